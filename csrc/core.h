@@ -1,0 +1,141 @@
+/* The core's rooms: storage, views, errors, threads, dispatch, debugging aids. No Python.h. */
+#ifndef RL_CORE_H
+#define RL_CORE_H
+#include "rl_kernel.h"
+
+#define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- core_dtype.c ---- */
+const char *rl_dtype_name(int dtype);  /* "float32" */
+const char *rl_dtype_title(int dtype); /* "Float", as PyTorch's messages say */
+int rl_dtype_promote(int a, int b);
+/* PyTorch's text for a dtype's storage class, "FloatStorage" without the tail, is rl_dtype_title. */
+
+/* ---- core_error.c: the pending error of this thread; the front door raises it ---- */
+rl_status rl_error_set(rl_error kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
+rl_error rl_error_kind(void); /* 0 when none is pending */
+const char *rl_error_text(void);
+void rl_error_clear(void);
+#define RL_DIMS_TEXT 256
+/* "[2, 3]"; long shapes end in "...]" */
+const char *rl_dims_text(char text[RL_DIMS_TEXT], const int64_t *dims, int n);
+
+/* ---- core_storage.c ---- */
+rl_storage *rl_storage_new(size_t nbytes); /* CPU, uninitialised; NULL and RL_MEMORY pending */
+/* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
+rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
+rl_storage *rl_storage_on(int device, int index, size_t nbytes);
+rl_storage *rl_storage_keep(rl_storage *s);
+void rl_storage_drop(rl_storage *s);
+rl_status rl_storage_resize(rl_storage *s, size_t nbytes);
+void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; counts a write as rl_data does */
+void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
+void rl_storage_unexport(rl_storage *s);         /* ... until here */
+void rl_storage_forget_packed(rl_storage *s);
+void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key);
+void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
+void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);
+
+/* ---- core_view.c ---- */
+rl_status rl_view_dims(rl_view *v, int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
+void rl_view_clear(rl_view *v);               /* gives back a long dims block; not the storage */
+rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
+int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
+void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
+rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);
+rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of range" */
+/* Would [offset, shape, strides] stay inside nbytes? PyTorch's setStorage text when not. */
+rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset, int dtype,
+                               size_t nbytes);
+
+/* ---- core_threads.c ---- */
+void rl_threads_load(void); /* finds libgomp once; without it all runs serially */
+int rl_threads_get(void);
+void rl_threads_set(int n);
+void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+                         void *ctx);
+
+/* ---- core_debug.c: allocations, live counts, trace ---- */
+void *rl_alloc(size_t bytes);  /* 64-byte aligned; NULL and RL_MEMORY pending */
+void *rl_alloc_zero(size_t n, size_t size);
+void rl_free(void *p);
+void rl_alloc_fail_after(int64_t n); /* the n-th allocation from now fails; negative: never */
+enum { RL_LIVE_TENSORS, RL_LIVE_STORAGES, RL_LIVE_NODES, RL_LIVE_BYTES, RL_LIVE_KINDS };
+extern int64_t rl_live_count[RL_LIVE_KINDS];
+#define rl_live_add(kind, n) ((void)__atomic_add_fetch(&rl_live_count[kind], (n), __ATOMIC_RELAXED))
+
+/* ---- core_dispatch.c: the operator table ---- */
+#define RL_MAX_KERNELS 6
+typedef enum { RL_ROW_OP, RL_ROW_VIEW, RL_ROW_COMPOSE } rl_row_kind;
+/* TYPES(rule, ...): which dtype the call computes in and answers with */
+typedef enum {
+    RL_TYPES_keep,    /* as the first tensor; the others follow no rule */
+    RL_TYPES_same,    /* all tensors must agree */
+    RL_TYPES_promote, /* common dtype */
+    RL_TYPES_float,   /* common dtype, integers become the default dtype */
+    RL_TYPES_compare, /* common dtype in, bool out */
+    RL_TYPES_truth,   /* any dtype in, bool out */
+    RL_TYPES_index,   /* int64 out */
+    RL_TYPES_total,   /* integers become int64 (or the dtype argument) */
+    RL_TYPES_mean,    /* floating only (or the dtype argument) */
+    RL_TYPES_factory, /* the dtype argument or the default dtype */
+    RL_TYPES_like,    /* the dtype argument or that of the first tensor */
+} rl_types_rule;
+enum {
+    RL_FN = 1,        /* rushlight.name */
+    RL_METHOD = 2,    /* Tensor.name */
+    RL_NN = 4,        /* rushlight._C._nn.name, for nn.functional */
+    RL_INPLACE = 8,   /* Tensor.name_ as well */
+    RL_ONLY_INPLACE = 16, /* writes into its first argument */
+    RL_OUT = 32,      /* takes out= */
+    RL_VARARGS = 64,  /* the first int[] may be given as separate numbers */
+    RL_FACTORY = 128, /* device=, requires_grad= ... are read by the front door */
+    RL_NO_GRAD = 256, /* its result is never differentiable */
+    RL_HEAVY = 512,   /* release the GIL and load oneDNN whatever the size */
+    RL_TUPLE = 1024,  /* several results come as a named tuple */
+};
+typedef struct rl_row {
+    const char *name, *schema, *node, *doc, *cuda_names, *type_text;
+    rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
+    rl_kernel_fn cpu[RL_MAX_KERNELS];
+    const char *cpu_names;
+    rl_kernel_fn cuda[RL_MAX_KERNELS];
+    uint32_t dtypes;
+    uint16_t flags;
+    uint8_t kind, rule;
+} rl_row;
+
+enum {
+#define RL_OP(id, ...) RL_OP_##id,
+#define RL_VIEW(id, ...) RL_OP_##id,
+#define RL_COMPOSE(id, ...) RL_OP_##id,
+#include "ops_all.def"
+#undef RL_OP
+#undef RL_VIEW
+#undef RL_COMPOSE
+    RL_OP_COUNT
+};
+extern rl_row rl_rows[RL_OP_COUNT];
+/* Walks the row's list; the pending error says why when the answer is RL_FAIL. */
+rl_status rl_dispatch(const rl_row *row, rl_call *k, int device);
+void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE, asks the CPU what it can */
+void rl_call_begin(rl_call *k);
+void rl_call_end(rl_call *k); /* gives the scratch back */
+/* A device extension brings its memory and its kernels. */
+typedef struct rl_device_driver {
+    int abi;
+    int device;
+    int (*count)(void);
+    void *(*alloc)(int index, size_t bytes);
+    void (*free)(int index, void *p);
+    rl_status (*copy)(int index, void *to, const void *from, size_t bytes, int to_device, int from_device,
+                      void *stream);
+    void *(*stream)(int index); /* the current stream of this thread */
+    rl_status (*synchronize)(int index);
+    rl_kernel_fn (*kernel)(const char *name);
+    const char *(*last_error)(void);
+} rl_device_driver;
+rl_status rl_device_register(const rl_device_driver *driver);
+const rl_device_driver *rl_device_driver_get(int device); /* NULL when there is none */
+#endif

@@ -1,0 +1,256 @@
+/* Everything a kernel may know. C11, C++17 and nvcc compile this header; it includes no Python.h.
+ *
+ *   front door ──► rl_call { out[], arg[], attr[], svc } ──► kernel ──► RL_OK
+ *                                                              └──► RL_UNSUPPORTED, nothing written:
+ *                                                                   the next kernel of the row is tried
+ *
+ * A kernel owns nothing: memory comes from svc->scratch, threads from svc->parallel, errors go to
+ * svc->fail. It has no globals and never calls malloc, so it cannot leak and cannot raise. */
+#ifndef RL_KERNEL_H
+#define RL_KERNEL_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "rl_random.h"
+
+#define RL_MAX_DIMS   64
+#define RL_SMALL_DIMS 5
+#define RL_MAX_ARGS   16
+#define RL_MAX_OUT    3
+#define RL_MAX_ATTR   16
+#define RL_KERNEL_ABI 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- dtypes ---- */
+typedef struct {
+    uint16_t bits;
+} rl_half;
+typedef struct {
+    uint16_t bits;
+} rl_bfloat;
+
+/* X(enum, C type, torch's name, torch's C++ name) in the order of torch's ScalarType. */
+#define RL_DTYPES(X)                                                                                         \
+    X(RL_U8, uint8_t, uint8, Byte)                                                                           \
+    X(RL_I8, int8_t, int8, Char)                                                                             \
+    X(RL_I16, int16_t, int16, Short)                                                                         \
+    X(RL_I32, int32_t, int32, Int)                                                                           \
+    X(RL_I64, int64_t, int64, Long)                                                                          \
+    X(RL_F16, rl_half, float16, Half)                                                                        \
+    X(RL_F32, float, float32, Float)                                                                         \
+    X(RL_F64, double, float64, Double)                                                                       \
+    X(RL_BOOL, uint8_t, bool, Bool)                                                                          \
+    X(RL_BF16, rl_bfloat, bfloat16, BFloat16)
+typedef enum {
+#define X(e, c, n, t) e,
+    RL_DTYPES(X)
+#undef X
+        RL_NDTYPES
+} rl_dtype;
+
+#define RL_BIT(dtype) (1u << (dtype))
+enum {
+    RL_SET_FLOATS = RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16),
+    RL_SET_INTS = RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64),
+    RL_SET_BOOL = RL_BIT(RL_BOOL),
+    RL_SET_NUMBERS = RL_SET_FLOATS | RL_SET_INTS,
+    RL_SET_INTEGRAL = RL_SET_INTS | RL_SET_BOOL,
+    RL_SET_ALL = RL_SET_NUMBERS | RL_SET_BOOL,
+};
+static inline bool rl_is_float(int dtype) { return (RL_SET_FLOATS >> dtype) & 1; }
+
+/* ---- devices ---- */
+typedef enum { RL_CPU, RL_CUDA, RL_META, RL_NDEVICES } rl_device_type;
+
+/* ---- status ---- */
+typedef enum { RL_OK = 0, RL_UNSUPPORTED, RL_FAIL } rl_status;
+typedef enum { RL_RUNTIME = 1, RL_VALUE, RL_TYPE, RL_INDEX, RL_MEMORY, RL_NOTIMPL } rl_error;
+
+/* ---- storage and view ---- */
+typedef struct rl_packed rl_packed;
+/* Note [Storage]
+ *   owned     header and bytes lie in one block      free == NULL
+ *   borrowed  bytes belong to NumPy, a file map ...  free(owner) gives them back
+ * `writes` counts every access that may change a byte (autograd's `version` counts fewer things).
+ * A packed companion is the same values in a kernel's layout, good for one value of `writes`; none
+ * is kept while `exports` > 0 (somebody outside can write unseen) nor once `pointer_seen` is set.
+ * `pins` > 0: a kernel runs on it without the GIL, so resizing allocates anew. */
+typedef struct rl_storage {
+    void *mem_; /* only rl_data and core_storage touch it: tests/test_rooms.py looks */
+    size_t nbytes;
+    uint64_t writes;
+    rl_packed *packed;
+    void (*free)(void *owner);
+    void *owner;
+    int32_t refs, pins, exports;
+    uint32_t version;
+    uint8_t device, size_class, pointer_seen, resizable;
+    int8_t device_index;
+} rl_storage;
+
+typedef struct rl_view {
+    rl_storage *storage;
+    int64_t offset; /* in elements, as the strides */
+    int64_t numel;
+    int64_t *shape, *strides; /* into `small`, or one heap block beyond RL_SMALL_DIMS */
+    uint8_t dtype, device, ndim;
+    int8_t device_index;
+    int64_t small[2 * RL_SMALL_DIMS];
+} rl_view;
+
+/* bytes per element; the table lives in the header so that kernels of another extension have it */
+static inline int64_t rl_itemsize(int dtype) {
+    static const uint8_t size[RL_NDTYPES] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2};
+    return size[dtype];
+}
+
+enum { RL_READ = 1, RL_WRITE = 2 };
+/* The one door to memory. A write is counted before the pointer is handed out. */
+static inline void *rl_data(const rl_view *v, int mode) {
+    rl_storage *s = v->storage;
+    if (mode & RL_WRITE) __atomic_store_n(&s->writes, s->writes + 1, __ATOMIC_RELAXED);
+    return (char *)s->mem_ + v->offset * rl_itemsize(v->dtype);
+}
+static inline const void *rl_const_data(const rl_view *v) { return rl_data(v, RL_READ); }
+
+static inline bool rl_is_contiguous(const rl_view *v) {
+    int64_t expected = 1;
+    if (v->numel == 0) return true;
+    for (int i = v->ndim - 1; i >= 0; i--) {
+        if (v->shape[i] == 1) continue;
+        if (v->strides[i] != expected) return false;
+        expected *= v->shape[i];
+    }
+    return true;
+}
+
+/* ---- one call of one operator ---- */
+typedef enum {
+    RL_NONE,    /* absent or None */
+    RL_TENSOR,  /* u.t */
+    RL_TENSORS, /* u.ts, n */
+    RL_INT,     /* u.i */
+    RL_FLOAT,   /* u.d */
+    RL_TRUTH,   /* u.i is 0 or 1 */
+    RL_INTS,    /* u.ints, n */
+    RL_TEXT,    /* u.s */
+    RL_DTYPE,   /* u.i */
+    RL_RNG,     /* u.g */
+    RL_OBJECT,  /* u.o, used above the kernels only */
+} rl_slot_tag;
+typedef struct {
+    uint8_t tag;
+    int32_t n;
+    union {
+        rl_view *t;
+        rl_view **ts;
+        int64_t i;
+        double d;
+        int64_t *ints;
+        const char *s;
+        rl_generator *g;
+        void *o;
+    } u;
+} rl_slot;
+
+typedef struct rl_call rl_call;
+typedef struct rl_services {
+    int abi;
+    int threads; /* how many svc->parallel may use now */
+    int isa;     /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
+    /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
+    void *(*scratch)(rl_call *k, size_t bytes);
+    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread < threads. */
+    void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int), void *ctx);
+    /* Records PyTorch's text and kind; always answers RL_FAIL. */
+    rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
+    /* The companion of v under `key` if it is still good, else NULL. */
+    void *(*packed_find)(rl_call *k, const rl_view *v, uint64_t key);
+    /* Room for a new companion (filled by the caller, then packed_ready): NULL when none may be kept. */
+    void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
+    void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
+} rl_services;
+enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
+
+struct rl_call {
+    const rl_services *svc;
+    int n_arg, n_out;
+    rl_slot arg[RL_MAX_ARGS];     /* in the order of the row's schema */
+    rl_view *out[RL_MAX_OUT];     /* allocated by the front door; never overlap an input unless in-place */
+    int64_t attr[RL_MAX_ATTR];    /* what the shape rule normalised for the kernels */
+    void *stream;                 /* device stream; NULL on the CPU */
+    void *scratch_;               /* the front door's list */
+};
+
+static inline const rl_view *rl_in(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_TENSOR ? k->arg[i].u.t : NULL;
+}
+static inline double rl_num(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_FLOAT ? k->arg[i].u.d : (double)k->arg[i].u.i;
+}
+static inline int64_t rl_int(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_FLOAT ? (int64_t)k->arg[i].u.d : k->arg[i].u.i;
+}
+/* element i of an int[] argument that may have been given as one number */
+static inline int64_t rl_int_at(const rl_call *k, int arg, int i) {
+    const rl_slot *s = &k->arg[arg];
+    if (s->tag != RL_INTS) return s->u.i;
+    return s->u.ints[s->n == 1 ? 0 : i];
+}
+#define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
+
+typedef rl_status (*rl_kernel_fn)(rl_call *k);
+#define RL_KERNEL(name)                                                                                      \
+    rl_status name(rl_call *k);                                                                              \
+    rl_status name(rl_call *k)
+
+/* ---- half precision ---- */
+static inline float rl_bits_float(uint32_t u) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {u};
+    return x.f;
+}
+static inline uint32_t rl_float_bits(float f) {
+    union {
+        float f;
+        uint32_t u;
+    } x = {f};
+    return x.u;
+}
+static inline float rl_from_bfloat(rl_bfloat b) { return rl_bits_float((uint32_t)b.bits << 16); }
+static inline rl_bfloat rl_to_bfloat(float f) { /* round to nearest even; NaN stays NaN */
+    uint32_t u = rl_float_bits(f);
+    rl_bfloat b;
+    b.bits = (uint16_t)(f != f ? 0x7fc0 : (u + 0x7fff + ((u >> 16) & 1)) >> 16);
+    return b;
+}
+static inline float rl_from_half(rl_half h) {
+    uint32_t sign = (uint32_t)(h.bits & 0x8000) << 16, exp = (h.bits >> 10) & 31, man = h.bits & 0x3ff;
+    if (exp == 31) return rl_bits_float(sign | 0x7f800000 | man << 13);
+    if (exp == 0) return (sign ? -1.0f : 1.0f) * (float)man * rl_bits_float(0x33800000); /* man * 2^-24 */
+    return rl_bits_float(sign | (exp + 112) << 23 | man << 13);
+}
+static inline rl_half rl_to_half(float f) {
+    uint32_t u = rl_float_bits(f), sign = (u >> 16) & 0x8000, a = u & 0x7fffffff;
+    rl_half h;
+    if (a > 0x7f800000) {
+        h.bits = (uint16_t)(sign | 0x7e00);
+    } else if (a >= 0x477ff000) { /* rounds to infinity */
+        h.bits = (uint16_t)(sign | 0x7c00);
+    } else if (a < 0x38800000) { /* subnormal: let the float adder round */
+        h.bits = (uint16_t)(sign | (rl_float_bits(rl_bits_float(a) + 0.5f) - 0x3f000000));
+    } else {
+        h.bits = (uint16_t)(sign | (a - 0x38000000 + 0xfff + ((a >> 13) & 1)) >> 13);
+    }
+    return h;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* The generator behind every random operator: mt19937 as PyTorch's CPU generator draws it
+ * (Matsumoto and Nishimura, 1998). Header only, so that kernels draw without calling the core. */
+#ifndef RL_RANDOM_H
+#define RL_RANDOM_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { RL_MT_N = 624, RL_MT_M = 397 };
+#define RL_DEFAULT_SEED 67280421310721ULL
+
+typedef struct rl_generator {
+    uint64_t seed;
+    int left; /* draws before the state must be stirred again */
+    uint32_t next;
+    uint32_t state[RL_MT_N];
+    double normal; /* the second value of the last Box-Muller pair */
+    float normal_float;
+    bool has_normal, has_normal_float;
+} rl_generator;
+
+static inline void rl_generator_seed(rl_generator *g, uint64_t seed) {
+    g->seed = seed;
+    g->state[0] = (uint32_t)seed;
+    for (uint32_t i = 1; i < RL_MT_N; i++) {
+        uint32_t last = g->state[i - 1];
+        g->state[i] = 1812433253u * (last ^ (last >> 30)) + i;
+    }
+    g->left = 1;
+    g->next = 0;
+    g->has_normal = g->has_normal_float = false;
+    g->normal = 0;
+    g->normal_float = 0;
+}
+
+static inline uint32_t rl_mt_twist(uint32_t u, uint32_t v) {
+    return (((u & 0x80000000u) | (v & 0x7fffffffu)) >> 1) ^ ((v & 1) ? 0x9908b0dfu : 0);
+}
+
+static inline void rl_generator_stir(rl_generator *g) {
+    uint32_t *p = g->state;
+    g->left = RL_MT_N;
+    g->next = 0;
+    for (int i = 0; i < RL_MT_N; i++)
+        p[i] = p[(i + RL_MT_M) % RL_MT_N] ^ rl_mt_twist(p[i], p[(i + 1) % RL_MT_N]);
+}
+
+static inline uint32_t rl_random32(rl_generator *g) {
+    if (--g->left == 0) rl_generator_stir(g);
+    uint32_t y = g->state[g->next++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
+}
+
+static inline uint64_t rl_random64(rl_generator *g) { /* high word first */
+    uint64_t high = rl_random32(g);
+    return high << 32 | rl_random32(g);
+}
+#endif

@@ -1,0 +1,86 @@
+/* The tensor rooms: Tensor, Parameter, dtype and friends, Node, argument parsing, the front door.
+ * The GIL is held, functions may raise. `_new/_get` answer owned references, `_peek` borrowed ones,
+ * `_steal` consumes its argument; NULL or -1 means that a Python exception is set. */
+#ifndef RL_TENSOR_H
+#define RL_TENSOR_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "core.h"
+
+/* ---- ownership: RL_OWNED PyObject *x = ...; rl_give(&x) hands it on ---- */
+static inline void rl_owned_drop(PyObject **o) { Py_XDECREF(*o); }
+#define RL_OWNED __attribute__((cleanup(rl_owned_drop)))
+static inline PyObject *rl_give(PyObject **o) {
+    PyObject *given = *o;
+    *o = NULL;
+    return given;
+}
+
+/* ---- the objects ----
+ * A Tensor is ONE object:
+ *   PyObject head │ view (dtype, device, shape, strides, offset, storage) │ grad metadata │ __dict__, weakrefs */
+typedef struct rl_node rl_node;
+typedef struct rl_tensor {
+    PyObject_HEAD
+    rl_view v;
+    PyObject *grad;    /* Tensor or NULL */
+    rl_node *grad_fn;  /* NULL on a leaf */
+    PyObject *base;    /* the tensor that this one is a view of, or NULL */
+    PyObject *dict, *weakrefs;
+    uint8_t requires_grad, inference, output_nr;
+} rl_tensor;
+#define RL_TENSOR_OF(view) ((rl_tensor *)((char *)(view) - offsetof(rl_tensor, v)))
+
+extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type, *rl_device_type_object;
+static inline int rl_tensor_check(PyObject *o) {
+    return Py_TYPE(o) == rl_tensor_type || PyType_IsSubtype(Py_TYPE(o), rl_tensor_type);
+}
+/* as PyTorch's isinstance(x, Parameter): a Parameter, or a Tensor marked `_is_param` */
+int rl_parameter_check(PyObject *o);
+
+/* ---- tensor_object.c ---- */
+rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL */
+rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape, int ndim); /* contiguous, uninitialised */
+/* A tensor of `type` on the storage of `t` with t's dims; base and grad metadata empty. */
+rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
+PyObject *rl_tensor_detach(PyObject *t); /* shares storage, requires_grad False, type Tensor */
+int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
+int rl_tensor_set_requires_grad(rl_tensor *t, int on);
+PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
+PyObject *rl_size_new(const int64_t *dims, int n);
+PyObject *rl_dtype_object(int dtype);  /* new reference to torch.float32 ... */
+int rl_dtype_parse(PyObject *o);       /* -1 and TypeError when o is no dtype (nor float, int, bool) */
+PyObject *rl_device_new(int device, int index);
+int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
+int rl_default_dtype(void);
+
+/* ---- tensor_call.c: the front door ---- */
+/* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
+PyObject *rl_raise(const char *where);
+/* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
+PyObject *rl_op_run(int op, rl_slot *args, int n);
+/* The usual short hands for other rooms. */
+PyObject *rl_op_unary(int op, PyObject *x);
+PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
+
+/* ---- tensor_mode.c ---- */
+extern _Thread_local int rl_grad_enabled, rl_inference_mode;
+
+/* ---- tensor_node.c ---- */
+rl_node *rl_node_new(const char *name, int n_inputs, rl_tensor *const *inputs);
+extern PyTypeObject *rl_node_type;
+
+/* ---- each file adds its types and functions to rushlight._C ---- */
+int rl_types_init(PyObject *m);
+int rl_tensor_init(PyObject *m);
+int rl_node_init(PyObject *m);
+int rl_mode_init(PyObject *m);
+int rl_ops_init(PyObject *m);
+int rl_create_init(PyObject *m);
+int rl_generator_init(PyObject *m);
+int rl_numpy_init(PyObject *m);
+int rl_load_init(PyObject *m);
+int rl_debug_init(PyObject *m);
+int rl_module_init(PyObject *m);
+#endif
