@@ -1,0 +1,213 @@
+/* The bytes of a checkpoint, the arena that holds its tree, and the first error met. */
+#include "load.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Chunks: header, then bytes; small requests share one, large ones get their own. */
+struct rl_load_chunk {
+    rl_load_chunk *next;
+    int64_t used, room;
+    char bytes[];
+};
+enum { CHUNK_ROOM = 60 << 10, WINDOW_ROOM = 64 << 10 };
+
+static void crc_table(rl_load *l) {
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t c = i;
+        for (int bit = 0; bit < 8; bit++) c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
+        l->crc_table[0][i] = c;
+    }
+    for (int t = 1; t < 8; t++) {
+        for (int i = 0; i < 256; i++) {
+            uint32_t c = l->crc_table[t - 1][i];
+            l->crc_table[t][i] = c >> 8 ^ l->crc_table[0][c & 255];
+        }
+    }
+}
+
+rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
+    rl_load *l = rl_alloc_zero(1, sizeof *l);
+    if (!l) return NULL;
+    l->data = data, l->fd = fd, l->start = start, l->size = size;
+    l->none.kind = RL_ITEM_NONE;
+    l->truth[0].kind = RL_ITEM_FALSE, l->truth[1].kind = RL_ITEM_TRUE;
+    l->none.key_weight = l->truth[0].key_weight = l->truth[1].key_weight = 1;
+    l->nothing.kind = RL_ITEM_TUPLE, l->nothing.key_weight = 1;
+    /* the key table must not be predictable from the file alone */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    l->seed = (uint64_t)(uintptr_t)l * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20;
+    l->record = "the file";
+    crc_table(l);
+    return l;
+}
+
+void rl_load_free(rl_load *l) {
+    if (!l) return;
+    while (l->chunks) {
+        rl_load_chunk *next = l->chunks->next;
+        rl_free(l->chunks);
+        l->chunks = next;
+    }
+    rl_free(l->steps);
+    rl_free(l->storages);
+    rl_free(l);
+}
+
+rl_status rl_load_fail(rl_load *l, rl_load_error kind, const char *format, ...) {
+    if (l->error) return RL_FAIL; /* the first one tells most */
+    l->error = kind;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->text, sizeof l->text, format, args);
+    va_end(args);
+    return RL_FAIL;
+}
+
+static rl_status load_no_memory(rl_load *l) {
+    rl_error_clear();
+    return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);
+}
+
+void *rl_load_alloc(rl_load *l, int64_t n) {
+    if (n < 0 || n > INT64_MAX - 4096) {
+        load_no_memory(l);
+        return NULL;
+    }
+    n = (n + 15) & ~(int64_t)15;
+    rl_load_chunk *c = l->chunks;
+    if (!c || c->room - c->used < n) {
+        int64_t room = n > CHUNK_ROOM / 4 ? n : CHUNK_ROOM;
+        c = rl_alloc(sizeof *c + (size_t)room);
+        if (!c) {
+            load_no_memory(l);
+            return NULL;
+        }
+        c->used = 0, c->room = room;
+        /* a chunk made for one large request goes behind the one that still has room */
+        if (room == n && l->chunks) {
+            c->next = l->chunks->next;
+            l->chunks->next = c;
+        } else {
+            c->next = l->chunks;
+            l->chunks = c;
+        }
+    }
+    void *p = c->bytes + c->used;
+    c->used += n;
+    return p;
+}
+
+char *rl_load_copy(rl_load *l, const void *from, int64_t n) {
+    char *to = rl_load_alloc(l, n + 1);
+    if (!to) return NULL;
+    if (n) memcpy(to, from, (size_t)n);
+    to[n] = 0;
+    return to;
+}
+
+rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, int64_t need, size_t size) {
+    if (need <= *room) return RL_OK;
+    int64_t wanted = *room < 32 ? 64 : *room * 2;
+    if (wanted < need) wanted = need;
+    size_t bytes;
+    void *bigger = NULL;
+    if (!__builtin_mul_overflow((size_t)wanted, size, &bytes)) bigger = rl_alloc(bytes);
+    if (!bigger) return load_no_memory(l);
+    if (used) memcpy(bigger, *array, (size_t)used * size);
+    rl_free(*array);
+    *array = bigger;
+    *room = wanted;
+    return RL_OK;
+}
+
+const char *rl_load_quote(rl_load *l, rl_text t) {
+    int64_t n = t.n < 160 ? t.n : 160;
+    char *text = rl_load_alloc(l, n + 4);
+    if (!text) return "?";
+    for (int64_t i = 0; i < n; i++) text[i] = t.at[i] >= 32 && t.at[i] < 127 ? t.at[i] : '?';
+    strcpy(text + n, n < t.n ? "..." : "");
+    return text;
+}
+
+bool rl_text_is(rl_text t, const char *s) {
+    return (size_t)t.n == strlen(s) && !memcmp(t.at, s, (size_t)t.n);
+}
+
+rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
+    if (at < 0 || n < 0 || at > l->size || n > l->size - at) {
+        return rl_load_fail(l, RL_LOAD_EOF, "unexpected end of the file while reading %s", l->record);
+    }
+    if (l->data) {
+        if (n) memcpy(to, l->data + at, (size_t)n);
+        return RL_OK;
+    }
+    for (int64_t done = 0; done < n;) {
+        ssize_t got = pread(l->fd, (char *)to + done, (size_t)(n - done), l->start + at + done);
+        if (got > 0) {
+            done += got;
+        } else if (got == 0) {
+            return rl_load_fail(l, RL_LOAD_EOF, "the file became shorter while %s was read", l->record);
+        } else if (errno != EINTR) {
+            return rl_load_fail(l, RL_LOAD_RUNTIME, "cannot read %s: %s", l->record, strerror(errno));
+        }
+    }
+    return RL_OK;
+}
+
+static inline uint32_t crc_word(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+uint32_t rl_load_crc(const rl_load *l, uint32_t crc, const void *from, int64_t n) {
+    const uint8_t *p = from;
+    const uint32_t (*t)[256] = l->crc_table;
+    crc = ~crc;
+    for (; n >= 8; n -= 8, p += 8) {
+        uint32_t a = crc ^ crc_word(p), b = crc_word(p + 4);
+        crc = t[7][a & 255] ^ t[6][a >> 8 & 255] ^ t[5][a >> 16 & 255] ^ t[4][a >> 24] ^ t[3][b & 255] ^
+              t[2][b >> 8 & 255] ^ t[1][b >> 16 & 255] ^ t[0][b >> 24];
+    }
+    for (; n > 0; n--) crc = crc >> 8 ^ t[0][(crc ^ *p++) & 255];
+    return ~crc;
+}
+
+const uint8_t *rl_input_take(rl_input *in, int64_t n) {
+    if (n < 0 || n > in->end - in->at) {
+        rl_load_fail(in->load, RL_LOAD_EOF, "unexpected end of the pickle in %s", in->load->record);
+        return NULL;
+    }
+    int64_t at = in->at;
+    if (in->data) {
+        in->at += n;
+        return in->data + at;
+    }
+    if (at < in->window_at || at + n > in->window_at + in->window_n) {
+        int64_t left = in->end - at, want = n > WINDOW_ROOM ? n : left < WINDOW_ROOM ? left : WINDOW_ROOM;
+        in->window_n = 0;
+        if (rl_load_grow(in->load, (void **)&in->window, &in->window_room, 0, want, 1)) return NULL;
+        if (rl_source_read(in->load, at, in->window, want)) return NULL;
+        in->window_at = at, in->window_n = want;
+    }
+    in->at += n;
+    return in->window + (at - in->window_at);
+}
+
+void rl_input_close(rl_input *in) {
+    rl_free(in->window);
+    in->window = NULL;
+    in->window_room = in->window_n = 0;
+}
+
+rl_status rl_load_read(rl_load *l) {
+    uint8_t head[4];
+    if (l->size >= 4) {
+        if (rl_source_read(l, 0, head, 4)) return RL_FAIL;
+        if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(l);
+    }
+    return rl_legacy_read(l);
+}

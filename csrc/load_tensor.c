@@ -1,0 +1,223 @@
+/* Tensors and parameters of a checkpoint. Every one passes tensor_place, which checks it against its storage.
+ */
+#include "load.h"
+#include <string.h>
+
+static rl_item *tensor_refuse(rl_load *l, const char *why) {
+    rl_load_fail(l, RL_LOAD_PICKLE, "a tensor in %s is malformed: %s", l->record, why);
+    return NULL;
+}
+
+static int64_t *tensor_dims(rl_load *l, const rl_item *from, int64_t *n) {
+    if (from->kind != RL_ITEM_TUPLE && from->kind != RL_ITEM_SIZE && from->kind != RL_ITEM_LIST) {
+        tensor_refuse(l, "sizes and strides must be tuples");
+        return NULL;
+    }
+    if (from->n > RL_MAX_DIMS) {
+        rl_load_fail(l, RL_LOAD_RUNTIME,
+                     "tensors may have at most %d dimensions, but a tensor in %s has %lld", RL_MAX_DIMS,
+                     l->record, (long long)from->n);
+        return NULL;
+    }
+    int64_t *dims = rl_load_alloc(l, (from->n + 1) * (int64_t)sizeof *dims);
+    for (int64_t i = 0; dims && i < from->n; i++) {
+        if (from->u.items[i]->kind != RL_ITEM_INT || from->u.items[i]->u.i < 0) {
+            tensor_refuse(l, "sizes and strides must be integers of at least 0");
+            return NULL;
+        }
+        dims[i] = from->u.items[i]->u.i;
+    }
+    *n = from->n;
+    return dims;
+}
+
+/* The one door: args are storage, offset, size, stride. */
+static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype) {
+    if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(l, "its storage is none");
+    rl_load_storage *s = args[0]->u.storage;
+    if (args[1]->kind != RL_ITEM_INT || args[1]->u.i < 0) {
+        return (void *)tensor_refuse(l, "its offset must be an integer of at least 0");
+    }
+    if (dtype < 0) dtype = s->dtype;
+    if (dtype < 0) return (void *)tensor_refuse(l, "an untyped storage needs a dtype");
+    rl_load_storage *root = s->root ? s->root : s;
+    if (root->used >= 0 && root->used != dtype) {
+        rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s in %s is viewed as %s and as %s",
+                     rl_load_quote(l, root->key), l->record, rl_dtype_name(root->used), rl_dtype_name(dtype));
+        return NULL;
+    }
+    int64_t ndim, n_strides;
+    rl_load_tensor *t = rl_load_alloc(l, sizeof *t);
+    if (!t) return NULL;
+    *t = (rl_load_tensor){.storage = root, .dtype = (int16_t)dtype};
+    if (!(t->shape = tensor_dims(l, args[2], &ndim)) || !(t->strides = tensor_dims(l, args[3], &n_strides)))
+        return NULL;
+    if (ndim != n_strides) return (void *)tensor_refuse(l, "it has as many sizes as strides in no way");
+    t->ndim = (int16_t)ndim;
+    if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype, (size_t)s->nbytes)) {
+        rl_load_fail(l, RL_LOAD_RUNTIME, "%s (storage %s in %s)", rl_error_text(), rl_load_quote(l, s->key),
+                     l->record);
+        rl_error_clear();
+        return NULL;
+    }
+    t->offset = args[1]->u.i + s->root_offset / rl_itemsize(dtype);
+    root->used = (int16_t)dtype;
+    return t;
+}
+
+static bool tensor_plain_metadata(const rl_item *i) {
+    return i->kind == RL_ITEM_NONE || (i->kind == RL_ITEM_DICT && i->n == 0);
+}
+
+static rl_item *tensor_item(rl_load *l, rl_load_tensor *t) {
+    rl_item *item = t ? rl_item_new(l, RL_ITEM_TENSOR) : NULL;
+    if (item) item->u.tensor = t;
+    return item;
+}
+
+/* _rebuild_tensor(storage, offset, size, stride), _v2(..., requires_grad, hooks[, metadata]),
+ * _v3(..., requires_grad, hooks, dtype[, metadata]). Hooks are never kept. */
+static rl_item *tensor_rebuild(rl_load *l, int code, const rl_item *args) {
+    rl_item *const *a = args->u.items;
+    int base = code == RL_GLOBAL_REBUILD ? 4 : code == RL_GLOBAL_REBUILD_V2 ? 6 : 7;
+    if (args->n != base && (base == 4 || args->n != base + 1))
+        return tensor_refuse(l, "wrong number of arguments");
+    if (args->n > base && !tensor_plain_metadata(a[base])) {
+        rl_load_fail(l, RL_LOAD_RUNTIME,
+                     "rushlight does not support tensors with the conj or neg bit set (in %s)", l->record);
+        return NULL;
+    }
+    if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return tensor_refuse(l, "its dtype is none");
+    if (base > 4 && a[4]->kind != RL_ITEM_TRUE && a[4]->kind != RL_ITEM_FALSE) {
+        return tensor_refuse(l, "requires_grad must be a bool");
+    }
+    rl_load_tensor *t = tensor_place(l, a, base == 7 ? a[6]->code : -1);
+    if (!t) return NULL;
+    t->requires_grad = base > 4 && a[4]->kind == RL_ITEM_TRUE;
+    if (t->requires_grad && !rl_is_float(t->dtype)) {
+        rl_load_fail(l, RL_LOAD_RUNTIME,
+                     "only Tensors of floating point dtype can require gradients (a tensor in %s)",
+                     l->record);
+        return NULL;
+    }
+    return tensor_item(l, t);
+}
+
+rl_status rl_rules_state(rl_load *l, rl_item **state) {
+    rl_item *s = *state;
+    if (s->kind == RL_ITEM_TUPLE && s->n == 2 && s->u.items[1]->kind == RL_ITEM_NONE) s = s->u.items[0];
+    if (s->kind == RL_ITEM_NONE) s = NULL;
+    if (s && s->kind != RL_ITEM_DICT && s->kind != RL_ITEM_ORDERED) {
+        return rl_load_fail(l, RL_LOAD_PICKLE, "the attributes of a tensor must be a dict, but got %s",
+                            rl_item_title(s));
+    }
+    *state = s;
+    return RL_OK;
+}
+
+/* _rebuild_parameter(data, requires_grad, hooks), _with_state(..., state) */
+static rl_item *tensor_parameter(rl_load *l, bool with_state, const rl_item *args) {
+    rl_item *const *a = args->u.items;
+    if (args->n != 3 + with_state) return tensor_refuse(l, "wrong number of arguments for a Parameter");
+    if (a[0]->kind != RL_ITEM_TENSOR) return tensor_refuse(l, "the data of a Parameter must be a tensor");
+    if (a[1]->kind != RL_ITEM_TRUE && a[1]->kind != RL_ITEM_FALSE) {
+        return tensor_refuse(l, "requires_grad must be a bool");
+    }
+    if (a[1]->kind == RL_ITEM_TRUE && !rl_is_float(a[0]->u.tensor->dtype)) {
+        rl_load_fail(l, RL_LOAD_RUNTIME,
+                     "Only Tensors of floating point and complex dtype can require gradients (a "
+                     "Parameter in %s)",
+                     l->record);
+        return NULL;
+    }
+    rl_item *state = with_state ? a[3] : &l->none;
+    if (rl_rules_state(l, &state)) return NULL;
+    rl_item *p = rl_item_list(l, RL_ITEM_PARAMETER, a, 1);
+    if (p) p->code = a[1]->kind == RL_ITEM_TRUE, p->state = state;
+    return p;
+}
+
+/* _rebuild_from_type_v2(function, type, args, state): a tensor with attributes or of the user's class */
+static rl_item *tensor_from_type(rl_load *l, const rl_item *args) {
+    rl_item *const *a = args->u.items;
+    if (args->n != 4 || a[0]->kind != RL_ITEM_GLOBAL || a[2]->kind != RL_ITEM_TUPLE) {
+        return tensor_refuse(l, "wrong arguments for _rebuild_from_type_v2");
+    }
+    rl_item *state = a[3], *t;
+    if (rl_rules_state(l, &state)) return NULL;
+    switch (a[0]->code) {
+    case RL_GLOBAL_REBUILD:
+    case RL_GLOBAL_REBUILD_V2:
+    case RL_GLOBAL_REBUILD_V3: t = tensor_rebuild(l, a[0]->code, a[2]); break;
+    case RL_GLOBAL_REBUILD_PARAMETER: t = tensor_parameter(l, false, a[2]); break;
+    default: return tensor_refuse(l, "wrong function for _rebuild_from_type_v2");
+    }
+    if (!t) return NULL;
+    int expected = t->kind == RL_ITEM_TENSOR ? RL_GLOBAL_TENSOR : RL_GLOBAL_PARAMETER;
+    if (a[1]->kind == RL_ITEM_USER) {
+        rl_item *pair[2] = {t, a[1]};
+        t = rl_item_list(l, RL_ITEM_SUBCLASS, pair, 2);
+    } else if (a[1]->kind != RL_ITEM_GLOBAL || a[1]->code != expected) {
+        return tensor_refuse(l, "wrong type for _rebuild_from_type_v2");
+    }
+    if (t) t->state = state;
+    return t;
+}
+
+rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args) {
+    int code = callee->code;
+    switch (code) {
+    case RL_GLOBAL_REBUILD:
+    case RL_GLOBAL_REBUILD_V2:
+    case RL_GLOBAL_REBUILD_V3: return tensor_rebuild(l, code, args);
+    case RL_GLOBAL_REBUILD_PARAMETER: return tensor_parameter(l, false, args);
+    case RL_GLOBAL_REBUILD_STATE: return tensor_parameter(l, true, args);
+    case RL_GLOBAL_REBUILD_TYPE: return tensor_from_type(l, args);
+    default: break;
+    }
+    if (code < RL_GLOBAL_OLD_TENSOR || args->n) {
+        rl_load_fail(l, RL_LOAD_PICKLE, "Trying to call reduce for unrecognized function %s",
+                     rl_global_name(code));
+        return NULL;
+    }
+    rl_load_tensor *t = rl_load_alloc(l, sizeof *t); /* torch.FloatTensor(): BUILD brings the rest */
+    if (!t) return NULL;
+    int64_t *dims = rl_load_alloc(l, 2 * sizeof *dims);
+    if (!dims) return NULL;
+    dims[0] = 0, dims[1] = 1;
+    *t = (rl_load_tensor){
+        .shape = dims, .strides = dims + 1, .ndim = 1, .dtype = (int16_t)(code - RL_GLOBAL_OLD_TENSOR)};
+    return tensor_item(l, t);
+}
+
+rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state) {
+    if (tensor->u.tensor->storage || state->kind != RL_ITEM_TUPLE || state->n != 4) {
+        tensor_refuse(l, "BUILD of a tensor wants (storage, offset, size, stride), once");
+        return RL_FAIL;
+    }
+    int dtype = tensor->u.tensor->dtype;
+    rl_load_tensor *t = tensor_place(l, state->u.items, -1);
+    if (!t) return RL_FAIL;
+    if (t->dtype != dtype) {
+        tensor_refuse(l, "its class and its storage differ in dtype");
+        return RL_FAIL;
+    }
+    tensor->u.tensor = t;
+    return RL_OK;
+}
+
+/* (data, grad, hooks, requires_grad, volatile) */
+rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state) {
+    rl_item *const *a = state->u.items;
+    if (parameter->n || state->kind != RL_ITEM_TUPLE || state->n != 5 || a[0]->kind != RL_ITEM_TENSOR ||
+        (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE)) {
+        tensor_refuse(l, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
+        return RL_FAIL;
+    }
+    parameter->code = a[3]->kind == RL_ITEM_TRUE && rl_is_float(a[0]->u.tensor->dtype);
+    parameter->u.items = rl_load_alloc(l, sizeof *parameter->u.items);
+    if (!parameter->u.items) return RL_FAIL;
+    parameter->u.items[0] = a[0];
+    parameter->n = 1;
+    return rl_step_add(l, RL_STEP_MAKE, parameter, 0, 0);
+}
