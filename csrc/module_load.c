@@ -1,0 +1,456 @@
+/* load_state_dict. Where torch filters the whole dict anew for each child, one pass deals the keys out to
+ * the children by their next name: what each module's _load_from_state_dict sees is the same.
+ *
+ *   load_walk(m, keys below m) ──► m._load_from_state_dict ──► deal keys to children ──► load_walk(child)
+ *                                                                                  └──► post hooks of m */
+#include "module.h"
+
+typedef struct {
+    PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
+    PyObject *metadata;                      /* of the whole state dict, or NULL */
+    PyObject *assign;
+    PyObject *result; /* _IncompatibleKeys(missing, unexpected) */
+} load_job;
+
+/* ---- one entry ---- */
+static int load_note_steal(PyObject *errors, PyObject *text) {
+    RL_OWNED PyObject *owned = text;
+    return owned ? PyList_Append(errors, owned) : -1;
+}
+
+/* "... an exception occurred : ('...',)."; anything but an Exception goes on */
+static int load_note_raised(PyObject *errors, PyObject *key, PyObject *param, PyObject *input) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
+    RL_OWNED PyObject *raised = rl_raised_take();
+    RL_OWNED PyObject *have = PyObject_CallMethodNoArgs(param, rl_name.size);
+    RL_OWNED PyObject *given = have ? PyObject_CallMethodNoArgs(input, rl_name.size) : NULL;
+    RL_OWNED PyObject *args = given ? PyObject_GetAttrString(raised, "args") : NULL;
+    if (args == NULL) return -1;
+    return load_note_steal(
+        errors,
+        PyUnicode_FromFormat("While copying the parameter named \"%U\", whose dimensions in the model are "
+                             "%S and whose dimensions in the checkpoint are %S, an exception occurred "
+                             ": %S.",
+                             key, have, given, args));
+}
+
+static PyObject *load_shape(PyObject *t) {
+    return rl_tensor_check(t) ? rl_tensor_shape((rl_tensor *)t) : PyObject_GetAttr(t, rl_name.shape);
+}
+
+/* Checkpoints of 0.3 hold scalars as [1]: *input = (*input)[0]. Then 1 when the shapes agree. */
+static int load_fit_shape(PyObject *param, PyObject **input, PyObject **have, PyObject **given) {
+    if (rl_tensor_check(param) && rl_tensor_check(*input)) {
+        const rl_view *a = &((rl_tensor *)param)->v, *b = &((rl_tensor *)*input)->v;
+        if (a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0) return 1;
+    }
+    if ((*have = load_shape(param)) == NULL || (*given = load_shape(*input)) == NULL) return -1;
+    Py_ssize_t nh = PyObject_Size(*have), ng = nh < 0 ? -1 : PyObject_Size(*given);
+    if (ng < 0) return -1;
+    if (nh == 0 && ng == 1) {
+        RL_OWNED PyObject *first = PySequence_GetItem(*given, 0);
+        long n = first ? PyLong_AsLong(first) : -1;
+        if (n == -1 && PyErr_Occurred()) return -1;
+        if (n == 1) {
+            PyObject *scalar = PySequence_GetItem(*input, 0);
+            if (scalar == NULL) return -1;
+            Py_SETREF(*input, scalar);
+            Py_SETREF(*given, load_shape(scalar));
+            if (*given == NULL) return -1;
+        }
+    }
+    return PyObject_RichCompareBool(*have, *given, Py_EQ);
+}
+
+static int load_warn_meta(PyObject *key, PyObject *param, PyObject *input) {
+    if (!rl_tensor_check(param) || !rl_tensor_check(input)) return 0;
+    if (((rl_tensor *)param)->v.device != RL_META || ((rl_tensor *)input)->v.device == RL_META) return 0;
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "for %U: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+        "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in "
+        "the state dictionary to their corresponding key in the module instead of copying them "
+        "in place?)",
+        key);
+}
+
+/* with no_grad(): param.copy_(input) */
+static int load_copy(PyObject *param, PyObject *input) {
+    int before = rl_grad_enabled, done;
+    rl_grad_enabled = 0;
+    if ((Py_TYPE(param) == rl_parameter_type || Py_TYPE(param) == rl_tensor_type) && rl_tensor_check(input))
+        done = rl_tensor_copy((rl_tensor *)param, (rl_tensor *)input);
+    else {
+        RL_OWNED PyObject *copied = PyObject_CallMethodOneArg(param, rl_name.copy_, input);
+        done = copied ? 0 : -1;
+    }
+    rl_grad_enabled = before;
+    return done;
+}
+
+/* assign=True: setattr(m, name, input), as a Parameter with the old one's requires_grad */
+static int load_assign(PyObject *m, PyObject *name, PyObject *param, PyObject *input) {
+    RL_OWNED PyObject *fresh = Py_NewRef(input);
+    if (rl_parameter_check(param)) {
+        RL_OWNED PyObject *grad = PyObject_GetAttr(param, rl_name.requires_grad);
+        if (grad == NULL) return -1;
+        if (rl_parameter_check(input)) {
+            RL_OWNED PyObject *done = PyObject_CallMethodOneArg(input, rl_name.requires_grad_, grad);
+            if (done == NULL) return -1;
+        } else {
+            PyObject *made = PyObject_CallFunctionObjArgs((PyObject *)rl_parameter_type, input, grad, NULL);
+            if (made == NULL) return -1;
+            Py_SETREF(fresh, made);
+        }
+    }
+    return PyObject_SetAttr(m, name, fresh);
+}
+
+static int load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value,
+                      int assign, PyObject *errors) {
+    RL_OWNED PyObject *input = Py_NewRef(value), *have = NULL, *given = NULL;
+    int like = rl_tensor_check(input) ? 1 : rl_attr_has(input, rl_name.__torch_function__);
+    if (like < 0) return -1;
+    if (!like)
+        return load_note_steal(
+            errors, PyUnicode_FromFormat("While copying the parameter named \"%U\", expected torch.Tensor or "
+                                         "Tensor-like object from checkpoint but received %S",
+                                         key, Py_TYPE(input)));
+    int fits = load_fit_shape(param, &input, &have, &given);
+    if (fits < 0) return -1;
+    if (!fits)
+        return load_note_steal(
+            errors,
+            PyUnicode_FromFormat("size mismatch for %U: copying a param with shape %S from checkpoint, the "
+                                 "shape in current model is %S.",
+                                 key, given, have));
+    if (!assign && load_warn_meta(key, param, input) < 0) return -1;
+    if ((assign ? load_assign(m, name, param, input) : load_copy(param, input)) == 0) return 0;
+    return load_note_raised(errors, key, param, input);
+}
+
+/* ---- Module._load_from_state_dict ---- */
+enum { ARG_DICT, ARG_PREFIX, ARG_METADATA, ARG_STRICT, ARG_MISSING, ARG_UNEXPECTED, ARG_ERRORS, ARG_COUNT };
+
+static int load_pre_hooks(PyObject *m, PyObject *const *arg) {
+    RL_ITEMS it;
+    int more;
+    if (rl_items_of(&it, m, rl_name._load_state_dict_pre_hooks) < 0) return -1;
+    while ((more = rl_items_next(&it)) > 0) {
+        RL_OWNED PyObject *done = PyObject_Vectorcall(it.value, arg, ARG_COUNT, NULL);
+        if (done == NULL) return -1;
+    }
+    return more;
+}
+
+/* local: the module's entries by name, None and non-persistent ones left out */
+static int load_collect(PyObject *m, PyObject *state, PyObject *local) {
+    RL_OWNED PyObject *skip =
+        state == rl_name._buffers ? rl_module_state_get(m, rl_name._non_persistent_buffers_set) : NULL;
+    if (state == rl_name._buffers && skip == NULL) return -1;
+    RL_ITEMS it;
+    int more;
+    if (rl_items_of(&it, m, state) < 0) return -1;
+    while ((more = rl_items_next(&it)) > 0) {
+        if (Py_IsNone(it.value)) continue;
+        int skipped = skip ? PySequence_Contains(skip, it.key) : 0;
+        if (skipped < 0 || (!skipped && PyDict_SetItem(local, it.key, it.value) < 0)) return -1;
+    }
+    return more;
+}
+
+static int load_entries(PyObject *m, PyObject *const *arg, PyObject *local, int strict) {
+    RL_OWNED PyObject *flag = PyObject_CallMethodObjArgs(arg[ARG_METADATA], rl_name.get,
+                                                         rl_name.assign_to_params_buffers, Py_False, NULL);
+    int assign = flag ? PyObject_IsTrue(flag) : -1, more;
+    RL_ITEMS it;
+    if (assign < 0 || rl_items_begin(&it, local) < 0) return -1;
+    while ((more = rl_items_next(&it)) > 0) {
+        RL_OWNED PyObject *key = rl_path_append(arg[ARG_PREFIX], it.key), *value = NULL;
+        int has = key ? rl_map_find(arg[ARG_DICT], key, &value) : -1;
+        if (has > 0)
+            has = load_entry(m, it.key, it.value, key, value, assign, arg[ARG_ERRORS]);
+        else if (has == 0 && strict)
+            has = PyList_Append(arg[ARG_MISSING], key);
+        if (has < 0) return -1;
+    }
+    return more;
+}
+
+static int load_extra_state(PyObject *m, PyObject *const *arg, PyObject *key, int strict) {
+    int takes = _PyType_Lookup(Py_TYPE(m), rl_name.set_extra_state) !=
+                _PyType_Lookup(rl_module_type, rl_name.set_extra_state);
+    RL_OWNED PyObject *value = NULL;
+    int has = rl_map_find(arg[ARG_DICT], key, &value);
+    if (has < 0) return -1;
+    if (takes && has) {
+        RL_OWNED PyObject *done = PyObject_CallMethodOneArg(m, rl_name.set_extra_state, value);
+        return done ? 0 : -1;
+    }
+    if (!strict || takes == has) return 0;
+    return PyList_Append(arg[takes ? ARG_MISSING : ARG_UNEXPECTED], key);
+}
+
+/* Where the name after the prefix ends; -1 when the key does not start with the prefix, -2 on an error. */
+static Py_ssize_t load_name_end(PyObject *key, PyObject *prefix, int *dotted) {
+    if (!PyUnicode_Check(key)) {
+        RL_OWNED PyObject *starts = PyObject_CallMethodOneArg(key, rl_name.startswith, prefix);
+        if (starts) PyErr_SetString(PyExc_TypeError, "the keys of a state_dict must be str");
+        return -2;
+    }
+    Py_ssize_t n = PyUnicode_GET_LENGTH(key), np = PyUnicode_GET_LENGTH(prefix);
+    if (np) {
+        Py_ssize_t starts = PyUnicode_Tailmatch(key, prefix, 0, n, -1);
+        if (starts <= 0) return starts < 0 ? -2 : -1;
+    }
+    Py_ssize_t dot = PyUnicode_FindChar(key, '.', np, n, 1);
+    if (dot == -2) return -2;
+    *dotted = dot >= 0;
+    return *dotted ? dot : n;
+}
+
+static int load_find_unexpected(PyObject *m, PyObject *const *arg, PyObject *local, PyObject *extra_key) {
+    RL_OWNED PyObject *modules = rl_module_state_get(m, rl_name._modules);
+    RL_OWNED PyObject *keys = modules ? PyObject_GetIter(arg[ARG_DICT]) : NULL;
+    if (keys == NULL) return -1;
+    for (PyObject *next; (next = PyIter_Next(keys)) != NULL;) {
+        RL_OWNED PyObject *key = next;
+        int dotted;
+        Py_ssize_t end = load_name_end(key, arg[ARG_PREFIX], &dotted);
+        if (end == -2) return -1;
+        if (end == -1 || PyUnicode_Compare(key, extra_key) == 0) continue;
+        RL_OWNED PyObject *name = PyUnicode_Substring(key, PyUnicode_GET_LENGTH(arg[ARG_PREFIX]), end);
+        int known = name ? rl_map_has(dotted ? modules : local, name) : -1;
+        if (known < 0 || (!known && PyList_Append(arg[ARG_UNEXPECTED], key) < 0)) return -1;
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int load_own(PyObject *m, PyObject *const *arg) {
+    int strict = PyObject_IsTrue(arg[ARG_STRICT]);
+    if (strict < 0 || load_pre_hooks(m, arg) < 0) return -1;
+    if (!PyUnicode_Check(arg[ARG_PREFIX]) || !PyList_Check(arg[ARG_MISSING]) ||
+        !PyList_Check(arg[ARG_UNEXPECTED]) || !PyList_Check(arg[ARG_ERRORS])) {
+        PyErr_SetString(
+            PyExc_TypeError,
+            "Module._load_from_state_dict() needs a str as prefix and lists for keys and messages");
+        return -1;
+    }
+    RL_OWNED PyObject *local = PyDict_New();
+    if (local == NULL || load_collect(m, rl_name._parameters, local) < 0 ||
+        load_collect(m, rl_name._buffers, local) < 0 || load_entries(m, arg, local, strict) < 0)
+        return -1;
+    RL_OWNED PyObject *extra_key = rl_path_append(arg[ARG_PREFIX], rl_name._extra_state);
+    if (extra_key == NULL || load_extra_state(m, arg, extra_key, strict) < 0) return -1;
+    return strict ? load_find_unexpected(m, arg, local, extra_key) : 0;
+}
+
+static PyObject *load_from_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t nargs,
+                                      PyObject *kwnames) {
+    static const rl_signature sig = {"_load_from_state_dict",
+                                     ARG_COUNT,
+                                     ARG_COUNT,
+                                     {"state_dict", "prefix", "local_metadata", "strict", "missing_keys",
+                                      "unexpected_keys", "error_msgs"}};
+    PyObject *bound[ARG_COUNT];
+    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (load_own(m, bound) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- the tree ---- */
+/* {child name: {key: value}} of all keys that go on below the prefix */
+static PyObject *load_deal(PyObject *keys, PyObject *prefix) {
+    RL_OWNED PyObject *shares = PyDict_New();
+    RL_ITEMS it;
+    int more;
+    if (shares == NULL || rl_items_begin(&it, keys) < 0) return NULL;
+    while ((more = rl_items_next(&it)) > 0) {
+        int dotted;
+        Py_ssize_t end = load_name_end(it.key, prefix, &dotted);
+        if (end == -2) return NULL;
+        if (end == -1 || !dotted) continue;
+        RL_OWNED PyObject *name = PyUnicode_Substring(it.key, PyUnicode_GET_LENGTH(prefix), end);
+        PyObject *share = name ? PyDict_GetItemWithError(shares, name) : NULL;
+        if (share == NULL) {
+            RL_OWNED PyObject *fresh = PyErr_Occurred() ? NULL : PyDict_New();
+            if (fresh == NULL || PyDict_SetItem(shares, name, fresh) < 0) return NULL;
+            share = fresh; /* `shares` holds it */
+        }
+        if (PyDict_SetItem(share, it.key, it.value) < 0) return NULL;
+    }
+    return more < 0 ? NULL : rl_give(&shares);
+}
+
+/* A child whose name holds a dot: {k: v for k, v in keys.items() if k.startswith(below)} */
+static PyObject *load_filter(PyObject *keys, PyObject *below) {
+    RL_OWNED PyObject *share = PyDict_New();
+    RL_ITEMS it;
+    int more;
+    if (share == NULL || rl_items_begin(&it, keys) < 0) return NULL;
+    while ((more = rl_items_next(&it)) > 0) {
+        int dotted;
+        Py_ssize_t end = load_name_end(it.key, below, &dotted);
+        if (end == -2 || (end >= 0 && PyDict_SetItem(share, it.key, it.value) < 0)) return NULL;
+    }
+    return more < 0 ? NULL : rl_give(&share);
+}
+
+static PyObject *load_share(PyObject *keys, PyObject *shares, PyObject *name, PyObject *below) {
+    if (PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1) >= 0) return load_filter(keys, below);
+    PyObject *share = PyDict_GetItemWithError(shares, name);
+    if (share) return Py_NewRef(share);
+    return PyErr_Occurred() ? NULL : PyDict_New();
+}
+
+static PyObject *load_local_metadata(const load_job *job, PyObject *prefix) {
+    RL_OWNED PyObject *local = PyDict_New();
+    if (local == NULL) return NULL;
+    if (job->metadata) {
+        RL_OWNED PyObject *key = rl_path_strip(prefix);
+        PyObject *known =
+            key ? PyObject_CallMethodObjArgs(job->metadata, rl_name.get, key, local, NULL) : NULL;
+        if (known == NULL) return NULL;
+        Py_SETREF(local, known);
+    }
+    int assign = PyObject_IsTrue(job->assign);
+    if (assign < 0 || (assign && PyObject_SetItem(local, rl_name.assign_to_params_buffers, job->assign) < 0))
+        return NULL;
+    return rl_give(&local);
+}
+
+static int load_call_own(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+    RL_OWNED PyObject *local = load_local_metadata(job, prefix);
+    if (local == NULL) return -1;
+    PyObject *arg[ARG_COUNT] = {keys, prefix, local, Py_True, job->missing, job->unexpected, job->errors};
+    if (rl_module_ours(m, RL_M__load_from_state_dict)) return load_own(m, arg);
+    RL_OWNED PyObject *done = rl_method_call(m, rl_name._load_from_state_dict, arg, ARG_COUNT, NULL);
+    return done ? 0 : -1;
+}
+
+static int load_post_hooks(const load_job *job, PyObject *m) {
+    RL_ITEMS it;
+    int more;
+    if (rl_items_of(&it, m, rl_name._load_state_dict_post_hooks) < 0) return -1;
+    while ((more = rl_items_next(&it)) > 0) {
+        PyObject *args[] = {m, job->result};
+        RL_OWNED PyObject *answer = PyObject_Vectorcall(it.value, args, 2, NULL);
+        if (answer == NULL) return -1;
+        if (Py_IsNone(answer)) continue;
+        PyErr_SetString(
+            PyExc_AssertionError,
+            "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return "
+            "new values, if incompatible_keys need to be modified, it should be done inplace.");
+        return -1;
+    }
+    return more;
+}
+
+static int load_walk(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix);
+static int load_children(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+    RL_OWNED PyObject *shares = NULL;
+    RL_ITEMS it;
+    int more;
+    if (rl_items_of(&it, m, rl_name._modules) < 0) return -1;
+    while ((more = rl_items_next(&it)) > 0) {
+        if (Py_IsNone(it.value)) continue;
+        if (shares == NULL && (shares = load_deal(keys, prefix)) == NULL) return -1;
+        RL_OWNED PyObject *below = rl_path_enter(prefix, it.key);
+        RL_OWNED PyObject *share = below ? load_share(keys, shares, it.key, below) : NULL;
+        if (share == NULL || load_walk(job, it.value, share, below) < 0) return -1;
+    }
+    return more;
+}
+
+static int load_walk(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+    if (load_call_own(job, m, keys, prefix) < 0) return -1;
+    if (Py_EnterRecursiveCall(" while loading the state of a module")) return -1;
+    int done = load_children(job, m, keys, prefix);
+    Py_LeaveRecursiveCall();
+    return done < 0 ? -1 : load_post_hooks(job, m);
+}
+
+/* ---- the report ---- */
+/* errors.insert(0, 'Missing key(s) in state_dict: "a", "b". ') */
+static int load_report_keys(PyObject *errors, PyObject *keys, const char *what) {
+    RL_OWNED PyObject *list = NULL;
+    if (PyList_GET_SIZE(keys) == 0) return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys); i++) {
+        PyObject *longer = list ? PyUnicode_FromFormat("%U, \"%S\"", list, PyList_GET_ITEM(keys, i))
+                                : PyUnicode_FromFormat("\"%S\"", PyList_GET_ITEM(keys, i));
+        if (longer == NULL) return -1;
+        Py_XSETREF(list, longer);
+    }
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s key(s) in state_dict: %U. ", what, list);
+    return text ? PyList_Insert(errors, 0, text) : -1;
+}
+
+static int load_report(const load_job *job, PyObject *m, int strict) {
+    if (strict && (load_report_keys(job->errors, job->unexpected, "Unexpected") < 0 ||
+                   load_report_keys(job->errors, job->missing, "Missing") < 0))
+        return -1;
+    if (PyList_GET_SIZE(job->errors) == 0) return 0;
+    RL_OWNED PyObject *name = PyType_GetName(Py_TYPE(m));
+    RL_OWNED PyObject *joint = PyUnicode_FromString("\n\t");
+    RL_OWNED PyObject *all = joint ? PyUnicode_Join(joint, job->errors) : NULL;
+    if (name && all)
+        PyErr_Format(PyExc_RuntimeError, "Error(s) in loading state_dict for %U:\n\t%U", name, all);
+    return -1;
+}
+
+/* ---- load_state_dict(state_dict, strict=True, assign=False) ---- */
+static int load_check_mapping(PyObject *state_dict) {
+    if (PyDict_Check(state_dict)) return 0;
+    RL_OWNED PyObject *abc = PyImport_ImportModule("collections.abc");
+    RL_OWNED PyObject *mapping = abc ? PyObject_GetAttrString(abc, "Mapping") : NULL;
+    int is = mapping ? PyObject_IsInstance(state_dict, mapping) : -1;
+    if (is == 0)
+        PyErr_Format(PyExc_TypeError, "Expected state_dict to be dict-like, got %S.", Py_TYPE(state_dict));
+    return is > 0 ? 0 : -1;
+}
+
+/* OrderedDict(state_dict), with its _metadata; *metadata is owned, or NULL */
+static PyObject *load_copy_dict(PyObject *state_dict, PyObject **metadata) {
+    *metadata = PyObject_GetAttr(state_dict, rl_name._metadata);
+    if (*metadata == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return NULL;
+        PyErr_Clear();
+    } else if (Py_IsNone(*metadata))
+        Py_CLEAR(*metadata);
+    RL_OWNED PyObject *copy = PyObject_CallOneArg((PyObject *)&PyODict_Type, state_dict);
+    if (copy && *metadata && PyObject_SetAttr(copy, rl_name._metadata, *metadata) < 0) return NULL;
+    return rl_give(&copy);
+}
+
+static PyObject *load_new_result(PyObject *missing, PyObject *unexpected) {
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules.module");
+    return home ? PyObject_CallMethod(home, "_IncompatibleKeys", "OO", missing, unexpected) : NULL;
+}
+
+static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const rl_signature sig = {"load_state_dict", 1, 3, {"state_dict", "strict", "assign"}};
+    PyObject *bound[3];
+    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0 || load_check_mapping(bound[0]) < 0) return NULL;
+    RL_OWNED PyObject *missing = PyList_New(0), *unexpected = PyList_New(0), *errors = PyList_New(0);
+    RL_OWNED PyObject *metadata = NULL;
+    RL_OWNED PyObject *keys = missing && unexpected && errors ? load_copy_dict(bound[0], &metadata) : NULL;
+    RL_OWNED PyObject *result = keys ? load_new_result(missing, unexpected) : NULL;
+    if (result == NULL) return NULL;
+    load_job job = {missing, unexpected, errors, metadata, bound[2] ? bound[2] : Py_False, result};
+    if (load_walk(&job, m, keys, rl_name.empty) < 0) return NULL;
+    int strict = bound[1] ? PyObject_IsTrue(bound[1]) : 1;
+    if (strict < 0 || load_report(&job, m, strict) < 0) return NULL;
+    return rl_give(&result);
+}
+
+PyMethodDef rl_module_load_methods[] = {
+    {"load_state_dict", (PyCFunction)(void (*)(void))load_state_dict, METH_FASTCALL | METH_KEYWORDS,
+     "load_state_dict($self, /, state_dict, strict=True, assign=False)\n--\n\nCopy what a state dict holds "
+     "into the "
+     "parameters and buffers; answers with the keys that did not match."},
+    {"_load_from_state_dict", (PyCFunction)(void (*)(void))load_from_state_dict,
+     METH_FASTCALL | METH_KEYWORDS,
+     "_load_from_state_dict($self, /, state_dict, prefix, local_metadata, strict, missing_keys, "
+     "unexpected_keys, "
+     "error_msgs)\n--\n\n"},
+    {NULL, NULL, 0, NULL}};

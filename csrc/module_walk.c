@@ -1,0 +1,155 @@
+/* Walks that change a tree of modules: train, eval, apply, zero_grad. A tree deeper than Python's
+ * recursion limit raises RecursionError. */
+#include "module.h"
+
+/* ---- train ---- */
+/* m.training = mode, past __setattr__ where that is ours and has nothing else to do */
+static int train_mark(PyObject *m, PyObject *mode) {
+    const rl_module_facts *f = rl_module_facts_get(Py_TYPE(m));
+    PyObject *dict = f->ours >> RL_M___setattr__ & 1 ? rl_module_dict(m) : NULL;
+    if (dict && _PyType_Lookup(Py_TYPE(m), rl_name.training) == NULL) {
+        int has = PyDict_Contains(dict, rl_name.training);
+        if (has < 0) return -1;
+        if (has) return PyDict_SetItem(dict, rl_name.training, mode);
+    }
+    return PyObject_SetAttr(m, rl_name.training, mode);
+}
+
+static int train_walk(PyObject *m, PyObject *mode);
+static int train_children(PyObject *m, PyObject *mode) {
+    RL_CHILDREN c;
+    int more;
+    if (rl_children_begin(&c, m) < 0) return -1;
+    while ((more = rl_children_next(&c)) > 0) {
+        if (rl_module_ours(c.child, RL_M_train)) {
+            if (train_walk(c.child, mode) < 0) return -1;
+            continue;
+        }
+        RL_OWNED PyObject *done = PyObject_CallMethodOneArg(c.child, rl_name.train, mode);
+        if (done == NULL) return -1;
+    }
+    return more;
+}
+
+static int train_walk(PyObject *m, PyObject *mode) {
+    if (train_mark(m, mode) < 0) return -1;
+    if (Py_EnterRecursiveCall(" while setting the mode of a module")) return -1;
+    int done = train_children(m, mode);
+    Py_LeaveRecursiveCall();
+    return done;
+}
+
+static PyObject *walk_train(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const rl_signature sig = {"train", 0, 1, {"mode"}};
+    PyObject *mode;
+    if (rl_args_bind(&sig, args, nargs, kwnames, &mode) < 0) return NULL;
+    if (mode == NULL) mode = Py_True;
+    if (!PyBool_Check(mode)) {
+        PyErr_SetString(PyExc_ValueError, "training mode is expected to be boolean");
+        return NULL;
+    }
+    return train_walk(m, mode) < 0 ? NULL : Py_NewRef(m);
+}
+
+static PyObject *walk_eval(PyObject *m, PyObject *unused) {
+    (void)unused;
+    if (!rl_module_ours(m, RL_M_train)) return PyObject_CallMethodOneArg(m, rl_name.train, Py_False);
+    return train_walk(m, Py_False) < 0 ? NULL : Py_NewRef(m);
+}
+
+/* ---- apply ---- */
+static int apply_walk(PyObject *m, PyObject *fn);
+static int apply_children(PyObject *m, PyObject *fn) {
+    RL_CHILDREN c;
+    int more;
+    if (rl_children_begin(&c, m) < 0) return -1;
+    while ((more = rl_children_next(&c)) > 0) {
+        if (rl_module_ours(c.child, RL_M_apply)) {
+            if (apply_walk(c.child, fn) < 0) return -1;
+            continue;
+        }
+        RL_OWNED PyObject *done = PyObject_CallMethodOneArg(c.child, rl_name.apply, fn);
+        if (done == NULL) return -1;
+    }
+    return more;
+}
+
+static int apply_walk(PyObject *m, PyObject *fn) {
+    if (Py_EnterRecursiveCall(" while applying a function to a module")) return -1;
+    int walked = apply_children(m, fn);
+    Py_LeaveRecursiveCall();
+    if (walked < 0) return -1;
+    RL_OWNED PyObject *done = PyObject_CallOneArg(fn, m);
+    return done ? 0 : -1;
+}
+
+static PyObject *walk_apply(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const rl_signature sig = {"apply", 1, 1, {"fn"}};
+    PyObject *fn;
+    if (rl_args_bind(&sig, args, nargs, kwnames, &fn) < 0) return NULL;
+    return apply_walk(m, fn) < 0 ? NULL : Py_NewRef(m);
+}
+
+/* ---- zero_grad ---- */
+/* p.grad.detach_() or .requires_grad_(False), then p.grad.zero_() */
+static int zero_in_place(PyObject *grad) {
+    RL_OWNED PyObject *fn = PyObject_GetAttr(grad, rl_name.grad_fn);
+    if (fn == NULL) return -1;
+    RL_OWNED PyObject *cut = Py_IsNone(fn) ? PyObject_CallMethodOneArg(grad, rl_name.requires_grad_, Py_False)
+                                           : PyObject_CallMethodNoArgs(grad, rl_name.detach_);
+    RL_OWNED PyObject *zeroed = cut ? PyObject_CallMethodNoArgs(grad, rl_name.zero_) : NULL;
+    return zeroed ? 0 : -1;
+}
+
+static int zero_parameter(PyObject *p, int set_to_none) {
+    if (Py_TYPE(p) == rl_parameter_type && ((rl_tensor *)p)->grad == NULL) return 0;
+    RL_OWNED PyObject *grad = PyObject_GetAttr(p, rl_name.grad);
+    if (grad == NULL) return -1;
+    if (Py_IsNone(grad)) return 0;
+    return set_to_none ? PyObject_SetAttr(p, rl_name.grad, Py_None) : zero_in_place(grad);
+}
+
+static int zero_warn_replica(PyObject *m) {
+    RL_OWNED PyObject *replica = NULL;
+    int has = rl_attr_has(m, rl_name._is_replica);
+    if (has <= 0) return has;
+    replica = PyObject_GetAttr(m, rl_name._is_replica);
+    int is = replica ? PyObject_IsTrue(replica) : -1;
+    if (is <= 0) return is;
+    return PyErr_WarnEx(
+        PyExc_UserWarning,
+        "Calling .zero_grad() from a module created with nn.DataParallel() has no effect. The "
+        "parameters are copied (in a differentiable manner) from the original module. This means "
+        "they are not leaf nodes in autograd and so don't accumulate gradients. If you need "
+        "gradients in your forward method, consider using autograd.grad instead.",
+        1);
+}
+
+static PyObject *walk_zero_grad(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const rl_signature sig = {"zero_grad", 0, 1, {"set_to_none"}};
+    PyObject *flag;
+    if (rl_args_bind(&sig, args, nargs, kwnames, &flag) < 0) return NULL;
+    int set_to_none = flag ? PyObject_IsTrue(flag) : 1;
+    if (set_to_none < 0 || zero_warn_replica(m) < 0) return NULL;
+    RL_OWNED PyObject *all = PyObject_CallMethodNoArgs(m, rl_name.parameters);
+    RL_OWNED PyObject *iter = all ? PyObject_GetIter(all) : NULL;
+    if (iter == NULL) return NULL;
+    for (PyObject *p; (p = PyIter_Next(iter)) != NULL;) {
+        int done = zero_parameter(p, set_to_none);
+        Py_DECREF(p);
+        if (done < 0) return NULL;
+    }
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+#define WALK_FLAGS (METH_FASTCALL | METH_KEYWORDS)
+PyMethodDef rl_module_walk_methods[] = {
+    {"train", (PyCFunction)(void (*)(void))walk_train, WALK_FLAGS,
+     "train($self, /, mode=True)\n--\n\nSet this module and all below it to training or evaluation mode."},
+    {"eval", walk_eval, METH_NOARGS, "eval($self, /)\n--\n\nSame as train(False)."},
+    {"apply", (PyCFunction)(void (*)(void))walk_apply, WALK_FLAGS,
+     "apply($self, /, fn)\n--\n\nCall fn with every module below this one, then with this one."},
+    {"zero_grad", (PyCFunction)(void (*)(void))walk_zero_grad, WALK_FLAGS,
+     "zero_grad($self, /, set_to_none=True)\n--\n\nForget the gradients of all parameters."},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,327 @@
+"""Modules that hold other modules: in a row, in a list, in a dict."""
+
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import chain, islice
+
+from rushlight.nn.modules.module import Module, _addindent
+
+__all__ = ["Container", "Sequential", "ModuleList", "ModuleDict"]
+
+
+class Container(Module):
+    """Deprecated: subclass Module instead."""
+
+    def __init__(self, **kwargs) -> None:
+        warnings.warn(
+            "`nn.Container` is deprecated. "
+            "All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for key, value in kwargs.items():
+            self.add_module(key, value)
+
+
+def _renumber(container) -> None:
+    """Number the children from 0 again after some were deleted."""
+    container._modules = OrderedDict((str(i), m) for i, m in enumerate(container._modules.values()))
+
+
+class Sequential(Module):
+    """Runs its modules one after the other, each on the output of the one before.
+
+    Takes the modules as arguments, or one ``OrderedDict`` of names and modules.
+    """
+
+    def __init__(self, *args) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for key, module in args[0].items():
+                self.add_module(key, module)
+        else:
+            for index, module in enumerate(args):
+                self.add_module(str(index), module)
+
+    def _get_item_by_idx(self, iterator, idx):
+        size = len(self)
+        idx = operator.index(idx)
+        if not -size <= idx < size:
+            raise IndexError(f"index {idx} is out of range")
+        return next(islice(iterator, idx % size, None))
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[idx]))
+        return self._get_item_by_idx(self._modules.values(), idx)
+
+    def __setitem__(self, idx, module) -> None:
+        setattr(self, self._get_item_by_idx(self._modules.keys(), idx), module)
+
+    def __delitem__(self, idx) -> None:
+        if isinstance(idx, slice):
+            for key in list(self._modules.keys())[idx]:
+                delattr(self, key)
+        else:
+            delattr(self, self._get_item_by_idx(self._modules.keys(), idx))
+        _renumber(self)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __add__(self, other):
+        _check_sequential(other)
+        result = Sequential()
+        for layer in chain(self, other):
+            result.append(layer)
+        return result
+
+    def pop(self, key):
+        """Remove the module at an index, or the modules of a slice, and return them."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def __iadd__(self, other):
+        _check_sequential(other)
+        offset = len(self)
+        for index, module in enumerate(other):
+            self.add_module(str(index + offset), module)
+        return self
+
+    def _check_factor(self, other) -> None:
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+
+    def __mul__(self, other):
+        self._check_factor(other)
+        result = Sequential()
+        for index, module in enumerate(chain.from_iterable([self] * other)):
+            result.add_module(str(index), module)
+        return result
+
+    def __rmul__(self, other):
+        return self.__mul__(other)
+
+    def __imul__(self, other):
+        self._check_factor(other)
+        size = len(self)
+        for offset in range(size, size * other, size or 1):
+            for index in range(size):
+                self.add_module(str(index + offset), self._modules[str(index)])
+        return self
+
+    def __dir__(self):
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def forward(self, input):
+        for module in self:
+            input = module(input)
+        return input
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def insert(self, index: int, module):
+        """Insert a module before an index."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        size = len(self._modules)
+        if not (-size <= index <= size):
+            raise IndexError(f"Index out of range: {index}")
+        if index < 0:
+            index += size
+        for i in range(size, index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
+        return self
+
+    def extend(self, sequential):
+        """Add all modules of an iterable at the end."""
+        for layer in sequential:
+            self.append(layer)
+        return self
+
+
+def _check_sequential(other) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError(
+            f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
+        )
+
+
+class ModuleList(Module):
+    """A list of modules that the parent sees as its children."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def _get_abs_string_index(self, idx) -> str:
+        idx = operator.index(idx)
+        if not (-len(self) <= idx < len(self)):
+            raise IndexError(f"index {idx} is out of range")
+        return str(idx + len(self) if idx < 0 else idx)
+
+    def __getitem__(self, idx):
+        if isinstance(idx, slice):
+            return self.__class__(list(self._modules.values())[idx])
+        return self._modules[self._get_abs_string_index(idx)]
+
+    def __setitem__(self, idx, module) -> None:
+        setattr(self, self._get_abs_string_index(idx), module)
+
+    def __delitem__(self, idx) -> None:
+        if isinstance(idx, slice):
+            for k in range(len(self._modules))[idx]:
+                delattr(self, str(k))
+        else:
+            delattr(self, self._get_abs_string_index(idx))
+        _renumber(self)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        combined = ModuleList()
+        for index, module in enumerate(chain(self, other)):
+            combined.add_module(str(index), module)
+        return combined
+
+    def __repr__(self) -> str:
+        """Show equal neighbours once, as ``(0-3): 4 x ...``."""
+        runs: list[list] = []  # [first index, how many, text]
+        for index, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] += 1
+            else:
+                runs.append([index, 1, text])
+        if not runs:
+            return self._get_name() + "()"
+        lines = []
+        for first, count, text in runs:
+            line = f"({first}): {text}" if count == 1 else f"({first}-{first + count - 1}): {count} x {text}"
+            lines.append(_indent_all(line))
+        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+    def __dir__(self):
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def insert(self, index: int, module) -> None:
+        """Insert a module before an index."""
+        for i in range(len(self._modules), index, -1):
+            self._modules[str(i)] = self._modules[str(i - 1)]
+        self._modules[str(index)] = module
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key):
+        """Remove the module at an index, or the modules of a slice, and return them."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def extend(self, modules):
+        """Add all modules of an iterable at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__
+            )
+        offset = len(self)
+        for index, module in enumerate(modules):
+            self.add_module(str(offset + index), module)
+        return self
+
+
+def _indent_all(text: str) -> str:
+    """Indent all but the first line, blank ones too: here ModuleList differs from Module."""
+    return text.replace("\n", "\n  ")
+
+
+class ModuleDict(Module):
+    """A dict of modules that the parent sees as its children."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Remove a module and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def keys(self):
+        """Return the names."""
+        return self._modules.keys()
+
+    def items(self):
+        """Return the pairs of name and module."""
+        return self._modules.items()
+
+    def values(self):
+        """Return the modules."""
+        return self._modules.values()
+
+    def update(self, modules) -> None:
+        """Take over the modules of a mapping, or of an iterable of pairs."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                "ModuleDict.update should be called with an "
+                "iterable of key/value pairs, but got " + type(modules).__name__
+            )
+        if isinstance(modules, (ModuleDict, Mapping)):
+            for key, module in modules.items():
+                self[key] = module
+            return
+        for index, pair in enumerate(modules):
+            where = f"ModuleDict update sequence element #{index}"
+            if not isinstance(pair, Iterable):
+                raise TypeError(f"{where} should be Iterable; is{type(pair).__name__}")
+            if len(pair) != 2:
+                raise ValueError(f"{where} has length {len(pair)}; 2 is required")
+            self[pair[0]] = pair[1]

@@ -1,0 +1,486 @@
+"""Module, the base of all layers and models.
+
+Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is attached here.
+"""
+
+import functools
+import warnings
+import weakref
+from collections import OrderedDict, namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import rushlight
+from rushlight import _C
+from rushlight._C import (
+    Module,
+    _global_backward_hooks,
+    _global_backward_pre_hooks,
+    _global_buffer_registration_hooks,
+    _global_forward_hooks,
+    _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs,
+    _global_forward_pre_hooks,
+    _global_module_registration_hooks,
+    _global_parameter_registration_hooks,
+)
+from rushlight.utils.hooks import RemovableHandle
+
+__all__ = [
+    "register_module_forward_pre_hook",
+    "register_module_forward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_backward_hook",
+    "register_module_full_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+    "Module",
+]
+
+_global_is_full_backward_hook: bool | None = None
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+def _addindent(text: str, spaces: int) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(" " * spaces + line if line.strip() else "" for line in rest)])
+
+
+class _WrappedHook:
+    """A hook that is given its module, held weakly, as the first argument."""
+
+    def __init__(self, hook: Callable, module: "Module | None" = None) -> None:
+        self.hook = hook
+        functools.update_wrapper(self, hook)
+        self.with_module = module is not None
+        if module is not None:
+            self.module = weakref.ref(module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self) -> dict:
+        state = {"hook": self.hook, "with_module": self.with_module}
+        if self.with_module:
+            state["module"] = self.module()
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.hook = state["hook"]
+        self.with_module = state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
+
+
+# ---- hooks common to all modules ----
+def _register(hooks: OrderedDict, hook: Callable, extra: Any = None) -> RemovableHandle:
+    handle = RemovableHandle(hooks, extra_dict=extra)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_module_buffer_registration_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; it may answer with another one."""
+    return _register(_global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, name, child)`` whenever a child is registered; it may answer with another one."""
+    return _register(_global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, name, param)`` whenever a parameter is registered; it may answer with another one."""
+    return _register(_global_parameter_registration_hooks, hook)
+
+
+def register_module_forward_pre_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, args)`` before the forward of every module, ahead of its own pre-hooks."""
+    return _register(_global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(
+    hook, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Call ``hook(module, args, output)`` after the forward of every module, ahead of its own hooks."""
+    handle = _register(_global_forward_hooks, hook, _global_forward_hooks_always_called)
+    if with_kwargs:
+        _global_forward_hooks_with_kwargs[handle.id] = True
+    if always_call:
+        _global_forward_hooks_always_called[handle.id] = True
+    return handle
+
+
+def _claim_global_backward_hooks(full: bool) -> None:
+    global _global_is_full_backward_hook
+    if _global_is_full_backward_hook is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a "
+            "global Module hook. Please use only one of them."
+        )
+    _global_is_full_backward_hook = full
+
+
+def register_module_backward_hook(hook) -> RemovableHandle:
+    """Register a regular backward hook for every module; deprecated, see the full one."""
+    _claim_global_backward_hooks(full=False)
+    return _register(_global_backward_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, grad_output)`` before the backward of every module."""
+    return _register(_global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` after the backward of every module."""
+    _claim_global_backward_hooks(full=True)
+    return _register(_global_backward_hooks, hook)
+
+
+def _has_any_global_hook():
+    return (
+        _global_backward_pre_hooks
+        or _global_backward_hooks
+        or _global_forward_pre_hooks
+        or _global_forward_hooks
+        or _global_forward_hooks_always_called
+        or _global_forward_hooks_with_kwargs
+    )
+
+
+# What an overridden _named_members is given in place of Module's own C walk.
+def _parameter_items(module):
+    return module._parameters.items()
+
+
+def _buffer_items(module):
+    return module._buffers.items()
+
+
+def _keeps_identity(tensor, applied) -> bool:
+    """Can ``tensor.data = applied`` be done? Not between the meta device, which has no memory, and others."""
+    return tensor.is_meta == applied.is_meta
+
+
+class _Attached:
+    """Methods of Module that live in Python; moved there below."""
+
+    # ---- hooks of one module ----
+    def register_forward_pre_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False):
+        """Call ``hook(module, args)`` before forward; what it returns replaces the arguments."""
+        handle = _register(self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        if prepend:
+            self._forward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_forward_hook(
+        self, hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ):
+        """Call ``hook(module, args, output)`` after forward; what it returns replaces the output."""
+        marks = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
+        handle = _register(self._forward_hooks, hook, marks)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        if prepend:
+            self._forward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_full_backward_pre_hook(self, hook, prepend: bool = False):
+        """Call ``hook(module, grad_output)`` before the module's gradients are computed."""
+        handle = _register(self._backward_pre_hooks, hook)
+        if prepend:
+            self._backward_pre_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _claim_backward_hooks(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a "
+                "single Module. Please use only one of them."
+            )
+        self._is_full_backward_hook = full
+
+    def register_backward_hook(self, hook):
+        """Register a regular backward hook; deprecated, see the full one."""
+        self._claim_backward_hooks(full=False)
+        return _register(self._backward_hooks, hook)
+
+    def register_full_backward_hook(self, hook, prepend: bool = False):
+        """Call ``hook(module, grad_input, grad_output)`` when the module's gradients are computed."""
+        self._claim_backward_hooks(full=True)
+        handle = _register(self._backward_hooks, hook)
+        if prepend:
+            self._backward_hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _get_backward_hooks(self):
+        """Return the list of full and the list of regular backward hooks, the global ones first."""
+        full: list[Callable] = []
+        regular: list[Callable] = []
+        for flag, hooks in (
+            (_global_is_full_backward_hook, _global_backward_hooks),
+            (self._is_full_backward_hook, self._backward_hooks),
+        ):
+            if flag is not None:
+                (full if flag else regular).extend(hooks.values())
+        return full, regular
+
+    def _get_backward_pre_hooks(self):
+        return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+    # ---- hooks of state dicts ----
+    def _register_state_dict_hook(self, hook):
+        """Call ``hook(module, state_dict, prefix, local_metadata)``; the root's may return another dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was "
+                "previously registered via register_state_dict_post_hook"
+            )
+        return _register(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call ``hook(module, state_dict, prefix, local_metadata)``, which changes the dict in place."""
+        hook._from_public_api = True
+        return _register(self._state_dict_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Call ``hook(module, prefix, keep_vars)`` before the module's state is collected."""
+        return _register(self._state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module: bool = False):
+        wrapped = _WrappedHook(hook, self if with_module else None)
+        return _register(self._load_state_dict_pre_hooks, wrapped)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)`` before the module's state is loaded."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call ``hook(module, incompatible_keys)`` after the module's state is loaded."""
+        return _register(self._load_state_dict_post_hooks, hook)
+
+    # ---- looking names up ----
+    def get_submodule(self, target: str):
+        """Return the module at the end of a dotted path; the empty path is this module."""
+        module = self
+        for name in target.split(".") if target else []:
+            if not hasattr(module, name):
+                raise AttributeError(module._get_name() + " has no attribute `" + name + "`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError("`" + name + "` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module, strict: bool = False) -> None:
+        """Put a module at the end of a dotted path; with ``strict`` only in place of another module."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError("`" + "module" + f"` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(parent._get_name() + " has no attribute `" + name + "`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError("`" + name + "` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def _get_member(self, target: str):
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(module._get_name() + " has no attribute `" + name + "`")
+        return module, name, getattr(module, name)
+
+    def get_parameter(self, target: str):
+        """Return the parameter at the end of a dotted path."""
+        _, name, parameter = self._get_member(target)
+        if not isinstance(parameter, rushlight.nn.Parameter):
+            raise AttributeError("`" + name + "` is not an nn.Parameter")
+        return parameter
+
+    def get_buffer(self, target: str):
+        """Return the buffer at the end of a dotted path."""
+        module, name, buffer = self._get_member(target)
+        if name not in module._buffers:
+            raise AttributeError("`" + name + "` is not a buffer")
+        return buffer
+
+    # ---- moving and casting ----
+    def _apply(self, fn, recurse: bool = True):
+        """Put ``fn(t)`` in place of every parameter, gradient and buffer, keeping the tensors' identity."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for key, param in self._parameters.items():
+            if param is not None:
+                self._apply_to_parameter(key, param, fn)
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def _apply_to_parameter(self, key, param, fn) -> None:
+        with rushlight.no_grad():
+            applied = fn(param)
+        grad = param.grad
+        if _keeps_identity(param, applied):
+            param.data = applied
+            out = param
+        else:
+            out = rushlight.nn.Parameter(applied, param.requires_grad)
+            self._parameters[key] = out
+        if grad is None:
+            return
+        with rushlight.no_grad():
+            grad_applied = fn(grad)
+        if _keeps_identity(grad, grad_applied) and out is param:
+            out.grad.data = grad_applied
+        else:
+            out.grad = grad_applied.requires_grad_(grad.requires_grad)
+
+    def to(self, *args, **kwargs):
+        """Move and cast: ``to(device, dtype, non_blocking)``, ``to(dtype)``, ``to(tensor)``,
+        ``to(memory_format=...)``. Only floating point parameters and buffers change their dtype."""
+        device, dtype, non_blocking, memory_format = _C._nn._parse_to(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(t):
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            formatted = memory_format is not None and t.dim() in (4, 5)
+            extra = {"memory_format": memory_format} if formatted else {}
+            try:
+                return t.to(device, wanted, non_blocking, **extra)
+            except NotImplementedError as e:
+                if str(e) != "Cannot copy out of meta tensor; no data!":
+                    raise
+                raise NotImplementedError(
+                    f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                    f"when moving module from meta to a different device."
+                ) from None
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device, recurse: bool = True):
+        """Move to a device without copying the values."""
+        return self._apply(lambda t: rushlight.empty_like(t, device=device), recurse=recurse)
+
+    def cuda(self, device=None):
+        """Move to the GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def cpu(self):
+        """Move to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type):
+        """Cast all parameters and buffers, integers as well."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self):
+        """Cast floating point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self):
+        """Cast floating point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self):
+        """Cast floating point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self):
+        """Cast floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def share_memory(self):
+        """Move into memory that other processes can share."""
+        return self._apply(lambda t: t.share_memory_())
+
+    def requires_grad_(self, requires_grad: bool = True):
+        """Switch gradients on or off for all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def compile(self, *args, **kwargs) -> None:
+        """Accepted for compatibility; calls run as they are, there is nothing to compile."""
+
+    # ---- how it looks ----
+    def _get_name(self):
+        return self.__class__.__name__
+
+    def extra_repr(self) -> str:
+        """Return what repr() shows besides the children; override it, several lines are fine."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if len(lines) == 1 and not self._modules:
+            return f"{self._get_name()}({lines[0]})"
+        for key, module in self._modules.items():
+            lines.append("(" + key + "): " + _addindent(repr(module), 2))
+        body = "\n  " + "\n  ".join(lines) + "\n" if lines else ""
+        return f"{self._get_name()}({body})"
+
+    def __dir__(self):
+        keys = [
+            *dir(self.__class__),
+            *self.__dict__.keys(),
+            *self._parameters.keys(),
+            *self._modules.keys(),
+            *self._buffers.keys(),
+        ]
+        return sorted(key for key in keys if not key[0].isdigit())
+
+    def _slow_forward(self, *input, **kwargs):
+        return self.forward(*input, **kwargs)
+
+    def _replicate_for_data_parallel(self):
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        # a replica has no parameters of its own: it refers to those of the module it copies
+        replica._parameters = {}
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        replica._is_replica = True
+        return replica
+
+
+def _attach() -> None:
+    for name, function in vars(_Attached).items():
+        if callable(function):
+            function.__qualname__ = f"Module.{name}"
+            setattr(Module, name, function)
+
+
+_attach()
