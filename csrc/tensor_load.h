@@ -1,0 +1,30 @@
+/* Between the two files that turn a neutral tree (load.h) into Python objects. */
+#ifndef RL_TENSOR_LOAD_H
+#define RL_TENSOR_LOAD_H
+#include "tensor.h"
+#include "load.h"
+
+typedef struct file_map file_map;
+typedef struct {
+    rl_load *load;
+    const char *file;     /* for messages */
+    const char *headline; /* in front of what the pickle did wrong */
+    PyObject **user;      /* the objects behind load->allowed, borrowed */
+    PyObject *place;      /* location -> device; NULL: all on the CPU */
+    PyObject *hook;       /* map_location as a function, or NULL */
+    PyObject *places;     /* what `place` answered, by location */
+    file_map *map;        /* mmap=True */
+} loader;
+
+/* ---- tensor_load.c ---- */
+PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name; always NULL */
+
+/* ---- tensor_load_storage.c ---- */
+int rl_loader_map(loader *c); /* maps the file privately */
+void rl_loader_unmap(loader *c);
+rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; filled at the first call */
+PyObject *rl_loader_tensor(loader *c, const rl_item *item);
+PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
+extern PyMethodDef rl_loader_storage_methods[];
+int rl_loader_storage_init(PyObject *m);
+#endif

@@ -1,0 +1,268 @@
+/* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
+#include "tensor_load.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* One private mapping, shared by every storage that lies in it. */
+struct file_map {
+    uint8_t *base;
+    size_t n;
+    int32_t users;
+};
+
+static void map_drop(void *owner) {
+    file_map *m = owner;
+    if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    munmap(m->base, m->n);
+    rl_free(m);
+}
+
+int rl_loader_map(loader *c) {
+    rl_load *l = c->load;
+    file_map *m = rl_alloc(sizeof *m);
+    if (!m) {
+        rl_error_clear();
+        PyErr_NoMemory();
+        return -1;
+    }
+    *m = (file_map){.n = (size_t)l->size, .users = 1};
+    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, l->fd, 0);
+    if (m->base == MAP_FAILED) {
+        rl_free(m);
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
+                     (long long)l->size, c->file, strerror(errno), errno);
+        return -1;
+    }
+    c->map = m;
+    return 0;
+}
+
+void rl_loader_unmap(loader *c) {
+    if (c->map) map_drop(c->map);
+    c->map = NULL;
+}
+
+static rl_storage *storage_mapped(loader *c, rl_load_storage *s) {
+    uint8_t *at = c->map->base + s->at;
+    __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
+    rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
+    if (made) rl_storage_normalise(c->load, s, at);
+    return made;
+}
+
+static rl_storage *storage_read(loader *c, rl_load_storage *s) {
+    rl_storage *made = rl_storage_new((size_t)s->nbytes);
+    if (!made) return NULL;
+    void *to = rl_storage_bytes(made, RL_WRITE);
+    rl_status status;
+    if (s->nbytes > 65536) {
+        Py_BEGIN_ALLOW_THREADS status = rl_storage_fill(c->load, s, to);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = rl_storage_fill(c->load, s, to);
+    }
+    if (!status) return made;
+    rl_storage_drop(made);
+    return NULL;
+}
+
+static PyObject *storage_location(rl_load_storage *s) {
+    return PyUnicode_DecodeUTF8(s->location.at, (Py_ssize_t)s->location.n, "replace");
+}
+
+/* A one-dimensional uint8 tensor over the whole storage (kept by the tensor). */
+static rl_tensor *storage_tensor(rl_storage *storage) {
+    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 1);
+    if (!t) return NULL;
+    rl_view *v = &t->v;
+    v->shape[0] = v->numel = (int64_t)storage->nbytes;
+    v->strides[0] = 1;
+    v->offset = 0;
+    v->dtype = RL_U8;
+    v->device = storage->device, v->device_index = storage->device_index;
+    v->storage = rl_storage_keep(storage);
+    return t;
+}
+
+static PyObject *storage_object(rl_storage *storage) {
+    RL_OWNED PyObject *t = (PyObject *)storage_tensor(storage);
+    return t ? PyObject_CallMethod(t, "untyped_storage", NULL) : NULL;
+}
+
+/* map_location as a function: it gets the storage on the CPU and answers a storage, or None for the default.
+ * 1: `made` was replaced or kept as it is; 0: None; -1: an exception. */
+static int storage_ask(loader *c, PyObject *location, rl_storage *made) {
+    RL_OWNED PyObject *object = storage_object(made);
+    RL_OWNED PyObject *answer = object ? PyObject_CallFunctionObjArgs(c->hook, object, location, NULL) : NULL;
+    if (!answer) return -1;
+    if (answer == Py_None) return 0;
+    if (answer == object) return 1;
+    RL_OWNED PyObject *mine = PyObject_CallMethod(object, "data_ptr", NULL);
+    RL_OWNED PyObject *its = mine ? PyObject_CallMethod(answer, "data_ptr", NULL) : NULL;
+    int same = its ? PyObject_RichCompareBool(mine, its, Py_EQ) : -1;
+    if (same == 1) return 1;
+    PyErr_Clear();
+    PyErr_Format(PyExc_TypeError,
+                 "map_location must return the storage that it was given, or None; to move storages use "
+                 "map_location=torch.device(...) or a dict, not %.100s (file %s)",
+                 Py_TYPE(answer)->tp_name, c->file);
+    return -1;
+}
+
+/* The device for a location, asked once for each. */
+static int storage_place(loader *c, PyObject *location, int *device, int *index) {
+    *device = RL_CPU, *index = 0;
+    if (!c->place) return 0;
+    PyObject *answer = PyDict_GetItemWithError(c->places, location);
+    if (!answer) {
+        if (PyErr_Occurred()) return -1;
+        RL_OWNED PyObject *fresh = PyObject_CallOneArg(c->place, location);
+        if (!fresh || PyDict_SetItem(c->places, location, fresh) < 0) return -1;
+        answer = fresh; /* the dict keeps it */
+    }
+    return rl_device_parse(answer, device, index);
+}
+
+static rl_storage *storage_move(rl_storage *made, int device, int index) {
+    rl_storage *there = rl_storage_on(device, index, made->nbytes);
+    const rl_device_driver *driver = rl_device_driver_get(device);
+    if (there && made->nbytes &&
+        driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
+                     device, RL_CPU, driver->stream(index))) {
+        rl_storage_drop(there);
+        there = NULL;
+    }
+    rl_storage_drop(made);
+    return there;
+}
+
+rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
+    if (s->made) return s->made;
+    RL_OWNED PyObject *location = storage_location(s);
+    if (!location) return NULL;
+    int device, index, kept = 0;
+    if (!c->hook && storage_place(c, location, &device, &index) < 0) return NULL;
+    bool mapped =
+        c->map && s->nbytes && !c->load->big_endian && (s->used < 0 || s->at % rl_itemsize(s->used) == 0);
+    rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
+    if (!made) {
+        if (c->load->error) return (void *)rl_loader_raise(c);
+        return (void *)rl_raise(NULL);
+    }
+    if (c->hook) {
+        kept = storage_ask(c, location, made);
+        if (kept < 0 || (!kept && storage_place(c, location, &device, &index) < 0)) {
+            rl_storage_drop(made);
+            return NULL;
+        }
+    }
+    if (!kept && device != RL_CPU) {
+        made = storage_move(made, device, index < 0 ? 0 : index);
+        if (!made) return (void *)rl_raise(NULL);
+    }
+    return s->made = made;
+}
+
+PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
+    if (s->root || s->dtype >= 0) {
+        rl_load_fail(c->load, RL_LOAD_RUNTIME,
+                     "rushlight does not support typed storages on their own in %s; save tensors instead",
+                     c->load->record);
+        return rl_loader_raise(c);
+    }
+    rl_storage *made = rl_loader_storage(c, s);
+    return made ? storage_object(made) : NULL;
+}
+
+PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
+    const rl_load_tensor *t = item->u.tensor;
+    if (!t->storage) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    rl_storage *storage = rl_loader_storage(c, t->storage);
+    if (!storage) return NULL;
+    RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
+    if (!object) return NULL;
+    rl_view *v = &((rl_tensor *)object)->v;
+    for (int i = 0; i < t->ndim; i++) v->shape[i] = t->shape[i], v->strides[i] = t->strides[i];
+    v->numel = rl_dims_numel(t->shape, t->ndim);
+    v->offset = t->offset;
+    v->dtype = (uint8_t)t->dtype;
+    v->device = storage->device, v->device_index = storage->device_index;
+    v->storage = rl_storage_keep(storage);
+    if (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0) return NULL;
+    return rl_give(&object);
+}
+
+/* ---- for the writer: the bytes of a tensor's storage, readable while this object lives ---- */
+typedef struct {
+    PyObject_HEAD rl_storage *storage;
+} storage_bytes;
+
+static int storage_bytes_get(PyObject *self, Py_buffer *view, int flags) {
+    rl_storage *s = ((storage_bytes *)self)->storage;
+    return PyBuffer_FillInfo(view, self, rl_storage_bytes(s, RL_READ), (Py_ssize_t)s->nbytes, 1, flags);
+}
+
+static void storage_bytes_free(PyObject *self) {
+    rl_storage *s = ((storage_bytes *)self)->storage;
+    PyTypeObject *type = Py_TYPE(self);
+    if (s) {
+        __atomic_sub_fetch(&s->pins, 1, __ATOMIC_ACQ_REL);
+        rl_storage_drop(s);
+    }
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyTypeObject *storage_bytes_type;
+
+static PyObject *storage_bytes_of(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
+    rl_storage *s = ((rl_tensor *)arg)->v.storage, *copy = NULL;
+    if (!s) return PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
+    if (s->device != RL_CPU) {
+        const rl_device_driver *driver = rl_device_driver_get(s->device);
+        if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
+        copy = rl_storage_new(s->nbytes);
+        if (!copy ||
+            driver->copy(s->device_index, rl_storage_bytes(copy, RL_WRITE), rl_storage_bytes(s, RL_READ),
+                         s->nbytes, RL_CPU, s->device, driver->stream(s->device_index)) ||
+            driver->synchronize(s->device_index)) {
+            rl_storage_drop(copy);
+            return rl_raise(NULL);
+        }
+    }
+    storage_bytes *b = PyObject_New(storage_bytes, storage_bytes_type);
+    if (!b) {
+        rl_storage_drop(copy);
+        return NULL;
+    }
+    b->storage = copy ? copy : rl_storage_keep(s);
+    __atomic_add_fetch(&b->storage->pins, 1, __ATOMIC_ACQ_REL); /* nobody resizes it meanwhile */
+    return (PyObject *)b;
+}
+
+static PyObject *storage_id(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_id() wants a Tensor");
+    return PyLong_FromVoidPtr(((rl_tensor *)arg)->v.storage);
+}
+
+PyMethodDef rl_loader_storage_methods[] = {
+    {"_storage_bytes", storage_bytes_of, METH_O,
+     PyDoc_STR("_storage_bytes(tensor)\n\nThe bytes of the tensor's whole storage, as a read-only buffer.")},
+    {"_storage_id", storage_id, METH_O,
+     PyDoc_STR("_storage_id(tensor)\n\nA number that tells storages apart while they live.")},
+    {NULL, NULL, 0, NULL},
+};
+
+int rl_loader_storage_init(PyObject *m) {
+    (void)m;
+    PyType_Slot slots[] = {
+        {Py_tp_dealloc, storage_bytes_free}, {Py_bf_getbuffer, storage_bytes_get}, {0, NULL}};
+    PyType_Spec spec = {"rushlight._C._StorageBytes", sizeof(storage_bytes), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    storage_bytes_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return storage_bytes_type ? 0 : -1;
+}

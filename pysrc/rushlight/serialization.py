@@ -1,0 +1,416 @@
+"""torch.load and torch.save: the same files, read without executing anything of them."""
+
+import contextlib
+import io
+import os
+import pickle
+import re
+import stat
+import sys
+import warnings
+
+from . import _C
+from ._checkpoint import Pickler, ZipWriter
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_safe_globals",
+    "load",
+    "location_tag",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+    "validate_cuda_device",
+]
+
+DEFAULT_PROTOCOL = 2
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+_SAFE_HEADLINE = "Weights only load failed. WeightsUnpickler error: "
+_UNSAFE_HEADLINE = (
+    "rushlight reads data from checkpoints, also with weights_only=False, and never imports what a file names; "
+    "for whole pickled modules save the state_dict() instead. What stopped it: "
+)
+
+# ---- names that the user trusts ----
+
+_safe_globals = set()
+
+
+def _check_safe_global(item):
+    obj = item[0] if isinstance(item, tuple) and item else item
+    if getattr(obj, "__module__", None) == "builtins" and not isinstance(obj, type):
+        raise ValueError(
+            f"{obj.__qualname__} cannot be added to the safe globals: a file could run any code with it"
+        )
+
+
+def add_safe_globals(safe_globals):
+    """Allows classes and functions in files from now on; a tuple (object, "full.path") gives the name too."""
+    items = set(safe_globals)
+    for item in items:
+        _check_safe_global(item)
+    _safe_globals.update(items)
+
+
+def get_safe_globals():
+    """The classes and functions that were added."""
+    return list(_safe_globals)
+
+
+def clear_safe_globals():
+    """Forgets all that was added."""
+    _safe_globals.clear()
+
+
+class safe_globals:
+    """Allows classes and functions while the block runs."""
+
+    def __init__(self, safe_globals):
+        self.safe_globals = safe_globals
+
+    def __enter__(self):
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, type, value, tb):
+        _safe_globals.difference_update(self.safe_globals)
+
+
+def _allowed_names():
+    names = {}
+    for item in _safe_globals:
+        if not isinstance(item, tuple):
+            names[f"{item.__module__}.{item.__qualname__}"] = item
+            continue
+        if len(item) != 2:
+            raise ValueError(
+                "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                f"{len(item)}"
+            )
+        if type(item[1]) is not str:
+            raise TypeError(
+                f"Expected second item in tuple to be str of callable full path, but got: {type(item[1])}"
+            )
+        names[item[1]] = item[0]
+    return names
+
+
+# ---- where storages go ----
+
+
+def _validate_device(location, backend):
+    module = getattr(sys.modules["rushlight"], backend, None)
+    if module is None and backend == "hpu":
+        raise RuntimeError(
+            f"The {backend.upper()} device module is not registered. If you are running on a CPU-only machine, "
+            "please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+        )
+    if module is None or not module.is_available():
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {backend.upper()} device but torch.{backend}.is_available() is "
+            "False. If you are running on a CPU-only machine, please use torch.load with "
+            "map_location=torch.device('cpu') to map your storages to the CPU."
+        )
+    index = _C.device(location).index or 0
+    count = module.device_count()
+    if index >= count:
+        raise RuntimeError(
+            f"Attempting to deserialize object on {backend.upper()} device {index} but "
+            f"torch.{backend}.device_count() is {count}. Please use torch.load with map_location to map your "
+            "storages to an existing device."
+        )
+    return _C.device(backend, index)
+
+
+def validate_cuda_device(location):
+    """The index of a CUDA device that is there."""
+    return _validate_device(location, "cuda").index
+
+
+def _place(location):
+    """The device for a location, or PyTorch's error."""
+    if isinstance(location, bytes):
+        location = location.decode("ascii")
+    if location == "cpu":
+        return _C.device("cpu")
+    for backend in ("cuda", "hpu", "xpu", "mtia"):
+        if location == backend or re.match(f"{backend}(:|[0-9]+)", location):
+            return _validate_device(location, backend)
+    raise RuntimeError(
+        "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+        + location
+        + ")"
+    )
+
+
+def location_tag(storage):
+    """The text that names a storage's device in files."""
+    return str(storage.device)
+
+
+def default_restore_location(storage, location):
+    """What load does with a storage when map_location does not decide."""
+    device = _place(location)
+    if device.type != "cpu":
+        raise RuntimeError(
+            "use map_location=torch.device(...) to load storages to another device than the CPU"
+        )
+    return storage
+
+
+def _placement(map_location):
+    """(place, hook) for _C._load: one decides by the location's text, the other sees the storage."""
+    if map_location is None:
+        return _place, None
+    if isinstance(map_location, dict):
+        return lambda location: _place(str(map_location.get(location, location))), None
+    if isinstance(map_location, (str, bytes)):
+        return lambda location: _place(map_location), None
+    if isinstance(map_location, _C.device):
+        return lambda location: _place(str(map_location)), None
+    return _place, map_location
+
+
+# ---- load ----
+
+
+def _is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+def _check_seekable(f):
+    try:
+        f.seek(f.tell())
+    except (io.UnsupportedOperation, AttributeError) as error:
+        if "seek" in str(error) or "tell" in str(error):
+            raise type(error)(
+                f"{error}. You can only torch.load from a file that is seekable. Please pre-load the data into a "
+                "buffer like io.BytesIO and try to load from it instead."
+            ) from None
+        raise
+
+
+def _wants_weights_only(weights_only, pickle_module):
+    true = ("1", "y", "yes", "true")
+    force = os.getenv("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0").lower() in true
+    force_not = os.getenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0").lower() in true
+    if force and force_not:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` "
+            "should be set, but both were set."
+        )
+    if force:
+        return True
+    if weights_only is None:
+        if force_not:
+            warnings.warn(
+                "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
+                "`weights_only` argument was not explicitly passed to `torch.load`, forcing weights_only=False.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return False
+        return pickle_module is None
+    return bool(weights_only)
+
+
+def _is_plain_file(f):
+    """A file whose bytes can be read through its descriptor."""
+    raw = getattr(f, "raw", f) if type(f) in (io.BufferedReader, io.BufferedRandom) else f
+    return type(raw) is io.FileIO and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+    """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
+
+    Opens what torch.save wrote: state_dicts and checkpoints of tensors, numbers, text and containers, in the zip
+    format and the older stream. Nothing of a file is ever executed, and every checksum is compared; a class or
+    function is only called when it was added with serialization.add_safe_globals.
+
+    With mmap=True the file (a path) is mapped privately instead of read: changes to the tensors stay in this
+    process, checksums are not compared, and the file must not be truncated while the tensors live.
+    """
+    weights_only = _wants_weights_only(weights_only, pickle_module)
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if pickle_module not in (None, pickle):
+        raise ValueError("rushlight has its own reader of pickles: pickle_module must be None or pickle")
+    if pickle_load_args and weights_only:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    headline = _SAFE_HEADLINE if weights_only else _UNSAFE_HEADLINE
+    options = (headline, bool(mmap), _allowed_names(), *_placement(map_location))
+    if _is_path(f):
+        name = os.fspath(f)
+        if name.endswith(".safetensors"):
+            raise RuntimeError(
+                f"{name} is a safetensors file: open it with safetensors.numpy.load_file and torch.from_numpy"
+            )
+        with open(name, "rb", buffering=0) as file:
+            if _is_plain_file(file):
+                size = os.fstat(file.fileno()).st_size
+                return _C._load(file.fileno(), 0, size, str(name), *options)[0]
+            return _C._load(file.readall(), 0, 0, str(name), *options)[0]
+    if mmap:
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    _check_seekable(f)
+    name = getattr(f, "name", None)
+    name = name if isinstance(name, str) else f"<{type(f).__name__}>"
+    start = f.tell()
+    if _is_plain_file(f):
+        if f.writable():
+            f.flush()
+        size = os.fstat(f.fileno()).st_size - start
+        obj, end = _C._load(f.fileno(), start, max(size, 0), name, *options)
+    else:
+        data = f.read()
+        if isinstance(data, str):
+            raise TypeError("f must be opened in binary mode, for example with open(path, 'rb')")
+        obj, end = _C._load(data, 0, 0, name, *options)
+    f.seek(start + end)
+    return obj
+
+
+# ---- save ----
+
+_checksums = True
+
+
+def get_crc32_options():
+    """Whether save writes checksums."""
+    return _checksums
+
+
+def set_crc32_options(compute_crc32):
+    """Whether save writes checksums. Without them nobody can notice later that a file has changed."""
+    global _checksums
+    _checksums = bool(compute_crc32)
+
+
+def _pickled(obj, protocol, legacy):
+    buffer = io.BytesIO()
+    pickler = Pickler(buffer, protocol, legacy)
+    try:
+        pickler.dump(obj)
+    except (TypeError, AttributeError) as error:
+        raise pickle.PicklingError(f"cannot save this object: {error}") from error
+    storages = list(pickler.storages.values())
+    pickler.clear_memo()
+    return buffer.getvalue(), storages
+
+
+def _zip_parts(obj, prefix, protocol, byteorder):
+    data, storages = _pickled(obj, protocol, False)
+
+    def write(put):
+        archive = ZipWriter(put, prefix, _checksums)
+        archive.record("data.pkl", data)
+        archive.record(".format_version", b"1")
+        archive.record(".storage_alignment", b"64")
+        if byteorder:
+            archive.record("byteorder", sys.byteorder.encode())
+        for storage in storages:
+            archive.record(f"data/{storage.key}", storage.data)
+        archive.record("version", b"3\n")
+        archive.close()
+
+    return write
+
+
+def _stream_parts(obj, protocol):
+    data, storages = _pickled(obj, protocol, True)
+    storages = {storage.key: storage for storage in storages}
+    info = {
+        "protocol_version": PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+
+    def write(put):
+        for item in (MAGIC_NUMBER, PROTOCOL_VERSION, info):
+            put(pickle.dumps(item, protocol=protocol))
+        put(data)
+        put(pickle.dumps(sorted(storages), protocol=protocol))
+        for key in sorted(storages):
+            put(storages[key].numel.to_bytes(8, "little"))
+            put(storages[key].data)
+
+    return write
+
+
+def _write_path(path, write):
+    """A new file beside the old one takes its place only when it is complete and on the disk."""
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    mode = os.stat(path).st_mode if os.path.exists(path) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:  # a device or pipe; a directory says so itself
+            write(file.write)
+        return
+    temporary = os.path.join(folder, f".saving-{os.getpid()}-{os.urandom(8).hex()}")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with open(fd, "wb") as file:
+            write(file.write)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _archive_name(path):
+    name = os.path.basename(path)
+    stem = name.rpartition(".")[0] if "." in name else name
+    if not stem:
+        raise RuntimeError(f"invalid file name: {path}")
+    return stem if path.isascii() else "archive"
+
+
+def save(
+    obj,
+    f,
+    pickle_module=pickle,
+    pickle_protocol=DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization=True,
+    _disable_byteorder_record=False,
+):
+    """save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True)
+
+    Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage is
+    written once. A path gets a complete new file or stays as it was.
+    """
+    if not _is_path(f) and not hasattr(f, "write"):
+        raise AttributeError(
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
+        )
+    if pickle_module is not pickle:
+        raise ValueError("rushlight has its own writer of pickles: pickle_module must be pickle")
+    if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, but got {pickle_protocol}")
+    path = os.fspath(f) if _is_path(f) else None
+    if _use_new_zipfile_serialization:
+        prefix = "archive" if path is None else _archive_name(os.fsdecode(path))
+        write = _zip_parts(obj, prefix, pickle_protocol, not _disable_byteorder_record)
+    else:
+        write = _stream_parts(obj, pickle_protocol)
+    if path is not None:
+        _write_path(path, write)
+        return
+    write(f.write)
+    if hasattr(f, "flush"):
+        f.flush()

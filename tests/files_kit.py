@@ -1,0 +1,78 @@
+"""Builds checkpoint files byte by byte, right or wrong in chosen places."""
+
+import io
+import struct
+import warnings
+import zipfile
+
+HEAD = b"\x80\x02"
+NONE, TRUE, FALSE, EMPTY_TUPLE, EMPTY_LIST, EMPTY_DICT, MARK = b"N", b"\x88", b"\x89", b")", b"]", b"}", b"("
+REDUCE, BUILD, NEWOBJ = b"R", b"b", b"\x81"
+
+
+def name(module, attribute):
+    return b"c" + f"{module}\n{attribute}\n".encode()
+
+
+def text(value):
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    return b"X" + struct.pack("<I", len(data)) + data
+
+
+def number(value):
+    if -(2**31) <= value < 2**31:
+        return b"J" + struct.pack("<i", value)
+    data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    return b"\x8a" + bytes([len(data)]) + data
+
+
+def many(*parts):
+    return MARK + b"".join(parts) + b"t"
+
+
+def ints(values):
+    return many(*map(number, values))
+
+
+def listing(*parts):
+    return EMPTY_LIST + MARK + b"".join(parts) + b"e"
+
+
+def mapping(*parts):
+    return EMPTY_DICT + MARK + b"".join(parts) + b"u"
+
+
+HOOKS = name("collections", "OrderedDict") + EMPTY_TUPLE + REDUCE
+
+
+def storage(key="0", kind="FloatStorage", count=4, location="cpu", module="torch", more=b""):
+    fields = (text("storage"), name(module, kind), text(key), text(location), number(count), more)
+    return many(*fields) + b"Q"
+
+
+def tensor(of=None, offset=0, size=(4,), stride=(1,), grad=FALSE, more=b""):
+    fields = (storage() if of is None else of, number(offset), ints(size), ints(stride), grad, HOOKS, more)
+    return name("torch._utils", "_rebuild_tensor_v2") + many(*fields) + REDUCE
+
+
+def archive(body, records=(("data/0", bytes(range(16))),), prefix="archive", extra=(("version", b"3\n"),)):
+    """A zip around a pickle's body; `records` and `extra` may repeat names."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for key, data in (("data.pkl", HEAD + body + b"."), *extra, *records):
+            file.writestr(f"{prefix}/{key}" if prefix else key, data)
+    return buffer.getvalue()
+
+
+MAGIC = HEAD + number(0x1950A86A20F9469CFC6C) + b"."
+VERSION = HEAD + number(1001) + b"."
+INFO = HEAD + EMPTY_DICT + b"."
+BLOCK = struct.pack("<q", 4) + bytes(range(16))
+
+
+def stream(body, keys=("0",), blocks=(BLOCK,), head=None):
+    """The older format around a pickle's body."""
+    listed = HEAD + listing(*map(text, keys)) + b"."
+    start = MAGIC + VERSION + INFO if head is None else head
+    return start + HEAD + body + b"." + listed + b"".join(blocks)
