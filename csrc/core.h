@@ -6,11 +6,17 @@
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+typedef struct rl_row rl_row;
+
 /* ---- core_dtype.c ---- */
 const char *rl_dtype_name(int dtype);  /* "float32" */
 const char *rl_dtype_title(int dtype); /* "Float", as PyTorch's messages say */
 int rl_dtype_promote(int a, int b);
-/* PyTorch's text for a dtype's storage class, "FloatStorage" without the tail, is rl_dtype_title. */
+int rl_dtype_default(void);
+void rl_dtype_default_set(int dtype);
+/* ---- core_types.c ---- */
+/* compute: cast the tensors to it before the kernel, -1 leaves them; out: dtype of the result. */
+rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out);
 
 /* ---- core_error.c: the pending error of this thread; the front door raises it ---- */
 rl_status rl_error_set(rl_error kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -38,16 +44,17 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);
 
 /* ---- core_view.c ---- */
-rl_status rl_view_dims(rl_view *v, int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
-void rl_view_clear(rl_view *v);               /* gives back a long dims block; not the storage */
+rl_status rl_view_dims(rl_view *v,
+                       int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
+void rl_view_clear(rl_view *v);   /* gives back a long dims block; not the storage */
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
 int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
 void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);
 rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of range" */
 /* Would [offset, shape, strides] stay inside nbytes? PyTorch's setStorage text when not. */
-rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset, int dtype,
-                               size_t nbytes);
+rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
+                               int dtype, size_t nbytes);
 
 /* ---- core_threads.c ---- */
 void rl_threads_load(void); /* finds libgomp once; without it all runs serially */
@@ -57,7 +64,7 @@ void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void
                          void *ctx);
 
 /* ---- core_debug.c: allocations, live counts, trace ---- */
-void *rl_alloc(size_t bytes);  /* 64-byte aligned; NULL and RL_MEMORY pending */
+void *rl_alloc(size_t bytes); /* 64-byte aligned; NULL and RL_MEMORY pending */
 void *rl_alloc_zero(size_t n, size_t size);
 void rl_free(void *p);
 void rl_alloc_fail_after(int64_t n); /* the n-th allocation from now fails; negative: never */
@@ -68,47 +75,58 @@ extern int64_t rl_live_count[RL_LIVE_KINDS];
 /* ---- core_dispatch.c: the operator table ---- */
 #define RL_MAX_KERNELS 6
 typedef enum { RL_ROW_OP, RL_ROW_VIEW, RL_ROW_COMPOSE } rl_row_kind;
-/* TYPES(rule, ...): which dtype the call computes in and answers with */
+/* TYPES(rule, ...): which dtype a call computes in and answers with (core_types.c) */
 typedef enum {
     RL_TYPES_keep,    /* as the first tensor; the others follow no rule */
     RL_TYPES_same,    /* all tensors must agree */
     RL_TYPES_promote, /* common dtype */
     RL_TYPES_float,   /* common dtype, integers become the default dtype */
+    RL_TYPES_div,     /* float without a rounding mode, promote with one */
+    RL_TYPES_clamp,   /* promote; min and max count, too */
+    RL_TYPES_where,   /* promote of the last two */
+    RL_TYPES_list,    /* promote over a list */
     RL_TYPES_compare, /* common dtype in, bool out */
     RL_TYPES_truth,   /* any dtype in, bool out */
-    RL_TYPES_index,   /* int64 out */
-    RL_TYPES_total,   /* integers become int64 (or the dtype argument) */
-    RL_TYPES_mean,    /* floating only (or the dtype argument) */
+    RL_TYPES_index,   /* any dtype in, int64 out */
+    RL_TYPES_total,   /* integers become int64, or the dtype argument */
+    RL_TYPES_mean,    /* the input's, or the dtype argument */
     RL_TYPES_factory, /* the dtype argument or the default dtype */
+    RL_TYPES_full,    /* ... or that of the fill value */
+    RL_TYPES_arange,  /* ... or int64 when all bounds are integers */
+    RL_TYPES_randint, /* ... or int64 */
     RL_TYPES_like,    /* the dtype argument or that of the first tensor */
 } rl_types_rule;
 enum {
-    RL_FN = 1,        /* rushlight.name */
-    RL_METHOD = 2,    /* Tensor.name */
-    RL_NN = 4,        /* rushlight._C._nn.name, for nn.functional */
-    RL_INPLACE = 8,   /* Tensor.name_ as well */
+    RL_FN = 1,            /* rushlight.name */
+    RL_METHOD = 2,        /* Tensor.name */
+    RL_NN = 4,            /* rushlight._C._nn.name, for nn.functional */
+    RL_INPLACE = 8,       /* Tensor.name_ as well */
     RL_ONLY_INPLACE = 16, /* writes into its first argument */
-    RL_OUT = 32,      /* takes out= */
-    RL_VARARGS = 64,  /* the first int[] may be given as separate numbers */
-    RL_FACTORY = 128, /* device=, requires_grad= ... are read by the front door */
-    RL_NO_GRAD = 256, /* its result is never differentiable */
-    RL_HEAVY = 512,   /* release the GIL and load oneDNN whatever the size */
-    RL_TUPLE = 1024,  /* several results come as a named tuple */
+    RL_OUT = 32,          /* takes out= */
+    RL_VARARGS = 64,      /* the first int[] may be given as separate numbers */
+    RL_FACTORY = 128,     /* device=, requires_grad= ... are read by the front door */
+    RL_NO_GRAD = 256,     /* its result is never differentiable */
+    RL_HEAVY = 512,       /* release the GIL and load oneDNN whatever the size */
+    RL_TUPLE = 1024,      /* several results come as a named tuple */
 };
-typedef struct rl_row {
-    const char *name, *schema, *node, *doc, *cuda_names, *type_text;
+struct rl_row {
+    const char *id, *schema, *node, *doc, *cuda_names;
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     rl_kernel_fn cpu[RL_MAX_KERNELS];
     const char *cpu_names;
+    char name[32]; /* from the schema: what Python calls it */
     rl_kernel_fn cuda[RL_MAX_KERNELS];
     uint32_t dtypes;
     uint16_t flags;
     uint8_t kind, rule;
-} rl_row;
+    int8_t dtype_arg, device_arg, grad_arg; /* positions in the schema, -1 without; set when it is read */
+    uint16_t operands;                      /* bit i: argument i is a Tensor or a number */
+    uint8_t n_arg, n_out;
+};
 
 enum {
-#define RL_OP(id, ...) RL_OP_##id,
-#define RL_VIEW(id, ...) RL_OP_##id,
+#define RL_OP(id, ...)      RL_OP_##id,
+#define RL_VIEW(id, ...)    RL_OP_##id,
 #define RL_COMPOSE(id, ...) RL_OP_##id,
 #include "ops_all.def"
 #undef RL_OP

@@ -60,7 +60,9 @@ enum {
     RL_SET_INTEGRAL = RL_SET_INTS | RL_SET_BOOL,
     RL_SET_ALL = RL_SET_NUMBERS | RL_SET_BOOL,
 };
-static inline bool rl_is_float(int dtype) { return (RL_SET_FLOATS >> dtype) & 1; }
+static inline bool rl_is_float(int dtype) {
+    return (RL_SET_FLOATS >> dtype) & 1;
+}
 
 /* ---- devices ---- */
 typedef enum { RL_CPU, RL_CUDA, RL_META, RL_NDEVICES } rl_device_type;
@@ -114,7 +116,9 @@ static inline void *rl_data(const rl_view *v, int mode) {
     if (mode & RL_WRITE) __atomic_store_n(&s->writes, s->writes + 1, __ATOMIC_RELAXED);
     return (char *)s->mem_ + v->offset * rl_itemsize(v->dtype);
 }
-static inline const void *rl_const_data(const rl_view *v) { return rl_data(v, RL_READ); }
+static inline const void *rl_const_data(const rl_view *v) {
+    return rl_data(v, RL_READ);
+}
 
 static inline bool rl_is_contiguous(const rl_view *v) {
     int64_t expected = 1;
@@ -163,8 +167,10 @@ typedef struct rl_services {
     int isa;     /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
     /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
     void *(*scratch)(rl_call *k, size_t bytes);
-    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread < threads. */
-    void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int), void *ctx);
+    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread <
+     * threads. */
+    void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+                     void *ctx);
     /* Records PyTorch's text and kind; always answers RL_FAIL. */
     rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
     /* The companion of v under `key` if it is still good, else NULL. */
@@ -178,11 +184,11 @@ enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 struct rl_call {
     const rl_services *svc;
     int n_arg, n_out;
-    rl_slot arg[RL_MAX_ARGS];     /* in the order of the row's schema */
-    rl_view *out[RL_MAX_OUT];     /* allocated by the front door; never overlap an input unless in-place */
-    int64_t attr[RL_MAX_ATTR];    /* what the shape rule normalised for the kernels */
-    void *stream;                 /* device stream; NULL on the CPU */
-    void *scratch_;               /* the front door's list */
+    rl_slot arg[RL_MAX_ARGS];  /* in the order of the row's schema */
+    rl_view *out[RL_MAX_OUT];  /* allocated by the front door; never overlap an input unless in-place */
+    int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
+    void *stream;              /* device stream; NULL on the CPU */
+    void *scratch_;            /* the front door's list */
 };
 
 static inline const rl_view *rl_in(const rl_call *k, int i) {
@@ -222,7 +228,9 @@ static inline uint32_t rl_float_bits(float f) {
     } x = {f};
     return x.u;
 }
-static inline float rl_from_bfloat(rl_bfloat b) { return rl_bits_float((uint32_t)b.bits << 16); }
+static inline float rl_from_bfloat(rl_bfloat b) {
+    return rl_bits_float((uint32_t)b.bits << 16);
+}
 static inline rl_bfloat rl_to_bfloat(float f) { /* round to nearest even; NaN stays NaN */
     uint32_t u = rl_float_bits(f);
     rl_bfloat b;

@@ -8,7 +8,9 @@
 #include "core.h"
 
 /* ---- ownership: RL_OWNED PyObject *x = ...; rl_give(&x) hands it on ---- */
-static inline void rl_owned_drop(PyObject **o) { Py_XDECREF(*o); }
+static inline void rl_owned_drop(PyObject **o) {
+    Py_XDECREF(*o);
+}
 #define RL_OWNED __attribute__((cleanup(rl_owned_drop)))
 static inline PyObject *rl_give(PyObject **o) {
     PyObject *given = *o;
@@ -18,20 +20,21 @@ static inline PyObject *rl_give(PyObject **o) {
 
 /* ---- the objects ----
  * A Tensor is ONE object:
- *   PyObject head │ view (dtype, device, shape, strides, offset, storage) │ grad metadata │ __dict__, weakrefs */
+ *   PyObject head │ view (dtype, device, shape, strides, offset, storage) │ grad metadata │ __dict__,
+ * weakrefs */
 typedef struct rl_node rl_node;
 typedef struct rl_tensor {
-    PyObject_HEAD
-    rl_view v;
-    PyObject *grad;    /* Tensor or NULL */
-    rl_node *grad_fn;  /* NULL on a leaf */
-    PyObject *base;    /* the tensor that this one is a view of, or NULL */
+    PyObject_HEAD rl_view v;
+    PyObject *grad;   /* Tensor or NULL */
+    rl_node *grad_fn; /* NULL on a leaf */
+    PyObject *base;   /* the tensor that this one is a view of, or NULL */
     PyObject *dict, *weakrefs;
     uint8_t requires_grad, inference, output_nr;
 } rl_tensor;
 #define RL_TENSOR_OF(view) ((rl_tensor *)((char *)(view) - offsetof(rl_tensor, v)))
 
-extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type, *rl_device_type_object;
+extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type,
+    *rl_device_type_object;
 static inline int rl_tensor_check(PyObject *o) {
     return Py_TYPE(o) == rl_tensor_type || PyType_IsSubtype(Py_TYPE(o), rl_tensor_type);
 }
@@ -40,16 +43,17 @@ int rl_parameter_check(PyObject *o);
 
 /* ---- tensor_object.c ---- */
 rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL */
-rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape, int ndim); /* contiguous, uninitialised */
+rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
+                         int ndim); /* contiguous, uninitialised */
 /* A tensor of `type` on the storage of `t` with t's dims; base and grad metadata empty. */
 rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
-PyObject *rl_tensor_detach(PyObject *t); /* shares storage, requires_grad False, type Tensor */
+PyObject *rl_tensor_detach(PyObject *t);               /* shares storage, requires_grad False, type Tensor */
 int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
 PyObject *rl_size_new(const int64_t *dims, int n);
-PyObject *rl_dtype_object(int dtype);  /* new reference to torch.float32 ... */
-int rl_dtype_parse(PyObject *o);       /* -1 and TypeError when o is no dtype (nor float, int, bool) */
+PyObject *rl_dtype_object(int dtype); /* new reference to torch.float32 ... */
+int rl_dtype_parse(PyObject *o);      /* -1 and TypeError when o is no dtype (nor float, int, bool) */
 PyObject *rl_device_new(int device, int index);
 int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
 int rl_default_dtype(void);

@@ -1,0 +1,44 @@
+/* Aids that are always on: counted allocations, a failing one on demand. */
+#include "core.h"
+#include <stdlib.h>
+#include <string.h>
+
+int64_t rl_live_count[RL_LIVE_KINDS];
+static int64_t fail_after = -1;
+
+void rl_alloc_fail_after(int64_t n) {
+    fail_after = n;
+}
+
+void *rl_alloc(size_t bytes) {
+    if (RL_UNLIKELY(fail_after >= 0) && fail_after-- == 0) {
+        rl_error_set(RL_MEMORY, "out of memory (allocating %zu bytes, on request)", bytes);
+        return NULL;
+    }
+    if (bytes > (size_t)INT64_MAX - 64) {
+        rl_error_set(RL_MEMORY,
+                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes.", bytes);
+        return NULL;
+    }
+    void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    if (!p && bytes == 0) p = aligned_alloc(64, 64);
+    if (!p)
+        rl_error_set(RL_MEMORY,
+                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes.", bytes);
+    return p;
+}
+
+void *rl_alloc_zero(size_t n, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        rl_error_set(RL_MEMORY, "DefaultCPUAllocator: can't allocate memory: the size overflows");
+        return NULL;
+    }
+    void *p = rl_alloc(bytes);
+    if (p) memset(p, 0, bytes);
+    return p;
+}
+
+void rl_free(void *p) {
+    free(p);
+}

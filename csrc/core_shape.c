@@ -1,0 +1,232 @@
+/* Shape rules of element-wise rows and reductions. A rule reads the arguments, gives the outputs their
+ * dims and leaves what it normalised in attr[]; PyTorch's error texts are raised here, once per rule.
+ *
+ * Note [Broadcast]
+ * Kernels get inputs as they are; ref_loops.h walks them with stride 0 where a size 1 is stretched. */
+#include "core_shape.h"
+
+rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim) {
+    rl_view *v = k->out[i];
+    char text[RL_DIMS_TEXT];
+    for (int d = 0; d < ndim; d++)
+        if (shape[d] < 0)
+            return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
+                                (long long)shape[d], rl_dims_text(text, shape, ndim));
+    v->numel = rl_dims_numel(shape, ndim);
+    if (v->numel < 0 || v->numel > INT64_MAX / 16)
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
+                            rl_dims_text(text, shape, ndim));
+    if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < ndim; d++) v->shape[d] = shape[d];
+    rl_dims_contiguous(shape, ndim, v->strides);
+    return RL_OK;
+}
+
+RL_SHAPE(same) {
+    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+}
+
+RL_SHAPE(broadcast) {
+    int64_t shape[RL_MAX_DIMS];
+    int n;
+    const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
+    if (!b || b->numel == 1) { /* the usual cases need no walk */
+        if (!b || b->ndim <= a->ndim) return rl_out_dims(k, 0, a->shape, a->ndim);
+    }
+    if (rl_dims_broadcast(a, b, shape, &n) != RL_OK) return RL_FAIL;
+    return rl_out_dims(k, 0, shape, n);
+}
+
+RL_SHAPE(div) {
+    const rl_slot *mode = &k->arg[2];
+    k->attr[0] = 0;
+    if (mode->tag == RL_TEXT) {
+        bool floor = strcmp(mode->u.s, "floor") == 0;
+        if (!floor && strcmp(mode->u.s, "trunc") != 0)
+            return rl_error_set(
+                RL_RUNTIME,
+                "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+                mode->u.s);
+        k->attr[0] = floor ? 2 : 1;
+    }
+    return shape_broadcast(k);
+}
+
+RL_SHAPE(gelu) {
+    k->attr[0] = strcmp(k->arg[1].u.s, "tanh") == 0;
+    if (!k->attr[0] && strcmp(k->arg[1].u.s, "none") != 0)
+        return rl_error_set(RL_RUNTIME, "approximate argument must be either none or tanh.");
+    return shape_same(k);
+}
+
+RL_SHAPE(clamp) {
+    if (k->arg[1].tag == RL_NONE && k->arg[2].tag == RL_NONE)
+        return rl_error_set(RL_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    return shape_same(k);
+}
+
+RL_SHAPE(where) {
+    int64_t shape[RL_MAX_DIMS];
+    rl_view first = {.shape = shape}, *condition = k->arg[0].u.t;
+    int n;
+    if (condition->dtype != RL_BOOL)
+        return rl_error_set(RL_RUNTIME,
+                            "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
+                            rl_dtype_title(condition->dtype));
+    if (rl_dims_broadcast(k->arg[1].u.t, k->arg[2].u.t, shape, &n) != RL_OK) return RL_FAIL;
+    first.ndim = (uint8_t)n;
+    int64_t whole[RL_MAX_DIMS];
+    if (rl_dims_broadcast(condition, &first, whole, &n) != RL_OK) return RL_FAIL;
+    return rl_out_dims(k, 0, whole, n);
+}
+
+RL_SHAPE(fill) {
+    const rl_view *value = rl_in(k, 1);
+    if (value && value->ndim)
+        return rl_error_set(RL_RUNTIME,
+                            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                            value->ndim);
+    return shape_same(k);
+}
+
+/* `from` must stretch to the shape of argument 0 */
+static rl_status stretches(rl_call *k, const rl_view *from, const char *what) {
+    const rl_view *to = k->arg[0].u.t;
+    int64_t shape[RL_MAX_DIMS];
+    int n;
+    char a[RL_DIMS_TEXT], b[RL_DIMS_TEXT];
+    if (from->ndim > to->ndim || rl_dims_broadcast(to, from, shape, &n) != RL_OK ||
+        memcmp(shape, to->shape, to->ndim * sizeof *shape) != 0) {
+        if (from->ndim <= to->ndim && rl_dims_broadcast(to, from, shape, &n) != RL_OK) return RL_FAIL;
+        return rl_error_set(RL_RUNTIME, "%s with shape %s doesn't match the broadcast shape %s", what,
+                            rl_dims_text(a, to->shape, to->ndim), rl_dims_text(b, from->shape, from->ndim));
+    }
+    return shape_same(k);
+}
+
+RL_SHAPE(copy) {
+    return stretches(k, k->arg[1].u.t, "output");
+}
+
+RL_SHAPE(masked_fill) {
+    const rl_view *mask = k->arg[1].u.t, *value = rl_in(k, 2);
+    if (mask->dtype != RL_BOOL)
+        return rl_error_set(RL_RUNTIME,
+                            "masked_fill_ only supports boolean masks, but got mask with dtype %s",
+                            rl_dtype_name(mask->dtype));
+    if (value && value->ndim)
+        return rl_error_set(
+            RL_RUNTIME,
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+            value->ndim);
+    return stretches(k, mask, "output");
+}
+
+RL_SHAPE(whole_pair) {
+    const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
+    k->attr[0] = a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
+    return rl_out_dims(k, 0, NULL, 0);
+}
+
+/* ---- reductions: attr[0] is the mask of reduced dims ---- */
+static rl_status reduce_out(rl_call *k, uint64_t mask, bool keepdim) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t shape[RL_MAX_DIMS];
+    int n = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        if (!(mask >> d & 1))
+            shape[n++] = x->shape[d];
+        else if (keepdim)
+            shape[n++] = 1;
+    }
+    k->attr[0] = (int64_t)mask;
+    for (int i = 0; i < k->n_out; i++)
+        if (rl_out_dims(k, i, shape, n) != RL_OK) return RL_FAIL;
+    return RL_OK;
+}
+
+static uint64_t every_dim(const rl_view *x) {
+    return x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1;
+}
+
+/* the mask of a dim argument: None and [] mean all */
+static rl_status dims_mask(const rl_view *x, const rl_slot *s, uint64_t *mask) {
+    int64_t one = s->u.i;
+    const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &one;
+    int n = s->tag == RL_INTS ? s->n : s->tag == RL_INT ? 1 : 0;
+    *mask = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t d = dims[i];
+        if (rl_dim_wrap(&d, x->ndim) != RL_OK) return RL_FAIL;
+        if (*mask >> d & 1)
+            return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
+                                (long long)d);
+        *mask |= 1ull << d;
+    }
+    if (n == 0) *mask = every_dim(x);
+    return RL_OK;
+}
+
+static rl_status reduce_dims(rl_call *k, int dim_arg, int keep_arg) {
+    uint64_t mask;
+    if (dims_mask(k->arg[0].u.t, &k->arg[dim_arg], &mask) != RL_OK) return RL_FAIL;
+    return reduce_out(k, mask, k->arg[keep_arg].u.i != 0);
+}
+
+RL_SHAPE(reduce) {
+    return reduce_dims(k, 1, 2);
+}
+
+RL_SHAPE(reduce_var) {
+    k->attr[1] = k->arg[2].tag == RL_NONE ? 1 : rl_int(k, 2);
+    return reduce_dims(k, 1, 3);
+}
+
+RL_SHAPE(reduce_unbiased) {
+    k->attr[1] = k->arg[1].u.i;
+    return reduce_out(k, every_dim(k->arg[0].u.t), false);
+}
+
+static rl_status not_empty(rl_call *k, uint64_t mask, const char *name) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->numel || k->out[0]->numel == 0) return RL_OK;
+    if (mask == every_dim(x))
+        return rl_error_set(RL_RUNTIME,
+                            "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                            "the reduction dim with the 'dim' argument.",
+                            name);
+    for (int d = 0; d < x->ndim; d++)
+        if ((mask >> d & 1) && x->shape[d] == 0)
+            return rl_error_set(RL_INDEX, "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+    return RL_OK;
+}
+
+RL_SHAPE(reduce_some) {
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0], "amax");
+}
+
+RL_SHAPE(reduce_every) {
+    uint64_t mask = every_dim(k->arg[0].u.t);
+    if (reduce_out(k, mask, false) != RL_OK) return RL_FAIL;
+    return not_empty(k, mask, "max");
+}
+
+RL_SHAPE(reduce_arg) {
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0], "argmax");
+}
+
+RL_SHAPE(reduce_arg_dim) {
+    k->out[1]->dtype = RL_I64;
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0], "max");
+}
+
+RL_SHAPE(softmax) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i;
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    k->attr[0] = dim;
+    return shape_same(k);
+}

@@ -1,0 +1,13 @@
+/* What the files of shape rules share. */
+#ifndef RL_CORE_SHAPE_H
+#define RL_CORE_SHAPE_H
+#include "core.h"
+#include <string.h>
+
+#define RL_SHAPE(name)                                                                                       \
+    rl_status shape_##name(rl_call *k);                                                                      \
+    rl_status shape_##name(rl_call *k)
+
+/* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
+rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
+#endif

@@ -1,0 +1,449 @@
+/* Rules of views (they write dims, strides and offset of out[0], which shares argument 0's storage),
+ * joins, and new tensors. */
+#include "core_shape.h"
+
+/* out[0] starts as a copy of the input's view with room for ndim dims */
+static rl_status view_begin(rl_call *k, int ndim) {
+    rl_view *v = k->out[0];
+    if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
+    v->offset = k->arg[0].u.t->offset;
+    return RL_OK;
+}
+
+static rl_status view_end(rl_call *k) {
+    rl_view *v = k->out[0];
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    return RL_OK;
+}
+
+static void view_same(rl_view *v, int to, const rl_view *x, int from) {
+    v->shape[to] = x->shape[from];
+    v->strides[to] = x->strides[from];
+}
+
+/* Strides under which x reads as `shape`, or RL_UNSUPPORTED: runs of x's dims that are contiguous among
+ * themselves can be cut anew, others not. */
+static rl_status restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides) {
+    int view_d = ndim - 1;
+    if (x->numel == 0) {
+        rl_dims_contiguous(shape, ndim, strides);
+        return RL_OK;
+    }
+    if (x->ndim == 0) {
+        for (int i = 0; i < ndim; i++) strides[i] = 1;
+        return RL_OK;
+    }
+    int64_t base = x->strides[x->ndim - 1], run = 1, taken = 1;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        run *= x->shape[d];
+        bool ends = d == 0 || (x->shape[d - 1] != 1 && x->strides[d - 1] != run * base);
+        if (!ends) continue;
+        while (view_d >= 0 && (taken < run || shape[view_d] == 1)) {
+            strides[view_d] = taken * base;
+            taken *= shape[view_d--];
+        }
+        if (taken != run) return RL_UNSUPPORTED;
+        if (d > 0) {
+            base = x->strides[d - 1];
+            run = taken = 1;
+        }
+    }
+    return view_d < 0 ? RL_OK : RL_UNSUPPORTED;
+}
+
+/* replaces one -1 */
+static rl_status infer_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
+    int unknown = -1;
+    int64_t known = 1;
+    char text[RL_DIMS_TEXT];
+    const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &s->u.i;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    rl_dims_text(text, dims, n);
+    for (int i = 0; i < n; i++) {
+        shape[i] = dims[i];
+        if (dims[i] == -1) {
+            if (unknown >= 0) return rl_error_set(RL_RUNTIME, "only one dimension can be inferred");
+            unknown = i;
+        } else if (dims[i] < 0) {
+            return rl_error_set(RL_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
+                                (long long)dims[i], i, text);
+        } else if (__builtin_mul_overflow(known, dims[i], &known)) {
+            return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
+                                (long long)x->numel);
+        }
+    }
+    if (unknown >= 0 && known == 0)
+        return rl_error_set(
+            RL_RUNTIME,
+            "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
+            "-1 can be any value and is ambiguous",
+            text);
+    if (unknown >= 0 ? x->numel % known : x->numel != known)
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
+                            (long long)x->numel);
+    if (unknown >= 0) shape[unknown] = x->numel / known;
+    return RL_OK;
+}
+
+RL_SHAPE(view) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    int n = s->tag == RL_INTS ? s->n : 1;
+    if (view_begin(k, n) != RL_OK || infer_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
+    k->out[0]->numel = x->numel;
+    if (restride(x, k->out[0]->shape, n, k->out[0]->strides) != RL_OK)
+        return rl_error_set(
+            RL_RUNTIME,
+            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "spans across two contiguous subspaces). Use .reshape(...) instead.");
+    return RL_OK;
+}
+
+RL_SHAPE(permute) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    uint64_t seen = 0;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    if (n != x->ndim)
+        return rl_error_set(
+            RL_RUNTIME,
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+            "the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+            x->ndim, n);
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < n; i++) {
+        int64_t d = rl_int_at(k, 1, i);
+        if (rl_dim_wrap(&d, n) != RL_OK) return RL_FAIL;
+        if (seen >> d & 1) return rl_error_set(RL_RUNTIME, "permute(): duplicate dims are not allowed.");
+        seen |= 1ull << d;
+        view_same(k->out[0], i, x, (int)d);
+    }
+    return view_end(k);
+}
+
+RL_SHAPE(transpose) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t a = k->arg[1].u.i, b = k->arg[2].u.i;
+    if (rl_dim_wrap(&a, x->ndim) != RL_OK || rl_dim_wrap(&b, x->ndim) != RL_OK) return RL_FAIL;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < x->ndim; i++) view_same(k->out[0], i, x, i == a ? (int)b : i == b ? (int)a : i);
+    return view_end(k);
+}
+
+RL_SHAPE(t) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim > 2)
+        return rl_error_set(RL_RUNTIME, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                            x->ndim);
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < x->ndim; i++) view_same(k->out[0], i, x, x->ndim - 1 - i);
+    return view_end(k);
+}
+
+static rl_status squeeze_mask(rl_call *k, uint64_t mask) {
+    const rl_view *x = k->arg[0].u.t;
+    int n = 0;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++)
+        if (!(mask >> d & 1) || x->shape[d] != 1) view_same(k->out[0], n++, x, d);
+    k->out[0]->ndim = (uint8_t)n;
+    return view_end(k);
+}
+
+RL_SHAPE(squeeze) {
+    return squeeze_mask(k, ~0ull);
+}
+
+RL_SHAPE(squeeze_dim) {
+    const rl_slot *s = &k->arg[1];
+    uint64_t mask = 0;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    for (int i = 0; i < n; i++) {
+        int64_t d = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
+        if (rl_dim_wrap(&d, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
+        mask |= 1ull << d;
+    }
+    return squeeze_mask(k, mask);
+}
+
+RL_SHAPE(unsqueeze) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t at = k->arg[1].u.i;
+    if (rl_dim_wrap(&at, x->ndim + 1) != RL_OK || view_begin(k, x->ndim + 1) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int d = 0; d < x->ndim; d++) view_same(v, d < at ? d : d + 1, x, d);
+    v->shape[at] = 1;
+    v->strides[at] = at < x->ndim ? x->shape[at] * x->strides[at] : 1;
+    return view_end(k);
+}
+
+RL_SHAPE(expand) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    int n = s->tag == RL_INTS ? s->n : 1;
+    char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
+    rl_dims_text(want, s->tag == RL_INTS ? s->u.ints : &s->u.i, n);
+    if (n < x->ndim)
+        return rl_error_set(
+            RL_RUNTIME,
+            "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal "
+            "to the number of dimensions in the tensor (%d)",
+            rl_dtype_title(x->dtype), rl_dims_text(have, x->shape, x->ndim), want, n, x->ndim);
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int i = 0; i < n; i++) {
+        int from = i - (n - x->ndim);
+        int64_t size = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
+        if (size == -1 && from < 0)
+            return rl_error_set(
+                RL_RUNTIME,
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d",
+                i);
+        if (size == -1) size = x->shape[from];
+        if (size < 0)
+            return rl_error_set(RL_RUNTIME, "expand: the requested size %lld is invalid", (long long)size);
+        v->shape[i] = size;
+        v->strides[i] = from < 0 || (x->shape[from] == 1 && size != 1) ? 0 : x->strides[from];
+        if (from >= 0 && x->shape[from] != size && x->shape[from] != 1)
+            return rl_error_set(
+                RL_RUNTIME,
+                "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
+                "non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+                (long long)size, (long long)x->shape[from], i, want, rl_dims_text(have, x->shape, x->ndim));
+    }
+    return view_end(k);
+}
+
+RL_SHAPE(select) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, index = k->arg[2].u.i;
+    char text[RL_DIMS_TEXT];
+    if (x->ndim == 0) return rl_error_set(RL_INDEX, "select() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    int64_t size = x->shape[dim];
+    if (index < -size || index >= size)
+        return rl_error_set(RL_INDEX,
+                            "select(): index %lld out of range for tensor of size %s at dimension %lld",
+                            (long long)index, rl_dims_text(text, x->shape, x->ndim), (long long)dim);
+    if (index < 0) index += size;
+    if (view_begin(k, x->ndim - 1) != RL_OK) return RL_FAIL;
+    for (int d = 0, n = 0; d < x->ndim; d++)
+        if (d != dim) view_same(k->out[0], n++, x, d);
+    k->out[0]->offset += index * x->strides[dim];
+    return view_end(k);
+}
+
+static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t length, int64_t step) {
+    const rl_view *x = k->arg[0].u.t;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
+    if (length > 0) v->offset += start * x->strides[dim];
+    v->shape[dim] = length;
+    if (length > 1) v->strides[dim] *= step;
+    return view_end(k);
+}
+
+RL_SHAPE(narrow) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, start = k->arg[2].u.i, length = k->arg[3].u.i;
+    if (x->ndim == 0) return rl_error_set(RL_RUNTIME, "narrow() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    int64_t size = x->shape[dim];
+    if (length < 0) return rl_error_set(RL_RUNTIME, "narrow(): length must be non-negative.");
+    if (start < -size || start > size)
+        return rl_error_set(RL_INDEX,
+                            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            (long long)-size, (long long)size, (long long)start);
+    if (start < 0) start += size;
+    if (length > size - start)
+        return rl_error_set(RL_RUNTIME, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+                            (long long)start, (long long)length, (long long)size);
+    return view_range(k, dim, start, length, 1);
+}
+
+static int64_t clip(int64_t i, int64_t size) {
+    if (i < 0) i += size;
+    return i < 0 ? 0 : i > size ? size : i;
+}
+
+RL_SHAPE(slice) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, step = k->arg[4].u.i;
+    if (x->ndim == 0) return rl_error_set(RL_INDEX, "slice() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (step <= 0) return rl_error_set(RL_VALUE, "step must be greater than zero");
+    int64_t size = x->shape[dim], start = k->arg[2].tag == RL_NONE ? 0 : clip(k->arg[2].u.i, size);
+    int64_t end = k->arg[3].tag == RL_NONE ? size : clip(k->arg[3].u.i, size);
+    int64_t span = end > start ? end - start : 0;
+    return view_range(k, dim, start, span ? (span - 1) / step + 1 : 0, step);
+}
+
+RL_SHAPE(as_strided) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *size = &k->arg[1], *stride = &k->arg[2];
+    int n = size->tag == RL_INTS ? size->n : 1, m = stride->tag == RL_INTS ? stride->n : 1;
+    if (n != m) return rl_error_set(RL_RUNTIME, "mismatch in length of strides and shape");
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int i = 0; i < n; i++) {
+        v->shape[i] = size->tag == RL_INTS ? size->u.ints[i] : size->u.i;
+        v->strides[i] = stride->tag == RL_INTS ? stride->u.ints[i] : stride->u.i;
+    }
+    if (k->arg[3].tag != RL_NONE) v->offset = k->arg[3].u.i;
+    if (rl_view_check_bounds(v->shape, v->strides, n, v->offset, x->dtype, x->storage->nbytes) != RL_OK)
+        return RL_FAIL;
+    return view_end(k);
+}
+
+/* ---- joins ---- */
+/* PyTorch lets a 1-D tensor without elements join anything */
+static bool cat_skips(const rl_view *v) {
+    return v->ndim == 1 && v->shape[0] == 0;
+}
+
+RL_SHAPE(cat) { /* attr[0]: the dimension */
+    const rl_slot *list = &k->arg[0];
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS], total = 0;
+    const rl_view *first = NULL;
+    if (list->n == 0) return rl_error_set(RL_RUNTIME, "expected a non-empty list of Tensors");
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (v->ndim == 0)
+            return rl_error_set(RL_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
+                                i);
+        if (!first && !cat_skips(v)) first = v;
+    }
+    if (!first) first = list->u.ts[0];
+    if (rl_dim_wrap(&dim, first->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (cat_skips(v)) continue;
+        if (v->ndim != first->ndim)
+            return rl_error_set(RL_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+                                first->ndim, v->ndim);
+        for (int d = 0; d < v->ndim; d++)
+            if (d != dim && v->shape[d] != first->shape[d])
+                return rl_error_set(
+                    RL_RUNTIME,
+                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
+                    "%lld for tensor number %d in the list.",
+                    (long long)dim, (long long)first->shape[d], (long long)v->shape[d], i);
+        if (__builtin_add_overflow(total, v->shape[dim], &total))
+            return rl_error_set(RL_RUNTIME, "cat: the result is too large");
+    }
+    for (int d = 0; d < first->ndim; d++) shape[d] = first->shape[d];
+    shape[dim] = total;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, first->ndim);
+}
+
+RL_SHAPE(index_select) { /* attr[0]: the dimension */
+    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (index->ndim > 1) return rl_error_set(RL_INDEX, "index_select(): Index is supposed to be a vector");
+    if (index->dtype != RL_I64 && index->dtype != RL_I32)
+        return rl_error_set(RL_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
+    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
+    if (x->ndim) shape[dim] = index->numel;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, x->ndim);
+}
+
+/* ---- new tensors ---- */
+static rl_status size_out(rl_call *k, int arg) {
+    const rl_slot *s = &k->arg[arg];
+    return s->tag == RL_INTS ? rl_out_dims(k, 0, s->u.ints, s->n) : rl_out_dims(k, 0, &s->u.i, 1);
+}
+
+RL_SHAPE(size) {
+    return size_out(k, 0);
+}
+
+RL_SHAPE(arange) { /* attr[0]: where start stands, -1 for 0; attr[1]: step */
+    bool bounds = k->arg[1].tag == RL_INT || k->arg[1].tag == RL_FLOAT || k->arg[1].tag == RL_TRUTH;
+    double start = bounds ? rl_num(k, 0) : 0, end = rl_num(k, bounds ? 1 : 0),
+           step = bounds ? rl_num(k, 2) : 1;
+    k->attr[0] = bounds ? 0 : -1;
+    k->attr[1] = bounds ? 2 : -1;
+    if (step == 0) return rl_error_set(RL_RUNTIME, "step must be nonzero");
+    if (!(start - start == 0 && end - end == 0))
+        return rl_error_set(RL_RUNTIME, "unsupported range: %g -> %g", start, end);
+    if ((step > 0 && end < start) || (step < 0 && end > start))
+        return rl_error_set(RL_RUNTIME, "upper bound and lower bound inconsistent with step sign");
+    double n = (end - start) / step;
+    if (!(n < 9e18)) return rl_error_set(RL_RUNTIME, "invalid size, possible overflow?");
+    int64_t size = (int64_t)n;
+    if ((double)size < n) size++;
+    return rl_out_dims(k, 0, &size, 1);
+}
+
+RL_SHAPE(linspace) {
+    if (k->arg[2].u.i < 0) return rl_error_set(RL_RUNTIME, "number of steps must be non-negative");
+    return size_out(k, 2);
+}
+
+RL_SHAPE(eye) {
+    int64_t shape[2] = {k->arg[0].u.i, k->arg[1].tag == RL_NONE ? k->arg[0].u.i : k->arg[1].u.i};
+    if (shape[0] < 0)
+        return rl_error_set(RL_RUNTIME, "n must be greater or equal to 0, got %lld", (long long)shape[0]);
+    if (shape[1] < 0)
+        return rl_error_set(RL_RUNTIME, "m must be greater or equal to 0, got %lld", (long long)shape[1]);
+    return rl_out_dims(k, 0, shape, 2);
+}
+
+RL_SHAPE(randint) { /* attr[0], attr[1]: low and high */
+    bool low = k->arg[1].tag == RL_INT;
+    /* randint(high, (3,)) and randint(low, high, (3,)): a bare int is never the size */
+    k->attr[0] = low ? k->arg[0].u.i : 0;
+    k->attr[1] = low ? k->arg[1].u.i : k->arg[0].u.i;
+    if (k->attr[0] >= k->attr[1])
+        return rl_error_set(RL_RUNTIME,
+                            "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                            (long long)k->attr[0], (long long)k->attr[1]);
+    return size_out(k, low ? 2 : 1);
+}
+
+RL_SHAPE(randperm) {
+    if (k->arg[0].u.i < 0)
+        return rl_error_set(RL_RUNTIME, "n must be non-negative, got%lld", (long long)k->arg[0].u.i);
+    return size_out(k, 0);
+}
+
+static rl_status fills_itself(rl_call *k) {
+    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+}
+
+RL_SHAPE(uniform) {
+    double from = rl_num(k, 1), to = rl_num(k, 2);
+    if (!(from <= to))
+        return rl_error_set(
+            RL_RUNTIME, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from, to);
+    return fills_itself(k);
+}
+
+RL_SHAPE(normal) {
+    if (!(rl_num(k, 2) >= 0))
+        return rl_error_set(RL_RUNTIME, "normal expects std >= 0.0, but found std %g", rl_num(k, 2));
+    return fills_itself(k);
+}
+
+RL_SHAPE(bernoulli) {
+    double p = rl_num(k, 1);
+    if (!(p >= 0 && p <= 1))
+        return rl_error_set(RL_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+    return fills_itself(k);
+}
+
+RL_SHAPE(random) { /* attr[0], attr[1]: from and to; random_(to) counts from 0 */
+    bool both = k->arg[2].tag == RL_INT;
+    k->attr[0] = both ? k->arg[1].u.i : 0;
+    k->attr[1] = both ? k->arg[2].u.i : k->arg[1].u.i;
+    if (k->attr[0] >= k->attr[1])
+        return rl_error_set(RL_RUNTIME,
+                            "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
+                            (long long)k->attr[0], (long long)k->attr[1]);
+    return fills_itself(k);
+}

@@ -1,0 +1,119 @@
+/* Shapes and strides: sizes that cannot overflow, broadcasting, bounds. */
+#include "core.h"
+#include <string.h>
+
+rl_status rl_view_dims(rl_view *v, int ndim) {
+    if (RL_LIKELY(ndim <= RL_SMALL_DIMS)) {
+        v->shape = v->small;
+        v->strides = v->small + RL_SMALL_DIMS;
+    } else {
+        if (ndim > RL_MAX_DIMS)
+            return rl_error_set(RL_RUNTIME, "tensors may have at most %d dimensions, but got %d", RL_MAX_DIMS,
+                                ndim);
+        v->shape = rl_alloc(2 * (size_t)ndim * sizeof(int64_t));
+        if (!v->shape) {
+            v->shape = v->small;
+            return RL_FAIL;
+        }
+        v->strides = v->shape + ndim;
+    }
+    v->ndim = (uint8_t)ndim;
+    return RL_OK;
+}
+
+void rl_view_clear(rl_view *v) {
+    if (v->shape && v->shape != v->small) rl_free(v->shape);
+    v->shape = v->small;
+    v->strides = v->small + RL_SMALL_DIMS;
+    v->ndim = 0;
+}
+
+rl_status rl_view_copy(rl_view *to, const rl_view *from) {
+    if (rl_view_dims(to, from->ndim) != RL_OK) return RL_FAIL;
+    memcpy(to->shape, from->shape, from->ndim * sizeof(int64_t));
+    memcpy(to->strides, from->strides, from->ndim * sizeof(int64_t));
+    to->storage = from->storage;
+    to->offset = from->offset;
+    to->numel = from->numel;
+    to->dtype = from->dtype;
+    to->device = from->device;
+    to->device_index = from->device_index;
+    return RL_OK;
+}
+
+int64_t rl_dims_numel(const int64_t *shape, int ndim) {
+    int64_t n = 1;
+    bool huge = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] == 0) return 0;
+        huge |= __builtin_mul_overflow(n, shape[i], &n);
+    }
+    return huge ? -1 : n;
+}
+
+void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
+    int64_t step = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= shape[i] > 1 ? shape[i] : 1;
+    }
+}
+
+rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim) {
+    int n = a->ndim > b->ndim ? a->ndim : b->ndim;
+    for (int i = 0; i < n; i++) {
+        int ia = i - (n - a->ndim), ib = i - (n - b->ndim);
+        int64_t da = ia < 0 ? 1 : a->shape[ia], db = ib < 0 ? 1 : b->shape[ib];
+        if (da != db && da != 1 && db != 1)
+            return rl_error_set(RL_RUNTIME,
+                                "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+                                "non-singleton dimension %d",
+                                (long long)da, (long long)db, i);
+        shape[i] = da == 1 ? db : da;
+    }
+    *ndim = n;
+    return RL_OK;
+}
+
+rl_status rl_dim_wrap(int64_t *dim, int ndim) {
+    int64_t limit = ndim ? ndim : 1;
+    if (*dim < -limit || *dim >= limit)
+        return rl_error_set(RL_INDEX,
+                            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            (long long)-limit, (long long)limit - 1, (long long)*dim);
+    if (*dim < 0) *dim += limit;
+    return RL_OK;
+}
+
+rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
+                               int dtype, size_t nbytes) {
+    __int128 last = offset, item = rl_itemsize(dtype);
+    bool empty = false;
+    char sizes[RL_DIMS_TEXT], steps[RL_DIMS_TEXT];
+    if (offset < 0) return rl_error_set(RL_RUNTIME, "Tensor: invalid storage offset %lld", (long long)offset);
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0)
+            return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
+                                (long long)shape[i], rl_dims_text(sizes, shape, ndim));
+        if (strides[i] < 0)
+            return rl_error_set(
+                RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
+                rl_dims_text(steps, strides, ndim));
+        empty |= shape[i] == 0;
+        if (!empty) last += (__int128)(shape[i] - 1) * strides[i];
+        if (last > INT64_MAX && !empty) break;
+    }
+    /* a zero anywhere makes the tensor empty, whatever stood before it */
+    for (int i = 0; i < ndim; i++) empty |= shape[i] == 0;
+    __int128 needed = empty ? (__int128)offset * item : (last + 1) * item;
+    if (needed > (__int128)nbytes && !(empty && offset == 0))
+        return rl_error_set(
+            RL_RUNTIME,
+            "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %lld requiring a "
+            "storage size of %lld are out of bounds for storage of size %zu",
+            rl_dims_text(sizes, shape, ndim), rl_dims_text(steps, strides, ndim), (long long)offset,
+            (long long)item, needed > INT64_MAX ? (long long)INT64_MAX : (long long)needed, nbytes);
+    if (rl_dims_numel(shape, ndim) < 0)
+        return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    return RL_OK;
+}

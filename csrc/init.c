@@ -1,0 +1,59 @@
+/* rushlight._C: the only file that sees all rooms. */
+#include "kernels/dnnl_load.h"
+#include "tensor.h"
+#include "tensor_storage.h"
+
+static PyObject *debug_live(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "tensors", (long long)rl_live_count[RL_LIVE_TENSORS],
+                         "storages", (long long)rl_live_count[RL_LIVE_STORAGES], "nodes",
+                         (long long)rl_live_count[RL_LIVE_NODES], "bytes",
+                         (long long)rl_live_count[RL_LIVE_BYTES]);
+}
+
+static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
+    (void)m;
+    long long after = PyLong_AsLongLong(n);
+    if (after == -1 && PyErr_Occurred()) return NULL;
+    rl_alloc_fail_after(after);
+    Py_RETURN_NONE;
+}
+
+static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
+    (void)m;
+    const char *text = PyUnicode_AsUTF8(path);
+    if (!text) return NULL;
+    int rc = rl_dnnl_open(text);
+    return PyBool_FromLong(rc == 0);
+}
+
+static PyMethodDef functions[] = {
+    {"_live", debug_live, METH_NOARGS,
+     "_live()\n--\n\nCounts of living tensors, storages, nodes and their bytes."},
+    {"_fail_alloc", debug_fail_alloc, METH_O,
+     "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
+    {"_dnnl_open", debug_dnnl_open, METH_O,
+     "_dnnl_open(path)\n--\n\nLoads oneDNN; False when that file is not a 3.x."},
+    {NULL, NULL, 0, NULL}};
+
+static int fill_module(PyObject *m) {
+    rl_dispatch_init();
+    int (*const parts[])(PyObject *) = {rl_types_init,  rl_untyped_storage_init,
+                                        rl_tensor_init, rl_node_init,
+                                        rl_mode_init,   rl_generator_init,
+                                        rl_ops_init,    rl_create_init,
+                                        rl_numpy_init,  rl_load_init,
+                                        rl_module_init};
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
+        if (parts[i](m) < 0) return -1;
+    return PyModule_AddFunctions(m, functions);
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "rushlight._C", "rushlight's C extension.", -1, NULL, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__C(void) {
+    PyObject *m = PyModule_Create(&definition);
+    if (m && fill_module(m) < 0) Py_CLEAR(m);
+    return m;
+}

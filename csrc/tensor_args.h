@@ -1,0 +1,71 @@
+/* Schemas of the rows and the binding of Python arguments to slots. */
+#ifndef RL_TENSOR_ARGS_H
+#define RL_TENSOR_ARGS_H
+#include "tensor.h"
+
+typedef enum {
+    RL_ARG_TENSOR,
+    RL_ARG_OPERAND, /* Tensor or number */
+    RL_ARG_TENSORS,
+    RL_ARG_SCALAR,
+    RL_ARG_INT,
+    RL_ARG_FLOAT,
+    RL_ARG_BOOL,
+    RL_ARG_INTS,
+    RL_ARG_MAYBE_INTS, /* None inside becomes INT64_MIN */
+    RL_ARG_PADDING,    /* int[] or text */
+    RL_ARG_TEXT,
+    RL_ARG_DTYPE,
+    RL_ARG_DEVICE, /* RL_INT: type * 256 + index + 1 */
+    RL_ARG_LAYOUT,
+    RL_ARG_FORMAT,
+    RL_ARG_RNG,
+} rl_arg_kind;
+
+typedef struct {
+    PyObject *name; /* interned */
+    rl_slot fallback;
+    int64_t fallback_int;
+    uint8_t kind, length; /* int[2]: 2 */
+    bool optional, has_fallback, keyword_only, written;
+} rl_arg;
+
+typedef struct {
+    rl_row *row;
+    rl_arg arg[RL_MAX_ARGS];
+    int n, n_positional;
+    int next; /* the next overload of this name, -1 at the end */
+    bool first;
+    const char *results[RL_MAX_OUT]; /* names of several results */
+    PyTypeObject *tuple_type;        /* their named tuple */
+} rl_schema;
+extern rl_schema rl_schemas[RL_OP_COUNT];
+int rl_schema_init(void); /* reads every row; SystemError names a bad one */
+/* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
+PyObject *rl_schema_text(const rl_schema *s);
+
+/* One call with everything it borrows from Python. */
+enum { RL_POOL = 160, RL_KEEP = 6 };
+typedef struct {
+    rl_call k;
+    const rl_schema *schema;
+    PyObject *out;           /* out=, borrowed */
+    PyObject *keep[RL_KEEP]; /* owned until the call ends */
+    rl_view **list;          /* of a Tensor[] argument */
+    int n_keep, n_pool;
+    int64_t pool[RL_POOL];
+} rl_bound;
+void rl_bound_begin(rl_bound *b, const rl_schema *s);
+void rl_bound_end(rl_bound *b);
+int rl_bound_keep_steal(rl_bound *b, PyObject *o);
+/* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
+int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames);
+void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
+
+/* tensor_call.c */
+enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
+PyObject *rl_front_door(rl_bound *b, int how);
+PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
+rl_generator *rl_generator_default(void);  /* tensor_generator.c */
+int rl_generator_parse(PyObject *o, rl_generator **g);
+#endif

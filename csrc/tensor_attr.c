@@ -1,0 +1,433 @@
+/* Attributes and small methods of Tensor. */
+#include "tensor_args.h"
+#include "tensor_numpy.h"
+#include "tensor_object.h"
+#include "tensor_storage.h"
+
+#define T(self)   ((rl_tensor *)(self))
+#define GET(name) static PyObject *get_##name(PyObject *self, void *c)
+#define NO(c)     ((void)(c))
+
+GET(shape) {
+    NO(c);
+    return rl_tensor_shape(T(self));
+}
+GET(dtype) {
+    NO(c);
+    return rl_dtype_object(T(self)->v.dtype);
+}
+GET(device) {
+    NO(c);
+    return rl_device_new(T(self)->v.device, T(self)->v.device == RL_CPU ? -1 : T(self)->v.device_index);
+}
+GET(ndim) {
+    NO(c);
+    return PyLong_FromLong(T(self)->v.ndim);
+}
+GET(requires_grad) {
+    NO(c);
+    return PyBool_FromLong(T(self)->requires_grad);
+}
+GET(is_leaf) {
+    NO(c);
+    return PyBool_FromLong(!T(self)->grad_fn);
+}
+GET(grad) {
+    NO(c);
+    return Py_NewRef(T(self)->grad ? T(self)->grad : Py_None);
+}
+GET(grad_fn) {
+    NO(c);
+    return Py_NewRef(T(self)->grad_fn ? (PyObject *)T(self)->grad_fn : Py_None);
+}
+GET(data) {
+    NO(c);
+    return (PyObject *)rl_tensor_alias(rl_tensor_type, T(self));
+}
+GET(base) {
+    NO(c);
+    return Py_NewRef(T(self)->base ? T(self)->base : Py_None);
+}
+GET(version) {
+    NO(c);
+    return PyLong_FromUnsignedLong(T(self)->v.storage->version);
+}
+GET(itemsize) {
+    NO(c);
+    return PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype));
+}
+GET(nbytes) {
+    NO(c);
+    return PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype) * T(self)->v.numel);
+}
+GET(is_cuda) {
+    NO(c);
+    return PyBool_FromLong(T(self)->v.device == RL_CUDA);
+}
+GET(is_cpu) {
+    NO(c);
+    return PyBool_FromLong(T(self)->v.device == RL_CPU);
+}
+GET(false) {
+    NO(self);
+    NO(c);
+    Py_RETURN_FALSE;
+}
+GET(output_nr) {
+    NO(c);
+    return PyLong_FromLong(T(self)->output_nr);
+}
+
+GET(layout) {
+    NO(self);
+    NO(c);
+    RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._C");
+    return m ? PyObject_GetAttrString(m, "strided") : NULL;
+}
+
+static PyObject *reversed_dims(PyObject *self, int from) {
+    int64_t dims[RL_MAX_DIMS];
+    int n = T(self)->v.ndim;
+    for (int i = 0; i < n; i++) dims[i] = i < from ? i : n - 1 - (i - from);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INTS, .n = n, .u.ints = dims}};
+    return rl_op_run(RL_OP_permute, args, 2);
+}
+GET(T) {
+    NO(c);
+    return reversed_dims(self, 0);
+}
+GET(mT) {
+    NO(c);
+    if (T(self)->v.ndim < 2) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.",
+                     T(self)->v.ndim);
+        return NULL;
+    }
+    return reversed_dims(self, T(self)->v.ndim - 2);
+}
+
+static int set_requires_grad(PyObject *self, PyObject *value, void *c) {
+    NO(c);
+    if (!value || !PyBool_Check(value)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        value ? "requires_grad must be a bool" : "cannot delete requires_grad attribute");
+        return -1;
+    }
+    return rl_tensor_set_requires_grad(T(self), value == Py_True);
+}
+
+static int set_grad(PyObject *self, PyObject *value, void *c) {
+    NO(c);
+    if (!value || value == Py_None) {
+        Py_CLEAR(T(self)->grad);
+        return 0;
+    }
+    if (!rl_tensor_check(value)) {
+        PyErr_Format(PyExc_TypeError,
+                     "assigned grad expected to be a Tensor or None but got grad of type \"%s\"",
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    const rl_view *a = &T(self)->v, *b = &T(value)->v;
+    if (value == self) {
+        PyErr_SetString(PyExc_RuntimeError, "can't assign Variable as its own grad");
+        return -1;
+    }
+    if (a->dtype != b->dtype) {
+        PyErr_Format(PyExc_RuntimeError, "assigned grad has data of a different type");
+        return -1;
+    }
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++) same = a->shape[i] == b->shape[i];
+    if (!same) {
+        PyErr_SetString(PyExc_RuntimeError, "assigned grad has data of a different size");
+        return -1;
+    }
+    Py_XSETREF(T(self)->grad, Py_NewRef(value));
+    return 0;
+}
+
+static int set_data(PyObject *self, PyObject *value, void *c) {
+    NO(c);
+    if (!value || !rl_tensor_check(value)) {
+        PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s",
+                     value ? Py_TYPE(value)->tp_name : "nothing");
+        return -1;
+    }
+    if (T(self)->requires_grad && !rl_is_float(T(value)->v.dtype)) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "data set to a tensor that requires gradients must be floating point or complex dtype");
+        return -1;
+    }
+    return rl_tensor_become(T(self), T(value));
+}
+
+PyGetSetDef rl_tensor_getset[] = {
+    {"shape", get_shape, NULL, "torch.Size of the sizes.", NULL},
+    {"dtype", get_dtype, NULL, "The elements' type.", NULL},
+    {"device", get_device, NULL, "Where the memory lies.", NULL},
+    {"ndim", get_ndim, NULL, "Number of dimensions.", NULL},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Are gradients wanted?", NULL},
+    {"is_leaf", get_is_leaf, NULL, "Was it made by the user rather than by an operator?", NULL},
+    {"grad", get_grad, set_grad, "The gradient, or None.", NULL},
+    {"grad_fn", get_grad_fn, NULL, "The Node that made it, or None.", NULL},
+    {"data", get_data, set_data, "The same memory without history.", NULL},
+    {"_base", get_base, NULL, "The tensor that this one is a view of, or None.", NULL},
+    {"_version", get_version, NULL, "How often it was written in place.", NULL},
+    {"itemsize", get_itemsize, NULL, "Bytes per element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"is_cuda", get_is_cuda, NULL, "On a GPU?", NULL},
+    {"is_cpu", get_is_cpu, NULL, "In the CPU's memory?", NULL},
+    {"is_sparse", get_false, NULL, "False.", NULL},
+    {"is_sparse_csr", get_false, NULL, "False.", NULL},
+    {"is_quantized", get_false, NULL, "False.", NULL},
+    {"is_nested", get_false, NULL, "False.", NULL},
+    {"is_meta", get_false, NULL, "False.", NULL},
+    {"output_nr", get_output_nr, NULL, "Which result of grad_fn it is.", NULL},
+    {"layout", get_layout, NULL, "torch.strided.", NULL},
+    {"T", get_T, NULL, "Dimensions reversed.", NULL},
+    {"mT", get_mT, NULL, "Last two dimensions swapped.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+/* ---- methods ---- */
+#define METHOD0(name) static PyObject *m_##name(PyObject *self, PyObject *unused)
+
+static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, const char *name,
+                             rl_tensor *t, const int64_t *values, bool as_size) {
+    PyObject *which = n == 1 ? args[0] : Py_None;
+    if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && n == 0 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
+        which = args[0];
+    else if (n > 1 || (kwnames && PyTuple_GET_SIZE(kwnames))) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most one argument, dim", name);
+        return NULL;
+    }
+    if (which == Py_None) {
+        RL_OWNED PyObject *size = rl_size_new(values, t->v.ndim);
+        if (!size || as_size) return rl_give(&size);
+        return PyObject_CallOneArg((PyObject *)&PyTuple_Type, size); /* strides are a plain tuple */
+    }
+    RL_OWNED PyObject *number = PyNumber_Index(which);
+    int64_t dim = number ? PyLong_AsLongLong(number) : -1;
+    if (dim == -1 && PyErr_Occurred()) return NULL;
+    if (t->v.ndim == 0) {
+        PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions",
+                     (long long)dim);
+        return NULL;
+    }
+    if (rl_dim_wrap(&dim, t->v.ndim) != RL_OK) return rl_raise(name);
+    return PyLong_FromLongLong(values[dim]);
+}
+static PyObject *m_size(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    return dims_or_one(args, n, kw, "size", T(self), T(self)->v.shape, true);
+}
+static PyObject *m_stride(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    return dims_or_one(args, n, kw, "stride", T(self), T(self)->v.strides, false);
+}
+METHOD0(dim) {
+    NO(unused);
+    return PyLong_FromLong(T(self)->v.ndim);
+}
+METHOD0(numel) {
+    NO(unused);
+    return PyLong_FromLongLong(T(self)->v.numel);
+}
+METHOD0(element_size) {
+    NO(unused);
+    return PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype));
+}
+METHOD0(storage_offset) {
+    NO(unused);
+    return PyLong_FromLongLong(T(self)->v.offset);
+}
+METHOD0(detach) {
+    NO(unused);
+    PyObject *d = rl_tensor_detach(self);
+    if (d) T(d)->base = Py_NewRef(T(self)->base ? T(self)->base : self);
+    return d;
+}
+METHOD0(detach_) {
+    NO(unused);
+    Py_CLEAR(T(self)->grad_fn);
+    T(self)->requires_grad = 0;
+    return Py_NewRef(self);
+}
+METHOD0(data_ptr) {
+    NO(unused);
+    T(self)->v.storage->pointer_seen = 1; /* from here on anybody may write: nothing is cached any more */
+    rl_storage_forget_packed(T(self)->v.storage);
+    return PyLong_FromVoidPtr(T(self)->v.numel ? rl_data(&T(self)->v, RL_WRITE) : NULL);
+}
+METHOD0(is_floating_point) {
+    NO(unused);
+    return PyBool_FromLong(rl_is_float(T(self)->v.dtype));
+}
+METHOD0(is_complex) {
+    NO(self);
+    NO(unused);
+    Py_RETURN_FALSE;
+}
+METHOD0(is_inference) {
+    NO(unused);
+    return PyBool_FromLong(T(self)->inference);
+}
+METHOD0(is_view) {
+    NO(unused);
+    return PyBool_FromLong(T(self)->base != NULL);
+}
+METHOD0(untyped_storage) {
+    NO(unused);
+    return rl_untyped_storage_new(T(self)->v.storage);
+}
+METHOD0(zero_) {
+    NO(unused);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INT, .u.i = 0}};
+    return rl_op_run(RL_OP_fill_, args, 2);
+}
+
+static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"memory_format", NULL};
+    PyObject *format = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:is_contiguous", names, &format)) return NULL;
+    return PyBool_FromLong(rl_is_contiguous(&T(self)->v));
+}
+
+static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"requires_grad", NULL};
+    int on = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", names, &on)) return NULL;
+    return rl_tensor_set_requires_grad(T(self), on) < 0 ? NULL : Py_NewRef(self);
+}
+
+static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"force", NULL};
+    int force = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", names, &force)) return NULL;
+    if (T(self)->requires_grad && !force) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+        return NULL;
+    }
+    return rl_numpy_lend(self);
+}
+
+static PyObject *m_array(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) return NULL;
+    RL_OWNED PyObject *empty = PyTuple_New(0);
+    RL_OWNED PyObject *a = empty ? m_numpy(self, empty, NULL) : NULL;
+    if (a && dtype != Py_None)
+        Py_SETREF(a, PyObject_CallMethod(a, "astype", "O", dtype));
+    else if (a && copy == Py_True)
+        Py_SETREF(a, PyObject_CallMethod(a, "copy", NULL));
+    return rl_give(&a);
+}
+
+Py_ssize_t rl_tensor_length(PyObject *self) {
+    if (T(self)->v.ndim) return (Py_ssize_t)T(self)->v.shape[0];
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+}
+
+Py_hash_t rl_tensor_hash(PyObject *self) {
+    Py_hash_t h = (Py_hash_t)((uintptr_t)self >> 4);
+    return h == -1 ? -2 : h;
+}
+
+#define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
+PyMethodDef rl_tensor_methods[] = {
+    {"size", KEYWORDS(m_size), METH_FASTCALL | METH_KEYWORDS,
+     "size($self, /, dim=None)\n--\n\nThe sizes, or one of them."},
+    {"stride", KEYWORDS(m_stride), METH_FASTCALL | METH_KEYWORDS,
+     "stride($self, /, dim=None)\n--\n\nThe strides in elements."},
+    {"dim", m_dim, METH_NOARGS, "dim($self, /)\n--\n\nNumber of dimensions."},
+    {"ndimension", m_dim, METH_NOARGS, "ndimension($self, /)\n--\n\nAs dim()."},
+    {"numel", m_numel, METH_NOARGS, "numel($self, /)\n--\n\nNumber of elements."},
+    {"nelement", m_numel, METH_NOARGS, "nelement($self, /)\n--\n\nAs numel()."},
+    {"element_size", m_element_size, METH_NOARGS, "element_size($self, /)\n--\n\nBytes per element."},
+    {"storage_offset", m_storage_offset, METH_NOARGS, "storage_offset($self, /)\n--\n\nIn elements."},
+    {"data_ptr", m_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first element."},
+    {"is_contiguous", KEYWORDS(m_is_contiguous), METH_VARARGS | METH_KEYWORDS,
+     "is_contiguous($self, /, memory_format=None)\n--\n\nAre elements in row-major order without gaps?"},
+    {"detach", m_detach, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory without history."},
+    {"detach_", m_detach_, METH_NOARGS, "detach_($self, /)\n--\n\nForgets its history."},
+    {"requires_grad_", KEYWORDS(m_requires_grad_), METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_($self, /, requires_grad=True)\n--\n\nSets requires_grad."},
+    {"is_floating_point", m_is_floating_point, METH_NOARGS, "is_floating_point($self, /)\n--\n\nBy dtype."},
+    {"is_complex", m_is_complex, METH_NOARGS, "is_complex($self, /)\n--\n\nFalse."},
+    {"is_inference", m_is_inference, METH_NOARGS, "is_inference($self, /)\n--\n\nMade under inference_mode?"},
+    {"_is_view", m_is_view, METH_NOARGS, "_is_view($self, /)\n--\n\nIs it a view of another tensor?"},
+    {"untyped_storage", m_untyped_storage, METH_NOARGS,
+     "untyped_storage($self, /)\n--\n\nIts memory as bytes."},
+    {"zero_", m_zero_, METH_NOARGS, "zero_($self, /)\n--\n\nEvery element becomes 0."},
+    {"item", rl_tensor_item, METH_NOARGS, "item($self, /)\n--\n\nThe only element as a number."},
+    {"tolist", rl_tensor_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nNested lists of numbers."},
+    {"numpy", KEYWORDS(m_numpy), METH_VARARGS | METH_KEYWORDS,
+     "numpy($self, /, *, force=False)\n--\n\nAn ndarray on the same memory."},
+    {"__array__", KEYWORDS(m_array), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nFor NumPy."},
+    {NULL, NULL, 0, NULL}};
+
+/* is_tensor(obj) and the like, module level */
+static PyObject *f_is_tensor(PyObject *m, PyObject *o) {
+    NO(m);
+    return PyBool_FromLong(rl_tensor_check(o));
+}
+static PyObject *f_default_dtype(PyObject *m, PyObject *unused) {
+    NO(m);
+    NO(unused);
+    return rl_dtype_object(rl_dtype_default());
+}
+static PyObject *f_set_default_dtype(PyObject *m, PyObject *o) {
+    NO(m);
+    if (!Py_IS_TYPE(o, rl_dtype_type)) {
+        PyErr_SetString(PyExc_TypeError, "invalid dtype object");
+        return NULL;
+    }
+    int dtype = rl_dtype_parse(o);
+    if (!rl_is_float(dtype)) {
+        PyErr_SetString(PyExc_TypeError, "only floating-point types are supported as the default type");
+        return NULL;
+    }
+    rl_dtype_default_set(dtype);
+    Py_RETURN_NONE;
+}
+static PyObject *f_get_num_threads(PyObject *m, PyObject *unused) {
+    NO(m);
+    NO(unused);
+    return PyLong_FromLong(rl_threads_get());
+}
+static PyObject *f_set_num_threads(PyObject *m, PyObject *o) {
+    NO(m);
+    if (!PyLong_Check(o) || PyBool_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    long n = PyLong_AsLong(o);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n <= 0 || n > 1024) {
+        PyErr_SetString(PyExc_RuntimeError, "set_num_threads expects a positive integer");
+        return NULL;
+    }
+    rl_threads_set((int)n);
+    Py_RETURN_NONE;
+}
+static PyMethodDef attr_functions[] = {
+    {"is_tensor", f_is_tensor, METH_O, "is_tensor(obj)\n--\n\nIs obj a Tensor?"},
+    {"get_default_dtype", f_default_dtype, METH_NOARGS,
+     "get_default_dtype()\n--\n\nThe dtype of new floating tensors."},
+    {"set_default_dtype", f_set_default_dtype, METH_O,
+     "set_default_dtype(d)\n--\n\nTypeError unless d is a floating dtype."},
+    {"get_num_threads", f_get_num_threads, METH_NOARGS,
+     "get_num_threads()\n--\n\nThreads that a kernel may use."},
+    {"set_num_threads", f_set_num_threads, METH_O,
+     "set_num_threads(n)\n--\n\nRuntimeError unless n is positive."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_attr_init(PyObject *m) {
+    return PyModule_AddFunctions(m, attr_functions);
+}

@@ -1,0 +1,515 @@
+/* The front door: the one way from Python (and from the other rooms) to a kernel, and the one place that
+ * raises what the rooms below left pending.
+ *
+ *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
+ * Tensor */
+#include "tensor_args.h"
+#include "tensor_object.h"
+#include <string.h>
+
+/* ---- raising ---- */
+static PyObject *error_class(rl_error kind) {
+    switch (kind) {
+    case RL_VALUE: return PyExc_ValueError;
+    case RL_TYPE: return PyExc_TypeError;
+    case RL_INDEX: return PyExc_IndexError;
+    case RL_NOTIMPL: return PyExc_NotImplementedError;
+    default: return PyExc_RuntimeError; /* PyTorch's out of memory is one, too */
+    }
+}
+
+PyObject *rl_raise(const char *where) {
+    rl_error kind = rl_error_kind();
+    if (PyErr_Occurred()) {
+        rl_error_clear();
+        return NULL;
+    }
+    if (!kind) {
+        PyErr_Format(PyExc_SystemError, "%s failed without a reason", where ? where : "rushlight");
+        return NULL;
+    }
+    PyErr_SetString(error_class(kind), rl_error_text());
+    rl_error_clear();
+    return NULL;
+}
+
+/* add_note() on the exception in flight: operator, shapes and dtypes */
+static void error_note(const rl_row *row, const rl_call *k) {
+    char text[900], dims[RL_DIMS_TEXT];
+    size_t used = (size_t)snprintf(text, sizeof text, "rushlight: in %s(", row->name);
+    for (int i = 0, shown = 0; i < k->n_arg && used + 330 < sizeof text; i++) {
+        if (k->arg[i].tag != RL_TENSOR) continue;
+        const rl_view *v = k->arg[i].u.t;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s", shown++ ? ", " : "",
+                                 rl_dtype_name(v->dtype), rl_dims_text(dims, v->shape, v->ndim));
+    }
+    snprintf(text + used, sizeof text - used, ")");
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    RL_OWNED PyObject *done = value ? PyObject_CallMethod(value, "add_note", "s", text) : NULL;
+    if (!done) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+}
+
+static PyObject *fail_call(rl_bound *b) {
+    rl_raise(b->schema->row->name);
+    error_note(b->schema->row, &b->k);
+    return NULL;
+}
+
+/* ---- casts ---- */
+static rl_tensor *cast_view(rl_view *v, int dtype) {
+    rl_tensor *t = rl_tensor_new(dtype, v->device, v->device_index, v->shape, v->ndim);
+    if (t && rl_tensor_copy(t, RL_TENSOR_OF(v)) < 0) Py_CLEAR(t);
+    return t;
+}
+
+static const char *c_type_name(int dtype) {
+    static const char *const names[RL_NDTYPES] = {"uint8_t",  "int8_t", "int16_t", "int",  "int64_t",
+                                                  "at::Half", "float",  "double",  "bool", "at::BFloat16"};
+    return names[dtype];
+}
+
+/* a Python number as a 0-dim tensor of dtype */
+static rl_tensor *number_tensor(const rl_slot *s, int dtype) {
+    static const int64_t low[] = {0, INT8_MIN, INT16_MIN, INT32_MIN},
+                         high[] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX};
+    double d = s->tag == RL_FLOAT ? s->u.d : (double)s->u.i;
+    int64_t i =
+        s->tag == RL_FLOAT ? (rl_is_float(dtype) || !(d >= -9.3e18 && d < 9.2e18) ? 0 : (int64_t)d) : s->u.i;
+    bool wrong = s->tag == RL_FLOAT && dtype == RL_I64 && !(d >= -9.3e18 && d < 9.2e18);
+    if (dtype <= RL_I32)
+        wrong = i < (dtype == RL_U8 ? -255 : low[dtype]) || i > high[dtype] || (s->tag == RL_FLOAT && d != d);
+    if (wrong) {
+        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                     c_type_name(dtype));
+        return NULL;
+    }
+    rl_tensor *t = rl_tensor_new(dtype, RL_CPU, 0, NULL, 0);
+    if (!t) return NULL;
+    void *p = rl_data(&t->v, RL_WRITE);
+    switch ((rl_dtype)dtype) {
+    case RL_F32: *(float *)p = (float)d; break;
+    case RL_F64: *(double *)p = d; break;
+    case RL_F16: *(rl_half *)p = rl_to_half((float)d); break;
+    case RL_BF16: *(rl_bfloat *)p = rl_to_bfloat((float)d); break;
+    case RL_BOOL: *(uint8_t *)p = d != 0; break;
+    case RL_U8: *(uint8_t *)p = (uint8_t)i; break;
+    case RL_I8: *(int8_t *)p = (int8_t)i; break;
+    case RL_I16: *(int16_t *)p = (int16_t)i; break;
+    case RL_I32: *(int32_t *)p = (int32_t)i; break;
+    default: *(int64_t *)p = i; break;
+    }
+    return t;
+}
+
+static int cast_inputs(rl_bound *b, int dtype) {
+    uint16_t operands = b->schema->row->operands;
+    bool all = b->schema->row->rule != RL_TYPES_where;
+    for (int i = 0; i < b->k.n_arg; i++) {
+        rl_slot *s = &b->k.arg[i];
+        rl_tensor *made;
+        if (s->tag == RL_TENSOR) {
+            if (s->u.t->dtype == dtype || (i == 0 && !all)) continue;
+            made = cast_view(s->u.t, dtype);
+        } else if ((operands >> i & 1) && s->tag != RL_NONE) {
+            made = number_tensor(s, dtype);
+        } else {
+            continue;
+        }
+        if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
+        *s = (rl_slot){.tag = RL_TENSOR, .u.t = &made->v};
+    }
+    return 0;
+}
+
+static int cast_list(rl_bound *b, int dtype) {
+    rl_slot *s = &b->k.arg[0];
+    RL_OWNED PyObject *made = PyList_New(0);
+    if (!made) return -1;
+    for (int i = 0; i < s->n; i++) {
+        if (s->u.ts[i]->dtype == dtype) continue;
+        RL_OWNED PyObject *t = (PyObject *)cast_view(s->u.ts[i], dtype);
+        if (!t || PyList_Append(made, t) < 0) return -1;
+        s->u.ts[i] = &((rl_tensor *)t)->v;
+    }
+    return rl_bound_keep_steal(b, rl_give(&made));
+}
+
+/* ---- devices ---- */
+static rl_view *first_tensor(const rl_call *k) {
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) return k->arg[i].u.t;
+        if (k->arg[i].tag == RL_TENSORS && k->arg[i].n) return k->arg[i].u.ts[0];
+    }
+    return NULL;
+}
+
+static int device_unavailable(int device) {
+    if (device == RL_CUDA) {
+        PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
+        return -1;
+    }
+    RL_OWNED PyObject *name = rl_device_new(device, -1);
+    PyErr_Format(PyExc_RuntimeError, "rushlight cannot put tensors on %R", name);
+    return -1;
+}
+
+static int pick_device(const rl_bound *b, int *device, int *index) {
+    const rl_row *row = b->schema->row;
+    const rl_view *v = first_tensor(&b->k);
+    *device = v ? v->device : RL_CPU;
+    *index = v ? v->device_index : 0;
+    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT) {
+        int64_t coded = b->k.arg[row->device_arg].u.i;
+        *device = (int)(coded / 256);
+        *index = (int)(coded % 256) - 1;
+        if (*index < 0) *index = 0;
+    }
+    if (RL_UNLIKELY(*device != RL_CPU) && !rl_device_driver_get(*device)) return device_unavailable(*device);
+    return 0;
+}
+
+static int devices_agree(const rl_bound *b, int device) {
+    for (int i = 0; i < b->k.n_arg; i++) {
+        if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
+        if (b->k.arg[i].u.t->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Expected all tensors to be on the same device, but found at least two devices");
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- history ---- */
+static bool wants_node(const rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    if (!rl_grad_enabled || !row->node || (row->flags & RL_NO_GRAD)) return false;
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && RL_TENSOR_OF(s->u.t)->requires_grad) return true;
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (RL_TENSOR_OF(s->u.ts[j])->requires_grad) return true;
+    }
+    return false;
+}
+
+static int set_history(rl_bound *b, rl_tensor *out, const rl_slot *inputs) {
+    rl_tensor *in[RL_MAX_ARGS];
+    int n = 0;
+    for (int i = 0; i < b->k.n_arg && n < RL_MAX_ARGS; i++) {
+        const rl_slot *s = &inputs[i];
+        if (s->tag == RL_TENSOR) in[n++] = RL_TENSOR_OF(s->u.t);
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n && n < RL_MAX_ARGS; j++)
+            in[n++] = RL_TENSOR_OF(s->u.ts[j]);
+    }
+    rl_node *node = rl_node_new(b->schema->row->node, n, in);
+    if (!node) return -1;
+    Py_XSETREF(out->grad_fn, node);
+    out->requires_grad = 1;
+    return 0;
+}
+
+/* ---- running kernels ---- */
+/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. */
+static int heavy_load(void) {
+    static bool loaded;
+    if (loaded) return 0;
+    loaded = true;
+    rl_threads_load();
+    RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
+    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
+    return done ? 0 : -1;
+}
+
+static int64_t call_size(const rl_call *k) {
+    int64_t n = 0;
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) n += k->arg[i].u.t->numel;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) n += k->arg[i].u.ts[j]->numel;
+    }
+    for (int i = 0; i < k->n_out; i++) n += k->out[i]->numel;
+    return n;
+}
+
+static void pin_call(rl_call *k, int by) {
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            k->arg[i].u.ts[j]->storage->pins += by;
+    }
+    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
+}
+
+enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
+
+static rl_status run_kernels(rl_bound *b, int device, int index) {
+    rl_call *k = &b->k;
+    const rl_row *row = b->schema->row;
+    rl_status status;
+    rl_call_begin(k);
+    if (RL_UNLIKELY(device != RL_CPU)) k->stream = rl_device_driver_get(device)->stream(index);
+    pin_call(k, 1);
+    if (call_size(k) >= WITHOUT_GIL) {
+        rl_threads_load();
+        PyThreadState *thread = PyEval_SaveThread();
+        status = rl_dispatch(row, k, device);
+        PyEval_RestoreThread(thread);
+    } else {
+        status = rl_dispatch(row, k, device);
+    }
+    pin_call(k, -1);
+    rl_call_end(k);
+    return status;
+}
+
+/* ---- the three ways through ---- */
+static int alloc_storage(rl_tensor *t, int device, int index) {
+    t->v.device = (uint8_t)device;
+    t->v.device_index = (int8_t)index;
+    t->v.storage = rl_storage_on(device, index, (size_t)(t->v.numel * rl_itemsize(t->v.dtype)));
+    return t->v.storage ? 0 : -1;
+}
+
+static PyObject *call_view(rl_bound *b) {
+    rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!out) return NULL;
+    b->k.out[0] = &out->v;
+    out->v.dtype = base->v.dtype;
+    out->v.device = base->v.device;
+    out->v.device_index = base->v.device_index;
+    if (b->schema->row->shape(&b->k) != RL_OK) {
+        Py_DECREF(out);
+        return fail_call(b);
+    }
+    out->v.storage = rl_storage_keep(base->v.storage);
+    out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
+    out->inference = base->inference;
+    if (wants_node(b) && set_history(b, out, b->k.arg) < 0) Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
+    if (b->k.n_out == 1) return (PyObject *)out[0];
+    PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
+    for (int i = 0; i < b->k.n_out; i++) {
+        if (tuple)
+            PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
+        else
+            Py_DECREF(out[i]);
+    }
+    return tuple;
+}
+
+static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
+    const rl_row *row = b->schema->row;
+    int compute;
+    if (pick_device(b, device, index) < 0 || devices_agree(b, *device) < 0) return -1;
+    if (rl_types_resolve(row, &b->k, &compute, out_dtype) != RL_OK) {
+        fail_call(b);
+        return -1;
+    }
+    if (compute < 0) return 0;
+    return row->rule == RL_TYPES_list ? cast_list(b, compute) : cast_inputs(b, compute);
+}
+
+static void fill_generators(rl_bound *b) {
+    for (int i = 0; i < b->k.n_arg; i++)
+        if (b->schema->arg[i].kind == RL_ARG_RNG && b->k.arg[i].tag == RL_NONE)
+            b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+}
+
+static PyObject *call_new(rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    int device, index, dtype, made = 0;
+    rl_tensor *out[RL_MAX_OUT];
+    rl_slot inputs[RL_MAX_ARGS];
+    bool history = wants_node(b);
+    if (history) memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    if (prepare(b, &device, &index, &dtype) < 0) return NULL;
+    for (; made < b->k.n_out; made++) {
+        if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
+        out[made]->v.dtype = (uint8_t)dtype;
+        out[made]->inference = (uint8_t)rl_inference_mode;
+        b->k.out[made] = &out[made]->v;
+    }
+    fill_generators(b);
+    if (row->shape(&b->k) != RL_OK) goto fail_pending;
+    for (int i = 0; i < made; i++)
+        if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
+    if ((row->flags & RL_HEAVY) && heavy_load() < 0) goto fail;
+    if (run_kernels(b, device, index) != RL_OK) goto fail_pending;
+    for (int i = 0; history && i < made; i++)
+        if (rl_is_float(out[i]->v.dtype) && set_history(b, out[i], inputs) < 0) goto fail;
+    if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
+        rl_tensor_set_requires_grad(out[0], 1) < 0)
+        goto fail;
+    return pack_results(b, out);
+fail_pending:
+    fail_call(b);
+fail:
+    while (made > 0) Py_DECREF(out[--made]);
+    return NULL;
+}
+
+/* ---- in place ---- */
+static int dtype_category(int dtype) {
+    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : 1;
+}
+
+static int check_writable(const rl_bound *b, rl_tensor *self) {
+    (void)b;
+    for (int d = 0; d < self->v.ndim; d++)
+        if (self->v.strides[d] == 0 && self->v.shape[d] > 1) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "unsupported operation: more than one element of the written-to tensor refers to "
+                            "a single memory "
+                            "location. Please clone() the tensor before performing the operation.");
+            return -1;
+        }
+    if (rl_grad_enabled && self->requires_grad && !self->grad_fn) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a leaf Variable that requires grad is being used in an in-place operation.");
+        return -1;
+    }
+    rl_tensor *base = (rl_tensor *)self->base;
+    if (rl_grad_enabled && base && base->requires_grad && !base->grad_fn) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+        return -1;
+    }
+    return 0;
+}
+
+/* May a kernel write self while it reads the inputs? Only the very same view is safe. */
+static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
+    for (int i = 1; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
+        const rl_view *v = s->u.t;
+        if (v->offset != self->offset || v->ndim != self->ndim ||
+            memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
+            memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_result(const rl_view *self, const rl_view *result, int dtype) {
+    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+    if (dtype_category(dtype) > dtype_category(self->dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
+        return -1;
+    }
+    if (self->ndim != result->ndim ||
+        memcmp(self->shape, result->shape, self->ndim * sizeof *self->shape) != 0) {
+        PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                     rl_dims_text(have, self->shape, self->ndim),
+                     rl_dims_text(want, result->shape, result->ndim));
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *call_inplace(rl_bound *b) {
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
+    rl_slot inputs[RL_MAX_ARGS];
+    int device, index, dtype;
+    bool history = wants_node(b);
+    memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    if (check_writable(b, self) < 0 || prepare(b, &device, &index, &dtype) < 0) return NULL;
+    RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
+    if (!held) return NULL;
+    rl_tensor *result = (rl_tensor *)held;
+    b->k.out[0] = &result->v;
+    fill_generators(b);
+    if (b->schema->row->shape(&b->k) != RL_OK) return fail_call(b);
+    if (check_result(&self->v, &result->v, dtype) < 0) return NULL;
+    bool direct = dtype == self->v.dtype && !inputs_overlap(b, &self->v);
+    if (direct) {
+        b->k.out[0] = &self->v;
+    } else {
+        result->v.dtype = (uint8_t)dtype;
+        if (alloc_storage(result, device, index) < 0) return fail_call(b);
+    }
+    if (run_kernels(b, device, index) != RL_OK) return fail_call(b);
+    if (!direct && rl_tensor_copy(self, result) < 0) return NULL;
+    self->v.storage->version++;
+    if (history && set_history(b, self, inputs) < 0) return NULL;
+    return Py_NewRef((PyObject *)self);
+}
+
+/* out=: the result is computed, then given to the tensor of the caller, which takes its shape */
+static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
+    RL_OWNED PyObject *result = result_steal;
+    rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
+    if (!result) return NULL;
+    if (check_writable(b, out) < 0) return NULL;
+    if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
+        return NULL;
+    }
+    bool same = out->v.ndim == made->v.ndim &&
+                memcmp(out->v.shape, made->v.shape, made->v.ndim * sizeof *made->v.shape) == 0;
+    if (!same && out->v.dtype == made->v.dtype) {
+        if (rl_tensor_become(out, made) < 0) return NULL;
+    } else if (!same) {
+        RL_OWNED PyObject *cast = (PyObject *)cast_view(&made->v, out->v.dtype);
+        if (!cast || rl_tensor_become(out, (rl_tensor *)cast) < 0) return NULL;
+    } else if (rl_tensor_copy(out, made) < 0) {
+        return NULL;
+    }
+    out->v.storage->version++;
+    return Py_NewRef(b->out);
+}
+
+PyObject *rl_front_door(rl_bound *b, int how) {
+    const rl_row *row = b->schema->row;
+    if (row->kind == RL_ROW_VIEW) return call_view(b);
+    if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
+    if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
+    PyObject *result = call_new(b);
+    return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
+}
+
+/* ---- for the other rooms ---- */
+PyObject *rl_op_run(int op, rl_slot *args, int n) {
+    rl_bound b;
+    rl_bound_begin(&b, &rl_schemas[op]);
+    memcpy(b.k.arg, args, (size_t)n * sizeof *args);
+    rl_bound_defaults(&b);
+    PyObject *result = rl_front_door(&b, RL_CALL_NORMAL);
+    rl_bound_end(&b);
+    return result;
+}
+
+PyObject *rl_op_unary(int op, PyObject *x) {
+    rl_slot args[1] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)x)->v}};
+    return rl_op_run(op, args, 1);
+}
+
+PyObject *rl_op_binary(int op, PyObject *a, PyObject *b) {
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)a)->v},
+                       {.tag = RL_TENSOR, .u.t = &((rl_tensor *)b)->v}};
+    return rl_op_run(op, args, 2);
+}
+
+/* Below autograd: no history, no leaf check. */
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
+    rl_bound b;
+    int grad = rl_grad_enabled;
+    rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
+    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &to->v};
+    b.k.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = &from->v};
+    rl_bound_defaults(&b);
+    rl_grad_enabled = 0;
+    PyObject *done = rl_front_door(&b, RL_CALL_INPLACE);
+    rl_grad_enabled = grad;
+    rl_bound_end(&b);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}

@@ -1,0 +1,327 @@
+/* tensor(data), as_tensor(data), Tensor(...): from Python's numbers and sequences. */
+#include "tensor_args.h"
+#include "tensor_object.h"
+#include "tensor_numpy.h"
+#include <string.h>
+
+/* Note [Nested sequences]
+ * Two walks over the data, each bounded by RL_MAX_DIMS: the first finds shape (from the first elements) and
+ * the least dtype that holds all, the second checks the shape everywhere and writes. */
+typedef struct {
+    int64_t shape[RL_MAX_DIMS];
+    int ndim, dtype; /* dtype -1: nothing seen */
+} form;
+
+static bool is_scalar_tensor(PyObject *o) {
+    return rl_tensor_check(o) && ((rl_tensor *)o)->v.ndim == 0;
+}
+static bool is_row(PyObject *o) {
+    return !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_scalar_tensor(o) && PySequence_Check(o) &&
+           !PyDict_Check(o);
+}
+
+static PyObject *row_items(PyObject *o) {
+    if (PyTuple_Check(o)) return Py_NewRef(o);
+    return PySequence_Tuple(o); /* a copy: conversions run Python code that may change a list */
+}
+
+static int form_shape(PyObject *data, form *f) {
+    RL_OWNED PyObject *at = Py_NewRef(data);
+    while (is_row(at)) {
+        Py_ssize_t n = PySequence_Size(at);
+        if (n < 0) return -1;
+        if (f->ndim == RL_MAX_DIMS) {
+            PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", Py_TYPE(data)->tp_name);
+            return -1;
+        }
+        f->shape[f->ndim++] = n;
+        if (n == 0) return 0;
+        Py_SETREF(at, PySequence_GetItem(at, 0));
+        if (!at) return -1;
+    }
+    return 0;
+}
+
+static int scalar_dtype(PyObject *o) {
+    if (PyBool_Check(o)) return RL_BOOL;
+    if (PyFloat_Check(o)) return rl_dtype_default();
+    if (PyLong_Check(o)) return RL_I64;
+    if (is_scalar_tensor(o)) return ((rl_tensor *)o)->v.dtype;
+    rl_slot s;
+    int rc = rl_scalar_slot(o, &s);
+    if (rc == 1) return s.tag == RL_FLOAT ? rl_dtype_default() : RL_I64;
+    if (rc == 0) PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(o)->tp_name);
+    return -1;
+}
+
+static int form_dtype(PyObject *data, form *f, int depth) {
+    if (!is_row(data) || depth == f->ndim) {
+        int dtype = scalar_dtype(data);
+        if (dtype < 0) return -1;
+        f->dtype = f->dtype < 0 ? dtype : rl_dtype_promote(f->dtype, dtype);
+        return 0;
+    }
+    RL_OWNED PyObject *items = row_items(data);
+    if (!items) return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
+        if (form_dtype(PyTuple_GET_ITEM(items, i), f, depth + 1) < 0) return -1;
+    return 0;
+}
+
+static int write_number(char *to, int dtype, PyObject *o) {
+    RL_OWNED PyObject *held = NULL;
+    if (is_scalar_tensor(o)) {
+        if (!(held = rl_scalar_get(&((rl_tensor *)o)->v))) return -1;
+        o = held;
+    }
+    if (dtype == RL_F32 && PyFloat_CheckExact(o)) {
+        *(float *)to = (float)PyFloat_AS_DOUBLE(o);
+        return 0;
+    }
+    if (dtype == RL_BOOL) {
+        int truth = PyObject_IsTrue(o);
+        *(uint8_t *)to = truth > 0;
+        return truth < 0 ? -1 : 0;
+    }
+    if (rl_is_float(dtype)) {
+        double d = PyFloat_AsDouble(o);
+        if (d == -1 && PyErr_Occurred()) return -1;
+        if (dtype == RL_F64)
+            *(double *)to = d;
+        else if (dtype == RL_F32)
+            *(float *)to = (float)d;
+        else if (dtype == RL_F16)
+            *(rl_half *)to = rl_to_half((float)d);
+        else
+            *(rl_bfloat *)to = rl_to_bfloat((float)d);
+        return 0;
+    }
+    RL_OWNED PyObject *whole = PyFloat_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
+    if (!whole) {
+        if (PyFloat_Check(o)) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                         rl_dtype_name(dtype));
+        }
+        return -1;
+    }
+    int overflow;
+    int64_t i = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    static const int64_t high[] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
+    if (overflow || i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : -high[dtype] - 1)) {
+        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                     rl_dtype_name(dtype));
+        return -1;
+    }
+    switch (dtype) {
+    case RL_U8: *(uint8_t *)to = (uint8_t)i; break;
+    case RL_I8: *(int8_t *)to = (int8_t)i; break;
+    case RL_I16: *(int16_t *)to = (int16_t)i; break;
+    case RL_I32: *(int32_t *)to = (int32_t)i; break;
+    default: *(int64_t *)to = i; break;
+    }
+    return 0;
+}
+
+static int write_rows(char **to, const form *f, int depth, PyObject *data) {
+    if (depth == f->ndim) {
+        if (is_row(data)) {
+            PyErr_Format(PyExc_TypeError,
+                         "only integer tensors of a single element can be converted to an index");
+            if (!rl_tensor_check(data))
+                PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                             Py_TYPE(data)->tp_name);
+            return -1;
+        }
+        int rc = write_number(*to, f->dtype, data);
+        *to += rl_itemsize(f->dtype);
+        return rc;
+    }
+    if (!is_row(data)) {
+        PyErr_Format(PyExc_TypeError, "object of type '%s' has no len()", Py_TYPE(data)->tp_name);
+        return -1;
+    }
+    RL_OWNED PyObject *items = row_items(data);
+    if (!items) return -1;
+    if (PyTuple_GET_SIZE(items) != f->shape[depth]) {
+        PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)",
+                     (long long)f->shape[depth], depth, PyTuple_GET_SIZE(items));
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
+        if (write_rows(to, f, depth + 1, PyTuple_GET_ITEM(items, i)) < 0) return -1;
+    return 0;
+}
+
+static PyObject *copy_as(rl_tensor *t, int dtype) {
+    rl_tensor *copy =
+        rl_tensor_new(dtype < 0 ? t->v.dtype : dtype, t->v.device, t->v.device_index, t->v.shape, t->v.ndim);
+    if (copy && rl_tensor_copy(copy, t) < 0) Py_CLEAR(copy);
+    return (PyObject *)copy;
+}
+
+PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
+    if (rl_tensor_check(data)) return copy_as((rl_tensor *)data, dtype);
+    if (rl_numpy_is_array(data)) {
+        RL_OWNED PyObject *borrowed = rl_numpy_borrow(data, false);
+        return borrowed ? copy_as((rl_tensor *)borrowed, dtype) : NULL;
+    }
+    form f = {.ndim = 0, .dtype = -1};
+    if (PyUnicode_Check(data) || PyBytes_Check(data)) {
+        PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(data)->tp_name);
+        return NULL;
+    }
+    if (form_shape(data, &f) < 0) return NULL;
+    if (dtype >= 0)
+        f.dtype = dtype;
+    else if (form_dtype(data, &f, 0) < 0)
+        return NULL;
+    if (f.dtype < 0) f.dtype = rl_dtype_default();
+    rl_tensor *t = rl_tensor_new(f.dtype, RL_CPU, 0, f.shape, f.ndim);
+    if (!t) return NULL;
+    char *to = rl_data(&t->v, RL_WRITE);
+    if (t->v.numel && write_rows(&to, &f, 0, data) < 0) Py_CLEAR(t);
+    return (PyObject *)t;
+}
+
+typedef struct {
+    int dtype, device, index, requires_grad;
+} options;
+
+static int parse_options(PyObject *dtype, PyObject *device, PyObject *requires_grad, options *o) {
+    *o = (options){-1, RL_CPU, 0, 0};
+    if (dtype != Py_None && (o->dtype = rl_dtype_parse(dtype)) < 0) return -1;
+    if (device != Py_None && rl_device_parse(device, &o->device, &o->index) < 0) return -1;
+    if (o->device != RL_CPU && !rl_device_driver_get(o->device)) {
+        if (o->device == RL_CUDA)
+            PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
+        else
+            PyErr_Format(PyExc_RuntimeError, "rushlight cannot put tensors on %R", device);
+        return -1;
+    }
+    o->requires_grad = PyObject_IsTrue(requires_grad);
+    return o->requires_grad < 0 ? -1 : 0;
+}
+
+static PyObject *to_device(PyObject *t_steal, const options *o) {
+    RL_OWNED PyObject *t = t_steal;
+    if (!t || o->device == ((rl_tensor *)t)->v.device) return rl_give(&t);
+    rl_view *v = &((rl_tensor *)t)->v;
+    RL_OWNED PyObject *there =
+        (PyObject *)rl_tensor_new(v->dtype, o->device, o->index < 0 ? 0 : o->index, v->shape, v->ndim);
+    if (!there || rl_tensor_copy((rl_tensor *)there, (rl_tensor *)t) < 0) return NULL;
+    return rl_give(&there);
+}
+
+static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", NULL};
+    PyObject *data, *dtype = Py_None, *device = Py_None, *grad = Py_False, *pin = Py_False;
+    options o;
+    (void)m;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:tensor", names, &data, &dtype, &device, &grad,
+                                     &pin) ||
+        parse_options(dtype, device, grad, &o) < 0)
+        return NULL;
+    RL_OWNED PyObject *t = to_device(rl_tensor_from_data(data, o.dtype), &o);
+    if (!t || (o.requires_grad && rl_tensor_set_requires_grad((rl_tensor *)t, 1) < 0)) return NULL;
+    return rl_give(&t);
+}
+
+/* no copy where none is needed */
+static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "dtype", "device", NULL};
+    PyObject *data, *dtype = Py_None, *device = Py_None;
+    options o;
+    (void)m;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", names, &data, &dtype, &device) ||
+        parse_options(dtype, device, Py_False, &o) < 0)
+        return NULL;
+    bool array = rl_numpy_is_array(data);
+    RL_OWNED PyObject *t = rl_tensor_check(data) ? Py_NewRef(data)
+                           : array               ? rl_numpy_borrow(data, true)
+                                                 : rl_tensor_from_data(data, o.dtype);
+    if (t && o.dtype >= 0 && ((rl_tensor *)t)->v.dtype != o.dtype)
+        Py_SETREF(t, copy_as((rl_tensor *)t, o.dtype));
+    return device == Py_None ? rl_give(&t) : to_device(rl_give(&t), &o);
+}
+
+/* _cast(tensor, dtype, device, copy): Tensor.to after its arguments are understood; differentiable */
+static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+    (void)m;
+    options o;
+    if (n != 4 || !rl_tensor_check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "_cast(tensor, dtype, device, copy)");
+        return NULL;
+    }
+    rl_tensor *t = (rl_tensor *)args[0];
+    if (parse_options(args[1], args[2], Py_False, &o) < 0) return NULL;
+    if (o.dtype < 0) o.dtype = t->v.dtype;
+    if (args[2] == Py_None) o.device = t->v.device;
+    int copy = PyObject_IsTrue(args[3]);
+    if (copy < 0) return NULL;
+    if (!copy && o.dtype == t->v.dtype && o.device == t->v.device) return Py_NewRef(args[0]);
+    RL_OWNED PyObject *made = to_device(copy_as(t, o.dtype), &o);
+    if (made && rl_grad_enabled && t->requires_grad && rl_is_float(o.dtype)) {
+        rl_node *node = rl_node_new("ToCopyBackward0", 1, &t);
+        if (!node) return NULL;
+        ((rl_tensor *)made)->grad_fn = node;
+        ((rl_tensor *)made)->requires_grad = 1;
+    }
+    return rl_give(&made);
+}
+
+/* Tensor(), Tensor(2, 3), Tensor([1, 2]): the legacy constructor, of the default dtype */
+PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    int64_t shape[RL_MAX_DIMS] = {0};
+    RL_OWNED PyObject *t = NULL;
+    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+        PyErr_SetString(PyExc_TypeError, "new() takes its arguments by position");
+        return NULL;
+    }
+    if (n == 0) {
+        t = (PyObject *)rl_tensor_new(rl_dtype_default(), RL_CPU, 0, shape, 1);
+    } else if (n == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0)) &&
+               !Py_IS_TYPE(PyTuple_GET_ITEM(args, 0), rl_size_type)) {
+        PyObject *data = PyTuple_GET_ITEM(args, 0);
+        t = rl_tensor_check(data) ? rl_tensor_detach(data) : rl_tensor_from_data(data, rl_dtype_default());
+    } else {
+        PyObject *sizes =
+            Py_IS_TYPE(PyTuple_GET_ITEM(args, 0), rl_size_type) ? PyTuple_GET_ITEM(args, 0) : args;
+        n = PyTuple_GET_SIZE(sizes);
+        if (n > RL_MAX_DIMS) {
+            PyErr_SetString(PyExc_RuntimeError, "too many dimensions");
+            return NULL;
+        }
+        for (Py_ssize_t i = 0; i < n; i++) {
+            shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, i));
+            if (shape[i] == -1 && PyErr_Occurred()) return NULL;
+            if (shape[i] < 0) {
+                PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld",
+                             (long long)shape[i]);
+                return NULL;
+            }
+        }
+        t = (PyObject *)rl_tensor_new(rl_dtype_default(), RL_CPU, 0, shape, (int)n);
+    }
+    if (!t || type == rl_tensor_type) return rl_give(&t);
+    return (PyObject *)rl_tensor_alias(type, (rl_tensor *)t);
+}
+
+static PyMethodDef create_functions[] = {
+    {"tensor", (PyCFunction)(void (*)(void))create_tensor, METH_VARARGS | METH_KEYWORDS,
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
+     "A new tensor with a copy of data: a number, nested sequences, an array or a tensor.\n\n"
+     "Raises ValueError for ragged sequences, TypeError for other objects, RuntimeError for numbers that "
+     "dtype\n"
+     "cannot hold. https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html"},
+    {"as_tensor", (PyCFunction)(void (*)(void))create_as_tensor, METH_VARARGS | METH_KEYWORDS,
+     "as_tensor(data, dtype=None, device=None)\n--\n\nA tensor that shares data's memory where it can.\n\n"
+     "https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
+    {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
+     "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_create_init(PyObject *m) {
+    return PyModule_AddFunctions(m, create_functions);
+}

@@ -1,0 +1,95 @@
+/* From tensors to Python's numbers: item(), tolist(), bool(), int(), float(). */
+#include "tensor_object.h"
+
+static PyObject *element_get(const char *p, int dtype) {
+    switch ((rl_dtype)dtype) {
+    case RL_U8: return PyLong_FromLong(*(const uint8_t *)p);
+    case RL_I8: return PyLong_FromLong(*(const int8_t *)p);
+    case RL_I16: return PyLong_FromLong(*(const int16_t *)p);
+    case RL_I32: return PyLong_FromLong(*(const int32_t *)p);
+    case RL_I64: return PyLong_FromLongLong(*(const int64_t *)p);
+    case RL_F16: return PyFloat_FromDouble(rl_from_half(*(const rl_half *)p));
+    case RL_F32: return PyFloat_FromDouble(*(const float *)p);
+    case RL_F64: return PyFloat_FromDouble(*(const double *)p);
+    case RL_BOOL: return PyBool_FromLong(*(const uint8_t *)p);
+    case RL_BF16: return PyFloat_FromDouble(rl_from_bfloat(*(const rl_bfloat *)p));
+    default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
+    }
+}
+
+/* the tensor's own view, or that of a copy in the CPU's memory */
+static rl_tensor *on_cpu(rl_tensor *t) {
+    if (RL_LIKELY(t->v.device == RL_CPU)) return (rl_tensor *)Py_NewRef((PyObject *)t);
+    rl_tensor *copy = rl_tensor_new(t->v.dtype, RL_CPU, 0, t->v.shape, t->v.ndim);
+    if (copy && rl_tensor_copy(copy, t) < 0) Py_CLEAR(copy);
+    return copy;
+}
+
+PyObject *rl_scalar_get(const rl_view *v) {
+    return element_get(rl_const_data(v), v->dtype);
+}
+
+PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
+    rl_tensor *t = (rl_tensor *)self;
+    (void)unused;
+    if (t->v.numel != 1) {
+        PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar",
+                     (long long)t->v.numel);
+        return NULL;
+    }
+    RL_OWNED PyObject *here = (PyObject *)on_cpu(t);
+    return here ? rl_scalar_get(&((rl_tensor *)here)->v) : NULL;
+}
+
+static PyObject *list_of(const rl_view *v, int dim, const char *p) {
+    if (dim == v->ndim) return element_get(p, v->dtype);
+    RL_OWNED PyObject *list = PyList_New((Py_ssize_t)v->shape[dim]);
+    int64_t step = v->strides[dim] * rl_itemsize(v->dtype);
+    for (int64_t i = 0; list && i < v->shape[dim]; i++) {
+        PyObject *item = list_of(v, dim + 1, p + i * step);
+        if (!item) return NULL;
+        PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+    }
+    return rl_give(&list);
+}
+
+PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused) {
+    (void)unused;
+    RL_OWNED PyObject *here = (PyObject *)on_cpu((rl_tensor *)self);
+    if (!here) return NULL;
+    const rl_view *v = &((rl_tensor *)here)->v;
+    return list_of(v, 0, rl_const_data(v));
+}
+
+int rl_tensor_bool(PyObject *self) {
+    rl_tensor *t = (rl_tensor *)self;
+    if (t->v.numel != 1) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        t->v.numel ? "Boolean value of Tensor with more than one value is ambiguous"
+                                   : "Boolean value of Tensor with no values is ambiguous");
+        return -1;
+    }
+    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    return number ? PyObject_IsTrue(number) : -1;
+}
+
+PyObject *rl_tensor_int(PyObject *self) {
+    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    return number ? PyNumber_Long(number) : NULL;
+}
+
+PyObject *rl_tensor_float(PyObject *self) {
+    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    return number ? PyNumber_Float(number) : NULL;
+}
+
+PyObject *rl_tensor_index(PyObject *self) {
+    rl_tensor *t = (rl_tensor *)self;
+    if (t->v.numel != 1 || rl_is_float(t->v.dtype)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "only integer tensors of a single element can be converted to an index");
+        return NULL;
+    }
+    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    return number ? PyNumber_Index(number) : NULL;
+}

@@ -1,0 +1,40 @@
+/* Gradient mode: per thread, switched from Python by no_grad and its relatives
+ * (rushlight.autograd.grad_mode). */
+#include "tensor.h"
+
+_Thread_local int rl_grad_enabled = 1, rl_inference_mode = 0;
+
+static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyBool_FromLong(rl_grad_enabled);
+}
+static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
+    (void)m;
+    int value = PyObject_IsTrue(on);
+    if (value < 0) return NULL;
+    rl_grad_enabled = value;
+    Py_RETURN_NONE;
+}
+static PyObject *mode_is_inference(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyBool_FromLong(rl_inference_mode);
+}
+static PyObject *mode_set_inference(PyObject *m, PyObject *on) {
+    (void)m;
+    int value = PyObject_IsTrue(on);
+    if (value < 0) return NULL;
+    rl_inference_mode = value;
+    Py_RETURN_NONE;
+}
+static PyMethodDef mode_functions[] = {
+    {"is_grad_enabled", mode_is_grad_enabled, METH_NOARGS,
+     "is_grad_enabled()\n--\n\nAre new results differentiable?"},
+    {"_set_grad_enabled", mode_set_grad_enabled, METH_O, "_set_grad_enabled(mode)\n--\n\nFor this thread."},
+    {"is_inference_mode_enabled", mode_is_inference, METH_NOARGS,
+     "is_inference_mode_enabled()\n--\n\nIs inference_mode on?"},
+    {"_set_inference_mode", mode_set_inference, METH_O, "_set_inference_mode(mode)\n--\n\nFor this thread."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_mode_init(PyObject *m) {
+    return PyModule_AddFunctions(m, mode_functions);
+}

@@ -1,0 +1,183 @@
+/* NumPy both ways without copying. The C API is loaded at first use: `import rushlight` imports no NumPy. */
+#include "tensor_numpy.h"
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <numpy/arrayobject.h>
+#include <string.h>
+
+static int numpy_load(void) {
+    if (PyArray_API) return 0;
+    import_array1(-1);
+    return 0;
+}
+
+bool rl_numpy_is_array(PyObject *o) {
+    if (PyArray_API) return PyArray_Check(o);
+    for (PyTypeObject *t = Py_TYPE(o); t; t = t->tp_base)
+        if (strcmp(t->tp_name, "numpy.ndarray") == 0) return true;
+    return false;
+}
+
+static const int numpy_types[RL_NDTYPES] = {
+    [RL_U8] = NPY_UINT8,  [RL_I8] = NPY_INT8,     [RL_I16] = NPY_INT16,   [RL_I32] = NPY_INT32,
+    [RL_I64] = NPY_INT64, [RL_F16] = NPY_FLOAT16, [RL_F32] = NPY_FLOAT32, [RL_F64] = NPY_FLOAT64,
+    [RL_BOOL] = NPY_BOOL, [RL_BF16] = -1};
+
+static int dtype_of(PyArrayObject *a) {
+    int type = PyArray_TYPE(a);
+    if (type == NPY_LONGLONG || type == NPY_LONG) type = PyArray_ITEMSIZE(a) == 8 ? NPY_INT64 : NPY_INT32;
+    for (int i = 0; i < RL_NDTYPES; i++)
+        if (numpy_types[i] == type) return i;
+    PyErr_Format(PyExc_TypeError,
+                 "can't convert np.ndarray of type %R. The only supported types are: float64, float32, "
+                 "float16, int64, "
+                 "int32, int16, int8, uint8, and bool.",
+                 PyArray_DESCR(a)->typeobj);
+    return -1;
+}
+
+static void array_free(void *owner) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)owner);
+    PyGILState_Release(gil);
+}
+
+PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
+    if (numpy_load() < 0) return NULL;
+    if (!PyArray_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    PyArrayObject *a = (PyArrayObject *)o;
+    int dtype = dtype_of(a), ndim = PyArray_NDIM(a);
+    if (dtype < 0) return NULL;
+    if (!PyArray_ISNOTSWAPPED(a)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "given numpy array has byte order different from the native byte order. Conversion "
+                        "between byte orders is currently not supported.");
+        return NULL;
+    }
+    if (warn && !PyArray_ISWRITEABLE(a) &&
+        PyErr_WarnEx(PyExc_UserWarning,
+                     "The given NumPy array is not writable, and PyTorch does not support non-writable "
+                     "tensors. This means "
+                     "writing to this tensor will result in undefined behavior. You may want to copy the "
+                     "array to protect "
+                     "its data or make it writable before converting it to a tensor.",
+                     1) < 0)
+        return NULL;
+    int64_t item = rl_itemsize(dtype), span = 1;
+    for (int i = 0; i < ndim; i++) {
+        npy_intp stride = PyArray_STRIDE(a, i);
+        if (stride < 0) {
+            PyErr_SetString(PyExc_ValueError, "At least one stride in the given numpy array is negative, and "
+                                              "tensors with negative strides are "
+                                              "not currently supported. (You can probably work around this "
+                                              "by making a copy of your array  with "
+                                              "array.copy().) ");
+            return NULL;
+        }
+        if (stride % item) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                "reallocate the memory.");
+            return NULL;
+        }
+        if (PyArray_DIM(a, i) > 1) span += (PyArray_DIM(a, i) - 1) * (stride / item);
+    }
+    if (PyArray_SIZE(a) == 0) span = 0;
+    if ((uintptr_t)PyArray_DATA(a) % (uintptr_t)item) { /* kernels read whole elements */
+        RL_OWNED PyObject *aligned = PyArray_NewCopy(a, NPY_CORDER);
+        return aligned ? rl_numpy_borrow(aligned, false) : NULL;
+    }
+    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, ndim);
+    if (!t) return NULL;
+    t->v.dtype = (uint8_t)dtype;
+    for (int i = 0; i < ndim; i++) {
+        t->v.shape[i] = PyArray_DIM(a, i);
+        t->v.strides[i] = PyArray_STRIDE(a, i) / item;
+    }
+    t->v.numel = PyArray_SIZE(a);
+    t->v.storage = rl_storage_borrow(PyArray_DATA(a), (size_t)(span * item), array_free, Py_NewRef(o));
+    if (!t->v.storage) {
+        Py_DECREF(t);
+        return rl_raise("from_numpy");
+    }
+    t->v.storage->exports = 1; /* the array's owner writes unseen */
+    return (PyObject *)t;
+}
+
+/* The base of a lent array: holds the storage, and tells it when the array is gone. */
+typedef struct {
+    PyObject_HEAD rl_storage *storage;
+} loan;
+static void loan_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    rl_storage_unexport(((loan *)self)->storage);
+    rl_storage_drop(((loan *)self)->storage);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+static PyType_Slot loan_slots[] = {{Py_tp_dealloc, loan_dealloc}, {0, NULL}};
+static PyType_Spec loan_spec = {"rushlight._C._Loan", sizeof(loan), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, loan_slots};
+static PyTypeObject *loan_type;
+
+PyObject *rl_numpy_lend(PyObject *o) {
+    rl_tensor *t = (rl_tensor *)o;
+    npy_intp dims[RL_MAX_DIMS], strides[RL_MAX_DIMS];
+    if (numpy_load() < 0) return NULL;
+    if (numpy_types[t->v.dtype] < 0) {
+        PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", rl_dtype_title(t->v.dtype));
+        return NULL;
+    }
+    if (t->v.device != RL_CPU) {
+        PyErr_SetString(PyExc_TypeError,
+                        "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
+                        "tensor to host memory first.");
+        return NULL;
+    }
+    if (t->v.ndim > NPY_MAXDIMS) {
+        PyErr_SetString(PyExc_ValueError, "NumPy arrays cannot have so many dimensions");
+        return NULL;
+    }
+    for (int i = 0; i < t->v.ndim; i++) {
+        dims[i] = (npy_intp)t->v.shape[i];
+        strides[i] = (npy_intp)(t->v.strides[i] * rl_itemsize(t->v.dtype));
+    }
+    loan *base = (loan *)loan_type->tp_alloc(loan_type, 0);
+    if (!base) return NULL;
+    base->storage = rl_storage_keep(t->v.storage);
+    rl_storage_export(base->storage);
+    PyObject *a = PyArray_New(&PyArray_Type, t->v.ndim, dims, numpy_types[t->v.dtype], strides,
+                              rl_data(&t->v, RL_WRITE), 0, NPY_ARRAY_WRITEABLE, NULL);
+    if (!a) {
+        Py_DECREF(base);
+        return NULL;
+    }
+    PyArray_UpdateFlags((PyArrayObject *)a,
+                        NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    if (PyArray_SetBaseObject((PyArrayObject *)a, (PyObject *)base) < 0) Py_CLEAR(a);
+    return a;
+}
+
+static PyObject *numpy_from(PyObject *m, PyObject *o) {
+    (void)m;
+    if (!rl_numpy_is_array(o)) {
+        PyErr_Format(PyExc_TypeError, "expected np.ndarray (got %s)", Py_TYPE(o)->tp_name);
+        return NULL;
+    }
+    return rl_numpy_borrow(o, true);
+}
+static PyMethodDef numpy_functions[] = {
+    {"from_numpy", numpy_from, METH_O,
+     "from_numpy(ndarray)\n--\n\nA tensor on the array's memory.\n\nTypeError for other objects and dtypes, "
+     "ValueError for "
+     "negative strides and foreign byte order. "
+     "https://docs.pytorch.org/docs/2.13/generated/torch.from_numpy.html"},
+    {NULL, NULL, 0, NULL}};
+
+int rl_numpy_init(PyObject *m) {
+    loan_type = (PyTypeObject *)PyType_FromSpec(&loan_spec);
+    return loan_type ? PyModule_AddFunctions(m, numpy_functions) : -1;
+}

@@ -1,0 +1,7 @@
+#ifndef RL_TENSOR_STORAGE_H
+#define RL_TENSOR_STORAGE_H
+#include "tensor.h"
+extern PyTypeObject *rl_untyped_storage_type;
+PyObject *rl_untyped_storage_new(rl_storage *s); /* keeps s */
+int rl_untyped_storage_init(PyObject *m);
+#endif

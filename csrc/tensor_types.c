@@ -1,0 +1,336 @@
+/* torch.dtype, torch.Size, torch.device, torch.layout and torch.memory_format. */
+#include "tensor.h"
+#include <string.h>
+
+PyTypeObject *rl_size_type, *rl_dtype_type, *rl_device_type_object;
+
+/* ---- dtype: one object each ---- */
+typedef struct {
+    PyObject_HEAD
+    int dtype;
+} dtype_object;
+static PyObject *dtypes[RL_NDTYPES];
+
+PyObject *rl_dtype_object(int dtype) { return Py_NewRef(dtypes[dtype]); }
+
+int rl_dtype_parse(PyObject *o) {
+    if (Py_IS_TYPE(o, rl_dtype_type)) return ((dtype_object *)o)->dtype;
+    if (o == (PyObject *)&PyFloat_Type) return RL_F64;
+    if (o == (PyObject *)&PyLong_Type) return RL_I64;
+    if (o == (PyObject *)&PyBool_Type) return RL_BOOL;
+    PyErr_Format(PyExc_TypeError, "dtype must be torch.dtype, not %.100s", Py_TYPE(o)->tp_name);
+    return -1;
+}
+
+static PyObject *dtype_repr(PyObject *self) {
+    return PyUnicode_FromFormat("torch.%s", rl_dtype_name(((dtype_object *)self)->dtype));
+}
+static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyUnicode_FromString(rl_dtype_name(((dtype_object *)self)->dtype));
+}
+static PyObject *dtype_get_float(PyObject *self, void *c) {
+    (void)c;
+    return PyBool_FromLong(rl_is_float(((dtype_object *)self)->dtype));
+}
+static PyObject *dtype_get_complex(PyObject *self, void *c) {
+    (void)self, (void)c;
+    Py_RETURN_FALSE;
+}
+static PyObject *dtype_get_signed(PyObject *self, void *c) {
+    (void)c;
+    int dtype = ((dtype_object *)self)->dtype;
+    return PyBool_FromLong(dtype != RL_U8 && dtype != RL_BOOL);
+}
+static PyObject *dtype_get_itemsize(PyObject *self, void *c) {
+    (void)c;
+    return PyLong_FromLongLong(rl_itemsize(((dtype_object *)self)->dtype));
+}
+static PyGetSetDef dtype_getset[] = {
+    {"is_floating_point", dtype_get_float, NULL, "Is it float16, bfloat16, float32 or float64?", NULL},
+    {"is_complex", dtype_get_complex, NULL, "False: complex dtypes do not exist here.", NULL},
+    {"is_signed", dtype_get_signed, NULL, "Can it hold negative numbers?", NULL},
+    {"itemsize", dtype_get_itemsize, NULL, "Bytes per element.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot dtype_slots[] = {{Py_tp_repr, dtype_repr},
+                                    {Py_tp_getset, dtype_getset},
+                                    {Py_tp_methods, dtype_methods},
+                                    {Py_tp_doc, "The type of a tensor's elements."},
+                                    {0, NULL}};
+static PyType_Spec dtype_spec = {"rushlight.dtype", sizeof(dtype_object), 0,
+                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+
+/* ---- Size: a tuple that says torch.Size([2, 3]) ---- */
+PyObject *rl_size_new(const int64_t *dims, int n) {
+    PyObject *size = rl_size_type->tp_alloc(rl_size_type, n);
+    for (int i = 0; size && i < n; i++) {
+        PyObject *d = PyLong_FromLongLong(dims[i]);
+        if (!d) Py_CLEAR(size);
+        else PyTuple_SET_ITEM(size, i, d);
+    }
+    return size;
+}
+
+PyObject *rl_tensor_shape(rl_tensor *t) { return rl_size_new(t->v.shape, t->v.ndim); }
+
+/* a plain tuple becomes a Size; other results of tuple's slots pass */
+static PyObject *size_wrap_steal(PyObject *plain) {
+    if (!plain || !PyTuple_CheckExact(plain)) return plain;
+    Py_ssize_t n = PyTuple_GET_SIZE(plain);
+    PyObject *size = rl_size_type->tp_alloc(rl_size_type, n);
+    for (Py_ssize_t i = 0; size && i < n; i++) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(plain, i)));
+    Py_DECREF(plain);
+    return size;
+}
+
+static PyObject *size_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    RL_OWNED PyObject *plain = PyTuple_Type.tp_new(&PyTuple_Type, args, kwargs);
+    if (!plain) return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(plain);
+    PyObject *size = type->tp_alloc(type, n);
+    for (Py_ssize_t i = 0; size && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(plain, i), *number = PyNumber_Index(item);
+        if (!number) {
+            PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%.100s')", i,
+                         Py_TYPE(item)->tp_name);
+            Py_CLEAR(size);
+        } else {
+            PyTuple_SET_ITEM(size, i, number);
+        }
+    }
+    return size;
+}
+
+static PyObject *size_repr(PyObject *self) {
+    RL_OWNED PyObject *list = PySequence_List(self);
+    return list ? PyUnicode_FromFormat("torch.Size(%R)", list) : NULL;
+}
+static PyObject *size_concat(PyObject *a, PyObject *b) {
+    return size_wrap_steal(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+static PyObject *size_repeat(PyObject *a, Py_ssize_t n) {
+    PyObject *r = PyTuple_Type.tp_as_sequence->sq_repeat(a, n);
+    return size_wrap_steal(r);
+}
+static PyObject *size_subscript(PyObject *self, PyObject *key) {
+    return size_wrap_steal(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
+}
+static PyObject *size_numel(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *n = PyLong_FromLong(1);
+    for (Py_ssize_t i = 0; n && i < PyTuple_GET_SIZE(self); i++)
+        Py_SETREF(n, PyNumber_Multiply(n, PyTuple_GET_ITEM(self, i)));
+    return n;
+}
+static PyObject *size_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    RL_OWNED PyObject *plain = PySequence_List(self);
+    if (plain) Py_SETREF(plain, PyList_AsTuple(plain));
+    return plain ? Py_BuildValue("(O(O))", rl_size_type, plain) : NULL;
+}
+static PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "numel()\n--\n\nThe product of the sizes."},
+                                     {"__reduce__", size_reduce, METH_NOARGS, NULL},
+                                     {NULL, NULL, 0, NULL}};
+static PyType_Slot size_slots[] = {{Py_tp_new, size_new},
+                                   {Py_tp_repr, size_repr},
+                                   {Py_sq_concat, size_concat},
+                                   {Py_sq_repeat, size_repeat},
+                                   {Py_mp_subscript, size_subscript},
+                                   {Py_tp_methods, size_methods},
+                                   {Py_tp_doc, "The shape of a tensor: a tuple of ints."},
+                                   {0, NULL}};
+static PyType_Spec size_spec = {"rushlight.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
+
+/* ---- device ---- */
+typedef struct {
+    PyObject_HEAD
+    int type, index; /* index -1: the current one */
+} device_object;
+/* The first RL_NDEVICES are real here; the rest can be named, as files and scripts do. */
+static const char *const device_names[] = {"cpu",  "cuda", "meta", "ipu",   "xpu",  "mkldnn", "opengl",     "opencl",
+                                           "ideep", "hip", "ve",   "fpga", "maia", "xla",    "lazy",       "vulkan",
+                                           "mps",  "hpu",  "mtia", "privateuseone"};
+
+PyObject *rl_device_new(int device, int index) {
+    device_object *d = PyObject_New(device_object, rl_device_type_object);
+    if (!d) return NULL;
+    d->type = device;
+    d->index = index;
+    return (PyObject *)d;
+}
+
+static int device_from_text(const char *text, int *device, int *index) {
+    size_t n = strcspn(text, ":");
+    *index = -1;
+    for (*device = 0; *device < (int)Py_ARRAY_LENGTH(device_names); ++*device)
+        if (strlen(device_names[*device]) == n && memcmp(device_names[*device], text, n) == 0) break;
+    if (*device == (int)Py_ARRAY_LENGTH(device_names)) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "
+                     "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: %.*s",
+                     (int)(n < 100 ? n : 100), text);
+        return -1;
+    }
+    if (!text[n]) return 0;
+    const char *digits = text + n + 1;
+    size_t len = strspn(digits, "0123456789");
+    if (len == 0 || len > 3 || digits[len] || (len > 1 && *digits == '0') || atoi(digits) > 127) {
+        PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%.100s'", text);
+        return -1;
+    }
+    *index = atoi(digits);
+    return 0;
+}
+
+int rl_device_parse(PyObject *o, int *device, int *index) {
+    if (Py_IS_TYPE(o, rl_device_type_object)) {
+        *device = ((device_object *)o)->type;
+        *index = ((device_object *)o)->index;
+        return 0;
+    }
+    if (PyUnicode_Check(o)) {
+        const char *text = PyUnicode_AsUTF8(o);
+        return text ? device_from_text(text, device, index) : -1;
+    }
+    if (PyLong_Check(o) && !PyBool_Check(o)) {
+        long i = PyLong_AsLong(o);
+        if (i == -1 && PyErr_Occurred()) return -1;
+        if (i < 0 || i > 127) {
+            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
+            return -1;
+        }
+        *device = RL_CUDA;
+        *index = (int)i;
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, "device must be torch.device, str or int, not %.100s", Py_TYPE(o)->tp_name);
+    return -1;
+}
+
+static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"type", "index", NULL};
+    PyObject *what, *index_given = Py_None;
+    int device, index;
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", names, &what, &index_given)) return NULL;
+    if (rl_device_parse(what, &device, &index) < 0) return NULL;
+    if (index_given != Py_None) {
+        long i = PyLong_AsLong(index_given);
+        if (i == -1 && PyErr_Occurred()) return NULL;
+        if (index >= 0) {
+            PyErr_Format(PyExc_RuntimeError, "type (string) must not include an index because index was passed explicitly: %S",
+                         what);
+            return NULL;
+        }
+        if (i < 0 || i > 127) {
+            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
+            return NULL;
+        }
+        index = (int)i;
+    }
+    return rl_device_new(device, index);
+}
+
+static PyObject *device_str(PyObject *self) {
+    device_object *d = (device_object *)self;
+    return d->index < 0 ? PyUnicode_FromString(device_names[d->type])
+                        : PyUnicode_FromFormat("%s:%d", device_names[d->type], d->index);
+}
+static PyObject *device_repr(PyObject *self) {
+    device_object *d = (device_object *)self;
+    return d->index < 0 ? PyUnicode_FromFormat("device(type='%s')", device_names[d->type])
+                        : PyUnicode_FromFormat("device(type='%s', index=%d)", device_names[d->type], d->index);
+}
+static PyObject *device_compare(PyObject *a, PyObject *b, int op) {
+    if (!Py_IS_TYPE(b, rl_device_type_object) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+    device_object *x = (device_object *)a, *y = (device_object *)b;
+    return PyBool_FromLong((x->type == y->type && x->index == y->index) == (op == Py_EQ));
+}
+static Py_hash_t device_hash(PyObject *self) {
+    return ((device_object *)self)->type * 1000 + ((device_object *)self)->index + 2;
+}
+static PyObject *device_get_type(PyObject *self, void *c) {
+    (void)c;
+    return PyUnicode_FromString(device_names[((device_object *)self)->type]);
+}
+static PyObject *device_get_index(PyObject *self, void *c) {
+    (void)c;
+    int i = ((device_object *)self)->index;
+    if (i < 0) Py_RETURN_NONE;
+    return PyLong_FromLong(i);
+}
+static PyObject *device_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    device_object *d = (device_object *)self;
+    return d->index < 0 ? Py_BuildValue("(O(s))", rl_device_type_object, device_names[d->type])
+                        : Py_BuildValue("(O(si))", rl_device_type_object, device_names[d->type], d->index);
+}
+static PyGetSetDef device_getset[] = {{"type", device_get_type, NULL, "'cpu', 'cuda' ...", NULL},
+                                      {"index", device_get_index, NULL, "The device's number, or None.", NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
+static PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot device_slots[] = {{Py_tp_new, device_new},
+                                     {Py_tp_str, device_str},
+                                     {Py_tp_repr, device_repr},
+                                     {Py_tp_richcompare, device_compare},
+                                     {Py_tp_hash, device_hash},
+                                     {Py_tp_getset, device_getset},
+                                     {Py_tp_methods, device_methods},
+                                     {Py_tp_doc, "device(type, index=None)\n--\n\nWhere a tensor lies: 'cpu', 'cuda:0'."},
+                                     {0, NULL}};
+static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT, device_slots};
+
+/* ---- layout and memory_format: names only ---- */
+typedef struct {
+    PyObject_HEAD
+    const char *name;
+} named_object;
+static PyObject *named_repr(PyObject *self) {
+    return PyUnicode_FromFormat("torch.%s", ((named_object *)self)->name);
+}
+static PyObject *named_reduce(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyUnicode_FromString(((named_object *)self)->name);
+}
+static PyMethodDef named_methods[] = {{"__reduce__", named_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot named_slots[] = {{Py_tp_repr, named_repr}, {Py_tp_methods, named_methods}, {0, NULL}};
+static PyType_Spec layout_spec = {"rushlight.layout", sizeof(named_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+static PyType_Spec format_spec = {"rushlight.memory_format", sizeof(named_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+
+static int add_named(PyObject *m, PyTypeObject *type, const char *name) {
+    named_object *o = PyObject_New(named_object, type);
+    if (!o) return -1;
+    o->name = name;
+    int rc = PyModule_AddObjectRef(m, name, (PyObject *)o);
+    Py_DECREF(o);
+    return rc;
+}
+
+static PyTypeObject *add_type(PyObject *m, PyType_Spec *spec, PyObject *bases) {
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpecWithBases(spec, bases);
+    if (!type || PyModule_AddType(m, type) < 0) return NULL;
+    return type;
+}
+
+int rl_types_init(PyObject *m) {
+    PyTypeObject *layout, *format;
+    if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
+        !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
+        !(rl_device_type_object = add_type(m, &device_spec, NULL)) || !(layout = add_type(m, &layout_spec, NULL)) ||
+        !(format = add_type(m, &format_spec, NULL)))
+        return -1;
+    for (int i = 0; i < RL_NDTYPES; i++) {
+        dtype_object *d = PyObject_New(dtype_object, rl_dtype_type);
+        if (!d) return -1;
+        d->dtype = i;
+        dtypes[i] = (PyObject *)d;
+        if (PyModule_AddObjectRef(m, rl_dtype_name(i), dtypes[i]) < 0) return -1;
+    }
+    return add_named(m, layout, "strided") || add_named(m, format, "contiguous_format") ||
+                   add_named(m, format, "channels_last") || add_named(m, format, "preserve_format")
+               ? -1
+               : 0;
+}
