@@ -196,6 +196,8 @@ rl_status rl_legacy_read(rl_load *l);
 
 /* ---- load_pickle.c: the machine ---- */
 rl_status rl_pickle_read(rl_load *l, rl_input *in, rl_item **root);
+
+/* ---- load_items.c ---- */
 rl_item *rl_item_new(rl_load *l, rl_item_kind kind);  /* and its MAKE step */
 rl_item *rl_item_bare(rl_load *l, rl_item_kind kind); /* no step: the caller writes it down later */
 rl_item *rl_item_text(rl_load *l, rl_item_kind kind, const void *from, int64_t n);

@@ -360,8 +360,6 @@ static PyMethodDef loader_methods[] = {
 };
 
 int rl_load_init(PyObject *m) {
-    if (PyModule_AddFunctions(m, loader_methods) < 0 ||
-        PyModule_AddFunctions(m, rl_loader_storage_methods) < 0)
-        return -1;
-    return rl_loader_storage_init(m);
+    if (PyModule_AddFunctions(m, loader_methods) < 0) return -1;
+    return PyModule_AddFunctions(m, rl_loader_storage_methods);
 }

@@ -26,5 +26,4 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; fille
 PyObject *rl_loader_tensor(loader *c, const rl_item *item);
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
 extern PyMethodDef rl_loader_storage_methods[];
-int rl_loader_storage_init(PyObject *m);
 #endif

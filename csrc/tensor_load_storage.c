@@ -1,5 +1,6 @@
 /* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
 #include "tensor_load.h"
+#include "tensor_storage.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,43 +72,32 @@ static PyObject *storage_location(rl_load_storage *s) {
     return PyUnicode_DecodeUTF8(s->location.at, (Py_ssize_t)s->location.n, "replace");
 }
 
-/* A one-dimensional uint8 tensor over the whole storage (kept by the tensor). */
-static rl_tensor *storage_tensor(rl_storage *storage) {
-    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 1);
-    if (!t) return NULL;
-    rl_view *v = &t->v;
-    v->shape[0] = v->numel = (int64_t)storage->nbytes;
-    v->strides[0] = 1;
-    v->offset = 0;
-    v->dtype = RL_U8;
-    v->device = storage->device, v->device_index = storage->device_index;
-    v->storage = rl_storage_keep(storage);
-    return t;
-}
-
-static PyObject *storage_object(rl_storage *storage) {
-    RL_OWNED PyObject *t = (PyObject *)storage_tensor(storage);
-    return t ? PyObject_CallMethod(t, "untyped_storage", NULL) : NULL;
-}
-
 /* map_location as a function: it gets the storage on the CPU and answers a storage, or None for the default.
- * 1: `made` was replaced or kept as it is; 0: None; -1: an exception. */
-static int storage_ask(loader *c, PyObject *location, rl_storage *made) {
-    RL_OWNED PyObject *object = storage_object(made);
+ * 1: *made is what it answered; 0: None; -1: an exception. */
+static int storage_ask(loader *c, PyObject *location, rl_storage **made) {
+    RL_OWNED PyObject *object = rl_untyped_storage_new(*made);
     RL_OWNED PyObject *answer = object ? PyObject_CallFunctionObjArgs(c->hook, object, location, NULL) : NULL;
     if (!answer) return -1;
     if (answer == Py_None) return 0;
     if (answer == object) return 1;
-    RL_OWNED PyObject *mine = PyObject_CallMethod(object, "data_ptr", NULL);
-    RL_OWNED PyObject *its = mine ? PyObject_CallMethod(answer, "data_ptr", NULL) : NULL;
-    int same = its ? PyObject_RichCompareBool(mine, its, Py_EQ) : -1;
-    if (same == 1) return 1;
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError,
-                 "map_location must return the storage that it was given, or None; to move storages use "
-                 "map_location=torch.device(...) or a dict, not %.100s (file %s)",
-                 Py_TYPE(answer)->tp_name, c->file);
-    return -1;
+    if (Py_TYPE(answer) != rl_untyped_storage_type) {
+        PyErr_Format(PyExc_TypeError, "map_location must return a storage or None, not %.100s (file %s)",
+                     Py_TYPE(answer)->tp_name, c->file);
+        return -1;
+    }
+    RL_OWNED PyObject *key = PyObject_GetAttrString(answer, "_cdata");
+    rl_storage *its = key ? PyLong_AsVoidPtr(key) : NULL;
+    if (!its) return -1;
+    if (its->nbytes != (*made)->nbytes) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "map_location returned a storage of %zu bytes instead of %zu (file %s)", its->nbytes,
+                     (*made)->nbytes, c->file);
+        return -1;
+    }
+    rl_storage_keep(its);
+    rl_storage_drop(*made);
+    *made = its;
+    return 1;
 }
 
 /* The device for a location, asked once for each. */
@@ -151,7 +141,7 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
         return (void *)rl_raise(NULL);
     }
     if (c->hook) {
-        kept = storage_ask(c, location, made);
+        kept = storage_ask(c, location, &made);
         if (kept < 0 || (!kept && storage_place(c, location, &device, &index) < 0)) {
             rl_storage_drop(made);
             return NULL;
@@ -172,7 +162,7 @@ PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
         return rl_loader_raise(c);
     }
     rl_storage *made = rl_loader_storage(c, s);
-    return made ? storage_object(made) : NULL;
+    return made ? rl_untyped_storage_new(made) : NULL;
 }
 
 PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
@@ -193,54 +183,26 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
     return rl_give(&object);
 }
 
-/* ---- for the writer: the bytes of a tensor's storage, readable while this object lives ---- */
-typedef struct {
-    PyObject_HEAD rl_storage *storage;
-} storage_bytes;
-
-static int storage_bytes_get(PyObject *self, Py_buffer *view, int flags) {
-    rl_storage *s = ((storage_bytes *)self)->storage;
-    return PyBuffer_FillInfo(view, self, rl_storage_bytes(s, RL_READ), (Py_ssize_t)s->nbytes, 1, flags);
-}
-
-static void storage_bytes_free(PyObject *self) {
-    rl_storage *s = ((storage_bytes *)self)->storage;
-    PyTypeObject *type = Py_TYPE(self);
-    if (s) {
-        __atomic_sub_fetch(&s->pins, 1, __ATOMIC_ACQ_REL);
-        rl_storage_drop(s);
-    }
-    type->tp_free(self);
-    Py_DECREF(type);
-}
-
-static PyTypeObject *storage_bytes_type;
-
-static PyObject *storage_bytes_of(PyObject *self, PyObject *arg) {
+/* ---- for the writer ---- */
+static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
     (void)self;
     if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
-    rl_storage *s = ((rl_tensor *)arg)->v.storage, *copy = NULL;
+    rl_storage *s = ((rl_tensor *)arg)->v.storage;
     if (!s) return PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
-    if (s->device != RL_CPU) {
-        const rl_device_driver *driver = rl_device_driver_get(s->device);
-        if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
-        copy = rl_storage_new(s->nbytes);
-        if (!copy ||
-            driver->copy(s->device_index, rl_storage_bytes(copy, RL_WRITE), rl_storage_bytes(s, RL_READ),
-                         s->nbytes, RL_CPU, s->device, driver->stream(s->device_index)) ||
-            driver->synchronize(s->device_index)) {
-            rl_storage_drop(copy);
-            return rl_raise(NULL);
-        }
-    }
-    storage_bytes *b = PyObject_New(storage_bytes, storage_bytes_type);
-    if (!b) {
+    if (s->device == RL_CPU) return rl_untyped_storage_new(s);
+    const rl_device_driver *driver = rl_device_driver_get(s->device);
+    if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
+    rl_storage *copy = rl_storage_new(s->nbytes);
+    if (!copy ||
+        driver->copy(s->device_index, rl_storage_bytes(copy, RL_WRITE), rl_storage_bytes(s, RL_READ),
+                     s->nbytes, RL_CPU, s->device, driver->stream(s->device_index)) ||
+        driver->synchronize(s->device_index)) {
         rl_storage_drop(copy);
-        return NULL;
+        return rl_raise(NULL);
     }
-    b->storage = copy ? copy : rl_storage_keep(s);
-    __atomic_add_fetch(&b->storage->pins, 1, __ATOMIC_ACQ_REL); /* nobody resizes it meanwhile */
-    return (PyObject *)b;
+    PyObject *bytes = rl_untyped_storage_new(copy);
+    rl_storage_drop(copy);
+    return bytes;
 }
 
 static PyObject *storage_id(PyObject *self, PyObject *arg) {
@@ -249,20 +211,19 @@ static PyObject *storage_id(PyObject *self, PyObject *arg) {
     return PyLong_FromVoidPtr(((rl_tensor *)arg)->v.storage);
 }
 
+static PyObject *storage_attributes(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_tensor_attributes() wants a Tensor");
+    PyObject *dict = ((rl_tensor *)arg)->dict;
+    return dict ? PyDict_Copy(dict) : PyDict_New();
+}
+
 PyMethodDef rl_loader_storage_methods[] = {
-    {"_storage_bytes", storage_bytes_of, METH_O,
-     PyDoc_STR("_storage_bytes(tensor)\n\nThe bytes of the tensor's whole storage, as a read-only buffer.")},
+    {"_storage_bytes", storage_bytes, METH_O,
+     PyDoc_STR("_storage_bytes(tensor)\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},
     {"_storage_id", storage_id, METH_O,
      PyDoc_STR("_storage_id(tensor)\n\nA number that tells storages apart while they live.")},
+    {"_tensor_attributes", storage_attributes, METH_O,
+     PyDoc_STR("_tensor_attributes(tensor)\n\nA copy of the attributes that were set on a tensor.")},
     {NULL, NULL, 0, NULL},
 };
-
-int rl_loader_storage_init(PyObject *m) {
-    (void)m;
-    PyType_Slot slots[] = {
-        {Py_tp_dealloc, storage_bytes_free}, {Py_bf_getbuffer, storage_bytes_get}, {0, NULL}};
-    PyType_Spec spec = {"rushlight._C._StorageBytes", sizeof(storage_bytes), 0,
-                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-    storage_bytes_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return storage_bytes_type ? 0 : -1;
-}

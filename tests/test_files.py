@@ -1,4 +1,4 @@
-"""Checkpoints: what torch.save of either library wrote comes back, and what is saved here is laid out as there."""
+"""Checkpoints: what either library saved comes back, and what is saved here is laid out as there."""
 
 import collections
 import gzip
@@ -299,6 +299,15 @@ def test_parameters_and_buffers():
     ]
     assert [value.requires_grad for value in back] == [False, True, False, True]
     assert back[1].tag == {"lr": 0.1} and back[1] is back[3] and back[2].persistent is True
+
+
+def test_storages_on_their_own():
+    storage = floats(1, 2).untyped_storage()
+    one, two = roundtrip([storage, storage])
+    assert type(one) is type(storage) and one is two and bytes(one) == bytes(storage)
+    tensor = floats(3)
+    with pytest.raises(RuntimeError, match="view the same data as different types"):
+        roundtrip([tensor, tensor.untyped_storage()])
 
 
 def test_tensors_that_require_grad_come_back_as_leaves():

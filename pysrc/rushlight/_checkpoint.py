@@ -2,7 +2,11 @@
 
 import codecs
 import collections
+import contextlib
+import io
+import os
 import pickle
+import stat
 import struct
 import sys
 import types
@@ -43,6 +47,7 @@ _FUNCTIONS["_rebuild_from_type_v2"] = _Name("torch._tensor", "_rebuild_from_type
 _SIZE, _DEVICE, _TENSOR = _Name("torch", "Size"), _Name("torch", "device"), _Name("torch", "Tensor")
 _PARAMETER = _Name("torch.nn.parameter", "Parameter")
 _STORAGES = {dtype: _Name("torch", name) for dtype, name in _STORAGE_NAMES.items()}
+_STORAGES[None] = _Name("torch.storage", "UntypedStorage")
 # What the safe reader knows; every other class or function may only be the type of an object.
 _PLAIN = (
     collections.OrderedDict,
@@ -57,14 +62,13 @@ _PLAIN = (
 
 
 class _Storage:
-    """One storage in the file: its name, and a tensor that keeps its memory alive."""
+    """One storage in the file: its name, what kind of storage PyTorch calls it, and its bytes."""
 
-    def __init__(self, key, tensor):
-        self.key, self.tensor = key, tensor
-        self.dtype = _dtype_name(tensor)
-        self.location = "cpu" if tensor.device.type == "cpu" else str(tensor.device)
-        self.data = memoryview(_C._storage_bytes(tensor))
-        self.numel = self.data.nbytes // tensor.dtype.itemsize
+    def __init__(self, key, memory, device, dtype, itemsize):
+        self.key, self.dtype = key, dtype
+        self.location = "cpu" if device.type == "cpu" else str(device)
+        self.data = memoryview(memory)
+        self.numel = self.data.nbytes // itemsize
 
 
 def _dtype_name(tensor):
@@ -83,6 +87,8 @@ class Pickler(pickle._Pickler):
         self._callees = []
 
     def persistent_id(self, obj):
+        if type(obj) is _C.UntypedStorage:
+            obj = self._storage(obj._cdata, obj, obj.device, None, 1)
         if type(obj) is not _Storage:
             return None
         pid = ("storage", _STORAGES[obj.dtype], obj.key, obj.location, obj.numel)
@@ -122,7 +128,8 @@ class Pickler(pickle._Pickler):
         self.save_global(obj)
 
     def save_reduce(self, func, args, *rest, **words):
-        callees = [func]
+        # a built-in function here is getattr for bound methods: nothing that a checkpoint should hold
+        callees = [] if isinstance(func, types.BuiltinFunctionType) else [func]
         if getattr(func, "__name__", "") == "__newobj__" and args:
             callees.append(args[0])
         if type(func) is _Name and func.name == "_rebuild_from_type_v2":
@@ -131,7 +138,7 @@ class Pickler(pickle._Pickler):
         try:
             pickle._Pickler.save_reduce(self, func, args, *rest, **words)
         finally:
-            del self._callees[-len(callees) :]
+            del self._callees[len(self._callees) - len(callees) :]
 
     def reducer_override(self, obj):
         if isinstance(obj, _C.Tensor):
@@ -147,21 +154,28 @@ class Pickler(pickle._Pickler):
             raise pickle.PicklingError(f"cannot save an object of {cls.__module__}.{cls.__qualname__}")
         return NotImplemented
 
-    def _storage(self, tensor):
-        identity = _C._storage_id(tensor)
+    def _storage(self, identity, memory, device, dtype, itemsize):
         storage = self.storages.get(identity)
         if storage is None:
-            # PyTorch's old format names storages by address; any text serves
-            storage = self.storages[identity] = _Storage(str(len(self.storages)), tensor.detach())
-        if storage.dtype != _dtype_name(tensor):
+            # PyTorch's older format names storages by address; any text serves
+            storage = self.storages[identity] = _Storage(
+                str(len(self.storages)), memory, device, dtype, itemsize
+            )
+        if storage.dtype != dtype:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types"
             )
         return storage
 
+    def _storage_of(self, tensor):
+        memory, dtype = _C._storage_bytes(tensor), tensor.dtype
+        return self._storage(
+            _C._storage_id(tensor), memory, tensor.device, _dtype_name(tensor), dtype.itemsize
+        )
+
     def _reduce_tensor(self, tensor):
         plain, parameter = type(tensor) is _C.Tensor, isinstance(tensor, _C.Parameter)
-        state = getattr(tensor, "__dict__", None)
+        state = _C._tensor_attributes(tensor)
         hooks = collections.OrderedDict()
         if type(tensor) is _C.Parameter:
             args = (tensor.detach(), tensor.requires_grad, hooks)
@@ -169,7 +183,7 @@ class Pickler(pickle._Pickler):
                 return _FUNCTIONS["_rebuild_parameter_with_state"], (*args, state)
             return _FUNCTIONS["_rebuild_parameter"], args
         args = (
-            self._storage(tensor),
+            self._storage_of(tensor),
             tensor.storage_offset(),
             tuple(tensor.size()),
             tuple(tensor.stride()),
@@ -182,7 +196,7 @@ class Pickler(pickle._Pickler):
         if parameter and not plain:
             function, args = _FUNCTIONS["_rebuild_parameter"], (tensor.detach(), tensor.requires_grad, hooks)
         kind = _TENSOR if plain else type(tensor)
-        return _FUNCTIONS["_rebuild_from_type_v2"], (function, kind, args, state or {})
+        return _FUNCTIONS["_rebuild_from_type_v2"], (function, kind, args, state)
 
 
 Pickler.dispatch[_Name] = Pickler._save_name
@@ -263,3 +277,105 @@ class ZipWriter:
         few = min(count, 0xFFFF)
         tail = (b"PK\5\6", 0, 0, few, few, min(size, _LIMIT), min(start, _LIMIT), 0)
         self._put(struct.pack("<4sHHHHIIH", *tail))
+
+
+_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+_PROTOCOL_VERSION = 1001
+
+
+def is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+def _pickled(obj, protocol, legacy):
+    buffer = io.BytesIO()
+    pickler = Pickler(buffer, protocol, legacy)
+    try:
+        pickler.dump(obj)
+    except (TypeError, AttributeError) as error:
+        raise pickle.PicklingError(f"cannot save this object: {error}") from error
+    storages = list(pickler.storages.values())
+    pickler.clear_memo()
+    return buffer.getvalue(), storages
+
+
+def zip_writer(obj, prefix, protocol, byteorder, checksums):
+    """Pickles now; answers a function that writes the whole zip through put(bytes)."""
+    data, storages = _pickled(obj, protocol, False)
+
+    def write(put):
+        archive = ZipWriter(put, prefix, checksums)
+        archive.record("data.pkl", data)
+        archive.record(".format_version", b"1")
+        archive.record(".storage_alignment", b"64")
+        if byteorder:
+            archive.record("byteorder", sys.byteorder.encode())
+        for storage in storages:
+            archive.record(f"data/{storage.key}", storage.data)
+        archive.record("version", b"3\n")
+        archive.close()
+
+    return write
+
+
+def stream_writer(obj, protocol):
+    """The same for the older format."""
+    data, storages = _pickled(obj, protocol, True)
+    storages = {storage.key: storage for storage in storages}
+    info = {
+        "protocol_version": _PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+
+    def write(put):
+        for item in (_MAGIC_NUMBER, _PROTOCOL_VERSION, info):
+            put(pickle.dumps(item, protocol=protocol))
+        put(data)
+        put(pickle.dumps(sorted(storages), protocol=protocol))
+        for key in sorted(storages):
+            put(storages[key].numel.to_bytes(8, "little"))
+            put(storages[key].data)
+
+    return write
+
+
+def write_path(path, write):
+    """A new file beside the old one takes its place only when it is complete and on the disk."""
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    mode = os.stat(path).st_mode if os.path.exists(path) else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:  # a device or pipe; a directory says so itself
+            write(file.write)
+        return
+    temporary = os.path.join(folder, f".saving-{os.getpid()}-{os.urandom(8).hex()}")
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with open(fd, "wb") as file:
+            write(file.write)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def archive_name(path):
+    """The folder inside the zip: the file's name up to its last dot."""
+    name = os.path.basename(path)
+    stem = name.rpartition(".")[0] if "." in name else name
+    if not stem:
+        raise RuntimeError(f"invalid file name: {path}")
+    return stem if path.isascii() else "archive"

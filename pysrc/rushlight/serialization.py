@@ -1,6 +1,5 @@
 """torch.load and torch.save: the same files, read without executing anything of them."""
 
-import contextlib
 import io
 import os
 import pickle
@@ -10,7 +9,7 @@ import sys
 import warnings
 
 from . import _C
-from ._checkpoint import Pickler, ZipWriter
+from ._checkpoint import archive_name, is_path, stream_writer, write_path, zip_writer
 
 __all__ = [
     "add_safe_globals",
@@ -27,8 +26,6 @@ __all__ = [
 ]
 
 DEFAULT_PROTOCOL = 2
-MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
-PROTOCOL_VERSION = 1001
 
 _SAFE_HEADLINE = "Weights only load failed. WeightsUnpickler error: "
 _UNSAFE_HEADLINE = (
@@ -178,10 +175,6 @@ def _placement(map_location):
 # ---- load ----
 
 
-def _is_path(f):
-    return isinstance(f, (str, os.PathLike))
-
-
 def _check_seekable(f):
     try:
         f.seek(f.tell())
@@ -243,7 +236,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     headline = _SAFE_HEADLINE if weights_only else _UNSAFE_HEADLINE
     options = (headline, bool(mmap), _allowed_names(), *_placement(map_location))
-    if _is_path(f):
+    if is_path(f):
         name = os.fspath(f)
         if name.endswith(".safetensors"):
             raise RuntimeError(
@@ -290,97 +283,6 @@ def set_crc32_options(compute_crc32):
     _checksums = bool(compute_crc32)
 
 
-def _pickled(obj, protocol, legacy):
-    buffer = io.BytesIO()
-    pickler = Pickler(buffer, protocol, legacy)
-    try:
-        pickler.dump(obj)
-    except (TypeError, AttributeError) as error:
-        raise pickle.PicklingError(f"cannot save this object: {error}") from error
-    storages = list(pickler.storages.values())
-    pickler.clear_memo()
-    return buffer.getvalue(), storages
-
-
-def _zip_parts(obj, prefix, protocol, byteorder):
-    data, storages = _pickled(obj, protocol, False)
-
-    def write(put):
-        archive = ZipWriter(put, prefix, _checksums)
-        archive.record("data.pkl", data)
-        archive.record(".format_version", b"1")
-        archive.record(".storage_alignment", b"64")
-        if byteorder:
-            archive.record("byteorder", sys.byteorder.encode())
-        for storage in storages:
-            archive.record(f"data/{storage.key}", storage.data)
-        archive.record("version", b"3\n")
-        archive.close()
-
-    return write
-
-
-def _stream_parts(obj, protocol):
-    data, storages = _pickled(obj, protocol, True)
-    storages = {storage.key: storage for storage in storages}
-    info = {
-        "protocol_version": PROTOCOL_VERSION,
-        "little_endian": sys.byteorder == "little",
-        "type_sizes": {"short": 2, "int": 4, "long": 4},
-    }
-
-    def write(put):
-        for item in (MAGIC_NUMBER, PROTOCOL_VERSION, info):
-            put(pickle.dumps(item, protocol=protocol))
-        put(data)
-        put(pickle.dumps(sorted(storages), protocol=protocol))
-        for key in sorted(storages):
-            put(storages[key].numel.to_bytes(8, "little"))
-            put(storages[key].data)
-
-    return write
-
-
-def _write_path(path, write):
-    """A new file beside the old one takes its place only when it is complete and on the disk."""
-    path = os.path.realpath(path)
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        raise RuntimeError(f"Parent directory {folder} does not exist.")
-    mode = os.stat(path).st_mode if os.path.exists(path) else None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(path, "wb") as file:  # a device or pipe; a directory says so itself
-            write(file.write)
-        return
-    temporary = os.path.join(folder, f".saving-{os.getpid()}-{os.urandom(8).hex()}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with open(fd, "wb") as file:
-            write(file.write)
-            file.flush()
-            if mode is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _archive_name(path):
-    name = os.path.basename(path)
-    stem = name.rpartition(".")[0] if "." in name else name
-    if not stem:
-        raise RuntimeError(f"invalid file name: {path}")
-    return stem if path.isascii() else "archive"
-
-
 def save(
     obj,
     f,
@@ -394,7 +296,7 @@ def save(
     Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage is
     written once. A path gets a complete new file or stays as it was.
     """
-    if not _is_path(f) and not hasattr(f, "write"):
+    if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute"
         )
@@ -402,14 +304,14 @@ def save(
         raise ValueError("rushlight has its own writer of pickles: pickle_module must be pickle")
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, but got {pickle_protocol}")
-    path = os.fspath(f) if _is_path(f) else None
+    path = os.fspath(f) if is_path(f) else None
     if _use_new_zipfile_serialization:
-        prefix = "archive" if path is None else _archive_name(os.fsdecode(path))
-        write = _zip_parts(obj, prefix, pickle_protocol, not _disable_byteorder_record)
+        prefix = "archive" if path is None else archive_name(os.fsdecode(path))
+        write = zip_writer(obj, prefix, pickle_protocol, not _disable_byteorder_record, _checksums)
     else:
-        write = _stream_parts(obj, pickle_protocol)
+        write = stream_writer(obj, pickle_protocol)
     if path is not None:
-        _write_path(path, write)
+        write_path(path, write)
         return
     write(f.write)
     if hasattr(f, "flush"):

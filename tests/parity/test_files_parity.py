@@ -48,7 +48,7 @@ def same(ours, theirs):
 
 
 def checkpoint(library):
-    base = library.arange(24, dtype=library.float32).view(4, 6)
+    base = library.tensor([float(i) for i in range(24)]).view(4, 6)
     tagged = library.nn.Parameter(library.ones(2))
     tagged.tag = "x"
     state = collections.OrderedDict(w=base, part=base[1:3, 2:], turned=base.t(), again=base)
