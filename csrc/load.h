@@ -35,7 +35,7 @@ typedef enum {
     RL_ITEM_LONG, /* text: two's complement, little endian */
     RL_ITEM_FLOAT,
     RL_ITEM_COMPLEX, /* text: two doubles */
-    RL_ITEM_STR,     /* text: UTF-8, surrogates allowed, not yet checked */
+    RL_ITEM_STR,     /* text: UTF-8, surrogates allowed */
     RL_ITEM_BYTES,
     RL_ITEM_BYTEARRAY,
     RL_ITEM_TUPLE,
@@ -174,6 +174,7 @@ const char *rl_load_quote(rl_load *l, rl_text t); /* printable, short */
 rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n);
 uint32_t rl_load_crc(const rl_load *l, uint32_t crc, const void *from, int64_t n);
 bool rl_text_is(rl_text t, const char *s);
+bool rl_text_utf8(rl_text t, bool surrogates);
 
 /* A moving window over [at, end) of the source, or over bytes in memory. */
 typedef struct {

@@ -148,6 +148,9 @@ static rl_status machine_text(machine *m, int bytes, int kind) {
     p = rl_input_take(m->in, (int64_t)n);
     if (!p) return RL_FAIL;
     if (kind == RL_ITEM_LONG) return machine_long(m, p, (int64_t)n);
+    if (kind == RL_ITEM_STR && !rl_text_utf8((rl_text){(const char *)p, (int64_t)n}, true)) {
+        return rl_load_fail(m->load, RL_LOAD_PICKLE, "a text in the pickle is not UTF-8");
+    }
     return machine_push(m, rl_item_text(m->load, (rl_item_kind)kind, p, (int64_t)n));
 }
 

@@ -138,6 +138,24 @@ bool rl_text_is(rl_text t, const char *s) {
     return (size_t)t.n == strlen(s) && !memcmp(t.at, s, (size_t)t.n);
 }
 
+bool rl_text_utf8(rl_text t, bool surrogates) {
+    const uint8_t *p = (const uint8_t *)t.at, *end = p + t.n;
+    while (p < end) {
+        uint32_t c = *p++;
+        if (c < 0x80) continue;
+        int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+        if (c < 0xc2 || c > 0xf4 || end - p < more) return false;
+        uint32_t code = c & (0x3f >> more);
+        for (int i = 0; i < more; i++, p++) {
+            if ((*p & 0xc0) != 0x80) return false;
+            code = code << 6 | (*p & 0x3f);
+        }
+        if (more == 2 && (code < 0x800 || (!surrogates && code >= 0xd800 && code < 0xe000))) return false;
+        if (more == 3 && (code < 0x10000 || code > 0x10ffff)) return false;
+    }
+    return true;
+}
+
 rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
     if (at < 0 || n < 0 || at > l->size || n > l->size - at) {
         return rl_load_fail(l, RL_LOAD_EOF, "unexpected end of the file while reading %s", l->record);

@@ -104,26 +104,10 @@ static bool zip_sizes64(const uint8_t *extra, int64_t n, uint64_t *usize, uint64
 }
 
 static bool zip_name_good(rl_text t) {
-    const uint8_t *p = (const uint8_t *)t.at, *end = p + t.n;
-    if (p == end) return false;
-    while (p < end) {
-        uint32_t c = *p++;
-        int more = c < 0x80                ? 0
-                   : c >= 0xc2 && c < 0xe0 ? 1
-                   : c >= 0xe0 && c < 0xf0 ? 2
-                   : c >= 0xf0 && c < 0xf5 ? 3
-                                           : -1;
-        if (c < 32 || c == 127 || more < 0 || end - p < more) return false;
-        uint32_t code = more ? c & (0x3f >> more) : c;
-        for (int i = 0; i < more; i++, p++) {
-            if ((*p & 0xc0) != 0x80) return false;
-            code = code << 6 | (*p & 0x3f);
-        }
-        if ((more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) ||
-            (more == 3 && (code < 0x10000 || code > 0x10ffff)))
-            return false;
+    for (int64_t i = 0; i < t.n; i++) {
+        if ((uint8_t)t.at[i] < 32 || t.at[i] == 127) return false;
     }
-    return true;
+    return t.n > 0 && rl_text_utf8(t, false);
 }
 
 static int zip_compare(rl_text a, rl_text b) {
@@ -153,6 +137,7 @@ static rl_status zip_read_entry(rl_load *l, const uint8_t **at, const uint8_t *s
         return rl_load_fail(l, RL_LOAD_RUNTIME, CORRUPT "record %s lies outside the file" CORRUPT_HINT,
                             rl_load_quote(l, e->name));
     }
+    if (csize && get32(p + 38) & 0x10) return zip_fail(l, "a record with data is marked as a folder");
     e->csize = (int64_t)csize, e->usize = (int64_t)usize, e->header = (int64_t)header;
     *at = p + 46 + name + extra + comment;
     return RL_OK;

@@ -432,6 +432,7 @@ def zips():
     yield "sizes larger", patched(good, entry + 20, struct.pack("<II", 32, 32))
     yield "sizes differ", patched(good, entry + 24, struct.pack("<I", 32))
     yield "zip64 sizes missing", patched(good, entry + 20, b"\xff" * 8)
+    yield "a folder with data", patched(good, entry + 38, b"\x10")
     yield "encrypted", patched(good, entry + 8, b"\1\0")
     yield "patched", patched(good, entry + 8, b"\x20\0")
     yield "compressed", patched(good, entry + 10, b"\x08\0")
@@ -578,4 +579,25 @@ def test_nothing_leaks_when_files_are_refused():
     for data in (*ZIPS.values(), *STREAMS.values(), *map(kit.archive, TENSORS.values())):
         with pytest.raises(REFUSED):
             load(data)
+    assert torch._C._live() == before
+
+
+@pytest.mark.parametrize("which, mapped", [(0, False), (0, True), (1, False), (2, False)])
+def test_when_memory_ends(which, mapped, tmp_path):
+    path = tmp_path / "a.pt"
+    path.write_bytes(list(seeds())[which])
+    before = torch._C._live()
+    failures = 0
+    while True:
+        torch._C._fail_alloc(failures)
+        try:
+            torch.load(path, mmap=mapped)
+            break
+        except (MemoryError, RuntimeError) as error:  # PyTorch's allocator raises RuntimeError
+            assert "memory" in str(error) or isinstance(error, MemoryError)
+            failures += 1
+        finally:
+            torch._C._fail_alloc(-1)
+        assert torch._C._live() == before
+    assert failures > 5
     assert torch._C._live() == before
