@@ -144,8 +144,8 @@ static rl_status zip_read_entry(rl_load *l, const uint8_t **at, const uint8_t *s
 }
 
 rl_status rl_zip_open(rl_load *l) {
-    uint64_t count, size, offset;
-    int64_t stop;
+    uint64_t count = 0, size = 0, offset = 0;
+    int64_t stop = 0;
     if (zip_find_end(l, &count, &size, &offset, &stop)) return RL_FAIL;
     if (offset > (uint64_t)stop || size != (uint64_t)stop - offset || count > size / 46) {
         return zip_fail(l, "the central directory is not where the end record says");

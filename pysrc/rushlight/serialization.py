@@ -29,8 +29,8 @@ DEFAULT_PROTOCOL = 2
 
 _SAFE_HEADLINE = "Weights only load failed. WeightsUnpickler error: "
 _UNSAFE_HEADLINE = (
-    "rushlight reads data from checkpoints, also with weights_only=False, and never imports what a file names; "
-    "for whole pickled modules save the state_dict() instead. What stopped it: "
+    "rushlight reads data from checkpoints, also with weights_only=False, and never imports what a file "
+    "names; for whole pickled modules save the state_dict() instead. What stopped it: "
 )
 
 # ---- names that the user trusts ----
@@ -103,14 +103,15 @@ def _validate_device(location, backend):
     module = getattr(sys.modules["rushlight"], backend, None)
     if module is None and backend == "hpu":
         raise RuntimeError(
-            f"The {backend.upper()} device module is not registered. If you are running on a CPU-only machine, "
-            "please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+            f"The {backend.upper()} device module is not registered. If you are running on a CPU-only "
+            "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+            "the CPU."
         )
     if module is None or not module.is_available():
         raise RuntimeError(
-            f"Attempting to deserialize object on a {backend.upper()} device but torch.{backend}.is_available() is "
-            "False. If you are running on a CPU-only machine, please use torch.load with "
-            "map_location=torch.device('cpu') to map your storages to the CPU."
+            f"Attempting to deserialize object on a {backend.upper()} device but "
+            f"torch.{backend}.is_available() is False. If you are running on a CPU-only machine, please use "
+            "torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
         )
     index = _C.device(location).index or 0
     count = module.device_count()
@@ -181,8 +182,8 @@ def _check_seekable(f):
     except (io.UnsupportedOperation, AttributeError) as error:
         if "seek" in str(error) or "tell" in str(error):
             raise type(error)(
-                f"{error}. You can only torch.load from a file that is seekable. Please pre-load the data into a "
-                "buffer like io.BytesIO and try to load from it instead."
+                f"{error}. You can only torch.load from a file that is seekable. Please pre-load the data "
+                "into a buffer like io.BytesIO and try to load from it instead."
             ) from None
         raise
 
@@ -202,7 +203,8 @@ def _wants_weights_only(weights_only, pickle_module):
         if force_not:
             warnings.warn(
                 "Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the"
-                "`weights_only` argument was not explicitly passed to `torch.load`, forcing weights_only=False.",
+                "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+                "weights_only=False.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -220,9 +222,9 @@ def _is_plain_file(f):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
 
-    Opens what torch.save wrote: state_dicts and checkpoints of tensors, numbers, text and containers, in the zip
-    format and the older stream. Nothing of a file is ever executed, and every checksum is compared; a class or
-    function is only called when it was added with serialization.add_safe_globals.
+    Opens what torch.save wrote: state_dicts and checkpoints of tensors, numbers, text and containers, in the
+    zip format and the older stream. Nothing of a file is ever executed, and every checksum is compared; a
+    class or function is only called when it was added with serialization.add_safe_globals.
 
     With mmap=True the file (a path) is mapped privately instead of read: changes to the tensors stay in this
     process, checksums are not compared, and the file must not be truncated while the tensors live.
@@ -293,8 +295,8 @@ def save(
 ):
     """save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True)
 
-    Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage is
-    written once. A path gets a complete new file or stays as it was.
+    Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage
+    is written once. A path gets a complete new file or stays as it was.
     """
     if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError(
