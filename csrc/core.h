@@ -9,8 +9,9 @@
 typedef struct rl_row rl_row;
 
 /* ---- core_dtype.c ---- */
-const char *rl_dtype_name(int dtype);  /* "float32" */
-const char *rl_dtype_title(int dtype); /* "Float", as PyTorch's messages say */
+const char *rl_dtype_name(int dtype);     /* "float32" */
+const char *rl_dtype_title(int dtype);    /* "Float", as PyTorch's messages say */
+const char *rl_dtype_cpp_name(int dtype); /* "float", as some of them say */
 int rl_dtype_promote(int a, int b);
 int rl_dtype_default(void);
 void rl_dtype_default_set(int dtype);
@@ -111,6 +112,7 @@ enum {
 };
 struct rl_row {
     const char *id, *schema, *node, *doc, *cuda_names;
+    const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     rl_kernel_fn cpu[RL_MAX_KERNELS];
     const char *cpu_names;

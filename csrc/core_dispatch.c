@@ -20,12 +20,12 @@
 #undef RL_VIEW
 #undef RL_COMPOSE
 
-#define K(name)        name,
-#define SHAPE(fn)      shape_##fn
-#define NODE(n)        n
-#define FLAGS(...)     (__VA_ARGS__)
-#define CUDA(...)      #__VA_ARGS__
-#define TYPES(r, mask) .rule = RL_TYPES_##r, .dtypes = RL_SET_##mask
+#define K(name)             name,
+#define SHAPE(fn)           shape_##fn
+#define NODE(n)             n
+#define FLAGS(...)          (__VA_ARGS__)
+#define CUDA(...)           #__VA_ARGS__
+#define TYPES(r, mask, ...) .rule = RL_TYPES_##r, .dtypes = RL_SET_##mask, .refusal = "" __VA_ARGS__
 #define RL_OP(id_, schema_, types_, shape_, flags_, node_, cpu_, cuda_, doc_)                                \
     {.id = #id_,                                                                                             \
      .schema = schema_,                                                                                      \

@@ -20,6 +20,13 @@ const char *rl_dtype_title(int dtype) {
     return titles[dtype];
 }
 
+const char *rl_dtype_cpp_name(int dtype) {
+    static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char",  "short", "int",
+                                                  "long",          "c10::Half",    "float", "double",
+                                                  "bool",          "c10::BFloat16"};
+    return names[dtype];
+}
+
 /* Where a dtype stands in the lattice: bool < unsigned/signed integers < floats. */
 static int dtype_rank(int dtype) {
     static const uint8_t rank[RL_NDTYPES] = {[RL_BOOL] = 0, [RL_U8] = 1,  [RL_I8] = 1,  [RL_I16] = 2,

@@ -26,6 +26,27 @@ RL_SHAPE(same) {
     return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
 }
 
+RL_SHAPE(neg) {
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(
+            RL_RUNTIME, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                        "to invert a mask, use the `~` or `logical_not()` operator instead.");
+    return shape_same(k);
+}
+
+RL_SHAPE(relu) {
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(RL_RUNTIME, "Boolean inputs not supported for relu");
+    return shape_same(k);
+}
+
+RL_SHAPE(bitwise_not) {
+    if (rl_is_float(k->arg[0].u.t->dtype))
+        return rl_error_set(RL_TYPE,
+                            "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return shape_same(k);
+}
+
 RL_SHAPE(broadcast) {
     int64_t shape[RL_MAX_DIMS];
     int n;
@@ -113,7 +134,7 @@ RL_SHAPE(masked_fill) {
     if (mask->dtype != RL_BOOL)
         return rl_error_set(RL_RUNTIME,
                             "masked_fill_ only supports boolean masks, but got mask with dtype %s",
-                            rl_dtype_name(mask->dtype));
+                            rl_dtype_cpp_name(mask->dtype));
     if (value && value->ndim)
         return rl_error_set(
             RL_RUNTIME,
@@ -177,12 +198,19 @@ RL_SHAPE(reduce) {
     return reduce_dims(k, 1, 2);
 }
 
+static rl_status only_floats(rl_call *k) {
+    if (rl_is_float(k->arg[0].u.t->dtype)) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "std and var only support floating point and complex dtypes");
+}
+
 RL_SHAPE(reduce_var) {
+    if (only_floats(k) != RL_OK) return RL_FAIL;
     k->attr[1] = k->arg[2].tag == RL_NONE ? 1 : rl_int(k, 2);
     return reduce_dims(k, 1, 3);
 }
 
 RL_SHAPE(reduce_unbiased) {
+    if (only_floats(k) != RL_OK) return RL_FAIL;
     k->attr[1] = k->arg[1].u.i;
     return reduce_out(k, every_dim(k->arg[0].u.t), false);
 }
@@ -190,6 +218,9 @@ RL_SHAPE(reduce_unbiased) {
 static rl_status not_empty(rl_call *k, uint64_t mask, const char *name) {
     const rl_view *x = k->arg[0].u.t;
     if (x->numel || k->out[0]->numel == 0) return RL_OK;
+    if (mask == every_dim(x) && strcmp(name, "argmax") == 0)
+        return rl_error_set(RL_INDEX, "%s(): Expected reduction dim to be specified for input.numel() == 0.",
+                            name);
     if (mask == every_dim(x))
         return rl_error_set(RL_RUNTIME,
                             "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify "

@@ -108,10 +108,11 @@ static rl_status conv_padding(rl_call *k, const rl_view *w) {
 static rl_status pair_length(rl_call *k, int arg, const char *what) {
     const rl_slot *s = &k->arg[arg];
     if (s->tag != RL_INTS || s->n == 1 || s->n == 2) return RL_OK;
+    char text[RL_DIMS_TEXT];
     return rl_error_set(RL_RUNTIME,
                         "expected %s to be a single integer value or a list of 2 values to match the "
-                        "convolution dimensions, but got %s of length %d",
-                        what, what, s->n);
+                        "convolution dimensions, but got %s=%s",
+                        what, what, rl_dims_text(text, s->u.ints, s->n));
 }
 
 RL_SHAPE(conv2d) {
@@ -126,9 +127,7 @@ RL_SHAPE(conv2d) {
         return rl_error_set(
             RL_RUNTIME,
             "weight should have at least three dimensions, and %dD was given to a 2-D convolution", w->ndim);
-    if (groups <= 0)
-        return rl_error_set(RL_RUNTIME, "expected groups to be greater than 0, but got groups=%lld",
-                            (long long)groups);
+    if (groups <= 0) return rl_error_set(RL_RUNTIME, "non-positive groups is not supported");
     if (pair_length(k, 3, "stride") != RL_OK || pair_length(k, 4, "padding") != RL_OK ||
         pair_length(k, 5, "dilation") != RL_OK)
         return RL_FAIL;
@@ -136,7 +135,9 @@ RL_SHAPE(conv2d) {
         k->attr[4 + i] = rl_int_at(k, 3, i);
         k->attr[6 + i] = rl_int_at(k, 5, i);
         if (k->attr[4 + i] <= 0) return rl_error_set(RL_RUNTIME, "non-positive stride is not supported");
-        if (k->attr[6 + i] <= 0) return rl_error_set(RL_RUNTIME, "dilation should be greater than zero");
+        if (k->attr[6 + i] <= 0)
+            return rl_error_set(RL_RUNTIME, "dilation should be greater than zero, but got %s",
+                                rl_dims_text(tx, k->attr + 6, 2));
         if (w->shape[2 + i] <= 0)
             return rl_error_set(RL_RUNTIME, "weight should have a kernel of at least one element, but has %s",
                                 rl_dims_text(tw, w->shape, 4));
@@ -210,12 +211,12 @@ static rl_status pool_out(rl_call *k, const char *name, int dilation_arg, bool c
             if (k->attr[j + i] > most) return rl_error_set(RL_RUNTIME, "integer out of range");
     }
     for (int i = 0; i < 2; i++)
+        if (k->attr[2 + i] <= 0) return rl_error_set(RL_RUNTIME, "stride should not be zero");
+    for (int i = 0; i < 2; i++)
         if (k->attr[i] <= 0)
             return rl_error_set(RL_RUNTIME,
                                 "kernel size should be greater than zero, but got kH: %lld kW: %lld",
                                 (long long)k->attr[0], (long long)k->attr[1]);
-    for (int i = 0; i < 2; i++)
-        if (k->attr[2 + i] <= 0) return rl_error_set(RL_RUNTIME, "stride should not be zero");
     for (int i = 0; i < 2; i++)
         if (k->attr[6 + i] <= 0)
             return rl_error_set(
@@ -228,7 +229,7 @@ static rl_status pool_out(rl_call *k, const char *name, int dilation_arg, bool c
             RL_RUNTIME,
             n == 3 || n == 4
                 ? "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s"
-                : "non-empty 3D or 4D (batch mode) tensor expected for input, but got:%s",
+                : "non-empty 3D or 4D (batch mode) tensor expected for input",
             rl_dims_text(text, x->shape, n));
     for (int i = 0; i < 2; i++) {
         int64_t reach = ((k->attr[i] - 1) * k->attr[6 + i] + 1) / 2;
@@ -305,7 +306,7 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
         return rl_error_set(RL_RUNTIME, "batch_norm: expected an input of at least 2 dimensions, got %dD",
                             x->ndim);
     if (!training && (!rl_in(k, 3) || !rl_in(k, 4)))
-        return rl_error_set(RL_RUNTIME, "running_mean and running_var must be defined in evaluation mode");
+        return rl_error_set(RL_RUNTIME, "running_mean must be defined in evaluation mode");
     if (!rl_in(k, 3) != !rl_in(k, 4))
         return rl_error_set(RL_RUNTIME,
                             "running_mean and running_var must either both be None or neither be None");

@@ -407,8 +407,6 @@ RL_SHAPE(randint) { /* attr[0], attr[1]: low and high */
 }
 
 RL_SHAPE(randperm) {
-    if (k->arg[0].u.i < 0)
-        return rl_error_set(RL_RUNTIME, "n must be non-negative, got%lld", (long long)k->arg[0].u.i);
     return size_out(k, 0);
 }
 

@@ -64,16 +64,15 @@ static int floating(int dtype) {
 static rl_status same_dtype(const rl_row *row, const rl_call *k, int first) {
     for (int i = 1; i < k->n_arg; i++) {
         if (k->arg[i].tag != RL_TENSOR || k->arg[i].u.t->dtype == first) continue;
-        const char *a = rl_dtype_title(first), *b = rl_dtype_title(k->arg[i].u.t->dtype);
-        if (i == 1 && row == &rl_rows[RL_OP_conv2d])
-            return rl_error_set(RL_RUNTIME, "Input type (%s) and weight type (%s) should be the same", a, b);
+        int other = k->arg[i].u.t->dtype;
+        if (row == &rl_rows[RL_OP_conv2d] && i == 2)
+            return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
+                                rl_dtype_cpp_name(first), rl_dtype_cpp_name(other));
         if (row == &rl_rows[RL_OP_conv2d])
-            return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same", a, b);
-        if (row == &rl_rows[RL_OP_linear])
-            return rl_error_set(RL_RUNTIME, "mat1 and mat2 must have the same dtype, but got %s and %s", a,
-                                b);
+            return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(first),
+                                rl_dtype_title(other));
         return rl_error_set(RL_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
-                            rl_dtype_name(first), rl_dtype_name(k->arg[i].u.t->dtype));
+                            rl_dtype_cpp_name(first), rl_dtype_cpp_name(other));
     }
     return RL_OK;
 }
@@ -85,6 +84,9 @@ static int given_dtype(const rl_row *row, const rl_call *k) {
 
 static rl_status admit(const rl_row *row, int dtype) {
     if (row->dtypes >> dtype & 1) return RL_OK;
+    if (*row->refusal)
+        return rl_error_set(RL_NOTIMPL, "\"%s\" not implemented for '%s'", row->refusal,
+                            rl_dtype_title(dtype));
     return rl_error_set(RL_NOTIMPL, "\"%s_cpu\" not implemented for '%s'", row->name, rl_dtype_title(dtype));
 }
 
@@ -110,7 +112,11 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
         *out = *compute = vote_result(&v);
         break;
     }
-    case RL_TYPES_list: *out = *compute = list_dtype(&k->arg[0]); break;
+    case RL_TYPES_list:
+        if (k->arg[0].n == 0)
+            return rl_error_set(RL_VALUE, "torch.%s(): expected a non-empty list of Tensors", row->name);
+        *out = *compute = list_dtype(&k->arg[0]);
+        break;
     case RL_TYPES_compare:
         *compute = common_dtype(row, k, row->operands);
         *out = RL_BOOL;
@@ -120,14 +126,12 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
     case RL_TYPES_total: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
     case RL_TYPES_mean:
         *out = *compute = given >= 0 ? given : first;
-        if (!rl_is_float(*out))
-            return row == &rl_rows[RL_OP_mean]
-                       ? rl_error_set(
-                             RL_RUNTIME,
-                             "mean(): could not infer output dtype. Input dtype must be either a floating "
-                             "point or complex dtype. Got: %s",
-                             rl_dtype_title(first))
-                       : admit(row, *out);
+        if (!rl_is_float(*out) && row == &rl_rows[RL_OP_mean])
+            return rl_error_set(
+                RL_RUNTIME,
+                "mean(): could not infer output dtype. %s dtype must be either a floating point or "
+                "complex dtype. Got: %s",
+                given >= 0 ? "Optional" : "Input", rl_dtype_title(*out));
         break;
     case RL_TYPES_factory: *out = given >= 0 ? given : rl_dtype_default(); break;
     case RL_TYPES_full:

@@ -192,6 +192,9 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
     }
     case RL_ARG_DEVICE: {
         int device, index;
+        if (!Py_IS_TYPE(o, rl_device_type_object) && !PyUnicode_Check(o) &&
+            (!PyLong_Check(o) || PyBool_Check(o)))
+            return 0;
         if (rl_device_parse(o, &device, &index) < 0) return -1;
         *slot = (rl_slot){.tag = RL_INT, .u.i = device * 256 + index + 1};
         return 1;
@@ -231,7 +234,7 @@ static PyObject *kind_name(const rl_arg *a) {
 static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int position) {
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
-    if (position >= 0)
+    if (position > 0)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %U, not %s", s->row->name,
                      a->name, position + 1, kind, Py_TYPE(o)->tp_name);
     else
@@ -275,7 +278,7 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
             return 0;
         }
         int rc = value_bind(b, &s->arg[at], value, &b->k.arg[at]);
-        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[at], value, -1);
+        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[at], value, 0);
         if (rc != 1) return rc;
         *given |= 1u << at;
     }
@@ -285,6 +288,7 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
 static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                     bool loud) {
     uint32_t given = 0;
+    int self = b->method; /* a method's positions are counted without self */
     for (int i = 0; i < n; i++) {
         if (i >= s->n_positional) {
             if (loud)
@@ -297,12 +301,12 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
         given |= 1u << i;
         if (takes_rest(s, i, args, n)) {
             rc = value_ints(b, args + i, n - i, &s->arg[i], &b->k.arg[i]);
-            if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i);
+            if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
             if (rc != 1) return rc;
             break;
         }
         rc = value_bind(b, &s->arg[i], args[i], &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i);
+        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
         if (rc != 1) return rc;
     }
     if (kwnames) {
@@ -328,6 +332,13 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
     return 1;
 }
 
+/* conv2d takes its padding as numbers or as a word: PyTorch has two overloads for that */
+static bool has_padding(const rl_schema *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->arg[i].kind == RL_ARG_PADDING) return true;
+    return false;
+}
+
 /* ---- the combined error of overloaded names ---- */
 static PyObject *given_text(PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     RL_OWNED PyObject *text = PyUnicode_FromString("");
@@ -344,16 +355,19 @@ static PyObject *given_text(PyObject *const *args, Py_ssize_t n, PyObject *kwnam
     return rl_give(&text);
 }
 
-static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
-    RL_OWNED PyObject *got = given_text(args, n, kwnames), *text = NULL;
+static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                            bool method) {
+    RL_OWNED PyObject *got = given_text(args + method, n - method, kwnames), *text = NULL;
     if (got)
         text = PyUnicode_FromFormat(
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
             rl_rows[first_op].name, got);
     for (int op = first_op; text && op >= 0; op = rl_schemas[op].next) {
-        RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op]);
-        if (!schema) return -1;
-        Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
+        for (int word = 0; text && word <= has_padding(&rl_schemas[op]); word++) {
+            RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op], word);
+            if (!schema) return -1;
+            Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
+        }
     }
     if (text) PyErr_SetObject(PyExc_TypeError, text);
     return -1;
@@ -365,14 +379,16 @@ void rl_bound_defaults(rl_bound *b) {
         if (b->k.arg[i].tag == RL_NONE && s->arg[i].has_fallback) b->k.arg[i] = s->arg[i].fallback;
 }
 
-int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method) {
     bool overloaded = rl_schemas[first_op].next >= 0;
+    b->method = method;
     for (int op = first_op; op >= 0; op = rl_schemas[op].next) {
         rl_bound_begin(b, &rl_schemas[op]);
-        int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, !overloaded);
-        if (rc == 1) return 0;
+        bool loud = !overloaded && !has_padding(&rl_schemas[op]);
+        int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, loud);
+        if (RL_LIKELY(rc == 1)) return 0;
         bound_drop(b);
-        if (rc < 0 || !overloaded) return -1;
+        if (rc < 0 || loud) return -1;
     }
-    return bind_no_overload(first_op, args, n, kwnames);
+    return bind_no_overload(first_op, args, n, kwnames, method);
 }

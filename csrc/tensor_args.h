@@ -42,7 +42,7 @@ typedef struct {
 extern rl_schema rl_schemas[RL_OP_COUNT];
 int rl_schema_init(void); /* reads every row; SystemError names a bad one */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
-PyObject *rl_schema_text(const rl_schema *s);
+PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
 
 /* One call with everything it borrows from Python. */
 enum { RL_POOL = 160, RL_KEEP = 6 };
@@ -53,13 +53,14 @@ typedef struct {
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool;
+    bool method; /* args[0] is self */
     int64_t pool[RL_POOL];
 } rl_bound;
 void rl_bound_begin(rl_bound *b, const rl_schema *s);
 void rl_bound_end(rl_bound *b);
 int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 /* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
-int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames);
+int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
 void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
 /* tensor_call.c */

@@ -404,7 +404,7 @@ static PyObject *f_get_num_threads(PyObject *m, PyObject *unused) {
 static PyObject *f_set_num_threads(PyObject *m, PyObject *o) {
     NO(m);
     if (!PyLong_Check(o) || PyBool_Check(o)) {
-        PyErr_Format(PyExc_TypeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
         return NULL;
     }
     long n = PyLong_AsLong(o);

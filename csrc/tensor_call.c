@@ -44,12 +44,21 @@ static void error_note(const rl_row *row, const rl_call *k) {
                                  rl_dtype_name(v->dtype), rl_dims_text(dims, v->shape, v->ndim));
     }
     snprintf(text + used, sizeof text - used, ")");
+#if PY_VERSION_HEX >= 0x030c0000
+    PyObject *value = PyErr_GetRaisedException();
+#else
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
+    if (value && trace) PyException_SetTraceback(value, trace);
+#endif
     RL_OWNED PyObject *done = value ? PyObject_CallMethod(value, "add_note", "s", text) : NULL;
     if (!done) PyErr_Clear();
+#if PY_VERSION_HEX >= 0x030c0000
+    PyErr_SetRaisedException(value);
+#else
     PyErr_Restore(type, value, trace);
+#endif
 }
 
 static PyObject *fail_call(rl_bound *b) {
@@ -65,27 +74,10 @@ static rl_tensor *cast_view(rl_view *v, int dtype) {
     return t;
 }
 
-static const char *c_type_name(int dtype) {
-    static const char *const names[RL_NDTYPES] = {"uint8_t",  "int8_t", "int16_t", "int",  "int64_t",
-                                                  "at::Half", "float",  "double",  "bool", "at::BFloat16"};
-    return names[dtype];
-}
-
-/* a Python number as a 0-dim tensor of dtype */
+/* a Python number as a 0-dim tensor of dtype; integers wrap, as PyTorch's do */
 static rl_tensor *number_tensor(const rl_slot *s, int dtype) {
-    static const int64_t low[] = {0, INT8_MIN, INT16_MIN, INT32_MIN},
-                         high[] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX};
     double d = s->tag == RL_FLOAT ? s->u.d : (double)s->u.i;
-    int64_t i =
-        s->tag == RL_FLOAT ? (rl_is_float(dtype) || !(d >= -9.3e18 && d < 9.2e18) ? 0 : (int64_t)d) : s->u.i;
-    bool wrong = s->tag == RL_FLOAT && dtype == RL_I64 && !(d >= -9.3e18 && d < 9.2e18);
-    if (dtype <= RL_I32)
-        wrong = i < (dtype == RL_U8 ? -255 : low[dtype]) || i > high[dtype] || (s->tag == RL_FLOAT && d != d);
-    if (wrong) {
-        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                     c_type_name(dtype));
-        return NULL;
-    }
+    int64_t i = s->tag != RL_FLOAT ? s->u.i : d > -9.2e18 && d < 9.2e18 ? (int64_t)d : INT64_MIN;
     rl_tensor *t = rl_tensor_new(dtype, RL_CPU, 0, NULL, 0);
     if (!t) return NULL;
     void *p = rl_data(&t->v, RL_WRITE);

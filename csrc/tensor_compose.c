@@ -100,6 +100,7 @@ COMPOSE(chunk) {
 
 COMPOSE(split) {
     int64_t dim, total = 0;
+    char text[RL_DIMS_TEXT];
     const rl_slot *s = &b->k.arg[1];
     if (wrap_of(b, 2, &dim, "split") < 0) return NULL;
     int64_t size = b->k.arg[0].u.t->shape[dim];
@@ -109,10 +110,11 @@ COMPOSE(split) {
             if (total < 0) break;
         }
         if (total != size) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size "
-                         "at dimension %lld)",
-                         (long long)size, (long long)dim);
+            PyErr_Format(
+                PyExc_RuntimeError,
+                "split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at "
+                "dimension %lld), but got split_sizes=%s",
+                (long long)size, (long long)dim, rl_dims_text(text, s->u.ints, s->n));
             return NULL;
         }
         return pieces_of(self_of(b), dim, s->u.ints, s->n, 0);

@@ -56,6 +56,11 @@ static int scalar_dtype(PyObject *o) {
 
 static int form_dtype(PyObject *data, form *f, int depth) {
     if (!is_row(data) || depth == f->ndim) {
+        if (is_row(data)) {
+            PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                         Py_TYPE(data)->tp_name);
+            return -1;
+        }
         int dtype = scalar_dtype(data);
         if (dtype < 0) return -1;
         f->dtype = f->dtype < 0 ? dtype : rl_dtype_promote(f->dtype, dtype);
@@ -107,8 +112,12 @@ static int write_number(char *to, int dtype, PyObject *o) {
     }
     int overflow;
     int64_t i = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    if (overflow) {
+        PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+        return -1;
+    }
     static const int64_t high[] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-    if (overflow || i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : -high[dtype] - 1)) {
+    if (i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : -high[dtype] - 1)) {
         PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                      rl_dtype_name(dtype));
         return -1;
@@ -126,11 +135,8 @@ static int write_number(char *to, int dtype, PyObject *o) {
 static int write_rows(char **to, const form *f, int depth, PyObject *data) {
     if (depth == f->ndim) {
         if (is_row(data)) {
-            PyErr_Format(PyExc_TypeError,
-                         "only integer tensors of a single element can be converted to an index");
-            if (!rl_tensor_check(data))
-                PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
-                             Py_TYPE(data)->tp_name);
+            PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                         Py_TYPE(data)->tp_name);
             return -1;
         }
         int rc = write_number(*to, f->dtype, data);

@@ -128,13 +128,18 @@ static PyObject *index_apply(PyObject *self, PyObject *key, bool *is_view) {
             Py_SETREF(x, take_rows(x, dim++, rows));
             *is_view = false;
         } else {
-            RL_OWNED PyObject *rows =
-                PySequence_Check(k) && !PyUnicode_Check(k) ? rl_tensor_from_data(k, -1) : NULL;
-            if (!rows) {
-                if (!PyErr_Occurred() || PyUnicode_Check(k))
-                    PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(k)->tp_name);
-                return NULL;
-            }
+            RL_OWNED PyObject *rows = NULL;
+            if (PyUnicode_Check(k))
+                PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
+            else if (PySequence_Check(k))
+                rows = rl_tensor_from_data(k, -1);
+            else
+                PyErr_Format(PyExc_IndexError,
+                             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
+                             "are valid "
+                             "indices (got %s)",
+                             Py_TYPE(k)->tp_name);
+            if (!rows) return NULL;
             Py_SETREF(x, take_rows(x, dim++, rows));
             *is_view = false;
         }

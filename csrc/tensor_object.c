@@ -232,7 +232,9 @@ static PyType_Spec parameter_spec = {"rushlight.nn.parameter.Parameter", sizeof(
 int rl_tensor_init(PyObject *m) {
     rl_tensor_type = (PyTypeObject *)PyType_FromSpec(&tensor_spec);
     if (!rl_tensor_type || PyModule_AddType(m, rl_tensor_type) < 0) return -1;
+    rl_tensor_type->tp_name = "Tensor"; /* messages say 'Tensor', as for a class made in Python */
     rl_parameter_type = (PyTypeObject *)PyType_FromSpecWithBases(&parameter_spec, (PyObject *)rl_tensor_type);
     if (!rl_parameter_type || PyModule_AddType(m, rl_parameter_type) < 0) return -1;
+    rl_parameter_type->tp_name = "Parameter";
     return rl_attr_init(m);
 }

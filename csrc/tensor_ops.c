@@ -4,9 +4,9 @@
 #include "tensor_object.h"
 #include <string.h>
 
-static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how) {
+static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how, bool method) {
     rl_bound b;
-    if (rl_bind(&b, op, args, n, kwnames) < 0) return NULL;
+    if (rl_bind(&b, op, args, n, kwnames, method) < 0) return NULL;
     PyObject *result = rl_front_door(&b, how);
     rl_bound_end(&b);
     return result;
@@ -21,7 +21,7 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
         return PyErr_NoMemory();
     all[0] = self;
     if (total > 1) memcpy(all + 1, args, (size_t)(total - 1) * sizeof *all);
-    PyObject *result = op_call(op, all, n + 1, kwnames, how);
+    PyObject *result = op_call(op, all, n + 1, kwnames, how, true);
     if (all != small) PyMem_Free(all);
     return result;
 }
@@ -29,7 +29,7 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
 #define ENTRIES(id)                                                                                          \
     static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
         (void)m;                                                                                             \
-        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL);                                                \
+        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL, false);                                                \
     }                                                                                                        \
     static PyObject *method_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {           \
         return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_NORMAL);                                        \

@@ -234,15 +234,19 @@ static PyObject *default_text(const rl_arg *a) {
     }
 }
 
-PyObject *rl_schema_text(const rl_schema *s) {
+PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
     RL_OWNED PyObject *text = PyUnicode_FromString("(");
     for (int i = 0; text && i < s->n; i++) {
         const rl_arg *a = &s->arg[i];
         const char *star = a->keyword_only && (i == 0 || !s->arg[i - 1].keyword_only) ? "*, " : "";
-        RL_OWNED PyObject *fallback = a->has_fallback ? default_text(a) : PyUnicode_FromString("");
+        bool word = padding_as_word && a->kind == RL_ARG_PADDING;
+        RL_OWNED PyObject *fallback = word              ? PyUnicode_FromString("\"valid\"")
+                                      : a->has_fallback ? default_text(a)
+                                                        : PyUnicode_FromString("");
         if (!fallback) return NULL;
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %U%s%U", text, i ? ", " : "", star, kind_text(a),
-                                             a->name, a->has_fallback ? " = " : "", fallback));
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %U%s%U", text, i ? ", " : "", star,
+                                             word ? "str" : kind_text(a), a->name,
+                                             a->has_fallback ? " = " : "", fallback));
     }
     if (text && (s->row->flags & RL_OUT)) {
         bool starred = s->n && s->arg[s->n - 1].keyword_only;

@@ -6,12 +6,13 @@ PyTypeObject *rl_size_type, *rl_dtype_type, *rl_device_type_object;
 
 /* ---- dtype: one object each ---- */
 typedef struct {
-    PyObject_HEAD
-    int dtype;
+    PyObject_HEAD int dtype;
 } dtype_object;
 static PyObject *dtypes[RL_NDTYPES];
 
-PyObject *rl_dtype_object(int dtype) { return Py_NewRef(dtypes[dtype]); }
+PyObject *rl_dtype_object(int dtype) {
+    return Py_NewRef(dtypes[dtype]);
+}
 
 int rl_dtype_parse(PyObject *o) {
     if (Py_IS_TYPE(o, rl_dtype_type)) return ((dtype_object *)o)->dtype;
@@ -66,20 +67,25 @@ PyObject *rl_size_new(const int64_t *dims, int n) {
     PyObject *size = rl_size_type->tp_alloc(rl_size_type, n);
     for (int i = 0; size && i < n; i++) {
         PyObject *d = PyLong_FromLongLong(dims[i]);
-        if (!d) Py_CLEAR(size);
-        else PyTuple_SET_ITEM(size, i, d);
+        if (!d)
+            Py_CLEAR(size);
+        else
+            PyTuple_SET_ITEM(size, i, d);
     }
     return size;
 }
 
-PyObject *rl_tensor_shape(rl_tensor *t) { return rl_size_new(t->v.shape, t->v.ndim); }
+PyObject *rl_tensor_shape(rl_tensor *t) {
+    return rl_size_new(t->v.shape, t->v.ndim);
+}
 
 /* a plain tuple becomes a Size; other results of tuple's slots pass */
 static PyObject *size_wrap_steal(PyObject *plain) {
     if (!plain || !PyTuple_CheckExact(plain)) return plain;
     Py_ssize_t n = PyTuple_GET_SIZE(plain);
     PyObject *size = rl_size_type->tp_alloc(rl_size_type, n);
-    for (Py_ssize_t i = 0; size && i < n; i++) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(plain, i)));
+    for (Py_ssize_t i = 0; size && i < n; i++)
+        PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(plain, i)));
     Py_DECREF(plain);
     return size;
 }
@@ -129,9 +135,10 @@ static PyObject *size_reduce(PyObject *self, PyObject *unused) {
     if (plain) Py_SETREF(plain, PyList_AsTuple(plain));
     return plain ? Py_BuildValue("(O(O))", rl_size_type, plain) : NULL;
 }
-static PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "numel()\n--\n\nThe product of the sizes."},
-                                     {"__reduce__", size_reduce, METH_NOARGS, NULL},
-                                     {NULL, NULL, 0, NULL}};
+static PyMethodDef size_methods[] = {
+    {"numel", size_numel, METH_NOARGS, "numel()\n--\n\nThe product of the sizes."},
+    {"__reduce__", size_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
 static PyType_Slot size_slots[] = {{Py_tp_new, size_new},
                                    {Py_tp_repr, size_repr},
                                    {Py_sq_concat, size_concat},
@@ -144,13 +151,12 @@ static PyType_Spec size_spec = {"rushlight.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_
 
 /* ---- device ---- */
 typedef struct {
-    PyObject_HEAD
-    int type, index; /* index -1: the current one */
+    PyObject_HEAD int type, index; /* index -1: the current one */
 } device_object;
 /* The first RL_NDEVICES are real here; the rest can be named, as files and scripts do. */
-static const char *const device_names[] = {"cpu",  "cuda", "meta", "ipu",   "xpu",  "mkldnn", "opengl",     "opencl",
-                                           "ideep", "hip", "ve",   "fpga", "maia", "xla",    "lazy",       "vulkan",
-                                           "mps",  "hpu",  "mtia", "privateuseone"};
+static const char *const device_names[] = {
+    "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "ve",  "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone"};
 
 PyObject *rl_device_new(int device, int index) {
     device_object *d = PyObject_New(device_object, rl_device_type_object);
@@ -166,10 +172,13 @@ static int device_from_text(const char *text, int *device, int *index) {
     for (*device = 0; *device < (int)Py_ARRAY_LENGTH(device_names); ++*device)
         if (strlen(device_names[*device]) == n && memcmp(device_names[*device], text, n) == 0) break;
     if (*device == (int)Py_ARRAY_LENGTH(device_names)) {
+        RL_OWNED PyObject *name = PyUnicode_FromStringAndSize(text, (Py_ssize_t)n);
+        if (!name) return -1;
         PyErr_Format(PyExc_RuntimeError,
-                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, "
-                     "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: %.*s",
-                     (int)(n < 100 ? n : 100), text);
+                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, "
+                     "maia, xla, lazy, "
+                     "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: %U",
+                     name);
         return -1;
     }
     if (!text[n]) return 0;
@@ -219,7 +228,8 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         long i = PyLong_AsLong(index_given);
         if (i == -1 && PyErr_Occurred()) return NULL;
         if (index >= 0) {
-            PyErr_Format(PyExc_RuntimeError, "type (string) must not include an index because index was passed explicitly: %S",
+            PyErr_Format(PyExc_RuntimeError,
+                         "type (string) must not include an index because index was passed explicitly: %S",
                          what);
             return NULL;
         }
@@ -239,8 +249,9 @@ static PyObject *device_str(PyObject *self) {
 }
 static PyObject *device_repr(PyObject *self) {
     device_object *d = (device_object *)self;
-    return d->index < 0 ? PyUnicode_FromFormat("device(type='%s')", device_names[d->type])
-                        : PyUnicode_FromFormat("device(type='%s', index=%d)", device_names[d->type], d->index);
+    return d->index < 0
+               ? PyUnicode_FromFormat("device(type='%s')", device_names[d->type])
+               : PyUnicode_FromFormat("device(type='%s', index=%d)", device_names[d->type], d->index);
 }
 static PyObject *device_compare(PyObject *a, PyObject *b, int op) {
     if (!Py_IS_TYPE(b, rl_device_type_object) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
@@ -266,25 +277,28 @@ static PyObject *device_reduce(PyObject *self, PyObject *unused) {
     return d->index < 0 ? Py_BuildValue("(O(s))", rl_device_type_object, device_names[d->type])
                         : Py_BuildValue("(O(si))", rl_device_type_object, device_names[d->type], d->index);
 }
-static PyGetSetDef device_getset[] = {{"type", device_get_type, NULL, "'cpu', 'cuda' ...", NULL},
-                                      {"index", device_get_index, NULL, "The device's number, or None.", NULL},
-                                      {NULL, NULL, NULL, NULL, NULL}};
-static PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static PyType_Slot device_slots[] = {{Py_tp_new, device_new},
-                                     {Py_tp_str, device_str},
-                                     {Py_tp_repr, device_repr},
-                                     {Py_tp_richcompare, device_compare},
-                                     {Py_tp_hash, device_hash},
-                                     {Py_tp_getset, device_getset},
-                                     {Py_tp_methods, device_methods},
-                                     {Py_tp_doc, "device(type, index=None)\n--\n\nWhere a tensor lies: 'cpu', 'cuda:0'."},
-                                     {0, NULL}};
-static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT, device_slots};
+static PyGetSetDef device_getset[] = {
+    {"type", device_get_type, NULL, "'cpu', 'cuda' ...", NULL},
+    {"index", device_get_index, NULL, "The device's number, or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+static PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, NULL},
+                                       {NULL, NULL, 0, NULL}};
+static PyType_Slot device_slots[] = {
+    {Py_tp_new, device_new},
+    {Py_tp_str, device_str},
+    {Py_tp_repr, device_repr},
+    {Py_tp_richcompare, device_compare},
+    {Py_tp_hash, device_hash},
+    {Py_tp_getset, device_getset},
+    {Py_tp_methods, device_methods},
+    {Py_tp_doc, "device(type, index=None)\n--\n\nWhere a tensor lies: 'cpu', 'cuda:0'."},
+    {0, NULL}};
+static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT,
+                                  device_slots};
 
 /* ---- layout and memory_format: names only ---- */
 typedef struct {
-    PyObject_HEAD
-    const char *name;
+    PyObject_HEAD const char *name;
 } named_object;
 static PyObject *named_repr(PyObject *self) {
     return PyUnicode_FromFormat("torch.%s", ((named_object *)self)->name);
@@ -319,8 +333,8 @@ int rl_types_init(PyObject *m) {
     PyTypeObject *layout, *format;
     if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
         !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
-        !(rl_device_type_object = add_type(m, &device_spec, NULL)) || !(layout = add_type(m, &layout_spec, NULL)) ||
-        !(format = add_type(m, &format_spec, NULL)))
+        !(rl_device_type_object = add_type(m, &device_spec, NULL)) ||
+        !(layout = add_type(m, &layout_spec, NULL)) || !(format = add_type(m, &format_spec, NULL)))
         return -1;
     for (int i = 0; i < RL_NDTYPES; i++) {
         dtype_object *d = PyObject_New(dtype_object, rl_dtype_type);
