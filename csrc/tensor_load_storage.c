@@ -118,8 +118,9 @@ static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, made->nbytes);
     const rl_device_driver *driver = rl_device_driver_get(device);
     if (there && made->nbytes &&
-        driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
-                     device, RL_CPU, driver->stream(index))) {
+        (driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
+                      device, RL_CPU, driver->stream(index)) ||
+         driver->synchronize(index))) { /* the source goes away below */
         rl_storage_drop(there);
         there = NULL;
     }

@@ -480,6 +480,17 @@ def test_tensors_of_a_class_of_the_user():
     assert type(back) is Tagged and back.tag == 3
 
 
+def test_names_of_files_need_not_be_text(tmp_path):
+    for name in (b"plain", b"\xff\xfe.pt", "ü \n.pt".encode()):
+        path = os.fsdecode(os.path.join(os.fsencode(tmp_path), name))
+        torch.save(["x"], path)
+        assert torch.load(path) == ["x"]
+        with open(path, "wb") as file:
+            file.write(b"N.")
+        with pytest.raises(RuntimeError, match="Invalid magic number"):
+            torch.load(path)
+
+
 # ---- save ----
 
 

@@ -239,21 +239,21 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     headline = _SAFE_HEADLINE if weights_only else _UNSAFE_HEADLINE
     options = (headline, bool(mmap), _allowed_names(), *_placement(map_location))
     if is_path(f):
-        name = os.fspath(f)
+        name = os.fsdecode(f).encode("utf-8", "replace").decode()
         if name.endswith(".safetensors"):
             raise RuntimeError(
                 f"{name} is a safetensors file: open it with safetensors.numpy.load_file and torch.from_numpy"
             )
-        with open(name, "rb", buffering=0) as file:
+        with open(f, "rb", buffering=0) as file:
             if _is_plain_file(file):
                 size = os.fstat(file.fileno()).st_size
-                return _C._load(file.fileno(), 0, size, str(name), *options)[0]
-            return _C._load(file.readall(), 0, 0, str(name), *options)[0]
+                return _C._load(file.fileno(), 0, size, name, *options)[0]
+            return _C._load(file.readall(), 0, 0, name, *options)[0]
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     _check_seekable(f)
     name = getattr(f, "name", None)
-    name = name if isinstance(name, str) else f"<{type(f).__name__}>"
+    name = name.encode("utf-8", "replace").decode() if isinstance(name, str) else f"<{type(f).__name__}>"
     start = f.tell()
     if _is_plain_file(f):
         if f.writable():

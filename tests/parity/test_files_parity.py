@@ -199,3 +199,40 @@ def test_refusals_say_what_pytorch_says(tmp_path):
     assert ours[1].startswith("Weights only load failed.") and theirs[1].startswith(
         "Weights only load failed."
     )
+
+
+def test_a_training_checkpoint_with_tied_weights():
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 4)
+    ).double()
+    model[2].weight = model[0].weight
+    optimizer = torch.optim.Adam(model.parameters(), amsgrad=True)
+    model(torch.randn(3, 4, dtype=torch.float64)).sum().backward()
+    optimizer.step()
+    obj = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "buffer": torch.nn.Buffer(torch.ones(2)),
+    }
+    for zipped in (True, False):
+        data = saved(torch, obj, _use_new_zipfile_serialization=zipped)
+        back = rushlight.load(io.BytesIO(data))
+        same(back, torch.load(io.BytesIO(data)))
+        first, third = back["model"]["0.weight"], back["model"]["2.weight"]
+        assert rushlight._C._storage_id(first) == rushlight._C._storage_id(third)
+        assert back["buffer"]._is_buffer and back["buffer"].persistent
+
+
+@pytest.mark.parametrize(
+    "make, what",
+    [
+        (lambda: torch.zeros(2, dtype=torch.complex64), "complex64"),
+        (lambda: torch.zeros(2, dtype=torch.uint16), "uint16"),
+        (lambda: torch.zeros(2, dtype=torch.float8_e5m2), "float8_e5m2"),
+        (lambda: torch.eye(2).to_sparse(), "sparse tensors"),
+        (lambda: torch.zeros(2, device="meta"), "meta tensors"),
+    ],
+)
+def test_what_we_lack_is_named(make, what):
+    with pytest.raises(RuntimeError, match=f"rushlight does not support .*{what}"):
+        rushlight.load(io.BytesIO(saved(torch, make())))
