@@ -68,6 +68,9 @@ PyObject *rl_op_unary(int op, PyObject *x);
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
 
+/* ---- tensor_device.c ---- */
+int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
+
 /* ---- tensor_mode.c ---- */
 extern _Thread_local int rl_grad_enabled, rl_inference_mode;
 
@@ -86,5 +89,6 @@ int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_load_init(PyObject *m);
 int rl_debug_init(PyObject *m);
+int rl_device_init(PyObject *m);
 int rl_module_init(PyObject *m);
 #endif
