@@ -67,6 +67,9 @@ void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_front_door(rl_bound *b, int how);
 PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
+/* tensor_device.c; stage: 1 when a copy between devices needs a dense tensor for its target */
+int rl_device_stage(rl_bound *b);
+int rl_device_mixed(void); /* -1 and PyTorch's text */
 rl_generator *rl_generator_default(void);  /* tensor_generator.c */
 int rl_generator_parse(PyObject *o, rl_generator **g);
 #endif

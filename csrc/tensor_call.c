@@ -138,19 +138,21 @@ static rl_view *first_tensor(const rl_call *k) {
     return NULL;
 }
 
-static int device_unavailable(int device) {
-    if (device == RL_CUDA) {
-        PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
-        return -1;
+/* A number kept as a 0-dim CPU tensor follows the others, and a copy runs where its foreign side lies. */
+static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
+            (first->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]))
+            return s->u.t;
     }
-    RL_OWNED PyObject *name = rl_device_new(device, -1);
-    PyErr_Format(PyExc_RuntimeError, "rushlight cannot put tensors on %R", name);
-    return -1;
+    return first;
 }
 
 static int pick_device(const rl_bound *b, int *device, int *index) {
     const rl_row *row = b->schema->row;
     const rl_view *v = first_tensor(&b->k);
+    if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
     if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT) {
@@ -159,17 +161,15 @@ static int pick_device(const rl_bound *b, int *device, int *index) {
         *index = (int)(coded % 256) - 1;
         if (*index < 0) *index = 0;
     }
-    if (RL_UNLIKELY(*device != RL_CPU) && !rl_device_driver_get(*device)) return device_unavailable(*device);
-    return 0;
+    return RL_UNLIKELY(*device != RL_CPU) ? rl_device_need(*device, *index) : 0;
 }
 
 static int devices_agree(const rl_bound *b, int device) {
     for (int i = 0; i < b->k.n_arg; i++) {
         if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
-        if (b->k.arg[i].u.t->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
-        PyErr_SetString(PyExc_RuntimeError,
-                        "Expected all tensors to be on the same device, but found at least two devices");
-        return -1;
+        bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
+        if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
+        return rl_device_mixed();
     }
     return 0;
 }
@@ -413,6 +413,8 @@ static PyObject *call_inplace(rl_bound *b) {
     bool history = wants_node(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
     if (check_writable(b, self) < 0 || prepare(b, &device, &index, &dtype) < 0) return NULL;
+    int staged = RL_UNLIKELY(device != RL_CPU) ? rl_device_stage(b) : 0;
+    if (staged < 0) return NULL;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
     if (!held) return NULL;
     rl_tensor *result = (rl_tensor *)held;
@@ -420,12 +422,12 @@ static PyObject *call_inplace(rl_bound *b) {
     fill_generators(b);
     if (b->schema->row->shape(&b->k) != RL_OK) return fail_call(b);
     if (check_result(&self->v, &result->v, dtype) < 0) return NULL;
-    bool direct = dtype == self->v.dtype && !inputs_overlap(b, &self->v);
+    bool direct = dtype == self->v.dtype && !staged && !inputs_overlap(b, &self->v);
     if (direct) {
         b->k.out[0] = &self->v;
     } else {
         result->v.dtype = (uint8_t)dtype;
-        if (alloc_storage(result, device, index) < 0) return fail_call(b);
+        if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
     }
     if (run_kernels(b, device, index) != RL_OK) return fail_call(b);
     if (!direct && rl_tensor_copy(self, result) < 0) return NULL;

@@ -198,13 +198,7 @@ static int parse_options(PyObject *dtype, PyObject *device, PyObject *requires_g
     *o = (options){-1, RL_CPU, 0, 0};
     if (dtype != Py_None && (o->dtype = rl_dtype_parse(dtype)) < 0) return -1;
     if (device != Py_None && rl_device_parse(device, &o->device, &o->index) < 0) return -1;
-    if (o->device != RL_CPU && !rl_device_driver_get(o->device)) {
-        if (o->device == RL_CUDA)
-            PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
-        else
-            PyErr_Format(PyExc_RuntimeError, "rushlight cannot put tensors on %R", device);
-        return -1;
-    }
+    if (rl_device_need(o->device, o->index) < 0) return -1;
     o->requires_grad = PyObject_IsTrue(requires_grad);
     return o->requires_grad < 0 ? -1 : 0;
 }
