@@ -51,11 +51,17 @@ static walk_frame *walk_push(module_iter *t) {
     return f;
 }
 
+/* prefix: NULL where nobody wants the names. With names the depth is limited, as a chain of n modules holds
+ * names of n * n / 2 characters. */
 static int walk_push_module(module_iter *t, PyObject *module, PyObject *prefix) {
+    if (prefix && t->depth >= Py_GetRecursionLimit()) {
+        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while naming modules");
+        return -1;
+    }
     walk_frame *f = walk_push(t);
     if (f == NULL) return -1;
     f->module = Py_NewRef(module);
-    f->prefix = Py_NewRef(prefix);
+    f->prefix = Py_XNewRef(prefix);
     return 0;
 }
 
@@ -68,10 +74,29 @@ static int walk_push_foreign(module_iter *t, PyObject *iterable) {
     return 0;
 }
 
-/* `yield from child.named_modules(memo, prefix, remove_duplicate)` */
-static int walk_push_child(module_iter *t, PyObject *child, PyObject *prefix) {
-    if (rl_module_ours(child, RL_M_named_modules)) return walk_push_module(t, child, prefix);
-    PyObject *args[] = {t->memo, prefix, t->dedup};
+/* The name of the child at hand, put together from the keys that lead to it. */
+static PyObject *walk_path(module_iter *t) {
+    RL_OWNED PyObject *path = Py_NewRef(t->prefix);
+    for (Py_ssize_t i = 0; i < t->depth; i++) {
+        PyObject *longer = rl_path_join(path, t->stack[i].items.key);
+        if (longer == NULL) return NULL;
+        Py_SETREF(path, longer);
+    }
+    return rl_give(&path);
+}
+
+/* `yield from child.named_modules(memo, prefix, remove_duplicate)` for the child at hand */
+static int walk_push_child(module_iter *t) {
+    walk_frame *f = &t->stack[t->depth - 1];
+    RL_OWNED PyObject *child = Py_NewRef(f->items.value), *path = NULL;
+    int ours = rl_module_ours(child, RL_M_named_modules);
+    if (f->prefix)
+        path = rl_path_join(f->prefix, f->items.key);
+    else if (!ours)
+        path = walk_path(t);
+    if (path == NULL && (f->prefix || !ours)) return -1;
+    if (ours) return walk_push_module(t, child, path);
+    PyObject *args[] = {t->memo, path, t->dedup};
     return walk_push_foreign(t, rl_method_call(child, rl_name.named_modules, args, 3, NULL));
 }
 
@@ -108,7 +133,7 @@ static int walk_step(module_iter *t, PyObject **prefix, PyObject **module) {
         if (fresh < 0) return -1;
         if (fresh) {
             f->entered = 1;
-            *prefix = Py_NewRef(f->prefix);
+            *prefix = Py_XNewRef(f->prefix);
             *module = Py_NewRef(f->module);
             return 1;
         }
@@ -118,9 +143,7 @@ static int walk_step(module_iter *t, PyObject **prefix, PyObject **module) {
         int more;
         while ((more = rl_items_next(&f->items)) > 0) {
             if (Py_IsNone(f->items.value)) continue;
-            RL_OWNED PyObject *path = rl_path_join(f->prefix, f->items.key);
-            RL_OWNED PyObject *child = Py_NewRef(f->items.value);
-            return path ? walk_push_child(t, child, path) : -1;
+            return walk_push_child(t);
         }
         if (more < 0) return -1;
     }
@@ -225,8 +248,12 @@ static int iter_override_steal(module_iter *t, PyObject *iterable) {
     return t->overridden ? 0 : -1;
 }
 
+static int walk_push_root(module_iter *t) {
+    return walk_push_module(t, t->root, t->pairs ? t->prefix : NULL);
+}
+
 static int iter_start_walk(module_iter *t, PyObject *const *values, PyObject *names) {
-    if (rl_module_ours(t->root, RL_M_named_modules)) return walk_push_module(t, t->root, t->prefix);
+    if (rl_module_ours(t->root, RL_M_named_modules)) return walk_push_root(t);
     return walk_push_foreign(
         t, rl_method_call(t->root, rl_name.named_modules, values, (size_t)PyTuple_GET_SIZE(names), names));
 }
@@ -249,7 +276,7 @@ static int iter_start_members(module_iter *t) {
         PyObject *args[] = {getter, t->prefix, (PyObject *)recurse, t->dedup};
         return iter_override_steal(t, rl_method_call(t->root, rl_name._named_members, args, 4, kw_members));
     }
-    return t->recurse ? iter_start_walk(t, values, kw_prefix_dedup) : walk_push_module(t, t->root, t->prefix);
+    return t->recurse ? iter_start_walk(t, values, kw_prefix_dedup) : walk_push_root(t);
 }
 
 static int iter_start(module_iter *t) {

@@ -52,7 +52,8 @@ static int load_fit_shape(PyObject *param, PyObject **input, PyObject **have, Py
         long n = first ? PyLong_AsLong(first) : -1;
         if (n == -1 && PyErr_Occurred()) return -1;
         if (n == 1) {
-            PyObject *scalar = PySequence_GetItem(*input, 0);
+            RL_OWNED PyObject *zero = PyLong_FromLong(0);
+            PyObject *scalar = zero ? PyObject_GetItem(*input, zero) : NULL; /* tensors are no sequences */
             if (scalar == NULL) return -1;
             Py_SETREF(*input, scalar);
             Py_SETREF(*given, load_shape(scalar));

@@ -3,6 +3,7 @@
 import warnings
 import weakref
 from collections import OrderedDict
+from typing import Self
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -41,7 +42,7 @@ class RemovableHandle:
         extras = state[2] if len(state) > 2 and state[2] is not None else ()
         self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if e is None else e) for e in extras)
 
-    def __enter__(self) -> "RemovableHandle":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, type, value, tb) -> None:
@@ -58,7 +59,7 @@ def warn_if_has_hooks(tensor) -> None:
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
-                f"backward hook {repr(hook)} on tensor will not be "
+                f"backward hook {hook!r} on tensor will not be "
                 "serialized.  If this is expected, you can "
                 "decorate the function with @torch.utils.hooks.unserializable_hook "
                 "to suppress this warning",

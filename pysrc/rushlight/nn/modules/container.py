@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
 
-from rushlight.nn.modules.module import Module, _addindent
+from rushlight.nn.modules.module import Module
 
-__all__ = ["Container", "Sequential", "ModuleList", "ModuleDict"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
 class Container(Module):
@@ -156,7 +156,7 @@ class Sequential(Module):
 def _check_sequential(other) -> None:
     if not isinstance(other, Sequential):
         raise ValueError(
-            f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
+            f"add operator supports only objects of Sequential class, but {type(other)!s} is given."
         )
 
 

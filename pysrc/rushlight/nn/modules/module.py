@@ -4,14 +4,12 @@ Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is
 """
 
 import functools
-import warnings
 import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 from typing import Any
 
 import rushlight
-from rushlight import _C
 from rushlight._C import (
     Module,
     _global_backward_hooks,
@@ -24,18 +22,19 @@ from rushlight._C import (
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
 )
+from rushlight.nn.modules._parse_to import parse_to
 from rushlight.utils.hooks import RemovableHandle
 
 __all__ = [
-    "register_module_forward_pre_hook",
-    "register_module_forward_hook",
-    "register_module_full_backward_pre_hook",
+    "Module",
     "register_module_backward_hook",
-    "register_module_full_backward_hook",
     "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
-    "Module",
 ]
 
 _global_is_full_backward_hook: bool | None = None
@@ -109,7 +108,7 @@ def register_module_module_registration_hook(hook) -> RemovableHandle:
 
 
 def register_module_parameter_registration_hook(hook) -> RemovableHandle:
-    """Call ``hook(module, name, param)`` whenever a parameter is registered; it may answer with another one."""
+    """Call ``hook(module, name, param)`` when a parameter is registered; it may answer with another one."""
     return _register(_global_parameter_registration_hooks, hook)
 
 
@@ -367,7 +366,7 @@ class _Attached:
     def to(self, *args, **kwargs):
         """Move and cast: ``to(device, dtype, non_blocking)``, ``to(dtype)``, ``to(tensor)``,
         ``to(memory_format=...)``. Only floating point parameters and buffers change their dtype."""
-        device, dtype, non_blocking, memory_format = _C._nn._parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"

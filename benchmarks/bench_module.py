@@ -1,0 +1,102 @@
+"""Module against torch's: both run in turns in this process, after their results were found equal.
+
+python benchmarks/bench_module.py [--quick]
+"""
+
+import argparse
+import statistics
+import timeit
+
+import rushlight as mine
+import rushlight.nn
+import torch as other
+
+
+def build(torch, nn):
+
+    class Identity(nn.Module):
+        def forward(self, x):
+            return x
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = Identity()
+            self.conv.weight = nn.Parameter(torch.zeros(4, 4))
+            self.conv.bias = nn.Parameter(torch.zeros(4))
+            self.norm = Identity()
+            self.norm.register_buffer("mean", torch.zeros(4))
+
+    plain, hooked, net = Identity(), Identity(), nn.Sequential(*[Block() for _ in range(60)])
+    plain.weight = weight = nn.Parameter(torch.zeros(2))
+    plain.conv1 = Identity()
+    hooked.register_forward_pre_hook(lambda m, args: None)
+    hooked.register_forward_hook(lambda m, args, out: None)
+    return {
+        "m": plain,
+        "h": hooked,
+        "w": weight,
+        "x": weight,
+        "net": net,
+        "Module": nn.Module,
+        "state": net.state_dict(),
+    }
+
+
+# name, statement, loops, goal
+CASES = [
+    ("m(x), identity forward", "m(x)", 100_000, 6),
+    ("m(x), 1 pre + 1 post hook", "h(x)", 50_000, 6),
+    ("read m.weight", "m.weight", 200_000, 12),
+    ("read m.conv1", "m.conv1", 200_000, 12),
+    ("assign a Parameter", "m.weight = w", 50_000, 12),
+    ("assign a number", "m.number = 1.0", 50_000, None),
+    ("Module()", "Module()", 20_000, None),
+    ("named_parameters, 181 modules", "list(net.named_parameters())", 100, None),
+    ("modules, 181 modules", "list(net.modules())", 100, None),
+    ("eval() + train()", "net.eval(); net.train()", 100, None),
+    ("zero_grad()", "net.zero_grad()", 100, None),
+    ("state_dict()", "net.state_dict()", 100, None),
+    ("load_state_dict(state)", "net.load_state_dict(state)", 20, None),
+]
+
+
+def check(a, b):
+    """The same calls give the same answers on both sides."""
+    for scope in (a, b):
+        assert scope["m"](scope["x"]) is scope["x"]
+        assert scope["h"](scope["x"]) is scope["x"]
+        assert scope["m"].weight is scope["w"]
+        assert str(scope["net"].load_state_dict(scope["state"])) == "<All keys matched successfully>"
+    for walk in ("named_parameters", "named_modules", "named_buffers"):
+        names = [[name for name, _ in getattr(scope["net"], walk)()] for scope in (a, b)]
+        assert names[0] == names[1]
+    assert list(a["state"]) == list(b["state"])
+    assert repr(a["net"]) == repr(b["net"])
+    assert list(a["Module"]().__dict__) == list(b["Module"]().__dict__)
+
+
+def measure(statement, loops, rounds, a, b):
+    """Seconds per loop for both, and the median of the ratios of neighbouring rounds."""
+    timers = [timeit.Timer(statement, globals=scope) for scope in (a, b)]
+    times = [[timer.timeit(loops) / loops for timer in timers] for _ in range(rounds)]
+    best = [min(t[side] for t in times) for side in (0, 1)]
+    return best, statistics.median(t[1] / t[0] for t in times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and loops")
+    quick = parser.parse_args().quick
+    a, b = build(mine, rushlight.nn), build(other, other.nn)
+    check(a, b)
+    print(f"{'case':32}{'rushlight':>12}{'torch':>12}{'ratio':>9}  goal")
+    for name, statement, loops, goal in CASES:
+        n = max(1, loops // 10) if quick else loops
+        (ours, theirs), ratio = measure(statement, n, 3 if quick else 9, a, b)
+        mark = "" if goal is None else f"  {goal}x {'met' if ratio >= goal else 'missed'}"
+        print(f"{name:32}{ours * 1e9:>9.0f} ns{theirs * 1e9:>9.0f} ns{ratio:>8.1f}x{mark}")
+
+
+if __name__ == "__main__":
+    main()
