@@ -145,7 +145,10 @@ static int64_t int_modulo(int64_t a, int64_t b) {
 }
 
 RL_EACH_FLOAT(RL_BINARY_KEEP, true_div, a / b)
-RL_EACH_FLOAT(RL_BINARY_KEEP, trunc_div, trunc(a / b))
+/* halves round the quotient before they cut it */
+#define CUT_QUOTIENT(D, T, C, LOAD, STORE, name)                                                             \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, trunc(LOAD(STORE(a / b))))
+RL_EACH_FLOAT(CUT_QUOTIENT, trunc_div)
 RL_EACH_INT(RL_BINARY_KEEP, trunc_div, (b ? int_trunc_div(a, b) : division_fault(c)))
 RL_EACH_FLOAT(RL_BINARY_KEEP, floor_divide, FLOOR_DIV(a, b))
 RL_EACH_INT(RL_BINARY_KEEP, floor_divide, (b ? int_floor_div(a, b) : division_fault(c)))

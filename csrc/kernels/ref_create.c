@@ -25,16 +25,17 @@ RL_KERNEL(ref_arange) {
 RL_KERNEL(ref_linspace) {
     const rl_view *out = k->out[0];
     int64_t item = rl_itemsize(out->dtype), n = out->numel;
-    double start = rl_num(k, 0), end = rl_num(k, 1), step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-    bool narrow = rl_is_float(out->dtype) && out->dtype != RL_F64;
-    char *to = rl_data(out, RL_WRITE);
-    if (narrow) {
-        start = (float)start, end = (float)end;
-        step = n > 1 ? ((float)end - (float)start) / (float)(n - 1) : 0;
+    char *to = rl_data(out, RL_WRITE), element[8];
+    double ends[2], step;
+    for (int i = 0; i < 2; i++) { /* as the result's dtype sees them */
+        if (rl_element_from(k, i, out->dtype, element) != RL_OK) return RL_FAIL;
+        ends[i] = rl_row_double(out->dtype, element);
     }
+    step = n > 1 ? (ends[1] - ends[0]) / (double)(n - 1) : 0;
+    if (rl_is_float(out->dtype) && out->dtype != RL_F64) step = (float)step;
     for (int64_t i = 0; i < n; i++) {
         bool first = i < n / 2 || n == 1;
-        double x = first ? start + step * (double)i : end - step * (double)(n - 1 - i);
+        double x = first ? ends[0] + step * (double)i : ends[1] - step * (double)(n - 1 - i);
         rl_row_put_double(out->dtype, to + i * item, x);
     }
     return RL_OK;

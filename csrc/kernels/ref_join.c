@@ -29,6 +29,15 @@ RL_KERNEL(ref_cat) {
     return RL_OK;
 }
 
+/* PyTorch has another path, and another text, for dim 1 and for tensors without elements */
+static rl_status index_fault(rl_call *k, int64_t index, int64_t size) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim > 1 && (k->attr[0] == 1 || x->numel == 0))
+        return rl_fail(k, RL_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
+                       (long long)index, (long long)size);
+    return rl_fail(k, RL_INDEX, "index out of range in self");
+}
+
 RL_KERNEL(ref_index_select) {
     const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *out = k->out[0];
     int64_t dim = k->attr[0], item = rl_itemsize(x->dtype), size = x->ndim ? x->shape[dim] : 1;
@@ -50,7 +59,7 @@ RL_KERNEL(ref_index_select) {
     for (int64_t i = 0; i < index->numel; i++) {
         int64_t pick; /* read once, checked, used */
         rl_row_ints(index->dtype, at + i * step, 0, 1, &pick);
-        if (pick < 0 || pick >= size) return rl_fail(k, RL_INDEX, "index out of range in self");
+        if (pick < 0 || pick >= size) return index_fault(k, pick, size);
         if (out->numel == 0) continue;
         one.base[0] = slice.base[0] + i * to_step;
         one.base[1] = slice.base[1] + pick * from_step;

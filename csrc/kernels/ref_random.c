@@ -167,15 +167,38 @@ static void integer_draw(const void *ctx, char *to) {
     rl_row_put_ints(fill->dtype, to, 0, 1, &x);
 }
 
+/* Bounds that a float cannot hold move inwards, and with them the range: steps of the dtype's last bit. */
+static int64_t last_bit(int64_t bound, int digits) {
+    int n = 63 - __builtin_clzll(bound < 0 ? 0 - (uint64_t)bound : (uint64_t)bound);
+    return (int64_t)1 << (n - digits + 1);
+}
+
+static void float_bounds(int dtype, int64_t *from, int64_t *to) {
+    static const int digits[RL_NDTYPES] = {[RL_F16] = 11, [RL_F32] = 24, [RL_F64] = 53, [RL_BF16] = 8};
+    static const double limit = 0x1p62; /* beyond it the steps themselves would overflow */
+    char element[8];
+    double low, high;
+    rl_row_put_double(dtype, element, (double)(*from + 1));
+    low = rl_row_double(dtype, element);
+    rl_row_put_double(dtype, element, (double)(*to - 1));
+    high = rl_row_double(dtype, element);
+    if (low > -limit && low < (double)*from) *from = (int64_t)low + last_bit(*from + 1, digits[dtype]);
+    if (high < limit && high >= (double)*to) *to = (int64_t)high - last_bit(*to - 1, digits[dtype]);
+}
+
 static rl_status integer_fill(rl_call *k) {
-    static const int64_t low[RL_NDTYPES] = {[RL_I8] = INT8_MIN, [RL_I16] = INT16_MIN, [RL_I32] = INT32_MIN};
-    static const int64_t high[RL_NDTYPES] = {
-        [RL_U8] = UINT8_MAX, [RL_I8] = INT8_MAX, [RL_I16] = INT16_MAX, [RL_I32] = INT32_MAX, [RL_BOOL] = 1};
-    static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char", "short",
-                                                  "int",           "int64_t",     [RL_BOOL] = "bool"};
+    static const int64_t low[RL_NDTYPES] = {
+        [RL_I8] = INT8_MIN, [RL_I16] = INT16_MIN, [RL_I32] = INT32_MIN, [RL_F16] = -65504};
+    static const int64_t high[RL_NDTYPES] = {[RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX, [RL_I16] = INT16_MAX,
+                                             [RL_I32] = INT32_MAX, [RL_BOOL] = 1,      [RL_F16] = 65504};
+    static const char *const names[RL_NDTYPES] = {
+        "unsigned char", "signed char",          "short int",       "int",
+        "int64_t",       [RL_F16] = "c10::Half", [RL_BOOL] = "bool"};
     int dtype = k->out[0]->dtype;
     random_fill fill = {.draw = integer_draw, .from = k->attr[0]};
-    fill.range = (uint64_t)k->attr[1] - (uint64_t)k->attr[0];
+    int64_t to = k->attr[1];
+    if (rl_is_float(dtype) && fill.from < INT64_MAX && to > INT64_MIN) float_bounds(dtype, &fill.from, &to);
+    fill.range = (uint64_t)to - (uint64_t)fill.from;
     if (fill.range == 0) return rl_fail(k, RL_RUNTIME, "random_ expects 'from' to be less than 'to'");
     if (names[dtype] && dtype != RL_I64) {
         if (k->attr[0] < low[dtype] || k->attr[0] > high[dtype])
@@ -197,9 +220,8 @@ RL_KERNEL(ref_randperm) {
     const rl_view *out = k->out[0];
     rl_generator *g = generator_of(k);
     int64_t n = out->numel, item = rl_itemsize(out->dtype), *order;
-    static const int64_t most[RL_NDTYPES] = {[RL_F16] = 2049, [RL_BF16] = 257, [RL_F32] = (1 << 24) + 1};
-    static const char *const titles[RL_NDTYPES] = {
-        [RL_F16] = "Half", [RL_BF16] = "BFloat16", [RL_F32] = "Float"};
+    static const int64_t most[RL_NDTYPES] = {[RL_F16] = 2049, [RL_F32] = (1 << 24) + 1};
+    static const char *const titles[RL_NDTYPES] = {[RL_F16] = "Half", [RL_F32] = "Float"};
     static const char *const types[RL_NDTYPES] = {"uint8_t", "int8_t", "int16_t", "int"};
     static const int64_t top[RL_NDTYPES] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX};
     if (!g) return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
