@@ -92,19 +92,17 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
     char sizes[RL_DIMS_TEXT], steps[RL_DIMS_TEXT];
     if (offset < 0) return rl_error_set(RL_RUNTIME, "Tensor: invalid storage offset %lld", (long long)offset);
     for (int i = 0; i < ndim; i++) {
+        empty |= shape[i] == 0;
         if (shape[i] < 0)
             return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
                                 (long long)shape[i], rl_dims_text(sizes, shape, ndim));
         if (strides[i] < 0)
-            return rl_error_set(
-                RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
-                rl_dims_text(steps, strides, ndim));
-        empty |= shape[i] == 0;
-        if (!empty) last += (__int128)(shape[i] - 1) * strides[i];
-        if (last > INT64_MAX && !empty) break;
+            return rl_error_set(RL_RUNTIME,
+                                "as_strided: Negative strides are not supported at the moment, got strides: %s",
+                                rl_dims_text(steps, strides, ndim));
     }
-    /* a zero anywhere makes the tensor empty, whatever stood before it */
-    for (int i = 0; i < ndim; i++) empty |= shape[i] == 0;
+    /* each product fits in 126 bits; a sum beyond int64 cannot be inside */
+    for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++) last += (__int128)(shape[i] - 1) * strides[i];
     __int128 needed = empty ? (__int128)offset * item : (last + 1) * item;
     if (needed > (__int128)nbytes && !(empty && offset == 0))
         return rl_error_set(

@@ -23,8 +23,12 @@ static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
     (void)m;
     const char *text = PyUnicode_AsUTF8(path);
     if (!text) return NULL;
-    int rc = rl_dnnl_open(text);
-    return PyBool_FromLong(rc == 0);
+    int opened;
+    Py_BEGIN_ALLOW_THREADS
+    opened = rl_dnnl_open(text);
+    Py_END_ALLOW_THREADS
+    if (opened) Py_RETURN_NONE;
+    return PyUnicode_FromString(rl_dnnl_reason());
 }
 
 static PyMethodDef functions[] = {
@@ -33,7 +37,7 @@ static PyMethodDef functions[] = {
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
     {"_dnnl_open", debug_dnnl_open, METH_O,
-     "_dnnl_open(path)\n--\n\nLoads oneDNN; False when that file is not a 3.x."},
+     "_dnnl_open(path)\n--\n\nLoads oneDNN: None, or the reason why that file does not serve."},
     {NULL, NULL, 0, NULL}};
 
 static int fill_module(PyObject *m) {

@@ -95,7 +95,8 @@ static int value_scalar(PyObject *o, rl_slot *slot) {
 
 static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const rl_arg *a, rl_slot *slot) {
     if (n > RL_MAX_DIMS || b->n_pool + n > RL_POOL) {
-        PyErr_Format(PyExc_RuntimeError, "too many numbers for '%U': %zd", a->name, n);
+        PyErr_Format(PyExc_RuntimeError, "tensors have at most %d dimensions, but '%U' has %zd numbers",
+                     RL_MAX_DIMS, a->name, n);
         return -1;
     }
     int64_t *ints = b->pool + b->n_pool;

@@ -165,6 +165,7 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
 }
 
 PyGetSetDef rl_tensor_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"shape", get_shape, NULL, "torch.Size of the sizes.", NULL},
     {"dtype", get_dtype, NULL, "The elements' type.", NULL},
     {"device", get_device, NULL, "Where the memory lies.", NULL},
