@@ -55,9 +55,6 @@ RL_SHAPE(linear) {
     int64_t in = x->shape[x->ndim - 1], k_w = w->shape[w->ndim - 1], n = w->ndim == 2 ? w->shape[0] : 1;
     for (int d = 0; d < x->ndim - 1; d++) rows *= shape[d] = x->shape[d];
     if (in != k_w) {
-        if (x->ndim == 1 && w->ndim == 2)
-            return rl_error_set(RL_RUNTIME, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
-                                (long long)n, (long long)n, (long long)k_w, (long long)in);
         return rl_error_set(RL_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
                             (long long)rows, (long long)in, (long long)k_w, (long long)n);
     }
@@ -134,6 +131,8 @@ RL_SHAPE(conv2d) {
     for (int i = 0; i < 2; i++) {
         k->attr[4 + i] = rl_int_at(k, 3, i);
         k->attr[6 + i] = rl_int_at(k, 5, i);
+    }
+    for (int i = 0; i < 2; i++) {
         if (k->attr[4 + i] <= 0) return rl_error_set(RL_RUNTIME, "non-positive stride is not supported");
         if (k->attr[6 + i] <= 0)
             return rl_error_set(RL_RUNTIME, "dilation should be greater than zero, but got %s",

@@ -362,6 +362,13 @@ RL_SHAPE(size) {
     return size_out(k, 0);
 }
 
+RL_SHAPE(zeros) {
+    for (int i = 0; i < k->arg[0].n; i++)
+        if (k->arg[0].tag == RL_INTS && k->arg[0].u.ints[i] < 0)
+            return rl_error_set(RL_RUNTIME, "zeros: Dimension size must be non-negative.");
+    return size_out(k, 0);
+}
+
 RL_SHAPE(arange) { /* attr[0]: where start stands, -1 for 0; attr[1]: step */
     bool bounds = k->arg[1].tag == RL_INT || k->arg[1].tag == RL_FLOAT || k->arg[1].tag == RL_TRUTH;
     double start = bounds ? rl_num(k, 0) : 0, end = rl_num(k, bounds ? 1 : 0),

@@ -237,7 +237,7 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
     if (!kind) return -1;
     if (position > 0)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %U, not %s", s->row->name,
-                     a->name, position + 1, kind, Py_TYPE(o)->tp_name);
+                     a->name, position, kind, Py_TYPE(o)->tp_name);
     else
         PyErr_Format(PyExc_TypeError, "%s(): argument '%U' must be %U, not %s", s->row->name, a->name, kind,
                      Py_TYPE(o)->tp_name);

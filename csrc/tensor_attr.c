@@ -297,9 +297,15 @@ static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwarg
 
 static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"requires_grad", NULL};
-    int on = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", names, &on)) return NULL;
-    return rl_tensor_set_requires_grad(T(self), on) < 0 ? NULL : Py_NewRef(self);
+    PyObject *on = Py_True;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", names, &on)) return NULL;
+    if (!PyBool_Check(on)) {
+        PyErr_Format(PyExc_TypeError,
+                     "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
+                     Py_TYPE(on)->tp_name);
+        return NULL;
+    }
+    return rl_tensor_set_requires_grad(T(self), on == Py_True) < 0 ? NULL : Py_NewRef(self);
 }
 
 static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {

@@ -73,13 +73,19 @@ int rl_tensor_bool(PyObject *self) {
     return number ? PyObject_IsTrue(number) : -1;
 }
 
+static PyObject *only_number(PyObject *self) {
+    if (((rl_tensor *)self)->v.numel == 1) return rl_tensor_item(self, NULL);
+    PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+    return NULL;
+}
+
 PyObject *rl_tensor_int(PyObject *self) {
-    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    RL_OWNED PyObject *number = only_number(self);
     return number ? PyNumber_Long(number) : NULL;
 }
 
 PyObject *rl_tensor_float(PyObject *self) {
-    RL_OWNED PyObject *number = rl_tensor_item(self, NULL);
+    RL_OWNED PyObject *number = only_number(self);
     return number ? PyNumber_Float(number) : NULL;
 }
 

@@ -1,5 +1,6 @@
 /* Reads the schema strings of the rows once, at import. */
 #include "tensor_args.h"
+#include <structmember.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -155,6 +156,16 @@ static int read_schema(rl_schema *s, rl_row *row) {
     return read_results(&r, s);
 }
 
+/* one result a line, as PyTorch prints them */
+static PyObject *results_repr(PyObject *self) {
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s(", Py_TYPE(self)->tp_name);
+    PyMemberDef *member = Py_TYPE(self)->tp_members;
+    for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(self); i++)
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s\n%s=%R", text, i ? "," : "", member[i].name,
+                                             PyTuple_GET_ITEM(self, i)));
+    return text ? PyUnicode_FromFormat("%U)", text) : NULL;
+}
+
 static int make_tuple_type(rl_schema *s) {
     PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
     char *name = PyMem_Malloc(64); /* the type keeps it */
@@ -163,7 +174,9 @@ static int make_tuple_type(rl_schema *s) {
     for (int i = 0; i < s->row->n_out; i++) fields[i].name = s->results[i];
     PyStructSequence_Desc desc = {name, NULL, fields, s->row->n_out};
     s->tuple_type = PyStructSequence_NewType(&desc);
-    return s->tuple_type ? 0 : -1;
+    if (!s->tuple_type) return -1;
+    s->tuple_type->tp_repr = results_repr;
+    return 0;
 }
 
 /* The self-check: a row that cannot work fails the import and is named. */
