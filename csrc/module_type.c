@@ -212,8 +212,8 @@ static int state_back_fill(PyObject *m, PyObject *dict) {
 static PyObject *type_setstate(PyObject *m, PyObject *state) {
     rl_module_adopt(Py_TYPE(m));
     RL_OWNED PyObject *dict = PyObject_GenericGetDict(m, NULL);
-    if (dict == NULL || PyDict_Update(dict, state) < 0) return NULL;
-    if (state_back_fill(m, dict) < 0) return NULL;
+    RL_OWNED PyObject *done = dict ? PyObject_CallMethod(dict, "update", "O", state) : NULL;
+    if (done == NULL || state_back_fill(m, dict) < 0) return NULL;
     Py_RETURN_NONE;
 }
 

@@ -65,11 +65,6 @@ class Identity(nn.Module):
         return (args, kwargs) if kwargs else args[0] if len(args) == 1 else args
 
 
-@pytest.fixture
-def tree():
-    return Tree()
-
-
 # ---- state ----
 def test_state_lies_in_the_dict_under_torchs_names_and_order():
     m = nn.Module()
@@ -112,7 +107,8 @@ def test_call_super_init_hands_arguments_on():
 
 
 # ---- attributes ----
-def test_reading_finds_parameters_buffers_and_modules(tree):
+def test_reading_finds_parameters_buffers_and_modules():
+    tree = Tree()
     assert tree.a.weight is tree.a._parameters["weight"]
     assert tree.a.mean is tree.a._buffers["mean"]
     assert tree.inner is tree._modules["inner"]
@@ -183,7 +179,8 @@ def test_deleting():
         del m.nothing
 
 
-def test_dir_lists_everything_but_numbers(tree):
+def test_dir_lists_everything_but_numbers():
+    tree = Tree()
     names = dir(tree)
     assert {"a", "inner", "training", "forward"} <= set(names)
     assert names == sorted(names)
@@ -285,7 +282,8 @@ def test_registration_hooks_may_replace_the_value():
 
 
 # ---- iteration ----
-def test_names_in_order_and_once(tree):
+def test_names_in_order_and_once():
+    tree = Tree()
     assert [n for n, _ in tree.named_modules()] == ["", "a", "inner", "inner.0", "inner.1"]
     assert [n for n, _ in tree.named_children()] == ["a", "inner"]
     assert [n for n, _ in tree.named_parameters()] == ["a.weight", "inner.0.weight", "inner.1.weight"]
@@ -297,20 +295,23 @@ def test_names_in_order_and_once(tree):
     assert list(tree.a.buffers()) == [tree.a.mean, tree.a.scratch]
 
 
-def test_duplicates_on_request(tree):
+def test_duplicates_on_request():
+    tree = Tree()
     names = [n for n, _ in tree.named_parameters(remove_duplicate=False)]
     assert names == ["a.weight", "inner.0.weight", "inner.1.weight", "shared.weight"]
     assert [n for n, _ in tree.named_modules(remove_duplicate=False)][-1] == "shared"
     assert len(list(tree.modules(remove_duplicate=False))) == 6
 
 
-def test_memo_is_shared_with_the_caller(tree):
+def test_memo_is_shared_with_the_caller():
+    tree = Tree()
     memo = {tree.inner}
     assert [n for n, _ in tree.named_modules(memo, "root")] == ["root", "root.a"]
     assert memo == {tree, tree.a, tree.inner}
 
 
-def test_named_members_takes_a_function(tree):
+def test_named_members_takes_a_function():
+    tree = Tree()
     pairs = list(tree._named_members(lambda m: m._buffers.items(), prefix="x", recurse=True))
     assert [n for n, _ in pairs][:2] == ["x.a.mean", "x.a.scratch"]
 
@@ -506,7 +507,8 @@ def test_backward_hooks_are_kept_and_exclusive():
 
 
 # ---- walks ----
-def test_train_eval_apply(tree):
+def test_train_eval_apply():
+    tree = Tree()
     assert tree.eval() is tree
     assert [m.training for m in tree.modules()] == [False] * 5
     assert tree.train() is tree
@@ -518,7 +520,8 @@ def test_train_eval_apply(tree):
         tree.train(1)
 
 
-def test_requires_grad_and_zero_grad(tree):
+def test_requires_grad_and_zero_grad():
+    tree = Tree()
     tree.requires_grad_(False)
     assert not any(p.requires_grad for p in tree.parameters())
     tree.requires_grad_()
@@ -597,7 +600,8 @@ def test_deep_trees_in_a_thread():
 
 
 # ---- looking names up ----
-def test_get_and_set_submodule(tree):
+def test_get_and_set_submodule():
+    tree = Tree()
     assert tree.get_submodule("") is tree
     assert tree.get_submodule("inner.0") is tree.inner[0]
     assert tree.get_parameter("inner.1.weight") is tree.inner[1].weight
@@ -618,7 +622,8 @@ def test_get_and_set_submodule(tree):
 
 
 # ---- state dicts ----
-def test_state_dict_names_values_metadata(tree):
+def test_state_dict_names_values_metadata():
+    tree = Tree()
     state = tree.state_dict()
     assert type(state) is OrderedDict
     assert list(state) == [
@@ -643,7 +648,8 @@ def test_state_dict_names_values_metadata(tree):
         assert list(tree.a.state_dict({}, "y.")) == ["y.weight", "y.mean"]
 
 
-def test_state_dict_hooks(tree):
+def test_state_dict_hooks():
+    tree = Tree()
     seen = []
     tree.a.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append((prefix, keep)))
     tree.a.register_state_dict_post_hook(lambda m, state, prefix, meta: state.__delitem__(prefix + "mean"))
@@ -655,7 +661,8 @@ def test_state_dict_hooks(tree):
         tree.state_dict()
 
 
-def test_load_state_dict_copies(tree):
+def test_load_state_dict_copies():
+    tree = Tree()
     other = Tree(5.0)
     weight = tree.a.weight
     result = tree.load_state_dict(other.state_dict())
@@ -666,7 +673,8 @@ def test_load_state_dict_copies(tree):
     assert weight.requires_grad is True
 
 
-def test_load_state_dict_assigns(tree):
+def test_load_state_dict_assigns():
+    tree = Tree()
     state = Tree(5.0).state_dict()
     tree.a.weight.requires_grad_(False)
     weight = tree.inner[0].weight
@@ -678,7 +686,8 @@ def test_load_state_dict_assigns(tree):
     assert tree.a.mean is state["shared.mean"]
 
 
-def test_load_state_dict_reports_everything(tree):
+def test_load_state_dict_reports_everything():
+    tree = Tree()
     state = {"a.weight": torch.zeros(3, 2), "zz": 1, "inner.0.q": 2, "inner.1.mean": 3, "inner.7.x": 4}
     with pytest.raises(RuntimeError) as error:
         tree.load_state_dict(state)
@@ -708,7 +717,8 @@ def test_load_state_dict_takes_scalars_of_old_checkpoints():
     assert m.scale.tolist() == 3.0
 
 
-def test_load_state_dict_hooks(tree):
+def test_load_state_dict_hooks():
+    tree = Tree()
     seen = []
     tree.a.register_load_state_dict_pre_hook(
         lambda m, state, prefix, *rest: seen.append((m is tree.a, prefix))
@@ -746,7 +756,8 @@ def test_extra_state_round_trip():
 
 
 # ---- copies ----
-def test_deepcopy_copy_pickle(tree):
+def test_deepcopy_copy_pickle():
+    tree = Tree()
     tree.eval()
     for twin in (copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
         assert twin.a is twin.shared

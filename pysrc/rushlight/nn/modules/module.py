@@ -198,8 +198,8 @@ class _Attached:
         self, hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ):
         """Call ``hook(module, args, output)`` after forward; what it returns replaces the output."""
-        marks = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
-        handle = _register(self._forward_hooks, hook, marks)
+        hooks = self._forward_hooks
+        handle = _register(hooks, hook, [self._forward_hooks_with_kwargs, self._forward_hooks_always_called])
         if with_kwargs:
             self._forward_hooks_with_kwargs[handle.id] = True
         if always_call:
