@@ -81,6 +81,8 @@ typedef enum {
     RL_TYPES_keep,    /* as the first tensor; the others follow no rule */
     RL_TYPES_same,    /* all tensors must agree */
     RL_TYPES_promote, /* common dtype */
+    RL_TYPES_number,  /* promote, bool becomes int64 */
+    RL_TYPES_sub,     /* promote, bool is refused */
     RL_TYPES_float,   /* common dtype, integers become the default dtype */
     RL_TYPES_div,     /* float without a rounding mode, promote with one */
     RL_TYPES_clamp,   /* promote; min and max count, too */

@@ -215,10 +215,11 @@ RL_SHAPE(reduce_unbiased) {
     return reduce_out(k, every_dim(k->arg[0].u.t), false);
 }
 
-static rl_status not_empty(rl_call *k, uint64_t mask, const char *name) {
+static rl_status not_empty(rl_call *k, uint64_t mask) {
+    const char *name = k->name;
     const rl_view *x = k->arg[0].u.t;
     if (x->numel || k->out[0]->numel == 0) return RL_OK;
-    if (mask == every_dim(x) && strcmp(name, "argmax") == 0)
+    if (mask == every_dim(x) && strncmp(name, "arg", 3) == 0)
         return rl_error_set(RL_INDEX, "%s(): Expected reduction dim to be specified for input.numel() == 0.",
                             name);
     if (mask == every_dim(x))
@@ -234,24 +235,24 @@ static rl_status not_empty(rl_call *k, uint64_t mask, const char *name) {
 
 RL_SHAPE(reduce_some) {
     if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
-    return not_empty(k, (uint64_t)k->attr[0], "amax");
+    return not_empty(k, (uint64_t)k->attr[0]);
 }
 
 RL_SHAPE(reduce_every) {
     uint64_t mask = every_dim(k->arg[0].u.t);
     if (reduce_out(k, mask, false) != RL_OK) return RL_FAIL;
-    return not_empty(k, mask, "max");
+    return not_empty(k, mask);
 }
 
 RL_SHAPE(reduce_arg) {
     if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
-    return not_empty(k, (uint64_t)k->attr[0], "argmax");
+    return not_empty(k, (uint64_t)k->attr[0]);
 }
 
 RL_SHAPE(reduce_arg_dim) {
     k->out[1]->dtype = RL_I64;
     if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
-    return not_empty(k, (uint64_t)k->attr[0], "max");
+    return not_empty(k, (uint64_t)k->attr[0]);
 }
 
 RL_SHAPE(softmax) {

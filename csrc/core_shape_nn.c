@@ -314,6 +314,8 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
         if (v && v->numel != x->shape[1])
             return rl_error_set(RL_RUNTIME, "%s should contain %lld elements not %lld", names[i],
                                 (long long)x->shape[1], (long long)v->numel);
+        if (v && v->dtype != x->dtype && x->dtype == RL_F64)
+            return rl_error_set(RL_RUNTIME, "mixed dtype (CPU): all inputs must share same datatype.");
         if (v && v->dtype != x->dtype && v->dtype != RL_F32)
             return rl_error_set(RL_RUNTIME,
                                 "mixed dtype (CPU): expect parameter to have scalar type of Float");

@@ -1,6 +1,7 @@
 /* Rules of views (they write dims, strides and offset of out[0], which shares argument 0's storage),
  * joins, and new tensors. */
 #include "core_shape.h"
+#include <math.h>
 
 /* out[0] starts as a copy of the input's view with room for ndim dims */
 static rl_status view_begin(rl_call *k, int ndim) {
@@ -375,6 +376,12 @@ RL_SHAPE(arange) { /* attr[0]: where start stands, -1 for 0; attr[1]: step */
            step = bounds ? rl_num(k, 2) : 1;
     k->attr[0] = bounds ? 0 : -1;
     k->attr[1] = bounds ? 2 : -1;
+    if (k->out[0]->dtype == RL_I64) { /* int64 counts in whole numbers from the start */
+        start = trunc(start);
+        end = trunc(end);
+        step = trunc(step);
+        if (step == 0) return rl_error_set(RL_VALUE, "step must be nonzero");
+    }
     if (step == 0) return rl_error_set(RL_RUNTIME, "step must be nonzero");
     if (!(start - start == 0 && end - end == 0))
         return rl_error_set(RL_RUNTIME, "unsupported range: %g -> %g", start, end);

@@ -98,6 +98,23 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
         if (same_dtype(row, k, first) != RL_OK) return RL_FAIL;
         *out = first;
         break;
+    case RL_TYPES_number:
+        *out = *compute = common_dtype(row, k, row->operands);
+        if (*out == RL_BOOL) *out = *compute = RL_I64;
+        break;
+    case RL_TYPES_sub:
+        if (k->arg[0].tag == RL_TRUTH || k->arg[1].tag == RL_TRUTH || first == RL_BOOL ||
+            (k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL)) {
+            bool two = first == RL_BOOL && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL;
+            return rl_error_set(
+                RL_RUNTIME,
+                two ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+                      "`^` or `logical_xor()` operator instead."
+                    : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                      "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+        }
+        *out = *compute = common_dtype(row, k, row->operands);
+        break;
     case RL_TYPES_promote: *out = *compute = common_dtype(row, k, row->operands); break;
     case RL_TYPES_float: *out = *compute = floating(common_dtype(row, k, row->operands)); break;
     case RL_TYPES_div:

@@ -183,6 +183,7 @@ enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 
 struct rl_call {
     const rl_services *svc;
+    const char *name; /* of the row, for messages */
     int n_arg, n_out;
     rl_slot arg[RL_MAX_ARGS];  /* in the order of the row's schema */
     rl_view *out[RL_MAX_OUT];  /* allocated by the front door; never overlap an input unless in-place */

@@ -9,6 +9,7 @@ void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->out = NULL;
     b->list = NULL;
     b->n_keep = b->n_pool = 0;
+    b->k.name = s->row->name;
     b->k.n_arg = s->n;
     b->k.n_out = s->row->n_out;
     for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;

@@ -352,7 +352,7 @@ static int dtype_category(int dtype) {
 
 static int check_writable(const rl_bound *b, rl_tensor *self) {
     (void)b;
-    for (int d = 0; d < self->v.ndim; d++)
+    for (int d = 0; self->v.numel && d < self->v.ndim; d++)
         if (self->v.strides[d] == 0 && self->v.shape[d] > 1) {
             PyErr_SetString(PyExc_RuntimeError,
                             "unsupported operation: more than one element of the written-to tensor refers to "
