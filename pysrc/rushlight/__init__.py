@@ -1,6 +1,38 @@
-"""rushlight: PyTorch's nn.Module world as one small CPython extension."""
+"""rushlight: PyTorch's nn.Module world as one small CPython extension.
 
-from . import _C
+``import rushlight as torch`` gives models, layers, optimisers and ``.pth`` files without torch;
+``python -m rushlight script.py`` runs a script that says ``import torch``.
+"""
+# ruff: noqa: F401
+
+from . import _C, _functions, _missing, _tensor, random
 from ._C import *  # noqa: F403
+from ._missing import __version__
+from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
-__version__ = "0.1.0"
+# what belongs to nn and to autograd is no name of this module
+del Module, Node, Parameter  # noqa: F821
+globals().update(_functions._public_names())
+
+# modules that are imported when something first asks for them, and names that live in them
+_LAZY = {name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization")}
+_LAZY |= {name: name for name in ("utils", "version", "_onednn", "_tensor_str", "torch_version")}
+_LAZY |= {"load": "serialization", "save": "serialization"}
+_LAZY |= {name: "_tensor_str" for name in ("set_printoptions", "get_printoptions")}
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    home = _LAZY.get(name)
+    if home is None:
+        return _missing_name(name)
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{home}")
+    value = globals()[name] = module if home == name else getattr(module, name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

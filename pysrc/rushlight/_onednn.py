@@ -1,0 +1,56 @@
+"""Where oneDNN is. The C extension calls load() once, at the first heavy operator.
+
+RUSHLIGHT_ONEDNN names the library, or switches it off ("0" or "off").
+"""
+
+import os
+import sys
+
+from . import _C
+
+_NAME = "libdnnl.so.3"
+_OFF = ("0", "off", "no", "false")
+
+
+def _in_wheel():
+    from importlib import metadata
+
+    try:
+        files = metadata.files("onednn-cpu-gomp") or ()
+    except metadata.PackageNotFoundError:
+        return None
+    # the wheel holds its library under several names: the one of the ABI first
+    found = sorted(
+        (f for f in files if f.name.startswith("libdnnl.so")), key=lambda f: (f.name != _NAME, len(f.name))
+    )
+    for file in found:
+        path = file.locate()
+        if os.path.exists(path):
+            return os.fspath(path)
+    return None
+
+
+def find():
+    """Return the path of the library, its bare name when only the system may have it, None when off."""
+    wanted = os.environ.get("RUSHLIGHT_ONEDNN", "").strip()
+    if wanted.lower() in _OFF:
+        return None
+    if wanted:
+        return wanted
+    path = os.path.join(sys.prefix, "lib", _NAME)
+    return _in_wheel() or (path if os.path.exists(path) else _NAME)
+
+
+def load():
+    """Open oneDNN; without it rushlight's own kernels serve. Say why when a library is there but fails."""
+    path = find()
+    reason = path and _C._dnnl_open(path)
+    if not reason or path == _NAME:
+        return
+    import warnings
+
+    warnings.warn(
+        f"oneDNN could not be loaded, rushlight's own kernels serve instead: {reason}",
+        RuntimeWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,393 @@
+"""Methods of Tensor and Parameter that are thin or rare; attached to the types of the C extension."""
+
+from copy import deepcopy
+
+from . import _C
+from ._missing import __version__, refuse
+from ._utils import _as_subclass, _reduce_parameter, _reduce_tensor, _set_state
+
+_TITLES = {
+    "Byte": _C.uint8,
+    "Char": _C.int8,
+    "Short": _C.int16,
+    "Int": _C.int32,
+    "Long": _C.int64,
+    "Half": _C.float16,
+    "Float": _C.float32,
+    "Double": _C.float64,
+    "Bool": _C.bool,
+    "BFloat16": _C.bfloat16,
+}
+_TYPE_NAMES = {dtype: f"torch.{title}Tensor" for title, dtype in _TITLES.items()}
+_TYPE_DTYPES = {name: dtype for dtype, name in _TYPE_NAMES.items()}
+_PYTHON_DTYPES = {float: _C.float64, int: _C.int64, bool: _C.bool}
+
+# ---- understanding to(...) ----
+
+_TO_FORMS = """
+ * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, \
+*, torch.memory_format memory_format = None)
+ * (torch.dtype dtype, bool non_blocking = False, bool copy = False, \
+*, torch.memory_format memory_format = None)
+ * (Tensor tensor, bool non_blocking = False, bool copy = False, \
+*, torch.memory_format memory_format = None)
+"""
+
+
+def _kind(value):
+    """Return the name of an argument's type as the C++ parser prints it."""
+    if isinstance(value, _C.Parameter):
+        return "Parameter"
+    if isinstance(value, _C.Tensor):
+        return "Tensor"
+    if isinstance(value, (_C.dtype, _C.device, _C.memory_format, _C.layout)):
+        return "torch." + type(value).__name__
+    return type(value).__name__
+
+
+def _to_refused(args, kwargs):
+    given = [_kind(v) for v in args] + [f"{k}={_kind(v)}" for k, v in kwargs.items()]
+    comma = ", " if kwargs and not args else ""
+    return TypeError(
+        "to() received an invalid combination of arguments - got (" + ", ".join(given) + comma + ")"
+        ", but expected one of:" + _TO_FORMS
+    )
+
+
+def _is_device(value):
+    return isinstance(value, (_C.device, str)) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _is_dtype(value):
+    return isinstance(value, _C.dtype) or (isinstance(value, type) and value in _PYTHON_DTYPES)
+
+
+def _split_to(args, kwargs):
+    """Return device, dtype, non_blocking, copy, memory_format of a call of to()."""
+    first = args[0] if args else None
+    if isinstance(first, _C.Tensor) or "tensor" in kwargs:
+        names = ("tensor", "non_blocking", "copy")
+    elif (args and _is_dtype(first)) or (not args and "dtype" in kwargs and "device" not in kwargs):
+        names = ("dtype", "non_blocking", "copy")
+    else:
+        names = ("device", "dtype", "non_blocking", "copy")
+    if len(args) > len(names):
+        raise _to_refused(args, kwargs)
+    given = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name in given or (name not in names and name != "memory_format"):
+            raise _to_refused(args, kwargs)
+        given[name] = value
+    device, dtype, tensor = given.get("device"), given.get("dtype"), given.get("tensor")
+    flags = given.get("non_blocking", False), given.get("copy", False)
+    memory_format = given.get("memory_format")
+    if (
+        (device is not None and not _is_device(device))
+        or (dtype is not None and not _is_dtype(dtype))
+        or ("tensor" in names and not isinstance(tensor, _C.Tensor))
+        or any(not isinstance(flag, bool) for flag in flags)
+        or (memory_format is not None and not isinstance(memory_format, _C.memory_format))
+    ):
+        raise _to_refused(args, kwargs)
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    if device is not None and not isinstance(device, _C.device):
+        device = _C.device(device)
+    return device, _PYTHON_DTYPES.get(dtype, dtype), *flags, memory_format
+
+
+def _check_format(tensor, memory_format):
+    # memory is always row-major here; the layouts can be asked for and change no value
+    if memory_format is _C.channels_last and tensor.dim() != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+
+
+def _need_tensor(value, function, name="other", position=1):
+    if not isinstance(value, _C.Tensor):
+        given = type(value).__name__
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {given}")
+
+
+def _caster(name, dtype):
+    def cast(self, *, memory_format=None):
+        return _C._cast(self, dtype, None, False)
+
+    cast.__name__ = name
+    cast.__doc__ = f"Return the tensor as {dtype}; itself when it is that already."
+    return cast
+
+
+# ---- what Tensor gets ----
+
+
+class _Methods:
+    __slots__ = ()
+
+    def __repr__(self, *, tensor_contents=None):
+        from ._tensor_str import _str
+
+        return _str(self, tensor_contents=tensor_contents)
+
+    def __format__(self, format_spec):
+        if self.dim() == 0 and type(self) is _C.Tensor:
+            return format(self.item(), format_spec)
+        return object.__format__(self, format_spec)
+
+    def __getattr__(self, name):
+        text = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if not name.startswith("_"):
+            text += f" (rushlight {__version__} does not have it)"
+        raise AttributeError(text)
+
+    def __dir__(self):
+        return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
+
+    def __contains__(self, element):
+        if isinstance(element, (_C.Tensor, int, float)):
+            return bool((element == self).any().item())
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user "
+                "(graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because "
+                "of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        # tensors that share memory share the copy's
+        storages = memo.setdefault("torch", {})
+        storage = self.untyped_storage()
+        key = (storage._cdata, self.dtype)
+        if key not in storages:
+            count = storage.nbytes() // self.itemsize
+            storages[key] = self.detach().as_strided((count,), (1,), 0).clone()
+        new = storages[key].as_strided(self.size(), self.stride(), self.storage_offset()).data
+        if type(self) is not _C.Tensor:
+            new = _as_subclass(new, type(self))
+        new.requires_grad = self.requires_grad
+        if self.grad is not None:
+            new.grad = self.grad.__deepcopy__(memo)
+        memo[id(self)] = new
+        state = object.__getstate__(self)
+        if state:
+            _set_state(new, deepcopy(state, memo))
+        return new
+
+    def __reduce_ex__(self, proto):
+        return _reduce_tensor(self)
+
+    # ---- moving and casting ----
+    def to(self, *args, **kwargs):
+        """Move and cast: to(dtype), to(device, dtype), to(other); itself when nothing changes."""
+        device, dtype, _, copy, memory_format = _split_to(args, kwargs)
+        _check_format(self, memory_format)
+        return _C._cast(self, dtype, device, copy)
+
+    def type(self, dtype=None, non_blocking=False, **kwargs):
+        """Return the name of the type, such as 'torch.FloatTensor', or the tensor cast to a type."""
+        if dtype is None:
+            name = _TYPE_NAMES[self.dtype]
+            return name if self.is_cpu else name.replace("torch.", f"torch.{self.device.type}.")
+        device = None
+        if isinstance(dtype, type):
+            dtype = getattr(dtype, "_type_name", dtype.__name__)
+        if isinstance(dtype, str):
+            name, device = dtype, "cpu"
+            if name.startswith("torch.cuda."):
+                name, device = "torch." + name[len("torch.cuda.") :], "cuda"
+            if name not in _TYPE_DTYPES:
+                raise ValueError(f"invalid type: '{dtype}'")
+            dtype = _TYPE_DTYPES[name]
+        if not isinstance(dtype, _C.dtype):
+            raise TypeError("dtype must be a type, str, or dtype object")
+        return _C._cast(self, dtype, device, False)
+
+    def type_as(self, other):
+        """Cast to the type of another tensor."""
+        _need_tensor(other, "type_as")
+        return _C._cast(self, other.dtype, other.device, False)
+
+    def cpu(self, memory_format=None):
+        """Return the tensor in the CPU's memory; itself when it is there."""
+        return _C._cast(self, None, "cpu", False)
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        """Return the tensor on a GPU."""
+        return _C._cast(self, None, "cuda" if device is None else _C.device(device), False)
+
+    def get_device(self):
+        """Return the number of the GPU, -1 on the CPU."""
+        return -1 if self.is_cpu else self.device.index
+
+    def share_memory_(self):
+        """Move the numbers into memory that forked processes share."""
+        if not self.is_cpu or not self.numel():
+            return self
+        import mmap
+
+        import numpy as np
+
+        if self.dtype is _C.bfloat16:
+            raise refuse("share_memory_() of a bfloat16 tensor")
+        values = self.detach().numpy()
+        shared = np.frombuffer(mmap.mmap(-1, values.nbytes), dtype=values.dtype).reshape(values.shape)
+        shared[...] = values
+        self.data = _C.from_numpy(shared)
+        return self
+
+    # ---- shapes as another tensor has them ----
+    def view_as(self, other):
+        """Return a view with the shape of another tensor."""
+        _need_tensor(other, "view_as")
+        return self.view(other.size())
+
+    def expand_as(self, other):
+        """Expand to the shape of another tensor."""
+        _need_tensor(other, "expand_as")
+        return self.expand(other.size())
+
+    def reshape_as(self, other):
+        """Return the same elements with the shape of another tensor."""
+        _need_tensor(other, "reshape_as")
+        return self.reshape(other.size())
+
+    # ---- new tensors of the same dtype and device ----
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
+        """Return a tensor with a copy of data."""
+        return _C.tensor(
+            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        )
+
+    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, **kwargs):
+        """Return a tensor filled with a number."""
+        return _C.full(
+            size,
+            fill_value,
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+        )
+
+    # ---- gradients ----
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Compute gradients; this version has no engine for that yet."""
+        if not self.requires_grad:
+            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        if gradient is None and self.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        raise NotImplementedError(
+            f"rushlight {__version__} computes no gradients yet: it has no autograd engine"
+        )
+
+    def retain_grad(self):
+        """Keep the gradient of a tensor that is not a leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+
+    @property
+    def retains_grad(self):
+        """Whether retain_grad() keeps a gradient."""
+        return False
+
+    @property
+    def is_mps(self):
+        """Whether the tensor lies on an Apple GPU: never."""
+        return False
+
+    @property
+    def is_xpu(self):
+        """Whether the tensor lies on an Intel GPU: never."""
+        return False
+
+    @property
+    def names(self):
+        """Return the names of the dimensions: there are none."""
+        return (None,) * self.dim()
+
+    @property
+    def H(self):
+        """Return the transpose of a matrix."""
+        if self.dim() != 2:
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor."
+            )
+        return self.T
+
+    def dim_order(self):
+        """Return the dimensions from the outermost in memory to the innermost."""
+        strides = self.stride()
+        return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
+
+    def is_shared(self):
+        """Whether share_memory_() can be left out: only on a GPU."""
+        return not self.is_cpu
+
+
+def _new_like(name):
+    create = getattr(_C, name)
+
+    def new(self, *size, dtype=None, device=None, requires_grad=False, **kwargs):
+        if kwargs.get("size") is not None:
+            size = (kwargs["size"],)
+        try:
+            return create(
+                *size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+            )
+        except TypeError as error:
+            raise TypeError(str(error).replace(f"{name}()", f"new_{name}()")) from None
+
+    new.__name__ = f"new_{name}"
+    new.__doc__ = f"Return {name}(size) of the same dtype and device."
+    return new
+
+
+class _ParameterMethods:
+    __slots__ = ()
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.data.clone(), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
+    def __repr__(self):
+        return "Parameter containing:\n" + _C.Tensor.__repr__(self)
+
+    def __reduce_ex__(self, proto):
+        return _reduce_parameter(self)
+
+
+def _attach(source, target):
+    for name, value in vars(source).items():
+        if name in ("__module__", "__doc__", "__slots__", "__qualname__"):
+            continue
+        if callable(value):
+            value.__qualname__ = f"{target.__name__}.{name}"
+            value.__module__ = "rushlight"
+        setattr(target, name, value)
+
+
+_attach(_Methods, _C.Tensor)
+_attach(_ParameterMethods, _C.Parameter)
+for _name, _dtype in {
+    "float": _C.float32,
+    "double": _C.float64,
+    "half": _C.float16,
+    "bfloat16": _C.bfloat16,
+    "int": _C.int32,
+    "long": _C.int64,
+    "short": _C.int16,
+    "char": _C.int8,
+    "byte": _C.uint8,
+    "bool": _C.bool,
+}.items():
+    setattr(_C.Tensor, _name, _caster(_name, _dtype))
+for _name in ("zeros", "ones", "empty"):
+    setattr(_C.Tensor, f"new_{_name}", _new_like(_name))

@@ -1,0 +1,102 @@
+"""Pickling of single tensors: what pickle and copy call."""
+
+import io
+
+from . import _C
+
+
+class _Memory:
+    """The whole storage of a tensor; copies of a tensor share it, pickles carry its bytes."""
+
+    def __init__(self, flat):
+        self.flat = flat
+
+    def __reduce__(self):
+        here = self.flat if self.flat.is_cpu else self.flat.cpu()
+        return _load_memory, (bytes(here.untyped_storage()), here.dtype, str(self.flat.device))
+
+
+def _memory_of(tensor):
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return _Memory(tensor.detach().as_strided((count,), (1,), 0))
+
+
+def _load_memory(data, dtype, device):
+    flat = _C.empty(len(data) // dtype.itemsize, dtype=dtype)
+    io.BytesIO(data).readinto(flat.untyped_storage())
+    return _Memory(flat if device == "cpu" else flat.to(device))
+
+
+def _rebuild_tensor(memory, storage_offset, size, stride):
+    # .data is the same view without a base: a tensor that owns its place
+    return memory.flat.as_strided(size, stride, storage_offset).data
+
+
+def _rebuild_tensor_v2(memory, storage_offset, size, stride, requires_grad, backward_hooks):
+    tensor = _rebuild_tensor(memory, storage_offset, size, stride)
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    tensor = func(*args)
+    if type(tensor) is not new_type:
+        tensor = _as_subclass(tensor, new_type)
+    setstate = getattr(new_type, "__setstate__", None)
+    if setstate is not None:
+        setstate(tensor, state)
+        return tensor
+    return _set_state(tensor, state)
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    return _C.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    return _set_state(_C.Parameter(data, requires_grad), state)
+
+
+def _as_subclass(tensor, cls):
+    """Return a tensor of another type on the same memory."""
+    other = cls.__new__(cls)
+    other.data = tensor
+    other.requires_grad = tensor.requires_grad
+    return other
+
+
+def _get_state(tensor):
+    """Return what a tensor has been given besides its numbers: its __dict__ and slots, or None."""
+    state = object.__getstate__(tensor)
+    return state if state else None
+
+
+def _set_state(tensor, state):
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    for values in (attributes, slots):
+        for name, value in (values or {}).items():
+            setattr(tensor, name, value)
+    return tensor
+
+
+def _reduce_tensor(tensor):
+    args = (
+        _memory_of(tensor),
+        tensor.storage_offset(),
+        tuple(tensor.shape),
+        tensor.stride(),
+        tensor.requires_grad,
+        None,
+    )
+    state = _get_state(tensor)
+    if type(tensor) is _C.Tensor and not state:
+        return _rebuild_tensor_v2, args
+    return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(tensor), args, state)
+
+
+def _reduce_parameter(parameter):
+    state = _get_state(parameter)
+    args = (parameter.data, parameter.requires_grad, None)
+    if not state:
+        return _rebuild_parameter, args
+    return _rebuild_parameter_with_state, (*args, state)

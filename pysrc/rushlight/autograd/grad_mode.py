@@ -1,0 +1,234 @@
+"""no_grad and its relatives: context managers that also decorate functions, generators and classes."""
+
+from rushlight import _C
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # bits of co_flags
+
+
+def _wraps(function, wrapper):
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__"):
+        if hasattr(function, name):
+            setattr(wrapper, name, getattr(function, name))
+    wrapper.__dict__.update(getattr(function, "__dict__", {}))
+    wrapper.__wrapped__ = function
+    return wrapper
+
+
+def _wrap_generator(new_context, function):
+    """Run a generator so that the mode holds inside it, never between its steps."""
+
+    def wrapper(*args, **kwargs):
+        generator = function(*args, **kwargs)
+        try:
+            with new_context():
+                item = next(generator)
+            while True:
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    with new_context():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    with new_context():
+                        item = generator.throw(error)
+                else:
+                    with new_context():
+                        item = generator.send(sent)
+        except StopIteration as end:
+            return end.value
+
+    return _wraps(function, wrapper)
+
+
+def _wrap_coroutine(new_context, function):
+    """Run a coroutine so that the mode holds inside it, never while others run."""
+
+    class Steps:
+        def __init__(self, coroutine):
+            self.coroutine = coroutine
+
+        def __await__(self):
+            return _wrap_generator(new_context, lambda: self.coroutine.__await__())()
+
+    async def wrapper(*args, **kwargs):
+        return await Steps(function(*args, **kwargs))
+
+    return _wraps(function, wrapper)
+
+
+def _wrap_async_generator(new_context, function):
+    async def wrapper(*args, **kwargs):
+        generator = function(*args, **kwargs)
+        step = _wrap_coroutine(new_context, generator.asend)
+        throw = _wrap_coroutine(new_context, generator.athrow)
+        close = _wrap_coroutine(new_context, generator.aclose)
+        try:
+            item = await step(None)
+            while True:
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    await close()
+                    raise
+                except BaseException as error:
+                    item = await throw(error)
+                else:
+                    item = await step(sent)
+        except StopAsyncIteration:
+            return
+
+    return _wraps(function, wrapper)
+
+
+def _decorate(new_context, function):
+    if isinstance(function, type):
+        import warnings
+
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in "
+            "future versions. You should only decorate functions or methods. "
+            "To preserve the current behavior of class decoration, you can "
+            "directly decorate the `__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        function.__init__ = _decorate(new_context, function.__init__)
+        return function
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _GENERATOR:
+        return _wrap_generator(new_context, function)
+    if flags & _COROUTINE:
+        return _wrap_coroutine(new_context, function)
+    if flags & _ASYNC_GENERATOR:
+        return _wrap_async_generator(new_context, function)
+
+    def wrapper(*args, **kwargs):
+        with new_context():
+            return function(*args, **kwargs)
+
+    return _wraps(function, wrapper)
+
+
+class _Mode:
+    """A context manager that is also a decorator; each call of the function enters a fresh one."""
+
+    def __call__(self, function):
+        return _decorate(self.clone, function)
+
+    def clone(self):
+        return self.__class__()
+
+
+class _ModeWithoutArguments(_Mode):
+    """Can decorate without parentheses, too."""
+
+    def __new__(cls, orig_func=None):
+        self = super().__new__(cls)
+        if orig_func is None:
+            return self
+        return _decorate(self.clone, orig_func)
+
+
+class no_grad(_ModeWithoutArguments):
+    """Record nothing for gradients while the block or the function runs."""
+
+    def __init__(self, orig_func=None):
+        self.prev = False
+
+    def __enter__(self):
+        self.prev = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._set_grad_enabled(self.prev)
+
+
+class enable_grad(_ModeWithoutArguments):
+    """Record again, inside of no_grad."""
+
+    def __init__(self, orig_func=None):
+        self.prev = False
+
+    def __enter__(self):
+        self.prev = _C.is_grad_enabled()
+        _C._set_grad_enabled(True)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._set_grad_enabled(self.prev)
+
+
+class set_grad_enabled(_Mode):
+    """Switch recording on or off, at once as a function or for a block."""
+
+    def __init__(self, mode):
+        self.prev = _C.is_grad_enabled()
+        self.mode = mode
+        _C._set_grad_enabled(mode)
+
+    def __call__(self, function):
+        _C._set_grad_enabled(self.prev)
+        return super().__call__(function)
+
+    def __enter__(self):
+        _C._set_grad_enabled(self.mode)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._set_grad_enabled(self.prev)
+
+    def __str__(self):
+        return (
+            f"{type(self).__module__.replace('rushlight', 'torch')}.{type(self).__name__}(mode={self.mode})"
+        )
+
+    __repr__ = __str__
+
+    def clone(self):
+        return self.__class__(self.mode)
+
+
+class inference_mode(_Mode):
+    """As no_grad; what is made inside can never take part in recording."""
+
+    def __new__(cls, mode=True):
+        self = super().__new__(cls)
+        if isinstance(mode, bool):
+            return self
+        self.__init__()
+        return _decorate(self.clone, mode)
+
+    def __init__(self, mode=True):
+        self.mode = mode
+        self.before = []
+
+    def __enter__(self):
+        self.before.append((_C.is_inference_mode_enabled(), _C.is_grad_enabled()))
+        _C._set_inference_mode(self.mode)
+        # leaving inference mode inside of it records again
+        _C._set_grad_enabled(not self.mode)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        inference, grad = self.before.pop()
+        _C._set_inference_mode(inference)
+        _C._set_grad_enabled(grad)
+
+    def clone(self):
+        return self.__class__(self.mode)
+
+
+class set_multithreading_enabled(_Mode):
+    """Accepted for compatibility: gradients are computed by one thread."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        pass
+
+    def clone(self):
+        return self.__class__(self.mode)

@@ -1,0 +1,71 @@
+"""Switches of PyTorch's backends; they can be set and read, and change nothing here."""
+
+import sys
+import types
+
+from rushlight._missing import lacks
+
+__getattr__ = lacks(__name__)
+__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+
+
+def _backend(name, **members):
+    module = types.ModuleType(f"{__name__}.{name}", f"Switches of {name}.")
+    module.__dict__.update(members)
+    module.__getattr__ = lacks(module.__name__)
+    sys.modules[module.__name__] = module
+    return module
+
+
+class _flags:
+    """Accepts the flags of a backend for a block."""
+
+    def __init__(self, *args, **kwargs):
+        pass
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        pass
+
+
+def _answer(value):
+    def answer(*args):
+        return value
+
+    return answer
+
+
+def _has_onednn():
+    from rushlight import _onednn
+
+    return _onednn.find() is not None
+
+
+cudnn = _backend(
+    "cudnn",
+    enabled=True,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    is_available=_answer(False),
+    version=_answer(None),
+    is_acceptable=_answer(False),
+    flags=_flags,
+)
+cuda = _backend(
+    "cuda",
+    is_built=_answer(False),
+    matmul=types.SimpleNamespace(
+        allow_tf32=False,
+        allow_fp16_reduced_precision_reduction=True,
+        allow_bf16_reduced_precision_reduction=True,
+    ),
+)
+mkldnn = _backend("mkldnn", enabled=True, is_available=_has_onednn, flags=_flags)
+mkl = _backend("mkl", is_available=_answer(False))
+mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
+openmp = _backend("openmp", is_available=_answer(True))
+cpu = _backend("cpu", get_cpu_capability=_answer("DEFAULT"))

@@ -1,0 +1,106 @@
+"""GPUs; there are some when the optional extension rushlight._cuda is built and finds them."""
+
+from rushlight._missing import lacks, refuse
+
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "init",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_peak_memory_stats",
+    "set_device",
+    "synchronize",
+]
+__getattr__ = lacks(__name__)
+
+
+def device_count():
+    """Return the number of GPUs."""
+    from rushlight._device import cuda_driver
+
+    return cuda_driver()
+
+
+def _need_gpu():
+    if device_count() == 0:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def is_available():
+    """Whether there is a GPU that can be used."""
+    return device_count() > 0
+
+
+def is_initialized():
+    """Whether a GPU was used already."""
+    return is_available()
+
+
+def is_bf16_supported(including_emulation=True):
+    """Whether a GPU computes with bfloat16."""
+    return is_available()
+
+
+def init():
+    """Make sure that there is a GPU."""
+    _need_gpu()
+
+
+def current_device():
+    """Return the number of the GPU in use: 0."""
+    _need_gpu()
+    return 0
+
+
+def set_device(device):
+    """Choose a GPU; only the first one can be."""
+    _need_gpu()
+    if str(device) not in ("0", "cuda", "cuda:0"):
+        raise refuse(f"set_device({device!r})")
+
+
+def get_device_name(device=None):
+    """Return the name of a GPU."""
+    _need_gpu()
+    raise refuse("cuda.get_device_name")
+
+
+def synchronize(device=None):
+    """Wait until the GPU has finished."""
+    _need_gpu()
+    from rushlight import _cuda
+
+    _cuda.synchronize()
+
+
+def empty_cache():
+    """Give unused memory back to the GPU; nothing is kept."""
+
+
+def memory_allocated(device=None):
+    """Return the bytes in use; they are not counted."""
+    return 0
+
+
+max_memory_allocated = memory_reserved = memory_allocated
+
+
+def reset_peak_memory_stats(device=None):
+    """Start counting anew."""
+
+
+def manual_seed(seed):
+    """Seed the GPU's stream of random numbers; there is none yet."""
+    int(seed)
+
+
+manual_seed_all = manual_seed

@@ -1,0 +1,28 @@
+"""Layers, and what they are made of."""
+
+from rushlight._missing import lacks
+
+from . import functional, init, modules, parameter, utils
+from .modules import *  # noqa: F403
+from .modules import Module
+from .parameter import Parameter
+
+__all__ = ["Module", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
+__getattr__ = lacks(__name__)
+
+
+def factory_kwargs(kwargs):
+    """Return the device, dtype and memory_format that belong to empty() and its kin."""
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    expected = simple | {"factory_kwargs"}
+    if not kwargs.keys() <= expected:
+        raise TypeError(f"unexpected kwargs {kwargs.keys() - expected}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in simple:
+        if name in kwargs:
+            if name in found:
+                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+            found[name] = kwargs[name]
+    return found

@@ -1,0 +1,36 @@
+"""Helpers of the layers."""
+
+from collections.abc import Iterable
+
+__all__ = ["consume_prefix_in_state_dict_if_present"]
+
+
+def _ntuple(n, name="parse"):
+    def parse(x):
+        return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+    parse.__name__ = name
+    return parse
+
+
+_single = _ntuple(1, "_single")
+_pair = _ntuple(2, "_pair")
+_triple = _ntuple(3, "_triple")
+_quadruple = _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t, n):
+    """Return the items from the last to the first, each n times: a layer's padding as F.pad takes it."""
+    return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Strip a prefix such as 'module.' from the keys, in place."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    for key in list(metadata or ()):
+        # the entry of the prefix itself, without its dot, is that of the whole
+        if key == prefix.replace(".", "") or key.startswith(prefix):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
