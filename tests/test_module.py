@@ -934,7 +934,7 @@ def test_reference_counts_stay():
     m, value = Leaf(), nn.Parameter(torch.zeros(1))
     name = "some_name_of_its_own"
     setattr(m, name, value)
-    counted = (m, value, name, nn.Module, Leaf, m._parameters, None)
+    counted = (m, value, nn.Module, Leaf, m._parameters)  # Python's method cache may hold the name
     before = [sys.getrefcount(o) for o in counted]
     for _ in range(200):
         setattr(m, name, value)
@@ -947,4 +947,4 @@ def test_reference_counts_stay():
         hasattr(m, "nothing")
     gc.collect()
     after = [sys.getrefcount(o) for o in counted]
-    assert [b - a for a, b in zip(before[:-1], after[:-1], strict=True)] == [0] * 6
+    assert after == before
