@@ -1,0 +1,41 @@
+"""Every test starts from the same seed and must leave no tensor, storage, node or byte behind."""
+
+import gc
+import random
+
+import pytest
+
+from rushlight import _C
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "allow_live: this test may leave tensors alive")
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    random.seed(0)
+    _C.default_generator.manual_seed(0)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call":
+        item.passed = report.passed
+    return report
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(request):
+    """Compares the live counts before and after; collects only when they differ."""
+    before = _C._live()
+    yield
+    if not getattr(request.node, "passed", False):
+        return  # a failure's traceback keeps its tensors
+    if request.node.get_closest_marker("allow_live") or _C._live() == before:
+        return
+    gc.collect()
+    after = _C._live()
+    left = {kind: after[kind] - before[kind] for kind in before if after[kind] > before[kind]}
+    assert not left, f"left alive: {left}"
