@@ -9,6 +9,7 @@
  *
  *   so that the inputs of neighbouring outputs are neighbours for every tap, and a tap is one offset. */
 #include "simd_conv.h"
+#include "dnnl_load.h"
 #include "simd_common.h"
 #include "simd_gemm.h"
 
@@ -34,6 +35,7 @@ typedef struct {
     float *out;
     int64_t groups, ic, oc, oh, ow;
     int64_t plane, channel, row; /* steps: output plane, input plane, input rows of one output row */
+    bool rows_first; /* neighbouring items are rows of one block of channels, not blocks of one row */
     int taps;
     int64_t tap[CONV_TAPS];
 } direct_job;
@@ -129,17 +131,27 @@ static bool conv_is_deep(const rl_conv *c, int64_t width) {
     return deep < wide;
 }
 
-/* Does this beat the blocked kernels that follow? */
-static bool conv_is_small(const rl_conv *c) {
-    if (c->ic == 1 && c->oc == 1) return true; /* depthwise */
-    return c->ic <= 8 || c->oc <= 16 || (c->depth <= 256 && c->oh * c->ow <= 256 && c->oc <= 64);
+/* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
+ * the input and output, so they win only where little of that meets much arithmetic. */
+typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
+static conv_way conv_choose(const rl_conv *c) {
+    int64_t pixels = c->oh * c->ow;
+    bool point = c->kh * c->kw == 1, blocked = rl_dnnl_ready();
+    if (c->kh * c->kw > CONV_TAPS) return blocked ? CONV_BLOCKED : CONV_PRODUCT;
+    if (c->ic == 1 && c->oc == 1)
+        return blocked && pixels < 196 && c->groups > 16 ? CONV_BLOCKED : CONV_DIRECT;
+    if (blocked && pixels < 144 && c->ic >= 64 && c->oc >= 64) return CONV_BLOCKED;
+    if (blocked && !point && c->ic >= 128 && c->oc >= 64 && pixels < 3136) return CONV_BLOCKED;
+    if (blocked && !point && c->sw > 1 && c->ic >= 16) return CONV_BLOCKED;
+    return point && c->oc > 16 ? CONV_PRODUCT : CONV_DIRECT;
 }
 
 RL_KERNEL(simd_conv2d) {
     rl_conv c;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c) || c.kh * c.kw > CONV_TAPS ||
-        !conv_is_small(&c) || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight))
-        return RL_UNSUPPORTED;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
+    conv_way way = conv_choose(&c);
+    if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
+    if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_conv_work(&c) <= RL_GEMM_SMALL;
     int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->svc->threads);
     bool deep = conv_is_deep(&c, width);
@@ -169,7 +181,9 @@ RL_KERNEL(simd_conv2d) {
         if (!copy.to) return RL_FAIL;
     }
     int64_t block = deep ? 2 * width : CONV_WIDE, rows = deep ? 1 : 2;
-    int64_t items = c.groups * simd_ceil(c.oc, block) * simd_ceil(c.oh, rows); /* of one image */
+    int64_t blocks = simd_ceil(c.oc, block), lines = simd_ceil(c.oh, rows);
+    int64_t items = c.groups * blocks * lines; /* of one image */
+    j.rows_first = c.oc * c.depth * lines > c.ic * j.channel * blocks;
     int64_t grain = 1 + RL_GEMM_SMALL / 4 / (simd_min(block, c.oc) * rows * c.ow * c.depth + 1);
     void (*body)(void *, int64_t, int64_t, int) = deep ? (wide512 ? deep_items_avx512 : deep_items_avx2)
                                                        : (wide512 ? wide_items_avx512 : wide_items_avx2);

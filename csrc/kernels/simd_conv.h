@@ -12,6 +12,7 @@ typedef struct {
 } rl_conv;
 /* False when the call is not a dense float32 one with something to compute. */
 bool rl_conv_read(const rl_call *k, rl_conv *c);
+rl_status simd_conv2d_gemm(rl_call *k);
 static inline double rl_conv_work(const rl_conv *c) { /* multiply-adds */
     return (double)c->n * (double)(c->groups * c->oc) * (double)(c->oh * c->ow) * (double)c->depth;
 }

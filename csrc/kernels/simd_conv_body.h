@@ -71,7 +71,7 @@ WIDE(5)
 WIDE(6)
 #undef WIDE
 
-/* item = ((image * groups + group) * blocks + block) * pairs + pair of rows */
+/* item = ((image * groups + group) * blocks + block) * pairs + pair of rows, or with the last two swapped */
 static void V_NAME(wide_items)(void *ctx, int64_t begin, int64_t end, int thread) {
     static void (*const part[CONV_WIDE])(const direct_job *, const float *, const float *, const float *,
                                          const float *, float *, float *) = {
@@ -80,7 +80,9 @@ static void V_NAME(wide_items)(void *ctx, int64_t begin, int64_t end, int thread
     (void)thread;
     int64_t pairs = simd_ceil(j->oh, 2), blocks = simd_ceil(j->oc, CONV_WIDE);
     for (int64_t i = begin; i < end; i++) {
-        int64_t y = i % pairs * 2, block = i / pairs % blocks, group = i / pairs / blocks;
+        int64_t group = i / pairs / blocks, at = i % (pairs * blocks);
+        int64_t y = 2 * (j->rows_first ? at % pairs : at / blocks),
+                block = j->rows_first ? at / pairs : at % blocks;
         int64_t y1 = simd_min(y + 1, j->oh - 1), first = group % j->groups * j->oc + block * CONV_WIDE;
         int count = (int)simd_min(CONV_WIDE, j->oc - block * CONV_WIDE);
         const float *in = j->in + group * j->ic * j->channel;
@@ -148,7 +150,7 @@ DEEPS(2)
 DEEPS_MORE(2)
 #endif
 
-/* item = ((image * groups + group) * blocks + block) * rows + row */
+/* item = ((image * groups + group) * blocks + block) * rows + row, or with the last two swapped */
 static void V_NAME(deep_items)(void *ctx, int64_t begin, int64_t end, int thread) {
     static void (*const part[2][12])(const direct_job *, const float *, const float *,
                                      float *) = {{DEEP_ROW(1), DEEP_ROW_MORE(1)},
@@ -162,7 +164,9 @@ static void V_NAME(deep_items)(void *ctx, int64_t begin, int64_t end, int thread
     (void)thread;
     int64_t blocks = simd_ceil(j->oc, 2 * V_WIDTH), lanes_all = simd_ceil(j->oc, V_WIDTH) * V_WIDTH;
     for (int64_t i = begin; i < end; i++) {
-        int64_t y = i % j->oh, block = i / j->oh % blocks, group = i / j->oh / blocks;
+        int64_t group = i / j->oh / blocks, at = i % (j->oh * blocks);
+        int64_t y = j->rows_first ? at % j->oh : at / blocks,
+                block = j->rows_first ? at / j->oh : at % blocks;
         int64_t first = block * 2 * V_WIDTH, channels = simd_min(2 * V_WIDTH, j->oc - first);
         int64_t lanes = channels > V_WIDTH ? 2 * V_WIDTH : V_WIDTH;
         int64_t most = lanes == V_WIDTH || V_WIDTH == 16 ? 12 : 6;

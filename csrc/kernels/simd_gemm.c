@@ -182,6 +182,8 @@ rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
             j.pb = simd_ceil(j.pb, 2);
         while (simd_ceil(g->m, j.mb) * simd_ceil(panels, j.pb) < wanted && j.mb > 2 * kit->mr)
             j.mb = simd_ceil(j.mb, 2 * kit->mr) * kit->mr;
+        /* even pieces: a short last row of them would leave threads waiting */
+        j.mb = simd_ceil(simd_ceil(g->m, simd_ceil(g->m, j.mb)), kit->mr) * kit->mr;
     }
     j.across = simd_ceil(panels, j.pb);
     int64_t pieces = simd_ceil(g->m, j.mb) * j.across;
