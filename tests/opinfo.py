@@ -3,7 +3,7 @@
 A row's samples stand in SAMPLES under its id; a row without any fails tests/test_ops.py. A placeholder in a
 sample becomes a tensor of either library, of the dtype under test and in one of LAYOUTS:
 
-    S(x(2, 3), dim=1)      x: any values   pos: above 0   unit: 0 to 1   nz: no 0   special: edges of the dtype
+    S(x(2, 3), dim=1)      x: any values   pos: above 0   unit: 0 to 1   nz: no 0   special: the dtype's edges
     fixed(array)           exactly this array, whatever the dtype under test
 """
 

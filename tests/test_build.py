@@ -1,0 +1,174 @@
+"""What is built: the stub is up to date, sources compile as their contracts say, the package is small."""
+
+import ast
+import importlib.util
+import inspect
+import keyword
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import make_stub
+import rushlight
+from rushlight import _C
+
+ROOT = pathlib.Path(__file__).parent.parent
+PACKAGE = pathlib.Path(rushlight.__file__).parent
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+# ---- the stub ----
+def test_stub_is_up_to_date():
+    stub = ROOT / "pysrc" / "rushlight" / "_C.pyi"
+    assert stub.read_text() == make_stub.stub(_C), "run `make stubs`"
+
+
+def test_stub_is_python_and_names_every_row():
+    tree = ast.parse(make_stub.stub(_C))
+    functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
+    classes = {
+        n.name: {f.name for f in n.body if isinstance(f, ast.FunctionDef)}
+        for n in tree.body
+        if hasattr(n, "bases")
+    }
+    for row in _C._ops_table():
+        name, flags = row["name"], row["flags"]
+        assert not flags & make_stub.FN or name in functions
+        assert not flags & make_stub.METHOD or name in classes["Tensor"]
+        assert not flags & make_stub.NN or name in classes["_nn"]
+
+
+def test_every_function_has_a_signature_and_a_text():
+    for row in _C._ops_table():
+        if any(keyword.iskeyword(argument) for argument, *_ in make_stub.parse(row)[1]):
+            continue  # uniform_(from=0, ...): no signature that Python could read
+        if row["flags"] & make_stub.FN:
+            function = getattr(_C, row["name"])
+            assert inspect.signature(function).parameters and function.__doc__
+        if row["flags"] & make_stub.METHOD:
+            method = getattr(_C.Tensor, row["name"])
+            assert "self" in inspect.signature(method).parameters and method.__doc__
+
+
+# ---- the sources ----
+KERNEL = """
+#include "rl_kernel.h"
+RL_KERNEL(cuda_probe) { return k->stream ? RL_OK : RL_UNSUPPORTED; }
+static rl_kernel_fn const probe = cuda_probe;
+rl_kernel_fn probe_get(void) { return probe; }
+"""
+
+
+@pytest.mark.parametrize("compiler, language", [("cc", "c"), ("c++", "c++")])
+def test_kernel_header_compiles_alone(compiler, language, tmp_path):
+    """A kernel needs rl_kernel.h and nothing else, as C and as C++ (which nvcc reads)."""
+    if not shutil.which(compiler):
+        compiler = {"cc": "gcc", "c++": "g++"}[compiler]
+    flags = ["-std=gnu11", "-Wmissing-prototypes"] if language == "c" else ["-std=c++17"]
+    source = tmp_path / f"probe.{language}"
+    source.write_text(
+        KERNEL.replace("rl_kernel_fn probe_get", "rl_kernel_fn probe_get(void);\nrl_kernel_fn probe_get")
+    )
+    common = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", str(ROOT / "csrc")]
+    done = run(compiler, *flags, *common, "-x", language, str(source))
+    assert done.returncode == 0, done.stderr
+    source.write_text(
+        KERNEL.replace("RL_KERNEL(cuda_probe)", "int cuda_probe(double k_)").replace("k->stream", "k_ > 0")
+    )
+    assert run(compiler, *flags, *common, "-x", language, str(source)).returncode != 0
+
+
+def test_cuda_kernels_of_the_table_exist():
+    rows = "".join(p.read_text() for p in (ROOT / "csrc").glob("ops_*.def"))
+    wanted = set(re.findall(r"K\((cuda_\w+)\)", rows))
+    header = (ROOT / "csrc" / "cuda" / "cuda_device.h").read_text()
+    listed = set(re.findall(r"X\((cuda_\w+)\)", header))
+    defined = {
+        name
+        for p in (ROOT / "csrc" / "cuda").glob("*.cu")
+        for name in re.findall(r"RL_KERNEL\((cuda_\w+)\)", p.read_text())
+    }
+    assert wanted == listed == defined
+
+
+def test_cuda_extension_says_how_many_gpus():
+    """Where nvcc was, the extension imports without a GPU; elsewhere nothing misses it."""
+    from rushlight._device import cuda_driver
+
+    if importlib.util.find_spec("rushlight._cuda") is None:
+        assert cuda_driver() == 0
+        return
+    from rushlight import _cuda
+
+    assert cuda_driver() == _cuda.device_count() >= 0
+    assert "rushlight._cuda.driver" in repr(_cuda.driver)
+    if _cuda.device_count() == 0:
+        with pytest.raises(RuntimeError, match="CUDA error"):
+            _cuda.synchronize()
+        with pytest.raises(RuntimeError, match="CUDA error"):
+            _cuda.stream_new(0)
+
+
+def test_only_a_driver_can_be_registered():
+    for other in (None, 3, object()):
+        with pytest.raises(ValueError, match="invalid PyCapsule"):
+            _C._register_device(other)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
+def test_tensors_on_a_missing_gpu(device):
+    from rushlight._device import cuda_driver
+
+    if cuda_driver():
+        assert str(_C.zeros(2, device="cpu").device) == "cpu"
+        return
+    for make in (lambda: _C.zeros(2, device=device), lambda: _C.tensor([1.0], device=device)):
+        with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled$"):
+            make()
+
+
+@pytest.mark.parametrize("setting, text", [("RL_BUILD=fast", "release"), ("RUSHLIGHT_CUDA=maybe", "auto")])
+def test_build_settings_are_checked(setting, text):
+    pytest.importorskip("setuptools")
+    name, value = setting.split("=")
+    done = run(sys.executable, "setup.py", "--version", cwd=ROOT, env={**os.environ, name: value})
+    assert done.returncode != 0 and setting in done.stderr and text in done.stderr
+
+
+# ---- the package ----
+def test_package_is_small():
+    """Under 5 MB unpacked; a build for debugging or counting is larger."""
+    size = sum(p.stat().st_size for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    marks = [b"__asan_init", b"__ubsan", b"__gcov", b".debug_info"]
+    built = pathlib.Path(_C.__file__).read_bytes()
+    assert size < 5_000_000 or any(m in built for m in marks), size
+
+
+def test_package_has_what_type_checkers_need():
+    assert (PACKAGE / "py.typed").exists() and (PACKAGE / "_C.pyi").exists()
+
+
+def test_import_stays_light():
+    """No NumPy, no oneDNN, no thread pool, until something needs them."""
+    code = (
+        "import sys, rushlight, rushlight.nn, rushlight.optim; maps = open('/proc/self/maps').read();"
+        "assert 'numpy' not in sys.modules; assert 'dnnl' not in maps and 'libgomp' not in maps;"
+        "assert not {'importlib.metadata', 'zipfile', 'inspect', 'typing_extensions'} & set(sys.modules)"
+    )
+    done = run(sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {[str(PACKAGE.parent)]}; {code}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_version_is_that_of_the_distribution():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert rushlight.__version__ == project["version"]
