@@ -56,7 +56,20 @@ static int fill_module(PyObject *m) {
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "rushlight._C", "rushlight's C extension.", -1, NULL, NULL, NULL, NULL, NULL};
 
+/* State of the process, not of an interpreter, lies in statics; say so instead of breaking later. */
+static int refuse_interpreter(void) {
+#ifdef Py_GIL_DISABLED
+    PyErr_SetString(PyExc_ImportError, "rushlight does not support free-threaded builds of Python");
+    return -1;
+#else
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return 0;
+    PyErr_SetString(PyExc_ImportError, "rushlight does not support sub-interpreters");
+    return -1;
+#endif
+}
+
 PyMODINIT_FUNC PyInit__C(void) {
+    if (refuse_interpreter() < 0) return NULL;
     PyObject *m = PyModule_Create(&definition);
     if (m && fill_module(m) < 0) Py_CLEAR(m);
     return m;
