@@ -40,6 +40,7 @@ void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; counts a wr
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
 void rl_storage_forget_packed(rl_storage *s);
+void rl_storage_guard_fork(void); /* once, at start */
 void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key);
 void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);

@@ -82,6 +82,7 @@ static rl_services services = {
 static bool only_ref, trace;
 
 void rl_dispatch_init(void) {
+    rl_storage_guard_fork();
     const char *kernels = getenv("RL_KERNELS"), *tracing = getenv("RL_TRACE");
     only_ref = kernels && strcmp(kernels, "ref") == 0;
     trace = tracing && *tracing && strcmp(tracing, "0") != 0;

@@ -21,6 +21,17 @@ static struct {
 } cache[CLASSES + 8];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child must not inherit the lock from a thread that it does not have. */
+static void fork_hold(void) {
+    pthread_mutex_lock(&lock);
+}
+static void fork_release(void) {
+    pthread_mutex_unlock(&lock);
+}
+void rl_storage_guard_fork(void) {
+    pthread_atfork(fork_hold, fork_release, fork_release);
+}
+
 static int class_of(size_t bytes, size_t *rounded) {
     size_t size = 64;
     int c = 0;

@@ -61,9 +61,20 @@ static bool load_library(const char *path) {
     return false;
 }
 
+/* A child must not inherit a lock that a thread held which it does not have. */
+static void fork_hold(void) {
+    pthread_mutex_lock(&state.lock);
+}
+static void fork_release(void) {
+    pthread_mutex_unlock(&state.lock);
+}
+
 int rl_dnnl_open(const char *path) {
     pthread_mutex_lock(&state.lock);
-    if (!state.ready && load_library(path)) __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
+    if (!state.ready && load_library(path)) {
+        pthread_atfork(fork_hold, fork_release, fork_release);
+        __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&state.lock);
     return state.ready;
 }
