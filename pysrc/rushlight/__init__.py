@@ -9,7 +9,7 @@ from . import _C, _functions, _missing, _tensor, random
 from ._C import *  # noqa: F403
 from ._missing import __version__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 # what belongs to nn and to autograd is no name of this module
 del Module, Node, Parameter  # noqa: F821

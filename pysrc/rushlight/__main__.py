@@ -52,14 +52,14 @@ def _guarded(run):
     except SystemExit:
         raise
     except KeyboardInterrupt as error:
-        _report(error, 2)
+        _report(error, 3)
         sys.stdout.flush()
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     except BaseException as error:
-        _report(error, 2)
+        _report(error, 3)
         return 1
     return 0
 

@@ -227,7 +227,11 @@ def get_float32_matmul_precision():
 
 def compile(model=None, **options):
     """Return the model or function as it is; with options alone, a decorator that does so."""
-    return model if model is not None else lambda model: model
+    if model is None:
+        return compile
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return model
 
 
 class autocast:

@@ -62,6 +62,15 @@ def _is_dtype(value):
     return isinstance(value, _C.dtype) or (isinstance(value, type) and value in _PYTHON_DTYPES)
 
 
+def _numbered(index):
+    """Return the GPU of a number."""
+    from ._device import cuda_driver
+
+    if not cuda_driver():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return _C.device("cuda", index)
+
+
 def _split_to(args, kwargs):
     """Return device, dtype, non_blocking, copy, memory_format of a call of to()."""
     first = args[0] if args else None
@@ -92,7 +101,7 @@ def _split_to(args, kwargs):
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     if device is not None and not isinstance(device, _C.device):
-        device = _C.device(device)
+        device = _numbered(device) if isinstance(device, int) else _C.device(device)
     return device, _PYTHON_DTYPES.get(dtype, dtype), *flags, memory_format
 
 
@@ -109,7 +118,9 @@ def _need_tensor(value, function, name="other", position=1):
 
 
 def _caster(name, dtype):
-    def cast(self, *, memory_format=None):
+    def cast(self, *args, memory_format=None):
+        if args:
+            raise TypeError(f"{name}() takes 0 positional arguments but {len(args)} was given")
         return _C._cast(self, dtype, None, False)
 
     cast.__name__ = name
@@ -219,7 +230,9 @@ class _Methods:
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """Return the tensor on a GPU."""
-        return _C._cast(self, None, "cuda" if device is None else _C.device(device), False)
+        if isinstance(device, int):
+            device = _numbered(device)
+        return _C._cast(self, None, "cuda" if device is None else device, False)
 
     def get_device(self):
         """Return the number of the GPU, -1 on the CPU."""

@@ -256,6 +256,8 @@ def interpolate(
         output_size = _output_size(input, size, dim)
     elif scale_factor is not None:
         factors = _scale_factors(input, scale_factor, dim)
+        if not all(isinstance(factor, (int, float)) or hasattr(factor, "__float__") for factor in factors):
+            raise TypeError(f"scale_factor must be a number or a tuple of numbers, not {scale_factor!r}")
     else:
         raise ValueError("either size or scale_factor should be defined")
     if recompute_scale_factor and size is not None:

@@ -1,0 +1,169 @@
+"""Layers, functional, init, optim, modes, pickling: the same lines on torch and on rushlight, in one process.
+
+layers_cases.txt holds the lines; cases are separated by ---.
+"""
+
+import copy
+import pickle
+import re
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+# the last line is an expression; what it answers or raises must be equal
+CASES = Path(__file__).with_name("layers_cases.txt").read_text().strip().split("\n---\n")
+
+
+def environment(t):
+    return {
+        "torch": t,
+        "nn": t.nn,
+        "F": t.nn.functional,
+        "P": t.nn.Parameter,
+        "x": t.zeros(2, 3),
+        "y": t.ones(2, 3, requires_grad=True),
+        "m": t.arange(12.0).view(3, 4),
+        "i4": t.arange(32.0).view(1, 2, 4, 4),
+        "copy": copy,
+        "pickle": pickle,
+        "OrderedDict": OrderedDict,
+        "__name__": __name__,
+    }
+
+
+def answer(t, case):
+    t.manual_seed(11)
+    *statements, expression = case.split("\n")
+    scope = environment(t)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            exec("\n".join(statements), scope)
+            result = repr(eval(expression, scope))
+        except Exception as error:
+            result = f"{type(error).__name__}: {error}"
+        finally:
+            t.set_grad_enabled(True)
+    said = [f"{w.category.__name__}: {w.message}" for w in warned]
+    return re.sub(" at 0x[0-9a-f]+", "", result).replace("rushlight", "torch"), said
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_same(case):
+    assert answer(rushlight, case) == answer(torch, case)
+
+
+def numbers(tensor):
+    return torch.tensor(tensor.tolist())
+
+
+def layers(t):
+    nn = t.nn
+    return {
+        "linear": (nn.Linear(16, 8), (5, 16)),
+        "linear 3-D": (nn.Linear(16, 8, bias=False), (2, 5, 16)),
+        "conv": (nn.Conv2d(3, 8, 3, padding=1, stride=2), (2, 3, 13, 11)),
+        "conv same": (nn.Conv2d(3, 8, (2, 5), padding="same", dilation=(1, 2)), (2, 3, 13, 11)),
+        "conv groups": (nn.Conv2d(4, 8, 3, groups=4), (2, 4, 9, 9)),
+        "conv reflect": (nn.Conv2d(3, 4, 3, padding=2, padding_mode="reflect"), (1, 3, 8, 8)),
+        "conv replicate": (nn.Conv2d(3, 4, 3, padding=2, padding_mode="replicate"), (1, 3, 8, 8)),
+        "conv circular": (nn.Conv2d(3, 4, 3, padding=(2, 1), padding_mode="circular"), (1, 3, 8, 8)),
+        "max pool": (nn.MaxPool2d(3, 2, 1, ceil_mode=True), (2, 3, 10, 9)),
+        "avg pool": (nn.AvgPool2d((2, 3), 2, (1, 1), ceil_mode=True, count_include_pad=False), (2, 3, 10, 9)),
+        "adaptive": (nn.AdaptiveAvgPool2d((3, None)), (2, 3, 10, 9)),
+        "batch norm 1": (nn.BatchNorm1d(6), (9, 6)),
+        "batch norm 2": (nn.BatchNorm2d(3, momentum=0.3), (4, 3, 5, 6)),
+        "softmax": (nn.Softmax(1), (4, 7)),
+        "log softmax": (nn.LogSoftmax(-1), (4, 7)),
+        "flatten": (nn.Flatten(), (3, 4, 5)),
+        "gelu": (nn.GELU(), (50,)),
+        "gelu tanh": (nn.GELU("tanh"), (50,)),
+        "silu": (nn.SiLU(), (50,)),
+        "elu": (nn.ELU(0.5), (50,)),
+        "leaky": (nn.LeakyReLU(0.2), (50,)),
+        "relu6": (nn.ReLU6(), (50,)),
+        "hardtanh": (nn.Hardtanh(-0.5, 0.25), (50,)),
+        "sigmoid": (nn.Sigmoid(), (50,)),
+        "tanh": (nn.Tanh(), (50,)),
+        "identity": (nn.Identity(1, a=2), (5,)),
+        "dropout off": (nn.Dropout(0.5).eval(), (5,)),
+    }
+
+
+@pytest.mark.parametrize("name", layers(torch))
+def test_outputs_and_state(name):
+    results = []
+    for t in (torch, rushlight):
+        t.manual_seed(5)
+        layer, shape = layers(t)[name]
+        x = t.rand(*shape) * 4 - 2
+        outputs = [numbers(layer(x).detach()), numbers(layer(x).detach()), numbers(layer.eval()(x).detach())]
+        results.append((repr(layer), {k: numbers(v) for k, v in layer.state_dict().items()}, outputs))
+    (text, state, outputs), (our_text, our_state, our_outputs) = results
+    assert our_text == text and our_state.keys() == state.keys()
+    for key, value in state.items():
+        torch.testing.assert_close(our_state[key], value, rtol=1e-6, atol=1e-6)
+    for ours, theirs in zip(our_outputs, outputs):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 7, 5), (2, 3, 4, 4)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"size": (3, 9)},
+        {"size": 6, "mode": "bilinear"},
+        {"size": (9, 2), "mode": "bilinear", "align_corners": True},
+        {"scale_factor": 1.7},
+        {"scale_factor": (0.4, 2.3), "mode": "bilinear"},
+        {"scale_factor": (0.4, 2.3), "mode": "bilinear", "recompute_scale_factor": True},
+        {"scale_factor": 2.5, "mode": "bilinear", "align_corners": True},
+        {"scale_factor": 1.7, "recompute_scale_factor": True},
+        {"size": (2, 3), "mode": "area"},
+    ],
+    ids=str,
+)
+def test_interpolate(shape, options):
+    x = torch.rand(shape)
+    ours = rushlight.nn.functional.interpolate(rushlight.tensor(x.tolist()), **options)
+    theirs = torch.nn.functional.interpolate(x, **options)
+    torch.testing.assert_close(numbers(ours), theirs, rtol=1e-5, atol=1e-6)
+
+
+def random_tensor(rng):
+    dtype = rng.choice(
+        ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "bool"]
+    )
+    shape = [rng.choice([0, 1, 2, 3, 5, 7]) for _ in range(rng.randrange(5))]
+    if rng.random() < 0.2:
+        shape = [rng.choice([30, 1001, 1200])]
+    generator = torch.Generator().manual_seed(rng.randrange(10**6))
+    values = torch.randn(shape, dtype=torch.float64, generator=generator)
+    values *= 10.0 ** rng.choice([-8, -5, -1, 0, 0, 0, 1, 3, 5, 9])
+    if rng.random() < 0.3:
+        values = values.round()
+    if values.numel() and rng.random() < 0.3:
+        flat = values.view(-1)
+        for special in (float("nan"), float("inf"), -float("inf"), -0.0):
+            flat[rng.randrange(flat.numel())] = special
+    if not getattr(torch, dtype).is_floating_point:
+        values = values.nan_to_num(0, 0, 0).clamp(0 if dtype == "uint8" else -128, 127)
+    return values.to(getattr(torch, dtype))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_repr_of_random_tensors(seed):
+    import random
+
+    rng = random.Random(seed)
+    for _ in range(40):
+        theirs = random_tensor(rng)
+        dtype = getattr(rushlight, str(theirs.dtype).removeprefix("torch."))
+        ours = rushlight.tensor(theirs.tolist(), dtype=dtype).view(theirs.shape)
+        assert repr(ours) == repr(theirs)

@@ -1,0 +1,553 @@
+"""The Python layer above the C extension, without PyTorch at hand."""
+
+import asyncio
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight.nn import functional as F
+
+SOURCE = Path(rushlight.__file__).parent.parent
+
+
+def python(code, **environment):
+    env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ---- the package ----
+
+
+def test_importing_brings_neither_numpy_nor_onednn():
+    code = """
+import sys, rushlight, rushlight.nn, rushlight.optim
+heavy = ("numpy", "dataclasses", "inspect", "importlib.metadata", "ctypes", "rushlight.serialization", "pickle")
+print([name for name in heavy if name in sys.modules])
+print([line for line in open("/proc/self/maps") if "dnnl" in line or "libgomp" in line])
+"""
+    assert python(code).splitlines() == ["[]", "[]"]
+
+
+def test_names_appear_when_they_are_asked_for():
+    code = """
+import sys, rushlight as torch
+print("rushlight.nn" in sys.modules, "nn" in dir(torch), "load" in dir(torch))
+torch.nn.Linear, torch.optim.SGD, torch.cuda.is_available, torch.backends.cudnn.benchmark, torch.jit.script
+torch.autograd.no_grad, torch.version.cuda, torch.serialization.load is torch.load, torch.utils.hooks
+print("rushlight.nn" in sys.modules)
+"""
+    assert python(code).splitlines() == ["False True True", "True"]
+
+
+@pytest.mark.parametrize(
+    "module", ["", ".nn", ".nn.functional", ".nn.init", ".optim", ".cuda", ".backends", ".jit", ".autograd"]
+)
+def test_missing_names_say_which_version_lacks_them(module):
+    name = "rushlight" + module
+    __import__(name)
+    holder = sys.modules[name]
+    text = rf"^module '{name}' has no attribute 'nowhere' \(rushlight {rushlight.__version__} does not have it\)$"
+    with pytest.raises(AttributeError, match=text):
+        holder.nowhere  # noqa: B018
+    assert not hasattr(holder, "nowhere")
+    assert getattr(holder, "nowhere", 3) == 3
+    with pytest.raises(AttributeError, match=rf"^module '{name}' has no attribute '__nowhere__'$"):
+        holder.__nowhere__  # noqa: B018
+
+
+def test_missing_methods_say_which_version_lacks_them():
+    x = rushlight.ones(2)
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'nowhere' \(rushlight "):
+        x.nowhere()
+    assert not hasattr(x, "nowhere") and not hasattr(rushlight.Tensor, "nowhere")
+    x.nowhere = 3
+    assert x.nowhere == 3
+
+
+def test_names_of_dtypes():
+    t = rushlight
+    assert (t.float, t.double, t.half, t.long) == (t.float32, t.float64, t.float16, t.int64)
+    assert (t.int, t.short) == (t.int32, t.int16) and str(t.bool) == "torch.bool"
+    assert t.inf == float("inf") and t.newaxis is None and 3.14 < t.pi < 3.15 and 2.71 < t.e < 2.72
+    for name in ("float32", "bool", "int8", "bfloat16"):
+        assert pickle.loads(pickle.dumps(getattr(t, name))) is getattr(t, name)
+
+
+def test_limits():
+    assert rushlight.finfo(rushlight.float32).eps == 2**-23 and rushlight.finfo().bits == 32
+    assert rushlight.finfo(rushlight.float64).max == sys.float_info.max
+    assert rushlight.finfo(rushlight.bfloat16).tiny == sys.float_info.min * 2.0 ** (1022 - 126)
+    assert rushlight.iinfo(rushlight.uint8).max == 255 and rushlight.iinfo(rushlight.int64).min == -(2**63)
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        rushlight.finfo(rushlight.int8)
+    with pytest.raises(TypeError, match="requires an integer input type"):
+        rushlight.iinfo(rushlight.float32)
+
+
+def test_compile_and_jit_pass_through():
+    net = nn.Linear(1, 1)
+    assert rushlight.compile(net) is net and rushlight.compile(mode="max-autotune")(net) is net
+    assert rushlight.jit.script(net) is net and rushlight.jit.trace(net, rushlight.ones(1)) is net
+    assert (
+        rushlight.jit.ignore(test_limits) is test_limits
+        and rushlight.jit.ignore()(test_limits) is test_limits
+    )
+    assert rushlight.jit.export(test_limits) is test_limits and not rushlight.jit.is_scripting()
+    assert not isinstance(net, rushlight.jit.ScriptModule)
+    with pytest.raises(NotImplementedError, match="rushlight"):
+        rushlight.jit.load("x")
+
+
+def test_switches():
+    rushlight.use_deterministic_algorithms(True, warn_only=True)
+    assert rushlight.are_deterministic_algorithms_enabled()
+    assert rushlight.is_deterministic_algorithms_warn_only_enabled()
+    rushlight.use_deterministic_algorithms(False)
+    assert not rushlight.are_deterministic_algorithms_enabled()
+    with pytest.raises(TypeError, match="must be bool, not int"):
+        rushlight.use_deterministic_algorithms(1)
+    rushlight.backends.cudnn.benchmark = True
+    assert rushlight.backends.cudnn.benchmark and not rushlight.backends.cudnn.is_available()
+    rushlight.backends.cudnn.benchmark = False
+    with rushlight.autocast("cpu", dtype=rushlight.bfloat16):
+        assert rushlight.ones(1).dtype is rushlight.float32
+    with pytest.raises(RuntimeError, match="set_num_interop_threads expects a positive integer"):
+        rushlight.set_num_interop_threads(0)
+    rushlight.set_float32_matmul_precision("high")
+    assert rushlight.get_float32_matmul_precision() == "high"
+    rushlight.set_float32_matmul_precision("highest")
+
+
+@pytest.mark.skipif(rushlight.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu():
+    x = rushlight.ones(1)
+    assert rushlight.cuda.device_count() == 0
+    for ask in (x.cuda, rushlight.cuda.current_device, rushlight.cuda.synchronize, lambda: x.to("cuda:0")):
+        with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled$"):
+            ask()
+    with pytest.raises(RuntimeError, match="^Cannot access accelerator device when none is available.$"):
+        x.to(0)
+    rushlight.cuda.empty_cache()
+    rushlight.cuda.manual_seed_all(3)
+
+
+# ---- random ----
+
+
+def test_seeds():
+    generator = rushlight.manual_seed(5)
+    assert generator is rushlight.default_generator and rushlight.initial_seed() == 5
+    state = rushlight.get_rng_state()
+    first = rushlight.rand(3).tolist()
+    rushlight.set_rng_state(state)
+    with rushlight.random.fork_rng():
+        assert rushlight.rand(3).tolist() == first
+    assert rushlight.rand(3).tolist() == first
+    assert rushlight.manual_seed(-1).initial_seed() == 2**64 - 1
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        rushlight.manual_seed(2**64)
+    assert rushlight.seed() == rushlight.initial_seed()
+
+
+# ---- modes ----
+
+
+def modes():
+    return rushlight.is_grad_enabled(), rushlight.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize(
+    ("mode", "inside"),
+    [
+        (rushlight.no_grad, (False, False)),
+        (rushlight.inference_mode, (False, True)),
+        (lambda: rushlight.inference_mode(False), (True, False)),
+        (rushlight.enable_grad, (True, False)),
+        (lambda: rushlight.set_grad_enabled(False), (False, False)),
+    ],
+)
+def test_a_mode_holds_inside_and_nowhere_else(mode, inside):
+    seen = []
+    with mode():
+        seen.append(modes())
+    seen.append(modes())
+
+    @mode()
+    def function():
+        seen.append(modes())
+
+    seen.append(modes())
+    function()
+    seen.append(modes())
+
+    @mode()
+    def generator():
+        seen.append(modes())
+        got = yield 1
+        seen.append(modes())
+        return got
+
+    steps = generator()
+    next(steps)
+    seen.append(modes())
+    with pytest.raises(StopIteration) as end:
+        steps.send(7)
+    assert end.value.value == 7
+
+    @mode()
+    async def coroutine():
+        seen.append(modes())
+        await asyncio.sleep(0)
+        seen.append(modes())
+
+    async def other():
+        seen.append(("other", modes()))
+        await asyncio.sleep(0)
+        seen.append(("other", modes()))
+
+    @mode()
+    async def stream():
+        seen.append(modes())
+        got = yield 1
+        seen.append(got)
+        yield 2
+
+    async def together():
+        await asyncio.gather(coroutine(), other())
+        items = stream()
+        assert await items.__anext__() == 1
+        seen.append(modes())
+        assert await items.asend("sent") == 2
+        await items.aclose()
+
+    asyncio.run(together())
+    out, outer = (True, False), ("other", (True, False))
+    assert seen[:7] == [inside, out, out, inside, out, inside, out]
+    assert seen[7:] == [inside, inside, outer, inside, outer, inside, out, "sent"]
+    assert modes() == out
+
+
+def test_a_mode_ends_with_an_error():
+    with pytest.raises(KeyError), rushlight.no_grad():
+        raise KeyError
+    assert modes() == (True, False)
+
+    @rushlight.no_grad()
+    def generator():
+        try:
+            yield
+        except KeyError:
+            yield modes()
+
+    steps = generator()
+    next(steps)
+    assert steps.throw(KeyError()) == (False, False)
+    steps.close()
+    assert modes() == (True, False)
+
+
+def test_decorated_functions_keep_their_name():
+    @rushlight.no_grad
+    def function(a, *, b=2):
+        "Doc."
+        return a + b, rushlight.is_grad_enabled()
+
+    assert function(1) == (3, False) and function.__name__ == "function" and function.__doc__ == "Doc."
+    assert function.__wrapped__(1, b=3) == (4, True)
+
+
+def test_decorating_a_class_warns():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+
+        @rushlight.no_grad()
+        class Holder:
+            def __init__(self):
+                self.mode = modes()
+
+    assert Holder().mode == (False, False) and modes() == (True, False)
+
+
+def test_nothing_is_recorded_without_grad():
+    w = rushlight.ones(2, requires_grad=True)
+    with rushlight.no_grad():
+        assert not (w * 2).requires_grad
+        with rushlight.enable_grad():
+            assert (w * 2).requires_grad
+    with rushlight.inference_mode():
+        assert (w * 2).is_inference() and not (w * 2).requires_grad
+
+
+# ---- Tensor ----
+
+
+def test_backward_names_the_version():
+    with pytest.raises(RuntimeError, match="^element 0 of tensors does not require grad"):
+        rushlight.ones(1).backward()
+    w = rushlight.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="^grad can be implicitly created only for scalar outputs$"):
+        (w * 2).backward()
+    with pytest.raises(
+        NotImplementedError, match=rf"^rushlight {rushlight.__version__} computes no gradients"
+    ):
+        (w * 2).sum().backward()
+    with pytest.raises(NotImplementedError, match="computes no gradients"):
+        rushlight.autograd.grad((w * 2).sum(), w)
+
+
+def test_copies_share_and_deep_copies_do_not():
+    x = rushlight.arange(6.0)
+    view = x[2:4]
+    shallow = copy.copy(view)
+    shallow[0] = -1
+    assert x[2].item() == -1 and shallow.storage_offset() == 2
+    new, new_view = copy.deepcopy([x, view])
+    new_view[0] = 9
+    assert new[2].item() == 9 and x[2].item() == -1 and not new_view._is_view()
+    w = rushlight.ones(2, requires_grad=True)
+    w.grad = rushlight.full((2,), 3.0)
+    w.note = ["a"]
+    other = copy.deepcopy(w)
+    assert other.requires_grad and other.grad.tolist() == [3, 3] and other.grad is not w.grad
+    assert other.note == ["a"] and other.note is not w.note
+    with pytest.raises(RuntimeError, match=r"^Only Tensors created explicitly by the user \(graph leaves\)"):
+        copy.deepcopy(w * 2)
+
+
+class Marked(rushlight.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: rushlight.arange(12.0).view(3, 4).t()[1:],
+        lambda: rushlight.tensor([1.5, -2], dtype=rushlight.bfloat16),
+        lambda: rushlight.zeros(0, 3),
+        lambda: rushlight.tensor(True),
+        lambda: rushlight.ones(2, requires_grad=True),
+        lambda: nn.Parameter(rushlight.ones(2)),
+        lambda: nn.Parameter(rushlight.arange(3), requires_grad=False),
+        lambda: Marked([1.0, 2.0]),
+    ],
+)
+def test_pickles_keep_everything(make):
+    x = make()
+    x.note = "kept"
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        y = pickle.loads(pickle.dumps(x, protocol))
+        assert type(y) is type(x) and repr(y) == repr(x) and y.note == "kept"
+        assert (y.dtype, y.shape, y.stride(), y.requires_grad) == (
+            x.dtype,
+            x.shape,
+            x.stride(),
+            x.requires_grad,
+        )
+        assert pickle.loads(pickle.dumps(make(), protocol)).shape == x.shape
+
+
+def test_new_tensors_of_the_same_kind():
+    x = rushlight.ones(2, dtype=rushlight.float64)
+    for new in (x.new_zeros(2, 3), x.new_ones((2, 3)), x.new_empty(2, 3), x.new_full((2, 3), 4)):
+        assert new.dtype is rushlight.float64 and new.shape == (2, 3)
+    assert x.new_tensor([1, 2]).dtype is rushlight.float64
+    assert x.new_zeros(2, dtype=rushlight.int8, requires_grad=False).dtype is rushlight.int8
+    with pytest.raises(TypeError, match=r"^new_zeros\(\)"):
+        x.new_zeros("a")
+
+
+def test_casts():
+    x = rushlight.tensor([1.7, -2.0])
+    assert x.to(rushlight.int64).tolist() == [1, -2] and x.long().dtype is rushlight.int64
+    assert x.float() is x and x.to("cpu") is x and x.to(x) is x and x.to(x.dtype, copy=True) is not x
+    assert x.type() == "torch.FloatTensor" and x.type("torch.IntTensor").dtype is rushlight.int32
+    assert x.type_as(rushlight.ones(1, dtype=rushlight.float64)).dtype is rushlight.float64
+    with pytest.raises(
+        TypeError, match=r"^to\(\) received an invalid combination of arguments - got \(str, int\)"
+    ):
+        x.to("cpu", 3)
+    with pytest.raises(ValueError, match="^invalid type: 'nothing'$"):
+        x.type("nothing")
+    assert isinstance(x, rushlight.FloatTensor) and not isinstance(x, rushlight.LongTensor)
+    assert rushlight.LongTensor([1, 2]).dtype is rushlight.int64 and rushlight.DoubleTensor(2, 3).shape == (
+        2,
+        3,
+    )
+
+
+def test_shared_memory_reaches_a_forked_process():
+    x = rushlight.zeros(3)
+    assert x.share_memory_() is x
+    child = os.fork()
+    if child == 0:
+        x.fill_(7)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert x.tolist() == [7, 7, 7]
+
+
+def test_comparing():
+    t = rushlight.tensor
+    assert rushlight.allclose(t([1.0, 2.0]), t([1.0, 2.0 + 1e-6])) is True
+    assert rushlight.isclose(
+        t([1.0, float("nan"), float("inf")]), t([1.1, float("nan"), float("inf")])
+    ).tolist() == [
+        False,
+        False,
+        True,
+    ]
+    assert rushlight.isclose(t([float("nan")]), t([float("nan")]), equal_nan=True).item()
+    assert rushlight.equal(t([1, 2]), t([1, 2])) is True and not rushlight.equal(t([1, 2]), t([1]))
+    with pytest.raises(RuntimeError, match="^Float did not match Long$"):
+        rushlight.allclose(t([1.0]), t([1]))
+    with pytest.raises(
+        TypeError, match=r"^equal\(\): argument 'other' \(position 2\) must be Tensor, not int$"
+    ):
+        rushlight.equal(t([1]), 1)
+
+
+# ---- layers ----
+
+
+def test_functional_is_the_extension():
+    from rushlight import _C
+
+    assert F.conv2d is _C.conv2d is rushlight.conv2d and F.linear is _C._nn.linear
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels must be divisible by groups"),
+        (lambda: nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels must be divisible by groups"),
+        (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups must be a positive integer"),
+        (lambda: nn.Conv2d(4, 4, 3, 2, "same"), ValueError, "padding='same' is not supported for strided"),
+        (lambda: nn.Conv2d(4, 4, 3, padding="x"), ValueError, "Invalid padding string 'x', should be one of"),
+        (lambda: nn.Conv2d(4, 4, 3, padding_mode="x"), ValueError, "padding_mode must be one of"),
+        (lambda: nn.Hardtanh(2, 1), AssertionError, r"max_val \(1\) must be greater than min_val \(2\)"),
+        (lambda: nn.Dropout(2), ValueError, "dropout probability has to be between 0 and 1, but got 2"),
+        (lambda: nn.BatchNorm2d(2)(rushlight.ones(2, 2)), ValueError, r"expected 4D input \(got 2D input\)"),
+        (
+            lambda: nn.BatchNorm1d(2)(rushlight.ones(1, 2)),
+            ValueError,
+            "Expected more than 1 value per channel",
+        ),
+        (
+            lambda: F.max_pool2d(rushlight.ones(1, 1, 4, 4), 2, return_indices=True),
+            NotImplementedError,
+            "rushlight",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4)),
+            ValueError,
+            "either size or scale_factor should be defined",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), 2, mode="bicubic"),
+            NotImplementedError,
+            "rushlight",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), 2, mode="x"),
+            NotImplementedError,
+            "Input Error: Only 3D",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), scale_factor="a"),
+            TypeError,
+            "scale_factor must be",
+        ),
+    ],
+)
+def test_errors_of_layers(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_batch_norm_counts_and_averages():
+    x = rushlight.arange(6.0).view(3, 2)
+    cumulative, moving = nn.BatchNorm1d(2, momentum=None), nn.BatchNorm1d(2)
+    for norm in (cumulative, moving):
+        norm(x)
+        norm(x + 2)
+    assert (
+        cumulative.running_mean.tolist() == pytest.approx([3, 4])
+        and cumulative.num_batches_tracked.item() == 2
+    )
+    assert moving.running_mean.tolist() == pytest.approx([0.2 * 0.9 + 0.4, 0.3 * 0.9 + 0.5])
+    moving.eval()(x)
+    assert moving.num_batches_tracked.item() == 2
+    old = moving.state_dict()
+    del old["num_batches_tracked"]
+    old._metadata.clear()
+    moving.load_state_dict(old)
+    assert moving.num_batches_tracked.item() == 2
+
+
+def test_implicit_softmax_dim_warns_at_the_caller():
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        F.softmax(rushlight.ones(2, 2))
+        nn.Softmax()(rushlight.ones(2, 2))
+    assert [w.filename for w in warned][0] == __file__
+    assert all("Implicit dimension choice for softmax" in str(w.message) for w in warned) and len(warned) == 2
+
+
+# ---- oneDNN ----
+
+
+def test_a_broken_onednn_warns_once_and_serves_on(tmp_path):
+    broken = tmp_path / "libdnnl.so.3"
+    broken.write_text("nothing")
+    code = """
+import warnings
+import rushlight
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    for _ in range(3):
+        y = rushlight.conv2d(rushlight.ones(1, 8, 32, 32), rushlight.ones(8, 8, 3, 3))
+        rushlight.matmul(rushlight.ones(200, 200), rushlight.ones(200, 200))
+print(y[0, 0, 0, 0].item(), [(w.category.__name__, "file too short" in str(w.message)) for w in warned])
+"""
+    assert python(code, RUSHLIGHT_ONEDNN=str(broken)) == "72.0 [('RuntimeWarning', True)]\n"
+    assert python(code, RUSHLIGHT_ONEDNN="off") == "72.0 []\n"
+
+
+def test_where_onednn_is_looked_for(monkeypatch, tmp_path):
+    from importlib import metadata
+
+    from rushlight import _onednn
+
+    monkeypatch.setenv("RUSHLIGHT_ONEDNN", "/somewhere/libdnnl.so")
+    assert _onednn.find() == "/somewhere/libdnnl.so"
+    for off in ("0", "off", "OFF"):
+        monkeypatch.setenv("RUSHLIGHT_ONEDNN", off)
+        assert _onednn.find() is None
+    monkeypatch.delenv("RUSHLIGHT_ONEDNN")
+    wheel = tmp_path / "onednn_cpu_gomp-3.0.dist-info"
+    wheel.mkdir()
+    (wheel / "METADATA").write_text("Metadata-Version: 2.1\nName: onednn-cpu-gomp\nVersion: 3.0\n")
+    (wheel / "RECORD").write_text("lib/libdnnl.so,,\nlib/libdnnl.so.3,,\nlib/libdnnl.so.3.0,,\n")
+    (tmp_path / "lib").mkdir()
+    for name in ("libdnnl.so", "libdnnl.so.3"):
+        (tmp_path / "lib" / name).write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert Path(_onednn.find()) == tmp_path / "lib" / "libdnnl.so.3"
+
+    def nothing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "files", nothing)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    assert Path(_onednn.find()) == tmp_path / "lib" / "libdnnl.so.3"
+    monkeypatch.setattr(sys, "prefix", "/nowhere")
+    assert _onednn.find() == "libdnnl.so.3"

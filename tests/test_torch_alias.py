@@ -1,0 +1,254 @@
+"""`python -m rushlight script.py`: in that process the name torch means rushlight; nothing else changes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight
+
+SOURCE = Path(rushlight.__file__).parent.parent
+
+
+def run(*arguments, cwd, command=("-m", "rushlight"), stdin=None, extra_path=()):
+    path = os.pathsep.join([str(SOURCE), *map(str, extra_path)])
+    env = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *command, *map(str, arguments)],
+        cwd=cwd,
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+    )
+
+
+def output(code, tmp_path, **options):
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    done = run(script, cwd=tmp_path, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_every_form_of_import_gives_the_same_modules(tmp_path):
+    lines = output(
+        """
+import sys
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+import torch.optim as optim_again
+from torch import optim
+from torch.nn import Module
+from torch.nn.modules.conv import Conv2d
+import rushlight
+print(torch is rushlight, nn is rushlight.nn is torch.nn, F is rushlight.nn.functional)
+print(optim is optim_again is rushlight.optim, Module is rushlight.nn.Module, Conv2d is nn.Conv2d)
+aliases = [name for name in sys.modules if name.split(".")[0] == "torch"]
+print(all(sys.modules[name] is sys.modules["rushlight" + name[5:]] for name in aliases))
+print(nn.__name__, nn.__spec__.name, torch.__spec__.name, torch.__package__)
+""",
+        tmp_path,
+    )
+    assert lines == [
+        "True True True",
+        "True True True",
+        "True",
+        "rushlight.nn rushlight.nn rushlight rushlight",
+    ]
+
+
+def test_submodules_are_imported_when_asked_for(tmp_path):
+    code = (
+        "import sys, torch; print('torch.optim' in sys.modules); import torch.optim; print(torch.optim.SGD)"
+    )
+    assert output(code, tmp_path) == ["False", "<class 'rushlight.optim.sgd.SGD'>"]
+
+
+def test_what_is_missing_names_the_version(tmp_path):
+    lines = output(
+        """
+import importlib.util
+for name in ("torch.nowhere", "torch.utils.nowhere", "torch.nn.nowhere.deeper"):
+    try:
+        exec(f"from {name} import x")
+    except ModuleNotFoundError as error:
+        print(error, error.name, sep="|")
+import torch
+try:
+    torch.nowhere
+except AttributeError as error:
+    print(error)
+print(importlib.util.find_spec("torch.nowhere"))
+""",
+        tmp_path,
+    )
+    lacks = f"(rushlight {rushlight.__version__} does not have it)"
+    assert lines == [
+        f"No module named 'torch.nowhere' {lacks}|torch.nowhere",
+        f"No module named 'torch.utils.nowhere' {lacks}|torch.utils.nowhere",
+        f"No module named 'torch.nn.nowhere' {lacks}|torch.nn.nowhere",
+        f"module 'rushlight' has no attribute 'nowhere' {lacks}",
+        "None",
+    ]
+
+
+def test_metadata_version_and_specs(tmp_path):
+    lines = output(
+        """
+import importlib.metadata as metadata
+import importlib.util
+print(*(importlib.util.find_spec(name) is not None for name in ("torch", "torch.nn")))
+import torch
+print(metadata.version("torch") == torch.__version__ == torch.version.__version__)
+version = torch.__version__
+print(version.startswith("2.13.0+rushlight"), version >= "2.9", version < (3, 0))
+print(metadata.metadata("torch")["Name"], torch.version.cuda)
+print(metadata.version("pytest"))
+""",
+        tmp_path,
+    )
+    assert lines == ["True True", "True", "True True True", "torch None", pytest.__version__]
+
+
+def test_pickles_that_name_torch(tmp_path):
+    lines = output(
+        r"""
+import pickle
+import torch
+print(pickle.loads(b"ctorch.nn.modules.linear\nLinear\n.") is torch.nn.Linear)
+class Net(torch.nn.Module):
+    def __init__(self):
+        super(Net, self).__init__()
+        self.fc = torch.nn.Linear(2, 1)
+net = pickle.loads(pickle.dumps(Net()))
+print(type(net) is Net, net)
+""",
+        tmp_path,
+    )
+    expected = ["Net(", "  (fc): Linear(in_features=2, out_features=1, bias=True)", ")"]
+    assert lines == ["True", "True " + expected[0], *expected[1:]]
+
+
+def test_a_torch_on_the_path_stays_out_of_reach(tmp_path):
+    other = tmp_path / "site"
+    (other / "torch" / "utils").mkdir(parents=True)
+    (other / "torch" / "__init__.py").write_text("raise RuntimeError('the other torch')")
+    (other / "torch" / "utils" / "data.py").write_text("raise RuntimeError('the other torch')")
+    info = other / "torch-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
+    (other / "torchvision.py").write_text("NAME = 'untouched'")
+    lines = output(
+        """
+import importlib.metadata, torch, torchvision
+print(torch.__name__, torchvision.NAME, importlib.metadata.version("torch").startswith("2.13.0"))
+try:
+    import torch.utils.data
+except ModuleNotFoundError:
+    print("not there")
+""",
+        tmp_path,
+        extra_path=[other],
+    )
+    assert lines == ["rushlight untouched True", "not there"]
+
+
+def test_the_script_sees_what_python_shows_it(tmp_path):
+    code = """
+import sys
+print(sys.argv, sys.path[0], __name__, __file__, __package__, __spec__)
+print(sys.modules["__main__"].__dict__ is globals(), __builtins__ is sys.modules["builtins"])
+import helper
+"""
+    (tmp_path / "helper.py").write_text("print('helper', __name__)")
+    (tmp_path / "script.py").write_text(code)
+    ours = run("script.py", "-x", "--", "b", cwd=tmp_path)
+    python = run("script.py", "-x", "--", "b", cwd=tmp_path, command=())
+    assert ours.stdout == python.stdout
+    assert "helper helper" in ours.stdout
+    elsewhere = run(tmp_path / "script.py", cwd="/")
+    assert elsewhere.stdout == run(tmp_path / "script.py", cwd="/", command=()).stdout
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f():\n    raise ValueError('boom')\ntry:\n    {}['a']\nexcept KeyError:\n    f()\n",
+        "x = (\n",
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit('said')",
+        "import sys; sys.exit()",
+        "raise SystemExit(None)",
+        "raise KeyboardInterrupt",
+        "print('done')",
+        "import sys\nsys.excepthook = lambda *e: print('hook', e[0].__name__)\n1/0\n",
+        "import atexit\natexit.register(lambda: print('bye', __name__))\n",
+    ],
+)
+def test_tracebacks_and_exit_codes_are_pythons(code, tmp_path):
+    (tmp_path / "script.py").write_text(code)
+    ours = run("script.py", cwd=tmp_path)
+    python = run("script.py", cwd=tmp_path, command=())
+    assert (ours.returncode, ours.stdout, ours.stderr) == (python.returncode, python.stdout, python.stderr)
+
+
+def test_module_code_and_stdin_forms(tmp_path):
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text("from . import tool")
+    (package / "tool.py").write_text(
+        "import sys, torch; print(torch.__name__, __name__, __package__, sys.argv[1:])"
+    )
+    assert run("-m", "pack.tool", "a", cwd=tmp_path).stdout == "rushlight __main__ pack ['a']\n"
+    assert run("-m", "pack", "a", cwd=tmp_path).stdout == "rushlight pack.tool pack ['a']\n"
+    shown = "import sys, torch; print(torch.__name__, __name__, sys.argv, repr(sys.path[0]))"
+    assert run("-c", shown, "a", cwd=tmp_path).stdout == "rushlight __main__ ['-c', 'a'] ''\n"
+    assert run("-", "a", cwd=tmp_path, stdin=shown).stdout == "rushlight __main__ ['-', 'a'] ''\n"
+    missing = run("-m", "nowhere", cwd=tmp_path)
+    assert missing.returncode == 1 and "No module named nowhere" in missing.stderr
+
+
+def test_a_directory_runs_its_main(tmp_path):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text("import sys, torch; print(torch.__name__, sys.argv)")
+    assert run("app", "a", cwd=tmp_path).stdout == "rushlight ['app', 'a']\n"
+
+
+def test_the_command_line_explains_itself(tmp_path):
+    shown = run("-h", cwd=tmp_path)
+    assert shown.returncode == 0 and "usage: python -m rushlight" in shown.stdout
+    assert run("-V", cwd=tmp_path).stdout == f"rushlight {rushlight.__version__}\n"
+    for wrong, text in (
+        ((), "a script is missing"),
+        (("--nonsense",), "unknown option --nonsense"),
+        (("-m",), "argument expected for the -m option"),
+        (
+            ("nowhere.py",),
+            f"can't open file '{tmp_path / 'nowhere.py'}': [Errno 2] No such file or directory",
+        ),
+    ):
+        done = run(*wrong, cwd=tmp_path)
+        assert done.returncode == 2 and text in done.stderr
+
+
+def test_without_the_command_torch_is_left_alone(tmp_path):
+    code = (
+        "import sys, rushlight.nn, rushlight.optim; print([m for m in sys.modules if m.startswith('torch')])"
+    )
+    assert run("-c", code, cwd=tmp_path, command=()).stdout == "[]\n"
+
+
+def test_the_version_compares_by_its_numbers():
+    from rushlight.torch_version import TorchVersion
+
+    version = TorchVersion("2.13.0+cpu")
+    assert (
+        version > "2.9" and version >= "2.13" and version == "2.13.0" and version < "3" and version <= (2, 13)
+    )
+    assert version > (1, 99) and version != "2.12.1" and version != "2.13.0+other" and version == "2.13.0+cpu"
+    assert version.split("+") == ["2.13.0", "cpu"] and {version: 1}["2.13.0+cpu"] == 1
