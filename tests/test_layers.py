@@ -1,0 +1,93 @@
+"""Layers and functional: what the comparison with PyTorch does not need to be at hand for."""
+
+import warnings
+
+import pytest
+
+import rushlight
+from rushlight import nn
+from rushlight.nn import functional as F
+
+
+def test_functional_is_the_extension():
+    from rushlight import _C
+
+    assert F.conv2d is _C.conv2d is rushlight.conv2d and F.linear is _C._nn.linear
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels must be divisible by groups"),
+        (lambda: nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels must be divisible by groups"),
+        (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups must be a positive integer"),
+        (lambda: nn.Conv2d(4, 4, 3, 2, "same"), ValueError, "padding='same' is not supported for strided"),
+        (lambda: nn.Conv2d(4, 4, 3, padding="x"), ValueError, "Invalid padding string 'x', should be one of"),
+        (lambda: nn.Conv2d(4, 4, 3, padding_mode="x"), ValueError, "padding_mode must be one of"),
+        (lambda: nn.Hardtanh(2, 1), AssertionError, r"max_val \(1\) must be greater than min_val \(2\)"),
+        (lambda: nn.Dropout(2), ValueError, "dropout probability has to be between 0 and 1, but got 2"),
+        (lambda: nn.BatchNorm2d(2)(rushlight.ones(2, 2)), ValueError, r"expected 4D input \(got 2D input\)"),
+        (
+            lambda: nn.BatchNorm1d(2)(rushlight.ones(1, 2)),
+            ValueError,
+            "Expected more than 1 value per channel",
+        ),
+        (
+            lambda: F.max_pool2d(rushlight.ones(1, 1, 4, 4), 2, return_indices=True),
+            NotImplementedError,
+            "rushlight",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4)),
+            ValueError,
+            "either size or scale_factor should be defined",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), 2, mode="bicubic"),
+            NotImplementedError,
+            "rushlight",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), 2, mode="x"),
+            NotImplementedError,
+            "Input Error: Only 3D",
+        ),
+        (
+            lambda: F.interpolate(rushlight.ones(1, 1, 4, 4), scale_factor="a"),
+            TypeError,
+            "scale_factor must be",
+        ),
+    ],
+)
+def test_errors_of_layers(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_batch_norm_counts_and_averages():
+    x = rushlight.arange(6.0).view(3, 2)
+    cumulative, moving = nn.BatchNorm1d(2, momentum=None), nn.BatchNorm1d(2)
+    for norm in (cumulative, moving):
+        norm(x)
+        norm(x + 2)
+    assert (
+        cumulative.running_mean.tolist() == pytest.approx([3, 4])
+        and cumulative.num_batches_tracked.item() == 2
+    )
+    assert moving.running_mean.tolist() == pytest.approx([0.2 * 0.9 + 0.4, 0.3 * 0.9 + 0.5])
+    moving.eval()(x)
+    assert moving.num_batches_tracked.item() == 2
+    old = moving.state_dict()
+    del old["num_batches_tracked"]
+    old._metadata.clear()
+    moving.load_state_dict(old)
+    assert moving.num_batches_tracked.item() == 2
+
+
+def test_implicit_softmax_dim_warns_at_the_caller():
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        F.softmax(rushlight.ones(2, 2))
+        nn.Softmax()(rushlight.ones(2, 2))
+    assert [w.filename for w in warned][0] == __file__
+    assert all("Implicit dimension choice for softmax" in str(w.message) for w in warned) and len(warned) == 2
