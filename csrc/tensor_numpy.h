@@ -1,3 +1,4 @@
+/* Borrowing from NumPy and lending to it: tensor_numpy.c for the other files of this room. */
 #ifndef RL_TENSOR_NUMPY_H
 #define RL_TENSOR_NUMPY_H
 #include "tensor.h"

@@ -1,3 +1,4 @@
+/* Dot products of rows, compiled once for each instruction set: the includer sets SIMD_BITS (simd_isa.h). */
 #if SIMD_BITS == 256
 #define HALF(v) (v)
 #else
