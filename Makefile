@@ -1,0 +1,108 @@
+# make demo, make test: set everything up in .venv by themselves; quick when repeated.
+# PYTHON=python3.12 chooses the interpreter, VENV=.venv-3.12 the environment.
+
+USABLE = import ensurepip, os, sys, sysconfig; \
+	sys.exit(sys.version_info < (3, 11) or not os.path.exists(sysconfig.get_paths()["include"] + "/Python.h"))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$p -c '$(USABLE)' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN = $(VENV)/bin
+RUN = $(BIN)/python
+TESTS ?= tests --ignore=tests/parity
+PYTEST = $(RUN) -m pytest $(TESTS)
+PARITY_VENV ?= .venv-parity
+SOURCES := $(shell find csrc pysrc -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml
+LIBRARY = $$(gcc -print-file-name=$(1))
+ASAN = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
+	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)"
+
+# $(1): how to install; the build's own words ("the CUDA extension is skipped: ...") pass through
+define install
+	@mkdir -p build && rm -rf build/lib*
+	@$(1) -v > build/install.log 2>&1 || { tail -60 build/install.log; exit 1; }
+	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
+endef
+
+.PHONY: demo test bench parity asan ref isa no-onednn werror stubs lint format clean
+
+demo: $(VENV)/.installed $(VENV)/.demo
+	$(RUN) examples/demo.py
+
+test: $(VENV)/.installed
+	$(PYTEST)
+
+# the tests on the reference kernels alone; as on a CPU without AVX-512; without oneDNN
+ref: $(VENV)/.installed
+	RL_KERNELS=ref $(PYTEST)
+
+isa: $(VENV)/.installed
+	RL_ISA=avx2 $(PYTEST)
+
+no-onednn: $(VENV)/.installed
+	RUSHLIGHT_ONEDNN=0 $(PYTEST)
+
+# address and undefined behaviour sanitizers
+asan: $(VENV)/.asan
+	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
+
+# warnings are errors
+werror: $(VENV)/.tools
+	RL_WERROR=1 RUSHLIGHT_CUDA=0 $(RUN) setup.py -q build_ext --build-lib build/werror
+
+# against real PyTorch, in an environment of its own
+parity: $(PARITY_VENV)/.parity
+	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
+	$(PARITY_VENV)/bin/python -m pytest tests/parity
+
+bench: $(PARITY_VENV)/.parity
+	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
+	for b in benchmarks/bench_*.py; do $(PARITY_VENV)/bin/python $$b || exit 1; done
+
+stubs: $(VENV)/.installed
+	$(RUN) tests/make_stub.py pysrc/rushlight/_C.pyi
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run -Werror $$(find csrc -name '*.[ch]' -o -name '*.cu')
+
+format: $(VENV)/.lint
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $$(find csrc -name '*.[ch]' -o -name '*.cu')
+
+clean:
+	rm -rf build dist out .venv .venv-* pysrc/*.egg-info
+	find . -name '*.so' -not -path './.venv*' -delete
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
+
+# ---- environments: each file is the stamp of a step ----
+$(VENV)/.tools: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "rushlight needs Python 3.11 or later with its headers and venv" \
+		"(Debian: apt install python3-dev python3-venv), and a C compiler" >&2; exit 1; }
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --disable-pip-version-check 'setuptools>=77' 'numpy>=2.0'
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	$(call install,$(BIN)/pip install --disable-pip-version-check --no-build-isolation '.[test]')
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.installed
+	@test -e $@ || $(BIN)/pip install -q --disable-pip-version-check matplotlib
+	@touch $@
+
+$(VENV)/.asan: $(VENV)/.installed $(SOURCES)
+	rm -rf $(VENV)/asan
+	$(call install,RL_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
+		--no-build-isolation --no-deps --target $(VENV)/asan .)
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.tools
+	$(BIN)/pip install -q --disable-pip-version-check ruff==0.17.5 clang-format==23.1.5
+	@touch $@
+
+$(PARITY_VENV)/.parity:
+	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.tools
+	$(PARITY_VENV)/bin/pip install -q --disable-pip-version-check torch==2.13.0
+	@touch $@
