@@ -19,8 +19,10 @@ globals().update(_functions._public_names())
 _LAZY = {name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization")}
 _LAZY |= {name: name for name in ("utils", "version", "_onednn", "_tensor_str", "torch_version")}
 _LAZY |= {"load": "serialization", "save": "serialization"}
-_LAZY |= {name: "_tensor_str" for name in ("set_printoptions", "get_printoptions")}
+_LAZY |= {"set_printoptions": "_tensor_str"}
 _missing_name = _missing.lacks(__name__)
+_star = {n for n, value in globals().items() if n[0] != "_" and type(value) is not type(_C)}
+__all__ = sorted(_star | {"load", "save", "set_printoptions"})
 
 
 def __getattr__(name):

@@ -1,10 +1,9 @@
 """Functions of the package that are made of others, and its switches."""
 
-from . import _C
-from ._missing import lacks
+from . import _C, _missing
 from ._tensor import _TYPE_NAMES, _need_tensor
 
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
 
 # ---- comparing ----
@@ -294,7 +293,7 @@ def _public_names():
     }
     names |= {alias: getattr(_C, name) for alias, name in _ALIASES.items()}
     names |= dict(_legacy_types())
-    own = {k: v for k, v in globals().items() if not k.startswith("_") and k not in ("lacks", "annotations")}
+    own = {k: v for k, v in globals().items() if not k.startswith("_") and k != "annotations"}
     return names | own
 
 

@@ -123,7 +123,7 @@ def _caster(name, dtype):
             raise TypeError(f"{name}() takes 0 positional arguments but {len(args)} was given")
         return _C._cast(self, dtype, None, False)
 
-    cast.__name__ = name
+    cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
     cast.__doc__ = f"Return the tensor as {dtype}; itself when it is that already."
     return cast
 
@@ -355,7 +355,7 @@ def _new_like(name):
         except TypeError as error:
             raise TypeError(str(error).replace(f"{name}()", f"new_{name}()")) from None
 
-    new.__name__ = f"new_{name}"
+    new.__name__, new.__qualname__ = f"new_{name}", f"Tensor.new_{name}"
     new.__doc__ = f"Return {name}(size) of the same dtype and device."
     return new
 

@@ -1,7 +1,7 @@
 """The default stream of random numbers."""
 
+from . import _missing
 from ._C import default_generator
-from ._missing import lacks
 
 __all__ = [
     "default_generator",
@@ -12,7 +12,7 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def manual_seed(seed):

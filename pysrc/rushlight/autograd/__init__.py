@@ -1,7 +1,6 @@
 """Switches for the recording of gradients."""
 
-from rushlight import _C
-from rushlight._missing import __version__, lacks
+from rushlight import _C, _missing
 
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 
@@ -17,7 +16,7 @@ __all__ = [
 ]
 
 Variable = _C.Tensor
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -30,4 +29,5 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 def grad(outputs, inputs, grad_outputs=None, **options):
     """Return gradients; this version has no engine for that yet."""
-    raise NotImplementedError(f"rushlight {__version__} computes no gradients yet: it has no autograd engine")
+    version = _missing.__version__
+    raise NotImplementedError(f"rushlight {version} computes no gradients yet: it has no autograd engine")

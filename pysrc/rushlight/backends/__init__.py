@@ -3,16 +3,16 @@
 import sys
 import types
 
-from rushlight._missing import lacks
+from rushlight import _missing
 
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
 
 
 def _backend(name, **members):
     module = types.ModuleType(f"{__name__}.{name}", f"Switches of {name}.")
     module.__dict__.update(members)
-    module.__getattr__ = lacks(module.__name__)
+    module.__getattr__ = _missing.lacks(module.__name__)
     sys.modules[module.__name__] = module
     return module
 

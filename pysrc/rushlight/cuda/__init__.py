@@ -1,6 +1,6 @@
 """GPUs; there are some when the optional extension rushlight._cuda is built and finds them."""
 
-from rushlight._missing import lacks, refuse
+from rushlight import _missing
 
 __all__ = [
     "current_device",
@@ -20,7 +20,7 @@ __all__ = [
     "set_device",
     "synchronize",
 ]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def device_count():
@@ -65,13 +65,13 @@ def set_device(device):
     """Choose a GPU; only the first one can be."""
     _need_gpu()
     if str(device) not in ("0", "cuda", "cuda:0"):
-        raise refuse(f"set_device({device!r})")
+        raise _missing.refuse(f"set_device({device!r})")
 
 
 def get_device_name(device=None):
     """Return the name of a GPU."""
     _need_gpu()
-    raise refuse("cuda.get_device_name")
+    raise _missing.refuse("cuda.get_device_name")
 
 
 def synchronize(device=None):

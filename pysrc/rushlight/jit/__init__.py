@@ -1,6 +1,6 @@
 """TorchScript's decorators: code runs as it is."""
 
-from rushlight._missing import lacks, refuse
+from rushlight import _missing
 
 __all__ = [
     "export",
@@ -17,7 +17,7 @@ __all__ = [
     "trace",
     "unused",
 ]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
@@ -87,16 +87,16 @@ def annotate(the_type, the_value):
 
 def save(m, f, _extra_files=None):
     """TorchScript archives cannot be written."""
-    raise refuse("jit.save: save m.state_dict() with torch.save instead")
+    raise _missing.refuse("jit.save: save m.state_dict() with torch.save instead")
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     """TorchScript archives cannot be read."""
-    raise refuse("jit.load: load a state_dict with torch.load instead")
+    raise _missing.refuse("jit.load: load a state_dict with torch.load instead")
 
 
 class ScriptModule:
     """Never made: isinstance(m, torch.jit.ScriptModule) is False."""
 
     def __init__(self, *args, **kwargs):
-        raise refuse("jit.ScriptModule")
+        raise _missing.refuse("jit.ScriptModule")

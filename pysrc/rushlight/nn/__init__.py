@@ -1,6 +1,6 @@
 """Layers, and what they are made of."""
 
-from rushlight._missing import lacks
+from rushlight import _missing
 
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
@@ -8,7 +8,7 @@ from .modules import Module
 from .parameter import Parameter
 
 __all__ = ["Module", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def factory_kwargs(kwargs):

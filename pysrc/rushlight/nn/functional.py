@@ -2,9 +2,8 @@
 
 import math
 
-from rushlight import _C
+from rushlight import _C, _missing
 from rushlight._C import _nn, conv2d
-from rushlight._missing import lacks, refuse
 
 __all__ = [
     "adaptive_avg_pool2d",
@@ -34,7 +33,7 @@ __all__ = [
     "tanh",
     "upsample",
 ]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 linear = _nn.linear
 avg_pool2d = _nn.avg_pool2d
@@ -127,7 +126,7 @@ def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """Largest element of each window."""
     if return_indices:
-        raise refuse("max_pool2d with return_indices=True")
+        raise _missing.refuse("max_pool2d with return_indices=True")
     return _C.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
@@ -279,7 +278,8 @@ def interpolate(
         if mode == "bilinear":
             return _nn.upsample_bilinear2d(input, output_size, align_corners, *(factors or (None, None)))
     if input.dim() in _MODE_DIMS.get(mode, ()):
-        raise refuse(f"interpolate of {input.dim()}-D input with mode={mode!r}, antialias={antialias}")
+        what = f"interpolate of {input.dim()}-D input with mode={mode!r}, antialias={antialias}"
+        raise _missing.refuse(what)
     _refuse_interpolate(input, mode)
 
 

@@ -3,7 +3,7 @@
 import math
 
 import rushlight
-from rushlight._missing import lacks
+from rushlight import _missing
 
 __all__ = [
     "calculate_gain",
@@ -14,12 +14,13 @@ __all__ = [
     "kaiming_uniform_",
     "normal_",
     "ones_",
+    "trunc_normal_",
     "uniform_",
     "xavier_normal_",
     "xavier_uniform_",
     "zeros_",
 ]
-_missing = lacks(__name__)
+_lacks = _missing.lacks(__name__)
 _PLAIN_GAINS = (
     "linear",
     "conv1d",
@@ -63,6 +64,56 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Fill with normal numbers."""
     with rushlight.no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def _normal_share(x):
+    """Return the share of normal numbers below x."""
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def _reject_normal(tensor, mean, std, a, b, generator):
+    """Draw normal numbers, again where they fall outside: good where most fall inside."""
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    result = tensor.normal_(mean, std, generator=generator)
+    while (outside := (result < low) | (result > high)).any():
+        again = rushlight.empty_like(result).normal_(mean, std, generator=generator)
+        result = rushlight.where(outside, again, result)
+    tensor.copy_(result)
+
+
+def _reject_uniform(tensor, mean, std, a, b, generator):
+    """Draw uniform numbers, again where a second draw exceeds their density: for the tails."""
+    log_peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    chance = rushlight.empty_like(tensor)
+
+    def refused(numbers):
+        log_density = numbers.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(log_peak)
+        return chance.uniform_(generator=generator).log_().gt(log_density)
+
+    result = tensor.uniform_(a, b, generator=generator)
+    pending = refused(result)
+    while pending.any():
+        numbers = rushlight.empty_like(tensor).uniform_(a, b, generator=generator)
+        result = rushlight.where(pending, numbers, result)
+        pending = pending & refused(numbers)
+    tensor.copy_(result)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Fill with normal numbers that lie within [a, b]."""
+    if (mean < a - 2 * std) or (mean > b + 2 * std):
+        import warnings
+
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
+    inside = _normal_share((b - mean) / std) - _normal_share((a - mean) / std)
+    with rushlight.no_grad():
+        draw = _reject_normal if inside > 0.3 else _reject_uniform
+        draw(tensor, mean, std, a, b, generator)
+    return tensor
 
 
 def constant_(tensor, val):
@@ -194,4 +245,4 @@ _OLD_NAMES = (
 
 
 def __getattr__(name):
-    return _deprecated(name) if name in _OLD_NAMES else _missing(name)
+    return _deprecated(name) if name in _OLD_NAMES else _lacks(name)

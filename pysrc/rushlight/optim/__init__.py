@@ -1,9 +1,9 @@
 """Optimisers."""
 
-from rushlight._missing import lacks
+from rushlight import _missing
 
 from .optimizer import Optimizer
 from .sgd import SGD
 
 __all__ = ["Optimizer", "SGD"]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)

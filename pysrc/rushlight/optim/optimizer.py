@@ -6,11 +6,11 @@ from copy import deepcopy
 from itertools import chain
 
 import rushlight
-from rushlight._missing import lacks
+from rushlight import _missing
 from rushlight.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 _global_optimizer_pre_hooks = OrderedDict()
 _global_optimizer_post_hooks = OrderedDict()

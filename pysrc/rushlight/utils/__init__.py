@@ -1,8 +1,8 @@
 """Helpers."""
 
-from rushlight._missing import lacks
+from rushlight import _missing
 
 from . import hooks
 
 __all__ = ["hooks"]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)

@@ -1,6 +1,6 @@
 """The layers."""
 
-from rushlight._missing import lacks
+from rushlight import _missing
 
 from .activation import (
     ELU,
@@ -52,4 +52,4 @@ __all__ = [
     "Softmax",
     "Tanh",
 ]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)

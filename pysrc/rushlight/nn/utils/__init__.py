@@ -1,10 +1,10 @@
 """Helpers around parameters."""
 
 import rushlight
-from rushlight._missing import lacks
+from rushlight import _missing
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
-__getattr__ = lacks(__name__)
+__getattr__ = _missing.lacks(__name__)
 
 
 def parameters_to_vector(parameters):
