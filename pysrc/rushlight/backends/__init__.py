@@ -38,9 +38,10 @@ def _answer(value):
 
 
 def _has_onednn():
-    from rushlight import _onednn
+    from rushlight import _C, _onednn
 
-    return _onednn.find() is not None
+    path = _onednn.find()
+    return path is not None and _C._dnnl_open(path) is None
 
 
 cudnn = _backend(
