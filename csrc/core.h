@@ -52,6 +52,9 @@ void rl_view_clear(rl_view *v);   /* gives back a long dims block; not the stora
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
 int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
 void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
+void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]);
+enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };
+bool rl_is_channels_last(const rl_view *v);
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);
 rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of range" */
 /* Would [offset, shape, strides] stay inside nbytes? PyTorch's setStorage text when not. */
@@ -70,6 +73,7 @@ void *rl_alloc(size_t bytes); /* 64-byte aligned; NULL and RL_MEMORY pending */
 void *rl_alloc_zero(size_t n, size_t size);
 void rl_free(void *p);
 void rl_alloc_fail_after(int64_t n); /* the n-th allocation from now fails; negative: never */
+bool rl_alloc_armed(void);           /* one is to fail: no cache may serve instead */
 enum { RL_LIVE_TENSORS, RL_LIVE_STORAGES, RL_LIVE_NODES, RL_LIVE_BYTES, RL_LIVE_KINDS };
 extern int64_t rl_live_count[RL_LIVE_KINDS];
 #define rl_live_add(kind, n) ((void)__atomic_add_fetch(&rl_live_count[kind], (n), __ATOMIC_RELAXED))

@@ -10,6 +10,10 @@ void rl_alloc_fail_after(int64_t n) {
     fail_after = n;
 }
 
+bool rl_alloc_armed(void) {
+    return fail_after >= 0;
+}
+
 void *rl_alloc(size_t bytes) {
     if (RL_UNLIKELY(fail_after >= 0) && fail_after-- == 0) {
         rl_error_set(RL_MEMORY, "out of memory (allocating %zu bytes, on request)", bytes);

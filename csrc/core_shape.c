@@ -40,13 +40,6 @@ RL_SHAPE(relu) {
     return shape_same(k);
 }
 
-RL_SHAPE(bitwise_not) {
-    if (rl_is_float(k->arg[0].u.t->dtype))
-        return rl_error_set(RL_TYPE,
-                            "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
-    return shape_same(k);
-}
-
 RL_SHAPE(broadcast) {
     int64_t shape[RL_MAX_DIMS];
     int n;

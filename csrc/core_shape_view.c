@@ -240,7 +240,7 @@ static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t leng
     if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
-    if (length > 0) v->offset += start * x->strides[dim];
+    v->offset += start * x->strides[dim];
     v->shape[dim] = length;
     if (length > 1) v->strides[dim] *= step;
     return view_end(k);
@@ -354,6 +354,36 @@ RL_SHAPE(index_select) { /* attr[0]: the dimension */
 }
 
 /* ---- new tensors ---- */
+/* Does x fill one block, each element once, in some order of its dims? */
+static bool is_dense(const rl_view *x) {
+    uint64_t seen = 0;
+    int64_t step = 1;
+    for (int round = 0; round < x->ndim; round++)
+        for (int d = 0; d < x->ndim; d++) {
+            if ((seen >> d & 1) || (x->shape[d] != 1 && x->strides[d] != step)) continue;
+            seen |= 1ull << d;
+            step *= x->shape[d];
+            break;
+        }
+    return seen == (x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1);
+}
+
+/* the last argument is the memory format; by default the input's order of dims stays */
+RL_SHAPE(like) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *format = &k->arg[k->n_arg - 1];
+    int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
+    if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
+    if (wanted == RL_FORMAT_PRESERVE && is_dense(x))
+        memcpy(k->out[0]->strides, x->strides, x->ndim * sizeof *x->strides);
+    if (wanted == RL_FORMAT_CHANNELS_LAST) {
+        if (x->ndim != 4)
+            return rl_error_set(RL_RUNTIME, "required rank 4 tensor to use channels_last format");
+        rl_dims_channels_last(x->shape, k->out[0]->strides);
+    }
+    return RL_OK;
+}
+
 static rl_status size_out(rl_call *k, int arg) {
     const rl_slot *s = &k->arg[arg];
     return s->tag == RL_INTS ? rl_out_dims(k, 0, s->u.ints, s->n) : rl_out_dims(k, 0, &s->u.i, 1);

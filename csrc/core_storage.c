@@ -55,7 +55,7 @@ static rl_storage *storage_block(size_t nbytes) {
     size_t rounded;
     int c = class_of(nbytes, &rounded);
     rl_storage *s = NULL;
-    if (BLOCK_CACHE && c != CLASS_NONE) {
+    if (BLOCK_CACHE && c != CLASS_NONE && RL_LIKELY(!rl_alloc_armed())) {
         pthread_mutex_lock(&lock);
         if (cache[c].n > 0) s = cache[c].block[--cache[c].n];
         pthread_mutex_unlock(&lock);

@@ -59,6 +59,24 @@ void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
     }
 }
 
+void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]) {
+    static const int order[4] = {1, 3, 2, 0}; /* channels lie side by side, then columns, rows, images */
+    int64_t step = 1;
+    for (int i = 0; i < 4; i++) {
+        strides[order[i]] = step;
+        step *= shape[order[i]] > 1 ? shape[order[i]] : 1;
+    }
+}
+
+bool rl_is_channels_last(const rl_view *v) {
+    int64_t strides[4];
+    if (v->ndim != 4) return false;
+    rl_dims_channels_last(v->shape, strides);
+    for (int d = 0; d < 4; d++)
+        if (v->shape[d] != 1 && v->strides[d] != strides[d]) return false;
+    return true;
+}
+
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim) {
     int n = a->ndim > b->ndim ? a->ndim : b->ndim;
     for (int i = 0; i < n; i++) {
@@ -97,12 +115,13 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
             return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
                                 (long long)shape[i], rl_dims_text(sizes, shape, ndim));
         if (strides[i] < 0)
-            return rl_error_set(RL_RUNTIME,
-                                "as_strided: Negative strides are not supported at the moment, got strides: %s",
-                                rl_dims_text(steps, strides, ndim));
+            return rl_error_set(
+                RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
+                rl_dims_text(steps, strides, ndim));
     }
     /* each product fits in 126 bits; a sum beyond int64 cannot be inside */
-    for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++) last += (__int128)(shape[i] - 1) * strides[i];
+    for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++)
+        last += (__int128)(shape[i] - 1) * strides[i];
     __int128 needed = empty ? (__int128)offset * item : (last + 1) * item;
     if (needed > (__int128)nbytes && !(empty && offset == 0))
         return rl_error_set(

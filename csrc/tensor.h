@@ -56,7 +56,7 @@ PyObject *rl_dtype_object(int dtype); /* new reference to torch.float32 ... */
 int rl_dtype_parse(PyObject *o);      /* -1 and TypeError when o is no dtype (nor float, int, bool) */
 PyObject *rl_device_new(int device, int index);
 int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
-int rl_default_dtype(void);
+int rl_format_parse(PyObject *o, int64_t *format);         /* 1, or 0 when o is no torch.memory_format */
 
 /* ---- tensor_call.c: the front door ---- */
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */

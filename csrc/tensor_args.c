@@ -201,8 +201,8 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         *slot = (rl_slot){.tag = RL_INT, .u.i = device * 256 + index + 1};
         return 1;
     }
-    case RL_ARG_LAYOUT:
-    case RL_ARG_FORMAT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return 1;
+    case RL_ARG_FORMAT: slot->tag = RL_INT; return rl_format_parse(o, &slot->u.i);
+    case RL_ARG_LAYOUT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return 1;
     case RL_ARG_RNG: slot->tag = RL_RNG; return rl_generator_parse(o, &slot->u.g);
     }
     return 0;

@@ -292,7 +292,15 @@ static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwarg
     static char *names[] = {"memory_format", NULL};
     PyObject *format = Py_None;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:is_contiguous", names, &format)) return NULL;
-    return PyBool_FromLong(rl_is_contiguous(&T(self)->v));
+    int64_t wanted = RL_FORMAT_CONTIGUOUS;
+    if (format != Py_None && !rl_format_parse(format, &wanted)) {
+        PyErr_Format(PyExc_TypeError,
+                     "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
+                     Py_TYPE(format)->tp_name);
+        return NULL;
+    }
+    return PyBool_FromLong(wanted == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(&T(self)->v)
+                                                             : rl_is_contiguous(&T(self)->v));
 }
 
 static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwargs) {

@@ -14,6 +14,11 @@ static PyObject *self_of(rl_bound *b) {
     return (PyObject *)RL_TENSOR_OF(b->k.arg[0].u.t);
 }
 
+static PyObject *clone_as(PyObject *x, int64_t format) {
+    rl_slot args[2] = {tensor_slot(x), int_slot(format)};
+    return rl_op_run(RL_OP_clone, args, 2);
+}
+
 /* x.view(sizes), or a contiguous copy's view where strides do not allow it */
 static PyObject *reshape_to(PyObject *x, rl_slot size) {
     rl_slot args[2] = {tensor_slot(x), size};
@@ -21,7 +26,7 @@ static PyObject *reshape_to(PyObject *x, rl_slot size) {
     if (view || !PyErr_ExceptionMatches(PyExc_RuntimeError) || rl_is_contiguous(&((rl_tensor *)x)->v))
         return view;
     PyErr_Clear();
-    RL_OWNED PyObject *copy = rl_op_unary(RL_OP_clone, x);
+    RL_OWNED PyObject *copy = clone_as(x, RL_FORMAT_CONTIGUOUS);
     if (!copy) return NULL;
     args[0] = tensor_slot(copy);
     return rl_op_run(RL_OP_view, args, 2);
@@ -33,7 +38,11 @@ COMPOSE(reshape) {
 
 COMPOSE(contiguous) {
     PyObject *x = self_of(b);
-    return rl_is_contiguous(b->k.arg[0].u.t) ? Py_NewRef(x) : rl_op_unary(RL_OP_clone, x);
+    const rl_view *v = b->k.arg[0].u.t;
+    int64_t format = b->k.arg[1].tag == RL_INT ? b->k.arg[1].u.i : RL_FORMAT_CONTIGUOUS;
+    bool already = format == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(v)
+                                                     : format == RL_FORMAT_PRESERVE || rl_is_contiguous(v);
+    return already ? Py_NewRef(x) : clone_as(x, format);
 }
 
 COMPOSE(flatten) {

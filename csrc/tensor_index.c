@@ -59,7 +59,8 @@ static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
         Py_SETREF(wide, (PyObject *)rl_tensor_new(RL_I64, RL_CPU, 0, r->v.shape, 1));
         if (!wide || rl_tensor_copy((rl_tensor *)wide, r) < 0) return NULL;
     } else if (!rl_is_contiguous(&r->v)) {
-        Py_SETREF(wide, rl_op_unary(RL_OP_clone, rows));
+        rl_slot args[2] = {tensor_slot(rows), int_slot(RL_FORMAT_CONTIGUOUS)};
+        Py_SETREF(wide, rl_op_run(RL_OP_clone, args, 2));
         if (!wide) return NULL;
     }
     /* negative numbers count from the end */

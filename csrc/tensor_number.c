@@ -50,7 +50,10 @@ PyObject *rl_number_absolute(PyObject *a) {
     return rl_op_unary(RL_OP_abs, a);
 }
 PyObject *rl_number_invert(PyObject *a) {
-    return rl_op_unary(RL_OP_bitwise_not, a);
+    if (!rl_is_float(((rl_tensor *)a)->v.dtype)) return rl_op_unary(RL_OP_bitwise_not, a);
+    PyErr_SetString(PyExc_TypeError,
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return NULL;
 }
 
 PyObject *rl_tensor_compare(PyObject *a, PyObject *b, int how) {

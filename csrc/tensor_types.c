@@ -314,6 +314,16 @@ static PyType_Spec layout_spec = {"rushlight.layout", sizeof(named_object), 0,
 static PyType_Spec format_spec = {"rushlight.memory_format", sizeof(named_object), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 
+static PyTypeObject *format_type;
+int rl_format_parse(PyObject *o, int64_t *format) {
+    if (!Py_IS_TYPE(o, format_type)) return 0;
+    const char *name = ((named_object *)o)->name;
+    *format = strcmp(name, "channels_last") == 0     ? RL_FORMAT_CHANNELS_LAST
+              : strcmp(name, "preserve_format") == 0 ? RL_FORMAT_PRESERVE
+                                                     : RL_FORMAT_CONTIGUOUS;
+    return 1;
+}
+
 static int add_named(PyObject *m, PyTypeObject *type, const char *name) {
     named_object *o = PyObject_New(named_object, type);
     if (!o) return -1;
@@ -330,11 +340,11 @@ static PyTypeObject *add_type(PyObject *m, PyType_Spec *spec, PyObject *bases) {
 }
 
 int rl_types_init(PyObject *m) {
-    PyTypeObject *layout, *format;
+    PyTypeObject *layout;
     if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
         !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
         !(rl_device_type_object = add_type(m, &device_spec, NULL)) ||
-        !(layout = add_type(m, &layout_spec, NULL)) || !(format = add_type(m, &format_spec, NULL)))
+        !(layout = add_type(m, &layout_spec, NULL)) || !(format_type = add_type(m, &format_spec, NULL)))
         return -1;
     for (int i = 0; i < RL_NDTYPES; i++) {
         dtype_object *d = PyObject_New(dtype_object, rl_dtype_type);
@@ -343,8 +353,8 @@ int rl_types_init(PyObject *m) {
         dtypes[i] = (PyObject *)d;
         if (PyModule_AddObjectRef(m, rl_dtype_name(i), dtypes[i]) < 0) return -1;
     }
-    return add_named(m, layout, "strided") || add_named(m, format, "contiguous_format") ||
-                   add_named(m, format, "channels_last") || add_named(m, format, "preserve_format")
+    return add_named(m, layout, "strided") || add_named(m, format_type, "contiguous_format") ||
+                   add_named(m, format_type, "channels_last") || add_named(m, format_type, "preserve_format")
                ? -1
                : 0;
 }
