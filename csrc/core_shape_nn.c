@@ -278,6 +278,8 @@ RL_SHAPE(adaptive_avg_pool2d) {
     if (n != 3 && n != 4)
         return rl_error_set(RL_RUNTIME, "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got %s",
                             rl_dims_text(text, x->shape, n));
+    if (k->arg[1].tag == RL_INTS && k->arg[1].n > 2)
+        return rl_error_set(RL_RUNTIME, "adaptive_avg_pool2d: output_size must be 2");
     for (int d = 0; d < n - 2; d++) shape[d] = x->shape[d];
     for (int i = 0; i < 2; i++) {
         int64_t want = rl_int_at(k, 1, i);
@@ -376,7 +378,7 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
     if (mode && k->arg[3].tag != RL_NONE)
         return rl_error_set(RL_RUNTIME, "Padding mode \"%s\" doesn't take in value argument", modes[mode]);
     k->attr[0] = mode;
-    for (int d = 0; d < x->ndim; d++) {
+    for (int d = x->ndim - 1; d >= 0; d--) {
         int at = 2 * (x->ndim - 1 - d);
         int64_t left = at < n ? pad->u.ints[at] : 0, right = at < n ? pad->u.ints[at + 1] : 0,
                 size = x->shape[d];

@@ -61,14 +61,25 @@ static int floating(int dtype) {
     return rl_is_float(dtype) ? dtype : rl_dtype_default();
 }
 
+/* PyTorch says it in other words for a bias than for a weight */
+static rl_status bias_differs(const rl_row *row, int first, int weight, int bias) {
+    if (row == &rl_rows[RL_OP_linear])
+        return rl_error_set(RL_RUNTIME, "%s and mat2 must have the same dtype, but got %s and %s",
+                            weight == first ? "self" : "mat1", rl_dtype_title(weight == first ? bias : first),
+                            rl_dtype_title(weight));
+    return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
+                        rl_dtype_cpp_name(first), rl_dtype_cpp_name(bias));
+}
+
 static rl_status same_dtype(const rl_row *row, const rl_call *k, int first) {
+    bool conv = row == &rl_rows[RL_OP_conv2d], linear = row == &rl_rows[RL_OP_linear];
+    const rl_view *bias = conv || linear ? rl_in(k, 2) : NULL;
     for (int i = 1; i < k->n_arg; i++) {
         if (k->arg[i].tag != RL_TENSOR || k->arg[i].u.t->dtype == first) continue;
         int other = k->arg[i].u.t->dtype;
-        if (row == &rl_rows[RL_OP_conv2d] && i == 2)
-            return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
-                                rl_dtype_cpp_name(first), rl_dtype_cpp_name(other));
-        if (row == &rl_rows[RL_OP_conv2d])
+        if (bias && (linear || bias->dtype != first))
+            return bias_differs(row, first, k->arg[1].u.t->dtype, bias->dtype);
+        if (conv)
             return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(first),
                                 rl_dtype_title(other));
         return rl_error_set(RL_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",

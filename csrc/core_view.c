@@ -79,7 +79,7 @@ bool rl_is_channels_last(const rl_view *v) {
 
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim) {
     int n = a->ndim > b->ndim ? a->ndim : b->ndim;
-    for (int i = 0; i < n; i++) {
+    for (int i = n - 1; i >= 0; i--) {
         int ia = i - (n - a->ndim), ib = i - (n - b->ndim);
         int64_t da = ia < 0 ? 1 : a->shape[ia], db = ib < 0 ? 1 : b->shape[ib];
         if (da != db && da != 1 && db != 1)

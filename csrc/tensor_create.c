@@ -222,6 +222,13 @@ static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
                                      &pin) ||
         parse_options(dtype, device, grad, &o) < 0)
         return NULL;
+    if (rl_tensor_check(data) &&
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            1) < 0)
+        return NULL;
     RL_OWNED PyObject *t = to_device(rl_tensor_from_data(data, o.dtype), &o);
     if (!t || (o.requires_grad && rl_tensor_set_requires_grad((rl_tensor *)t, 1) < 0)) return NULL;
     return rl_give(&t);

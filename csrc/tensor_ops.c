@@ -4,7 +4,8 @@
 #include "tensor_object.h"
 #include <string.h>
 
-static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how, bool method) {
+static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how,
+                         bool method) {
     rl_bound b;
     if (rl_bind(&b, op, args, n, kwnames, method) < 0) return NULL;
     PyObject *result = rl_front_door(&b, how);
@@ -29,7 +30,7 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
 #define ENTRIES(id)                                                                                          \
     static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
         (void)m;                                                                                             \
-        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL, false);                                                \
+        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL, false);                                         \
     }                                                                                                        \
     static PyObject *method_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {           \
         return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_NORMAL);                                        \
@@ -152,7 +153,8 @@ int rl_ops_init(PyObject *m) {
         if ((flags & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
         if ((flags & RL_INPLACE) && (flags & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
             return -1;
-        if ((flags & RL_INPLACE) && (flags & (RL_NN | RL_FN))) { /* F.relu_(x), torch.relu_(x) */
+        /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
+        if ((flags & RL_INPLACE) && ((flags & RL_NN) || !(s->row->operands | (flags & RL_NO_GRAD)))) {
             PyMethodDef *def = method_def(s, "_", entries[i].inplace, true);
             RL_OWNED PyObject *f = def ? PyDescr_NewMethod(rl_tensor_type, def) : NULL;
             if (!f || PyObject_SetAttrString(flags & RL_NN ? nn : m, def->ml_name, f) < 0) return -1;
