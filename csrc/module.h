@@ -43,6 +43,8 @@
     X(version)                                                                                               \
     X(assign_to_params_buffers)                                                                              \
     X(persistent)                                                                                            \
+    X(materialize)                                                                                           \
+    X(summary)                                                                                               \
     X(forward)                                                                                               \
     X(items)                                                                                                 \
     X(keys)                                                                                                  \
@@ -253,6 +255,23 @@ typedef struct {
 extern rl_global_hooks rl_hooks;
 /* args is a tuple, kwargs a dict or NULL */
 PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs);
+
+/* ---- module_load_entry.c ---- */
+typedef struct rl_load_job {
+    PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
+    PyObject *metadata;                      /* of the whole state dict, or NULL */
+    PyObject *assign;
+    PyObject *result;     /* _IncompatibleKeys(missing, unexpected) */
+    PyObject *mismatched; /* list of (key, shape given, shape here); NULL: these are errors */
+    PyObject *ties;       /* nn.modules._ties.Ties, or NULL */
+    struct rl_load_job *outer;
+} rl_load_job;
+void rl_load_job_begin(rl_load_job *job);
+void rl_load_job_end(rl_load_job *job);
+const rl_load_job *rl_load_job_find(PyObject *errors); /* NULL for lists of somebody else */
+/* Puts `value` into m.name, which holds `param`; what does not fit is noted, -1 is for exceptions. */
+int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value, int assign,
+                  PyObject *errors);
 
 /* ---- the descriptors that each file brings to the type ---- */
 extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module_register_methods[],

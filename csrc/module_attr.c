@@ -1,15 +1,72 @@
 /* Reading, setting and deleting attributes. */
 #include "module.h"
 
-/* ---- reading ---- */
-static PyObject *attr_missing(PyObject *m, PyObject *name) {
+/* ---- a miss ----
+ * Note [Errors of properties]: a property that raises AttributeError inside looks to Python as if it were
+ * not there, and the miss names the property itself. The text stays as it is, but what was raised becomes
+ * its cause. A user's __getattr__ stands between the two, so the raised one waits in this list. */
+typedef struct attr_waiting {
+    PyObject *module, *name, *raised; /* borrowed */
+    struct attr_waiting *outer;
+} attr_waiting;
+static attr_waiting *attr_waits;
+
+static void attr_wait_end(attr_waiting *wait) { /* threads may leave in another order than they came */
+    attr_waiting **at = &attr_waits;
+    while (*at != wait) at = &(*at)->outer;
+    *at = wait->outer;
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+/* Python's own hook drops what the property raised: ask once more, but not again within that. */
+static PyObject *attr_raised_again(PyObject *m, PyObject *name) {
+    static int asking;
+    PyObject *descr = _PyType_Lookup(Py_TYPE(m), name);
+    if (asking || descr == NULL || !PyObject_TypeCheck(descr, &PyProperty_Type)) return NULL;
+    RL_OWNED PyObject *held = Py_NewRef(descr);
+    asking = 1;
+    RL_OWNED PyObject *value = Py_TYPE(held)->tp_descr_get(held, m, (PyObject *)Py_TYPE(m));
+    asking = 0;
+    return value == NULL ? rl_raised_take() : NULL;
+}
+#endif
+
+/* What the property of this name raised, if there is one: owned, or NULL without an error. */
+static PyObject *attr_raised(PyObject *m, PyObject *name) {
+    for (attr_waiting *wait = attr_waits; wait; wait = wait->outer)
+        if (wait->module == m && wait->name == name) return Py_XNewRef(wait->raised);
+#if PY_VERSION_HEX >= 0x030C0000
+    return attr_raised_again(m, name);
+#else
+    return NULL;
+#endif
+}
+
+/* m.summary, for whoever has nothing of that name: no method of the class, as that would hide a child. */
+static PyObject *attr_summary(PyObject *m) {
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight._summary");
+    RL_OWNED PyObject *function = home ? PyObject_GetAttr(home, rl_name.summary) : NULL;
+    return function ? PyMethod_New(function, m) : NULL;
+}
+
+static PyObject *attr_missing(PyObject *m, PyObject *name, PyObject *raised) {
+    RL_OWNED PyObject *cause = raised ? Py_NewRef(raised) : attr_raised(m, name);
+    if (cause == NULL && PyUnicode_Check(name) && PyUnicode_Compare(name, rl_name.summary) == 0)
+        return attr_summary(m);
     RL_OWNED PyObject *type = PyType_GetName(Py_TYPE(m));
-    if (type) PyErr_Format(PyExc_AttributeError, "'%U' object has no attribute '%S'", type, name);
+    if (type == NULL) return NULL;
+    PyErr_Format(PyExc_AttributeError, "'%U' object has no attribute '%S'", type, name);
+    if (cause == NULL) return NULL;
+    PyObject *error = rl_raised_take();
+    PyException_SetCause(error, rl_give(&cause));
+    rl_raised_put_steal(error);
     return NULL;
 }
 
-/* What Module.__getattr__ does, for a name that is neither in the type nor in the dict. */
-static PyObject *attr_registered(PyObject *m, PyObject *name) {
+/* ---- reading ---- */
+/* What Module.__getattr__ does, for a name that is neither in the type nor in the dict; `raised`: what a
+ * property of that name raised, or NULL. */
+static PyObject *attr_registered(PyObject *m, PyObject *name, PyObject *raised) {
     PyObject *const maps[] = {rl_name._parameters, rl_name._buffers, rl_name._modules};
     static const uint8_t at[] = {RL_AT_parameters, RL_AT_buffers, RL_AT_modules};
     PyObject *dict = rl_module_dict(m);
@@ -25,12 +82,12 @@ static PyObject *attr_registered(PyObject *m, PyObject *name) {
         if (has) return has > 0 ? found : NULL;
         dict = rl_module_dict(m);
     }
-    return PyErr_Occurred() ? NULL : attr_missing(m, name);
+    return PyErr_Occurred() ? NULL : attr_missing(m, name, raised);
 }
 
 /* object.__getattribute__, but 0 without an exception where the name is nowhere; an AttributeError of a
- * property also ends as a miss, as in Python. 1 and *found, or -1. */
-static inline int attr_ordinary(PyObject *m, PyObject *name, PyObject **found) {
+ * property also ends as a miss, as in Python, and is handed out. 1 and *found, or -1. */
+static inline int attr_ordinary(PyObject *m, PyObject *name, PyObject **found, PyObject **raised) {
     PyTypeObject *type = Py_TYPE(m);
     RL_OWNED PyObject *descr = Py_XNewRef(_PyType_Lookup(type, name));
     descrgetfunc get = descr ? Py_TYPE(descr)->tp_descr_get : NULL;
@@ -46,37 +103,47 @@ static inline int attr_ordinary(PyObject *m, PyObject *name, PyObject **found) {
     *found = get(descr, m, (PyObject *)type);
     if (*found) return 1;
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-    PyErr_Clear();
+    *raised = rl_raised_take();
     return 0;
 }
 
 PyObject *rl_module_getattro(PyObject *m, PyObject *name) {
     PyObject *found;
+    RL_OWNED PyObject *raised = NULL;
     if (RL_UNLIKELY(!PyUnicode_CheckExact(name))) return PyObject_GenericGetAttr(m, name);
-    int has = attr_ordinary(m, name, &found);
+    int has = attr_ordinary(m, name, &found, &raised);
     if (has) return has > 0 ? found : NULL;
-    return attr_registered(m, name);
+    return attr_registered(m, name, raised);
 }
 
-PyObject *rl_module_getattro_user(PyObject *m, PyObject *name) {
-    PyTypeObject *type = Py_TYPE(m);
-    PyObject *found;
-    if (RL_UNLIKELY(!PyUnicode_CheckExact(name))) return PyObject_GenericGetAttr(m, name);
-    int has = attr_ordinary(m, name, &found);
-    if (has) return has > 0 ? found : NULL;
-    RL_OWNED PyObject *user = Py_XNewRef(_PyType_Lookup(type, rl_name.__getattr__));
-    if (user == NULL) return attr_registered(m, name);
+static PyObject *attr_call_user(PyObject *m, PyObject *name, PyObject *user) {
     PyObject *args[] = {NULL, m, name};
     if (PyType_HasFeature(Py_TYPE(user), Py_TPFLAGS_METHOD_DESCRIPTOR))
         return PyObject_Vectorcall(user, args + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     descrgetfunc get = Py_TYPE(user)->tp_descr_get;
-    RL_OWNED PyObject *bound = get ? get(user, m, (PyObject *)type) : Py_NewRef(user);
+    RL_OWNED PyObject *bound = get ? get(user, m, (PyObject *)Py_TYPE(m)) : Py_NewRef(user);
     return bound ? PyObject_CallOneArg(bound, name) : NULL;
+}
+
+PyObject *rl_module_getattro_user(PyObject *m, PyObject *name) {
+    PyObject *found;
+    RL_OWNED PyObject *raised = NULL;
+    if (RL_UNLIKELY(!PyUnicode_CheckExact(name))) return PyObject_GenericGetAttr(m, name);
+    int has = attr_ordinary(m, name, &found, &raised);
+    if (has) return has > 0 ? found : NULL;
+    RL_OWNED PyObject *user = Py_XNewRef(_PyType_Lookup(Py_TYPE(m), rl_name.__getattr__));
+    if (user == NULL) return attr_registered(m, name, raised);
+    if (raised == NULL) return attr_call_user(m, name, user);
+    attr_waiting wait = {m, name, raised, attr_waits};
+    attr_waits = &wait;
+    PyObject *answer = attr_call_user(m, name, user);
+    attr_wait_end(&wait);
+    return answer;
 }
 
 static PyObject *attr_getattr(PyObject *m, PyObject *name) {
     rl_module_adopt(Py_TYPE(m));
-    return attr_registered(m, name);
+    return attr_registered(m, name, NULL);
 }
 
 /* ---- setting ---- */

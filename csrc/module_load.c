@@ -5,131 +5,6 @@
  *                                                                                  └──► post hooks of m */
 #include "module.h"
 
-typedef struct {
-    PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
-    PyObject *metadata;                      /* of the whole state dict, or NULL */
-    PyObject *assign;
-    PyObject *result; /* _IncompatibleKeys(missing, unexpected) */
-} load_job;
-
-/* ---- one entry ---- */
-static int load_note_steal(PyObject *errors, PyObject *text) {
-    RL_OWNED PyObject *owned = text;
-    return owned ? PyList_Append(errors, owned) : -1;
-}
-
-/* "... an exception occurred : ('...',)."; anything but an Exception goes on */
-static int load_note_raised(PyObject *errors, PyObject *key, PyObject *param, PyObject *input) {
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
-    RL_OWNED PyObject *raised = rl_raised_take();
-    RL_OWNED PyObject *have = PyObject_CallMethodNoArgs(param, rl_name.size);
-    RL_OWNED PyObject *given = have ? PyObject_CallMethodNoArgs(input, rl_name.size) : NULL;
-    RL_OWNED PyObject *args = given ? PyObject_GetAttrString(raised, "args") : NULL;
-    if (args == NULL) return -1;
-    return load_note_steal(
-        errors,
-        PyUnicode_FromFormat("While copying the parameter named \"%U\", whose dimensions in the model are "
-                             "%S and whose dimensions in the checkpoint are %S, an exception occurred "
-                             ": %S.",
-                             key, have, given, args));
-}
-
-static PyObject *load_shape(PyObject *t) {
-    return rl_tensor_check(t) ? rl_tensor_shape((rl_tensor *)t) : PyObject_GetAttr(t, rl_name.shape);
-}
-
-/* Checkpoints of 0.3 hold scalars as [1]: *input = (*input)[0]. Then 1 when the shapes agree. */
-static int load_fit_shape(PyObject *param, PyObject **input, PyObject **have, PyObject **given) {
-    if (rl_tensor_check(param) && rl_tensor_check(*input)) {
-        const rl_view *a = &((rl_tensor *)param)->v, *b = &((rl_tensor *)*input)->v;
-        if (a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0) return 1;
-    }
-    if ((*have = load_shape(param)) == NULL || (*given = load_shape(*input)) == NULL) return -1;
-    Py_ssize_t nh = PyObject_Size(*have), ng = nh < 0 ? -1 : PyObject_Size(*given);
-    if (ng < 0) return -1;
-    if (nh == 0 && ng == 1) {
-        RL_OWNED PyObject *first = PySequence_GetItem(*given, 0);
-        long n = first ? PyLong_AsLong(first) : -1;
-        if (n == -1 && PyErr_Occurred()) return -1;
-        if (n == 1) {
-            RL_OWNED PyObject *zero = PyLong_FromLong(0);
-            PyObject *scalar = zero ? PyObject_GetItem(*input, zero) : NULL; /* tensors are no sequences */
-            if (scalar == NULL) return -1;
-            Py_SETREF(*input, scalar);
-            Py_SETREF(*given, load_shape(scalar));
-            if (*given == NULL) return -1;
-        }
-    }
-    return PyObject_RichCompareBool(*have, *given, Py_EQ);
-}
-
-static int load_warn_meta(PyObject *key, PyObject *param, PyObject *input) {
-    if (!rl_tensor_check(param) || !rl_tensor_check(input)) return 0;
-    if (((rl_tensor *)param)->v.device != RL_META || ((rl_tensor *)input)->v.device == RL_META) return 0;
-    return PyErr_WarnFormat(
-        PyExc_UserWarning, 1,
-        "for %U: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
-        "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in "
-        "the state dictionary to their corresponding key in the module instead of copying them "
-        "in place?)",
-        key);
-}
-
-/* with no_grad(): param.copy_(input) */
-static int load_copy(PyObject *param, PyObject *input) {
-    int before = rl_grad_enabled, done;
-    rl_grad_enabled = 0;
-    if ((Py_TYPE(param) == rl_parameter_type || Py_TYPE(param) == rl_tensor_type) && rl_tensor_check(input))
-        done = rl_tensor_copy((rl_tensor *)param, (rl_tensor *)input);
-    else {
-        RL_OWNED PyObject *copied = PyObject_CallMethodOneArg(param, rl_name.copy_, input);
-        done = copied ? 0 : -1;
-    }
-    rl_grad_enabled = before;
-    return done;
-}
-
-/* assign=True: setattr(m, name, input), as a Parameter with the old one's requires_grad */
-static int load_assign(PyObject *m, PyObject *name, PyObject *param, PyObject *input) {
-    RL_OWNED PyObject *fresh = Py_NewRef(input);
-    if (rl_parameter_check(param)) {
-        RL_OWNED PyObject *grad = PyObject_GetAttr(param, rl_name.requires_grad);
-        if (grad == NULL) return -1;
-        if (rl_parameter_check(input)) {
-            RL_OWNED PyObject *done = PyObject_CallMethodOneArg(input, rl_name.requires_grad_, grad);
-            if (done == NULL) return -1;
-        } else {
-            PyObject *made = PyObject_CallFunctionObjArgs((PyObject *)rl_parameter_type, input, grad, NULL);
-            if (made == NULL) return -1;
-            Py_SETREF(fresh, made);
-        }
-    }
-    return PyObject_SetAttr(m, name, fresh);
-}
-
-static int load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value,
-                      int assign, PyObject *errors) {
-    RL_OWNED PyObject *input = Py_NewRef(value), *have = NULL, *given = NULL;
-    int like = rl_tensor_check(input) ? 1 : rl_attr_has(input, rl_name.__torch_function__);
-    if (like < 0) return -1;
-    if (!like)
-        return load_note_steal(
-            errors, PyUnicode_FromFormat("While copying the parameter named \"%U\", expected torch.Tensor or "
-                                         "Tensor-like object from checkpoint but received %S",
-                                         key, Py_TYPE(input)));
-    int fits = load_fit_shape(param, &input, &have, &given);
-    if (fits < 0) return -1;
-    if (!fits)
-        return load_note_steal(
-            errors,
-            PyUnicode_FromFormat("size mismatch for %U: copying a param with shape %S from checkpoint, the "
-                                 "shape in current model is %S.",
-                                 key, given, have));
-    if (!assign && load_warn_meta(key, param, input) < 0) return -1;
-    if ((assign ? load_assign(m, name, param, input) : load_copy(param, input)) == 0) return 0;
-    return load_note_raised(errors, key, param, input);
-}
-
 /* ---- Module._load_from_state_dict ---- */
 enum { ARG_DICT, ARG_PREFIX, ARG_METADATA, ARG_STRICT, ARG_MISSING, ARG_UNEXPECTED, ARG_ERRORS, ARG_COUNT };
 
@@ -160,6 +35,16 @@ static int load_collect(PyObject *m, PyObject *state, PyObject *local) {
     return more;
 }
 
+/* The state dict has nothing for this one; it may be tied to one that gets a new value. */
+static int load_lacks(PyObject *m, PyObject *name, PyObject *param, PyObject *key, int strict,
+                      PyObject *const *arg) {
+    const rl_load_job *job = rl_load_job_find(arg[ARG_ERRORS]);
+    if (strict && PyList_Append(arg[ARG_MISSING], key) < 0) return -1;
+    if (job == NULL || job->ties == NULL) return 0;
+    RL_OWNED PyObject *done = PyObject_CallMethod(job->ties, "lack", "OOO", m, name, param);
+    return done ? 0 : -1;
+}
+
 static int load_entries(PyObject *m, PyObject *const *arg, PyObject *local, int strict) {
     RL_OWNED PyObject *flag = PyObject_CallMethodObjArgs(arg[ARG_METADATA], rl_name.get,
                                                          rl_name.assign_to_params_buffers, Py_False, NULL);
@@ -170,9 +55,9 @@ static int load_entries(PyObject *m, PyObject *const *arg, PyObject *local, int 
         RL_OWNED PyObject *key = rl_path_append(arg[ARG_PREFIX], it.key), *value = NULL;
         int has = key ? rl_map_find(arg[ARG_DICT], key, &value) : -1;
         if (has > 0)
-            has = load_entry(m, it.key, it.value, key, value, assign, arg[ARG_ERRORS]);
-        else if (has == 0 && strict)
-            has = PyList_Append(arg[ARG_MISSING], key);
+            has = rl_load_entry(m, it.key, it.value, key, value, assign, arg[ARG_ERRORS]);
+        else if (has == 0)
+            has = load_lacks(m, it.key, it.value, key, strict, arg);
         if (has < 0) return -1;
     }
     return more;
@@ -304,7 +189,7 @@ static PyObject *load_share(PyObject *keys, PyObject *shares, PyObject *name, Py
     return PyErr_Occurred() ? NULL : PyDict_New();
 }
 
-static PyObject *load_local_metadata(const load_job *job, PyObject *prefix) {
+static PyObject *load_local_metadata(const rl_load_job *job, PyObject *prefix) {
     RL_OWNED PyObject *local = PyDict_New();
     if (local == NULL) return NULL;
     if (job->metadata) {
@@ -320,7 +205,7 @@ static PyObject *load_local_metadata(const load_job *job, PyObject *prefix) {
     return rl_give(&local);
 }
 
-static int load_call_own(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+static int load_call_own(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
     RL_OWNED PyObject *local = load_local_metadata(job, prefix);
     if (local == NULL) return -1;
     PyObject *arg[ARG_COUNT] = {keys, prefix, local, Py_True, job->missing, job->unexpected, job->errors};
@@ -329,7 +214,7 @@ static int load_call_own(const load_job *job, PyObject *m, PyObject *keys, PyObj
     return done ? 0 : -1;
 }
 
-static int load_post_hooks(const load_job *job, PyObject *m) {
+static int load_post_hooks(const rl_load_job *job, PyObject *m) {
     RL_ITEMS it;
     int more;
     if (rl_items_of(&it, m, rl_name._load_state_dict_post_hooks) < 0) return -1;
@@ -347,8 +232,8 @@ static int load_post_hooks(const load_job *job, PyObject *m) {
     return more;
 }
 
-static int load_walk(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix);
-static int load_children(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+static int load_walk(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix);
+static int load_children(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
     RL_OWNED PyObject *shares = NULL;
     RL_ITEMS it;
     int more;
@@ -363,7 +248,7 @@ static int load_children(const load_job *job, PyObject *m, PyObject *keys, PyObj
     return more;
 }
 
-static int load_walk(const load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+static int load_walk(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
     if (load_call_own(job, m, keys, prefix) < 0) return -1;
     if (Py_EnterRecursiveCall(" while loading the state of a module")) return -1;
     int done = load_children(job, m, keys, prefix);
@@ -386,7 +271,7 @@ static int load_report_keys(PyObject *errors, PyObject *keys, const char *what) 
     return text ? PyList_Insert(errors, 0, text) : -1;
 }
 
-static int load_report(const load_job *job, PyObject *m, int strict) {
+static int load_report(const rl_load_job *job, PyObject *m, int strict) {
     if (strict && (load_report_keys(job->errors, job->unexpected, "Unexpected") < 0 ||
                    load_report_keys(job->errors, job->missing, "Missing") < 0))
         return -1;
@@ -423,32 +308,72 @@ static PyObject *load_copy_dict(PyObject *state_dict, PyObject **metadata) {
     return rl_give(&copy);
 }
 
-static PyObject *load_new_result(PyObject *missing, PyObject *unexpected) {
+static PyObject *load_new_result(PyObject *missing, PyObject *unexpected, PyObject *mismatched) {
     RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules.module");
-    return home ? PyObject_CallMethod(home, "_IncompatibleKeys", "OO", missing, unexpected) : NULL;
+    if (home == NULL) return NULL;
+    if (mismatched) return PyObject_CallMethod(home, "_ReportedKeys", "OOO", missing, unexpected, mismatched);
+    return PyObject_CallMethod(home, "_IncompatibleKeys", "OO", missing, unexpected);
+}
+
+/* 1 for "report", 0 for "raise" */
+static int load_reports(PyObject *mismatched) {
+    if (mismatched == NULL) return 0;
+    if (PyUnicode_Check(mismatched)) {
+        if (PyUnicode_CompareWithASCIIString(mismatched, "raise") == 0) return 0;
+        if (PyUnicode_CompareWithASCIIString(mismatched, "report") == 0) return 1;
+    }
+    PyErr_Format(PyExc_ValueError, "mismatched should be 'raise' or 'report', got %R", mismatched);
+    return -1;
+}
+
+/* *ties: owned, or NULL where no parameter of the tree stands in two places */
+static int load_find_ties(PyObject *m, PyObject **ties) {
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._ties");
+    RL_OWNED PyObject *found = home ? PyObject_CallMethod(home, "find", "O", m) : NULL;
+    if (found && !Py_IsNone(found)) *ties = rl_give(&found);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int load_tree(rl_load_job *job, PyObject *m, PyObject *keys, int strict) {
+    rl_load_job_begin(job);
+    int done = load_walk(job, m, keys, rl_name.empty);
+    rl_load_job_end(job);
+    if (done < 0 || load_report(job, m, strict) < 0) return -1;
+    if (job->ties == NULL) return 0;
+    RL_OWNED PyObject *settled = PyObject_CallMethod(job->ties, "settle", NULL);
+    return settled ? 0 : -1;
 }
 
 static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const rl_signature sig = {"load_state_dict", 1, 3, {"state_dict", "strict", "assign"}};
-    PyObject *bound[3];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0 || load_check_mapping(bound[0]) < 0) return NULL;
+    static const rl_signature torchs = {"load_state_dict", 1, 3, {"state_dict", "strict", "assign"}};
+    static const rl_signature ours = {
+        "load_state_dict", 1, 4, {"state_dict", "strict", "assign", "mismatched"}};
+    PyObject *bound[4];
+    if (rl_args_bind(nargs > 3 ? &torchs : &ours, args, nargs, kwnames, bound) < 0 ||
+        load_check_mapping(bound[0]) < 0)
+        return NULL;
+    int strict = bound[1] ? PyObject_IsTrue(bound[1]) : 1, assign = bound[2] ? PyObject_IsTrue(bound[2]) : 0;
+    int reports = load_reports(bound[3]);
+    if (strict < 0 || assign < 0 || reports < 0) return NULL;
     RL_OWNED PyObject *missing = PyList_New(0), *unexpected = PyList_New(0), *errors = PyList_New(0);
-    RL_OWNED PyObject *metadata = NULL;
-    RL_OWNED PyObject *keys = missing && unexpected && errors ? load_copy_dict(bound[0], &metadata) : NULL;
-    RL_OWNED PyObject *result = keys ? load_new_result(missing, unexpected) : NULL;
-    if (result == NULL) return NULL;
-    load_job job = {missing, unexpected, errors, metadata, bound[2] ? bound[2] : Py_False, result};
-    if (load_walk(&job, m, keys, rl_name.empty) < 0) return NULL;
-    int strict = bound[1] ? PyObject_IsTrue(bound[1]) : 1;
-    if (strict < 0 || load_report(&job, m, strict) < 0) return NULL;
-    return rl_give(&result);
+    RL_OWNED PyObject *mismatched = reports ? PyList_New(0) : NULL, *metadata = NULL, *ties = NULL;
+    if (!missing || !unexpected || !errors || (reports && !mismatched)) return NULL;
+    RL_OWNED PyObject *keys = load_copy_dict(bound[0], &metadata);
+    RL_OWNED PyObject *result = keys ? load_new_result(missing, unexpected, mismatched) : NULL;
+    if (result == NULL || (assign && load_find_ties(m, &ties) < 0)) return NULL;
+    rl_load_job job = {missing, unexpected, errors, metadata, bound[2] ? bound[2] : Py_False,
+                       result,  mismatched, ties,   NULL};
+    return load_tree(&job, m, keys, strict) < 0 ? NULL : rl_give(&result);
 }
 
 PyMethodDef rl_module_load_methods[] = {
     {"load_state_dict", (PyCFunction)(void (*)(void))load_state_dict, METH_FASTCALL | METH_KEYWORDS,
-     "load_state_dict($self, /, state_dict, strict=True, assign=False)\n--\n\nCopy what a state dict holds "
-     "into the "
-     "parameters and buffers; answers with the keys that did not match."},
+     "load_state_dict($self, /, state_dict, strict=True, assign=False, *, mismatched='raise')\n--\n\n"
+     "Copy what a state dict holds into the parameters and buffers; answers with the keys that did not "
+     "match. "
+     "mismatched='report' puts entries of another size into the answer's mismatched_keys, as (key, size in "
+     "the state dict, size here), instead of raising. assign=True takes the tensors over; parameters that "
+     "are tied stay tied."},
     {"_load_from_state_dict", (PyCFunction)(void (*)(void))load_from_state_dict,
      METH_FASTCALL | METH_KEYWORDS,
      "_load_from_state_dict($self, /, state_dict, prefix, local_metadata, strict, missing_keys, "

@@ -43,11 +43,34 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
+    mismatched_keys = ()
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
+
+    __str__ = __repr__
+
+
+class _ReportedKeys(_IncompatibleKeys):
+    """What load_state_dict(mismatched="report") answers; still the same pair of lists."""
+
+    def __new__(cls, missing_keys, unexpected_keys, mismatched_keys):
+        self = super().__new__(cls, missing_keys, unexpected_keys)
+        self.mismatched_keys = mismatched_keys
+        return self
+
+    def __getnewargs__(self):
+        return (*self, self.mismatched_keys)
+
+    def __repr__(self) -> str:
+        if not self.mismatched_keys:
+            return super().__repr__()
+        return (
+            f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys}, "
+            f"mismatched_keys={self.mismatched_keys})"
+        )
 
     __str__ = __repr__
 
@@ -179,6 +202,32 @@ def _buffer_items(module):
 def _keeps_identity(tensor, applied) -> bool:
     """Can ``tensor.data = applied`` be done? Not between the meta device, which has no memory, and others."""
     return tensor.is_meta == applied.is_meta
+
+
+_MTIA_TEXT = (
+    "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia."
+    "dynamic_library` in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as "
+    "your target dependency!"
+)
+
+
+def _check_device(kind) -> None:
+    """Raise what torch raises for devices that it was built without."""
+    if kind == "mtia":
+        raise AssertionError(_MTIA_TEXT)
+    if kind == "xpu":
+        raise AssertionError("Torch not compiled with XPU enabled")
+    if kind not in ("cpu", "cuda", "meta"):
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def _move_away(module, kind, device):
+    def move(tensor):
+        if device is None or isinstance(device, str):
+            _check_device(kind)
+        return tensor.to(device)
+
+    return module._apply(move)
 
 
 class _Attached:
@@ -352,7 +401,10 @@ class _Attached:
             param.data = applied
             out = param
         else:
-            out = rushlight.nn.Parameter(applied, param.requires_grad)
+            if rushlight.nn.parameter.is_lazy(param):
+                out = type(param)(param.requires_grad, applied.device, applied.dtype)
+            else:
+                out = rushlight.nn.Parameter(applied, param.requires_grad)
             self._parameters[key] = out
         if grad is None:
             return
@@ -373,6 +425,8 @@ class _Attached:
             )
 
         def convert(t):
+            if device is not None:
+                _check_device(device.type)
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             formatted = memory_format is not None and t.dim() in (4, 5)
             extra = {"memory_format": memory_format} if formatted else {}
@@ -395,6 +449,18 @@ class _Attached:
     def cuda(self, device=None):
         """Move to the GPU."""
         return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Move to an Intel GPU: there is none."""
+        return _move_away(self, "xpu", device)
+
+    def ipu(self, device=None):
+        """Move to an IPU: there is none."""
+        return _move_away(self, "ipu", device)
+
+    def mtia(self, device=None):
+        """Move to an MTIA device: there is none."""
+        return _move_away(self, "mtia", device)
 
     def cpu(self):
         """Move to the CPU."""

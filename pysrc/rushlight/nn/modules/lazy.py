@@ -1,0 +1,252 @@
+"""Layers that learn the size of their input from the first one that they see."""
+
+from itertools import chain
+
+import rushlight
+from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+
+from . import batchnorm, conv
+from .linear import Linear
+
+
+class LazyModuleMixin:
+    """Gives a Module parameters without a shape, which its first call or load_state_dict() settles.
+
+    The subclass defines ``initialize_parameters(*args, **kwargs)``, which materialises them, and may name
+    the class that the module then becomes: ``cls_to_become``.
+    """
+
+    cls_to_become = None
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars) -> None:
+        fleeting = self._non_persistent_buffers_set
+        for registered, skipped in ((self._parameters, ()), (self._buffers, fleeting)):
+            for name, value in registered.items():
+                if value is not None and name not in skipped:
+                    as_it_is = keep_vars or is_lazy(value)
+                    destination[prefix + name] = value if as_it_is else value.detach()
+
+    def _lazy_load_hook(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
+        """Give what waits for a shape the shape of what is about to be loaded."""
+        for name, value in chain(self._parameters.items(), self._buffers.items()):
+            given = state_dict.get(prefix + name)
+            if given is not None and is_lazy(value) and not is_lazy(given):
+                with rushlight.no_grad():
+                    value.materialize(given.shape)
+
+    def initialize_parameters(self, *args, **kwargs):
+        raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether a parameter or buffer still waits for its shape."""
+        return any(is_lazy(value) for value in chain(self._parameters.values(), self._buffers.values()))
+
+    def _infer_parameters(self, module, args, kwargs=None) -> None:
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    def _replicate_for_data_parallel(self):
+        raise RuntimeError(
+            "Modules with uninitialized parameters can't be used with `DataParallel`. "
+            "Run a dummy forward pass to correctly initialize the modules"
+        )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A Linear whose in_features is the last size of its first input."""
+
+    cls_to_become = Linear
+
+    def __init__(self, out_features, bias=True, device=None, dtype=None) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input) -> None:
+        given = input.shape[-1]
+        if self.has_uninitialized_params():
+            with rushlight.no_grad():
+                self.in_features = given
+                self.weight.materialize((self.out_features, given))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:  # the weight came from a state dict
+            known = self.weight.shape[-1]
+            if given != known:
+                raise AssertionError(
+                    f"The in_features inferred from input: {given} is not equal to in_features from "
+                    f"self.weight: {known}"
+                )
+            self.in_features = given
+
+
+class _LazyConvXdMixin(LazyModuleMixin):
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input, *args, **kwargs) -> None:
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        first, second = self.out_channels, self.in_channels
+        if self.transposed:
+            first, second = second, first
+        self.weight.materialize((first, second // self.groups, *self.kernel_size))
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_in_channels(self, input) -> int:
+        unbatched = self._get_num_spatial_dims() + 1
+        if input.dim() not in (unbatched, unbatched + 1):
+            raise RuntimeError(
+                f"Expected {unbatched}D (unbatched) or {unbatched + 1}D (batched) input "
+                f"to {self.__class__.__name__}, but got input of size: {input.shape}"
+            )
+        return input.shape[-unbatched]
+
+    def _get_num_spatial_dims(self) -> int:
+        raise NotImplementedError
+
+    def _wait(self, out_channels, bias, device, dtype) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+
+class _LazyConv(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, device, dtype
+        )
+        self._wait(out_channels, bias, device, dtype)
+
+
+class _LazyConvTranspose(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__(
+            0,
+            0,
+            kernel_size,
+            stride,
+            padding,
+            output_padding,
+            groups,
+            False,
+            dilation,
+            padding_mode,
+            device,
+            dtype,
+        )
+        self._wait(out_channels, bias, device, dtype)
+
+
+class _LazyNormBase(LazyModuleMixin):
+    def __init__(
+        self,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = rushlight.tensor(0, dtype=rushlight.int64, device=device)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input) -> None:
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        waiting = (self.weight, self.bias, self.running_mean, self.running_var)
+        for value in waiting:
+            if value is not None:
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyConv2d(_LazyConv, conv.Conv2d):
+    """A Conv2d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.Conv2d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 2
+
+
+class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
+    """A BatchNorm1d whose num_features is that of its first input."""
+
+    cls_to_become = batchnorm.BatchNorm1d
+    _check_input_dim = batchnorm.BatchNorm1d._check_input_dim
+
+
+class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
+    """A BatchNorm2d whose num_features is that of its first input."""
+
+    cls_to_become = batchnorm.BatchNorm2d
+    _check_input_dim = batchnorm.BatchNorm2d._check_input_dim
