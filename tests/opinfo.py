@@ -290,6 +290,7 @@ SAMPLES = {
     "pow": [S(pos(2, 3), 2), S(x(2, 3), 3), S(pos(0, 3), 2)]
     + _but(_BOOL, [S(pos(2, 3), unit(2, 3)), S(pos(3), pos(2, 1)), S(pos(), pos())]),
     "maximum": _binary(number=None) + [S(special(30), special(30))],
+    "hypot": _binary(number=None),
     "minimum": _binary(number=None) + [S(special(30), special(30))],
     **{op: _binary() + [S(special(30), special(30))] for op in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{op: _binary(number=None) for op in ("logical_and", "logical_or", "logical_xor")},

@@ -96,6 +96,7 @@ NUMPY = {
     "mul": np.multiply,
     "div": _div,
     "maximum": np.maximum,
+    "hypot": np.hypot,
     "minimum": np.minimum,
     "max_other": np.maximum,
     "min_other": np.minimum,

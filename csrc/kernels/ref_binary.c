@@ -110,6 +110,10 @@ TABLE_KERNEL(mul, EVERY_ENTRY)
 TABLE_KERNEL(maximum, EVERY_ENTRY)
 TABLE_KERNEL(minimum, EVERY_ENTRY)
 
+#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
+RL_EACH_FLOAT(RL_BINARY_KEEP, hypot, hypot(a, b))
+TABLE_KERNEL(hypot, FLOAT_ENTRY)
+
 /* ---- division ---- */
 /* floor(a / b) so that a == floor_div(a, b) * b + remainder(a, b) holds as well as rounding lets it */
 #define FLOAT_DIVISION(suffix, C)                                                                            \
