@@ -2,9 +2,7 @@
 #include "core_shape.h"
 #include <float.h>
 
-static rl_status as_input(rl_call *k) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
-}
+rl_status shape_same(rl_call *k); /* core_shape.c */
 
 RL_SHAPE(prelu) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
@@ -23,7 +21,7 @@ RL_SHAPE(prelu) {
                                 "numbers = %lld and channel size = %lld.",
                                 (long long)w->numel, (long long)channels);
     }
-    return as_input(k);
+    return shape_same(k);
 }
 
 RL_SHAPE(rrelu) {
@@ -31,12 +29,12 @@ RL_SHAPE(rrelu) {
         return rl_error_set(RL_RUNTIME, "Lower bound should be less than or equal to the upper bound");
     if (k->arg[3].u.i && k->arg[0].u.t->dtype == RL_F16)
         return rl_error_set(RL_NOTIMPL, "\"rrelu_with_noise_out_cpu\" not implemented for 'Half'");
-    return as_input(k);
+    return shape_same(k);
 }
 
 RL_SHAPE(celu) {
     if (rl_num(k, 1) == 0) return rl_error_set(RL_RUNTIME, "ZeroDivisionError: alpha cannot be 0 for CELU");
-    return as_input(k);
+    return shape_same(k);
 }
 
 RL_SHAPE(softshrink) {
@@ -47,7 +45,7 @@ RL_SHAPE(softshrink) {
     if (!(lambd >= 0 && lambd <= most[dtype]))
         return rl_error_set(RL_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
                             most[dtype], rl_dtype_title(dtype), lambd);
-    return as_input(k);
+    return shape_same(k);
 }
 
 RL_SHAPE(glu) { /* attr[0]: the dimension */

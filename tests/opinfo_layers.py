@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 import opinfo_numpy
-from opinfo import S, special, x
+from opinfo import Placeholder, S, fixed, index, mask, nz, pos, special, unit, x
 
-_BOOL = ("bool",)
+_WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 
 
 def _unary(extra=()):
@@ -35,7 +35,157 @@ ACTIVATIONS = {
     "glu": [S(x(2, 6)), S(x(4, 3), 0), S(x(2, 4, 3), -2), S(x(0, 4)), S(special(30))],
 }
 
-SAMPLES = {**ACTIVATIONS}
+_LONG = (2, 70, 9)
+NORMS = {
+    "layer_norm": [
+        S(x(2, 3, 4), (4,), x(4), x(4)),
+        S(x(2, 3, 4), (3, 4), x(3, 4), x(3, 4), 0.1),
+        S(x(2, 3, 4), (4,)),
+        S(x(*_LONG), (70, 9), None, x(70, 9)),
+        S(x(2, 5), (5,), weight=x(5)),
+        S(x(0, 3), (3,), x(3)),
+    ],
+    "rms_norm": [
+        S(x(2, 3, 4), (4,), x(4)),
+        S(x(2, 3, 4), (3, 4), x(3, 4), 0.1),
+        S(x(2, 3, 4), (4,)),
+        S(unit(3, 300), (300,)),
+        S(x(0, 3), (3,)),
+    ],
+    "group_norm": [
+        S(x(2, 6, 4), 3, x(6), x(6)),
+        S(x(2, 6), 2, x(6), x(6), 0.1),
+        S(x(2, 4, 3, 5), 1),
+        S(x(2, 4, 3, 5), 4, x(4)),
+        S(x(0, 4, 3), 2),
+    ],
+    "instance_norm": [
+        S(x(2, 3, 5), x(3), x(3), None, None, True, 0.1, 1e-5, True),
+        S(x(2, 3, 5), None, None, x(3), pos(3), True, 0.1, 1e-5, True),
+        S(x(2, 3, 4, 5), x(3), x(3), x(3), pos(3), False, 0.1, 1e-5, True),
+    ],
+    **{
+        name: [
+            s.but(*_WHOLE)
+            for s in (
+                *(S(x(2, 3, 4)), S(x(2, 3, 4), 1, 1), S(x(2, 3, 4), 2, (0, 2)), S(x(70, 65), 2, 0)),
+                *(S(x(2, 3, 4), 3, -1, True), S(x(2, 3, 4), 0, 1), S(x(2, 3, 4), math.inf, 1)),
+                *(S(x(2, 3, 4), -math.inf, 1), S(nz(2, 3), -1.5, 1), S(x(70, 65), 2.5), S(x(0, 3), 2)),
+                *(S(x(0, 3), math.inf, 1), S(x(), 2), S(special(30), 2), S(special(30), math.inf)),
+            )
+        ]
+        for name in ("linalg_vector_norm", "norm")
+    },
+    "norm_text": [s.but(*_WHOLE) for s in (S(x(2, 3), "fro"), S(x(2, 3), "fro", 1, True))],
+    "dist": [s.but(*_WHOLE) for s in (S(x(2, 3), x(2, 3)), S(x(2, 3), x(3), 1), S(x(5), x(5), math.inf))],
+    "pairwise_distance": [
+        S(x(4, 5), x(4, 5)).but("bool"),
+        S(x(4, 5), x(5), 1.0).but("bool"),
+        S(x(4, 5), x(4, 5), 2.0, 1e-3, True).but("bool"),
+        S(x(5), x(5)).but("bool"),
+    ],
+    "cosine_similarity": [
+        s.but(*_WHOLE)
+        for s in (S(x(4, 5), x(4, 5)), S(x(4, 5), x(5), -1), S(x(4, 5), x(4, 1), 0, 0.5), S(x(3), x(3), 0))
+    ],
+}
+
+
+
+def distinct(*shape):
+    """Values that all differ, in every dtype but bool, out of order."""
+    n = math.prod(shape)
+    order = np.random.default_rng(n).permutation(n) + 1
+    return Placeholder(shape, values=order.reshape(shape))
+
+
+_SORTED = [  # short, since only a stable sort says where equal elements go
+    S(x(2, 3, 4)),
+    S(distinct(2, 16), -1),
+    S(x(9, 3), 0, True),
+    S(special(15)),
+    S(special(15), 0, True),
+    S(x()),
+    S(x(0, 3)),
+]
+_STABLE = [
+    S(x(2, 70), stable=True),
+    S(x(300), stable=True, descending=True),
+    S(x(9, 3), stable=True, dim=0, descending=True),
+    S(special(30), stable=True),
+]
+_SCANS = [S(unit(2, 3, 4), 1), S(unit(5), 0), S(unit(2, 3, 4), -1), S(x(0, 3), 0), S(x(), 0)]
+_PIXELS = (2, 3, 4, 6)
+ARRANGEMENTS = {
+    "embedding": [
+        S(x(5, 3), index(1, 4, 1)),
+        S(x(5, 3), fixed(np.array([[0, 1], [3, 2]], dtype=np.int32))),
+        S(x(5, 3), fixed(np.int64(2)), 2),
+        S(x(5, 3), index()),
+    ],
+    "gather": [
+        S(x(3, 4), 1, fixed(np.array([[0, 3], [1, 1], [2, 0]]))),
+        S(x(3, 4), 0, fixed(np.array([[0, 2, 1], [1, 1, 2]], dtype=np.int32))),
+        S(x(2, 3, 4), -1, fixed(np.array([[[3], [0]]]))),
+        S(x(5), 0, index(4, 4, 0)),
+        S(x(), 0, index(0)),
+        S(x(3, 4), 1, index()),
+    ],
+    **{
+        op: [S(x(4, 5)), S(x(2, 5, 3), 1), S(x(4, 4), -2), S(x(3, 4), 9), S(x(3, 4), -9), S(x(0, 3))]
+        for op in ("tril", "triu")
+    },
+    "cumsum": [S(x(2, 3, 4), 1), *_SCANS],
+    "cumprod": _SCANS,
+    **{op: _SORTED for op in ("sort", "argsort")},
+    **{op: _STABLE for op in ("sort_stable", "argsort_stable")},
+    "topk": [
+        S(distinct(2, 9), 3).but("bool"),
+        S(distinct(9, 2), 4, 0).but("bool"),
+        S(distinct(3, 7), 7, -1, False).but("bool"),
+        S(distinct(5), 0).but("bool"),
+        S(x(), 1).but("bool"),
+    ],
+    "nonzero": [S(x(3, 4)), S(unit(5)), S(x()), S(x(0, 3)), S(x(2, 3, 2), as_tuple=True), S(x(), as_tuple=True)],
+    "masked_select": [S(x(3, 4), mask(3, 4)), S(x(3, 4), mask(4)), S(x(4), mask(3, 4)), S(x(0, 3), mask(3))],
+    "roll": [
+        S(x(3, 4), 1),
+        S(x(3, 4), -2, 1),
+        S(x(3, 4), (1, 5), (0, 1)),
+        S(x(2, 3, 4), (1, 1), (-1, -1)),
+        S(x(0, 3), 1, 1),
+        S(x(), 3),
+    ],
+    "flip": [S(x(3, 4), (0,)), S(x(2, 3, 4), (0, -1)), S(x(3, 4), ()), S(x(0, 3), (1,))],
+    "repeat": [S(x(3), (2,)), S(x(2, 3), (2, 1, 2)), S(x(2, 3), (0, 2)), S(x(), (3,)), S(x(2, 1), (1, 4))],
+    "tile": [S(x(3), (2,)), S(x(2, 3), (2,)), S(x(2, 3), (2, 1, 2)), S(x(), (3,))],
+    "repeat_interleave": [S(x(2, 3), 2), S(x(2, 3), 3, 1), S(x(2, 3), 0, 0), S(x(), 2)],
+    "repeat_interleave_tensor": [
+        S(x(3, 2), index(2, 0, 1), 0),
+        S(x(3), index(2, 0, 1)),
+        S(x(2, 3), index(2), -1),
+        S(x(3, 2), index(2, 0, 1), 0, output_size=3),
+    ],
+    "repeat_interleave_index": [S(index(2, 0, 3)), S(index())],
+    "movedim": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), (0, 1), (-1, 0)), S(x(), 0, 0)],
+    "moveaxis": [S(x(2, 3, 4), 2, 0)],
+    "swapaxes": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1)],
+    "swapdims": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1)],
+    "unflatten": [S(x(2, 6), 1, (2, 3)), S(x(6, 2), 0, (3, -1)), S(x(2, 6), -1, (1, 6, 1))],
+    "diagonal": [
+        S(x(3, 4)),
+        S(x(3, 4), 1),
+        S(x(3, 4), -2),
+        S(x(2, 3, 4), 0, -1, 0),
+        S(x(3, 4), 9),
+        S(x(2, 3, 4), -1, 1, 2),
+    ],
+    "diag": [S(x(3, 4)), S(x(3, 4), 1), S(x(4, 3), -2), S(x(3)), S(x(3), 2), S(x(3), -1), S(x(2, 3), 7)],
+    "pixel_shuffle": [S(x(8, 3, 2), 2), S(x(2, 9, 2, 5), 3), S(x(2, 4, 0, 3), 2), S(x(3, 2, 2), 1)],
+    "pixel_unshuffle": [S(x(*_PIXELS), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
+}
+
+SAMPLES = {**ACTIVATIONS, **NORMS, **ARRANGEMENTS}
 
 
 def _erfinv(a):
@@ -67,6 +217,33 @@ def _prelu(a, weight):
     return np.where(a > 0, a, a * weight)
 
 
+def _layer_norm(a, shape, weight=1, bias=0, eps=1e-5):
+    axes = tuple(range(-len(shape), 0))
+    a = (a - a.mean(axes, keepdims=True)) / np.sqrt(a.var(axes, keepdims=True) + eps)
+    return a * (1 if weight is None else weight) + bias
+
+
+def _rms_norm(a, shape, weight=1, eps=0):
+    return a / np.sqrt((a * a).mean(tuple(range(-len(shape), 0)), keepdims=True) + eps) * weight
+
+
+def _group_norm(a, groups, weight=None, bias=None, eps=1e-5):
+    flat = a.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
+    flat = (flat - flat.mean(2, keepdims=True)) / np.sqrt(flat.var(2, keepdims=True) + eps)
+    a, channels = flat.reshape(a.shape), (-1, *[1] * (a.ndim - 2))
+    a = a if weight is None else a * weight.reshape(channels)
+    return a if bias is None else a + bias.reshape(channels)
+
+
+def _norm(a, p=2, dim=None, keepdim=False):
+    a, axis = abs(a), dim
+    if math.isinf(p):
+        return (np.max if p > 0 else np.min)(a, axis=axis, keepdims=keepdim)
+    if p == 0:
+        return (a != 0).sum(axis=axis, keepdims=keepdim).astype(float)
+    return (a**p).sum(axis=axis, keepdims=keepdim) ** (1 / p)
+
+
 NUMPY = {
     **{
         name: getattr(np, name) for name in ("log1p", "expm1", "log2", "log10", "exp2", "tan", "sinh", "cosh")
@@ -89,10 +266,32 @@ NUMPY = {
     "softshrink": lambda a, lambd=0.5: np.sign(a) * np.maximum(abs(a) - lambd, 0),
     "hardshrink": lambda a, lambd=0.5: np.where(abs(a) <= lambd, 0, a),
     "glu": _glu,
+    "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "group_norm": _group_norm,
+    "linalg_vector_norm": _norm,
+    "norm": _norm,
+    "embedding": lambda a, i, padding_idx=-1: a[i],
+    "tril": np.tril,
+    "triu": np.triu,
+    "nonzero": lambda a, as_tuple=False: np.nonzero(np.atleast_1d(a)) if as_tuple else np.argwhere(a),
+    "masked_select": lambda a, m: np.broadcast_to(a, np.broadcast_shapes(a.shape, m.shape))[
+        np.broadcast_to(m, np.broadcast_shapes(a.shape, m.shape))
+    ],
+    "roll": np.roll,
+    "flip": np.flip,
+    "repeat": np.tile,
+    "tile": np.tile,
+    "repeat_interleave": np.repeat,
+    "swapaxes": np.swapaxes,
+    "diagonal": np.diagonal,
+    "diag": np.diag,
 }
 RANDOM = {"rrelu"}
 opinfo_numpy.NUMPY.update(NUMPY)
-THEIRS = {}  # PyTorch keeps these elsewhere
+THEIRS = {  # PyTorch keeps these elsewhere
+    "linalg_vector_norm": lambda torch: torch.linalg.vector_norm,
+}
 
 
 def join(samples, random, theirs):

@@ -1,0 +1,298 @@
+/* Rows that are made of other rows and whose output's shape depends on the data, and renamed dimensions. */
+#include "tensor_args.h"
+#include <string.h>
+
+#define COMPOSE(id)                                                                                          \
+    PyObject *compose_##id(rl_bound *b);                                                                     \
+    PyObject *compose_##id(rl_bound *b)
+
+static rl_slot tensor_slot(PyObject *t) {
+    return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
+}
+static rl_slot int_slot(int64_t i) {
+    return (rl_slot){.tag = RL_INT, .u.i = i};
+}
+static rl_slot ints_slot(const int64_t *ints, int n) {
+    return (rl_slot){.tag = RL_INTS, .n = n, .u.ints = (int64_t *)ints};
+}
+static PyObject *tensor_of(rl_bound *b, int arg) {
+    return (PyObject *)RL_TENSOR_OF(b->k.arg[arg].u.t);
+}
+static rl_view *view_of(PyObject *t) {
+    return &((rl_tensor *)t)->v;
+}
+
+/* ---- where is it not zero? ---- */
+/* x != 0: bools without gaps in the order of the elements */
+static PyObject *truths_of(PyObject *x) {
+    const rl_view *v = view_of(x);
+    rl_tensor *truths = rl_tensor_new(RL_BOOL, v->device, v->device_index, v->shape, v->ndim);
+    if (truths && rl_tensor_copy(truths, (rl_tensor *)x) < 0) Py_CLEAR(truths);
+    return (PyObject *)truths;
+}
+
+/* The places of the non-zero elements as (n, ndim) int64; flat: as (n) of the flat tensor. */
+static PyObject *places_of(PyObject *x, bool flat) {
+    RL_OWNED PyObject *truths = truths_of(x);
+    if (!truths) return NULL;
+    const rl_view *v = view_of(truths);
+    if (v->device != RL_CPU) {
+        PyErr_SetString(PyExc_NotImplementedError, "rushlight finds non-zero elements on the CPU only");
+        return NULL;
+    }
+    const uint8_t *truth = rl_const_data(v);
+    int64_t shape[2] = {0, flat ? 1 : v->ndim};
+    for (int64_t i = 0; i < v->numel; i++) shape[0] += truth[i] != 0;
+    rl_tensor *places = rl_tensor_new(RL_I64, RL_CPU, 0, shape, flat ? 1 : 2);
+    if (!places) return NULL;
+    int64_t *to = rl_data(&places->v, RL_WRITE);
+    for (int64_t i = 0; i < v->numel; i++) {
+        int64_t rest = i;
+        if (!truth[i]) continue;
+        for (int d = v->ndim - 1; !flat && d >= 0; rest /= v->shape[d--]) to[d] = rest % v->shape[d];
+        if (flat) *to = i;
+        to += shape[1];
+    }
+    return (PyObject *)places;
+}
+
+COMPOSE(nonzero) {
+    PyObject *x = tensor_of(b, 0);
+    if (!b->k.arg[1].u.i) return places_of(x, false);
+    RL_OWNED PyObject *line = NULL;
+    if (view_of(x)->ndim == 0) { /* a number is a vector of one */
+        rl_slot args[2] = {tensor_slot(x), int_slot(0)};
+        if (!(line = rl_op_run(RL_OP_unsqueeze, args, 2))) return NULL;
+        x = line;
+    }
+    RL_OWNED PyObject *places = places_of(x, false);
+    if (!places) return NULL;
+    rl_slot args[2] = {tensor_slot(places), int_slot(1)};
+    return rl_op_run(RL_OP_unbind, args, 2);
+}
+
+static PyObject *flat_of(PyObject *x) {
+    static const int64_t all = -1;
+    rl_slot args[2] = {tensor_slot(x), ints_slot(&all, 1)};
+    return rl_op_run(RL_OP_reshape, args, 2);
+}
+
+static PyObject *picked(PyObject *x, int64_t dim, PyObject *index) {
+    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(index)};
+    return rl_op_run(RL_OP_index_select, args, 3);
+}
+
+static PyObject *stretched_flat(PyObject *x, const int64_t *shape, int n) {
+    rl_slot args[2] = {tensor_slot(x), ints_slot(shape, n)};
+    RL_OWNED PyObject *wide = rl_op_run(RL_OP_expand, args, 2);
+    return wide ? flat_of(wide) : NULL;
+}
+
+COMPOSE(masked_select) {
+    int64_t shape[RL_MAX_DIMS];
+    int n;
+    if (b->k.arg[1].u.t->dtype != RL_BOOL) {
+        PyErr_SetString(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask");
+        return NULL;
+    }
+    if (rl_dims_broadcast(b->k.arg[0].u.t, b->k.arg[1].u.t, shape, &n) != RL_OK)
+        return rl_raise("masked_select");
+    RL_OWNED PyObject *x = stretched_flat(tensor_of(b, 0), shape, n);
+    RL_OWNED PyObject *mask = x ? stretched_flat(tensor_of(b, 1), shape, n) : NULL;
+    RL_OWNED PyObject *places = mask ? places_of(mask, true) : NULL;
+    return places ? picked(x, 0, places) : NULL;
+}
+
+/* ---- repeat_interleave ---- */
+/* index i, times[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
+static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, int64_t expected) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t count = counts ? counts[i] : times;
+        if (count < 0) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            counts ? "repeats can not be negative" : "Repeats must be non-negative");
+            return NULL;
+        }
+        if (__builtin_add_overflow(total, count, &total)) {
+            PyErr_SetString(PyExc_RuntimeError, "repeat_interleave: the result is too large");
+            return NULL;
+        }
+    }
+    if (expected >= 0 && expected != total) {
+        PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
+        return NULL;
+    }
+    rl_tensor *index = rl_tensor_new(RL_I64, RL_CPU, 0, &total, 1);
+    if (!index) return NULL;
+    int64_t *to = rl_data(&index->v, RL_WRITE);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = counts ? counts[i] : times; j > 0; j--) *to++ = i;
+    return (PyObject *)index;
+}
+
+/* the repeats as int64 without gaps */
+static PyObject *counts_of(PyObject *repeats) {
+    const rl_view *v = view_of(repeats);
+    if (v->ndim > 1) {
+        PyErr_SetString(PyExc_RuntimeError, "repeats must be 0-dim or 1-dim tensor");
+        return NULL;
+    }
+    if (v->dtype != RL_I64 && v->dtype != RL_I32) {
+        PyErr_SetString(PyExc_RuntimeError, "repeats has to be Long or Int tensor");
+        return NULL;
+    }
+    rl_tensor *counts = rl_tensor_new(RL_I64, RL_CPU, 0, v->shape, v->ndim);
+    if (counts && rl_tensor_copy(counts, (rl_tensor *)repeats) < 0) Py_CLEAR(counts);
+    return (PyObject *)counts;
+}
+
+/* x and its dimension: flat and 0 when dim is None */
+static PyObject *slices_of(rl_bound *b, int64_t *dim) {
+    PyObject *x = tensor_of(b, 0);
+    *dim = 0;
+    if (b->k.arg[2].tag == RL_NONE) return flat_of(x);
+    *dim = b->k.arg[2].u.i;
+    if (rl_dim_wrap(dim, view_of(x)->ndim) != RL_OK) return rl_raise("repeat_interleave");
+    return Py_NewRef(x);
+}
+
+static int64_t expected_of(rl_bound *b, int arg) {
+    return b->k.arg[arg].tag == RL_INT ? b->k.arg[arg].u.i : -1;
+}
+
+static int64_t slice_count(PyObject *x, int64_t dim) {
+    return view_of(x)->ndim ? view_of(x)->shape[dim] : 1;
+}
+
+COMPOSE(repeat_interleave) {
+    int64_t dim;
+    RL_OWNED PyObject *x = slices_of(b, &dim);
+    RL_OWNED PyObject *index =
+        x ? interleaved(NULL, b->k.arg[1].u.i, slice_count(x, dim), expected_of(b, 3)) : NULL;
+    return index ? picked(x, dim, index) : NULL;
+}
+
+COMPOSE(repeat_interleave_tensor) {
+    int64_t dim;
+    RL_OWNED PyObject *x = slices_of(b, &dim);
+    RL_OWNED PyObject *counts = x ? counts_of(tensor_of(b, 1)) : NULL;
+    if (!counts) return NULL;
+    const rl_view *v = view_of(counts);
+    const int64_t *each = rl_const_data(v);
+    int64_t n = slice_count(x, dim);
+    bool one = v->numel == 1;
+    if (!one && v->numel != n) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and "
+                     "input.size(%lld) = %lld",
+                     (long long)v->numel, (long long)dim, (long long)n);
+        return NULL;
+    }
+    RL_OWNED PyObject *index = interleaved(one ? NULL : each, one ? *each : 0, n, expected_of(b, 3));
+    return index ? picked(x, dim, index) : NULL;
+}
+
+COMPOSE(repeat_interleave_index) {
+    RL_OWNED PyObject *counts = counts_of(tensor_of(b, 0));
+    if (!counts) return NULL;
+    return interleaved(rl_const_data(view_of(counts)), 0, view_of(counts)->numel, expected_of(b, 1));
+}
+
+/* ---- dimensions ---- */
+static int wrapped_dims(const rl_slot *s, int ndim, const char *what, int64_t *dims) {
+    char text[RL_DIMS_TEXT];
+    uint64_t seen = 0;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    for (int i = 0; i < n; i++) {
+        dims[i] = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
+        if (rl_dim_wrap(&dims[i], ndim) != RL_OK) {
+            rl_raise("movedim");
+            return -1;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (seen >> dims[i] & 1) {
+            PyErr_Format(PyExc_RuntimeError, "movedim: repeated dim in `%s` (%s)", what,
+                         rl_dims_text(text, s->tag == RL_INTS ? s->u.ints : &s->u.i, n));
+            return -1;
+        }
+        seen |= 1ull << dims[i];
+    }
+    return n;
+}
+
+COMPOSE(movedim) {
+    const rl_slot *from = &b->k.arg[1], *to = &b->k.arg[2];
+    int64_t source[RL_MAX_DIMS], place[RL_MAX_DIMS], order[RL_MAX_DIMS];
+    int ndim = b->k.arg[0].u.t->ndim, n_from = from->tag == RL_INTS ? from->n : 1,
+        n_to = to->tag == RL_INTS ? to->n : 1;
+    char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
+    if (n_from != n_to) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "movedim: Invalid source or destination dims: source (%s dims) should contain the same "
+                     "number of dims as destination (%s dims)",
+                     rl_dims_text(one, from->tag == RL_INTS ? from->u.ints : &from->u.i, n_from),
+                     rl_dims_text(two, to->tag == RL_INTS ? to->u.ints : &to->u.i, n_to));
+        return NULL;
+    }
+    if (wrapped_dims(from, ndim, "source", source) < 0 || wrapped_dims(to, ndim, "destination", place) < 0)
+        return NULL;
+    if (ndim == 0) return Py_NewRef(tensor_of(b, 0));
+    uint64_t moved = 0;
+    for (int d = 0; d < ndim; d++) order[d] = -1;
+    for (int i = 0; i < n_from; i++) {
+        order[place[i]] = source[i];
+        moved |= 1ull << source[i];
+    }
+    for (int d = 0, next = 0; d < ndim; d++) {
+        if (order[d] >= 0) continue;
+        while (moved >> next & 1) next++;
+        order[d] = next++;
+    }
+    rl_slot args[2] = {b->k.arg[0], ints_slot(order, ndim)};
+    return rl_op_run(RL_OP_permute, args, 2);
+}
+
+COMPOSE(moveaxis) {
+    return compose_movedim(b);
+}
+
+COMPOSE(unflatten) {
+    const rl_view *x = b->k.arg[0].u.t;
+    const rl_slot *s = &b->k.arg[2];
+    int64_t dim = b->k.arg[1].u.i, shape[2 * RL_MAX_DIMS], known = 1;
+    const int64_t *sizes = s->tag == RL_INTS ? s->u.ints : &s->u.i;
+    int n = s->tag == RL_INTS ? s->n : 1, open = -1;
+    char text[RL_DIMS_TEXT];
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return rl_raise("unflatten");
+    if (n == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "unflatten: sizes must be non-empty");
+        return NULL;
+    }
+    int64_t whole = x->ndim ? x->shape[dim] : 1;
+    for (int i = 0; i < n; i++) {
+        if (sizes[i] == -1 && open < 0)
+            open = i;
+        else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known))
+            known = -1;
+        if (known < 0) break;
+    }
+    if (known < 0 || (open >= 0 ? known == 0 || whole % known : known != whole)) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "unflatten: Provided sizes %s don't multiply up to the size of dim %lld (%lld) in the "
+                     "input tensor",
+                     rl_dims_text(text, sizes, n), (long long)dim, (long long)whole);
+        return NULL;
+    }
+    if (x->ndim - 1 + n > RL_MAX_DIMS) {
+        PyErr_Format(PyExc_RuntimeError, "unflatten: tensors have at most %d dimensions", RL_MAX_DIMS);
+        return NULL;
+    }
+    int to = 0;
+    for (int d = 0; d < dim; d++) shape[to++] = x->shape[d];
+    for (int i = 0; i < n; i++) shape[to++] = i == open ? whole / known : sizes[i];
+    for (int64_t d = dim + 1; d < x->ndim; d++) shape[to++] = x->shape[d];
+    rl_slot args[2] = {b->k.arg[0], ints_slot(shape, to)};
+    return rl_op_run(RL_OP_view, args, 2);
+}
