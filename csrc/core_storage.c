@@ -243,7 +243,7 @@ void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
     uint64_t hash = view_hash(v);
     pthread_mutex_lock(&lock);
     rl_packed *p = packed_search(s, key, hash);
-    if (p && p->ready && p->writes == s->writes && !s->exports) found = p->mem;
+    if (p && p->ready && p->writes == s->writes && !s->exports && !s->pointer_seen) found = p->mem;
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -253,13 +253,14 @@ static void packed_free(rl_packed *p) {
     rl_free(p);
 }
 
-/* Takes stale, whole companions out of the list (all of them when `all`), lock held. */
-static rl_packed *packed_cut(rl_storage *s, bool all, int *left) {
+/* Takes stale, whole companions out of the list (all of them when `all`), lock held. While more calls than
+ * `own` use the storage nothing is taken: one of them may read a companion right now. */
+static rl_packed *packed_cut(rl_storage *s, bool all, int own, int *left) {
     rl_packed *cut = NULL, **at = &s->packed;
     *left = 0;
     while (*at) {
         rl_packed *p = *at;
-        if (all || (p->ready && p->writes != s->writes && !s->pins)) {
+        if (s->pins <= own && (all || (p->ready && p->writes != s->writes))) {
             *at = p->next;
             p->next = cut;
             cut = p;
@@ -286,9 +287,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes) {
     uint64_t hash = view_hash(v);
     int left;
     pthread_mutex_lock(&lock);
-    s->pins--; /* this very call pins the weight: only other calls count here */
-    rl_packed *stale = packed_cut(s, false, &left), *same = packed_search(s, key, hash);
-    s->pins++;
+    rl_packed *stale = packed_cut(s, false, 1, &left), *same = packed_search(s, key, hash);
     pthread_mutex_unlock(&lock);
     packed_free_list(stale);
     if (same || left >= MAX_PACKED) return NULL;
@@ -319,7 +318,7 @@ void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
 void rl_storage_forget_packed(rl_storage *s) {
     int left;
     pthread_mutex_lock(&lock);
-    rl_packed *all = packed_cut(s, true, &left);
+    rl_packed *all = packed_cut(s, true, 0, &left);
     pthread_mutex_unlock(&lock);
     packed_free_list(all);
 }

@@ -63,13 +63,17 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
 void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
+/* tensor_run.c */
+rl_status rl_run_kernels(rl_bound *b, int device, int index);
+int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
+
 /* tensor_call.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_front_door(rl_bound *b, int how);
 PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
 /* tensor_device.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
-int rl_device_mixed(void); /* -1 and PyTorch's text */
-rl_generator *rl_generator_default(void);  /* tensor_generator.c */
+int rl_device_mixed(void);                /* -1 and PyTorch's text */
+rl_generator *rl_generator_default(void); /* tensor_generator.c */
 int rl_generator_parse(PyObject *o, rl_generator **g);
 #endif

@@ -203,59 +203,6 @@ static int set_history(rl_bound *b, rl_tensor *out, const rl_slot *inputs) {
     return 0;
 }
 
-/* ---- running kernels ---- */
-/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. */
-static int heavy_load(void) {
-    static bool loaded;
-    if (loaded) return 0;
-    loaded = true;
-    rl_threads_load();
-    RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
-    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
-    return done ? 0 : -1;
-}
-
-static int64_t call_size(const rl_call *k) {
-    int64_t n = 0;
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) n += k->arg[i].u.t->numel;
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) n += k->arg[i].u.ts[j]->numel;
-    }
-    for (int i = 0; i < k->n_out; i++) n += k->out[i]->numel;
-    return n;
-}
-
-static void pin_call(rl_call *k, int by) {
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            k->arg[i].u.ts[j]->storage->pins += by;
-    }
-    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
-}
-
-enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
-
-static rl_status run_kernels(rl_bound *b, int device, int index) {
-    rl_call *k = &b->k;
-    const rl_row *row = b->schema->row;
-    rl_status status;
-    rl_call_begin(k);
-    if (RL_UNLIKELY(device != RL_CPU)) k->stream = rl_device_driver_get(device)->stream(index);
-    pin_call(k, 1);
-    if (call_size(k) >= WITHOUT_GIL) {
-        rl_threads_load();
-        PyThreadState *thread = PyEval_SaveThread();
-        status = rl_dispatch(row, k, device);
-        PyEval_RestoreThread(thread);
-    } else {
-        status = rl_dispatch(row, k, device);
-    }
-    pin_call(k, -1);
-    rl_call_end(k);
-    return status;
-}
-
 /* ---- the three ways through ---- */
 static int alloc_storage(rl_tensor *t, int device, int index) {
     t->v.device = (uint8_t)device;
@@ -330,8 +277,8 @@ static PyObject *call_new(rl_bound *b) {
     if (row->shape(&b->k) != RL_OK) goto fail_pending;
     for (int i = 0; i < made; i++)
         if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
-    if ((row->flags & RL_HEAVY) && heavy_load() < 0) goto fail;
-    if (run_kernels(b, device, index) != RL_OK) goto fail_pending;
+    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) goto fail;
+    if (rl_run_kernels(b, device, index) != RL_OK) goto fail_pending;
     for (int i = 0; history && i < made; i++)
         if (rl_is_float(out[i]->v.dtype) && set_history(b, out[i], inputs) < 0) goto fail;
     if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
@@ -429,7 +376,7 @@ static PyObject *call_inplace(rl_bound *b) {
         result->v.dtype = (uint8_t)dtype;
         if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
     }
-    if (run_kernels(b, device, index) != RL_OK) return fail_call(b);
+    if (rl_run_kernels(b, device, index) != RL_OK) return fail_call(b);
     if (!direct && rl_tensor_copy(self, result) < 0) return NULL;
     self->v.storage->version++;
     if (history && set_history(b, self, inputs) < 0) return NULL;

@@ -47,11 +47,19 @@ class TestCreation:
     @pytest.mark.parametrize(
         "make, error, text",
         [
-            (lambda: torch.tensor([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
+            (
+                lambda: torch.tensor([[1, 2], [3]]),
+                ValueError,
+                "expected sequence of length 2 at dim 1 (got 1)",
+            ),
             (lambda: torch.tensor("a"), TypeError, "new(): invalid data type 'str'"),
             (lambda: torch.tensor(2**70), ValueError, "Overflow when unpacking long long"),
             (lambda: torch.zeros(2**62, 8), RuntimeError, "Storage size calculation overflowed"),
-            (lambda: torch.ones(-1), RuntimeError, "Trying to create tensor with negative dimension -1: [-1]"),
+            (
+                lambda: torch.ones(-1),
+                RuntimeError,
+                "Trying to create tensor with negative dimension -1: [-1]",
+            ),
             (lambda: torch.ones(*[1] * 65), RuntimeError, "64"),
             (lambda: torch.zeros(2, device="cuda"), AssertionError, "Torch not compiled with CUDA enabled"),
             (lambda: torch.tensor(300, dtype=torch.uint8), RuntimeError, "without overflow"),
@@ -160,7 +168,14 @@ class TestIndexing:
 
     @pytest.mark.parametrize(
         "key, error",
-        [(4, IndexError), (-5, IndexError), ((0, 0, 0, 0), IndexError), ("a", TypeError), (0.5, IndexError), ([9], IndexError)],
+        [
+            (4, IndexError),
+            (-5, IndexError),
+            ((0, 0, 0, 0), IndexError),
+            ("a", TypeError),
+            (0.5, IndexError),
+            ([9], IndexError),
+        ],
     )
     def test_refuses(self, key, error):
         with pytest.raises(error):
@@ -172,7 +187,12 @@ class TestIndexing:
 
     def test_assignment(self):
         a, x = np.zeros((3, 4), F32), torch.zeros(3, 4)
-        for key, value in [((0, 1), 5), ((slice(None), 2), 7.5), (2, [1, 2, 3, 4]), ((slice(0, 2), slice(0, 2)), 9)]:
+        for key, value in [
+            ((0, 1), 5),
+            ((slice(None), 2), 7.5),
+            (2, [1, 2, 3, 4]),
+            ((slice(0, 2), slice(0, 2)), 9),
+        ]:
             a[key] = value
             x[key] = value
         assert x.tolist() == a.tolist()
@@ -198,14 +218,18 @@ class TestNumPy:
         gc.collect()
         assert b[999] == 999 and x[999].item() == 999
 
-    @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"])
+    @pytest.mark.parametrize(
+        "dtype", ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"]
+    )
     def test_dtypes(self, dtype):
         a = np.array([0, 1, 1], dtype)
         assert str(torch.from_numpy(a).dtype) == f"torch.{dtype}"
         assert torch.from_numpy(a).numpy().dtype == dtype
 
     def test_refuses(self):
-        with pytest.raises(ValueError, match="strides in the given numpy array is negative|stride in the given"):
+        with pytest.raises(
+            ValueError, match="strides in the given numpy array is negative|stride in the given"
+        ):
             torch.from_numpy(np.arange(3)[::-1])
         with pytest.raises(ValueError, match="byte order"):
             torch.from_numpy(np.arange(3, dtype=">f4"))
@@ -237,9 +261,18 @@ class TestInPlace:
 
     def test_texts(self):
         for action, text in [
-            (lambda: torch.ones(2, dtype=torch.int32).add_(1.5), "result type Float can't be cast to the desired output type Int"),
-            (lambda: torch.ones(1, 2).add_(torch.ones(2, 2)), "output with shape [1, 2] doesn't match the broadcast shape [2, 2]"),
-            (lambda: torch.ones(2, requires_grad=True).add_(1), "a leaf Variable that requires grad is being used"),
+            (
+                lambda: torch.ones(2, dtype=torch.int32).add_(1.5),
+                "result type Float can't be cast to the desired output type Int",
+            ),
+            (
+                lambda: torch.ones(1, 2).add_(torch.ones(2, 2)),
+                "output with shape [1, 2] doesn't match the broadcast shape [2, 2]",
+            ),
+            (
+                lambda: torch.ones(2, requires_grad=True).add_(1),
+                "a leaf Variable that requires grad is being used",
+            ),
         ]:
             with pytest.raises(RuntimeError) as caught:
                 action()
@@ -380,3 +413,19 @@ class TestThreads:
         torch.set_num_threads(n)
         with pytest.raises(RuntimeError, match="positive"):
             torch.set_num_threads(0)
+
+    def test_memory_may_change_hands_while_a_kernel_runs(self):
+        x, stop = torch.ones(256, 256), threading.Event()
+
+        def swap():
+            while not stop.is_set():
+                x.data = torch.ones(256, 256)
+
+        thread = threading.Thread(target=swap)
+        thread.start()
+        try:
+            for _ in range(300):
+                assert (x @ x)[0, 0].item() == 256
+        finally:
+            stop.set()
+            thread.join()
