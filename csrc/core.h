@@ -95,6 +95,7 @@ typedef enum {
     RL_TYPES_list,    /* promote over a list */
     RL_TYPES_compare, /* common dtype in, bool out */
     RL_TYPES_truth,   /* any dtype in, bool out */
+    RL_TYPES_verdict, /* ... but uint8 for uint8, which held truth before there was bool */
     RL_TYPES_index,   /* any dtype in, int64 out */
     RL_TYPES_total,   /* integers become int64, or the dtype argument */
     RL_TYPES_mean,    /* the input's, or the dtype argument */

@@ -150,6 +150,7 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
         *out = RL_BOOL;
         return admit(row, *compute);
     case RL_TYPES_truth: *out = RL_BOOL; return admit(row, first);
+    case RL_TYPES_verdict: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(row, first);
     case RL_TYPES_index: *out = RL_I64; return admit(row, first);
     case RL_TYPES_total: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
     case RL_TYPES_mean:
