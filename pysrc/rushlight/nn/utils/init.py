@@ -1,0 +1,35 @@
+"""Construction without the cost of starting values."""
+
+import inspect
+
+import rushlight
+from rushlight._C import Module
+
+__all__ = ["skip_init"]
+
+
+def _has_meta() -> bool:
+    try:
+        rushlight.empty(0, device="meta")
+    except RuntimeError:
+        return False
+    return True
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """Construct a module whose parameters and buffers hold whatever the memory holds.
+
+    No random number is drawn. The class must take an argument ``device`` and use it for all of them.
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    device = kwargs.pop("device", "cpu")
+    if _has_meta():
+        return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
+    state = rushlight.get_rng_state()
+    try:
+        return module_cls(*args, device=device, **kwargs)
+    finally:
+        rushlight.set_rng_state(state)

@@ -1,0 +1,502 @@
+"""Masks that keep chosen entries of a parameter at zero.
+
+A pruned ``weight`` becomes the parameter ``weight_orig`` and the buffer ``weight_mask``; before each forward
+a hook, the pruning method, puts their product where the weight was. Methods on the same parameter are
+collected in a PruningContainer.
+"""
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import rushlight
+
+from . import _norms
+from .convert_parameters import parameters_to_vector
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+def _find_hooks(module, name):
+    """The keys and hooks of the pruning methods that are on a parameter."""
+    return [
+        (key, hook)
+        for key, hook in module._forward_pre_hooks.items()
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+    ]
+
+
+def _check_scores(importance_scores, shape, what) -> None:
+    if importance_scores.shape != shape:
+        raise AssertionError(
+            f"importance_scores should have the same shape as {what}, "
+            f"got {importance_scores.shape} vs {shape}"
+        )
+
+
+class BasePruningMethod(ABC):
+    """Base of the methods: a subclass defines ``compute_mask`` and says its ``PRUNING_TYPE``."""
+
+    _tensor_name: str
+
+    def __call__(self, module, inputs) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """Return the mask for a tensor, which keeps the zeros of ``default_mask``."""
+
+    def apply_mask(self, module):
+        """Return the parameter with its mask applied."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        mask = getattr(module, self._tensor_name + "_mask")
+        original = getattr(module, self._tensor_name + "_orig")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def _new_for(cls, module, name, args, kwargs):
+        """Make the method; collected with the one that is on the parameter already."""
+        earlier = _find_hooks(module, name)
+        if len(earlier) > 1:
+            raise AssertionError(
+                f"Avoid adding multiple pruning hooks to the same tensor {name} of module {module}. "
+                "Use a PruningContainer."
+            )
+        for key, _ in earlier:
+            del module._forward_pre_hooks[key]
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        if not earlier:
+            return method
+        container = earlier[0][1]
+        if not isinstance(container, PruningContainer):
+            container = PruningContainer(container)
+        container.add_pruning_method(method)
+        return container
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prune a parameter of a module; further arguments are those of the method."""
+        method = cls._new_for(module, name, args, kwargs)
+        original = getattr(module, name)
+        if importance_scores is None:
+            importance_scores = original
+        else:
+            _check_scores(importance_scores, original.shape, f"parameter {name} of {module}")
+        first = not isinstance(method, PruningContainer)
+        if first:
+            module.register_parameter(name + "_orig", original)
+            del module._parameters[name]
+            default_mask = rushlight.ones_like(original)
+        else:
+            default_mask = getattr(module, name + "_mask").detach().clone()
+        try:
+            mask = method.compute_mask(importance_scores, default_mask=default_mask)
+            module.register_buffer(name + "_mask", mask)
+            setattr(module, name, method.apply_mask(module))
+            module.register_forward_pre_hook(method)
+        except Exception:
+            if first:
+                module.register_parameter(name, getattr(module, name + "_orig"))
+                del module._parameters[name + "_orig"]
+            raise
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """Return a pruned version of a tensor that belongs to no module."""
+        if importance_scores is None:
+            importance_scores = t
+        else:
+            _check_scores(importance_scores, t.shape, "tensor t")
+        if default_mask is None:
+            default_mask = rushlight.ones_like(t)
+        return t * self.compute_mask(importance_scores, default_mask=default_mask)
+
+    def remove(self, module) -> None:
+        """Make the masked values the parameter's own; the hook itself is removed by ``prune.remove``."""
+        name = self._tensor_name
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(name + "_orig")
+        original.data = weight.data
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods on one parameter, each pruning what the ones before it left."""
+
+    def __init__(self, *args) -> None:
+        self._pruning_methods: tuple = ()
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method) -> None:
+        """Add a method that acts on the same parameter."""
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on "
+                f"the parameter named '{self._tensor_name}' to PruningContainer {self}."
+                f" Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t, default_mask):
+        """Let the latest method prune what the earlier ones left."""
+        method = self._pruning_methods[-1]
+        left = self._what_is_left(method, t, default_mask)
+        mask = _array(default_mask.to(dtype=t.dtype)).copy()
+        left_mask = rushlight.from_numpy(_array(default_mask)[left]).to(t.device, default_mask.dtype)
+        left_values = rushlight.from_numpy(_array(t)[left]).to(t.device, t.dtype)
+        mask[left] = _array(method.compute_mask(left_values, default_mask=left_mask).to(dtype=t.dtype))
+        return rushlight.from_numpy(mask).to(t.device, t.dtype)
+
+    @staticmethod
+    def _what_is_left(method, t, mask):
+        """The index, for NumPy, of the entries or slices that are not pruned yet."""
+        if method.PRUNING_TYPE == "unstructured":
+            return _array(mask) == 1
+        index = [slice(None)] * t.dim()
+        if method.PRUNING_TYPE == "structured":
+            if not hasattr(method, "dim"):
+                raise AttributeError(
+                    'Pruning methods of PRUNING_TYPE "structured" need to have the attribute `dim` defined.'
+                )
+            dim = method.dim + t.dim() if method.dim < 0 else method.dim
+            if dim < 0:
+                raise IndexError(f"Index is out of bounds for tensor with dimensions {t.dim()}")
+            index[dim] = _array(mask.sum(dim=[d for d in range(t.dim()) if d != dim])) != 0
+        elif method.PRUNING_TYPE != "global":
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        return tuple(index)
+
+
+# ---- how many, and which ----
+def _validate_pruning_amount_init(amount) -> None:
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if isinstance(amount, numbers.Integral):
+        good = amount >= 0
+    else:
+        good = 0.0 <= float(amount) <= 1.0
+    if not good:
+        raise ValueError(
+            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
+        )
+
+
+def _validate_pruning_amount(amount, tensor_size) -> None:
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(
+            f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}"
+        )
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
+def _count_to_prune(amount, size):
+    count = _compute_nparams_toprune(amount, size)
+    _validate_pruning_amount(count, size)
+    return count
+
+
+def _validate_structured_pruning(t) -> None:
+    if t.dim() <= 1:
+        raise ValueError(
+            "Structured pruning can only be applied to "
+            f"multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims"
+        )
+
+
+def _validate_pruning_dim(t, dim) -> None:
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_norm(t, n, dim):
+    """The norm of each slice along ``dim``; n is a number, "fro" or "nuc"."""
+    dims = [d for d in range(t.dim()) if d != dim % t.dim()]
+    if n == "nuc":
+        import numpy as np
+
+        return rushlight.from_numpy(np.linalg.norm(t.detach().numpy(), "nuc", axis=tuple(dims)))
+    return _norms.vector_norm(t, 2.0 if n == "fro" else float(n), dims)
+
+
+def _array(t):
+    """The values as a NumPy array, which knows masks and lists of indices."""
+    t = t.detach().cpu()
+    return (t.float() if t.dtype == rushlight.bfloat16 else t).numpy()
+
+
+def _largest(values, count):
+    """Where the largest values stand; of equal ones the first."""
+    import numpy as np
+
+    return np.argsort(-_array(values), kind="stable")[:count]
+
+
+def _zero_largest(default_mask, scores, count):
+    mask = _array(default_mask).copy()
+    mask.reshape(-1)[_largest(scores.reshape(-1), count)] = 0
+    return rushlight.from_numpy(mask).to(default_mask.device, default_mask.dtype)
+
+
+def _keep_slices(t, dim, index, default_mask):
+    """A mask of ones in the slices that an index, of numbers or of booleans, chooses along ``dim``."""
+    mask = _array(rushlight.zeros_like(t)).copy()
+    where = [slice(None)] * t.dim()
+    where[dim] = index
+    mask[tuple(where)] = 1
+    return rushlight.from_numpy(mask).to(t.device, t.dtype) * default_mask.to(dtype=t.dtype)
+
+
+# ---- the methods ----
+class Identity(BasePruningMethod):
+    """Prunes nothing."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+    @classmethod
+    def apply(cls, module, name):
+        return super().apply(module, name)
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prunes entries at random: a number of them, or a fraction."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        count = _count_to_prune(self.amount, t.nelement())
+        scores = rushlight.rand_like(t) if count else t
+        return _zero_largest(default_mask, scores, count)
+
+    @classmethod
+    def apply(cls, module, name, amount):
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prunes the entries of least absolute value."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        count = _count_to_prune(self.amount, t.nelement())
+        return _zero_largest(default_mask, -t.abs(), count)
+
+    @classmethod
+    def apply(cls, module, name, amount, importance_scores=None):
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class RandomStructured(BasePruningMethod):
+    """Prunes whole slices along a dimension at random."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, dim=-1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        size = t.shape[self.dim]
+        count = _count_to_prune(self.amount, size)
+        if count == 0:
+            return default_mask
+        draws = rushlight.rand(size)
+        threshold = sorted(draws.tolist())[count - 1]
+        return _keep_slices(t, self.dim, _array(draws) > threshold, default_mask)
+
+    @classmethod
+    def apply(cls, module, name, amount, dim=-1):
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(BasePruningMethod):
+    """Prunes the slices along a dimension that have the smallest norm of order n."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, n, dim=-1) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t, default_mask):
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        size = t.shape[self.dim]
+        count = _count_to_prune(self.amount, size)
+        if count == 0:
+            return default_mask
+        kept = _largest(_compute_norm(t, self.n, self.dim), size - count)
+        return _keep_slices(t, self.dim, kept, default_mask)
+
+    @classmethod
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a mask that is given."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, mask):
+        return super().apply(module, name, mask=mask)
+
+
+# ---- functions ----
+def identity(module, name):
+    """Prepare a parameter for pruning without pruning it."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Prune entries at random: a number of them, or a fraction."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Prune the entries of least absolute value, or of least importance."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Prune whole slices along a dimension at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Prune the slices along a dimension that have the smallest norm of order n."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module, name, mask):
+    """Prune by a mask."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs) -> None:
+    """Prune several parameters, given as (module, name), as if they were one vector."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    importance_scores = {} if importance_scores is None else importance_scores
+    if not isinstance(importance_scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    parameters = list(parameters)
+    scores = parameters_to_vector(
+        [importance_scores.get((module, name), getattr(module, name)) for module, name in parameters]
+    )
+    default_mask = parameters_to_vector(
+        [
+            getattr(module, name + "_mask", rushlight.ones_like(getattr(module, name)))
+            for module, name in parameters
+        ]
+    )
+    container = PruningContainer()
+    container._tensor_name = "temp"
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for '
+            f"the `pruning_method`. Found method {pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    container.add_pruning_method(method)
+    mask = container.compute_mask(scores, default_mask)
+    at = 0
+    for module, name in parameters:
+        parameter = getattr(module, name)
+        count = parameter.numel()
+        custom_from_mask(module, name, mask=mask[at : at + count].view_as(parameter))
+        at += count
+
+
+def remove(module, name):
+    """Make the pruned values the parameter's own, for good."""
+    for key, hook in _find_hooks(module, name):
+        hook.remove(module)
+        del module._forward_pre_hooks[key]
+        return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module) -> bool:
+    """Whether a parameter of the module or of a module below it is pruned."""
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for each in module.modules()
+        for hook in each._forward_pre_hooks.values()
+    )

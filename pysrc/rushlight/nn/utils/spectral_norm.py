@@ -1,0 +1,178 @@
+"""Weights divided by their largest singular value; parametrizations.spectral_norm is the newer way."""
+
+import rushlight
+from rushlight._C import Parameter
+from rushlight.nn.parameter import UninitializedParameter
+
+from ._norms import normalize
+
+__all__ = [
+    "SpectralNorm",
+    "SpectralNormLoadStateDictPreHook",
+    "SpectralNormStateDictHook",
+    "remove_spectral_norm",
+    "spectral_norm",
+]
+
+
+def default_dim(module) -> int:
+    """The dimension of the outputs in a layer's weight."""
+    return 1 if getattr(module, "transposed", False) else 0
+
+
+def as_matrix(weight, dim):
+    """The weight with one row for each index of ``dim``."""
+    if dim != 0:
+        weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
+    return weight.reshape(weight.size(0), -1)
+
+
+class SpectralNorm:
+    """The forward pre-hook that computes ``name`` from ``name_orig`` by power iterations on u and v."""
+
+    # version 1: state dicts hold v too, and no longer the computed weight
+    _version = 1
+
+    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12) -> None:
+        self.name = name
+        self.dim = dim
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.n_power_iterations = n_power_iterations
+        self.eps = eps
+
+    def reshape_weight_to_matrix(self, weight):
+        return as_matrix(weight, self.dim)
+
+    def compute_weight(self, module, do_power_iteration: bool):
+        weight = getattr(module, self.name + "_orig")
+        u = getattr(module, self.name + "_u")
+        v = getattr(module, self.name + "_v")
+        matrix = self.reshape_weight_to_matrix(weight)
+        if do_power_iteration:
+            with rushlight.no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(normalize(matrix.t() @ u, self.eps))
+                    u.copy_(normalize(matrix @ v, self.eps))
+                # backward needs these values, and the next call changes the buffers
+                u, v = u.clone(), v.clone()
+        return weight / (u * (matrix @ v)).sum()
+
+    def remove(self, module) -> None:
+        with rushlight.no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module, inputs) -> None:
+        setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
+
+    def _solve_v_and_rescale(self, matrix, u, target_sigma):
+        """The v for which u = normalize(W v) and u.W.v = sigma: v = pinv(W^T W) W^T u, rescaled."""
+        import numpy as np
+
+        inverse = np.linalg.pinv((matrix.t() @ matrix).detach().numpy())
+        v = rushlight.from_numpy(inverse).to(matrix.dtype) @ (matrix.t() @ u)
+        return v.mul_(target_sigma / (u * (matrix @ v)).sum())
+
+    @staticmethod
+    def apply(module, name, n_power_iterations, dim, eps) -> "SpectralNorm":
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, SpectralNorm) and hook.name == name:
+                raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+        hook = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = module._parameters[name]
+        if weight is None:
+            raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. "
+                "Make sure to run the dummy forward before applying spectral normalization"
+            )
+        with rushlight.no_grad():
+            height, width = hook.reshape_weight_to_matrix(weight).size()
+            u = normalize(weight.new_empty(height).normal_(0, 1), eps)
+            v = normalize(weight.new_empty(width).normal_(0, 1), eps)
+        delattr(module, name)
+        module.register_parameter(name + "_orig", weight)
+        # until the first call; a plain tensor, as the computed weight will be
+        setattr(module, name, weight.data)
+        module.register_buffer(name + "_u", u)
+        module.register_buffer(name + "_v", v)
+        module.register_forward_pre_hook(hook)
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
+        return hook
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Brings state dicts of version 0 up to date: computes v from weight, weight_orig and u."""
+
+    def __init__(self, fn) -> None:
+        self.fn = fn
+
+    def __call__(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
+        fn = self.fn
+        version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version")
+        if version is not None and version >= 1:
+            return
+        key = prefix + fn.name
+        now = all(key + suffix in state_dict for suffix in ("_orig", "_u", "_v"))
+        if version is None and now and key not in state_dict:
+            return  # a later state dict that lost its metadata
+        missing = [key + suffix for suffix in ("_orig", "", "_u") if key + suffix not in state_dict]
+        if missing:
+            if strict:
+                missing_keys.extend(missing)
+            return
+        with rushlight.no_grad():
+            original = state_dict[key + "_orig"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = fn.reshape_weight_to_matrix(original)
+            state_dict[key + "_v"] = fn._solve_v_and_rescale(matrix, state_dict[key + "_u"], sigma)
+
+
+class SpectralNormStateDictHook:
+    """Notes the version in the state dict."""
+
+    def __init__(self, fn) -> None:
+        self.fn = fn
+
+    def __call__(self, module, state_dict, prefix, local_metadata) -> None:
+        versions = local_metadata.setdefault("spectral_norm", {})
+        key = self.fn.name + ".version"
+        if key in versions:
+            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+        versions[key] = self.fn._version
+
+
+def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+    """Divide a parameter by its largest singular value, which each call in training mode estimates anew."""
+    SpectralNorm.apply(module, name, n_power_iterations, default_dim(module) if dim is None else dim, eps)
+    return module
+
+
+def _remove_hook(hooks, kind, name):
+    for key, hook in hooks.items():
+        if isinstance(hook, kind) and getattr(hook, "fn", hook).name == name:
+            return hooks.pop(key)
+    return None
+
+
+def remove_spectral_norm(module, name="weight"):
+    """Make the parameter what it was computed to be, for good."""
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            hook.remove(module)
+            break
+    else:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    _remove_hook(module._forward_pre_hooks, SpectralNorm, name)
+    _remove_hook(module._state_dict_hooks, SpectralNormStateDictHook, name)
+    _remove_hook(module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook, name)
+    return module

@@ -1,0 +1,75 @@
+"""Weights split into a size and a direction; nn.utils.parametrizations.weight_norm is the newer way."""
+
+import warnings
+
+from rushlight._C import Parameter
+from rushlight.nn.parameter import UninitializedParameter
+
+from . import _norms
+
+__all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
+
+
+class WeightNorm:
+    """The forward pre-hook that computes ``name`` from ``name_g`` and ``name_v``."""
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module):
+        g = getattr(module, self.name + "_g")
+        v = getattr(module, self.name + "_v")
+        return _norms.weight_norm(v, g, self.dim)
+
+    @staticmethod
+    def apply(module, name: str, dim: int) -> "WeightNorm":
+        warnings.warn(
+            "`torch.nn.utils.weight_norm` is deprecated "
+            "in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, WeightNorm) and hook.name == name:
+                raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        hook = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError(
+                "The module passed to `WeightNorm` can't have uninitialized parameters. "
+                "Make sure to run the dummy forward before applying weight normalization"
+            )
+        del module._parameters[name]
+        size = _norms.norm_except_dim(weight, 2, hook.dim).data
+        module.register_parameter(name + "_g", Parameter(size))
+        module.register_parameter(name + "_v", Parameter(weight.data))
+        setattr(module, name, hook.compute_weight(module))
+        module.register_forward_pre_hook(hook)
+        return hook
+
+    def remove(self, module) -> None:
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[self.name + "_g"]
+        del module._parameters[self.name + "_v"]
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module, inputs) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module, name: str = "weight", dim: int = 0):
+    """Replace a parameter by its size ``name_g``, one for each slice of ``dim``, and direction ``name_v``."""
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module, name: str = "weight"):
+    """Make the parameter one again."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"weight_norm of '{name}' not found in {module}")
