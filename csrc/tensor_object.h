@@ -4,17 +4,6 @@
 #include "tensor.h"
 
 /* X(slot of PyNumberMethods, row) */
-#define RL_NUMBER_BINARY(X)                                                                                  \
-    X(add, add)                                                                                              \
-    X(subtract, sub)                                                                                         \
-    X(multiply, mul)                                                                                         \
-    X(true_divide, div)                                                                                      \
-    X(floor_divide, floor_divide)                                                                            \
-    X(remainder, remainder)                                                                                  \
-    X(and, bitwise_and)                                                                                      \
-    X(or, bitwise_or)                                                                                        \
-    X(xor, bitwise_xor)                                                                                      \
-    X(matrix_multiply, matmul)
 #define RL_NUMBER_INPLACE(X)                                                                                 \
     X(add, add)                                                                                              \
     X(subtract, sub)                                                                                         \
@@ -25,6 +14,9 @@
     X(and, bitwise_and)                                                                                      \
     X(or, bitwise_or)                                                                                        \
     X(xor, bitwise_xor)
+#define RL_NUMBER_BINARY(X)                                                                                  \
+    RL_NUMBER_INPLACE(X)                                                                                     \
+    X(matrix_multiply, matmul)
 
 /* tensor_attr.c */
 extern PyGetSetDef rl_tensor_getset[];
