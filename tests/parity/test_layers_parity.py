@@ -1,6 +1,6 @@
 """Layers, functional, init, optim, modes, pickling: the same lines on torch and on rushlight, in one process.
 
-layers_cases.txt holds the lines; cases are separated by ---.
+tensor_cases.txt and layers_cases.txt hold the lines; cases are separated by ---.
 """
 
 import copy
@@ -17,7 +17,11 @@ import rushlight
 torch = pytest.importorskip("torch")
 
 # the last line is an expression; what it answers or raises must be equal
-CASES = Path(__file__).with_name("layers_cases.txt").read_text().strip().split("\n---\n")
+CASES = [
+    case
+    for name in ("tensor_cases.txt", "layers_cases.txt")
+    for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
+]
 
 
 def environment(t):
@@ -46,6 +50,8 @@ def answer(t, case):
         try:
             exec("\n".join(statements), scope)
             result = repr(eval(expression, scope))
+        except (SyntaxError, NameError):  # the case itself is broken
+            raise
         except Exception as error:
             result = f"{type(error).__name__}: {error}"
         finally:
@@ -93,6 +99,47 @@ def layers(t):
         "tanh": (nn.Tanh(), (50,)),
         "identity": (nn.Identity(1, a=2), (5,)),
         "dropout off": (nn.Dropout(0.5).eval(), (5,)),
+        "conv 1": (nn.Conv1d(4, 6, 3, 2, 1, groups=2), (3, 4, 17)),
+        "conv 1 same": (nn.Conv1d(4, 6, 4, padding="same", padding_mode="circular"), (3, 4, 17)),
+        "conv 1 reflect": (nn.Conv1d(4, 2, 3, padding=2, padding_mode="reflect"), (2, 4, 9)),
+        "conv 1 replicate": (nn.Conv1d(4, 2, 2, padding="same", padding_mode="replicate"), (2, 4, 9)),
+        "conv 3 reflect": (nn.Conv3d(2, 1, 2, padding=1, padding_mode="reflect"), (1, 2, 3, 4, 5)),
+        "conv 3 circular": (nn.Conv3d(2, 1, 2, padding=1, padding_mode="circular"), (1, 2, 3, 4, 5)),
+        "conv 3 dilation": (nn.Conv3d(2, 1, 3, padding="same", dilation=(2, 1, 1)), (1, 2, 6, 4, 5)),
+        "conv 3": (nn.Conv3d(4, 6, (3, 2, 1), (2, 1, 2), (1, 0, 1), groups=2), (2, 4, 7, 6, 5)),
+        "conv 3 same": (nn.Conv3d(2, 3, 3, padding="same", padding_mode="replicate"), (2, 2, 5, 4, 3)),
+        "max pool 1": (nn.MaxPool1d(3, 2, 1, ceil_mode=True), (2, 3, 10)),
+        "avg pool 1": (nn.AvgPool1d(3, 2, 1, True, False), (2, 3, 10)),
+        "adaptive 1": (nn.AdaptiveAvgPool1d(3), (2, 3, 10)),
+        "batch norm 3": (nn.BatchNorm3d(3), (4, 3, 2, 5, 6)),
+        "layer norm": (nn.LayerNorm((5, 6)), (4, 5, 6)),
+        "group norm": (nn.GroupNorm(2, 6), (4, 6, 5, 3)),
+        "instance norm": (nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (4, 3, 5, 6)),
+        "rms norm": (nn.RMSNorm(6), (4, 5, 6)),
+        "local response": (nn.LocalResponseNorm(3, 0.1), (2, 5, 4, 3)),
+        "alpha dropout": (nn.AlphaDropout(0.3), (2, 5, 4, 3)),
+        "feature alpha dropout": (nn.FeatureAlphaDropout(0.3), (20, 5, 4)),
+        "dropout 2": (nn.Dropout2d(0.3), (9, 5, 4, 3)),
+        "rrelu": (nn.RReLU(), (50,)),
+        "prelu": (nn.PReLU(5), (4, 5, 3)),
+        "glu": (nn.GLU(1), (4, 6, 3)),
+        "celu": (nn.CELU(0.7), (50,)),
+        "selu": (nn.SELU(), (50,)),
+        "mish": (nn.Mish(), (50,)),
+        "hardswish": (nn.Hardswish(), (50,)),
+        "hardsigmoid": (nn.Hardsigmoid(), (50,)),
+        "softplus": (nn.Softplus(2), (50,)),
+        "softsign": (nn.Softsign(), (50,)),
+        "tanhshrink": (nn.Tanhshrink(), (50,)),
+        "softshrink": (nn.Softshrink(), (50,)),
+        "hardshrink": (nn.Hardshrink(), (50,)),
+        "log sigmoid": (nn.LogSigmoid(), (50,)),
+        "threshold": (nn.Threshold(0.2, -1), (50,)),
+        "softmin": (nn.Softmin(1), (4, 7)),
+        "upsample": (nn.Upsample(scale_factor=1.5, mode="bilinear"), (2, 3, 5, 4)),
+        "pixel shuffle": (nn.PixelShuffle(2), (2, 12, 3, 4)),
+        "channel shuffle": (nn.ChannelShuffle(3), (2, 12, 3, 4)),
+        "unflatten": (nn.Unflatten(1, (3, -1)), (2, 12, 4)),
     }
 
 

@@ -5,9 +5,21 @@ from rushlight import _missing
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
 from .modules import Module
-from .parameter import Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Module", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
+__all__ = [
+    "Buffer",
+    "Module",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "modules",
+    "parameter",
+    "utils",
+    *modules.__all__,
+]
 __getattr__ = _missing.lacks(__name__)
 
 

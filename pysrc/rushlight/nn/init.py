@@ -14,6 +14,8 @@ __all__ = [
     "kaiming_uniform_",
     "normal_",
     "ones_",
+    "orthogonal_",
+    "sparse_",
     "trunc_normal_",
     "uniform_",
     "xavier_normal_",
@@ -160,6 +162,41 @@ def dirac_(tensor, groups=1):
     return tensor
 
 
+def orthogonal_(tensor, gain=1, generator=None):
+    """Fill with a (semi-)orthogonal matrix; dimensions after the first count as one."""
+    if tensor.ndimension() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0 or tensor.is_meta:
+        return tensor
+    import numpy
+
+    rows = tensor.size(0)
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator).numpy()
+    wide = rows < drawn.shape[1]
+    q, r = numpy.linalg.qr(drawn.T if wide else drawn)
+    q = q * numpy.sign(numpy.diag(r))  # else Q would not be uniformly distributed
+    with rushlight.no_grad():
+        tensor.copy_(rushlight.from_numpy(numpy.ascontiguousarray(q.T if wide else q)).view_as(tensor))
+        tensor.mul_(gain)
+    return tensor
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Fill with normal numbers, then zero the share sparsity of each column."""
+    if tensor.ndimension() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with rushlight.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            for row in rushlight.randperm(rows)[:zeros].tolist():
+                tensor[row, column] = 0
+    return tensor
+
+
 def _calculate_fan_in_and_fan_out(tensor):
     dimensions = tensor.dim()
     if dimensions < 2:
@@ -237,6 +274,8 @@ _OLD_NAMES = (
     "constant",
     "eye",
     "dirac",
+    "orthogonal",
+    "sparse",
     "xavier_uniform",
     "xavier_normal",
     "kaiming_uniform",

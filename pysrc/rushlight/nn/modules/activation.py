@@ -4,21 +4,40 @@ import warnings
 
 import rushlight
 from rushlight.nn import functional as F
+from rushlight.nn import init as init_
+from rushlight.nn.parameter import Parameter
 
 from .module import Module
 
 __all__ = [
+    "CELU",
     "ELU",
     "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
     "Hardtanh",
     "LeakyReLU",
+    "LogSigmoid",
     "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
     "ReLU",
     "ReLU6",
+    "SELU",
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
     "Tanh",
+    "Tanhshrink",
+    "Threshold",
 ]
 
 
@@ -114,6 +133,68 @@ class SiLU(Module):
         return _inplace_text(self, "")
 
 
+class Mish(Module):
+    """x * tanh(softplus(x))."""
+
+    __constants__ = ["inplace"]
+    inplace: bool
+
+    def __init__(self, inplace=False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.mish(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_text(self, "")
+
+
+class Hardswish(Module):
+    """x * relu6(x + 3) / 6."""
+
+    __constants__ = ["inplace"]
+    inplace: bool
+
+    def __init__(self, inplace=False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.hardswish(input, self.inplace)
+
+
+class Hardsigmoid(Module):
+    """relu6(x + 3) / 6."""
+
+    __constants__ = ["inplace"]
+    inplace: bool
+
+    def __init__(self, inplace=False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.hardsigmoid(input, self.inplace)
+
+
+class SELU(Module):
+    """Scaled ELU whose constants keep mean 0 and variance 1."""
+
+    __constants__ = ["inplace"]
+    inplace: bool
+
+    def __init__(self, inplace=False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.selu(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return _inplace_text(self, "")
+
+
 class ELU(Module):
     """x where x > 0, else alpha * (exp(x) - 1)."""
 
@@ -128,6 +209,25 @@ class ELU(Module):
 
     def forward(self, input):
         return F.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}{_inplace_text(self)}"
+
+
+class CELU(Module):
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+
+    __constants__ = ["alpha", "inplace"]
+    alpha: float
+    inplace: bool
+
+    def __init__(self, alpha=1.0, inplace=False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}{_inplace_text(self)}"
@@ -169,6 +269,155 @@ class LeakyReLU(Module):
         return f"negative_slope={self.negative_slope}{_inplace_text(self)}"
 
 
+class RReLU(Module):
+    """LeakyReLU whose slope is drawn from [lower, upper] in training, else their mean."""
+
+    __constants__ = ["lower", "upper", "inplace"]
+    lower: float
+    upper: float
+    inplace: bool
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}{_inplace_text(self)}"
+
+
+class PReLU(Module):
+    """LeakyReLU whose slope, one or one for each channel, is learned."""
+
+    __constants__ = ["num_parameters"]
+    num_parameters: int
+
+    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None) -> None:
+        self.num_parameters = num_parameters
+        super().__init__()
+        self.init = init
+        self.weight = Parameter(rushlight.empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set every slope to init."""
+        init_.constant_(self.weight, self.init)
+
+    def forward(self, input):
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Threshold(Module):
+    """x where x > threshold, else value."""
+
+    __constants__ = ["threshold", "value", "inplace"]
+    threshold: float
+    value: float
+    inplace: bool
+
+    def __init__(self, threshold, value, inplace=False) -> None:
+        super().__init__()
+        self.threshold = threshold
+        self.value = value
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}{_inplace_text(self)}"
+
+
+class GLU(Module):
+    """The first half along dim times the sigmoid of the second."""
+
+    __constants__ = ["dim"]
+    dim: int
+
+    def __init__(self, dim=-1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input):
+        return F.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class _Shrink(Module):
+    __constants__ = ["lambd"]
+    lambd: float
+
+    def __init__(self, lambd=0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Hardshrink(_Shrink):
+    """x where |x| > lambd, else 0."""
+
+    def forward(self, input):
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
+    """x brought nearer to 0 by lambd, 0 where |x| <= lambd."""
+
+    def forward(self, input):
+        return F.softshrink(input, self.lambd)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
+    def forward(self, input):
+        return F.tanhshrink(input)
+
+
+class Softsign(Module):
+    """x / (|x| + 1)."""
+
+    def forward(self, input):
+        return F.softsign(input)
+
+
+class LogSigmoid(Module):
+    """log(sigmoid(x)), without its rounding errors."""
+
+    def forward(self, input):
+        return F.logsigmoid(input)
+
+
+class Softplus(Module):
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+
+    __constants__ = ["beta", "threshold"]
+    beta: float
+    threshold: float
+
+    def __init__(self, beta=1.0, threshold=20.0) -> None:
+        super().__init__()
+        self.beta = beta
+        self.threshold = threshold
+
+    def forward(self, input):
+        return F.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
 class _Softmax(Module):
     __constants__ = ["dim"]
     dim: int | None
@@ -198,3 +447,19 @@ class LogSoftmax(_Softmax):
 
     def forward(self, input):
         return F.log_softmax(input, self.dim, _stacklevel=5)
+
+
+class Softmin(_Softmax):
+    """softmax(-x) along dim."""
+
+    def forward(self, input):
+        return F.softmin(input, self.dim, _stacklevel=5)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of images (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3, _stacklevel=5)

@@ -1,8 +1,8 @@
-"""Flatten."""
+"""Flatten and its inverse."""
 
 from .module import Module
 
-__all__ = ["Flatten"]
+__all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
@@ -22,3 +22,34 @@ class Flatten(Module):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Makes several dimensions of one; -1 stands for the size that fits."""
+
+    __constants__ = ["dim", "unflattened_size"]
+    dim: int
+    unflattened_size: tuple
+
+    def __init__(self, dim, unflattened_size) -> None:
+        super().__init__()
+        self._require_tuple_int(unflattened_size)
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def _require_tuple_int(self, input) -> None:
+        if not isinstance(input, (tuple, list)):
+            found = type(input).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {found}")
+        for at, size in enumerate(input):
+            if not isinstance(size, int):
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(size).__name__} at pos {at}"
+                )
+
+    def forward(self, input):
+        return input.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

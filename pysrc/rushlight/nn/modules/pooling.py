@@ -3,8 +3,16 @@
 from rushlight.nn import functional as F
 
 from .module import Module
+from .utils import _single
 
-__all__ = ["AdaptiveAvgPool2d", "AvgPool2d", "MaxPool2d"]
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+]
 
 
 class _MaxPoolNd(Module):
@@ -23,18 +31,8 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-            f", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
-
-
-class MaxPool2d(_MaxPoolNd):
-    """Largest element of each window of images (N, C, H, W)."""
-
-    def forward(self, input):
-        return F.max_pool2d(
+    def _pool(self, function, input):
+        return function(
             input,
             self.kernel_size,
             self.stride,
@@ -44,12 +42,49 @@ class MaxPool2d(_MaxPoolNd):
             self.return_indices,
         )
 
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+            f", dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPoolNd):
+    """Largest element of each window of signals (N, C, L)."""
+
+    def forward(self, input):
+        return self._pool(F.max_pool1d, input)
+
+
+class MaxPool2d(_MaxPoolNd):
+    """Largest element of each window of images (N, C, H, W)."""
+
+    def forward(self, input):
+        return self._pool(F.max_pool2d, input)
+
 
 class _AvgPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
+    """Mean of each window of signals (N, C, L)."""
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> None:
+        super().__init__()
+        self.kernel_size = _single(kernel_size)
+        self.stride = _single(kernel_size if stride is None else stride)
+        self.padding = _single(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input):
+        return F.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+        )
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -100,6 +135,13 @@ class _AdaptiveAvgPoolNd(Module):
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+    """Means of windows chosen so that signals come out as long as output_size says."""
+
+    def forward(self, input):
+        return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):

@@ -1,0 +1,110 @@
+"""Instance normalisation: of each channel of each example."""
+
+import warnings
+
+from rushlight.nn import functional as F
+
+from .batchnorm import _NormBase
+
+__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def _get_no_batch_dim(self):
+        raise NotImplementedError
+
+    def _check_input_dim(self, input) -> None:
+        least = self._get_no_batch_dim()
+        if input.dim() not in (least, least + 1):
+            raise ValueError(f"expected {least}D or {least + 1}D input (got {input.dim()}D input)")
+
+    def _handle_no_batch_input(self, input):
+        return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+
+    def _apply_instance_norm(self, input):
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ) -> None:
+        if local_metadata.get("version", None) is None and not self.track_running_stats:
+            stale = [k for k in (prefix + "running_mean", prefix + "running_var") if k in state_dict]
+            if stale:
+                keys = " and ".join(f'"{k}"' for k in stale)
+                name = self.__class__.__name__
+                error_msgs.append(
+                    f"Unexpected running stats buffer(s) {keys} for {name} "
+                    "with track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this "
+                    f"may be expected because {name} does not track running stats by default since 0.4.0. "
+                    "Please remove these keys from state_dict. If the running stats are actually needed, "
+                    f"instead set track_running_stats=True in {name} to enable them. See the documentation "
+                    f"of {name} for details."
+                )
+                for key in stale:
+                    state_dict.pop(key)
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        least = self._get_no_batch_dim()
+        dim = input.dim() - least
+        if input.size(dim) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
+                    f"but got: {input.size(dim)}."
+                )
+            warnings.warn(
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not "
+                "passing in num_features, which is not used because affine=False",
+                stacklevel=2,
+            )
+        if input.dim() == least:
+            return self._handle_no_batch_input(input)
+        return self._apply_instance_norm(input)
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L)."""
+
+    def _get_no_batch_dim(self) -> int:
+        return 2
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W)."""
+
+    def _get_no_batch_dim(self) -> int:
+        return 3
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
+
+    def _get_no_batch_dim(self) -> int:
+        return 4
