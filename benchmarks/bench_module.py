@@ -7,9 +7,10 @@ import argparse
 import statistics
 import timeit
 
+import torch as other
+
 import rushlight as mine
 import rushlight.nn
-import torch as other
 
 
 def build(torch, nn):

@@ -24,10 +24,8 @@ static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
     const char *text = PyUnicode_AsUTF8(path);
     if (!text) return NULL;
     int opened;
-    Py_BEGIN_ALLOW_THREADS
-    opened = rl_dnnl_open(text);
-    Py_END_ALLOW_THREADS
-    if (opened) Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS opened = rl_dnnl_open(text);
+    Py_END_ALLOW_THREADS if (opened) Py_RETURN_NONE;
     return PyUnicode_FromString(rl_dnnl_reason());
 }
 

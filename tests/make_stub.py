@@ -148,9 +148,11 @@ def by_name(table, wanted):
 
 
 def member_signature(member, method):
-    try:
-        text = str(inspect.signature(member))
+    try:  # newer versions of Python guess one where the source wrote none
+        text = str(inspect.signature(member)) if member.__doc__ is not None else ""
     except (ValueError, TypeError):
+        text = ""
+    if not text:
         return "(self, *args: Any, **kwargs: Any)" if method else "(*args: Any, **kwargs: Any)"
     if method and not text.startswith(("(self", "($self", "(cls", "(type")):
         text = text.replace("(", "(self, ", 1).replace("(self, )", "(self)")

@@ -10,8 +10,9 @@ import struct
 import zipfile
 import zlib
 
-import files_kit as kit
 import pytest
+
+import files_kit as kit
 import rushlight as torch
 
 DATA = pathlib.Path(__file__).parent / "data"

@@ -8,8 +8,9 @@ import struct
 import tracemalloc
 import zipfile
 
-import files_kit as kit
 import pytest
+
+import files_kit as kit
 import rushlight as torch
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)

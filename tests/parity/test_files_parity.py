@@ -7,6 +7,7 @@ import pickle
 import zipfile
 
 import pytest
+
 import rushlight
 
 torch = pytest.importorskip("torch")

@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict
 
 import pytest
+
 import rushlight
 import rushlight.nn
 
