@@ -221,10 +221,11 @@ static PyObject *storage_attributes(PyObject *self, PyObject *arg) {
 
 PyMethodDef rl_loader_storage_methods[] = {
     {"_storage_bytes", storage_bytes, METH_O,
-     PyDoc_STR("_storage_bytes(tensor)\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},
+     PyDoc_STR(
+         "_storage_bytes(tensor)\n--\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},
     {"_storage_id", storage_id, METH_O,
-     PyDoc_STR("_storage_id(tensor)\n\nA number that tells storages apart while they live.")},
+     PyDoc_STR("_storage_id(tensor)\n--\n\nA number that tells storages apart while they live.")},
     {"_tensor_attributes", storage_attributes, METH_O,
-     PyDoc_STR("_tensor_attributes(tensor)\n\nA copy of the attributes that were set on a tensor.")},
+     PyDoc_STR("_tensor_attributes(tensor)\n--\n\nA copy of the attributes that were set on a tensor.")},
     {NULL, NULL, 0, NULL},
 };

@@ -148,11 +148,9 @@ def by_name(table, wanted):
 
 
 def member_signature(member, method):
-    try:  # newer versions of Python guess one where the source wrote none
-        text = str(inspect.signature(member)) if member.__doc__ is not None else ""
+    try:
+        text = str(inspect.signature(member))
     except (ValueError, TypeError):
-        text = ""
-    if not text:
         return "(self, *args: Any, **kwargs: Any)" if method else "(*args: Any, **kwargs: Any)"
     if method and not text.startswith(("(self", "($self", "(cls", "(type")):
         text = text.replace("(", "(self, ", 1).replace("(self, )", "(self)")

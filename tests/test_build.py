@@ -172,3 +172,10 @@ def test_version_is_that_of_the_distribution():
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert rushlight.__version__ == project["version"]
+
+
+def test_own_helpers_have_signatures_too():
+    """Without one the stub would say less, and each version of Python something else."""
+    for name, member in vars(_C).items():
+        if inspect.isbuiltin(member) and "from" not in (member.__doc__ or ""):
+            assert (member.__text_signature__ or "").replace("$module, ", "") != "(object, /)", name
