@@ -91,7 +91,6 @@ NORMS = {
 }
 
 
-
 def distinct(*shape):
     """Values that all differ, in every dtype but bool, out of order."""
     n = math.prod(shape)
@@ -146,7 +145,14 @@ ARRANGEMENTS = {
         S(distinct(5), 0).but("bool"),
         S(x(), 1).but("bool"),
     ],
-    "nonzero": [S(x(3, 4)), S(unit(5)), S(x()), S(x(0, 3)), S(x(2, 3, 2), as_tuple=True), S(x(), as_tuple=True)],
+    "nonzero": [
+        S(x(3, 4)),
+        S(unit(5)),
+        S(x()),
+        S(x(0, 3)),
+        S(x(2, 3, 2), as_tuple=True),
+        S(x(), as_tuple=True),
+    ],
     "masked_select": [S(x(3, 4), mask(3, 4)), S(x(3, 4), mask(4)), S(x(4), mask(3, 4)), S(x(0, 3), mask(3))],
     "roll": [
         S(x(3, 4), 1),
@@ -185,7 +191,79 @@ ARRANGEMENTS = {
     "pixel_unshuffle": [S(x(*_PIXELS), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
 }
 
-SAMPLES = {**ACTIVATIONS, **NORMS, **ARRANGEMENTS}
+
+def small(*shape):
+    """PyTorch rounds halves on the way: little to round."""
+    return x(*shape, low=-0.5, high=0.5)
+
+
+_LINE, _CUBE = (2, 3, 9), (2, 2, 5, 6, 4)
+_POOLS1 = [S(x(*_LINE), 2), S(x(3, 9), 3, 2, 1), S(x(*_LINE), (2,), (2,), ceil_mode=True), S(x(0, 3, 9), 2)]
+_POOLS3 = [
+    S(x(*_CUBE), 2),
+    S(x(*_CUBE[1:]), (3, 2, 2), (2, 1, 3), (1, 1, 0)),
+    S(x(*_CUBE), 3, 2, 1, ceil_mode=True),
+    S(x(0, *_CUBE[1:]), 2),
+]
+CONVOLUTIONS = {
+    "conv1d": [
+        S(x(*_LINE), x(4, 3, 3), x(4)),
+        S(x(3, 9), x(4, 3, 3)),
+        S(x(*_LINE), x(4, 3, 2), x(4), 2, 1, 3),
+        S(x(*_LINE), x(6, 1, 3), x(6), padding=1, groups=3),
+        S(x(*_LINE), x(4, 3, 4), padding="same"),
+        S(x(*_LINE), x(4, 3, 3), None, (1,), "valid", (2,)),
+        S(x(1, 3, 300, low=-1, high=1), x(33, 3, 5, low=-1, high=1), x(33), 1, 2),
+        S(x(0, 3, 9), x(4, 3, 3)),
+    ],
+    "conv3d": [
+        S(x(*_CUBE), x(3, 2, 2, 3, 2), x(3)),
+        S(x(*_CUBE[1:]), x(3, 2, 2, 2, 2)),
+        S(x(*_CUBE), x(3, 2, 2, 2, 2), x(3), (1, 2, 1), (1, 0, 2), (2, 1, 1)),
+        S(x(*_CUBE), x(4, 1, 3, 3, 3), x(4), padding=1, groups=2),
+        S(x(*_CUBE), x(3, 2, 3, 2, 1), padding="same"),
+        S(x(0, *_CUBE[1:]), x(3, 2, 2, 2, 2)),
+    ],
+    "conv_transpose1d": [
+        S(small(*_LINE), small(3, 4, 3), small(4)),
+        S(small(3, 9), small(3, 4, 3)),
+        S(small(*_LINE), small(3, 2, 3), small(6), 2, 1, 1, 3),
+        S(small(*_LINE), small(3, 4, 3), None, 3, 0, 2, 1, 2),
+    ],
+    "conv_transpose2d": [
+        S(small(2, 3, 4, 5), small(3, 4, 3, 2), small(4)),
+        S(small(3, 4, 5), small(3, 4, 2, 2), None, 2),
+        S(small(2, 4, 4, 5), small(4, 2, 3, 3), small(4), (2, 3), (1, 0), (1, 2), 2, (1, 2)),
+        S(small(0, 3, 4, 5), small(3, 4, 2, 2)),
+    ],
+    "conv_transpose3d": [
+        S(small(*_CUBE), small(2, 3, 2, 3, 2), small(3)),
+        S(small(*_CUBE), small(2, 2, 2, 2, 2), small(4), (1, 2, 3), (0, 1, 1), (0, 1, 2), 2),
+    ],
+    "max_pool1d": [*_POOLS1, S(x(*_LINE), 3, 1, 1, 2), S(special(2, 15), 4, 1)],
+    "max_pool1d_with_indices": [*_POOLS1, S(x(*_LINE), 3, 1, 1, 2)],
+    "max_pool2d_with_indices": [
+        S(x(2, 3, 7, 6), 2),
+        S(x(3, 7, 6), (3, 2), (2, 1), (1, 1)),
+        S(x(2, 3, 7, 6), 2, 1, 1, (3, 1)),
+        S(special(1, 6, 5), 2, 2, ceil_mode=True),
+        S(x(0, 3, 7, 6), 2),
+    ],
+    **{op: [*_POOLS3, S(x(*_CUBE), 2, 1, 1, 2)] for op in ("max_pool3d", "max_pool3d_with_indices")},
+    "avg_pool1d": [*_POOLS1, S(x(*_LINE), 3, 2, 1, count_include_pad=False)],
+    "avg_pool3d": [*_POOLS3, S(x(*_CUBE), 3, 2, 1, False, False), S(x(*_CUBE), 2, divisor_override=3)],
+    **{
+        op: [S(x(*_LINE), 4), S(x(3, 9), 1), S(x(*_LINE), (13,)), S(x(0, 3, 9), 2)]
+        for op in ("adaptive_avg_pool1d", "adaptive_max_pool1d")
+    },
+    "adaptive_max_pool2d": [S(x(2, 3, 7, 6), (3, 4)), S(x(3, 7, 6), 1), S(x(2, 3, 7, 6), (9, 2))],
+    **{
+        op: [S(x(*_CUBE), (3, 4, 2)), S(x(*_CUBE[1:]), 1), S(x(*_CUBE), (7, 1, 4))]
+        for op in ("adaptive_avg_pool3d", "adaptive_max_pool3d")
+    },
+}
+
+SAMPLES = {**ACTIVATIONS, **NORMS, **ARRANGEMENTS, **CONVOLUTIONS}
 
 
 def _erfinv(a):
@@ -292,6 +370,11 @@ opinfo_numpy.NUMPY.update(NUMPY)
 THEIRS = {  # PyTorch keeps these elsewhere
     "linalg_vector_norm": lambda torch: torch.linalg.vector_norm,
 }
+WIDER = {  # PyTorch has no kernel for these
+    *(("avg_pool3d", dtype) for dtype in ("float16", "bfloat16")),
+    *((op, dtype) for op in ("conv1d", "conv3d") for dtype in ("uint8", "int8", "int16", "int32")),
+}
+NARROWER = {(op, "int64") for op in SAMPLES if "avg_pool" in op or "transpose" in op}  # and nobody here
 
 
 def join(samples, random, theirs):

@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import opinfo  # noqa: E402
+import opinfo_layers  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 ROWS = {row["id"]: row for row in _C._ops_table()}
@@ -14,10 +15,12 @@ LOOSE = {"float16": dict(rtol=2e-3, atol=2e-3), "bfloat16": dict(rtol=1.6e-2, at
 
 WHOLE = ("bool", "int8", "int16", "int32", "int64")
 WIDER = {  # PyTorch has no kernel for these
+    *opinfo_layers.WIDER,
     ("pad", "bool"),
     *(("upsample_nearest2d", dtype) for dtype in WHOLE),
 }
 NARROWER = {  # and rushlight none for these
+    *opinfo_layers.NARROWER,
     *((name, dtype) for name in ("conv2d", "dropout") for dtype in (*WHOLE, "uint8")),
     ("avg_pool2d", "int64"),
     ("upsample_bilinear2d", "uint8"),
