@@ -413,6 +413,8 @@ PyObject *rl_front_door(rl_bound *b, int how) {
     if (row->kind == RL_ROW_VIEW) return call_view(b);
     if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
     if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
+    if (b->out && (row->flags & RL_FACTORY) && b->k.arg[row->dtype_arg].tag == RL_NONE) /* zeros(2, out=x) */
+        b->k.arg[row->dtype_arg] = (rl_slot){.tag = RL_DTYPE, .u.i = ((rl_tensor *)b->out)->v.dtype};
     PyObject *result = call_new(b);
     return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
 }

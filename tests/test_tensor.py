@@ -288,6 +288,8 @@ class TestInPlace:
         assert torch.add(torch.ones(2), 1, out=out) is out and out.tolist() == [2, 2]
         with pytest.raises(RuntimeError, match="can't be cast"):
             torch.add(torch.ones(2), 1, out=torch.zeros(2, dtype=torch.int64))
+        whole = torch.ones(2, dtype=torch.int64)
+        assert torch.zeros(2, out=whole) is whole and whole.tolist() == [0, 0]
 
 
 class TestPackedWeights:
