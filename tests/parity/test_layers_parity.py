@@ -108,6 +108,14 @@ def layers(t):
         "conv 3 dilation": (nn.Conv3d(2, 1, 3, padding="same", dilation=(2, 1, 1)), (1, 2, 6, 4, 5)),
         "conv 3": (nn.Conv3d(4, 6, (3, 2, 1), (2, 1, 2), (1, 0, 1), groups=2), (2, 4, 7, 6, 5)),
         "conv 3 same": (nn.Conv3d(2, 3, 3, padding="same", padding_mode="replicate"), (2, 2, 5, 4, 3)),
+        "transposed 1": (nn.ConvTranspose1d(4, 6, 3, 2, 1, 1, 2), (2, 4, 7)),
+        "transposed 2": (nn.ConvTranspose2d(4, 6, (3, 2), (2, 3), 1, (1, 0), dilation=2), (2, 4, 7, 5)),
+        "transposed 3": (nn.ConvTranspose3d(2, 3, 2, 2), (2, 2, 3, 4, 2)),
+        "max pool 3": (nn.MaxPool3d(2, ceil_mode=True), (2, 3, 5, 4, 3)),
+        "avg pool 3": (nn.AvgPool3d(2, padding=1, count_include_pad=False), (2, 3, 5, 4, 3)),
+        "adaptive 3": (nn.AdaptiveAvgPool3d((2, None, 5)), (2, 3, 5, 4, 3)),
+        "adaptive max": (nn.AdaptiveMaxPool2d((2, 5)), (2, 3, 7, 4)),
+        "lp pool": (nn.LPPool2d(2, (3, 2), 1), (2, 3, 7, 4)),
         "max pool 1": (nn.MaxPool1d(3, 2, 1, ceil_mode=True), (2, 3, 10)),
         "avg pool 1": (nn.AvgPool1d(3, 2, 1, True, False), (2, 3, 10)),
         "adaptive 1": (nn.AdaptiveAvgPool1d(3), (2, 3, 10)),
@@ -158,6 +166,18 @@ def test_outputs_and_state(name):
         torch.testing.assert_close(our_state[key], value, rtol=1e-6, atol=1e-6)
     for ours, theirs in zip(our_outputs, outputs):
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(set(rushlight.nn.modules.__all__) & set(torch.nn.modules.__all__)))
+def test_wrong_arguments(name):
+    said = []
+    for t in (torch, rushlight):
+        for arguments in ((), (1,) * 30):
+            try:
+                said.append(type(getattr(t.nn, name)(*arguments)).__name__)
+            except TypeError as error:
+                said.append(str(error))
+    assert said[2:] == said[:2]
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 7, 5), (2, 3, 4, 4)])

@@ -1,99 +1,103 @@
 """Pooling; functional.py gives it out."""
 
-from rushlight import _C, _missing
+import math
+
+from rushlight import _C
 from rushlight._C import _nn
 
+adaptive_avg_pool1d = _C.adaptive_avg_pool1d
+avg_pool1d = _C.avg_pool1d
 avg_pool2d = _nn.avg_pool2d
+avg_pool3d = _nn.avg_pool3d
 
-
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Largest element of each window."""
-    if return_indices:
-        raise _missing.refuse("max_pool2d with return_indices=True")
-    return _C.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def adaptive_avg_pool2d(input, output_size):
-    """Means of as many windows as output_size says; None keeps a side."""
-    if isinstance(output_size, (tuple, list)):
-        if input.dim() <= len(output_size):
-            raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-        if None in output_size:
-            kept = input.shape[-len(output_size) :]
-            output_size = [k if o is None else o for o, k in zip(output_size, kept)]
-    return _nn.adaptive_avg_pool2d(input, output_size)
-
-
-# ---- signals: images of one row ----
-
-
-def _only(value, text):
-    """Return the one number of an int or a list; None for None and an empty list."""
-    if value is None or isinstance(value, int):
-        return value
-    values = list(value)
-    if len(values) > 1:
-        raise RuntimeError(text.format(len(values)))
-    return values[0] if values else None
-
-
-def _check_max_pool1d(kernel, stride, padding, dilation):
-    for name, number in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
-        if number <= 0:
-            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {number}")
-    if padding < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
-    if padding > kernel // 2:
-        raise RuntimeError(
-            "max_pool1d() padding should be at most half of kernel size, "
-            f"but got padding={padding} and kernel_size={kernel}"
-        )
+# ---- the largest of a window; with return_indices, where it stands too ----
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """Largest element of each window of signals (N, C, L)."""
     if return_indices:
-        raise _missing.refuse("max_pool1d with return_indices=True")
-    if input.dim() not in (2, 3) or 0 in input.shape[-2:]:
-        raise RuntimeError(
-            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, "
-            f"but got:{list(input.shape)}"
-        )
-    text = "max_pool1d() {} must be an int, list of ints or tuple of ints of size 1 but got size "
-    given = (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation))
-    kernel, stride, padding, dilation = (_only(v, text.format(name) + "{}") for name, v in given)
-    stride = kernel if stride is None else stride
-    _check_max_pool1d(kernel, stride, padding, dilation)
-    left = input.size(-1) + 2 * padding - dilation * (kernel - 1) - 1
-    if left < 0 and not (ceil_mode and left > -stride):
-        raise RuntimeError(f"max_pool1d() Invalid computed output size: {left // stride + 1}")
-    row = input.unsqueeze(-2)
-    return _C.max_pool2d(row, (1, kernel), (1, stride), (0, padding), (1, dilation), ceil_mode).squeeze(-2)
+        return tuple(_C.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
+    return _C.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def _row(input, name):
-    if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input.dim()}-dimensional tensor for argument #1 'self' "
-            f"(while checking arguments for {name})"
-        )
-    return input.unsqueeze(-2)
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """Largest element of each window of images (N, C, H, W)."""
+    if return_indices:
+        return tuple(_nn.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
+    return _C.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-    """Mean of each window of signals (N, C, L)."""
-    row = _row(input, "avg_pool1d")
-    text = "avg_pool1d() argument '{}' should contain one int (got "
-    given = (("kernel_size", kernel_size), ("stride", stride), ("padding", padding))
-    kernel, stride, padding = (_only(v, text.format(name) + "{})") for name, v in given)
-    stride = kernel if stride is None else stride
-    return _nn.avg_pool2d(row, (1, kernel), (1, stride), (0, padding), ceil_mode, count_include_pad).squeeze(
-        -2
-    )
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """Largest element of each window of volumes (N, C, D, H, W)."""
+    if return_indices:
+        return tuple(_nn.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
+    return _C.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 
-def adaptive_avg_pool1d(input, output_size):
-    """Means of as many windows of signals (N, C, L) as output_size says."""
-    row = _row(input, "adaptive_avg_pool1d")
-    size = _only(output_size, "adaptive_avg_pool1d() argument 'output_size' should contain one int (got {})")
-    return _nn.adaptive_avg_pool2d(row, (1, size)).squeeze(-2)
+# ---- as many windows as output_size says ----
+
+
+def _kept(output_size, input):
+    """Put the input's sides where output_size has None."""
+    if not isinstance(output_size, (tuple, list)):
+        return output_size
+    if input.dim() <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    kept = input.shape[-len(output_size) :]
+    return [k if o is None else o for o, k in zip(output_size, kept)] if None in output_size else output_size
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Means of as many windows as output_size says; None keeps a side."""
+    return _nn.adaptive_avg_pool2d(input, _kept(output_size, input))
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Means of as many windows of volumes as output_size says; None keeps a side."""
+    return _nn.adaptive_avg_pool3d(input, _kept(output_size, input))
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """Largest elements of as many windows of signals as output_size says."""
+    values, indices = _C.adaptive_max_pool1d(input, output_size)
+    return (values, indices) if return_indices else values
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """Largest elements of as many windows of images as output_size says; None keeps a side."""
+    values, indices = _nn.adaptive_max_pool2d(input, _kept(output_size, input))
+    return (values, indices) if return_indices else values
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """Largest elements of as many windows of volumes as output_size says; None keeps a side."""
+    values, indices = _nn.adaptive_max_pool3d(input, _kept(output_size, input))
+    return (values, indices) if return_indices else values
+
+
+# ---- the p-norm of a window ----
+
+
+def _lp_pool(average, largest, input, norm_type, kernel_size, stride, ceil_mode, sides):
+    if norm_type == float("inf"):
+        return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    if norm_type == -float("inf"):
+        return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    many = kernel_size**sides if isinstance(kernel_size, int) else math.prod(kernel_size)
+    mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return (mean.sign() * mean.abs().relu()).mul(many).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """p-norm of each window of signals (N, C, L)."""
+    return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """p-norm of each window of images (N, C, H, W)."""
+    return _lp_pool(avg_pool2d, max_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """p-norm of each window of volumes (N, C, D, H, W)."""
+    return _lp_pool(avg_pool3d, max_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)

@@ -1,7 +1,15 @@
 """The functions behind the layers."""
 
 from rushlight import _C, _missing
-from rushlight._C import _nn, conv2d
+from rushlight._C import (
+    _nn,
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 
 from ._functional_act import (
     celu,
@@ -40,7 +48,6 @@ from ._functional_act import (
     threshold,
     threshold_,
 )
-from ._functional_conv import conv1d, conv3d
 from ._functional_norm import (
     alpha_dropout,
     batch_norm,
@@ -59,10 +66,19 @@ from ._functional_norm import (
 from ._functional_pool import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 from ._functional_resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
 from ._functional_shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle
@@ -74,9 +90,14 @@ pairwise_distance = _C.pairwise_distance
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "bilinear",
     "celu",
@@ -85,6 +106,9 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_similarity",
     "dropout",
     "dropout1d",
@@ -111,8 +135,12 @@ __all__ = [
     "local_response_norm",
     "log_softmax",
     "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "mish",
     "normalize",
     "pad",

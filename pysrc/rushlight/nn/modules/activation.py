@@ -8,6 +8,7 @@ from rushlight.nn import init as init_
 from rushlight.nn.parameter import Parameter
 
 from .module import Module
+from .utils import _own_init
 
 __all__ = [
     "CELU",
@@ -45,8 +46,8 @@ def _inplace_text(module, comma=", ") -> str:
     return f"{comma}inplace=True" if module.inplace else ""
 
 
-class ReLU(Module):
-    """max(x, 0)."""
+class _Inplace(Module):
+    """An activation that can only choose to write into its input."""
 
     __constants__ = ["inplace"]
     inplace: bool
@@ -55,11 +56,16 @@ class ReLU(Module):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, input):
-        return F.relu(input, self.inplace)
-
     def extra_repr(self) -> str:
         return _inplace_text(self, "")
+
+
+@_own_init
+class ReLU(_Inplace):
+    """max(x, 0)."""
+
+    def forward(self, input):
+        return F.relu(input, self.inplace)
 
 
 class Hardtanh(Module):
@@ -116,83 +122,48 @@ class Tanh(Module):
         return rushlight.tanh(input)
 
 
-class SiLU(Module):
+@_own_init
+class SiLU(_Inplace):
     """x * sigmoid(x)."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace=False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
     def forward(self, input):
         return F.silu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _inplace_text(self, "")
 
-
-class Mish(Module):
+@_own_init
+class Mish(_Inplace):
     """x * tanh(softplus(x))."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace=False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
     def forward(self, input):
         return F.mish(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _inplace_text(self, "")
 
-
-class Hardswish(Module):
+@_own_init
+class Hardswish(_Inplace):
     """x * relu6(x + 3) / 6."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace=False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
     def forward(self, input):
         return F.hardswish(input, self.inplace)
 
+    extra_repr = Module.extra_repr
 
-class Hardsigmoid(Module):
+
+@_own_init
+class Hardsigmoid(_Inplace):
     """relu6(x + 3) / 6."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace=False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
     def forward(self, input):
         return F.hardsigmoid(input, self.inplace)
 
+    extra_repr = Module.extra_repr
 
-class SELU(Module):
+
+@_own_init
+class SELU(_Inplace):
     """Scaled ELU whose constants keep mean 0 and variance 1."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace=False) -> None:
-        super().__init__()
-        self.inplace = inplace
 
     def forward(self, input):
         return F.selu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _inplace_text(self, "")
 
 
 class ELU(Module):
@@ -364,6 +335,7 @@ class _Shrink(Module):
         return str(self.lambd)
 
 
+@_own_init
 class Hardshrink(_Shrink):
     """x where |x| > lambd, else 0."""
 
@@ -371,6 +343,7 @@ class Hardshrink(_Shrink):
         return F.hardshrink(input, self.lambd)
 
 
+@_own_init
 class Softshrink(_Shrink):
     """x brought nearer to 0 by lambd, 0 where |x| <= lambd."""
 
@@ -435,6 +408,7 @@ class _Softmax(Module):
         return f"dim={self.dim}"
 
 
+@_own_init
 class Softmax(_Softmax):
     """exp(x) / sum(exp(x)) along dim."""
 
@@ -442,6 +416,7 @@ class Softmax(_Softmax):
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
+@_own_init
 class LogSoftmax(_Softmax):
     """log(softmax(x)) along dim."""
 
@@ -449,6 +424,7 @@ class LogSoftmax(_Softmax):
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
+@_own_init
 class Softmin(_Softmax):
     """softmax(-x) along dim."""
 

@@ -6,6 +6,7 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 from .module import Module
+from .utils import _own_init
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
 
@@ -88,6 +89,7 @@ class _NormBase(Module):
         )
 
 
+@_own_init
 class _BatchNorm(_NormBase):
     def _average_factor(self) -> float:
         """Count the batch; return the weight of its statistics."""

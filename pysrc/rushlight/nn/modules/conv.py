@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Convolutions and what turns them round."""
 
 import math
 
@@ -8,9 +8,9 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 from .module import Module
-from .utils import _pair, _reverse_repeat_tuple, _single, _triple
+from .utils import _own_init, _pair, _reverse_repeat_tuple, _single, _triple
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 _PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
 
@@ -107,13 +107,6 @@ class _ConvNd(Module):
             bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
             init.uniform_(self.bias, -bound, bound)
 
-    def _convolve(self, convolution, input, weight, bias):
-        padding = self.padding
-        if self.padding_mode != "zeros":
-            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = 0
-        return convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
-
     def extra_repr(self) -> str:
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
@@ -138,8 +131,10 @@ class _ConvNd(Module):
             self.padding_mode = "zeros"
 
 
-class Conv1d(_ConvNd):
-    """Slides filters over signals (N, C, L); padding a number, 'same' or 'valid'."""
+class _Conv(_ConvNd):
+    """What the convolutions share; _numbers makes as many numbers of one as there are sides."""
+
+    _numbers = staticmethod(_pair)
 
     def __init__(
         self,
@@ -155,104 +150,180 @@ class Conv1d(_ConvNd):
         device=None,
         dtype=None,
     ) -> None:
+        numbers = self._numbers
         super().__init__(
             in_channels,
             out_channels,
-            _single(kernel_size),
-            _single(stride),
-            padding if isinstance(padding, str) else _single(padding),
-            _single(dilation),
+            numbers(kernel_size),
+            numbers(stride),
+            padding if isinstance(padding, str) else numbers(padding),
+            numbers(dilation),
             False,
-            _single(0),
+            numbers(0),
             groups,
             bias,
             padding_mode,
             device,
             dtype,
         )
+
+    def _convolve(self, convolution, input, weight, bias):
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return convolution(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def _conv_forward(self, input, weight, bias):
+        raise NotImplementedError
+
+    def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+@_own_init
+class Conv1d(_Conv):
+    """Slides filters over signals (N, C, L); padding a number, 'same' or 'valid'."""
+
+    _numbers = staticmethod(_single)
 
     def _conv_forward(self, input, weight, bias):
         return self._convolve(F.conv1d, input, weight, bias)
 
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
 
-
-class Conv2d(_ConvNd):
+@_own_init
+class Conv2d(_Conv):
     """Slides filters over images (N, C, H, W); padding numbers, 'same' or 'valid'."""
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            _pair(kernel_size),
-            _pair(stride),
-            padding if isinstance(padding, str) else _pair(padding),
-            _pair(dilation),
-            False,
-            _pair(0),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+    _numbers = staticmethod(_pair)
 
     def _conv_forward(self, input, weight, bias):
+        if self.padding_mode == "zeros":  # the commonest case, without a detour
+            return F.conv2d(input, weight, bias, self.stride, self.padding, self.dilation, self.groups)
         return self._convolve(F.conv2d, input, weight, bias)
 
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
 
-
-class Conv3d(_ConvNd):
+@_own_init
+class Conv3d(_Conv):
     """Slides filters over volumes (N, C, D, H, W); padding numbers, 'same' or 'valid'."""
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ) -> None:
-        super().__init__(
-            in_channels,
-            out_channels,
-            _triple(kernel_size),
-            _triple(stride),
-            padding if isinstance(padding, str) else _triple(padding),
-            _triple(dilation),
-            False,
-            _triple(0),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+    _numbers = staticmethod(_triple)
 
     def _conv_forward(self, input, weight, bias):
         return self._convolve(F.conv3d, input, weight, bias)
 
-    def forward(self, input):
-        return self._conv_forward(input, self.weight, self.bias)
+
+class _ConvTransposeNd(_ConvNd):
+    _numbers = staticmethod(_pair)
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
+        numbers = self._numbers
+        super().__init__(
+            in_channels,
+            out_channels,
+            numbers(kernel_size),
+            numbers(stride),
+            numbers(padding),
+            numbers(dilation),
+            True,
+            numbers(output_padding),
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
+
+    def _output_padding(
+        self, input, output_size, stride, padding, kernel_size, num_spatial_dims, dilation=None
+    ):
+        """Return what to add to the smallest output for one of output_size."""
+        if output_size is None:
+            return self.output_padding
+        sides = num_spatial_dims
+        before = 2 if input.dim() == sides + 2 else 1
+        if len(output_size) == before + sides:
+            output_size = output_size[before:]
+        if len(output_size) != sides:
+            raise ValueError(
+                f"ConvTranspose{sides}D: for {input.dim()}D input, output_size must have {sides} "
+                f"or {before + sides} elements (got {len(output_size)})"
+            )
+        least = [
+            (input.size(before + d) - 1) * stride[d]
+            - 2 * padding[d]
+            + (1 if dilation is None else dilation[d]) * (kernel_size[d] - 1)
+            + 1
+            for d in range(sides)
+        ]
+        most = [size + s - 1 for size, s in zip(least, stride)]
+        if any(not a <= size <= b for a, size, b in zip(least, output_size, most)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} "
+                f"(for an input of {input.size()[2:]})"
+            )
+        return [size - a for size, a in zip(output_size, least)]
+
+    def _spread(self, convolution, input, output_size):
+        if self.padding_mode != "zeros":
+            raise ValueError(f"Only `zeros` padding mode is supported for {type(self).__name__}")
+        if not isinstance(self.padding, tuple):
+            raise AssertionError("self.padding must be a tuple")
+        more = self._output_padding(
+            input,
+            output_size,
+            self.stride,
+            self.padding,
+            self.kernel_size,
+            len(self.kernel_size),
+            self.dilation,
+        )
+        return convolution(
+            input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation
+        )
+
+
+@_own_init
+class ConvTranspose1d(_ConvTransposeNd):
+    """Spreads signals (N, C, L) over larger ones: the gradient of Conv1d."""
+
+    _numbers = staticmethod(_single)
+
+    def forward(self, input, output_size=None):
+        return self._spread(F.conv_transpose1d, input, output_size)
+
+
+@_own_init
+class ConvTranspose2d(_ConvTransposeNd):
+    """Spreads images (N, C, H, W) over larger ones: the gradient of Conv2d."""
+
+    _numbers = staticmethod(_pair)
+
+    def forward(self, input, output_size=None):
+        return self._spread(F.conv_transpose2d, input, output_size)
+
+
+@_own_init
+class ConvTranspose3d(_ConvTransposeNd):
+    """Spreads volumes (N, C, D, H, W) over larger ones: the gradient of Conv3d."""
+
+    _numbers = staticmethod(_triple)
+
+    def forward(self, input, output_size=None):
+        return self._spread(F.conv_transpose3d, input, output_size)

@@ -5,8 +5,9 @@ from itertools import chain
 import rushlight
 from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
-from . import batchnorm, conv
+from . import batchnorm, conv, instancenorm
 from .linear import Linear
+from .utils import _own_init
 
 
 class LazyModuleMixin:
@@ -229,6 +230,16 @@ class _LazyNormBase(LazyModuleMixin):
         self.reset_parameters()
 
 
+@_own_init
+class LazyConv1d(_LazyConv, conv.Conv1d):
+    """A Conv1d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.Conv1d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 1
+
+
 class LazyConv2d(_LazyConv, conv.Conv2d):
     """A Conv2d whose in_channels is that of its first input."""
 
@@ -236,6 +247,15 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
 
     def _get_num_spatial_dims(self) -> int:
         return 2
+
+
+class LazyConv3d(_LazyConv, conv.Conv3d):
+    """A Conv3d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.Conv3d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 3
 
 
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
@@ -250,3 +270,58 @@ class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
 
     cls_to_become = batchnorm.BatchNorm2d
     _check_input_dim = batchnorm.BatchNorm2d._check_input_dim
+
+
+class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
+    """A BatchNorm3d whose num_features is that of its first input."""
+
+    cls_to_become = batchnorm.BatchNorm3d
+    _check_input_dim = batchnorm.BatchNorm3d._check_input_dim
+
+
+class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
+    """An InstanceNorm1d whose num_features is that of its first input."""
+
+    cls_to_become = instancenorm.InstanceNorm1d
+    _get_no_batch_dim = instancenorm.InstanceNorm1d._get_no_batch_dim
+
+
+class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
+    """An InstanceNorm2d whose num_features is that of its first input."""
+
+    cls_to_become = instancenorm.InstanceNorm2d
+    _get_no_batch_dim = instancenorm.InstanceNorm2d._get_no_batch_dim
+
+
+class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
+    """An InstanceNorm3d whose num_features is that of its first input."""
+
+    cls_to_become = instancenorm.InstanceNorm3d
+    _get_no_batch_dim = instancenorm.InstanceNorm3d._get_no_batch_dim
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
+    """A ConvTranspose1d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.ConvTranspose1d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 1
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
+    """A ConvTranspose2d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.ConvTranspose2d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 2
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
+    """A ConvTranspose3d whose in_channels is that of its first input."""
+
+    cls_to_become = conv.ConvTranspose3d
+
+    def _get_num_spatial_dims(self) -> int:
+        return 3

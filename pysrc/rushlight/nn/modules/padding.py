@@ -3,7 +3,7 @@
 from rushlight.nn import functional as F
 
 from .module import Module
-from .utils import _ntuple, _pair, _quadruple
+from .utils import _ntuple, _own_init, _pair, _quadruple
 
 __all__ = [
     "CircularPad1d",
@@ -52,16 +52,19 @@ class _CircularPadNd(_PadNd):
         return F.pad(input, self.padding, "circular")
 
 
+@_own_init
 class CircularPad1d(_CircularPadNd):
     """Goes on with the other end of (N, C, L)."""
 
 
+@_own_init
 class CircularPad2d(_CircularPadNd):
     """Goes on with the other end of (N, C, H, W)."""
 
     _widths = staticmethod(_quadruple)
 
 
+@_own_init
 class CircularPad3d(_CircularPadNd):
     """Goes on with the other end of (N, C, D, H, W)."""
 
@@ -83,16 +86,19 @@ class _ConstantPadNd(_PadNd):
         return f"padding={self.padding}, value={self.value}"
 
 
+@_own_init
 class ConstantPad1d(_ConstantPadNd):
     """Puts a number around the last dimension."""
 
 
+@_own_init
 class ConstantPad2d(_ConstantPadNd):
     """Puts a number around the last two dimensions."""
 
     _widths = staticmethod(_quadruple)
 
 
+@_own_init
 class ConstantPad3d(_ConstantPadNd):
     """Puts a number around the last three dimensions."""
 
@@ -131,16 +137,19 @@ class _ReflectionPadNd(_PadNd):
         return F.pad(input, self.padding, "reflect")
 
 
+@_own_init
 class ReflectionPad1d(_ReflectionPadNd):
     """Mirrors (N, C, L) at its ends."""
 
 
+@_own_init
 class ReflectionPad2d(_ReflectionPadNd):
     """Mirrors (N, C, H, W) at its borders."""
 
     _widths = staticmethod(_quadruple)
 
 
+@_own_init
 class ReflectionPad3d(_ReflectionPadNd):
     """Mirrors (N, C, D, H, W) at its borders."""
 
@@ -152,16 +161,19 @@ class _ReplicationPadNd(_PadNd):
         return F.pad(input, self.padding, "replicate")
 
 
+@_own_init
 class ReplicationPad1d(_ReplicationPadNd):
     """Repeats the ends of (N, C, L)."""
 
 
+@_own_init
 class ReplicationPad2d(_ReplicationPadNd):
     """Repeats the border of (N, C, H, W)."""
 
     _widths = staticmethod(_quadruple)
 
 
+@_own_init
 class ReplicationPad3d(_ReplicationPadNd):
     """Repeats the border of (N, C, D, H, W)."""
 

@@ -1,6 +1,7 @@
 """Helpers of the layers."""
 
 from collections.abc import Iterable
+from types import FunctionType
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
@@ -17,6 +18,17 @@ _single = _ntuple(1, "_single")
 _pair = _ntuple(2, "_pair")
 _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
+
+
+def _own_init(cls):
+    """Give the class its base's __init__ under its own name, which texts about wrong arguments tell."""
+    init = cls.__init__
+    copy = FunctionType(init.__code__, init.__globals__, "__init__", init.__defaults__, init.__closure__)
+    copy.__kwdefaults__ = init.__kwdefaults__
+    copy.__annotations__ = init.__annotations__
+    copy.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls.__init__ = copy
+    return cls
 
 
 def _reverse_repeat_tuple(t, n):
