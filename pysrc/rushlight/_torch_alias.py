@@ -115,3 +115,4 @@ def install():
         raise ImportError("torch is already imported: rushlight cannot take its place in this process")
     sys.meta_path.insert(0, _Finder)
     rushlight.__version__ = version.__version__ = TorchVersion(VERSION)
+    rushlight.Tensor.__module__ = "torch"  # programs print the class

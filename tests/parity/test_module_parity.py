@@ -396,7 +396,8 @@ def signatures(t, Leaf, Net, Bare, Failing):
 
     def plain(signature):
         kinds = {inspect.Parameter.POSITIONAL_ONLY: inspect.Parameter.POSITIONAL_OR_KEYWORD}
-        return [(p.name, str(p.default), kinds.get(p.kind, p.kind)) for p in signature.parameters.values() if p.name != "mismatched"]
+        known = [p for p in signature.parameters.values() if p.name != "mismatched"]  # ours alone
+        return [(p.name, str(p.default), kinds.get(p.kind, p.kind)) for p in known]
 
     answers = [plain(inspect.signature(getattr(m, name))) for name in methods]
     return answers, plain(inspect.signature(m)), plain(inspect.signature(Leaf))

@@ -2,13 +2,15 @@
 
 from rushlight import _missing
 
-from . import functional, init, modules, parameter, utils
+from . import functional, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules import Module
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "Buffer",
+    "DataParallel",
     "Module",
     "Parameter",
     "UninitializedBuffer",
@@ -16,6 +18,7 @@ __all__ = [
     "functional",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
     *modules.__all__,

@@ -240,6 +240,7 @@ class LazyConv1d(_LazyConv, conv.Conv1d):
         return 1
 
 
+@_own_init
 class LazyConv2d(_LazyConv, conv.Conv2d):
     """A Conv2d whose in_channels is that of its first input."""
 
@@ -249,6 +250,7 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
         return 2
 
 
+@_own_init
 class LazyConv3d(_LazyConv, conv.Conv3d):
     """A Conv3d whose in_channels is that of its first input."""
 
@@ -300,6 +302,7 @@ class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
     _get_no_batch_dim = instancenorm.InstanceNorm3d._get_no_batch_dim
 
 
+@_own_init
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
     """A ConvTranspose1d whose in_channels is that of its first input."""
 
@@ -309,6 +312,7 @@ class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
         return 1
 
 
+@_own_init
 class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
     """A ConvTranspose2d whose in_channels is that of its first input."""
 
@@ -318,6 +322,7 @@ class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
         return 2
 
 
+@_own_init
 class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
     """A ConvTranspose3d whose in_channels is that of its first input."""
 
