@@ -230,3 +230,59 @@ def test_old_pickles_get_what_they_lack():
     old = {"running_mean": rushlight.zeros(1)}
     with pytest.raises(RuntimeError, match='Unexpected running stats buffer.s. "running_mean" for Instance'):
         norm.load_state_dict(old)
+
+
+def test_transposed_convolutions():
+    line = nn.ConvTranspose1d(1, 1, 2, stride=2, bias=False)
+    with rushlight.no_grad():
+        line.weight.copy_(rushlight.tensor([[[1.0, 10.0]]]))
+    x = rushlight.tensor([[1.0, 2.0]])
+    assert line(x).tolist() == [[1, 10, 2, 20]]
+    assert line(x, output_size=[5]).tolist() == [[1, 10, 2, 20, 0]]
+    with pytest.raises(
+        ValueError, match=r"requested an output size of \[6\], but valid sizes range from \[4\]"
+    ):
+        line(x, output_size=[6])
+    with pytest.raises(ValueError, match='Only "zeros" padding mode is supported for ConvTranspose2d'):
+        nn.ConvTranspose2d(1, 1, 2, padding_mode="reflect")
+    image, volume = nn.ConvTranspose2d(1, 1, 2, bias=False), nn.ConvTranspose3d(1, 1, (2, 1, 2), bias=False)
+    nn.init.ones_(image.weight), nn.init.ones_(volume.weight)
+    assert image(x.view(1, 1, 1, 2)).tolist() == [[[[1, 3, 2], [1, 3, 2]]]]
+    assert volume(x.view(1, 1, 1, 1, 2)).tolist() == [[[[[1, 3, 2]], [[1, 3, 2]]]]]
+
+
+def test_pools_of_volumes_and_positions():
+    x = rushlight.arange(16.0).view(1, 1, 2, 2, 4)
+    assert nn.MaxPool3d(2)(x).flatten().tolist() == [13, 15]
+    assert nn.AvgPool3d(2)(x).flatten().tolist() == [6.5, 8.5]
+    assert nn.AvgPool3d(2, divisor_override=1)(x).flatten().tolist() == [52, 68]
+    assert nn.AdaptiveAvgPool3d((1, None, 1))(x).flatten().tolist() == [5.5, 9.5]
+    assert nn.AdaptiveMaxPool3d(1)(x).item() == 15
+    values, indices = nn.MaxPool2d(2, return_indices=True)(x[0])
+    assert values.flatten().tolist() == [5, 7, 13, 15] and indices.flatten().tolist() == [5, 7, 5, 7]
+    values, indices = F.adaptive_max_pool1d(rushlight.tensor([[3.0, 1.0, 2.0, 5.0]]), 2, return_indices=True)
+    assert (values.tolist(), indices.tolist()) == ([[3, 5]], [[0, 3]])
+    line = rushlight.tensor([[3.0, 4.0, -2.0, 0.0]])
+    assert nn.LPPool1d(2, 2)(line).tolist() == [[pytest.approx(5), pytest.approx(2)]]
+    assert nn.LPPool1d(math.inf, 2)(line).tolist() == [[4, 2]]
+
+
+@pytest.mark.parametrize(
+    ("lazy", "shape", "becomes"),
+    [
+        (lambda: nn.LazyConv1d(2, 1), (3, 4), "Conv1d(3, 2, kernel_size=(1,), stride=(1,))"),
+        (
+            lambda: nn.LazyConvTranspose2d(2, 1),
+            (1, 3, 4, 4),
+            "ConvTranspose2d(3, 2, kernel_size=(1, 1), stride=(1, 1))",
+        ),
+        (nn.LazyInstanceNorm1d, (1, 3, 4), None),
+        (nn.LazyBatchNorm3d, (2, 3, 4, 1, 1), None),
+    ],
+)
+def test_lazy_layers_settle(lazy, shape, becomes):
+    layer = lazy()
+    name = type(layer).__name__
+    layer(rushlight.rand(*shape))
+    assert type(layer).__name__ == name.removeprefix("Lazy")
+    assert repr(layer) == becomes if becomes else layer.num_features == 3
