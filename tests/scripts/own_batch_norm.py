@@ -34,7 +34,7 @@ for name, buf in m.named_buffers():
 print(m.mean, m._parameters["mean"] is m.mean)
 x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
 print(m(x).detach())
-print(m.state_dict())
+print(dict(m.state_dict()))
 m.eval()
 print(m(x).detach(), m.training)
 try:
