@@ -58,7 +58,7 @@ static rl_status one_dim(rl_call *k, int arg) {
 }
 
 RL_SHAPE(scan) {
-    if (k->out[0]->dtype == RL_BOOL)
+    if (k->arg[0].u.t->dtype == RL_BOOL) /* only when dtype= asks for it */
         return rl_error_set(RL_NOTIMPL, "\"%s_out_cpu\" not implemented for 'Bool'", k->name);
     if (one_dim(k, 1) != RL_OK) return RL_FAIL;
     return as_input(k, 0);

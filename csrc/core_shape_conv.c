@@ -16,6 +16,13 @@ static const char *by_text(char text[RL_DIMS_TEXT], const int64_t *sizes, int n)
     return text;
 }
 
+/* the input's sizes as PyTorch sees them, always with a batch */
+static const char *batched_text(char text[RL_DIMS_TEXT], const rl_view *x, int n) {
+    int64_t shape[5] = {1};
+    memcpy(shape + (x->ndim == n + 1), x->shape, (size_t)x->ndim * sizeof *shape);
+    return rl_dims_text(text, shape, n + 2);
+}
+
 /* an int[n] argument holds one number or n */
 static rl_status conv_list(rl_call *k, int arg, const char *what, int n) {
     const rl_slot *s = &k->arg[arg];
@@ -123,7 +130,7 @@ static rl_status conv_channels(const rl_call *k, int n) {
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, "
                             "but got %lld channels instead",
-                            groups, tw, rl_dims_text(tx, x->shape, x->ndim), (long long)expected, channels);
+                            groups, tw, batched_text(tx, x, n), (long long)expected, channels);
     if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0]))
         return rl_error_set(RL_RUNTIME,
                             "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, "
@@ -185,7 +192,7 @@ static rl_status transposed_channels(const rl_call *k, int n) {
         return rl_error_set(RL_RUNTIME,
                             "Given transposed=1, weight of size %s, expected input%s to have %lld channels, "
                             "but got %lld channels instead",
-                            tw, rl_dims_text(tx, x->shape, x->ndim), (long long)w->shape[0], channels);
+                            tw, batched_text(tx, x, n), (long long)w->shape[0], channels);
     if (channels % groups)
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "

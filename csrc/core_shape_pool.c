@@ -33,11 +33,23 @@ static rl_status pool_list(const rl_call *k, int arg, const char *what, int n) {
                         stride ? (plain ? "omitted, " : "be omitted, ") : (plain ? "" : "be "), counts[n]);
 }
 
+/* PyTorch gives means of one dimension a height of 1 */
+static const char *lifted_text(char text[RL_DIMS_TEXT], const rl_view *x, bool lifted) {
+    int64_t shape[RL_MAX_DIMS + 1];
+    int n = x->ndim;
+    for (int d = 0; d < n; d++) shape[d] = x->shape[d];
+    if (lifted && n) {
+        shape[n] = shape[n - 1];
+        shape[n - 1] = 1;
+    }
+    return rl_dims_text(text, shape, n + (lifted && n));
+}
+
 static rl_status pool_dims(const rl_call *k, int n) {
     const rl_view *x = k->arg[0].u.t;
     char text[RL_DIMS_TEXT];
     bool max = k->name[0] == 'm', known = x->ndim == n + 1 || x->ndim == n + 2;
-    rl_dims_text(text, x->shape, x->ndim);
+    lifted_text(text, x, n == 1 && !max);
     if (!known && n == 1 && !max)
         return rl_error_set(RL_RUNTIME,
                             "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 "
@@ -265,14 +277,15 @@ static rl_status adaptive_shape(rl_call *k, int n) {
                                          "or equal to 0 but received {%lld, %lld,%lld}",
                                          (long long)shape[lead], (long long)shape[lead + 1],
                                          (long long)shape[lead + 2]);
-    /* PyTorch's means of one dimension let the channels be empty */
-    for (int d = k->n_out == 1 && n == 1 ? lead : lead == 2; d < x->ndim; d++)
+    /* PyTorch's means of one dimension let the channels be empty, and are those of two */
+    bool lifted = k->n_out == 1 && n == 1;
+    for (int d = lifted ? lead : lead == 2; d < x->ndim; d++)
         if (x->shape[d] == 0)
             return rl_error_set(
                 RL_RUNTIME,
                 "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 "%s with dimension %d being empty",
-                k->name, text, d);
+                lifted ? "adaptive_avg_pool2d" : k->name, lifted_text(text, x, lifted), d + lifted);
     k->attr[SPATIAL] = n;
     return pool_outputs(k, shape);
 }

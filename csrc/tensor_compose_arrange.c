@@ -95,7 +95,7 @@ COMPOSE(masked_select) {
         PyErr_SetString(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask");
         return NULL;
     }
-    if (rl_dims_broadcast(b->k.arg[0].u.t, b->k.arg[1].u.t, shape, &n) != RL_OK)
+    if (rl_dims_broadcast(b->k.arg[1].u.t, b->k.arg[0].u.t, shape, &n) != RL_OK)
         return rl_raise("masked_select");
     RL_OWNED PyObject *x = stretched_flat(tensor_of(b, 0), shape, n);
     RL_OWNED PyObject *mask = x ? stretched_flat(tensor_of(b, 1), shape, n) : NULL;

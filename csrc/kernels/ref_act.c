@@ -116,6 +116,13 @@ static void slope_strip(char *const *p, const int64_t *step, int64_t n, const vo
     }
 }
 
+/* Through memory: GCC 12 loses a pair of casts to float and back when it makes a vector of them. */
+static double as_float(double x) {
+    float element;
+    rl_row_put_double(RL_F32, (char *)&element, x);
+    return element;
+}
+
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_leak, (a > 0 ? a : a * (C)c->d[0]))
 
 RL_KERNEL(ref_rrelu) {
@@ -129,6 +136,10 @@ RL_KERNEL(ref_rrelu) {
     if (k->arg[4].tag != RL_RNG)
         return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
     s.g = k->arg[4].u.g;
+    if (x->dtype != RL_F64) {
+        s.lower = as_float(s.lower);
+        s.upper = as_float(s.upper);
+    }
     rl_walk w;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, x);
