@@ -90,3 +90,51 @@ def bilinear(input1, input2, weight, bias=None):
     product = left.view(-1, outputs, size2) * input2.reshape(-1, 1, size2)
     result = product.sum(-1).view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
+
+
+def _two(numbers):
+    return (numbers, numbers) if isinstance(numbers, int) else tuple(numbers)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The sliding blocks of (N, C, H, W) or (C, H, W), floating, as columns (N, C * kh * kw, L).
+
+    RuntimeError for sizes that give no block. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.unfold.html
+    """
+    kernel, dilation, padding, stride = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
+    for numbers, least, what, name, must in (
+        (kernel, 1, "kernel size", "kernel", "greater than zero"),
+        (dilation, 1, "dilation", "dilation", "greater than zero"),
+        (padding, 0, "padding", "pad", "non-negative"),
+        (stride, 1, "stride", "stride", "greater than zero"),
+    ):
+        if min(numbers) < least:
+            raise RuntimeError(
+                f"{what} should be {must}, but got {name}_height: {numbers[0]} {name}_width: {numbers[1]}"
+            )
+    input.size(2)  # IndexError with fewer dimensions
+    if input.dim() not in (3, 4) or 0 in input.shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(input.shape)}"
+        )
+    size = tuple(input.shape[-2:])
+    blocks = tuple(
+        (size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)
+    )
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size {size}, kernel_size={kernel}, dilation={dilation}, "
+            f"padding={padding}, calculated shape of the array of sliding blocks as {blocks}, but its "
+            "components must be at least one."
+        )
+    if not input.is_floating_point() and input.dtype is not _C.bool:
+        raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{input.type()[6:-6]}'")
+    x = _C._nn.pad(input, (padding[1], padding[1], padding[0], padding[0])).contiguous()
+    *lead, down, right = x.stride()
+    channels = x.shape[-3]
+    windows = x.as_strided(
+        (*x.shape[:-2], *kernel, *blocks),
+        (*lead, down * dilation[0], right * dilation[1], down * stride[0], right * stride[1]),
+    )
+    return windows.reshape(*x.shape[:-3], channels * kernel[0] * kernel[1], blocks[0] * blocks[1])

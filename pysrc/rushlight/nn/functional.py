@@ -81,7 +81,7 @@ from ._functional_pool import (
     max_pool3d,
 )
 from ._functional_resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
-from ._functional_shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle
+from ._functional_shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle, unfold
 
 linear = _nn.linear
 cosine_similarity = _C.cosine_similarity
@@ -167,6 +167,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "unfold",
     "upsample",
     "upsample_bilinear",
     "upsample_nearest",

@@ -72,6 +72,7 @@ from .flatten import (
     Flatten,
     Unflatten,
 )
+from .fold import Unfold
 from .instancenorm import (
     InstanceNorm1d,
     InstanceNorm2d,
@@ -260,6 +261,7 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
     "Unflatten",
+    "Unfold",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

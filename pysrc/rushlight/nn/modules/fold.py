@@ -1,0 +1,32 @@
+"""Sliding blocks of images."""
+
+from rushlight.nn import functional as F
+
+from .module import Module
+
+__all__ = ["Unfold"]
+
+
+class Unfold(Module):
+    """The sliding blocks of (N, C, H, W) as columns: (N, C * kh * kw, L).
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.Unfold.html
+    """
+
+    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, kernel_size, dilation=1, padding=0, stride=1) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )
