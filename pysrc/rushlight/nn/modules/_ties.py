@@ -14,6 +14,10 @@ def find(module):
     return Ties(tied) if tied else None
 
 
+def _place(t):
+    return t.untyped_storage()._cdata, t.storage_offset(), t.stride()
+
+
 def _same(one, other) -> bool:
     """Whether two tensors are the same memory, or hold the same values."""
     if one is other:
@@ -22,11 +26,7 @@ def _same(one, other) -> bool:
         return False
     if one.is_meta:
         return True
-
-    def place(t):
-        return t.untyped_storage()._cdata, t.storage_offset(), t.stride()
-
-    return place(one) == place(other) or rushlight.equal(one, other)
+    return _place(one) == _place(other) or rushlight.equal(one, other)
 
 
 class Ties:
