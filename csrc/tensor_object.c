@@ -99,7 +99,13 @@ int rl_tensor_become(rl_tensor *t, rl_tensor *source) {
 int rl_parameter_check(PyObject *o) {
     if (Py_TYPE(o) == rl_parameter_type || PyType_IsSubtype(Py_TYPE(o), rl_parameter_type)) return 1;
     if (!rl_tensor_check(o) || !((rl_tensor *)o)->dict) return 0;
-    PyObject *mark = PyDict_GetItemString(((rl_tensor *)o)->dict, "_is_param");
+    static PyObject *name;
+    if (!name && !(name = PyUnicode_InternFromString("_is_param"))) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *mark = PyDict_GetItemWithError(((rl_tensor *)o)->dict, name);
+    if (!mark) PyErr_Clear();
     return mark == Py_True;
 }
 
