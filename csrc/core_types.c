@@ -40,7 +40,7 @@ static int common_dtype(const rl_row *row, const rl_call *k, uint16_t operands) 
     int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1;
     /* the usual case: equal dtypes */
     if (k->n_arg >= 2 && first >= 0 && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == first &&
-        operands < 4)
+        operands < 4 && (k->n_arg == 2 || k->arg[2].tag != RL_TENSOR))
         return first;
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR || (operands >> i & 1)) vote_slot(&v, &k->arg[i]);
