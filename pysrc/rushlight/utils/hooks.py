@@ -3,7 +3,6 @@
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import Self
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -42,7 +41,7 @@ class RemovableHandle:
         extras = state[2] if len(state) > 2 and state[2] is not None else ()
         self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if e is None else e) for e in extras)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "RemovableHandle":
         return self
 
     def __exit__(self, type, value, tb) -> None:

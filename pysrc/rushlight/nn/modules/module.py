@@ -7,7 +7,6 @@ import functools
 import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
-from typing import Any
 
 import rushlight
 from rushlight._C import (
@@ -90,7 +89,7 @@ class _WrappedHook:
         if module is not None:
             self.module = weakref.ref(module)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         if not self.with_module:
             return self.hook(*args, **kwargs)
         module = self.module()
@@ -114,7 +113,7 @@ class _WrappedHook:
 
 
 # ---- hooks common to all modules ----
-def _register(hooks: OrderedDict, hook: Callable, extra: Any = None) -> RemovableHandle:
+def _register(hooks: OrderedDict, hook: Callable, extra: object = None) -> RemovableHandle:
     handle = RemovableHandle(hooks, extra_dict=extra)
     hooks[handle.id] = hook
     return handle
