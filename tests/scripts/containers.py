@@ -1,4 +1,5 @@
 """Containers, parameters in lists and dicts, lazy layers, pruning, weight norm."""
+
 import torch
 from torch import nn
 from torch.nn.utils import parametrize, prune

@@ -1,4 +1,5 @@
 """DataParallel puts `module.` before the keys; two ways around it when a state dict is loaded."""
+
 from collections import OrderedDict
 
 import torch

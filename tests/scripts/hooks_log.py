@@ -1,4 +1,5 @@
 """Every kind of hook on a small tree, each call logged."""
+
 import torch
 from torch import nn
 from torch.nn.modules import module as registry

@@ -1,4 +1,5 @@
 """apply() with a function under no_grad, as the documentation of Module shows it."""
+
 import torch
 from torch import nn
 

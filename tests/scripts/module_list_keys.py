@@ -1,4 +1,5 @@
 """A ModuleList whose first entry holds no parameters; children, parameters and state dict by name."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """A BatchNorm of one's own, with buffers and a registered parameter."""
+
 import torch
 from torch import nn
 

@@ -1,4 +1,5 @@
 """One model's state in another, and two models' states in one file."""
+
 import os
 import tempfile
 
