@@ -145,11 +145,25 @@ static int tensor_clear(PyObject *self) {
     return 0;
 }
 
+/* x.grad.grad.grad ... may be a long chain: it is freed link by link, not by recursion */
+static void tensor_drop_grad(rl_tensor *t) {
+    PyObject *grad = t->grad;
+    t->grad = NULL;
+    while (grad && Py_REFCNT(grad) == 1) {
+        PyObject *next = ((rl_tensor *)grad)->grad;
+        ((rl_tensor *)grad)->grad = NULL;
+        Py_DECREF(grad);
+        grad = next;
+    }
+    Py_XDECREF(grad);
+}
+
 static void tensor_dealloc(PyObject *self) {
     rl_tensor *t = (rl_tensor *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (t->weakrefs) PyObject_ClearWeakRefs(self);
+    tensor_drop_grad(t);
     tensor_clear(self);
     rl_storage_drop(t->v.storage);
     rl_view_clear(&t->v);

@@ -376,6 +376,18 @@ class TestHistory:
         gc.collect()
         assert _C._live()["nodes"] == 0
 
+    @pytest.mark.parametrize("link", ["grad", "friend"])
+    def test_chained_tensors_are_freed_without_recursion(self, link):
+        before = _C._live()["tensors"]
+        x = torch.ones(1)
+        for _ in range(200_000):
+            y = torch.ones(1)
+            setattr(y, link, x)
+            x = y
+        del x, y
+        gc.collect()
+        assert _C._live()["tensors"] == before
+
 
 class TestThreads:
     def test_many_at_once(self):
