@@ -132,7 +132,8 @@ def test_modules_leave_nothing():
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert after - before < 20_000
+    # one forgotten object a build would be 320,000 bytes; CPython's cache of attribute names takes up to 200,000
+    assert after - before < 250_000
 
 
 def test_cycles_are_collected():
