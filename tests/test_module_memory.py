@@ -126,13 +126,13 @@ def test_modules_leave_nothing():
             build()
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        for _ in range(2000):
+        for _ in range(10_000):
             build()
         gc.collect()
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    # one forgotten object a build would be 320,000 bytes; CPython's cache of attribute names takes up to 200,000
+    # one forgotten object a build would be 320,000 bytes; CPython's cache of names takes up to 200,000
     assert after - before < 250_000
 
 
