@@ -192,7 +192,10 @@ def test_values_come_back(value, zipped, protocol):
     back = roundtrip(value, _use_new_zipfile_serialization=zipped, pickle_protocol=protocol)
     assert type(back) is type(value)
     assert back == value
-    assert repr(back) == repr(value)
+    if isinstance(value, (set, frozenset)):  # without an order to compare
+        assert sorted(map(repr, back)) == sorted(map(repr, value))
+    else:
+        assert repr(back) == repr(value)
 
 
 def test_nan_keeps_its_bits():
