@@ -1,7 +1,6 @@
 """The tensor core: creation, views, indexing, NumPy, in-place rules, packed weights, threads."""
 
 import gc
-import os
 import subprocess
 import sys
 import threading
@@ -407,7 +406,6 @@ class TestThreads:
             t.join()
         assert not wrong
 
-    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
     def test_a_forked_child_computes(self):
         code = (
             "import os, rushlight as torch\n"
