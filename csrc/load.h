@@ -142,6 +142,9 @@ typedef struct rl_load {
     int64_t start, size;
     const char *const *allowed; /* "module.name", sorted by strcmp */
     int64_t n_allowed;
+    bool survey;        /* names that are not allowed are noted, not refused; nothing may be replayed then */
+    const char **asked; /* "module.name", each once, in the file's order */
+    int64_t n_asked, asked_room;
 
     rl_item *root;
     int64_t end; /* first byte behind a legacy stream */
@@ -190,7 +193,10 @@ void rl_input_close(rl_input *in);
 rl_status rl_zip_open(rl_load *l);
 /* Where the bytes of `prefix/name` lie. Answers 1, 0 (absent) or -1. */
 int rl_zip_find(rl_load *l, rl_text name, int64_t *at, int64_t *size, uint32_t *crc);
-rl_status rl_zip_read(rl_load *l); /* opens, reads data.pkl, fills root */
+rl_status rl_zip_begin(rl_load *l); /* opens; the container's version and byte order */
+/* A record whole, with a NUL behind it; NULL with *size -1 when it is absent. */
+char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size);
+rl_status rl_zip_read(rl_load *l); /* begins, reads data.pkl, fills root */
 
 /* ---- load_legacy.c ---- */
 rl_status rl_legacy_read(rl_load *l);

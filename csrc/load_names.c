@@ -196,6 +196,26 @@ static rl_item *name_refuse(rl_load *l, rl_text module, const char *path) {
     return NULL;
 }
 
+static rl_item *name_note(rl_load *l, const char *path) {
+    enum { MOST = 4096 };
+    int64_t i = 0;
+    while (i < l->n_asked && strcmp(l->asked[i], path)) i++;
+    if (i == MOST) {
+        rl_load_fail(l, RL_LOAD_PICKLE, "the file asks for more than %d classes and functions", MOST);
+        return NULL;
+    }
+    if (i == l->n_asked) {
+        void *asked = l->asked;
+        char *copy = rl_load_copy(l, path, (int64_t)strlen(path));
+        if (!copy || rl_load_grow(l, &asked, &l->asked_room, i, i + 1, sizeof *l->asked)) return NULL;
+        l->asked = asked;
+        l->asked[l->n_asked++] = copy;
+    }
+    rl_item *item = rl_item_new(l, RL_ITEM_USER);
+    if (item) item->code = (int32_t)i;
+    return item;
+}
+
 rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
     if (!name_plain(module) || !name_plain(name)) {
         rl_load_fail(l, RL_LOAD_PICKLE, "malformed GLOBAL %s %s", rl_load_quote(l, module),
@@ -210,6 +230,7 @@ rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
     path[module.n + 1 + name.n] = 0;
     for (size_t i = 0; i < sizeof name_blocked / sizeof *name_blocked; i++) {
         if (!rl_text_is(module, name_blocked[i])) continue;
+        if (l->survey) return name_note(l, path);
         rl_load_fail(l, RL_LOAD_PICKLE, "Trying to load unsupported GLOBAL %s whose module %s is blocked.",
                      path, name_blocked[i]);
         return NULL;
@@ -225,7 +246,7 @@ rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
     const char *const *found =
         l->n_allowed ? bsearch(path, l->allowed, (size_t)l->n_allowed, sizeof *l->allowed, name_by_text)
                      : NULL;
-    if (!found) return name_refuse(l, module, path);
+    if (!found) return l->survey ? name_note(l, path) : name_refuse(l, module, path);
     rl_item *item = rl_item_new(l, RL_ITEM_USER);
     if (item) item->code = (int32_t)(found - l->allowed);
     return item;

@@ -54,6 +54,7 @@ void rl_load_free(rl_load *l) {
         l->chunks = next;
     }
     rl_free(l->steps);
+    rl_free(l->asked);
     rl_free(l->storages);
     rl_free(l);
 }

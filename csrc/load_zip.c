@@ -250,8 +250,7 @@ int rl_zip_find(rl_load *l, rl_text name, int64_t *at, int64_t *size, uint32_t *
     return 1;
 }
 
-/* A small record whole; NULL with *size -1 when it is absent. */
-static char *zip_small(rl_load *l, const char *name, int64_t most, int64_t *size) {
+char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size) {
     int64_t at;
     uint32_t crc;
     int found = rl_zip_find(l, (rl_text){name, (int64_t)strlen(name)}, &at, size, &crc);
@@ -276,7 +275,7 @@ static char *zip_small(rl_load *l, const char *name, int64_t most, int64_t *size
 
 static rl_status zip_check_version(rl_load *l) {
     int64_t n;
-    char *text = zip_small(l, "version", 32, &n);
+    char *text = rl_zip_whole(l, "version", 32, &n);
     if (!text && n < 0) {
         return rl_load_fail(l, RL_LOAD_RUNTIME,
                             "PytorchStreamReader failed locating file version: file not found");
@@ -303,7 +302,7 @@ static rl_status zip_check_version(rl_load *l) {
                             "old, please upgrade PyTorch to latest version to mitigate this issue.",
                             version);
     }
-    text = zip_small(l, "byteorder", 16, &n);
+    text = rl_zip_whole(l, "byteorder", 16, &n);
     if (!text && n >= 0) return RL_FAIL;
     if (text && strcmp(text, "little") && strcmp(text, "big")) {
         return rl_load_fail(l, RL_LOAD_VALUE, "Unknown endianness type: %s",
@@ -313,9 +312,13 @@ static rl_status zip_check_version(rl_load *l) {
     return RL_OK;
 }
 
-rl_status rl_zip_read(rl_load *l) {
+rl_status rl_zip_begin(rl_load *l) {
     l->record = "the zip directory";
-    if (rl_zip_open(l) || zip_check_version(l)) return RL_FAIL;
+    return rl_zip_open(l) || zip_check_version(l) ? RL_FAIL : RL_OK;
+}
+
+rl_status rl_zip_read(rl_load *l) {
+    if (rl_zip_begin(l)) return RL_FAIL;
     int64_t n;
     uint32_t crc;
     int64_t at;
@@ -326,7 +329,7 @@ rl_status rl_zip_read(rl_load *l) {
                             "original module instead; rushlight reads no TorchScript.");
     }
     l->record = "record data.pkl";
-    char *bytes = zip_small(l, "data.pkl", INT64_MAX, &n);
+    char *bytes = rl_zip_whole(l, "data.pkl", INT64_MAX, &n);
     if (!bytes && n < 0) {
         return rl_load_fail(l, RL_LOAD_RUNTIME,
                             "PytorchStreamReader failed locating file data.pkl: file not found");

@@ -248,18 +248,50 @@ static PyObject *loader_replay(loader *c) {
     return Py_XNewRef(loader_object(c, l->root));
 }
 
-static void loader_close(loader *c) {
+int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
+    static const uint8_t none;
+    int fd = -1;
+    if (!unpickling_error) {
+        RL_OWNED PyObject *pickle = PyImport_ImportModule("_pickle");
+        unpickling_error = pickle ? PyObject_GetAttrString(pickle, "UnpicklingError") : NULL;
+        if (!unpickling_error) return -1;
+    }
+    if (PyLong_Check(source)) {
+        long number = PyLong_AsLong(source);
+        if (number == -1 && PyErr_Occurred()) return -1;
+        if (number < 0 || number > INT32_MAX) {
+            PyErr_SetString(PyExc_ValueError, "negative file descriptor");
+            return -1;
+        }
+        fd = (int)number;
+    } else {
+        if (PyObject_GetBuffer(source, &c->bytes, PyBUF_SIMPLE) < 0) return -1;
+        start = 0, size = c->bytes.len;
+    }
+    const uint8_t *data = fd >= 0 ? NULL : c->bytes.buf ? c->bytes.buf : &none;
+    c->places = PyDict_New();
+    c->load = c->places ? rl_load_new(data, fd, start, size < 0 ? 0 : size) : NULL;
+    if (c->load) return 0;
+    rl_error_clear();
+    PyErr_NoMemory();
+    rl_loader_close(c);
+    return -1;
+}
+
+void rl_loader_close(loader *c) {
     rl_load *l = c->load;
-    for (int64_t i = 0; i < l->n_steps; i++) {
+    for (int64_t i = 0; l && i < l->n_steps; i++) {
         if (l->steps[i].kind == RL_STEP_MAKE) Py_CLEAR(l->steps[i].item->made);
     }
-    Py_CLEAR(l->nothing.made);
-    for (int64_t i = 0; i < l->storages_room; i++) {
+    if (l) Py_CLEAR(l->nothing.made);
+    for (int64_t i = 0; l && i < l->storages_room; i++) {
         if (l->storages[i]) rl_storage_drop(l->storages[i]->made);
     }
     rl_loader_unmap(c);
     rl_load_free(l);
-    Py_XDECREF(c->places);
+    c->load = NULL;
+    Py_CLEAR(c->places);
+    if (c->bytes.obj) PyBuffer_Release(&c->bytes);
 }
 
 /* names and objects of `allowed` into two arrays sorted by name */
@@ -305,52 +337,25 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *source, *allowed;
     long long start, size;
-    int mapped, fd = -1;
+    int mapped;
     loader c = {0};
     if (!PyArg_ParseTuple(args, "OLLsspO!OO:_load", &source, &start, &size, &c.file, &c.headline, &mapped,
                           &PyDict_Type, &allowed, &c.place, &c.hook))
         return NULL;
     if (c.place == Py_None) c.place = NULL;
     if (c.hook == Py_None) c.hook = NULL;
-    if (!unpickling_error) {
-        RL_OWNED PyObject *pickle = PyImport_ImportModule("_pickle");
-        unpickling_error = pickle ? PyObject_GetAttrString(pickle, "UnpicklingError") : NULL;
-        if (!unpickling_error) return NULL;
-    }
-    Py_buffer bytes = {0};
-    if (PyLong_Check(source)) {
-        long number = PyLong_AsLong(source);
-        fd = number < 0 || number > INT32_MAX ? -1 : (int)number;
-        if (fd < 0)
-            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_ValueError, "negative file descriptor");
-    } else {
-        if (PyObject_GetBuffer(source, &bytes, PyBUF_SIMPLE) < 0) return NULL;
-        start = 0, size = bytes.len;
-    }
-    if (mapped && fd < 0) {
-        PyBuffer_Release(&bytes);
+    if (mapped && !PyLong_Check(source))
         return PyErr_Format(PyExc_ValueError, "f must be a file path in order to use the mmap argument");
-    }
     const char **names = NULL;
     RL_OWNED PyObject *keys = loader_allowed(allowed, &names, &c.user);
     PyObject *result = NULL;
-    c.places = keys ? PyDict_New() : NULL;
-    if (c.places) {
-        static const uint8_t none;
-        c.load = rl_load_new(fd >= 0 ? NULL : bytes.buf ? bytes.buf : &none, fd, start, size < 0 ? 0 : size);
-        if (c.load) {
-            c.load->allowed = names, c.load->n_allowed = PyList_GET_SIZE(keys);
-            result = loader_run(&c, mapped);
-            loader_close(&c);
-        } else {
-            rl_error_clear();
-            PyErr_NoMemory();
-            Py_DECREF(c.places);
-        }
+    if (keys && rl_loader_open(&c, source, start, size) == 0) {
+        c.load->allowed = names, c.load->n_allowed = PyList_GET_SIZE(keys);
+        result = loader_run(&c, mapped);
+        rl_loader_close(&c);
     }
     PyMem_Free(names);
     PyMem_Free(c.user);
-    if (bytes.obj) PyBuffer_Release(&bytes);
     return result;
 }
 
@@ -361,5 +366,6 @@ static PyMethodDef loader_methods[] = {
 
 int rl_load_init(PyObject *m) {
     if (PyModule_AddFunctions(m, loader_methods) < 0) return -1;
-    return PyModule_AddFunctions(m, rl_loader_storage_methods);
+    if (PyModule_AddFunctions(m, rl_loader_storage_methods) < 0) return -1;
+    return rl_archive_init(m);
 }

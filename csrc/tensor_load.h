@@ -14,10 +14,14 @@ typedef struct {
     PyObject *hook;       /* map_location as a function, or NULL */
     PyObject *places;     /* what `place` answered, by location */
     file_map *map;        /* mmap=True */
+    Py_buffer bytes;      /* the source, unless it is a file descriptor */
 } loader;
 
 /* ---- tensor_load.c ---- */
 PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name; always NULL */
+/* A file descriptor as int, or an object with a buffer. An opened loader must be closed. */
+int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size);
+void rl_loader_close(loader *c);
 
 /* ---- tensor_load_storage.c ---- */
 int rl_loader_map(loader *c); /* maps the file privately */
@@ -26,4 +30,7 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; fille
 PyObject *rl_loader_tensor(loader *c, const rl_item *item);
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
 extern PyMethodDef rl_loader_storage_methods[];
+
+/* ---- tensor_load_archive.c ---- */
+int rl_archive_init(PyObject *m);
 #endif

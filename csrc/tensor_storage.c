@@ -13,6 +13,10 @@ PyObject *rl_untyped_storage_new(rl_storage *s) {
     return (PyObject *)o;
 }
 
+rl_storage *rl_untyped_storage_peek(PyObject *o) {
+    return S(o);
+}
+
 static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = 0;
     static char *names[] = {"size", NULL};

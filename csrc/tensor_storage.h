@@ -4,5 +4,6 @@
 #include "tensor.h"
 extern PyTypeObject *rl_untyped_storage_type;
 PyObject *rl_untyped_storage_new(rl_storage *s); /* keeps s */
+rl_storage *rl_untyped_storage_peek(PyObject *o);
 int rl_untyped_storage_init(PyObject *m);
 #endif
