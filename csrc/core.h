@@ -131,8 +131,20 @@ struct rl_row {
     uint8_t kind, rule;
     int8_t dtype_arg, device_arg, grad_arg; /* positions in the schema, -1 without; set when it is read */
     uint16_t operands;                      /* bit i: argument i is a Tensor or a number */
-    uint8_t n_arg, n_out;
+    uint16_t edges;                         /* bit i: a gradient goes to argument i */
+    uint8_t n_arg, n_out;                   /* hidden results counted */
+    uint8_t n_shown;                        /* results that the caller gets */
+    uint64_t saves;                         /* Note [What a node saves] */
 };
+/* Note [What a node saves]
+ * SAVE(i, BY0 | BY2): argument i, if argument 0 or 2 needs a gradient. SAVE_OUT(i): result i. FIXED(i): no
+ * gradient goes to tensor argument i. LAYOUT: strides and offset of argument 0, as one more int list.
+ *   bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed arguments */
+#define SAVE(i, by) ((uint64_t)(by) << 6 * (i))
+#define SAVE_OUT(i) ((uint64_t)1 << (48 + (i)))
+#define LAYOUT      ((uint64_t)1 << 51)
+#define FIXED(i)    ((uint64_t)1 << (52 + (i)))
+enum { BY0 = 1, BY1 = 2, BY2 = 4, BY3 = 8, BY4 = 16, BY5 = 32, BY_ANY = 63 };
 
 enum {
 #define RL_OP(id, ...)      RL_OP_##id,

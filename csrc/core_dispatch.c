@@ -22,7 +22,8 @@
 
 #define K(name)             name,
 #define SHAPE(fn)           shape_##fn
-#define NODE(n)             n
+#define NODE(n)             .node = n
+#define GRAD(fn, n, what)   .node = n, .saves = what
 #define FLAGS(...)          (__VA_ARGS__)
 #define CUDA(...)           #__VA_ARGS__
 #define TYPES(r, mask, ...) .rule = RL_TYPES_##r, .dtypes = RL_SET_##mask, .refusal = "" __VA_ARGS__
@@ -32,7 +33,7 @@
      types_,                                                                                                 \
      .shape = shape_,                                                                                        \
      .flags = flags_,                                                                                        \
-     .node = node_,                                                                                          \
+     node_,                                                                                                  \
      .cpu = {cpu_},                                                                                          \
      .cpu_names = #cpu_,                                                                                     \
      .cuda_names = cuda_,                                                                                    \
@@ -43,7 +44,7 @@
      .schema = schema_,                                                                                      \
      .shape = shape_,                                                                                        \
      .flags = flags_,                                                                                        \
-     .node = node_,                                                                                          \
+     node_,                                                                                                  \
      .doc = doc_,                                                                                            \
      .dtypes = RL_SET_ALL,                                                                                   \
      .kind = RL_ROW_VIEW},

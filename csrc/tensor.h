@@ -23,14 +23,26 @@ static inline PyObject *rl_give(PyObject **o) {
  *   PyObject head │ view (dtype, device, shape, strides, offset, storage) │ grad metadata │ __dict__,
  * weakrefs */
 typedef struct rl_node rl_node;
+typedef struct {
+    int32_t refs;
+    uint32_t count;
+} rl_version;
 typedef struct rl_tensor {
     PyObject_HEAD rl_view v;
     PyObject *grad;   /* Tensor or NULL */
-    rl_node *grad_fn; /* NULL on a leaf */
+    rl_node *grad_fn; /* NULL on a leaf; of a view: rl_history_grad_fn() knows whether it is still good */
+    rl_node
+        *accumulator; /* of a leaf, borrowed: the node keeps the leaf alive and clears this when it dies */
     PyObject *base;   /* the tensor that this one is a view of, or NULL */
+    PyObject *hooks, *post_hooks; /* dicts: register_hook(), register_post_accumulate_grad_hook() */
+    rl_version *version;          /* NULL: the storage's; x.data and its views count for themselves */
     PyObject *dict, *weakrefs;
-    uint8_t requires_grad, inference, output_nr;
+    uint32_t seen; /* of a view: the version that grad_fn describes */
+    int32_t output_nr;
+    uint8_t requires_grad, inference, creation;
 } rl_tensor;
+/* how a view came about: what may be written through it differs */
+enum { RL_VIEW_NORMAL, RL_VIEW_NO_GRAD, RL_VIEW_MULTI, RL_VIEW_FUNCTION, RL_VIEW_INFERENCE };
 #define RL_TENSOR_OF(view) ((rl_tensor *)((char *)(view) - offsetof(rl_tensor, v)))
 
 extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type,
@@ -41,12 +53,26 @@ static inline int rl_tensor_check(PyObject *o) {
 /* as PyTorch's isinstance(x, Parameter): a Parameter, or a Tensor marked `_is_param` */
 int rl_parameter_check(PyObject *o);
 
+/* As PyTorch's: a view of a tensor that requires grad requires it, too. */
+static inline bool rl_requires_grad(const rl_tensor *t) {
+    return t->requires_grad || (t->base && ((rl_tensor *)t->base)->requires_grad);
+}
+/* how often it was written in place, as autograd counts */
+static inline uint32_t rl_version_of(const rl_tensor *t) {
+    return t->version ? t->version->count : t->v.storage->version;
+}
+static inline void rl_version_bump(rl_tensor *t) {
+    ++*(t->version ? &t->version->count : &t->v.storage->version);
+}
+
 /* ---- tensor_object.c ---- */
 rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL */
 rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
                          int ndim); /* contiguous, uninitialised */
-/* A tensor of `type` on the storage of `t` with t's dims; base and grad metadata empty. */
+/* A tensor of `type` on the storage of `t` with t's dims and version; base and grad metadata empty. */
 rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
+int rl_version_part(rl_tensor *t, uint32_t count); /* t counts for itself from now on */
+void rl_version_share(rl_tensor *t, const rl_tensor *with);
 PyObject *rl_tensor_detach(PyObject *t);               /* shares storage, requires_grad False, type Tensor */
 int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
@@ -63,6 +89,7 @@ int rl_format_parse(PyObject *o, int64_t *format);         /* 1, or 0 when o is 
 PyObject *rl_raise(const char *where);
 /* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
 PyObject *rl_op_run(int op, rl_slot *args, int n);
+PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
 /* The usual short hands for other rooms. */
 PyObject *rl_op_unary(int op, PyObject *x);
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
@@ -73,10 +100,6 @@ int rl_device_need(int device, int index); /* loads the device's extension; -1 a
 
 /* ---- tensor_mode.c ---- */
 extern _Thread_local int rl_grad_enabled, rl_inference_mode;
-
-/* ---- tensor_node.c ---- */
-rl_node *rl_node_new(const char *name, int n_inputs, rl_tensor *const *inputs);
-extern PyTypeObject *rl_node_type;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */
 int rl_types_init(PyObject *m);
@@ -90,5 +113,6 @@ int rl_numpy_init(PyObject *m);
 int rl_load_init(PyObject *m);
 int rl_debug_init(PyObject *m);
 int rl_device_init(PyObject *m);
+int rl_grad_init(PyObject *m);
 int rl_module_init(PyObject *m);
 #endif

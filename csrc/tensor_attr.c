@@ -1,5 +1,5 @@
 /* Attributes and small methods of Tensor. */
-#include "tensor_args.h"
+#include "tensor_node.h"
 #include "tensor_numpy.h"
 #include "tensor_object.h"
 #include "tensor_storage.h"
@@ -26,11 +26,13 @@ GET(ndim) {
 }
 GET(requires_grad) {
     NO(c);
-    return PyBool_FromLong(T(self)->requires_grad);
+    return PyBool_FromLong(rl_requires_grad(T(self)));
 }
 GET(is_leaf) {
     NO(c);
-    return PyBool_FromLong(!T(self)->grad_fn);
+    int failed;
+    rl_node *fn = rl_history_grad_fn(T(self), &failed);
+    return failed ? NULL : PyBool_FromLong(!fn);
 }
 GET(grad) {
     NO(c);
@@ -38,11 +40,14 @@ GET(grad) {
 }
 GET(grad_fn) {
     NO(c);
-    return Py_NewRef(T(self)->grad_fn ? (PyObject *)T(self)->grad_fn : Py_None);
+    int failed;
+    rl_node *fn = rl_history_grad_fn(T(self), &failed);
+    return failed ? NULL : Py_NewRef(fn ? (PyObject *)fn : Py_None);
 }
 GET(data) {
     NO(c);
-    return (PyObject *)rl_tensor_alias(rl_tensor_type, T(self));
+    RL_OWNED PyObject *data = (PyObject *)rl_tensor_alias(rl_tensor_type, T(self));
+    return data && rl_version_part(T(data), 0) == 0 ? rl_give(&data) : NULL;
 }
 GET(base) {
     NO(c);
@@ -50,7 +55,11 @@ GET(base) {
 }
 GET(version) {
     NO(c);
-    return PyLong_FromUnsignedLong(T(self)->v.storage->version);
+    if (T(self)->inference) {
+        PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(rl_version_of(T(self)));
 }
 GET(itemsize) {
     NO(c);
@@ -161,6 +170,7 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
             "data set to a tensor that requires gradients must be floating point or complex dtype");
         return -1;
     }
+    if (rl_version_part(T(self), rl_version_of(T(self))) < 0) return -1; /* it counts on as before */
     return rl_tensor_become(T(self), T(value));
 }
 
@@ -245,9 +255,7 @@ METHOD0(storage_offset) {
 }
 METHOD0(detach) {
     NO(unused);
-    PyObject *d = rl_tensor_detach(self);
-    if (d) T(d)->base = Py_NewRef(T(self)->base ? T(self)->base : self);
-    return d;
+    return rl_tensor_detach(self);
 }
 METHOD0(detach_) {
     NO(unused);
@@ -320,7 +328,7 @@ static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"force", NULL};
     int force = 0;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", names, &force)) return NULL;
-    if (T(self)->requires_grad && !force) {
+    if (rl_requires_grad(T(self)) && !force) {
         PyErr_SetString(
             PyExc_RuntimeError,
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");

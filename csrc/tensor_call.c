@@ -3,7 +3,7 @@
  *
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
-#include "tensor_args.h"
+#include "tensor_node.h"
 #include "tensor_object.h"
 #include <string.h>
 
@@ -175,31 +175,12 @@ static int devices_agree(const rl_bound *b, int device) {
 }
 
 /* ---- history ---- */
-static bool wants_node(const rl_bound *b) {
-    const rl_row *row = b->schema->row;
-    if (!rl_grad_enabled || !row->node || (row->flags & RL_NO_GRAD)) return false;
-    for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR && RL_TENSOR_OF(s->u.t)->requires_grad) return true;
-        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
-            if (RL_TENSOR_OF(s->u.ts[j])->requires_grad) return true;
-    }
-    return false;
-}
-
-static int set_history(rl_bound *b, rl_tensor *out, const rl_slot *inputs) {
-    rl_tensor *in[RL_MAX_ARGS];
-    int n = 0;
-    for (int i = 0; i < b->k.n_arg && n < RL_MAX_ARGS; i++) {
-        const rl_slot *s = &inputs[i];
-        if (s->tag == RL_TENSOR) in[n++] = RL_TENSOR_OF(s->u.t);
-        for (int j = 0; s->tag == RL_TENSORS && j < s->n && n < RL_MAX_ARGS; j++)
-            in[n++] = RL_TENSOR_OF(s->u.ts[j]);
-    }
-    rl_node *node = rl_node_new(b->schema->row->node, n, in);
+/* one node for all results; those that cannot be differentiated (indices) stay without */
+static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
+    RL_OWNED PyObject *node = (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, NULL);
     if (!node) return -1;
-    Py_XSETREF(out->grad_fn, node);
-    out->requires_grad = 1;
+    for (int i = 0; i < b->schema->row->n_shown; i++)
+        if (rl_is_float(out[i]->v.dtype)) rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
     return 0;
 }
 
@@ -225,14 +206,22 @@ static PyObject *call_view(rl_bound *b) {
     out->v.storage = rl_storage_keep(base->v.storage);
     out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
     out->inference = base->inference;
-    if (wants_node(b) && set_history(b, out, b->k.arg) < 0) Py_CLEAR(out);
+    if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
+    out->seen = rl_version_of(out);
+    out->creation = base->creation                         ? base->creation
+                    : rl_inference_mode && !out->inference ? RL_VIEW_INFERENCE
+                    : rl_grad_enabled                      ? RL_VIEW_NORMAL
+                                                           : RL_VIEW_NO_GRAD;
+    if (rl_history_wanted(b) && set_history(b, &out, b->k.arg) < 0) Py_CLEAR(out);
     return (PyObject *)out;
 }
 
 static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
-    if (b->k.n_out == 1) return (PyObject *)out[0];
+    int shown = b->schema->row->n_shown;
+    for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
+    if (shown == 1) return (PyObject *)out[0];
     PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
-    for (int i = 0; i < b->k.n_out; i++) {
+    for (int i = 0; i < shown; i++) {
         if (tuple)
             PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
         else
@@ -264,8 +253,13 @@ static PyObject *call_new(rl_bound *b) {
     int device, index, dtype, made = 0;
     rl_tensor *out[RL_MAX_OUT];
     rl_slot inputs[RL_MAX_ARGS];
-    bool history = wants_node(b);
-    if (history) memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    bool history = rl_history_wanted(b);
+    if (history)
+        memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    else
+        for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
+            b->k.out[row->n_shown + made] = NULL;
+    made = 0;
     if (prepare(b, &device, &index, &dtype) < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
@@ -279,8 +273,7 @@ static PyObject *call_new(rl_bound *b) {
         if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
     if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) goto fail;
     if (rl_run_kernels(b, device, index) != RL_OK) goto fail_pending;
-    for (int i = 0; history && i < made; i++)
-        if (rl_is_float(out[i]->v.dtype) && set_history(b, out[i], inputs) < 0) goto fail;
+    if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
     if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
         rl_tensor_set_requires_grad(out[0], 1) < 0)
         goto fail;
@@ -297,8 +290,7 @@ static int dtype_category(int dtype) {
     return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : 1;
 }
 
-static int check_writable(const rl_bound *b, rl_tensor *self) {
-    (void)b;
+static int check_writable(rl_tensor *self, bool tracked) {
     for (int d = 0; self->v.numel && d < self->v.ndim; d++)
         if (self->v.strides[d] == 0 && self->v.shape[d] > 1) {
             PyErr_SetString(PyExc_RuntimeError,
@@ -307,19 +299,7 @@ static int check_writable(const rl_bound *b, rl_tensor *self) {
                             "location. Please clone() the tensor before performing the operation.");
             return -1;
         }
-    if (rl_grad_enabled && self->requires_grad && !self->grad_fn) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "a leaf Variable that requires grad is being used in an in-place operation.");
-        return -1;
-    }
-    rl_tensor *base = (rl_tensor *)self->base;
-    if (rl_grad_enabled && base && base->requires_grad && !base->grad_fn) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-        return -1;
-    }
-    return 0;
+    return rl_history_may_write(self, tracked);
 }
 
 /* May a kernel write self while it reads the inputs? Only the very same view is safe. */
@@ -353,13 +333,24 @@ static int check_result(const rl_view *self, const rl_view *result, int dtype) {
     return 0;
 }
 
+/* what an in-place call overwrites, for the derivative that needs it; it keeps self's place in the history */
+static PyObject *copy_of(rl_tensor *self) {
+    int failed = 0;
+    rl_node *fn = rl_history_grad_fn(self, &failed);
+    rl_tensor *copy = failed ? NULL : cast_view(&self->v, self->v.dtype);
+    if (copy && fn) rl_history_set(copy, (rl_node *)Py_NewRef((PyObject *)fn), self->output_nr);
+    return (PyObject *)copy;
+}
+
 static PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
     rl_slot inputs[RL_MAX_ARGS];
     int device, index, dtype;
-    bool history = wants_node(b);
+    bool history = rl_history_wanted(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-    if (check_writable(b, self) < 0 || prepare(b, &device, &index, &dtype) < 0) return NULL;
+    if (check_writable(self, history) < 0) return NULL;
+    RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
+    if (PyErr_Occurred() || prepare(b, &device, &index, &dtype) < 0) return NULL;
     int staged = RL_UNLIKELY(device != RL_CPU) ? rl_device_stage(b) : 0;
     if (staged < 0) return NULL;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
@@ -377,9 +368,14 @@ static PyObject *call_inplace(rl_bound *b) {
         if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
     }
     if (rl_run_kernels(b, device, index) != RL_OK) return fail_call(b);
-    if (!direct && rl_tensor_copy(self, result) < 0) return NULL;
-    self->v.storage->version++;
-    if (history && set_history(b, self, inputs) < 0) return NULL;
+    if (direct)
+        rl_version_bump(self);
+    else if (rl_tensor_copy(self, result) < 0)
+        return NULL;
+    if (history) {
+        rl_node *node = rl_history_node(b, inputs, &self, 1, original);
+        if (!node || rl_history_rebase(self, node) < 0) return NULL;
+    }
     return Py_NewRef((PyObject *)self);
 }
 
@@ -388,7 +384,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
     rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
     if (!result) return NULL;
-    if (check_writable(b, out) < 0) return NULL;
+    if (check_writable(out, false) < 0) return NULL;
     if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
                      rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
@@ -404,7 +400,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     } else if (rl_tensor_copy(out, made) < 0) {
         return NULL;
     }
-    out->v.storage->version++;
+    if (!same) rl_version_bump(out);
     return Py_NewRef(b->out);
 }
 
@@ -420,14 +416,20 @@ PyObject *rl_front_door(rl_bound *b, int how) {
 }
 
 /* ---- for the other rooms ---- */
-PyObject *rl_op_run(int op, rl_slot *args, int n) {
+static PyObject *run_op(int op, const rl_slot *args, int n, int how) {
     rl_bound b;
     rl_bound_begin(&b, &rl_schemas[op]);
     memcpy(b.k.arg, args, (size_t)n * sizeof *args);
     rl_bound_defaults(&b);
-    PyObject *result = rl_front_door(&b, RL_CALL_NORMAL);
+    PyObject *result = rl_front_door(&b, how);
     rl_bound_end(&b);
     return result;
+}
+PyObject *rl_op_run(int op, rl_slot *args, int n) {
+    return run_op(op, args, n, RL_CALL_NORMAL);
+}
+PyObject *rl_op_run_inplace(int op, rl_slot *args, int n) {
+    return run_op(op, args, n, RL_CALL_INPLACE);
 }
 
 PyObject *rl_op_unary(int op, PyObject *x) {

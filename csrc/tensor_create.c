@@ -267,14 +267,8 @@ static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     int copy = PyObject_IsTrue(args[3]);
     if (copy < 0) return NULL;
     if (!copy && o.dtype == t->v.dtype && o.device == t->v.device) return Py_NewRef(args[0]);
-    RL_OWNED PyObject *made = to_device(copy_as(t, o.dtype), &o);
-    if (made && rl_grad_enabled && t->requires_grad && rl_is_float(o.dtype)) {
-        rl_node *node = rl_node_new("ToCopyBackward0", 1, &t);
-        if (!node) return NULL;
-        ((rl_tensor *)made)->grad_fn = node;
-        ((rl_tensor *)made)->requires_grad = 1;
-    }
-    return rl_give(&made);
+    rl_slot slots[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = o.dtype}};
+    return to_device(rl_op_run(RL_OP_to_copy, slots, 2), &o);
 }
 
 /* Tensor(), Tensor(2, 3), Tensor([1, 2]): the legacy constructor, of the default dtype */

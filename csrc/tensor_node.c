@@ -1,59 +1,107 @@
-/* Node: one step of the history of a tensor. It knows its name and the nodes of its inputs; the engine that
- * runs it backward stands above this room.
- *
- *   Tensor ──grad_fn──► Node ──next[i]──► Node ──► ... ──► AccumulateGrad ──► leaf Tensor */
-#include "tensor.h"
+/* The Node type: its block, its life. What Python sees of it stands in tensor_node_attr.c. */
+#include "tensor_node.h"
+#include <structmember.h>
+#include <string.h>
 
-struct rl_node {
-    PyObject_HEAD const char *name;
-    rl_node *dying; /* Note [Freeing a graph] */
-    PyObject *leaf; /* of AccumulateGrad */
-    int n;
-    rl_node *next[]; /* NULL where an input needs no gradient */
-};
 PyTypeObject *rl_node_type;
+_Thread_local uint64_t rl_node_sequence;
 
-static rl_node *node_alloc(const char *name, int n) {
-    rl_node *node = (rl_node *)rl_node_type->tp_alloc(rl_node_type, n);
+enum { WORD = sizeof(int64_t) };
+_Static_assert(sizeof(rl_edge) % WORD == 0 && sizeof(rl_meta) % WORD == 0 && sizeof(rl_slot) % WORD == 0 &&
+                   sizeof(rl_saved) % WORD == 0 && sizeof(rl_node) % WORD == 0,
+               "a node's parts follow each other without gaps");
+
+rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char *name, const rl_node_plan *p,
+                       int64_t **words) {
+    size_t bytes = (size_t)p->n_edge * sizeof(rl_edge) + (size_t)p->n_out * sizeof(rl_meta) +
+                   (size_t)p->n_arg * sizeof(rl_slot) + (size_t)p->n_saved * sizeof(rl_saved);
+    if (!type) type = rl_node_type;
+    rl_node *node = (rl_node *)type->tp_alloc(type, (Py_ssize_t)(bytes / WORD) + p->n_words);
     if (!node) return NULL;
+    node->kind = kind;
     node->name = name;
-    node->n = n;
+    node->edge = (rl_edge *)(node + 1);
+    node->meta = (rl_meta *)(node->edge + p->n_edge);
+    node->arg = (rl_slot *)(node->meta + p->n_out);
+    node->saved = (rl_saved *)(node->arg + p->n_arg);
+    node->n_edge = p->n_edge;
+    node->n_out = p->n_out;
+    node->n_arg = p->n_arg;
+    node->n_saved = p->n_saved;
+    node->sequence = rl_node_sequence++;
+    *words = (int64_t *)(node->saved + p->n_saved);
     rl_live_add(RL_LIVE_NODES, 1);
     return node;
 }
 
-rl_node *rl_node_new(const char *name, int n_inputs, rl_tensor *const *inputs) {
-    rl_node *node = node_alloc(name, n_inputs);
-    for (int i = 0; node && i < n_inputs; i++) {
-        rl_tensor *t = inputs[i];
-        if (!t || !t->requires_grad) continue;
-        if (t->grad_fn) {
-            node->next[i] = (rl_node *)Py_NewRef((PyObject *)t->grad_fn);
-            continue;
-        }
-        rl_node *leaf = node_alloc("AccumulateGrad", 0);
-        if (!leaf)
-            Py_CLEAR(node);
-        else {
-            leaf->leaf = Py_NewRef((PyObject *)t);
-            node->next[i] = leaf;
-        }
+rl_node_extras *rl_node_extras_get(rl_node *node) {
+    if (!node->extras && !(node->extras = PyMem_Calloc(1, sizeof *node->extras))) PyErr_NoMemory();
+    return node->extras;
+}
+
+void rl_node_release(rl_node *node) {
+    for (int i = 0; i < node->n_saved; i++) {
+        Py_CLEAR(node->saved[i].value);
+        Py_CLEAR(node->saved[i].unpack);
     }
-    return node;
+    node->released |= node->keeps;
+}
+
+void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words) {
+    *meta = (rl_meta){*words, v->dtype, v->device, v->ndim, v->device_index};
+    if (v->ndim) memcpy(meta->shape, v->shape, v->ndim * sizeof *v->shape);
+    *words += v->ndim;
+}
+
+bool rl_meta_same(const rl_meta *meta, const rl_view *v) {
+    if (meta->ndim != v->ndim) return false;
+    for (int i = 0; i < v->ndim; i++)
+        if (meta->shape[i] != v->shape[i]) return false;
+    return true;
+}
+
+/* ---- life ---- */
+static int extras_visit(rl_node_extras *e, visitproc visit, void *arg) {
+    Py_VISIT(e->tensor_hooks);
+    Py_VISIT(e->retained);
+    Py_VISIT(e->before);
+    Py_VISIT(e->after);
+    Py_VISIT(e->metadata);
+    Py_VISIT(e->origin);
+    return 0;
 }
 
 static int node_traverse(PyObject *self, visitproc visit, void *arg) {
     rl_node *node = (rl_node *)self;
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(node->leaf);
-    for (int i = 0; i < node->n; i++) Py_VISIT((PyObject *)node->next[i]);
-    return 0;
+    Py_VISIT(node->owner);
+    for (int i = 0; i < node->n_edge; i++) Py_VISIT((PyObject *)node->edge[i].to);
+    for (int i = 0; i < node->n_saved; i++) {
+        Py_VISIT(node->saved[i].value);
+        Py_VISIT(node->saved[i].unpack);
+    }
+    return node->extras ? extras_visit(node->extras, visit, arg) : 0;
+}
+
+static void extras_free(rl_node *node) {
+    rl_node_extras *e = node->extras;
+    if (!e) return;
+    node->extras = NULL;
+    Py_XDECREF(e->tensor_hooks);
+    Py_XDECREF(e->retained);
+    Py_XDECREF(e->before);
+    Py_XDECREF(e->after);
+    Py_XDECREF(e->metadata);
+    Py_XDECREF(e->origin);
+    PyMem_Free(e);
 }
 
 static int node_clear(PyObject *self) {
     rl_node *node = (rl_node *)self;
-    Py_CLEAR(node->leaf);
-    for (int i = 0; i < node->n; i++) Py_CLEAR(node->next[i]);
+    rl_node_release(node);
+    extras_free(node);
+    Py_CLEAR(node->owner);
+    for (int i = 0; i < node->n_edge; i++) Py_CLEAR(node->edge[i].to);
     return 0;
 }
 
@@ -62,64 +110,47 @@ static int node_clear(PyObject *self) {
  * only joins the list of the dying, and the first one's loop frees it. The GIL guards the list. */
 static void node_dealloc(PyObject *self) {
     static rl_node *dying;
-    static int busy;
+    static bool busy;
+    rl_node *node = (rl_node *)self;
     PyObject_GC_UnTrack(self);
-    ((rl_node *)self)->dying = dying;
-    dying = (rl_node *)self;
+    if (node->weakrefs) PyObject_ClearWeakRefs(self);
+    if (node->kind == rl_leaf_kind && node->owner) ((rl_tensor *)node->owner)->accumulator = NULL;
+    node->dying = dying;
+    dying = node;
     if (busy) return;
-    busy = 1;
+    busy = true;
     while (dying) {
         PyObject *dead = (PyObject *)dying;
+        PyTypeObject *type = Py_TYPE(dead);
         dying = dying->dying;
         node_clear(dead);
         rl_live_add(RL_LIVE_NODES, -1);
-        rl_node_type->tp_free(dead);
-        Py_DECREF(rl_node_type);
+        type->tp_free(dead);
+        Py_DECREF(type);
     }
-    busy = 0;
+    busy = false;
 }
 
-static PyObject *node_name(PyObject *self, PyObject *unused) {
-    (void)unused;
-    return PyUnicode_FromString(((rl_node *)self)->name);
-}
 static PyObject *node_repr(PyObject *self) {
     return PyUnicode_FromFormat("<%s object at %p>", ((rl_node *)self)->name, self);
 }
-static PyObject *node_get_next(PyObject *self, void *c) {
-    (void)c;
-    rl_node *node = (rl_node *)self;
-    RL_OWNED PyObject *edges = PyTuple_New(node->n);
-    for (int i = 0; edges && i < node->n; i++) {
-        PyObject *next = node->next[i] ? (PyObject *)node->next[i] : Py_None,
-                 *edge = Py_BuildValue("(Oi)", next, 0);
-        if (!edge) return NULL;
-        PyTuple_SET_ITEM(edges, i, edge);
-    }
-    return rl_give(&edges);
-}
-static PyObject *node_get_variable(PyObject *self, void *c) {
-    (void)c;
-    PyObject *leaf = ((rl_node *)self)->leaf;
-    if (leaf) return Py_NewRef(leaf);
-    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", ((rl_node *)self)->name);
-    return NULL;
-}
-static PyMethodDef node_methods[] = {
-    {"name", node_name, METH_NOARGS, "name()\n--\n\nSuch as 'AddBackward0'."}, {NULL, NULL, 0, NULL}};
-static PyGetSetDef node_getset[] = {
-    {"next_functions", node_get_next, NULL, "The nodes of the inputs.", NULL},
-    {"variable", node_get_variable, NULL, "The leaf of an AccumulateGrad.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef node_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(rl_node, weakrefs), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
 static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
                                    {Py_tp_traverse, node_traverse},
                                    {Py_tp_clear, node_clear},
                                    {Py_tp_repr, node_repr},
-                                   {Py_tp_methods, node_methods},
-                                   {Py_tp_getset, node_getset},
+                                   {Py_tp_members, node_members},
+                                   {Py_tp_methods, rl_node_methods},
+                                   {Py_tp_getset, rl_node_getset},
+                                   {Py_tp_getattro, rl_node_getattro},
+                                   {Py_tp_doc, "One step of the history of a tensor; see "
+                                               "https://docs.pytorch.org/docs/2.13/autograd.html"},
                                    {0, NULL}};
-static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node), sizeof(rl_node *),
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node), WORD,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                                    Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 node_slots};
 
 int rl_node_init(PyObject *m) {

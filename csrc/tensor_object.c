@@ -69,8 +69,27 @@ rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *source) {
         return NULL;
     }
     if (t->v.storage) rl_storage_keep(t->v.storage);
+    rl_version_share(t, source);
     t->inference = (uint8_t)rl_inference_mode;
     return t;
+}
+
+int rl_version_part(rl_tensor *t, uint32_t count) {
+    rl_version *own = PyMem_Malloc(sizeof *own);
+    if (!own) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *own = (rl_version){1, count};
+    rl_version_share(t, NULL);
+    t->version = own;
+    return 0;
+}
+
+void rl_version_share(rl_tensor *t, const rl_tensor *with) {
+    if (t->version && --t->version->refs == 0) PyMem_Free(t->version);
+    t->version = with ? with->version : NULL;
+    if (t->version) t->version->refs++;
 }
 
 PyObject *rl_tensor_detach(PyObject *o) {
@@ -132,6 +151,8 @@ static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(t->grad);
     Py_VISIT((PyObject *)t->grad_fn);
     Py_VISIT(t->base);
+    Py_VISIT(t->hooks);
+    Py_VISIT(t->post_hooks);
     Py_VISIT(t->dict);
     return 0;
 }
@@ -141,6 +162,8 @@ static int tensor_clear(PyObject *self) {
     Py_CLEAR(t->grad);
     Py_CLEAR(t->grad_fn);
     Py_CLEAR(t->base);
+    Py_CLEAR(t->hooks);
+    Py_CLEAR(t->post_hooks);
     Py_CLEAR(t->dict);
     return 0;
 }
@@ -165,6 +188,7 @@ static void tensor_dealloc(PyObject *self) {
     if (t->weakrefs) PyObject_ClearWeakRefs(self);
     tensor_drop_grad(t);
     tensor_clear(self);
+    if (t->version) rl_version_share(t, NULL);
     rl_storage_drop(t->v.storage);
     rl_view_clear(&t->v);
     rl_live_add(RL_LIVE_TENSORS, -1);

@@ -104,16 +104,19 @@ static int read_default(reader *r, rl_arg *a) {
 
 static int read_results(reader *r, rl_schema *s) {
     char word[32];
-    s->row->n_out = 1;
+    s->row->n_out = s->row->n_shown = 1;
     if (!reader_take(r, " -> (")) return 0;
     for (int i = 0;; i++) {
         reader_space(r);
-        if (i == RL_MAX_OUT || !reader_take(r, "Tensor ") || reader_word(r, word, sizeof word) < 0)
+        if (i == RL_MAX_OUT || !reader_take(r, "Tensor")) return schema_bad(r, "bad results");
+        bool hidden = reader_take(r, "?"); /* made only for the derivative */
+        if (!reader_take(r, " ") || reader_word(r, word, sizeof word) < 0)
             return schema_bad(r, "bad results");
         RL_OWNED PyObject *name = PyUnicode_InternFromString(word);
         if (!name) return -1;
         s->results[i] = PyUnicode_AsUTF8(rl_give(&name)); /* interned: lives on */
         s->row->n_out = (uint8_t)(i + 1);
+        if (!hidden) s->row->n_shown = (uint8_t)(i + 1);
         if (reader_take(r, ")")) return 0;
         if (!reader_take(r, ",")) return schema_bad(r, ", is missing");
     }
@@ -146,6 +149,8 @@ static int read_schema(rl_schema *s, rl_row *row) {
         if (a->kind == RL_ARG_DEVICE) row->device_arg = (int8_t)s->n;
         if (strcmp(word, "requires_grad") == 0) row->grad_arg = (int8_t)s->n;
         if (a->kind == RL_ARG_OPERAND) row->operands |= (uint16_t)(1u << s->n);
+        if (a->kind <= RL_ARG_TENSORS && !(s->n < 8 && row->saves & FIXED(s->n)))
+            row->edges |= (uint16_t)(1u << s->n);
         s->n++;
         if (!keyword_only) s->n_positional = s->n;
         reader_take(&r, ",");
@@ -171,8 +176,8 @@ static int make_tuple_type(rl_schema *s) {
     char *name = PyMem_Malloc(64); /* the type keeps it */
     if (!name) return -1;
     snprintf(name, 64, "torch.return_types.%s", s->row->name);
-    for (int i = 0; i < s->row->n_out; i++) fields[i].name = s->results[i];
-    PyStructSequence_Desc desc = {name, NULL, fields, s->row->n_out};
+    for (int i = 0; i < s->row->n_shown; i++) fields[i].name = s->results[i];
+    PyStructSequence_Desc desc = {name, NULL, fields, s->row->n_shown};
     s->tuple_type = PyStructSequence_NewType(&desc);
     if (!s->tuple_type) return -1;
     s->tuple_type->tp_repr = results_repr;
@@ -199,7 +204,7 @@ int rl_schema_init(void) {
     for (int i = 0; i < RL_OP_COUNT; i++) {
         rl_schema *s = &rl_schemas[i];
         if (read_schema(s, &rl_rows[i]) < 0 || check_row(s) < 0) return -1;
-        if (s->row->n_out > 1 && make_tuple_type(s) < 0) return -1;
+        if (s->row->n_shown > 1 && make_tuple_type(s) < 0) return -1;
         s->first = true;
         for (int j = i - 1; j >= 0; j--) {
             if (strcmp(rl_rows[j].name, rl_rows[i].name) != 0) continue;

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rushlight import _C
+
 DTYPES = ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bool", "bfloat16"]
 FLOATS = ["float16", "float32", "float64", "bfloat16"]
 LAYOUTS = ["plain", "strided", "transposed"]
@@ -21,6 +23,9 @@ FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, NO_GRAD = 1, 2, 4, 8, 16, 32, 256
 def admitted(row):
     """Names of the dtypes of a row, by the bits in the order of the dtype enum."""
     return [name for bit, name in enumerate(DTYPES) if row["dtypes"] >> bit & 1]
+
+
+ROWS = {row["id"]: row for row in _C._ops_table()}
 
 
 # ---- placeholders ----

@@ -288,26 +288,6 @@ class _Methods:
         )
 
     # ---- gradients ----
-    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-        """Compute gradients; this version has no engine for that yet."""
-        if not self.requires_grad:
-            raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
-        if gradient is None and self.numel() != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        raise NotImplementedError(
-            f"rushlight {__version__} computes no gradients yet: it has no autograd engine"
-        )
-
-    def retain_grad(self):
-        """Keep the gradient of a tensor that is not a leaf."""
-        if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-
-    @property
-    def retains_grad(self):
-        """Whether retain_grad() keeps a gradient."""
-        return False
-
     @property
     def is_mps(self):
         """Whether the tensor lies on an Apple GPU: never."""

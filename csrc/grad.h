@@ -1,0 +1,106 @@
+/* The autograd engine and the derivatives. They stand above tensor_*, which records the history that they
+ * walk; every formula is written with the rows that users call, so it is differentiable again.
+ *
+ *   Tensor.backward ─► task: count what each node waits for ─► ready, highest sequence first
+ *                          ─► hooks ─► formula of the row ─► reduce to the input's shape ─► next nodes */
+#ifndef RL_GRAD_H
+#define RL_GRAD_H
+#include "tensor_node.h"
+
+/* ---- formulas ----
+ * FORMULA(mul) {
+ *     TO(0, OP(mul, G, X(1)));       the gradient of argument 0: grad * other
+ *     TO(1, OP(mul, G, X(0)));
+ * }
+ * A value is a slot: a tensor or a number. Tensors made on the way belong to the call and are dropped when it
+ * ends. After a failure every OP answers nothing at once, so that formulas need no checks. */
+typedef struct {
+    rl_node *node;
+    PyObject *const *grads; /* of the results, NULL: undefined */
+    PyObject **results;     /* for the edges */
+    PyObject *more;         /* a list, when `made` is full */
+    PyObject *made[24];
+    int n_made;
+    bool failed;
+} rl_back;
+typedef rl_slot V;
+typedef void (*rl_formula)(rl_back *g);
+#define FORMULA(name)                                                                                        \
+    void rl_formula_##name(rl_back *g);                                                                      \
+    void rl_formula_##name(rl_back *g)
+
+bool rl_back_wants(const rl_back *g, int arg);        /* does a gradient go to this argument? */
+void rl_back_pass(rl_back *g, int arg, V value);      /* here it is; RL_NONE: none */
+void rl_back_pass_nth(rl_back *g, int edge, V value); /* by edge: for Tensor[] arguments */
+bool rl_back_wants_nth(const rl_back *g, int edge);
+V rl_back_grad(rl_back *g, int result); /* zeros when undefined */
+bool rl_back_has_grad(const rl_back *g, int result);
+V rl_back_arg(rl_back *g, int arg); /* the saved tensor, or the number, list, text */
+V rl_back_arg_nth(rl_back *g, int arg, int nth);
+V rl_back_out(rl_back *g, int result);                                  /* a saved result */
+V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
+V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
+V rl_back_own(rl_back *g, PyObject *tensor_steal); /* a value that lives as long as the call */
+void rl_back_fail(rl_back *g);                     /* an exception is set */
+/* What the argument looked like; only for one that a gradient goes to. */
+const rl_meta *rl_back_like(const rl_back *g, int arg);
+V rl_back_size(const rl_back *g, int arg); /* its shape as an int list */
+double rl_back_num(const rl_back *g, int arg);
+int64_t rl_back_int(const rl_back *g, int arg);
+
+static inline V rl_value_num(double d) {
+    return (V){.tag = RL_FLOAT, .u.d = d};
+}
+static inline V rl_value_int(int64_t i) {
+    return (V){.tag = RL_INT, .u.i = i};
+}
+static inline V rl_value_truth(bool b) {
+    return (V){.tag = RL_TRUTH, .u.i = b};
+}
+static inline V rl_value_ints(int64_t *ints, int n) {
+    return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
+}
+#define G            rl_back_grad(g, 0)
+#define X(i)         rl_back_arg(g, i)
+#define OUT(i)       rl_back_out(g, i)
+#define NUM(d)       rl_value_num(d)
+#define INT(i)       rl_value_int(i)
+#define TRUTH(b)     rl_value_truth(b)
+#define INTS(p, n)   rl_value_ints(p, n)
+#define NONE         ((V){.tag = RL_NONE})
+#define OP(row, ...) rl_back_op(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V))
+#define OP_NTH(nth, row, ...)                                                                                \
+    rl_back_op_nth(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), nth)
+#define TO(arg, value)                                                                                       \
+    do {                                                                                                     \
+        if (rl_back_wants(g, arg)) rl_back_pass(g, arg, value);                                              \
+    } while (0)
+
+/* ---- grad_engine.c ---- */
+typedef struct {
+    const rl_edge *roots; /* n_roots, with their gradients: borrowed */
+    PyObject *const *root_grads;
+    int n_roots;
+    const rl_edge *targets; /* autograd.grad(): where gradients are wanted; NULL: accumulate in all leaves */
+    PyObject **found;       /* n_targets owned results; NULL with accumulate */
+    int n_targets;
+    bool keep_graph, create_graph, accumulate;
+} rl_backward;
+int rl_backward_run(rl_backward *run);
+extern _Thread_local const bool *rl_back_unwanted; /* edges of the node that runs, which no target needs */
+/* -1 when `grad` cannot be the gradient of what meta describes; may replace it (reduced, cast) */
+int rl_grad_conform(const rl_meta *meta, PyObject **grad, const char *function, int index);
+
+/* ---- grad_hooks.c ---- */
+int rl_hooks_before(rl_node *node, PyObject **grads); /* tensor hooks, retain_grad; may replace */
+int rl_hooks_prehooks(rl_node *node, PyObject **grads);
+int rl_hooks_accumulated(rl_tensor *leaf);
+int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
+
+/* ---- grad_leaf.c ---- */
+int rl_grad_add(PyObject **sum,
+                PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
+
+int rl_grad_leaf_init(void);
+int rl_grad_api_init(PyObject *m);
+#endif

@@ -1,0 +1,175 @@
+/* What Python calls: Tensor.backward, and the run behind autograd.backward and autograd.grad. */
+#include "grad.h"
+#include <string.h>
+
+static int root_edge(PyObject *o, rl_edge *edge, Py_ssize_t i) {
+    rl_tensor *t = (rl_tensor *)o;
+    if (!rl_tensor_check(o)) {
+        PyErr_Format(PyExc_TypeError, "element %zd of tensors tuple is not a Tensor", i);
+        return -1;
+    }
+    if (rl_history_edge(t, edge) < 0) return -1;
+    if (edge->to) return 0;
+    PyErr_Format(PyExc_RuntimeError,
+                 "element %zd of tensors does not require grad and does not have a grad_fn", i);
+    return -1;
+}
+
+static void drop_edges(rl_edge *edges, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++) Py_XDECREF((PyObject *)edges[i].to);
+}
+
+/* ---- Tensor.backward ---- */
+static PyObject *ones_for(PyObject *o) {
+    rl_tensor *t = (rl_tensor *)o;
+    if (t->v.numel != 1) {
+        PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
+        return NULL;
+    }
+    int grad = rl_grad_enabled;
+    rl_slot args[1] = {{.tag = RL_TENSOR, .u.t = &t->v}};
+    rl_grad_enabled = 0;
+    PyObject *ones = rl_op_run(RL_OP_ones_like, args, 1);
+    rl_grad_enabled = grad;
+    return ones;
+}
+
+/* gradient, retain_graph, create_graph, inputs; NULL where not given. The usual call only: the rest is
+ * Python's. */
+static PyObject *backward_here(PyObject *self, int keep, int create) {
+    rl_edge root;
+    if (root_edge(self, &root, 0) < 0) return NULL;
+    RL_OWNED PyObject *grad = ones_for(self);
+    rl_backward run = {.roots = &root,
+                       .root_grads = &grad,
+                       .n_roots = 1,
+                       .keep_graph = keep,
+                       .create_graph = create,
+                       .accumulate = true};
+    int failed = grad ? rl_backward_run(&run) : -1;
+    drop_edges(&root, 1);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *api_backward(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    if (n == 0 && !kwnames) return backward_here(self, 0, 0);
+    static PyObject *function;
+    if (!function) {
+        RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.autograd");
+        function = module ? PyObject_GetAttrString(module, "_tensor_backward") : NULL;
+        if (!function) return NULL;
+    }
+    Py_ssize_t total = n + 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject **all = PyMem_Malloc((size_t)total * sizeof *all);
+    if (!all) return PyErr_NoMemory();
+    all[0] = self;
+    memcpy(all + 1, args, (size_t)(total - 1) * sizeof *all);
+    PyObject *result = PyObject_Vectorcall(function, all, (size_t)n + 1, kwnames);
+    PyMem_Free(all);
+    return result;
+}
+
+/* ---- _run_backward ---- */
+static int target_edge(PyObject *o, rl_edge *edge) {
+    if (!rl_tensor_check(o)) {
+        PyErr_SetString(PyExc_TypeError, "all inputs have to be Tensors");
+        return -1;
+    }
+    if (!rl_requires_grad((rl_tensor *)o)) {
+        PyErr_SetString(PyExc_RuntimeError, "One of the differentiated Tensors does not require grad");
+        return -1;
+    }
+    return rl_history_edge((rl_tensor *)o, edge);
+}
+
+static PyObject *found_tuple(PyObject **found, Py_ssize_t n, int allow_unused) {
+    RL_OWNED PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++) {
+        if (!found[i] && !allow_unused) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "One of the differentiated Tensors appears to not have been used in the graph. "
+                            "Set allow_unused=True if this is the desired behavior.");
+            return NULL;
+        }
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(found[i] ? found[i] : Py_None));
+    }
+    return rl_give(&tuple);
+}
+
+typedef struct {
+    rl_edge *edges; /* of the roots, then of the targets */
+    PyObject **found;
+    Py_ssize_t n_roots, n_targets;
+} edges_of_run;
+
+static int edges_begin(edges_of_run *e, PyObject *roots, PyObject *inputs) {
+    e->n_roots = PyTuple_GET_SIZE(roots);
+    e->n_targets = inputs == Py_None ? 0 : PyTuple_GET_SIZE(inputs);
+    e->edges = PyMem_Calloc((size_t)(e->n_roots + e->n_targets) + 1, sizeof *e->edges);
+    e->found = PyMem_Calloc((size_t)e->n_targets + 1, sizeof *e->found);
+    if (!e->edges || !e->found) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < e->n_roots; i++)
+        if (root_edge(PyTuple_GET_ITEM(roots, i), &e->edges[i], i) < 0) return -1;
+    for (Py_ssize_t i = 0; i < e->n_targets; i++)
+        if (target_edge(PyTuple_GET_ITEM(inputs, i), &e->edges[e->n_roots + i]) < 0) return -1;
+    return 0;
+}
+
+static void edges_end(edges_of_run *e) {
+    if (e->edges) drop_edges(e->edges, e->n_roots + e->n_targets);
+    for (Py_ssize_t i = 0; e->found && i < e->n_targets; i++) Py_XDECREF(e->found[i]);
+    PyMem_Free(e->edges);
+    PyMem_Free(e->found);
+}
+
+/* _run_backward(tensors, grads, keep_graph, create_graph, inputs, allow_unused, accumulate): tuples that
+ * rushlight.autograd has checked; the gradients of inputs, or None with accumulate */
+static PyObject *api_run(PyObject *m, PyObject *args) {
+    PyObject *roots, *grads, *inputs;
+    int keep, create, allow_unused, accumulate;
+    edges_of_run e = {0};
+    PyObject *result = NULL;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "O!O!ppOpp:_run_backward", &PyTuple_Type, &roots, &PyTuple_Type, &grads,
+                          &keep, &create, &inputs, &allow_unused, &accumulate))
+        return NULL;
+    if (PyTuple_GET_SIZE(roots) != PyTuple_GET_SIZE(grads) || (inputs != Py_None && !PyTuple_Check(inputs))) {
+        PyErr_SetString(PyExc_TypeError, "_run_backward takes tuples of tensors");
+        return NULL;
+    }
+    if (edges_begin(&e, roots, inputs) == 0) {
+        rl_backward run = {.roots = e.edges,
+                           .root_grads = ((PyTupleObject *)grads)->ob_item,
+                           .n_roots = (int)e.n_roots,
+                           .targets = e.edges + e.n_roots,
+                           .found = e.found,
+                           .n_targets = (int)e.n_targets,
+                           .keep_graph = keep,
+                           .create_graph = create,
+                           .accumulate = accumulate};
+        if (rl_backward_run(&run) == 0)
+            result = accumulate ? Py_NewRef(Py_None) : found_tuple(e.found, e.n_targets, allow_unused);
+    }
+    edges_end(&e);
+    return result;
+}
+
+static PyMethodDef backward_method = {
+    "backward", (PyCFunction)(void (*)(void))api_backward, METH_FASTCALL | METH_KEYWORDS,
+    "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
+    "Gradients of this tensor (of its sum weighted by gradient) are added to the .grad of the leaves.\n\nSee "
+    "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.backward.html"};
+static PyMethodDef functions[] = {
+    {"_run_backward", api_run, METH_VARARGS,
+     "_run_backward(tensors, grads, keep_graph, create_graph, inputs, allow_unused, accumulate)\n--\n\n"
+     "The engine behind autograd.backward and autograd.grad."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_grad_api_init(PyObject *m) {
+    RL_OWNED PyObject *method = PyDescr_NewMethod(rl_tensor_type, &backward_method);
+    if (!method || PyObject_SetAttrString((PyObject *)rl_tensor_type, "backward", method) < 0) return -1;
+    return PyModule_AddFunctions(m, functions);
+}

@@ -1,0 +1,268 @@
+/* History: which node a result gets, what the node keeps, and what writing in place does to it. */
+#include "tensor_node.h"
+#include <string.h>
+
+const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
+
+/* ---- edges ---- */
+rl_node *rl_history_accumulator(rl_tensor *leaf) {
+    rl_node_plan plan = {.n_out = 1, .n_words = leaf->v.ndim};
+    int64_t *words;
+    if (leaf->accumulator) return (rl_node *)Py_NewRef((PyObject *)leaf->accumulator);
+    rl_node *node = rl_node_alloc(NULL, rl_leaf_kind, "AccumulateGrad", &plan, &words);
+    if (!node) return NULL;
+    node->sequence = (uint64_t)RL_SEQUENCE_LEAF;
+    rl_node_sequence--;
+    rl_meta_set(node->meta, &leaf->v, &words);
+    node->owner = Py_NewRef((PyObject *)leaf);
+    leaf->accumulator = node;
+    return node;
+}
+
+int rl_history_edge(rl_tensor *t, rl_edge *edge) {
+    int failed = 0;
+    *edge = (rl_edge){NULL, 0};
+    if (!rl_requires_grad(t)) return 0;
+    rl_node *fn = rl_history_grad_fn(t, &failed);
+    if (failed) return -1;
+    edge->to = fn ? (rl_node *)Py_NewRef((PyObject *)fn) : rl_history_accumulator(t);
+    edge->nr = fn ? t->output_nr : 0;
+    return edge->to ? 0 : -1;
+}
+
+void rl_history_set(rl_tensor *t, rl_node *node, int nr) {
+    Py_XSETREF(t->grad_fn, node);
+    t->output_nr = nr;
+    t->requires_grad = 1;
+    if (t->base) t->seen = rl_version_of(t);
+}
+
+/* ---- saved tensors ---- */
+_Thread_local PyObject *rl_saved_hooks; /* (pack, unpack) of the innermost saved_tensors_hooks, borrowed */
+
+int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own) {
+    rl_tensor *t = (rl_tensor *)tensor;
+    *s = (rl_saved){.version = rl_version_of(t), .place = (int16_t)place, .nr = (int16_t)nr, .own = own};
+    if (t->inference && !rl_inference_mode) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
+            "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
+            "normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+            "`torch.inference_mode()`.");
+        return -1;
+    }
+    s->value = own ? (PyObject *)rl_tensor_alias(rl_tensor_type, t) : Py_NewRef(tensor);
+    if (!s->value || RL_LIKELY(!rl_saved_hooks)) return s->value ? 0 : -1;
+    PyObject *hooks = rl_saved_hooks; /* what pack() does is not packed again */
+    int grad = rl_grad_enabled;
+    rl_saved_hooks = NULL;
+    rl_grad_enabled = 0;
+    PyObject *packed = PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), s->value);
+    rl_grad_enabled = grad;
+    rl_saved_hooks = hooks;
+    if (!packed) return -1;
+    Py_SETREF(s->value, packed);
+    s->unpack = Py_NewRef(PyTuple_GET_ITEM(hooks, 1));
+    return 0;
+}
+
+int rl_saved_find(const rl_node *node, int place, int nr) {
+    for (int i = 0; i < node->n_saved; i++)
+        if (node->saved[i].place == place && node->saved[i].nr == nr) return i;
+    return -1;
+}
+
+int rl_saved_freed(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Trying to backward through the graph a second time (or directly access saved tensors "
+                    "after they have already been freed). Saved intermediate values of the graph are freed "
+                    "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+                    "backward through the graph a second time or if you need to access saved tensors after "
+                    "calling backward.");
+    return -1;
+}
+
+/* "Mul" of "MulBackward0" */
+static int short_name(const char *name) {
+    const char *end = strstr(name, "Backward");
+    return end ? (int)(end - name) : (int)strlen(name);
+}
+
+static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
+    const rl_tensor *t = (const rl_tensor *)s->value;
+    const rl_node *maker = s->own ? node : t->grad_fn;
+    char dims[RL_DIMS_TEXT], made[128] = "";
+    if (maker)
+        snprintf(made, sizeof made, ", which is output %d of %.*s,",
+                 s->own ? s->place - RL_MAX_ARGS : (int)t->output_nr, short_name(maker->name), maker->name);
+    PyErr_Format(PyExc_RuntimeError,
+                 "one of the variables needed for gradient computation has been modified by an inplace "
+                 "operation: [torch.%sTensor %s]%s is at version %u; expected version %u instead. Hint: %s",
+                 rl_dtype_title(t->v.dtype), rl_dims_text(dims, t->v.shape, t->v.ndim), made,
+                 rl_version_of(t), s->version,
+                 rl_anomaly_mode
+                     ? "the backtrace further above shows the operation that failed to compute "
+                       "its gradient. The variable in question was changed in there or anywhere "
+                       "later. Good luck!"
+                     : "enable anomaly detection to find the operation that failed to compute "
+                       "its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).");
+    return NULL;
+}
+
+PyObject *rl_saved_get(rl_node *node, int i) {
+    rl_saved *s = &node->saved[i];
+    if (node->released) {
+        rl_saved_freed();
+        return NULL;
+    }
+    RL_OWNED PyObject *value = s->unpack ? PyObject_CallOneArg(s->unpack, s->value) : Py_NewRef(s->value);
+    if (!value) return NULL;
+    if (!rl_tensor_check(value)) {
+        PyErr_Format(PyExc_TypeError,
+                     "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
+                     Py_TYPE(value)->tp_name);
+        return NULL;
+    }
+    if (!s->unpack && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
+    if (!s->own || !rl_grad_enabled) return rl_give(&value);
+    rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
+    if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
+    return (PyObject *)again;
+}
+
+/* ---- the node of a call ---- */
+static bool list_requires_grad(const rl_slot *s) {
+    for (int j = 0; j < s->n; j++)
+        if (s->u.ts[j] && rl_requires_grad(RL_TENSOR_OF(s->u.ts[j]))) return true;
+    return false;
+}
+
+/* bit i: argument i needs a gradient */
+static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
+    uint32_t needs = 0;
+    for (int i = 0; i < n; i++) {
+        const rl_slot *s = &args[i];
+        if (!(row->edges >> i & 1)) continue;
+        if (s->tag == RL_TENSOR ? rl_requires_grad(RL_TENSOR_OF(s->u.t))
+                                : s->tag == RL_TENSORS && list_requires_grad(s))
+            needs |= 1u << i;
+    }
+    return needs;
+}
+
+bool rl_history_wanted(const rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    if (!rl_grad_enabled || !row->node || (row->flags & RL_NO_GRAD)) return false;
+    return needs_of(row, b->k.arg, b->k.n_arg) != 0;
+}
+
+static bool saves_arg(const rl_row *row, int i, uint32_t needs) {
+    return i < 8 && (row->saves >> 6 * i & BY_ANY & (needs | (needs > BY_ANY ? BY5 : 0)));
+}
+
+bool rl_history_saves_self(const rl_bound *b) {
+    return saves_arg(b->schema->row, 0, needs_of(b->schema->row, b->k.arg, b->k.n_arg));
+}
+
+static size_t text_words(const char *text) {
+    return strlen(text) / sizeof(int64_t) + 1;
+}
+
+static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint32_t needs) {
+    rl_node_plan p = {.n_arg = n};
+    for (int i = 0; i < n; i++) {
+        const rl_slot *s = &args[i];
+        int tensors = s->tag == RL_TENSORS ? s->n : 1;
+        if (row->edges >> i & 1) p.n_edge += tensors;
+        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(row, i, needs)) p.n_saved += tensors;
+        if (s->tag == RL_INTS) p.n_words += s->n;
+        if (s->tag == RL_TEXT) p.n_words += (int)text_words(s->u.s);
+    }
+    if (row->saves & LAYOUT) {
+        p.n_arg++;
+        p.n_words += args[0].u.t->ndim + 1;
+    }
+    return p;
+}
+
+/* numbers as they are, lists and texts as copies, tensors as their count */
+static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
+    rl_slot kept = *s;
+    if (s->tag == RL_INTS) {
+        kept.u.ints = memcpy(*words, s->u.ints, (size_t)s->n * sizeof **words);
+        *words += s->n;
+    } else if (s->tag == RL_TEXT) {
+        kept.u.s = strcpy((char *)*words, s->u.s);
+        *words += text_words(s->u.s);
+    } else if (s->tag == RL_TENSOR || s->tag == RL_TENSORS || s->tag == RL_RNG || s->tag == RL_OBJECT) {
+        kept = (rl_slot){.tag = RL_NONE, .n = s->tag == RL_TENSORS ? s->n : 1};
+    }
+    return kept;
+}
+
+static rl_slot keep_layout(const rl_view *v, int64_t *words) {
+    if (v->ndim) memcpy(words, v->strides, v->ndim * sizeof *words);
+    words[v->ndim] = v->offset;
+    return (rl_slot){.tag = RL_INTS, .n = v->ndim + 1, .u.ints = words};
+}
+
+static int keep_arg(rl_node *node, const rl_slot *s, int i, int *saved, PyObject *original) {
+    if (s->tag == RL_TENSOR)
+        return rl_saved_set(&node->saved[(*saved)++],
+                            i == 0 && original ? original : (PyObject *)RL_TENSOR_OF(s->u.t), i, 0, false);
+    for (int j = 0; j < s->n; j++, ++*saved) {
+        if (!s->u.ts[j])
+            node->saved[*saved] = (rl_saved){.place = (int16_t)i, .nr = (int16_t)j};
+        else if (rl_saved_set(&node->saved[*saved], (PyObject *)RL_TENSOR_OF(s->u.ts[j]), i, j, false) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
+    int n = s->tag == RL_TENSORS ? s->n : 1;
+    for (int j = 0; j < n; j++, ++*edge) {
+        const rl_view *v = s->tag == RL_TENSORS ? s->u.ts[j] : s->tag == RL_TENSOR ? s->u.t : NULL;
+        if (v && rl_history_edge(RL_TENSOR_OF(v), &node->edge[*edge]) < 0) return -1;
+    }
+    return 0;
+}
+
+rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
+                         PyObject *original) {
+    const rl_row *row = b->schema->row;
+    int n = b->k.n_arg, edge = 0, saved = 0;
+    uint32_t needs = needs_of(row, inputs, n);
+    rl_node_plan plan = plan_of(row, inputs, n, needs);
+    plan.n_out = n_out;
+    for (int i = 0; i < n_out; i++) {
+        plan.n_words += out[i]->v.ndim;
+        if (row->saves & SAVE_OUT(i)) plan.n_saved++;
+    }
+    int64_t *words;
+    rl_node *node = rl_node_alloc(NULL, rl_operator_kind, row->node, &plan, &words);
+    if (!node) return NULL;
+    node->row = row;
+    for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
+    for (int i = 0; i < n; i++) {
+        const rl_slot *s = &inputs[i];
+        node->arg[i] = keep_slot(s, &words);
+        if ((row->edges >> i & 1) && link_arg(node, s, &edge) < 0) goto fail;
+        node->keeps |= saves_arg(row, i, needs); /* numbers, too: PyTorch keeps them as tensors */
+        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(row, i, needs) &&
+            keep_arg(node, s, i, &saved, original) < 0)
+            goto fail;
+    }
+    node->keeps |= node->n_saved > 0;
+    if (row->saves & LAYOUT) node->arg[n] = keep_layout(inputs[0].u.t, words);
+    for (int i = 0; i < n_out; i++)
+        if ((row->saves & SAVE_OUT(i)) &&
+            rl_saved_set(&node->saved[saved++], (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0)
+            goto fail;
+    if (RL_UNLIKELY(rl_anomaly_mode) && rl_node_remember(node) < 0) goto fail;
+    return node;
+fail:
+    Py_DECREF(node);
+    return NULL;
+}

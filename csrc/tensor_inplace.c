@@ -1,0 +1,134 @@
+/* Writing in place and history: what may be written, and how a view's base learns of it.
+ *
+ *   v = base[...]; v.mul_(w)      base.grad_fn:  CopySlices(geometry of v, MulBackward0)
+ *                                 v.grad_fn:     AsStridedBackward0 of the new base, made when asked for */
+#include "tensor_node.h"
+#include <string.h>
+
+static int refuse(const char *text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    return -1;
+}
+
+/* a view's history may be rewritten only where it is one view of one known step */
+static int view_may_rebase(const rl_tensor *v) {
+    const char *name = v->grad_fn ? v->grad_fn->name : "None";
+    switch (v->creation) {
+    case RL_VIEW_NO_GRAD:
+        return refuse(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+            "your code by moving both the view and the inplace either both inside the no_grad block "
+            "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+            "to be tracked).");
+    case RL_VIEW_MULTI:
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "Output %d of %s is a view and is being modified inplace. This view is the output of a "
+            "function that returns multiple views. Such functions do not allow the output views to be "
+            "modified inplace. You should replace the inplace operation by an out-of-place one.",
+            (int)v->output_nr, name);
+        return -1;
+    case RL_VIEW_FUNCTION:
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "Output %d of %s is a view and is being modified inplace. This view was created inside a "
+            "custom Function (or because an input was returned as-is) and the autograd logic to handle "
+            "view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning "
+            "the output of the custom Function.",
+            (int)v->output_nr, name);
+        return -1;
+    case RL_VIEW_INFERENCE:
+        return refuse("A view was created in inference mode and is being modified inplace in normal mode.");
+    default: return 0;
+    }
+}
+
+int rl_history_may_write(rl_tensor *self, bool tracked) {
+    const rl_tensor *base = (rl_tensor *)self->base;
+    if (self->inference && !rl_inference_mode)
+        return refuse(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+            "clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details.");
+    if (!rl_grad_enabled) return 0;
+    if (base && base->requires_grad && !base->grad_fn)
+        return refuse("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (self->requires_grad && !self->grad_fn)
+        return refuse("a leaf Variable that requires grad is being used in an in-place operation.");
+    return base && (tracked || base->requires_grad) ? view_may_rebase(self) : 0;
+}
+
+/* ---- views ---- */
+/* AsStridedBackward0 from the base as it is now to this view */
+static rl_node *view_node(rl_tensor *view) {
+    rl_tensor *base = (rl_tensor *)view->base;
+    rl_bound b;
+    int64_t offset = view->v.offset;
+    rl_bound_begin(&b, &rl_schemas[RL_OP_as_strided]);
+    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &base->v};
+    b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = view->v.ndim, .u.ints = view->v.shape};
+    b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = view->v.ndim, .u.ints = view->v.strides};
+    b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
+    rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
+    rl_bound_end(&b);
+    return node;
+}
+
+rl_node *rl_history_grad_fn(rl_tensor *t, int *failed) {
+    rl_tensor *base = (rl_tensor *)t->base;
+    *failed = 0;
+    if (RL_LIKELY(!base) || t->seen == rl_version_of(t) || !base->requires_grad) return t->grad_fn;
+    rl_node *node = view_node(t);
+    if (!node) {
+        *failed = 1;
+        return NULL;
+    }
+    rl_history_set(t, node, 0);
+    return node;
+}
+
+static rl_slot keep_dims(const int64_t *dims, int n, int64_t **words) {
+    rl_slot s = {.tag = RL_INTS, .n = n, .u.ints = *words};
+    if (n) memcpy(*words, dims, (size_t)n * sizeof *dims);
+    *words += n;
+    return s;
+}
+
+static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
+    RL_OWNED PyObject *held = (PyObject *)inner_steal;
+    rl_tensor *base = (rl_tensor *)view->base;
+    int nv = view->v.ndim, nb = base->v.ndim;
+    rl_node_plan plan = {
+        .n_edge = inner_steal->n_edge, .n_out = 1, .n_arg = RL_SLICE_ARGS, .n_words = 2 * nv + 3 * nb};
+    int64_t *words;
+    rl_node *node = rl_node_alloc(NULL, rl_copy_slices_kind, "CopySlices", &plan, &words);
+    if (!node) return NULL;
+    rl_meta_set(node->meta, &base->v, &words);
+    node->arg[RL_SLICE_SIZE] = keep_dims(view->v.shape, nv, &words);
+    node->arg[RL_SLICE_STRIDE] = keep_dims(view->v.strides, nv, &words);
+    node->arg[RL_SLICE_OFFSET] = (rl_slot){.tag = RL_INT, .u.i = view->v.offset - base->v.offset};
+    node->arg[RL_BASE_SIZE] = keep_dims(base->v.shape, nb, &words);
+    node->arg[RL_BASE_STRIDE] = keep_dims(base->v.strides, nb, &words);
+    for (int i = 1; i < inner_steal->n_edge; i++) {
+        node->edge[i] = inner_steal->edge[i];
+        Py_XINCREF((PyObject *)node->edge[i].to);
+    }
+    node->owner = rl_give(&held);
+    if (rl_history_edge(base, &node->edge[0]) < 0) Py_CLEAR(node);
+    return node;
+}
+
+int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
+    int failed;
+    if (!self->base) {
+        rl_history_set(self, node_steal, 0);
+        return 0;
+    }
+    rl_node *node = copy_slices_node(self, node_steal);
+    if (!node) return -1;
+    rl_history_set((rl_tensor *)self->base, node, 0);
+    rl_history_grad_fn(self, &failed);
+    return failed ? -1 : 0;
+}

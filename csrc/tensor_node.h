@@ -1,0 +1,117 @@
+/* Node: one step of the history of a tensor, and what it keeps for its derivative. The engine that runs
+ * nodes backward stands above this room (grad_*).
+ *
+ *   Tensor ──grad_fn, output_nr──► Node ──edge[i]──► Node ──► ... ──► AccumulateGrad ──► leaf Tensor
+ *
+ * A node is one block, made to measure:
+ *   head │ edge[n_edge] │ meta[n_out] │ arg[n_arg] │ saved[n_saved] │ words: sizes, int lists, texts */
+#ifndef RL_TENSOR_NODE_H
+#define RL_TENSOR_NODE_H
+#include "tensor_args.h"
+
+typedef struct {
+    rl_node *to; /* NULL where an input needs no gradient */
+    int32_t nr;  /* which result of `to` the input was */
+} rl_edge;
+
+/* What a result looked like: its gradient is reduced and cast to this. */
+typedef struct {
+    int64_t *shape;
+    uint8_t dtype, device, ndim;
+    int8_t device_index;
+} rl_meta;
+
+/* Note [Saved tensors]
+ * An input is kept as it is; a result as an alias without history (else it would keep its own node
+ * alive), which gets its history back when it is unpacked. Either is good while its version is unchanged.
+ * Under saved_tensors_hooks `value` is whatever pack() answered and `unpack` makes a tensor of it again. */
+typedef struct {
+    PyObject *value, *unpack;
+    uint32_t version;
+    int16_t place; /* argument, or RL_MAX_ARGS + result */
+    int16_t nr;    /* in a Tensor[] argument */
+    bool own;      /* a result of this node */
+} rl_saved;
+
+typedef struct rl_node_kind rl_node_kind;
+struct rl_node_kind {
+    /* results[n_edge] (owned, NULL: none) from grads[n_out] (borrowed, NULL: undefined); -1: raised */
+    int (*apply)(rl_node *node, PyObject *const *grads, PyObject **results);
+};
+
+/* Rarely there: hooks and the like. Each list is a Python object or NULL. */
+typedef struct {
+    PyObject *tensor_hooks; /* list of (result, dict of hooks): run on the gradients that come in */
+    PyObject *retained;     /* list of (result, weakref of a tensor): retain_grad() */
+    PyObject *before;       /* dict: register_prehook() */
+    PyObject *after;        /* dict: register_hook() */
+    PyObject *metadata;
+    PyObject *origin; /* detect_anomaly(): where the forward call stood */
+} rl_node_extras;
+
+struct rl_node {
+    PyObject_VAR_HEAD;
+    const rl_node_kind *kind;
+    const rl_row *row; /* of an operator */
+    const char *name;
+    uint64_t sequence;
+    rl_node_extras *extras;
+    PyObject
+        *owner; /* of AccumulateGrad: the leaf; of CopySlices: the node within; of a Function: its dict */
+    PyObject *weakrefs;
+    rl_node *dying; /* Note [Freeing a graph] */
+    rl_edge *edge;
+    rl_meta *meta;
+    rl_slot *arg;
+    rl_saved *saved;
+    int32_t n_edge, n_out, n_arg, n_saved;
+    bool keeps, released; /* has saved something; has dropped it */
+};
+extern PyTypeObject *rl_node_type;
+extern bool rl_anomaly_mode;         /* detect_anomaly(): nodes remember where they were made */
+int rl_node_remember(rl_node *node); /* the Python stack, as text, in its extras */
+extern _Thread_local PyObject *rl_saved_hooks;
+extern _Thread_local uint64_t rl_node_sequence;
+enum { RL_SEQUENCE_LEAF = -1 }; /* as uint64: AccumulateGrad runs first among the ready */
+
+typedef struct {
+    int n_edge, n_out, n_arg, n_saved, n_words;
+} rl_node_plan;
+/* A node of `type` (NULL: Node) with room for what the plan says, all zero; *words is its tail. */
+rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char *name,
+                       const rl_node_plan *plan, int64_t **words);
+extern PyMethodDef rl_node_methods[];
+extern PyGetSetDef rl_node_getset[];
+PyObject *rl_node_getattro(PyObject *self, PyObject *name);
+rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
+void rl_node_release(rl_node *node);               /* drops what it saved */
+void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
+bool rl_meta_same(const rl_meta *meta, const rl_view *v);
+
+/* ---- tensor_history.c, tensor_inplace.c ---- */
+extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
+extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
+/* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
+int rl_history_edge(rl_tensor *t, rl_edge *edge);
+rl_node *rl_history_accumulator(rl_tensor *leaf);       /* owned */
+rl_node *rl_history_grad_fn(rl_tensor *t, int *failed); /* borrowed; up to date for a view */
+void rl_history_set(rl_tensor *t, rl_node *node_steal, int nr);
+/* self was written in place by `node` (stolen): of a view the base's history changes, too. */
+int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
+int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */
+bool rl_history_wanted(const rl_bound *b);
+/* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an
+ * in-place call, when that must be saved. */
+rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
+                         PyObject *original);
+bool rl_history_saves_self(const rl_bound *b);
+
+/* what the arguments of a CopySlices are */
+enum { RL_SLICE_SIZE, RL_SLICE_STRIDE, RL_SLICE_OFFSET, RL_BASE_SIZE, RL_BASE_STRIDE, RL_SLICE_ARGS };
+
+int rl_saved_freed(void); /* always -1: PyTorch's text */
+/* Unpacks a saved tensor: owned; NULL: raised (modified in place, freed). */
+PyObject *rl_saved_get(rl_node *node, int i);
+int rl_saved_find(const rl_node *node, int place, int nr); /* -1 when it was not saved */
+int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own);
+#endif

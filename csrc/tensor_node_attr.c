@@ -1,0 +1,150 @@
+/* What Python sees of a Node: name, next_functions, hooks, metadata, _saved_*. */
+#include "tensor_node.h"
+#include <string.h>
+
+#define N(self) ((rl_node *)(self))
+
+static PyObject *node_name(PyObject *self, PyObject *unused) {
+    (void)unused;
+    rl_node *node = N(self);
+    bool row =
+        node->kind != rl_leaf_kind && node->kind != rl_copy_slices_kind && node->row != &rl_rows[RL_OP_copy_];
+    return PyUnicode_FromFormat("%s%s", row ? "" : "torch::autograd::", node->name);
+}
+static PyObject *node_sequence(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(N(self)->sequence);
+}
+
+static PyObject *node_get_next(PyObject *self, void *c) {
+    (void)c;
+    rl_node *node = N(self);
+    RL_OWNED PyObject *edges = PyTuple_New(node->n_edge);
+    for (int i = 0; edges && i < node->n_edge; i++) {
+        PyObject *to = node->edge[i].to ? (PyObject *)node->edge[i].to : Py_None,
+                 *edge = Py_BuildValue("(Oi)", to, (int)node->edge[i].nr);
+        if (!edge) return NULL;
+        PyTuple_SET_ITEM(edges, i, edge);
+    }
+    return rl_give(&edges);
+}
+static PyObject *node_get_requires_grad(PyObject *self, void *c) {
+    (void)self, (void)c;
+    Py_RETURN_TRUE;
+}
+static PyObject *node_get_metadata(PyObject *self, void *c) {
+    (void)c;
+    rl_node_extras *e = rl_node_extras_get(N(self));
+    if (!e || (!e->metadata && !(e->metadata = PyDict_New()))) return NULL;
+    return Py_NewRef(e->metadata);
+}
+static PyObject *node_get_hooks(PyObject *self, void *c) {
+    (void)c;
+    rl_node_extras *e = N(self)->extras;
+    return Py_NewRef(e && e->after ? e->after : Py_None);
+}
+
+/* a handle of rushlight.utils.hooks on the dict at *hooks, which is made when missing */
+static PyObject *add_hook(PyObject **hooks, PyObject *hook) {
+    if (!*hooks) {
+        RL_OWNED PyObject *collections = PyImport_ImportModule("collections");
+        *hooks = collections ? PyObject_CallMethod(collections, "OrderedDict", NULL) : NULL;
+        if (!*hooks) return NULL;
+    }
+    RL_OWNED PyObject *utils = PyImport_ImportModule("rushlight.utils.hooks");
+    RL_OWNED PyObject *handle = utils ? PyObject_CallMethod(utils, "RemovableHandle", "O", *hooks) : NULL;
+    RL_OWNED PyObject *id = handle ? PyObject_GetAttrString(handle, "id") : NULL;
+    if (!id || PyObject_SetItem(*hooks, id, hook) < 0) return NULL;
+    return rl_give(&handle);
+}
+static PyObject *node_register_hook(PyObject *self, PyObject *hook) {
+    rl_node_extras *e = rl_node_extras_get(N(self));
+    return e ? add_hook(&e->after, hook) : NULL;
+}
+static PyObject *node_register_prehook(PyObject *self, PyObject *hook) {
+    rl_node_extras *e = rl_node_extras_get(N(self));
+    return e ? add_hook(&e->before, hook) : NULL;
+}
+
+/* ---- _saved_self, _saved_dim ... ---- */
+static PyObject *slot_value(const rl_slot *s) {
+    switch (s->tag) {
+    case RL_INT: return PyLong_FromLongLong(s->u.i);
+    case RL_FLOAT: return PyFloat_FromDouble(s->u.d);
+    case RL_TRUTH: return PyBool_FromLong((long)s->u.i);
+    case RL_TEXT: return PyUnicode_FromString(s->u.s);
+    case RL_DTYPE: return rl_dtype_object((int)s->u.i);
+    case RL_INTS: {
+        RL_OWNED PyObject *ints = PyTuple_New(s->n);
+        for (int i = 0; ints && i < s->n; i++) {
+            PyObject *n = PyLong_FromLongLong(s->u.ints[i]);
+            if (!n) return NULL;
+            PyTuple_SET_ITEM(ints, i, n);
+        }
+        return rl_give(&ints);
+    }
+    default: return Py_NewRef(Py_None);
+    }
+}
+
+/* the place that a name after "_saved_" means; -1 when none */
+static int saved_place(const rl_node *node, const char *name) {
+    const rl_schema *s = &rl_schemas[node->row - rl_rows];
+    for (int i = 0; i < node->n_arg; i++) {
+        const char *own = PyUnicode_AsUTF8(s->arg[i].name);
+        if (strcmp(name, own) == 0 || (i == 0 && strcmp(name, "self") == 0)) return i;
+    }
+    for (int i = 0; i < s->row->n_out; i++)
+        if (s->results[i] ? strcmp(name, s->results[i]) == 0 : strcmp(name, "result") == 0)
+            return RL_MAX_ARGS + i;
+    return -1;
+}
+
+static PyObject *node_saved(rl_node *node, const char *name) {
+    int place = node->row ? saved_place(node, name) : -1, i = place < 0 ? -1 : rl_saved_find(node, place, 0);
+    if (i >= 0) return rl_saved_get(node, i);
+    if (place >= RL_MAX_ARGS) Py_RETURN_NONE;
+    if (place >= 0) return slot_value(&node->arg[place]);
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '_saved_%s'", node->name, name);
+    return NULL;
+}
+
+PyObject *rl_node_getattro(PyObject *self, PyObject *name) {
+    static const char prefix[] = "_saved_";
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) return NULL;
+    if (N(self)->row && strncmp(text, prefix, sizeof prefix - 1) == 0)
+        return node_saved(N(self), text + sizeof prefix - 1);
+    if (strcmp(text, "variable") == 0 && N(self)->kind == rl_leaf_kind) return Py_NewRef(N(self)->owner);
+    return PyObject_GenericGetAttr(self, name);
+}
+
+PyMethodDef rl_node_methods[] = {
+    {"name", node_name, METH_NOARGS, "name($self, /)\n--\n\nSuch as 'AddBackward0'."},
+    {"_sequence_nr", node_sequence, METH_NOARGS,
+     "_sequence_nr($self, /)\n--\n\nThe higher, the earlier it runs among the ready."},
+    {"register_hook", node_register_hook, METH_O,
+     "register_hook($self, fn, /)\n--\n\nfn(grad_inputs, grad_outputs) runs after the node and may replace "
+     "grad_inputs."},
+    {"register_prehook", node_register_prehook, METH_O,
+     "register_prehook($self, fn, /)\n--\n\nfn(grad_outputs) runs before the node and may replace them."},
+    {NULL, NULL, 0, NULL}};
+PyGetSetDef rl_node_getset[] = {
+    {"next_functions", node_get_next, NULL, "The nodes of the inputs, each with the number of its result.",
+     NULL},
+    {"requires_grad", node_get_requires_grad, NULL, "True.", NULL},
+    {"metadata", node_get_metadata, NULL, "A dict for the user.", NULL},
+    {"_backward_hooks", node_get_hooks, NULL, "What register_hook() keeps.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+/* ---- detect_anomaly() ---- */
+bool rl_anomaly_mode;
+
+int rl_node_remember(rl_node *node) {
+    rl_node_extras *e = rl_node_extras_get(node);
+    RL_OWNED PyObject *traceback = e ? PyImport_ImportModule("traceback") : NULL;
+    RL_OWNED PyObject *stack = traceback ? PyObject_CallMethod(traceback, "format_stack", NULL) : NULL;
+    if (!stack) return -1;
+    Py_XSETREF(e->origin, rl_give(&stack));
+    return 0;
+}

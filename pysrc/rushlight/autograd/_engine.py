@@ -1,0 +1,139 @@
+"""autograd.backward and autograd.grad: checks before the engine runs."""
+
+import warnings
+
+from rushlight import _C
+
+
+def _as_tuple(tensors):
+    return (tensors,) if isinstance(tensors, _C.Tensor) else tuple(tensors)
+
+
+def _root_gradients(tensors, gradients, batched=False):
+    """One gradient per root: given ones are checked, missing ones of scalars are 1."""
+    made = []
+    for i, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
+        if isinstance(gradient, _C.Tensor):
+            if gradient.shape != tensor.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a "
+                    f"shape of {tensor.shape}."
+                )
+            made.append(gradient)
+        elif gradient is None:
+            if tensor.requires_grad and tensor.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            with _no_grad():
+                made.append(_C.ones_like(tensor) if tensor.is_floating_point() else None)
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    return tuple(made)
+
+
+def _no_grad():
+    from .grad_mode import no_grad
+
+    return no_grad()
+
+
+def backward(
+    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
+):
+    """Add the gradients of tensors (each weighted by its grad_tensor) to the ``.grad`` of the leaves.
+
+    With ``inputs`` only theirs. Raises RuntimeError where a tensor has no history, where a gradient's shape differs
+    from its tensor's, and where a graph that was freed is run again.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
+    """
+    if grad_variables is not None:
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    inputs = _as_tuple(inputs) if inputs is not None else None
+    if inputs is not None and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _as_tuple(tensors)
+    gradients = [None] * len(tensors) if grad_tensors is None else _as_tuple(grad_tensors)
+    gradients = _root_gradients(tensors, gradients)
+    keep = create_graph if retain_graph is None else retain_graph
+    for tensor in inputs or ():
+        if isinstance(tensor, _C.Tensor) and not tensor.is_leaf:
+            tensor.retain_grad()
+    _C._run_backward(tensors, gradients, bool(keep), bool(create_graph), inputs, True, True)
+
+
+def _tensor_backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """Return the gradients of outputs (each weighted by its grad_output) with respect to inputs, as a tuple.
+
+    Raises RuntimeError where an input was not used, unless ``allow_unused``.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    gradients = [None] * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched_grad(outputs, inputs, gradients, keep, create_graph, allow_unused, materialize_grads)
+    gradients = _root_gradients(outputs, gradients)
+    found = _C._run_backward(
+        outputs, gradients, bool(keep), bool(create_graph), inputs, bool(allow_unused), False
+    )
+    return _materialized(found, inputs) if materialize_grads else found
+
+
+def _materialized(found, inputs):
+    return tuple(_C.zeros_like(i) if g is None else g for g, i in zip(found, inputs, strict=True))
+
+
+def _batched_grad(outputs, inputs, gradients, keep, create_graph, allow_unused, materialize_grads):
+    """One run for each slice of the gradients; the results are stacked."""
+    runs = []
+    count = len(gradients[0])
+    for i in range(count):
+        rows = tuple(None if g is None else g[i] for g in gradients)
+        last = i == count - 1
+        found = grad(
+            outputs,
+            inputs,
+            rows,
+            bool(keep) or not last,
+            create_graph,
+            True,
+            allow_unused,
+            False,
+            materialize_grads,
+        )
+        runs.append(found)
+    return tuple(None if column[0] is None else _C.stack(column) for column in zip(*runs, strict=True))

@@ -1,0 +1,48 @@
+"""First and second gradients of every differentiable row's samples, beside real PyTorch's."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import gradients  # noqa: E402
+import opinfo  # noqa: E402
+from rushlight import _C, autograd  # noqa: E402
+
+
+def same(ours, theirs, what):
+    assert len(ours) == len(theirs), what
+    for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        if a is None or b is None:
+            # a gradient that is zero everywhere may be left out
+            rest = b if a is None else a
+            assert rest is None or not rest.detach().abs().sum().item(), f"{what}: input {i}: {a} against {b}"
+            continue
+        assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape)), what
+        got, expected = opinfo.as_array(a.detach()), opinfo.as_array(b.detach())
+        np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-9, err_msg=f"{what}: input {i}")
+
+
+def outcome(library, row, sample, layout, grad):
+    try:
+        return gradients.derivatives(library, row, sample, grad, layout=layout)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("name", gradients.NAMES)
+def test_gradients(name):
+    row = opinfo.ROWS[name]
+    for sample in opinfo.samples(name):
+        for layout in ["plain"] if name == "as_strided" else ["plain", "transposed"]:
+            what = f"{name}({sample}) {layout}"
+            theirs = outcome(torch, row, sample, layout, torch.autograd.grad)
+            if isinstance(theirs, Exception):
+                continue  # PyTorch refuses the call, or knows no second derivative
+            ours = outcome(_C, row, sample, layout, autograd.grad)
+            if isinstance(ours, Exception):
+                raise AssertionError(what) from ours
+            if row["kind"] != 2:  # composites may have shorter graphs
+                assert ours[0] == theirs[0], what
+            same(ours[1], theirs[1], what + ": first")
+            same(ours[2], theirs[2], what + ": second")
