@@ -124,7 +124,7 @@ struct rl_row {
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     rl_kernel_fn cpu[RL_MAX_KERNELS];
     const char *cpu_names;
-    char name[32]; /* from the schema: what Python calls it */
+    char name[40]; /* from the schema: what Python calls it */
     rl_kernel_fn cuda[RL_MAX_KERNELS];
     uint32_t dtypes;
     uint16_t flags;

@@ -10,4 +10,6 @@
 
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
+/* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */
+rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
 #endif

@@ -174,6 +174,19 @@ static rl_status conv_shape(rl_call *k, int n) {
     return rl_out_dims(k, 0, shape, x->ndim);
 }
 
+rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out) {
+    static const char *const names[] = {"", "conv1d", "conv2d", "conv3d"};
+    rl_call forward = *k;
+    forward.name = names[n];
+    forward.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)x};
+    forward.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)w};
+    forward.arg[2] = (rl_slot){.tag = RL_NONE};
+    forward.out[0] = out;
+    if (conv_shape(&forward, n) != RL_OK) return RL_FAIL;
+    memcpy(k->attr, forward.attr, sizeof k->attr);
+    return RL_OK;
+}
+
 RL_SHAPE(conv1d) {
     return conv_shape(k, 1);
 }

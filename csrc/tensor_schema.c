@@ -53,7 +53,7 @@ static const struct {
                   {"Generator", RL_ARG_RNG}};
 
 static int read_type(reader *r, rl_arg *a) {
-    char word[32];
+    char word[40];
     if (reader_word(r, word, sizeof word) < 0) return schema_bad(r, "a type is missing");
     size_t i = 0;
     while (i < Py_ARRAY_LENGTH(type_names) && strcmp(type_names[i].name, word) != 0) i++;
@@ -103,7 +103,7 @@ static int read_default(reader *r, rl_arg *a) {
 }
 
 static int read_results(reader *r, rl_schema *s) {
-    char word[32];
+    char word[40];
     s->row->n_out = s->row->n_shown = 1;
     if (!reader_take(r, " -> (")) return 0;
     for (int i = 0;; i++) {
@@ -131,7 +131,7 @@ static int read_schema(rl_schema *s, rl_row *row) {
     if (reader_word(&r, row->name, sizeof row->name) < 0 || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
     while (!reader_take(&r, ")")) {
-        char word[32];
+        char word[40];
         reader_space(&r);
         if (reader_take(&r, "*,")) {
             keyword_only = true;

@@ -521,6 +521,8 @@ def tolerance(dtype):
     }[dtype]
 
 
-import opinfo_layers  # noqa: E402  its samples are made of what stands above
+import opinfo_backward  # noqa: E402  their samples are made of what stands above
+import opinfo_layers  # noqa: E402
 
 opinfo_layers.join(SAMPLES, RANDOM, _THEIRS)
+opinfo_backward.join(SAMPLES, _THEIRS)

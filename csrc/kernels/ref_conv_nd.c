@@ -1,59 +1,49 @@
 /* Convolutions of one and three dimensions as a product (ref_conv.c does the same in two), and transposed
  * ones. attr[]: see core_shape_conv.c. */
-#include "ref_gemm.h"
+#include "ref_conv_nd.h"
 #include <string.h>
 
-enum { BEFORE = 0, STRIDE = 6, DILATION = 9, GROUPS = 12, SPATIAL = 13 };
+static int64_t step_of(const rl_view *v, int dim) {
+    return v->strides[dim] * rl_itemsize(v->dtype);
+}
 
-/* Depth, height and width; what a row lacks has size 1. Steps in bytes. */
-typedef struct {
-    const char *x, *w;
-    int64_t groups, channels; /* input channels of a group */
-    int64_t x_batch, x_channel, x_step[3], w_row, w_channel, w_step[3];
-    int64_t size[3], out[3], kernel[3], pad[3], stride[3], dilation[3], taps;
-} conv;
-
-static void conv_read(const rl_call *k, conv *c) {
-    const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t, *out = k->out[0];
-    int n = (int)k->attr[SPATIAL], lead = x->ndim - n;
-    int64_t item = rl_itemsize(x->dtype);
+void rl_conv_nd_read(const rl_call *k, const rl_view *x, const rl_view *w, const rl_view *y, rl_conv_nd *c) {
+    int n = (int)k->attr[RL_CONV_SPATIAL], lead = x->ndim - n;
     c->x = rl_const_data(x);
     c->w = rl_const_data(w);
-    c->groups = k->attr[GROUPS];
-    c->x_batch = lead == 2 ? x->strides[0] * item : 0;
-    c->x_channel = x->strides[lead - 1] * item;
-    c->w_row = w->strides[0] * item;
-    c->w_channel = w->strides[1] * item;
-    c->taps = 1;
+    c->y = rl_const_data(y);
+    c->groups = k->attr[RL_CONV_GROUPS];
+    c->x_batch = lead == 2 ? step_of(x, 0) : 0;
+    c->y_batch = lead == 2 ? step_of(y, 0) : 0;
+    c->x_channel = step_of(x, lead - 1);
+    c->y_channel = step_of(y, lead - 1);
+    c->w_row = step_of(w, 0);
+    c->w_channel = step_of(w, 1);
+    c->taps = c->places = 1;
     for (int i = 0; i < 3; i++) {
         int at = i - (3 - n);
         c->size[i] = at < 0 ? 1 : x->shape[lead + at];
-        c->out[i] = at < 0 ? 1 : out->shape[lead + at];
+        c->out[i] = at < 0 ? 1 : y->shape[lead + at];
         c->kernel[i] = at < 0 ? 1 : w->shape[2 + at];
-        c->x_step[i] = at < 0 ? 0 : x->strides[lead + at] * item;
-        c->w_step[i] = at < 0 ? 0 : w->strides[2 + at] * item;
-        c->pad[i] = k->attr[BEFORE + i];
-        c->stride[i] = k->attr[STRIDE + i];
-        c->dilation[i] = k->attr[DILATION + i];
+        c->x_step[i] = at < 0 ? 0 : step_of(x, lead + at);
+        c->y_step[i] = at < 0 ? 0 : step_of(y, lead + at);
+        c->w_step[i] = at < 0 ? 0 : step_of(w, 2 + at);
+        c->pad[i] = k->attr[RL_CONV_BEFORE + i];
+        c->stride[i] = k->attr[RL_CONV_STRIDE + i];
+        c->dilation[i] = k->attr[RL_CONV_DILATION + i];
         c->taps *= c->kernel[i];
+        c->places *= c->out[i];
     }
-}
-
-/* number `tap` of a kernel's elements as depth, height, width */
-static void tap_split(const conv *c, int64_t tap, int64_t at[3]) {
-    at[2] = tap % c->kernel[2];
-    at[1] = tap / c->kernel[2] % c->kernel[1];
-    at[0] = tap / c->kernel[2] / c->kernel[1];
 }
 
 static void conv_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                         int64_t n, void *panel) {
-    const conv *c = p->operands;
+    const rl_conv_nd *c = p->operands;
     for (int64_t r = 0; r < rows; r++) {
         const char *w = c->w + (batch % c->groups * p->rows + row + r) * c->w_row;
         for (int64_t d = 0; d < n; d++) {
             int64_t at[3];
-            tap_split(c, (depth + d) % c->taps, at);
+            rl_conv_split(c->kernel, (depth + d) % c->taps, at);
             const char *from = w + (depth + d) / c->taps * c->w_channel;
             for (int i = 0; i < 3; i++) from += at[i] * c->w_step[i];
             rl_panel_row(p->dtype, from, 0, 1, panel, r * RL_PANEL_DEPTH + d);
@@ -62,7 +52,7 @@ static void conv_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t
 }
 
 /* outputs [from, to) of a row whose input, `offset` further, lies inside the picture */
-static void inside(const conv *c, int64_t offset, int64_t *from, int64_t *to) {
+static void inside(const rl_conv_nd *c, int64_t offset, int64_t *from, int64_t *to) {
     int64_t s = c->stride[2], first = offset < 0 ? (-offset + s - 1) / s : 0;
     int64_t last = c->size[2] - 1 - offset, end = last < 0 ? 0 : last / s + 1;
     if (*from < first) *from = first;
@@ -71,12 +61,12 @@ static void inside(const conv *c, int64_t offset, int64_t *from, int64_t *to) {
 
 static void conv_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                         int64_t cols, void *panel) {
-    const conv *c = p->operands;
+    const rl_conv_nd *c = p->operands;
     const char *x = c->x + batch / c->groups * c->x_batch + batch % c->groups * c->channels * c->x_channel;
     int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
     for (int64_t d = 0; d < n; d++) {
         int64_t tap[3], width = c->out[2];
-        tap_split(c, (depth + d) % c->taps, tap);
+        rl_conv_split(c->kernel, (depth + d) % c->taps, tap);
         const char *plane = x + (depth + d) / c->taps * c->x_channel;
         memset((char *)panel + d * RL_PANEL_COLS * item, 0, (size_t)(cols * item));
         for (int64_t at = 0; at < cols;) {
@@ -116,15 +106,15 @@ static void bias_add(rl_call *k, int64_t outputs, int64_t places) {
 static rl_status conv_run(rl_call *k) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     bool floats = rl_is_float(x->dtype);
-    conv c;
-    conv_read(k, &c);
+    rl_conv_nd c;
+    rl_conv_nd_read(k, x, w, k->out[0], &c);
     c.channels = w->shape[1];
     rl_product p = {.dtype = x->dtype, .operands = &c, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
     p.bias = floats ? rl_in(k, 2) : NULL;
     p.bias_by_row = true;
     p.bias_groups = c.groups;
     p.out = rl_data(k->out[0], RL_WRITE);
-    p.batches = (x->ndim > k->attr[SPATIAL] + 1 ? x->shape[0] : 1) * c.groups;
+    p.batches = (x->ndim > k->attr[RL_CONV_SPATIAL] + 1 ? x->shape[0] : 1) * c.groups;
     p.rows = w->shape[0] / c.groups;
     p.cols = c.out[0] * c.out[1] * c.out[2];
     p.depth = c.channels * c.taps;
@@ -142,7 +132,7 @@ RL_KERNEL(ref_conv3d) {
 
 /* ---- transposed: each input element is spread over the outputs that its kernel reaches ---- */
 typedef struct {
-    conv c;
+    rl_conv_nd c;
     const rl_view *bias;
     int dtype;
     int64_t outputs, places; /* channels of a group; elements of one of them */
@@ -151,11 +141,11 @@ typedef struct {
 } spread_job;
 
 /* one row of the input, x[size], into the sums of one output channel */
-static void spread_row(const conv *c, const double *x, int64_t id, int64_t ih, const char *w, int dtype,
+static void spread_row(const rl_conv_nd *c, const double *x, int64_t id, int64_t ih, const char *w, int dtype,
                        double *sums) {
     for (int64_t tap = 0; tap < c->taps; tap++) {
         int64_t at[3];
-        tap_split(c, tap, at);
+        rl_conv_split(c->kernel, tap, at);
         int64_t od = id * c->stride[0] - c->pad[0] + at[0] * c->dilation[0];
         int64_t oh = ih * c->stride[1] - c->pad[1] + at[1] * c->dilation[1];
         int64_t offset = at[2] * c->dilation[2] - c->pad[2];
@@ -172,7 +162,7 @@ static void spread_row(const conv *c, const double *x, int64_t id, int64_t ih, c
 
 static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const spread_job *job = ctx;
-    const conv *c = &job->c;
+    const rl_conv_nd *c = &job->c;
     int64_t all = job->outputs * c->groups, item = rl_itemsize(job->dtype);
     double *sums = job->memory + thread * (job->places + c->size[2]), *x = sums + job->places;
     for (int64_t i = begin; i < end; i++) {
@@ -197,7 +187,7 @@ RL_KERNEL(ref_conv_transpose) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     spread_job job = {.bias = rl_in(k, 2), .dtype = x->dtype, .outputs = w->shape[1]};
     if (k->out[0]->numel == 0) return RL_OK;
-    conv_read(k, &job.c);
+    rl_conv_nd_read(k, x, w, k->out[0], &job.c);
     job.c.channels = w->shape[0] / job.c.groups;
     job.places = job.c.out[0] * job.c.out[1] * job.c.out[2];
     job.to = rl_data(k->out[0], RL_WRITE);

@@ -28,7 +28,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
 }
 
 #ifdef RL_SIMD_X86
-enum { CONV_WIDE = 6, CONV_TAPS = 128, KEY_WIDE = 0x21, KEY_DEEP = 0x22 };
+enum { CONV_WIDE = 6, CONV_TAPS = RL_CONV_TAPS, KEY_WIDE = 0x21, KEY_DEEP = 0x22 };
 enum { CONV_COPY = 1 << 20 }; /* floats of prepared input per round, unless one image has more */
 typedef struct {
     const float *in, *weights, *bias;
@@ -55,8 +55,8 @@ typedef struct {
     int64_t rows, phase; /* per plane; length of a phase */
 } copy_job;
 
-static void copy_row(const rl_conv *c, float *to, const float *from, int64_t phase) {
-    for (int64_t p = 0; p < c->sw; p++, to += phase) {
+void rl_conv_row(const rl_conv *c, float *to, const float *from, int64_t phase, int64_t step) {
+    for (int64_t p = 0; p < c->sw; p++, to += step) {
         /* to[i] is column i * sw + p - pl: inside for i in [lo, hi) */
         int64_t shift = p - c->pl, lo = shift < 0 ? simd_ceil(-shift, c->sw) : 0;
         int64_t hi = simd_ceil(simd_max(0, c->w - shift), c->sw);
@@ -80,7 +80,7 @@ static void copy_planes(void *ctx, int64_t begin, int64_t end, int thread) {
         for (int64_t y = 0; y < j->rows; y++, to += line) {
             int64_t row = y - c->pt;
             if (row >= 0 && row < c->h)
-                copy_row(c, to, j->from + (p * c->h + row) * c->w, j->phase);
+                rl_conv_row(c, to, j->from + (p * c->h + row) * c->w, j->phase, j->phase);
             else
                 __builtin_memset(to, 0, (size_t)line * sizeof(float));
         }
@@ -105,20 +105,22 @@ static void weights_deep(float *to, const float *w, const rl_conv *c, int64_t wi
         }
 }
 
-static const float *conv_weights(rl_call *k, const rl_conv *c, bool deep, int64_t width) {
+/* `plain` weights are packed for this call; without them c->weight and its companion serve */
+static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plain, bool deep, int64_t width) {
     uint64_t key =
         (uint64_t)(deep ? KEY_DEEP : KEY_WIDE) << 48 | (uint64_t)c->groups << 8 | (deep ? width : 0);
     int64_t floats = c->groups * (deep ? simd_ceil(c->oc, width) * width : c->oc) * c->depth;
-    float *to = k->svc->packed_find(k, c->weight, key);
+    float *to = plain ? NULL : k->svc->packed_find(k, c->weight, key);
     if (to) return to;
-    to = k->svc->packed_new(k, c->weight, key, (size_t)floats * sizeof(float));
+    if (!plain) to = k->svc->packed_new(k, c->weight, key, (size_t)floats * sizeof(float));
     bool kept = to != NULL;
     if (!kept) to = rl_gemm_scratch(k, floats);
     if (!to) return NULL;
+    if (!plain) plain = rl_const_data(c->weight);
     if (deep)
-        weights_deep(to, rl_const_data(c->weight), c, width);
+        weights_deep(to, plain, c, width);
     else
-        weights_wide(to, rl_const_data(c->weight), c);
+        weights_wide(to, plain, c);
     if (kept) k->svc->packed_ready(k, c->weight, key);
     return to;
 }
@@ -146,53 +148,47 @@ static conv_way conv_choose(const rl_conv *c) {
     return point && c->oc > 16 ? CONV_PRODUCT : CONV_DIRECT;
 }
 
-RL_KERNEL(simd_conv2d) {
-    rl_conv c;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
-    conv_way way = conv_choose(&c);
-    if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
-    if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
-    bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_conv_work(&c) <= RL_GEMM_SMALL;
+rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
+    bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_conv_work(c) <= RL_GEMM_SMALL;
     int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->svc->threads);
-    bool deep = conv_is_deep(&c, width);
-    direct_job j = {.groups = c.groups, .ic = c.ic, .oc = c.oc, .oh = c.oh, .ow = c.ow, .plane = c.oh * c.ow};
-    j.taps = (int)(c.kh * c.kw);
-    j.bias = c.bias ? rl_const_data(c.bias) : NULL;
-    j.weights = conv_weights(k, &c, deep, width);
+    bool deep = conv_is_deep(c, width);
+    direct_job j = {
+        .groups = c->groups, .ic = c->ic, .oc = c->oc, .oh = c->oh, .ow = c->ow, .plane = c->oh * c->ow};
+    j.taps = (int)(c->kh * c->kw);
+    j.bias = c->bias ? rl_const_data(c->bias) : NULL;
+    j.weights = conv_weights(k, c, plain, deep, width);
     if (!j.weights) return RL_FAIL;
 
-    bool copies = c.pt || c.pl || c.sw > 1 || (c.oh - 1) * c.sh + (c.kh - 1) * c.dh >= c.h ||
-                  (c.ow - 1) * c.sw + (c.kw - 1) * c.dw >= c.w;
-    copy_job copy = {.c = &c, .rows = c.h, .phase = c.w};
+    bool copies = c->pt || c->pl || c->sw > 1 || (c->oh - 1) * c->sh + (c->kh - 1) * c->dh >= c->h ||
+                  (c->ow - 1) * c->sw + (c->kw - 1) * c->dw >= c->w;
+    copy_job copy = {.c = c, .rows = c->h, .phase = c->w};
     if (copies) {
-        copy.rows = (c.oh - 1) * c.sh + (c.kh - 1) * c.dh + 1;
-        copy.phase = c.ow + (c.kw - 1) * c.dw / c.sw;
+        copy.rows = (c->oh - 1) * c->sh + (c->kh - 1) * c->dh + 1;
+        copy.phase = c->ow + (c->kw - 1) * c->dw / c->sw;
     }
-    int64_t line = copies ? c.sw * copy.phase : c.w, planes = c.groups * c.ic;
-    j.channel = copy.rows * line, j.row = c.sh * line;
-    for (int64_t y = 0; y < c.kh; y++)
-        for (int64_t x = 0; x < c.kw; x++)
-            j.tap[y * c.kw + x] = y * c.dh * line + x * c.dw % c.sw * copy.phase + x * c.dw / c.sw;
+    int64_t line = copies ? c->sw * copy.phase : c->w, planes = c->groups * c->ic;
+    j.channel = copy.rows * line, j.row = c->sh * line;
+    for (int64_t y = 0; y < c->kh; y++)
+        for (int64_t x = 0; x < c->kw; x++)
+            j.tap[y * c->kw + x] = y * c->dh * line + x * c->dw % c->sw * copy.phase + x * c->dw / c->sw;
 
-    int64_t image = planes * j.channel, round = c.n;
+    int64_t image = planes * j.channel, round = c->n;
     if (copies) {
-        round = simd_min(c.n, simd_max(threads, CONV_COPY / image));
+        round = simd_min(c->n, simd_max(threads, CONV_COPY / image));
         copy.to = rl_gemm_scratch(k, round * image);
         if (!copy.to) return RL_FAIL;
     }
     int64_t block = deep ? 2 * width : CONV_WIDE, rows = deep ? 1 : 2;
-    int64_t blocks = simd_ceil(c.oc, block), lines = simd_ceil(c.oh, rows);
-    int64_t items = c.groups * blocks * lines; /* of one image */
-    j.rows_first = c.oc * c.depth * lines > c.ic * j.channel * blocks;
-    int64_t grain = 1 + RL_GEMM_SMALL / 4 / (simd_min(block, c.oc) * rows * c.ow * c.depth + 1);
+    int64_t blocks = simd_ceil(c->oc, block), lines = simd_ceil(c->oh, rows);
+    int64_t items = c->groups * blocks * lines; /* of one image */
+    j.rows_first = c->oc * c->depth * lines > c->ic * j.channel * blocks;
+    int64_t grain = 1 + RL_GEMM_SMALL / 4 / (simd_min(block, c->oc) * rows * c->ow * c->depth + 1);
     void (*body)(void *, int64_t, int64_t, int) = deep ? (wide512 ? deep_items_avx512 : deep_items_avx2)
                                                        : (wide512 ? wide_items_avx512 : wide_items_avx2);
-    const float *in = rl_const_data(c.in);
-    float *out = rl_data(c.out, RL_WRITE);
-    for (int64_t i = 0; i < c.n; i += round) {
-        int64_t count = simd_min(round, c.n - i);
-        j.in = in + i * planes * c.h * c.w;
-        j.out = out + i * c.groups * c.oc * j.plane;
+    for (int64_t i = 0; i < c->n; i += round) {
+        int64_t count = simd_min(round, c->n - i);
+        j.in = in + i * planes * c->h * c->w;
+        j.out = out + i * c->groups * c->oc * j.plane;
         if (copies) {
             copy.from = j.in;
             j.in = copy.to;
@@ -207,6 +203,15 @@ RL_KERNEL(simd_conv2d) {
             k->svc->parallel(k, count * items, grain, body, &j);
     }
     return RL_OK;
+}
+
+RL_KERNEL(simd_conv2d) {
+    rl_conv c;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
+    conv_way way = conv_choose(&c);
+    if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
+    if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
+    return rl_conv_direct(k, &c, rl_const_data(c.in), NULL, rl_data(c.out, RL_WRITE));
 }
 #else
 RL_KERNEL(simd_conv2d) {

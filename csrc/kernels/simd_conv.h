@@ -10,9 +10,19 @@ typedef struct {
     int64_t depth; /* ic * kh * kw */
     const rl_view *in, *weight, *bias, *out;
 } rl_conv;
+enum { RL_CONV_TAPS = 128 }; /* elements of a kernel that the direct way takes */
 /* False when the call is not a dense float32 one with something to compute. */
 bool rl_conv_read(const rl_call *k, rl_conv *c);
 rl_status simd_conv2d_gemm(rl_call *k);
+/* The direct way on dense planes, at most RL_CONV_TAPS taps. `plain` weights are packed for this call only;
+ * NULL takes c->weight. Padding may be negative. */
+rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out);
+/* One padded row of the input, its phases `step` apart: Note [Taps]. */
+void rl_conv_row(const rl_conv *c, float *to, const float *from, int64_t phase, int64_t step);
+/* The convolution of a backward row, its attr[] as core_shape_conv.c leaves it: false when it is not one of
+ * float32 in up to two dimensions with something to compute. */
+bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
+                       rl_conv *c);
 static inline double rl_conv_work(const rl_conv *c) { /* multiply-adds */
     return (double)c->n * (double)(c->groups * c->oc) * (double)(c->oh * c->ow) * (double)c->depth;
 }

@@ -3,10 +3,12 @@
 #define SIMD_BITS 256
 #include "simd_isa.h"
 #ifdef RL_SIMD_X86
+#include "simd_sums_body.h"
 #include "simd_dot_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "simd_isa.h"
+#include "simd_sums_body.h"
 #include "simd_dot_body.h"
 
 enum { GRAIN = 1 << 18 }; /* matrix elements that one thread reads in some 30 us */

@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import opinfo  # noqa: E402
+import opinfo_backward  # noqa: E402
 import opinfo_layers  # noqa: E402
 from rushlight import _C  # noqa: E402
 
@@ -21,6 +22,7 @@ WIDER = {  # PyTorch has no kernel for these
 }
 NARROWER = {  # and rushlight none for these
     *opinfo_layers.NARROWER,
+    *opinfo_backward.NARROWER,
     *((name, dtype) for name in ("conv2d", "dropout") for dtype in (*WHOLE, "uint8")),
     ("avg_pool2d", "int64"),
     ("upsample_bilinear2d", "uint8"),

@@ -1,0 +1,14 @@
+/* Sums of the lanes of vectors, compiled once for each instruction set (simd_isa.h). */
+#if SIMD_BITS == 256
+#define HALF(v) (v)
+#else
+#define HALF(v)                                                                                              \
+    _mm256_add_ps(_mm512_castps512_ps256(v),                                                                 \
+                  _mm256_castpd_ps(_mm512_maskz_extractf64x4_pd(0xff, _mm512_castps_pd(v), 1)))
+#endif
+/* four vectors to their four sums */
+V_INLINE __m128 V_NAME(sums)(VF a, VF b, VF c, VF d) {
+    __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(HALF(a), HALF(b)), _mm256_hadd_ps(HALF(c), HALF(d)));
+    return _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
+}
+#undef HALF
