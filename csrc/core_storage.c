@@ -113,6 +113,18 @@ rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), vo
     return s;
 }
 
+/* On the meta device a storage has a size and no memory: nobody owns the NULL that it "borrows". */
+static void hollow_free(void *owner) {
+    (void)owner;
+}
+static rl_storage *storage_hollow(size_t nbytes) {
+    rl_storage *s = rl_storage_borrow(NULL, nbytes, hollow_free, NULL);
+    if (!s) return NULL;
+    s->device = RL_META;
+    s->resizable = 1;
+    return s;
+}
+
 typedef struct {
     int device, index;
     void *mem;
@@ -127,6 +139,7 @@ static void device_block_free(void *owner) {
 
 rl_storage *rl_storage_on(int device, int index, size_t nbytes) {
     if (device == RL_CPU) return rl_storage_new(nbytes);
+    if (device == RL_META) return storage_hollow(nbytes);
     const rl_device_driver *driver = rl_device_driver_get(device);
     if (!driver) {
         rl_error_set(RL_RUNTIME, "no driver for this device is loaded");
@@ -183,6 +196,10 @@ rl_status rl_storage_resize(rl_storage *s, size_t nbytes) {
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
     if (s->exports > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
+    if (s->device == RL_META) {
+        s->nbytes = nbytes;
+        return RL_OK;
+    }
     void *mem = rl_alloc(nbytes ? nbytes : 1);
     if (!mem) return RL_FAIL;
     memcpy(mem, s->mem_, nbytes < s->nbytes ? nbytes : s->nbytes);

@@ -91,11 +91,12 @@ typedef struct rl_load_storage {
 } rl_load_storage;
 
 typedef struct rl_load_tensor {
-    rl_load_storage *storage; /* NULL: an empty tensor without one */
+    rl_load_storage *storage; /* NULL: an empty tensor without one, or a meta tensor */
     int64_t offset;
     int64_t *shape, *strides;
     int16_t dtype, ndim;
-    bool requires_grad;
+    int64_t nbytes; /* of the storage that a meta tensor only pretends to have */
+    bool requires_grad, meta;
 } rl_load_tensor;
 
 typedef enum { RL_STEP_MAKE, RL_STEP_ADD, RL_STEP_BUILD } rl_step_kind;
@@ -123,6 +124,7 @@ typedef enum {
     RL_GLOBAL_REBUILD,
     RL_GLOBAL_REBUILD_V2,
     RL_GLOBAL_REBUILD_V3,
+    RL_GLOBAL_REBUILD_META,
     RL_GLOBAL_REBUILD_PARAMETER,
     RL_GLOBAL_REBUILD_STATE,
     RL_GLOBAL_REBUILD_TYPE,

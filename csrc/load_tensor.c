@@ -103,6 +103,40 @@ static rl_item *tensor_rebuild(rl_load *l, int code, const rl_item *args) {
     return tensor_item(l, t);
 }
 
+/* What a storage must hold for these dims; -1 when that is no number of bytes. */
+static int64_t tensor_span(const rl_load_tensor *t) {
+    int64_t last = 0, step, nbytes;
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->shape[d] == 0) return 0;
+        if (__builtin_mul_overflow(t->shape[d] - 1, t->strides[d], &step) ||
+            __builtin_add_overflow(last, step, &last))
+            return -1;
+    }
+    if (__builtin_add_overflow(last, 1, &last) ||
+        __builtin_mul_overflow(last, rl_itemsize(t->dtype), &nbytes))
+        return -1;
+    return rl_dims_numel(t->shape, t->ndim) < 0 ? -1 : nbytes;
+}
+
+/* _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad) */
+static rl_item *tensor_meta(rl_load *l, const rl_item *args) {
+    rl_item *const *a = args->u.items;
+    int64_t ndim, n_strides;
+    if (args->n != 4 || a[0]->kind != RL_ITEM_DTYPE ||
+        (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE))
+        return tensor_refuse(l, "wrong arguments for _rebuild_meta_tensor_no_storage");
+    rl_load_tensor *t = rl_load_alloc(l, sizeof *t);
+    if (!t) return NULL;
+    *t = (rl_load_tensor){.dtype = (int16_t)a[0]->code, .meta = true};
+    if (!(t->shape = tensor_dims(l, a[1], &ndim)) || !(t->strides = tensor_dims(l, a[2], &n_strides)))
+        return NULL;
+    if (ndim != n_strides) return tensor_refuse(l, "it has as many sizes as strides in no way");
+    t->ndim = (int16_t)ndim;
+    t->requires_grad = a[3]->kind == RL_ITEM_TRUE && rl_is_float(t->dtype);
+    t->nbytes = tensor_span(t);
+    return t->nbytes < 0 ? tensor_refuse(l, "its sizes are too large") : tensor_item(l, t);
+}
+
 rl_status rl_rules_state(rl_load *l, rl_item **state) {
     rl_item *s = *state;
     if (s->kind == RL_ITEM_TUPLE && s->n == 2 && s->u.items[1]->kind == RL_ITEM_NONE) s = s->u.items[0];
@@ -170,6 +204,7 @@ rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args) {
     case RL_GLOBAL_REBUILD:
     case RL_GLOBAL_REBUILD_V2:
     case RL_GLOBAL_REBUILD_V3: return tensor_rebuild(l, code, args);
+    case RL_GLOBAL_REBUILD_META: return tensor_meta(l, args);
     case RL_GLOBAL_REBUILD_PARAMETER: return tensor_parameter(l, false, args);
     case RL_GLOBAL_REBUILD_STATE: return tensor_parameter(l, true, args);
     case RL_GLOBAL_REBUILD_TYPE: return tensor_from_type(l, args);
@@ -191,7 +226,8 @@ rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args) {
 }
 
 rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state) {
-    if (tensor->u.tensor->storage || state->kind != RL_ITEM_TUPLE || state->n != 4) {
+    if (tensor->u.tensor->storage || tensor->u.tensor->meta || state->kind != RL_ITEM_TUPLE ||
+        state->n != 4) {
         tensor_refuse(l, "BUILD of a tensor wants (storage, offset, size, stride), once");
         return RL_FAIL;
     }

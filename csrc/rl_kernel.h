@@ -76,6 +76,7 @@ typedef struct rl_packed rl_packed;
 /* Note [Storage]
  *   owned     header and bytes lie in one block      free == NULL
  *   borrowed  bytes belong to NumPy, a file map ...  free(owner) gives them back
+ *   hollow    on the meta device: mem_ is NULL, and no kernel ever runs on it
  * `writes` counts every access that may change a byte (autograd's `version` counts fewer things).
  * A packed companion is the same values in a kernel's layout, good for one value of `writes`; none
  * is kept while `exports` > 0 (somebody outside can write unseen) nor once `pointer_seen` is set.

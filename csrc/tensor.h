@@ -78,11 +78,17 @@ int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same 
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
 PyObject *rl_size_new(const int64_t *dims, int n);
-PyObject *rl_dtype_object(int dtype); /* new reference to torch.float32 ... */
-int rl_dtype_parse(PyObject *o);      /* -1 and TypeError when o is no dtype (nor float, int, bool) */
+PyObject *rl_dtype_object(int dtype);              /* new reference to torch.float32 ... */
+int rl_format_parse(PyObject *o, int64_t *format); /* 1, or 0 when o is no torch.memory_format */
+int rl_dtype_parse(PyObject *o); /* -1 and TypeError when o is no dtype (nor float, int, bool) */
+/* ---- tensor_device_type.c ---- */
 PyObject *rl_device_new(int device, int index);
+PyObject *rl_device_of(int device, int index); /* of a tensor or storage: only GPUs are numbered */
+const char *rl_device_name(int device);
 int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
-int rl_format_parse(PyObject *o, int64_t *format);         /* 1, or 0 when o is no torch.memory_format */
+/* Where this thread's new tensors lie unless the call says so: type * 256 + index + 1. */
+enum { RL_DEVICE_UNASKED = -1 };
+extern _Thread_local int rl_device_here;
 
 /* ---- tensor_call.c: the front door ---- */
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
@@ -96,6 +102,7 @@ PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
 
 /* ---- tensor_device.c ---- */
+int rl_device_find(int device);            /* 1 when its extension is loaded, 0 without, -1 raised */
 int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
 
 /* ---- tensor_mode.c ---- */
@@ -103,6 +110,7 @@ extern _Thread_local int rl_grad_enabled, rl_inference_mode;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */
 int rl_types_init(PyObject *m);
+int rl_device_type_init(PyObject *m);
 int rl_tensor_init(PyObject *m);
 int rl_node_init(PyObject *m);
 int rl_mode_init(PyObject *m);

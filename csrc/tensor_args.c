@@ -87,10 +87,12 @@ int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     return 1;
 }
 
-static int value_scalar(PyObject *o, rl_slot *slot) {
+static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
-    if (((rl_tensor *)o)->v.ndim || ((rl_tensor *)o)->v.device != RL_CPU) return 0;
-    RL_OWNED PyObject *number = rl_scalar_get(&((rl_tensor *)o)->v);
+    const rl_view *v = &((rl_tensor *)o)->v;
+    if (v->ndim || (v->device == RL_META && b->schema->next >= 0))
+        return 0; /* another overload takes tensors */
+    RL_OWNED PyObject *number = rl_tensor_item(o, NULL);
     return number ? rl_scalar_slot(number, slot) : -1;
 }
 
@@ -169,9 +171,9 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         }
         return a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
     case RL_ARG_TENSORS: return value_tensors(b, o, slot);
-    case RL_ARG_SCALAR: return value_scalar(o, slot);
+    case RL_ARG_SCALAR: return value_scalar(b, o, slot);
     case RL_ARG_FLOAT: {
-        int rc = value_scalar(o, slot);
+        int rc = value_scalar(b, o, slot);
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
         return rc;
     }

@@ -73,7 +73,9 @@ PyObject *rl_front_door(rl_bound *b, int how);
 PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
 /* tensor_device.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
-int rl_device_mixed(void);                /* -1 and PyTorch's text */
-rl_generator *rl_generator_default(void); /* tensor_generator.c */
+int rl_device_mixed(int found, int expected);               /* -1 and PyTorch's text */
+void rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out= */
+int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
+rl_generator *rl_generator_default(void);                   /* tensor_generator.c */
 int rl_generator_parse(PyObject *o, rl_generator **g);
 #endif

@@ -18,7 +18,7 @@ GET(dtype) {
 }
 GET(device) {
     NO(c);
-    return rl_device_new(T(self)->v.device, T(self)->v.device == RL_CPU ? -1 : T(self)->v.device_index);
+    return rl_device_of(T(self)->v.device, T(self)->v.device_index);
 }
 GET(ndim) {
     NO(c);
@@ -76,6 +76,10 @@ GET(is_cuda) {
 GET(is_cpu) {
     NO(c);
     return PyBool_FromLong(T(self)->v.device == RL_CPU);
+}
+GET(is_meta) {
+    NO(c);
+    return PyBool_FromLong(T(self)->v.device == RL_META);
 }
 GET(false) {
     NO(self);
@@ -139,6 +143,13 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
         return -1;
     }
     const rl_view *a = &T(self)->v, *b = &T(value)->v;
+    if (a->device != b->device) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "attempting to assign a gradient with device type '%s' to a tensor with device type "
+                     "'%s'. Please ensure that the gradient and the tensor are on the same device",
+                     rl_device_name(b->device), rl_device_name(a->device));
+        return -1;
+    }
     if (value == self) {
         PyErr_SetString(PyExc_RuntimeError, "can't assign Variable as its own grad");
         return -1;
@@ -162,6 +173,11 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
     if (!value || !rl_tensor_check(value)) {
         PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s",
                      value ? Py_TYPE(value)->tp_name : "nothing");
+        return -1;
+    }
+    if ((T(self)->v.device == RL_META) != (T(value)->v.device == RL_META)) {
+        PyErr_SetString(PyExc_RuntimeError, "Attempted to call `variable.set_data(tensor)`, but `variable` "
+                                            "and `tensor` have incompatible tensor type.");
         return -1;
     }
     if (T(self)->requires_grad && !rl_is_float(T(value)->v.dtype)) {
@@ -195,7 +211,7 @@ PyGetSetDef rl_tensor_getset[] = {
     {"is_sparse_csr", get_false, NULL, "False.", NULL},
     {"is_quantized", get_false, NULL, "False.", NULL},
     {"is_nested", get_false, NULL, "False.", NULL},
-    {"is_meta", get_false, NULL, "False.", NULL},
+    {"is_meta", get_is_meta, NULL, "Without memory?", NULL},
     {"output_nr", get_output_nr, NULL, "Which result of grad_fn it is.", NULL},
     {"layout", get_layout, NULL, "torch.strided.", NULL},
     {"T", get_T, NULL, "Dimensions reversed.", NULL},
@@ -267,7 +283,8 @@ METHOD0(data_ptr) {
     NO(unused);
     T(self)->v.storage->pointer_seen = 1; /* from here on anybody may write: nothing is cached any more */
     rl_storage_forget_packed(T(self)->v.storage);
-    return PyLong_FromVoidPtr(T(self)->v.numel ? rl_data(&T(self)->v, RL_WRITE) : NULL);
+    return PyLong_FromVoidPtr(
+        T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_WRITE) : NULL);
 }
 METHOD0(is_floating_point) {
     NO(unused);

@@ -155,8 +155,10 @@ static int pick_device(const rl_bound *b, int *device, int *index) {
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
-    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT) {
-        int64_t coded = b->k.arg[row->device_arg].u.i;
+    int64_t coded = row->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
+    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT)
+        coded = b->k.arg[row->device_arg].u.i;
+    if (coded >= 0) {
         *device = (int)(coded / 256);
         *index = (int)(coded % 256) - 1;
         if (*index < 0) *index = 0;
@@ -166,10 +168,13 @@ static int pick_device(const rl_bound *b, int *device, int *index) {
 
 static int devices_agree(const rl_bound *b, int device) {
     for (int i = 0; i < b->k.n_arg; i++) {
+        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++)
+            if (b->k.arg[i].u.ts[j]->device != device)
+                return rl_device_mixed(b->k.arg[i].u.ts[j]->device, device);
         if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
         bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
         if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
-        return rl_device_mixed();
+        return rl_device_mixed(b->k.arg[i].u.t->device, device);
     }
     return 0;
 }
@@ -233,7 +238,8 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
 static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
     const rl_row *row = b->schema->row;
     int compute;
-    if (pick_device(b, device, index) < 0 || devices_agree(b, *device) < 0) return -1;
+    if (pick_device(b, device, index) < 0) return -1;
+    if (row->device_arg < 0 && devices_agree(b, *device) < 0) return -1; /* zeros_like reads no element */
     if (rl_types_resolve(row, &b->k, &compute, out_dtype) != RL_OK) {
         fail_call(b);
         return -1;
@@ -384,7 +390,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
     rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
     if (!result) return NULL;
-    if (check_writable(out, false) < 0) return NULL;
+    if (check_writable(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return NULL;
     if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
                      rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
@@ -409,8 +415,7 @@ PyObject *rl_front_door(rl_bound *b, int how) {
     if (row->kind == RL_ROW_VIEW) return call_view(b);
     if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
     if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
-    if (b->out && (row->flags & RL_FACTORY) && b->k.arg[row->dtype_arg].tag == RL_NONE) /* zeros(2, out=x) */
-        b->k.arg[row->dtype_arg] = (rl_slot){.tag = RL_DTYPE, .u.i = ((rl_tensor *)b->out)->v.dtype};
+    if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
     PyObject *result = call_new(b);
     return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
 }

@@ -37,7 +37,10 @@ static PyObject *places_of(PyObject *x, bool flat) {
     if (!truths) return NULL;
     const rl_view *v = view_of(truths);
     if (v->device != RL_CPU) {
-        PyErr_SetString(PyExc_NotImplementedError, "rushlight finds non-zero elements on the CPU only");
+        PyErr_SetString(PyExc_NotImplementedError,
+                        v->device == RL_META
+                            ? "which elements are not zero cannot be known of meta tensors: they have no data"
+                            : "rushlight finds non-zero elements on the CPU only");
         return NULL;
     }
     const uint8_t *truth = rl_const_data(v);
@@ -77,8 +80,15 @@ static PyObject *flat_of(PyObject *x) {
     return rl_op_run(RL_OP_reshape, args, 2);
 }
 
+/* x's slices that index, made on the CPU, names */
 static PyObject *picked(PyObject *x, int64_t dim, PyObject *index) {
-    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(index)};
+    const rl_view *v = view_of(x), *made = view_of(index);
+    RL_OWNED PyObject *there = Py_NewRef(index);
+    if (v->device != made->device) {
+        Py_SETREF(there, (PyObject *)rl_tensor_new(RL_I64, v->device, v->device_index, made->shape, 1));
+        if (!there || rl_tensor_copy((rl_tensor *)there, (rl_tensor *)index) < 0) return NULL;
+    }
+    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(there)};
     return rl_op_run(RL_OP_index_select, args, 3);
 }
 
@@ -134,6 +144,10 @@ static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, in
 /* the repeats as int64 without gaps */
 static PyObject *counts_of(PyObject *repeats) {
     const rl_view *v = view_of(repeats);
+    if (v->device == RL_META) {
+        PyErr_SetString(PyExc_RuntimeError, "cannot repeat_interleave a meta tensor without output_size");
+        return NULL;
+    }
     if (v->ndim > 1) {
         PyErr_SetString(PyExc_RuntimeError, "repeats must be 0-dim or 1-dim tensor");
         return NULL;
@@ -161,6 +175,10 @@ static int64_t expected_of(rl_bound *b, int arg) {
     return b->k.arg[arg].tag == RL_INT ? b->k.arg[arg].u.i : -1;
 }
 
+static PyObject *index_unseen(int64_t n) {
+    return (PyObject *)rl_tensor_new(RL_I64, RL_META, 0, &n, 1);
+}
+
 static int64_t slice_count(PyObject *x, int64_t dim) {
     return view_of(x)->ndim ? view_of(x)->shape[dim] : 1;
 }
@@ -176,6 +194,10 @@ COMPOSE(repeat_interleave) {
 COMPOSE(repeat_interleave_tensor) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
+    if (x && b->k.arg[1].u.t->device == RL_META && expected_of(b, 3) >= 0) {
+        RL_OWNED PyObject *unseen = index_unseen(expected_of(b, 3));
+        return unseen ? picked(x, dim, unseen) : NULL;
+    }
     RL_OWNED PyObject *counts = x ? counts_of(tensor_of(b, 1)) : NULL;
     if (!counts) return NULL;
     const rl_view *v = view_of(counts);
@@ -194,6 +216,7 @@ COMPOSE(repeat_interleave_tensor) {
 }
 
 COMPOSE(repeat_interleave_index) {
+    if (b->k.arg[0].u.t->device == RL_META && expected_of(b, 1) >= 0) return index_unseen(expected_of(b, 1));
     RL_OWNED PyObject *counts = counts_of(tensor_of(b, 0));
     if (!counts) return NULL;
     return interleaved(rl_const_data(view_of(counts)), 0, view_of(counts)->numel, expected_of(b, 1));

@@ -76,7 +76,7 @@ static int form_dtype(PyObject *data, form *f, int depth) {
 static int write_number(char *to, int dtype, PyObject *o) {
     RL_OWNED PyObject *held = NULL;
     if (is_scalar_tensor(o)) {
-        if (!(held = rl_scalar_get(&((rl_tensor *)o)->v))) return -1;
+        if (!(held = rl_tensor_item(o, NULL))) return -1;
         o = held;
     }
     if (dtype == RL_F32 && PyFloat_CheckExact(o)) {
@@ -191,21 +191,29 @@ PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
 }
 
 typedef struct {
-    int dtype, device, index, requires_grad;
+    int dtype, device, index, requires_grad; /* dtype and device are -1 where nothing was asked for */
 } options;
 
 static int parse_options(PyObject *dtype, PyObject *device, PyObject *requires_grad, options *o) {
-    *o = (options){-1, RL_CPU, 0, 0};
+    *o = (options){-1, -1, -1, 0};
     if (dtype != Py_None && (o->dtype = rl_dtype_parse(dtype)) < 0) return -1;
     if (device != Py_None && rl_device_parse(device, &o->device, &o->index) < 0) return -1;
-    if (rl_device_need(o->device, o->index) < 0) return -1;
+    if (o->device >= 0 && rl_device_need(o->device, o->index) < 0) return -1;
     o->requires_grad = PyObject_IsTrue(requires_grad);
     return o->requires_grad < 0 ? -1 : 0;
 }
 
+/* a factory without `device` asks the thread */
+static int default_device(options *o) {
+    if (o->device >= 0 || rl_device_here == RL_DEVICE_UNASKED) return 0;
+    o->device = rl_device_here / 256;
+    o->index = rl_device_here % 256 - 1;
+    return rl_device_need(o->device, o->index);
+}
+
 static PyObject *to_device(PyObject *t_steal, const options *o) {
     RL_OWNED PyObject *t = t_steal;
-    if (!t || o->device == ((rl_tensor *)t)->v.device) return rl_give(&t);
+    if (!t || o->device < 0 || o->device == ((rl_tensor *)t)->v.device) return rl_give(&t);
     rl_view *v = &((rl_tensor *)t)->v;
     RL_OWNED PyObject *there =
         (PyObject *)rl_tensor_new(v->dtype, o->device, o->index < 0 ? 0 : o->index, v->shape, v->ndim);
@@ -220,7 +228,7 @@ static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
     (void)m;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:tensor", names, &data, &dtype, &device, &grad,
                                      &pin) ||
-        parse_options(dtype, device, grad, &o) < 0)
+        parse_options(dtype, device, grad, &o) < 0 || default_device(&o) < 0)
         return NULL;
     if (rl_tensor_check(data) &&
         PyErr_WarnEx(
@@ -241,7 +249,7 @@ static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs)
     options o;
     (void)m;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", names, &data, &dtype, &device) ||
-        parse_options(dtype, device, Py_False, &o) < 0)
+        parse_options(dtype, device, Py_False, &o) < 0 || default_device(&o) < 0)
         return NULL;
     bool array = rl_numpy_is_array(data);
     RL_OWNED PyObject *t = rl_tensor_check(data) ? Py_NewRef(data)
@@ -249,7 +257,7 @@ static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs)
                                                  : rl_tensor_from_data(data, o.dtype);
     if (t && o.dtype >= 0 && ((rl_tensor *)t)->v.dtype != o.dtype)
         Py_SETREF(t, copy_as((rl_tensor *)t, o.dtype));
-    return device == Py_None ? rl_give(&t) : to_device(rl_give(&t), &o);
+    return to_device(rl_give(&t), &o);
 }
 
 /* _cast(tensor, dtype, device, copy): Tensor.to after its arguments are understood; differentiable */
@@ -263,7 +271,7 @@ static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     rl_tensor *t = (rl_tensor *)args[0];
     if (parse_options(args[1], args[2], Py_False, &o) < 0) return NULL;
     if (o.dtype < 0) o.dtype = t->v.dtype;
-    if (args[2] == Py_None) o.device = t->v.device;
+    if (o.device < 0) o.device = t->v.device;
     int copy = PyObject_IsTrue(args[3]);
     if (copy < 0) return NULL;
     if (!copy && o.dtype == t->v.dtype && o.device == t->v.device) return Py_NewRef(args[0]);
@@ -309,6 +317,19 @@ PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwar
     return (PyObject *)rl_tensor_alias(type, (rl_tensor *)t);
 }
 
+/* _as_subclass(tensor, cls): the same memory as an object of another class, whose __new__ is not asked */
+static PyObject *create_as_subclass(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+    (void)m;
+    if (n != 2 || !rl_tensor_check(args[0]) || !PyType_Check(args[1]) ||
+        !PyType_IsSubtype((PyTypeObject *)args[1], rl_tensor_type)) {
+        PyErr_SetString(PyExc_TypeError, "cls must be a type that derives from Tensor");
+        return NULL;
+    }
+    rl_tensor *made = rl_tensor_alias((PyTypeObject *)args[1], (rl_tensor *)args[0]);
+    if (made) made->requires_grad = ((rl_tensor *)args[0])->requires_grad;
+    return (PyObject *)made;
+}
+
 static PyMethodDef create_functions[] = {
     {"tensor", (PyCFunction)(void (*)(void))create_tensor, METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
@@ -321,6 +342,8 @@ static PyMethodDef create_functions[] = {
      "https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
     {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
      "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},
+    {"_as_subclass", (PyCFunction)(void (*)(void))create_as_subclass, METH_FASTCALL,
+     "_as_subclass(tensor, cls)\n--\n\nThe same memory as an object of another class."},
     {NULL, NULL, 0, NULL}};
 
 int rl_create_init(PyObject *m) {

@@ -37,6 +37,10 @@ PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
                      (long long)t->v.numel);
         return NULL;
     }
+    if (t->v.device == RL_META) {
+        PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
+        return NULL;
+    }
     RL_OWNED PyObject *here = (PyObject *)on_cpu(t);
     return here ? rl_scalar_get(&((rl_tensor *)here)->v) : NULL;
 }

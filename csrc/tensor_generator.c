@@ -30,6 +30,10 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     int kind = RL_CPU, index;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", names, &device)) return NULL;
     if (device != Py_None && rl_device_parse(device, &kind, &index) < 0) return NULL;
+    if (kind == RL_META) {
+        PyErr_SetString(PyExc_RuntimeError, "META device type not an accelerator.");
+        return NULL;
+    }
     if (kind != RL_CPU) {
         PyErr_Format(PyExc_RuntimeError, "Device type %S is not supported for torch.Generator() api.",
                      device);
@@ -108,7 +112,8 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
 
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     rl_generator *g = &((generator_object *)self)->g;
-    if (!rl_tensor_check(state) || ((rl_tensor *)state)->v.dtype != RL_U8) {
+    if (!rl_tensor_check(state) || ((rl_tensor *)state)->v.dtype != RL_U8 ||
+        ((rl_tensor *)state)->v.device != RL_CPU) {
         PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
         return NULL;
     }

@@ -35,6 +35,14 @@ static PyObject *take_slice(PyObject *x, int64_t dim, PyObject *key) {
     return rl_op_run(RL_OP_slice, args, 5);
 }
 
+/* x[rows] on the meta device: whichever rows they are */
+static PyObject *take_rows_unseen(PyObject *x, int64_t dim, const rl_tensor *rows) {
+    RL_OWNED PyObject *index = (PyObject *)rl_tensor_new(RL_I64, RL_META, 0, rows->v.shape, 1);
+    if (!index) return NULL;
+    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(index)};
+    return rl_op_run(RL_OP_index_select, args, 3);
+}
+
 /* x[rows] along dim for an integer vector */
 static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
     rl_tensor *r = (rl_tensor *)rows;
@@ -51,6 +59,11 @@ static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
     if (r->v.ndim != 1) {
         PyErr_SetString(PyExc_NotImplementedError,
                         "this version of rushlight indexes with integer tensors of one dimension only");
+        return NULL;
+    }
+    if (((rl_tensor *)x)->v.device == RL_META) return take_rows_unseen(x, dim, r);
+    if (r->v.device == RL_META) {
+        rl_device_mixed(RL_META, ((rl_tensor *)x)->v.device);
         return NULL;
     }
     int64_t size = ((rl_tensor *)x)->v.shape[dim];

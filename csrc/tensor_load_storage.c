@@ -117,7 +117,7 @@ static int storage_place(loader *c, PyObject *location, int *device, int *index)
 static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, made->nbytes);
     const rl_device_driver *driver = rl_device_driver_get(device);
-    if (there && made->nbytes &&
+    if (there && made->nbytes && device != RL_META &&
         (driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
                       device, RL_CPU, driver->stream(index)) ||
          driver->synchronize(index))) { /* the source goes away below */
@@ -134,6 +134,10 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
     if (!location) return NULL;
     int device, index, kept = 0;
     if (!c->hook && storage_place(c, location, &device, &index) < 0) return NULL;
+    if (!c->hook && device == RL_META) { /* whatever the file holds is not read */
+        rl_storage *hollow = rl_storage_on(RL_META, 0, (size_t)s->nbytes);
+        return hollow ? s->made = hollow : (void *)rl_raise(NULL);
+    }
     bool mapped =
         c->map && s->nbytes && !c->load->big_endian && (s->used < 0 || s->at % rl_itemsize(s->used) == 0);
     rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
@@ -166,11 +170,7 @@ PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
     return made ? rl_untyped_storage_new(made) : NULL;
 }
 
-PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
-    const rl_load_tensor *t = item->u.tensor;
-    if (!t->storage) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
-    rl_storage *storage = rl_loader_storage(c, t->storage);
-    if (!storage) return NULL;
+static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
     RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
     if (!object) return NULL;
     rl_view *v = &((rl_tensor *)object)->v;
@@ -182,6 +182,17 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
     v->storage = rl_storage_keep(storage);
     if (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0) return NULL;
     return rl_give(&object);
+}
+
+PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
+    const rl_load_tensor *t = item->u.tensor;
+    if (!t->storage && !t->meta) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    rl_storage *storage =
+        t->meta ? rl_storage_on(RL_META, 0, (size_t)t->nbytes) : rl_loader_storage(c, t->storage);
+    if (!storage) return t->meta ? rl_raise(NULL) : NULL;
+    PyObject *made = tensor_on(storage, t);
+    if (t->meta) rl_storage_drop(storage);
+    return made;
 }
 
 /* ---- for the writer ---- */

@@ -132,9 +132,12 @@ PyObject *rl_numpy_lend(PyObject *o) {
         return NULL;
     }
     if (t->v.device != RL_CPU) {
-        PyErr_SetString(PyExc_TypeError,
-                        "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the "
-                        "tensor to host memory first.");
+        RL_OWNED PyObject *device = rl_device_of(t->v.device, t->v.device_index);
+        if (device)
+            PyErr_Format(PyExc_TypeError,
+                         "can't convert %S device type tensor to numpy. Use Tensor.cpu() to copy the "
+                         "tensor to host memory first.",
+                         device);
         return NULL;
     }
     if (t->v.ndim > NPY_MAXDIMS) {

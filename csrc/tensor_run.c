@@ -102,7 +102,10 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index) {
     const rl_row *row = b->schema->row;
     rl_status status;
     rl_call_begin(k);
-    if (RL_UNLIKELY(device != RL_CPU)) k->stream = rl_device_driver_get(device)->stream(index);
+    if (RL_UNLIKELY(device != RL_CPU)) {
+        if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
+        k->stream = rl_device_driver_get(device)->stream(index);
+    }
     if (call_size(k) >= WITHOUT_GIL) {
         status = run_without_gil(row, k, device);
     } else {

@@ -19,14 +19,18 @@ rl_storage *rl_untyped_storage_peek(PyObject *o) {
 
 static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Py_ssize_t n = 0;
-    static char *names[] = {"size", NULL};
+    static char *names[] = {"size", "device", NULL};
+    PyObject *where = Py_None;
+    int device = RL_CPU, index = 0;
     (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|n:UntypedStorage", names, &n)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|n$O:UntypedStorage", names, &n, &where)) return NULL;
+    if (where != Py_None && rl_device_parse(where, &device, &index) < 0) return NULL;
+    if (rl_device_need(device, index) < 0) return NULL;
     if (n < 0) {
         PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %zd", n);
         return NULL;
     }
-    rl_storage *s = rl_storage_new((size_t)n);
+    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, (size_t)n);
     if (!s) return rl_raise("UntypedStorage");
     PyObject *o = rl_untyped_storage_new(s);
     rl_storage_drop(s);
@@ -43,6 +47,10 @@ static void storage_dealloc(PyObject *self) {
 /* A reader's buffer changes nothing; a writer's counts as an export while it lives. */
 static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     bool writes = flags & PyBUF_WRITABLE;
+    if (S(self)->device == RL_META) {
+        PyErr_SetString(PyExc_NotImplementedError, "Not available for 'meta' device type");
+        return -1;
+    }
     if (S(self)->device != RL_CPU) {
         PyErr_SetString(PyExc_BufferError, "only the CPU's memory can be read directly");
         return -1;
@@ -81,7 +89,7 @@ static PyObject *storage_key(PyObject *self, void *c) {
 }
 static PyObject *storage_get_device(PyObject *self, void *c) {
     (void)c;
-    return rl_device_new(S(self)->device, S(self)->device == RL_CPU ? -1 : S(self)->device_index);
+    return rl_device_of(S(self)->device, S(self)->device_index);
 }
 static PyObject *storage_resize(PyObject *self, PyObject *size) {
     Py_ssize_t n = PyLong_AsSsize_t(size);
@@ -110,15 +118,16 @@ static PyMethodDef storage_methods[] = {
 static PyGetSetDef storage_getset[] = {{"_cdata", storage_key, NULL, "Tells storages apart.", NULL},
                                        {"device", storage_get_device, NULL, "Where the memory lies.", NULL},
                                        {NULL, NULL, NULL, NULL, NULL}};
-static PyType_Slot storage_slots[] = {{Py_tp_new, storage_new},
-                                      {Py_tp_dealloc, storage_dealloc},
-                                      {Py_bf_getbuffer, storage_getbuffer},
-                                      {Py_bf_releasebuffer, storage_releasebuffer},
-                                      {Py_sq_length, storage_length},
-                                      {Py_tp_methods, storage_methods},
-                                      {Py_tp_getset, storage_getset},
-                                      {Py_tp_doc, "UntypedStorage(size=0)\n--\n\nThe bytes behind tensors."},
-                                      {0, NULL}};
+static PyType_Slot storage_slots[] = {
+    {Py_tp_new, storage_new},
+    {Py_tp_dealloc, storage_dealloc},
+    {Py_bf_getbuffer, storage_getbuffer},
+    {Py_bf_releasebuffer, storage_releasebuffer},
+    {Py_sq_length, storage_length},
+    {Py_tp_methods, storage_methods},
+    {Py_tp_getset, storage_getset},
+    {Py_tp_doc, "UntypedStorage(size=0, *, device=None)\n--\n\nThe bytes behind tensors."},
+    {0, NULL}};
 static PyType_Spec storage_spec = {"rushlight.storage.UntypedStorage", sizeof(storage_object), 0,
                                    Py_TPFLAGS_DEFAULT, storage_slots};
 

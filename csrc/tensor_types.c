@@ -1,8 +1,8 @@
-/* torch.dtype, torch.Size, torch.device, torch.layout and torch.memory_format. */
+/* torch.dtype, torch.Size, torch.layout and torch.memory_format. */
 #include "tensor.h"
 #include <string.h>
 
-PyTypeObject *rl_size_type, *rl_dtype_type, *rl_device_type_object;
+PyTypeObject *rl_size_type, *rl_dtype_type;
 
 /* ---- dtype: one object each ---- */
 typedef struct {
@@ -149,153 +149,6 @@ static PyType_Slot size_slots[] = {{Py_tp_new, size_new},
                                    {0, NULL}};
 static PyType_Spec size_spec = {"rushlight.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
-/* ---- device ---- */
-typedef struct {
-    PyObject_HEAD int type, index; /* index -1: the current one */
-} device_object;
-/* The first RL_NDEVICES are real here; the rest can be named, as files and scripts do. */
-static const char *const device_names[] = {
-    "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
-    "ve",  "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone"};
-
-PyObject *rl_device_new(int device, int index) {
-    device_object *d = PyObject_New(device_object, rl_device_type_object);
-    if (!d) return NULL;
-    d->type = device;
-    d->index = index;
-    return (PyObject *)d;
-}
-
-static int device_from_text(const char *text, int *device, int *index) {
-    size_t n = strcspn(text, ":");
-    *index = -1;
-    for (*device = 0; *device < (int)Py_ARRAY_LENGTH(device_names); ++*device)
-        if (strlen(device_names[*device]) == n && memcmp(device_names[*device], text, n) == 0) break;
-    if (*device == (int)Py_ARRAY_LENGTH(device_names)) {
-        RL_OWNED PyObject *name = PyUnicode_FromStringAndSize(text, (Py_ssize_t)n);
-        if (!name) return -1;
-        PyErr_Format(PyExc_RuntimeError,
-                     "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, "
-                     "maia, xla, lazy, "
-                     "vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: %U",
-                     name);
-        return -1;
-    }
-    if (!text[n]) return 0;
-    const char *digits = text + n + 1;
-    size_t len = strspn(digits, "0123456789");
-    if (len == 0 || len > 3 || digits[len] || (len > 1 && *digits == '0') || atoi(digits) > 127) {
-        PyErr_Format(PyExc_RuntimeError, "Invalid device string: '%.100s'", text);
-        return -1;
-    }
-    *index = atoi(digits);
-    return 0;
-}
-
-int rl_device_parse(PyObject *o, int *device, int *index) {
-    if (Py_IS_TYPE(o, rl_device_type_object)) {
-        *device = ((device_object *)o)->type;
-        *index = ((device_object *)o)->index;
-        return 0;
-    }
-    if (PyUnicode_Check(o)) {
-        const char *text = PyUnicode_AsUTF8(o);
-        return text ? device_from_text(text, device, index) : -1;
-    }
-    if (PyLong_Check(o) && !PyBool_Check(o)) {
-        long i = PyLong_AsLong(o);
-        if (i == -1 && PyErr_Occurred()) return -1;
-        if (i < 0 || i > 127) {
-            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
-            return -1;
-        }
-        *device = RL_CUDA;
-        *index = (int)i;
-        return 0;
-    }
-    PyErr_Format(PyExc_TypeError, "device must be torch.device, str or int, not %.100s", Py_TYPE(o)->tp_name);
-    return -1;
-}
-
-static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"type", "index", NULL};
-    PyObject *what, *index_given = Py_None;
-    int device, index;
-    (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", names, &what, &index_given)) return NULL;
-    if (rl_device_parse(what, &device, &index) < 0) return NULL;
-    if (index_given != Py_None) {
-        long i = PyLong_AsLong(index_given);
-        if (i == -1 && PyErr_Occurred()) return NULL;
-        if (index >= 0) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "type (string) must not include an index because index was passed explicitly: %S",
-                         what);
-            return NULL;
-        }
-        if (i < 0 || i > 127) {
-            PyErr_SetString(PyExc_RuntimeError, "Device index must not be negative");
-            return NULL;
-        }
-        index = (int)i;
-    }
-    return rl_device_new(device, index);
-}
-
-static PyObject *device_str(PyObject *self) {
-    device_object *d = (device_object *)self;
-    return d->index < 0 ? PyUnicode_FromString(device_names[d->type])
-                        : PyUnicode_FromFormat("%s:%d", device_names[d->type], d->index);
-}
-static PyObject *device_repr(PyObject *self) {
-    device_object *d = (device_object *)self;
-    return d->index < 0
-               ? PyUnicode_FromFormat("device(type='%s')", device_names[d->type])
-               : PyUnicode_FromFormat("device(type='%s', index=%d)", device_names[d->type], d->index);
-}
-static PyObject *device_compare(PyObject *a, PyObject *b, int op) {
-    if (!Py_IS_TYPE(b, rl_device_type_object) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-    device_object *x = (device_object *)a, *y = (device_object *)b;
-    return PyBool_FromLong((x->type == y->type && x->index == y->index) == (op == Py_EQ));
-}
-static Py_hash_t device_hash(PyObject *self) {
-    return ((device_object *)self)->type * 1000 + ((device_object *)self)->index + 2;
-}
-static PyObject *device_get_type(PyObject *self, void *c) {
-    (void)c;
-    return PyUnicode_FromString(device_names[((device_object *)self)->type]);
-}
-static PyObject *device_get_index(PyObject *self, void *c) {
-    (void)c;
-    int i = ((device_object *)self)->index;
-    if (i < 0) Py_RETURN_NONE;
-    return PyLong_FromLong(i);
-}
-static PyObject *device_reduce(PyObject *self, PyObject *unused) {
-    (void)unused;
-    device_object *d = (device_object *)self;
-    return d->index < 0 ? Py_BuildValue("(O(s))", rl_device_type_object, device_names[d->type])
-                        : Py_BuildValue("(O(si))", rl_device_type_object, device_names[d->type], d->index);
-}
-static PyGetSetDef device_getset[] = {
-    {"type", device_get_type, NULL, "'cpu', 'cuda' ...", NULL},
-    {"index", device_get_index, NULL, "The device's number, or None.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-static PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, NULL},
-                                       {NULL, NULL, 0, NULL}};
-static PyType_Slot device_slots[] = {
-    {Py_tp_new, device_new},
-    {Py_tp_str, device_str},
-    {Py_tp_repr, device_repr},
-    {Py_tp_richcompare, device_compare},
-    {Py_tp_hash, device_hash},
-    {Py_tp_getset, device_getset},
-    {Py_tp_methods, device_methods},
-    {Py_tp_doc, "device(type, index=None)\n--\n\nWhere a tensor lies: 'cpu', 'cuda:0'."},
-    {0, NULL}};
-static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT,
-                                  device_slots};
-
 /* ---- layout and memory_format: names only ---- */
 typedef struct {
     PyObject_HEAD const char *name;
@@ -343,7 +196,6 @@ int rl_types_init(PyObject *m) {
     PyTypeObject *layout;
     if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
         !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
-        !(rl_device_type_object = add_type(m, &device_spec, NULL)) ||
         !(layout = add_type(m, &layout_spec, NULL)) || !(format_type = add_type(m, &format_spec, NULL)))
         return -1;
     for (int i = 0; i < RL_NDTYPES; i++) {

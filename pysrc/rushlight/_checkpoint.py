@@ -41,7 +41,12 @@ class _Name:
 
 _FUNCTIONS = {
     name: _Name("torch._utils", name)
-    for name in ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_parameter_with_state")
+    for name in (
+        "_rebuild_tensor_v2",
+        "_rebuild_meta_tensor_no_storage",
+        "_rebuild_parameter",
+        "_rebuild_parameter_with_state",
+    )
 }
 _FUNCTIONS["_rebuild_from_type_v2"] = _Name("torch._tensor", "_rebuild_from_type_v2")
 _SIZE, _DEVICE, _TENSOR = _Name("torch", "Size"), _Name("torch", "device"), _Name("torch", "Tensor")
@@ -182,6 +187,9 @@ class Pickler(pickle._Pickler):
             if state:
                 return _FUNCTIONS["_rebuild_parameter_with_state"], (*args, state)
             return _FUNCTIONS["_rebuild_parameter"], args
+        if tensor.is_meta:
+            args = (tensor.dtype, tuple(tensor.size()), tuple(tensor.stride()), tensor.requires_grad)
+            return _FUNCTIONS["_rebuild_meta_tensor_no_storage"], args
         args = (
             self._storage_of(tensor),
             tensor.storage_offset(),

@@ -154,10 +154,10 @@ class iinfo:
 class _LegacyType(type):
     def __call__(cls, *args):
         if not args:
-            return _C.empty(0, dtype=cls.dtype)
+            return _C.empty(0, dtype=cls.dtype, device="cpu")
         if len(args) > 1 or isinstance(args[0], (int, _C.Size)):
-            return _C.empty(*args, dtype=cls.dtype)
-        return _C.tensor(args[0], dtype=cls.dtype)
+            return _C.empty(*args, dtype=cls.dtype, device="cpu")
+        return _C.tensor(args[0], dtype=cls.dtype, device="cpu")
 
     def __instancecheck__(cls, obj):
         return isinstance(obj, _C.Tensor) and obj.is_cpu and obj.dtype is cls.dtype

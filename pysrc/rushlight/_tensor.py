@@ -4,7 +4,7 @@ from copy import deepcopy
 
 from . import _C
 from ._missing import __version__, refuse
-from ._utils import _as_subclass, _reduce_parameter, _reduce_tensor, _set_state
+from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 
 _TITLES = {
     "Byte": _C.uint8,
@@ -62,15 +62,6 @@ def _is_dtype(value):
     return isinstance(value, _C.dtype) or (isinstance(value, type) and value in _PYTHON_DTYPES)
 
 
-def _numbered(index):
-    """Return the GPU of a number."""
-    from ._device import cuda_driver
-
-    if not cuda_driver():
-        raise RuntimeError("Cannot access accelerator device when none is available.")
-    return _C.device("cuda", index)
-
-
 def _split_to(args, kwargs):
     """Return device, dtype, non_blocking, copy, memory_format of a call of to()."""
     first = args[0] if args else None
@@ -101,7 +92,7 @@ def _split_to(args, kwargs):
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     if device is not None and not isinstance(device, _C.device):
-        device = _numbered(device) if isinstance(device, int) else _C.device(device)
+        device = _C.device(device)
     return device, _PYTHON_DTYPES.get(dtype, dtype), *flags, memory_format
 
 
@@ -140,7 +131,7 @@ class _Methods:
         return _str(self, tensor_contents=tensor_contents)
 
     def __format__(self, format_spec):
-        if self.dim() == 0 and type(self) is _C.Tensor:
+        if self.dim() == 0 and not self.is_meta and type(self) is _C.Tensor:
             return format(self.item(), format_spec)
         return object.__format__(self, format_spec)
 
@@ -180,7 +171,7 @@ class _Methods:
             storages[key] = self.detach().as_strided((count,), (1,), 0).clone()
         new = storages[key].as_strided(self.size(), self.stride(), self.storage_offset()).data
         if type(self) is not _C.Tensor:
-            new = _as_subclass(new, type(self))
+            new = _C._as_subclass(new, type(self))
         new.requires_grad = self.requires_grad
         if self.grad is not None:
             new.grad = self.grad.__deepcopy__(memo)
@@ -230,16 +221,16 @@ class _Methods:
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """Return the tensor on a GPU."""
-        if isinstance(device, int):
-            device = _numbered(device)
         return _C._cast(self, None, "cuda" if device is None else device, False)
 
     def get_device(self):
-        """Return the number of the GPU, -1 on the CPU."""
-        return -1 if self.is_cpu else self.device.index
+        """Return the number of the GPU, -1 elsewhere."""
+        return self.device.index if self.is_cuda else -1
 
     def share_memory_(self):
         """Move the numbers into memory that forked processes share."""
+        if self.is_meta:
+            raise RuntimeError("_share_fd_: only available on CPU")
         if not self.is_cpu or not self.numel():
             return self
         import mmap
@@ -319,7 +310,7 @@ class _Methods:
 
     def is_shared(self):
         """Whether share_memory_() can be left out: only on a GPU."""
-        return not self.is_cpu
+        return self.is_cuda
 
 
 def _new_like(name):

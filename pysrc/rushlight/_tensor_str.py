@@ -155,7 +155,11 @@ def _suffixes(t):
     default = _C.get_default_dtype()
     if t.device.type != "cpu":
         yield f"device='{t.device}'"
-    if t.numel() == 0:
+    if t.is_meta:
+        yield f"size={tuple(t.shape)}"
+        if t.dtype != default:
+            yield f"dtype={t.dtype}"
+    elif t.numel() == 0:
         if t.dim() != 1:
             yield f"size={tuple(t.shape)}"
         if t.dtype != default:
@@ -177,7 +181,7 @@ def _str(t, *, tensor_contents=None):
     prefix = "tensor(" if plain else type(t).__name__ + "("
     indent = len(prefix)
     if tensor_contents is None:
-        tensor_contents = _tensor_text(t.data, indent) if t.numel() else "[]"
+        tensor_contents = "..." if t.is_meta else _tensor_text(t.data, indent) if t.numel() else "[]"
     text = prefix + tensor_contents
     at = len(text) - text.rfind("\n") + 1
     for suffix in _suffixes(t):

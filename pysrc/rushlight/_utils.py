@@ -22,7 +22,7 @@ def _memory_of(tensor):
 
 
 def _load_memory(data, dtype, device):
-    flat = _C.empty(len(data) // dtype.itemsize, dtype=dtype)
+    flat = _C.empty(len(data) // dtype.itemsize, dtype=dtype, device="cpu")
     io.BytesIO(data).readinto(flat.untyped_storage())
     return _Memory(flat if device == "cpu" else flat.to(device))
 
@@ -41,7 +41,7 @@ def _rebuild_tensor_v2(memory, storage_offset, size, stride, requires_grad, back
 def _rebuild_from_type_v2(func, new_type, args, state):
     tensor = func(*args)
     if type(tensor) is not new_type:
-        tensor = _as_subclass(tensor, new_type)
+        tensor = _C._as_subclass(tensor, new_type)
     setstate = getattr(new_type, "__setstate__", None)
     if setstate is not None:
         setstate(tensor, state)
@@ -55,14 +55,6 @@ def _rebuild_parameter(data, requires_grad, backward_hooks):
 
 def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
     return _set_state(_C.Parameter(data, requires_grad), state)
-
-
-def _as_subclass(tensor, cls):
-    """Return a tensor of another type on the same memory."""
-    other = cls.__new__(cls)
-    other.data = tensor
-    other.requires_grad = tensor.requires_grad
-    return other
 
 
 def _get_state(tensor):
@@ -79,7 +71,17 @@ def _set_state(tensor, state):
     return tensor
 
 
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    flat = _C.empty(1, dtype=dtype, device="meta")
+    flat.untyped_storage().resize_((1 + sum((n - 1) * s for n, s in zip(size, stride))) * dtype.itemsize)
+    return flat.as_strided(size, stride).data.requires_grad_(requires_grad)
+
+
 def _reduce_tensor(tensor):
+    state = _get_state(tensor)
+    if tensor.is_meta:  # torch keeps neither memory nor attributes
+        args = (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+        return _rebuild_meta_tensor_no_storage, args
     args = (
         _memory_of(tensor),
         tensor.storage_offset(),
@@ -88,7 +90,6 @@ def _reduce_tensor(tensor):
         tensor.requires_grad,
         None,
     )
-    state = _get_state(tensor)
     if type(tensor) is _C.Tensor and not state:
         return _rebuild_tensor_v2, args
     return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(tensor), args, state)

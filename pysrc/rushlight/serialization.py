@@ -133,8 +133,8 @@ def _place(location):
     """The device for a location, or PyTorch's error."""
     if isinstance(location, bytes):
         location = location.decode("ascii")
-    if location == "cpu":
-        return _C.device("cpu")
+    if location in ("cpu", "meta"):
+        return _C.device(location)
     for backend in ("cuda", "hpu", "xpu", "mtia"):
         if location == backend or re.match(f"{backend}(:|[0-9]+)", location):
             return _validate_device(location, backend)

@@ -111,6 +111,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
             "The distribution of values may be incorrect.",
             stacklevel=2,
         )
+    if tensor.is_meta:
+        return tensor
     inside = _normal_share((b - mean) / std) - _normal_share((a - mean) / std)
     with rushlight.no_grad():
         draw = _reject_normal if inside > 0.3 else _reject_uniform
@@ -140,7 +142,7 @@ def eye_(tensor):
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with rushlight.no_grad():
-        tensor.copy_(rushlight.eye(*tensor.shape, dtype=tensor.dtype))
+        tensor.copy_(rushlight.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
     return tensor
 
 

@@ -57,14 +57,19 @@ def _describe(name) -> str:
     return f"<method '{_OPERATORS.get(name, name)}' of 'torch._C.TensorBase' objects>"
 
 
+def refuse_lazy(tensor, function):
+    """Raise PyTorch's error for a function that needs a shape."""
+    raise ValueError(
+        f"Attempted to use an uninitialized parameter in {function}. "
+        "This error happens when you are using a `LazyModule` or explicitly manipulating "
+        f"`torch.nn.parameter.{type(tensor).__name__}` objects. When using LazyModules "
+        "Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+    )
+
+
 def _refusal(name):
     def refuse(self, *args, **kwargs):
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter in {_describe(name)}. "
-            "This error happens when you are using a `LazyModule` or explicitly manipulating "
-            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules "
-            "Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
-        )
+        refuse_lazy(self, _describe(name))
 
     refuse.__name__ = refuse.__qualname__ = name
     return refuse

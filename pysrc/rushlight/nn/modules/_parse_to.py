@@ -1,7 +1,6 @@
 """The arguments of Module.to: three overloads, as Tensor.to has them."""
 
 import rushlight
-from rushlight._tensor import _numbered
 
 _COMMON = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None"
 _OVERLOADS = (
@@ -93,5 +92,5 @@ def parse_to(args, kwargs):
     if "tensor" in bound:
         device, dtype = bound["tensor"].device, bound["tensor"].dtype
     elif device is not None:
-        device = _numbered(device) if isinstance(device, int) else rushlight.device(device)
+        device = rushlight.device(device)
     return device, dtype, bound.get("non_blocking", False), bound.get("memory_format")

@@ -22,6 +22,7 @@ from rushlight._C import (
     _global_parameter_registration_hooks,
 )
 from rushlight.nn.modules._parse_to import parse_to
+from rushlight.nn.parameter import is_lazy, refuse_lazy
 from rushlight.utils.hooks import RemovableHandle
 
 __all__ = [
@@ -443,7 +444,13 @@ class _Attached:
 
     def to_empty(self, *, device, recurse: bool = True):
         """Move to a device without copying the values."""
-        return self._apply(lambda t: rushlight.empty_like(t, device=device), recurse=recurse)
+
+        def empty(t):
+            if is_lazy(t):
+                refuse_lazy(t, "<built-in method empty_like of type object>")
+            return rushlight.empty_like(t, device=device)
+
+        return self._apply(empty, recurse=recurse)
 
     def cuda(self, device=None):
         """Move to the GPU."""

@@ -2,18 +2,9 @@
 
 import inspect
 
-import rushlight
 from rushlight._C import Module
 
 __all__ = ["skip_init"]
-
-
-def _has_meta() -> bool:
-    try:
-        rushlight.empty(0, device="meta")
-    except RuntimeError:
-        return False
-    return True
 
 
 def skip_init(module_cls, *args, **kwargs):
@@ -26,10 +17,4 @@ def skip_init(module_cls, *args, **kwargs):
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     device = kwargs.pop("device", "cpu")
-    if _has_meta():
-        return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
-    state = rushlight.get_rng_state()
-    try:
-        return module_cls(*args, device=device, **kwargs)
-    finally:
-        rushlight.set_rng_state(state)
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=device)
