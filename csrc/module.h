@@ -127,6 +127,7 @@ typedef struct {
     PyObject *forward; /* borrowed from the class; NULL unless self can be put in front of its arguments */
     uint32_t version, ours;
     uint8_t is_module, plain_call, plain_get; /* subclass; __call__ is ours; no user __getattribute__ */
+    uint8_t plain_training;                   /* no class has `training`, so it lies in the instance */
 } rl_module_facts;
 /* What a type says; good until user code runs, so copy out what is needed later. */
 const rl_module_facts *rl_module_facts_get(PyTypeObject *type);
@@ -134,7 +135,10 @@ const rl_module_facts *rl_module_facts_get(PyTypeObject *type);
 void rl_module_adopt(PyTypeObject *type);
 int rl_module_check(PyObject *o); /* isinstance(o, Module): 1, 0, -1 */
 /* 1 when `m.method` is Module's own, neither overridden by a class nor put into the instance. */
-int rl_module_ours(PyObject *m, int method);
+int rl_module_all_ours(PyObject *m, uint32_t methods); /* bits 1u << method */
+static inline int rl_module_ours(PyObject *m, int method) {
+    return rl_module_all_ours(m, 1u << method);
+}
 static inline PyObject *rl_module_dict(PyObject *m) { /* borrowed; NULL when there is none */
     PyObject **dict = _PyObject_GetDictPtr(m);
     return dict ? *dict : NULL;
@@ -142,14 +146,19 @@ static inline PyObject *rl_module_dict(PyObject *m) { /* borrowed; NULL when the
 /* Where __init__ puts things in a fresh __dict__. Only a guess, which costs less than a look-up: the key
  * found there is compared. */
 enum {
-    RL_AT_parameters = 1,
+    RL_AT_training,
+    RL_AT_parameters,
     RL_AT_buffers,
     RL_AT_fleeting,
     RL_AT_backward_pre,
     RL_AT_backward,
     RL_AT_forward = 7,
     RL_AT_forward_pre = 10,
-    RL_AT_modules = 16
+    RL_AT_state_dict = 12,
+    RL_AT_state_dict_pre,
+    RL_AT_load_pre,
+    RL_AT_load_post,
+    RL_AT_modules
 };
 static inline PyObject *rl_state_peek(PyObject *dict, Py_ssize_t at,
                                       PyObject *name) { /* borrowed, may raise */
@@ -157,9 +166,33 @@ static inline PyObject *rl_state_peek(PyObject *dict, Py_ssize_t at,
     if (RL_LIKELY(PyDict_Next(dict, &at, &key, &value) && key == name)) return value;
     return PyDict_GetItemWithError(dict, name);
 }
+static inline Py_ssize_t rl_state_at(PyObject *name) { /* of the two that are walked alike */
+    return name == rl_name._parameters ? RL_AT_parameters : RL_AT_buffers;
+}
+/* The _modules of a __dict__ that holds what __init__ puts there and nothing else, hence no methods; or NULL,
+ * where it holds more. */
+static inline PyObject *rl_state_bare(PyObject *dict) {
+    PyObject *key, *modules, *next;
+    Py_ssize_t at = RL_AT_modules;
+    if (PyDict_GET_SIZE(dict) != RL_AT_modules + 1 || !PyDict_Next(dict, &at, &key, &modules)) return NULL;
+    return key == rl_name._modules && !PyDict_Next(dict, &at, &key, &next) ? modules : NULL;
+}
 PyObject *rl_module_state_get(PyObject *m,
                               PyObject *name); /* m.name, where the name is usually in m.__dict__ */
 PyObject *rl_module_typename(PyObject *o);     /* torch.typename */
+
+/* ---- module_seen.c: what a walk has met; owns it ---- */
+enum { RL_SEEN_FEW = 4 };
+typedef struct {
+    PyObject *set; /* the caller's, or made when it must be one */
+    PyObject **slot, *few[RL_SEEN_FEW];
+    uint32_t n, mask;
+} rl_seen;
+void rl_seen_end(rl_seen *seen);
+int rl_seen_traverse(const rl_seen *seen, visitproc visit, void *arg);
+int rl_seen_has(rl_seen *seen, PyObject *o);
+int rl_seen_add(rl_seen *seen, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
+PyObject *rl_seen_set_peek(rl_seen *seen);   /* as a set from now on; borrowed */
 
 /* ---- module_items.c: mappings, walked as `for key, value in map.items()` ---- */
 typedef struct {
@@ -170,19 +203,23 @@ typedef struct {
 void rl_items_end(rl_items *it);
 #define RL_ITEMS __attribute__((cleanup(rl_items_end))) rl_items
 int rl_items_begin(rl_items *it, PyObject *map);
-int rl_items_of(rl_items *it, PyObject *m, PyObject *name); /* of m.name */
-int rl_items_next(rl_items *it);                            /* 1, 0 at the end, -1 */
+int rl_items_of(rl_items *it, PyObject *m, Py_ssize_t at, PyObject *name); /* of m.name, usually found at */
+int rl_items_next(rl_items *it);                                           /* 1, 0 at the end, -1 */
 /* `for child in m.children()`, whoever defines it */
 typedef struct {
     rl_items items;
-    PyObject *foreign, *first, *memo;
+    PyObject *foreign;
     PyObject *child; /* owned: the present one */
+    rl_seen seen;
 } rl_children;
 void rl_children_end(rl_children *c);
 #define RL_CHILDREN __attribute__((cleanup(rl_children_end))) rl_children
+enum { RL_CHILDREN_METHODS = 1 << RL_M_children | 1 << RL_M_named_children };
 int rl_children_begin(rl_children *c, PyObject *m);
+static inline int rl_children_none(const rl_children *c) {
+    return c->items.map == NULL && c->items.iter == NULL && c->foreign == NULL;
+}
 int rl_children_next(rl_children *c);
-int rl_memo_add(PyObject **memo, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
 
 int rl_map_has(PyObject *map, PyObject *key);                    /* key in map */
 int rl_map_find(PyObject *map, PyObject *key, PyObject **found); /* 1 and an owned value, 0, -1 */
@@ -200,6 +237,20 @@ PyObject *rl_path_join(PyObject *prefix, PyObject *name);  /* "prefix.name", "na
 PyObject *rl_path_enter(PyObject *prefix, PyObject *name); /* prefix + name + "." */
 PyObject *rl_path_append(PyObject *prefix, PyObject *name); /* prefix + name */
 PyObject *rl_path_strip(PyObject *prefix);                  /* prefix[:-1] */
+/* A module's place in a state dict: "a.b" is its path, "a.b." its prefix. The root's prefix may be anything;
+ * below it the path comes first, and the prefix is only made for those who ask. All owned. */
+typedef struct {
+    PyObject *path, *prefix; /* either may be NULL, not both */
+} rl_place;
+static inline void rl_place_end(rl_place *place) {
+    Py_CLEAR(place->path);
+    Py_CLEAR(place->prefix);
+}
+#define RL_PLACE __attribute__((cleanup(rl_place_end))) rl_place
+PyObject *rl_place_path(rl_place *place);                      /* borrowed */
+PyObject *rl_place_prefix(rl_place *place);                    /* borrowed */
+PyObject *rl_place_key(const rl_place *place, PyObject *name); /* prefix + name */
+int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name);
 
 /* ---- module_args.c: Python's own rules and texts for binding arguments ---- */
 typedef struct {
@@ -225,6 +276,7 @@ int rl_module_buffer_check(PyObject *value); /* isinstance(value, Buffer) */
 int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value);
 int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject *value);
 int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persistent);
+int rl_buffer_is_fleeting(PyObject *m, PyObject *name); /* not persistent: 1, 0, -1 */
 int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name,
                         PyObject *value); /* hooks, then map[name] */
 /* ---- module_call.c ---- */
@@ -256,8 +308,34 @@ extern rl_global_hooks rl_hooks;
 /* args is a tuple, kwargs a dict or NULL */
 PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs);
 
+/* ---- module_keys.c ---- */
+typedef struct {
+    PyObject *key, *value;
+} rl_entry;
+typedef struct {
+    const rl_entry *at; /* in `list`, or in the list of a share above; NULL: only `dict` */
+    Py_ssize_t n;
+    rl_entry *list; /* owned, as its entries are */
+    PyObject *dict; /* owned; NULL until somebody needs it */
+} rl_share;
+void rl_share_end(rl_share *s);
+#define RL_SHARE __attribute__((cleanup(rl_share_end))) rl_share
+int rl_share_list(rl_share *s, PyObject *dict); /* lists what the dict has now, if it can be listed */
+PyObject *rl_share_dict(rl_share *s);           /* borrowed */
+/* When the list is, after `skip` characters, just what m and then its children ask for: how many entries
+ * are m's own. Otherwise -1, never with an exception. */
+Py_ssize_t rl_share_fits(const rl_share *s, PyObject *m, Py_ssize_t skip);
+/* Where the name after the prefix ends; -1 when the key does not start with the prefix, -2 on an error. */
+Py_ssize_t rl_key_name_end(PyObject *key, PyObject *prefix, int *dotted);
+/* The share of the child `name` at `below`, by the dict of the share at `place`; *shares starts as NULL. */
+int rl_share_deal(rl_share *share, rl_place *place, PyObject **shares, PyObject *name, rl_place *below,
+                  rl_share *piece);
+/* The next piece, which is the child's of this name; borrows the entries. */
+void rl_share_cut(const rl_share *s, Py_ssize_t *at, Py_ssize_t skip, PyObject *name, rl_share *piece);
+
 /* ---- module_load_entry.c ---- */
 typedef struct rl_load_job {
+    PyObject *whole;                         /* the state dict as it was given */
     PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
     PyObject *metadata;                      /* of the whole state dict, or NULL */
     PyObject *assign;
@@ -272,6 +350,8 @@ const rl_load_job *rl_load_job_find(PyObject *errors); /* NULL for lists of some
 /* Puts `value` into m.name, which holds `param`; what does not fit is noted, -1 is for exceptions. */
 int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value, int assign,
                   PyObject *errors);
+int rl_load_bytes(rl_tensor *to,
+                  rl_tensor *from); /* 1 when that was all; 0: it takes more, to the same end */
 
 /* ---- the descriptors that each file brings to the type ---- */
 extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module_register_methods[],

@@ -157,7 +157,8 @@ static int hooked_run_post(hooked_call *c, hook_snapshot *s) {
         PyObject *id = s->pairs[2 * i];
         int always = hooks_marked(c->m, rl_name._forward_hooks_always_called, id);
         if (always == 0) always = rl_map_has(rl_hooks.forward_hooks_always_called, id);
-        if (always < 0 || (always && rl_memo_add(&c->called, id) < 0)) return -1;
+        if (always > 0 && c->called == NULL) c->called = PySet_New(NULL);
+        if (always < 0 || (always && (c->called == NULL || PySet_Add(c->called, id) < 0))) return -1;
         int with_kwargs = hooks_marked(c->m, rl_name._forward_hooks_with_kwargs, id);
         if (with_kwargs == 0) with_kwargs = rl_map_has(rl_hooks.forward_hooks_with_kwargs, id);
         if (with_kwargs < 0 || post_hook_call(c, s->pairs[2 * i + 1], with_kwargs) < 0) return -1;

@@ -2,6 +2,10 @@
  * dicts that users may have replaced by subclasses of their own. */
 #include "module.h"
 
+static int map_is_plain(PyObject *map) {
+    return PyDict_CheckExact(map) || PyODict_CheckExact(map);
+}
+
 /* ---- pairs of a mapping ---- */
 void rl_items_end(rl_items *it) {
     Py_CLEAR(it->map);
@@ -12,6 +16,7 @@ void rl_items_end(rl_items *it) {
 
 int rl_items_begin(rl_items *it, PyObject *map) {
     *it = (rl_items){0};
+    if (map_is_plain(map) && PyDict_GET_SIZE(map) == 0) return 0;
     if (PyDict_CheckExact(map)) {
         it->map = Py_NewRef(map);
         it->used = PyDict_GET_SIZE(map);
@@ -23,9 +28,14 @@ int rl_items_begin(rl_items *it, PyObject *map) {
     return it->iter ? 0 : -1;
 }
 
-int rl_items_of(rl_items *it, PyObject *m, PyObject *name) {
+int rl_items_of(rl_items *it, PyObject *m, Py_ssize_t at, PyObject *name) {
+    PyObject *dict = rl_module_dict(m), *known = dict ? rl_state_peek(dict, at, name) : NULL;
     *it = (rl_items){0};
-    RL_OWNED PyObject *map = rl_module_state_get(m, name);
+    if (RL_LIKELY(known != NULL)) {
+        RL_OWNED PyObject *map = Py_NewRef(known);
+        return rl_items_begin(it, map);
+    }
+    RL_OWNED PyObject *map = PyErr_Occurred() ? NULL : PyObject_GetAttr(m, name);
     return map ? rl_items_begin(it, map) : -1;
 }
 
@@ -65,39 +75,22 @@ int rl_items_next(rl_items *it) {
 }
 
 /* ---- children ---- */
-int rl_memo_add(PyObject **memo, PyObject *o) {
-    if (*memo == NULL && (*memo = PySet_New(NULL)) == NULL) return -1;
-    int found = PySet_Contains(*memo, o);
-    if (found) return found < 0 ? -1 : 0;
-    return PySet_Add(*memo, o) < 0 ? -1 : 1;
-}
-
 void rl_children_end(rl_children *c) {
+    if (c->child == NULL && rl_children_none(c)) return;
     rl_items_end(&c->items);
     Py_CLEAR(c->foreign);
-    Py_CLEAR(c->first);
-    Py_CLEAR(c->memo);
+    rl_seen_end(&c->seen);
     Py_CLEAR(c->child);
 }
 
 int rl_children_begin(rl_children *c, PyObject *m) {
     *c = (rl_children){0};
-    if (rl_module_ours(m, RL_M_children) && rl_module_ours(m, RL_M_named_children))
-        return rl_items_of(&c->items, m, rl_name._modules);
+    if (rl_module_all_ours(m, RL_CHILDREN_METHODS))
+        return rl_items_of(&c->items, m, RL_AT_modules, rl_name._modules);
     RL_OWNED PyObject *children = PyObject_CallMethodNoArgs(m, rl_name.children);
     if (children == NULL) return -1;
     c->foreign = PyObject_GetIter(children);
     return c->foreign ? 0 : -1;
-}
-
-/* A set is only built for the second child: most modules in a tree have none or one. */
-static int children_is_new(rl_children *c, PyObject *child) {
-    if (c->first == NULL) {
-        c->first = Py_NewRef(child);
-        return 1;
-    }
-    if (c->memo == NULL && rl_memo_add(&c->memo, c->first) < 0) return -1;
-    return rl_memo_add(&c->memo, child);
 }
 
 int rl_children_next(rl_children *c) {
@@ -109,7 +102,7 @@ int rl_children_next(rl_children *c) {
         int more = rl_items_next(&c->items);
         if (more <= 0) return more;
         if (Py_IsNone(c->items.value)) continue;
-        int fresh = children_is_new(c, c->items.value);
+        int fresh = rl_seen_add(&c->seen, c->items.value);
         if (fresh < 0) return -1;
         if (!fresh) continue;
         Py_XSETREF(c->child, Py_NewRef(c->items.value));
@@ -118,10 +111,6 @@ int rl_children_next(rl_children *c) {
 }
 
 /* ---- mappings ---- */
-static int map_is_plain(PyObject *map) {
-    return PyDict_CheckExact(map) || PyODict_CheckExact(map);
-}
-
 int rl_map_has(PyObject *map, PyObject *key) {
     if (map_is_plain(map)) return PyDict_GET_SIZE(map) ? PyDict_Contains(map, key) : 0;
     return PySequence_Contains(map, key);
@@ -209,4 +198,24 @@ PyObject *rl_path_strip(PyObject *prefix) {
         return PyUnicode_Substring(prefix, 0, n > 0 ? n - 1 : 0);
     }
     return PySequence_GetSlice(prefix, 0, -1);
+}
+
+/* ---- places ---- */
+PyObject *rl_place_path(rl_place *place) {
+    if (place->path == NULL) place->path = rl_path_strip(place->prefix);
+    return place->path;
+}
+
+PyObject *rl_place_prefix(rl_place *place) {
+    if (place->prefix == NULL) place->prefix = path_concat(place->path, ".", rl_name.empty, "");
+    return place->prefix;
+}
+
+PyObject *rl_place_key(const rl_place *place, PyObject *name) {
+    return place->prefix ? rl_path_append(place->prefix, name) : path_concat(place->path, ".", name, "");
+}
+
+int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name) {
+    *below = (rl_place){.path = rl_place_key(place, name)};
+    return below->path ? 0 : -1;
 }

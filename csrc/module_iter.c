@@ -16,11 +16,12 @@ typedef struct {
 } walk_frame;
 
 typedef struct {
-    PyObject_HEAD PyObject *root, *prefix, *memo, *dedup; /* dedup: remove_duplicate as it was given */
-    PyObject *getter;                                     /* _named_members' get_members_fn, or NULL */
-    PyObject *state;                                      /* _parameters or _buffers (borrowed name) */
-    PyObject *overridden; /* pairs come from here: somebody's own named_...() */
-    PyObject *member_prefix, *member_memo;
+    PyObject_HEAD PyObject *root, *prefix, *dedup; /* dedup: remove_duplicate as it was given */
+    PyObject *getter;                              /* _named_members' get_members_fn, or NULL */
+    PyObject *state;                               /* _parameters or _buffers (borrowed name) */
+    PyObject *overridden;                          /* pairs come from here: somebody's own named_...() */
+    PyObject *member_prefix;
+    rl_seen modules, values;
     rl_items members;
     walk_frame *stack;
     Py_ssize_t depth, room;
@@ -96,19 +97,16 @@ static int walk_push_child(module_iter *t) {
         path = walk_path(t);
     if (path == NULL && (f->prefix || !ours)) return -1;
     if (ours) return walk_push_module(t, child, path);
-    PyObject *args[] = {t->memo, path, t->dedup};
+    PyObject *args[] = {rl_seen_set_peek(&t->modules), path, t->dedup};
+    if (args[0] == NULL) return -1;
     return walk_push_foreign(t, rl_method_call(child, rl_name.named_modules, args, 3, NULL));
 }
 
 /* 1 when the module was not in the memo */
 static int walk_is_new(module_iter *t, PyObject *module) {
-    if (t->memo == NULL && (t->memo = PySet_New(NULL)) == NULL) return -1;
-    int known = PySequence_Contains(t->memo, module);
-    if (known) return known < 0 ? -1 : 0;
-    if (!t->unique) return 1;
-    if (PySet_CheckExact(t->memo)) return PySet_Add(t->memo, module) < 0 ? -1 : 1;
-    RL_OWNED PyObject *done = PyObject_CallMethodOneArg(t->memo, rl_name.add, module);
-    return done ? 1 : -1;
+    if (t->unique) return rl_seen_add(&t->modules, module);
+    int known = rl_seen_has(&t->modules, module);
+    return known < 0 ? -1 : !known;
 }
 
 static int walk_foreign_next(walk_frame *f, PyObject **prefix, PyObject **module) {
@@ -138,7 +136,8 @@ static int walk_step(module_iter *t, PyObject **prefix, PyObject **module) {
             return 1;
         }
     } else if (t->kind != ITER_MEMBERS || t->recurse) {
-        if (f->entered == 1 && rl_items_of(&f->items, f->module, rl_name._modules) < 0) return -1;
+        if (f->entered == 1 && rl_items_of(&f->items, f->module, RL_AT_modules, rl_name._modules) < 0)
+            return -1;
         f->entered = 2;
         int more;
         while ((more = rl_items_next(&f->items)) > 0) {
@@ -171,7 +170,11 @@ static int walk_next(module_iter *t, PyObject **prefix, PyObject **module) {
 
 /* ---- what next() gives ---- */
 static PyObject *iter_pair(PyObject *name, PyObject *value) {
-    return PyTuple_Pack(2, name, value);
+    PyObject *pair = PyTuple_New(2);
+    if (pair == NULL) return NULL;
+    PyTuple_SET_ITEM(pair, 0, Py_NewRef(name));
+    PyTuple_SET_ITEM(pair, 1, Py_NewRef(value));
+    return pair;
 }
 
 static PyObject *iter_next_module(module_iter *t) {
@@ -183,7 +186,7 @@ static PyObject *iter_next_module(module_iter *t) {
 static PyObject *iter_next_child(module_iter *t) {
     while (rl_items_next(&t->members) > 0) {
         if (Py_IsNone(t->members.value)) continue;
-        int fresh = rl_memo_add(&t->member_memo, t->members.value);
+        int fresh = rl_seen_add(&t->values, t->members.value);
         if (fresh < 0) return NULL;
         if (!fresh) continue;
         return t->pairs ? iter_pair(t->members.key, t->members.value) : Py_NewRef(t->members.value);
@@ -194,7 +197,7 @@ static PyObject *iter_next_child(module_iter *t) {
 /* `members = get_members_fn(module)`, opened */
 static int iter_open_members(module_iter *t, PyObject *module) {
     rl_items_end(&t->members);
-    if (t->getter == NULL) return rl_items_of(&t->members, module, t->state);
+    if (t->getter == NULL) return rl_items_of(&t->members, module, rl_state_at(t->state), t->state);
     RL_OWNED PyObject *members = PyObject_CallOneArg(t->getter, module);
     if (members == NULL) return -1;
     t->members = (rl_items){0};
@@ -203,7 +206,7 @@ static int iter_open_members(module_iter *t, PyObject *module) {
 }
 
 static int iter_member_is_new(module_iter *t, PyObject *value) {
-    if (t->unique) return rl_memo_add(&t->member_memo, value);
+    if (t->unique) return rl_seen_add(&t->values, value);
     return 1;
 }
 
@@ -284,7 +287,7 @@ static int iter_start(module_iter *t) {
     if (t->kind == ITER_CHILDREN) {
         if (t->alone && !rl_module_ours(t->root, RL_M_named_children))
             return iter_override_steal(t, PyObject_CallMethodNoArgs(t->root, rl_name.named_children));
-        return rl_items_of(&t->members, t->root, rl_name._modules);
+        return rl_items_of(&t->members, t->root, RL_AT_modules, rl_name._modules);
     }
     if (t->alone) return iter_start_walk(t, &t->dedup, kw_dedup);
     return walk_push_module(t, t->root, t->prefix); /* this is Module.named_modules itself */
@@ -295,11 +298,11 @@ static int iter_clear(PyObject *self) {
     while (t->depth) frame_clear(&t->stack[--t->depth]);
     rl_items_end(&t->members);
     Py_CLEAR(t->root);
-    Py_CLEAR(t->memo);
+    rl_seen_end(&t->modules);
     Py_CLEAR(t->dedup);
     Py_CLEAR(t->getter);
     Py_CLEAR(t->overridden);
-    Py_CLEAR(t->member_memo);
+    rl_seen_end(&t->values);
     return 0;
 }
 
@@ -338,14 +341,14 @@ static int iter_traverse(PyObject *self, visitproc visit, void *arg) {
     module_iter *t = (module_iter *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(t->root);
-    Py_VISIT(t->memo);
+    int stop = rl_seen_traverse(&t->modules, visit, arg);
+    if (stop || (stop = rl_seen_traverse(&t->values, visit, arg))) return stop;
     Py_VISIT(t->getter);
     Py_VISIT(t->overridden);
-    Py_VISIT(t->member_memo);
     for (Py_ssize_t i = 0; i < t->depth; i++) {
         Py_VISIT(t->stack[i].module);
         Py_VISIT(t->stack[i].foreign);
-        int stop = items_traverse(&t->stack[i].items, visit, arg);
+        stop = items_traverse(&t->stack[i].items, visit, arg);
         if (stop) return stop;
     }
     return items_traverse(&t->members, visit, arg);
@@ -386,7 +389,7 @@ static PyObject *iter_named_modules(PyObject *m, PyObject *const *args, Py_ssize
     PyObject *bound[3];
     if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     module_iter *t = iter_new(m, ITER_MODULES, 1, bound[1], bound[2]);
-    if (t && bound[0] && !Py_IsNone(bound[0])) t->memo = Py_NewRef(bound[0]);
+    if (t && bound[0] && !Py_IsNone(bound[0])) t->modules.set = Py_NewRef(bound[0]);
     return (PyObject *)t;
 }
 

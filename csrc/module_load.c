@@ -1,8 +1,9 @@
-/* load_state_dict. Where torch filters the whole dict anew for each child, one pass deals the keys out to
- * the children by their next name: what each module's _load_from_state_dict sees is the same.
+/* load_state_dict. Where torch filters the whole dict anew for each child, its entries are handed down in
+ * pieces, or in one pass dealt out to the children by their next name: what each module's
+ * _load_from_state_dict sees is the same.
  *
- *   load_walk(m, keys below m) ──► m._load_from_state_dict ──► deal keys to children ──► load_walk(child)
- *                                                                                  └──► post hooks of m */
+ *   load_walk(m, share of m) ──► own entries ──► load_walk(child, its share) ... ──► post hooks of m
+ *                                └ m._load_from_state_dict(dict of the share), unless all is plain */
 #include "module.h"
 
 /* ---- Module._load_from_state_dict ---- */
@@ -11,7 +12,7 @@ enum { ARG_DICT, ARG_PREFIX, ARG_METADATA, ARG_STRICT, ARG_MISSING, ARG_UNEXPECT
 static int load_pre_hooks(PyObject *m, PyObject *const *arg) {
     RL_ITEMS it;
     int more;
-    if (rl_items_of(&it, m, rl_name._load_state_dict_pre_hooks) < 0) return -1;
+    if (rl_items_of(&it, m, RL_AT_load_pre, rl_name._load_state_dict_pre_hooks) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         RL_OWNED PyObject *done = PyObject_Vectorcall(it.value, arg, ARG_COUNT, NULL);
         if (done == NULL) return -1;
@@ -21,15 +22,12 @@ static int load_pre_hooks(PyObject *m, PyObject *const *arg) {
 
 /* local: the module's entries by name, None and non-persistent ones left out */
 static int load_collect(PyObject *m, PyObject *state, PyObject *local) {
-    RL_OWNED PyObject *skip =
-        state == rl_name._buffers ? rl_module_state_get(m, rl_name._non_persistent_buffers_set) : NULL;
-    if (state == rl_name._buffers && skip == NULL) return -1;
     RL_ITEMS it;
     int more;
-    if (rl_items_of(&it, m, state) < 0) return -1;
+    if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
-        int skipped = skip ? PySequence_Contains(skip, it.key) : 0;
+        int skipped = state == rl_name._buffers ? rl_buffer_is_fleeting(m, it.key) : 0;
         if (skipped < 0 || (!skipped && PyDict_SetItem(local, it.key, it.value) < 0)) return -1;
     }
     return more;
@@ -77,24 +75,6 @@ static int load_extra_state(PyObject *m, PyObject *const *arg, PyObject *key, in
     return PyList_Append(arg[takes ? ARG_MISSING : ARG_UNEXPECTED], key);
 }
 
-/* Where the name after the prefix ends; -1 when the key does not start with the prefix, -2 on an error. */
-static Py_ssize_t load_name_end(PyObject *key, PyObject *prefix, int *dotted) {
-    if (!PyUnicode_Check(key)) {
-        RL_OWNED PyObject *starts = PyObject_CallMethodOneArg(key, rl_name.startswith, prefix);
-        if (starts) PyErr_SetString(PyExc_TypeError, "the keys of a state_dict must be str");
-        return -2;
-    }
-    Py_ssize_t n = PyUnicode_GET_LENGTH(key), np = PyUnicode_GET_LENGTH(prefix);
-    if (np) {
-        Py_ssize_t starts = PyUnicode_Tailmatch(key, prefix, 0, n, -1);
-        if (starts <= 0) return starts < 0 ? -2 : -1;
-    }
-    Py_ssize_t dot = PyUnicode_FindChar(key, '.', np, n, 1);
-    if (dot == -2) return -2;
-    *dotted = dot >= 0;
-    return *dotted ? dot : n;
-}
-
 static int load_find_unexpected(PyObject *m, PyObject *const *arg, PyObject *local, PyObject *extra_key) {
     RL_OWNED PyObject *modules = rl_module_state_get(m, rl_name._modules);
     RL_OWNED PyObject *keys = modules ? PyObject_GetIter(arg[ARG_DICT]) : NULL;
@@ -102,7 +82,7 @@ static int load_find_unexpected(PyObject *m, PyObject *const *arg, PyObject *loc
     for (PyObject *next; (next = PyIter_Next(keys)) != NULL;) {
         RL_OWNED PyObject *key = next;
         int dotted;
-        Py_ssize_t end = load_name_end(key, arg[ARG_PREFIX], &dotted);
+        Py_ssize_t end = rl_key_name_end(key, arg[ARG_PREFIX], &dotted);
         if (end == -2) return -1;
         if (end == -1 || PyUnicode_Compare(key, extra_key) == 0) continue;
         RL_OWNED PyObject *name = PyUnicode_Substring(key, PyUnicode_GET_LENGTH(arg[ARG_PREFIX]), end);
@@ -145,50 +125,6 @@ static PyObject *load_from_state_dict(PyObject *m, PyObject *const *args, Py_ssi
 }
 
 /* ---- the tree ---- */
-/* {child name: {key: value}} of all keys that go on below the prefix */
-static PyObject *load_deal(PyObject *keys, PyObject *prefix) {
-    RL_OWNED PyObject *shares = PyDict_New();
-    RL_ITEMS it;
-    int more;
-    if (shares == NULL || rl_items_begin(&it, keys) < 0) return NULL;
-    while ((more = rl_items_next(&it)) > 0) {
-        int dotted;
-        Py_ssize_t end = load_name_end(it.key, prefix, &dotted);
-        if (end == -2) return NULL;
-        if (end == -1 || !dotted) continue;
-        RL_OWNED PyObject *name = PyUnicode_Substring(it.key, PyUnicode_GET_LENGTH(prefix), end);
-        PyObject *share = name ? PyDict_GetItemWithError(shares, name) : NULL;
-        if (share == NULL) {
-            RL_OWNED PyObject *fresh = PyErr_Occurred() ? NULL : PyDict_New();
-            if (fresh == NULL || PyDict_SetItem(shares, name, fresh) < 0) return NULL;
-            share = fresh; /* `shares` holds it */
-        }
-        if (PyDict_SetItem(share, it.key, it.value) < 0) return NULL;
-    }
-    return more < 0 ? NULL : rl_give(&shares);
-}
-
-/* A child whose name holds a dot: {k: v for k, v in keys.items() if k.startswith(below)} */
-static PyObject *load_filter(PyObject *keys, PyObject *below) {
-    RL_OWNED PyObject *share = PyDict_New();
-    RL_ITEMS it;
-    int more;
-    if (share == NULL || rl_items_begin(&it, keys) < 0) return NULL;
-    while ((more = rl_items_next(&it)) > 0) {
-        int dotted;
-        Py_ssize_t end = load_name_end(it.key, below, &dotted);
-        if (end == -2 || (end >= 0 && PyDict_SetItem(share, it.key, it.value) < 0)) return NULL;
-    }
-    return more < 0 ? NULL : rl_give(&share);
-}
-
-static PyObject *load_share(PyObject *keys, PyObject *shares, PyObject *name, PyObject *below) {
-    if (PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1) >= 0) return load_filter(keys, below);
-    PyObject *share = PyDict_GetItemWithError(shares, name);
-    if (share) return Py_NewRef(share);
-    return PyErr_Occurred() ? NULL : PyDict_New();
-}
-
 static PyObject *load_local_metadata(const rl_load_job *job, PyObject *prefix) {
     RL_OWNED PyObject *local = PyDict_New();
     if (local == NULL) return NULL;
@@ -214,10 +150,81 @@ static int load_call_own(const rl_load_job *job, PyObject *m, PyObject *keys, Py
     return done ? 0 : -1;
 }
 
+/* Is there nothing in the metadata that says assign=True, for this load or left behind by one before? */
+static int load_copies(const rl_load_job *job, rl_place *place) {
+    if (job->assign != Py_False) return 0;
+    if (job->metadata == NULL) return 1;
+    if (!PyODict_CheckExact(job->metadata) && !PyDict_CheckExact(job->metadata)) return 0;
+    PyObject *path = rl_place_path(place);
+    PyObject *local = path ? PyDict_GetItemWithError(job->metadata, path) : NULL;
+    if (local == NULL) return PyErr_Occurred() ? -1 : 1;
+    return PyDict_CheckExact(local) && PyDict_Contains(local, rl_name.assign_to_params_buffers) == 0;
+}
+
+/* 1: Module's own method would only copy the entries of `share` */
+static int load_is_plain(const rl_load_job *job, PyObject *m, rl_place *place) {
+    const uint32_t methods = 1u << RL_M__load_from_state_dict;
+    if (!(rl_module_facts_get(Py_TYPE(m))->ours >> RL_M_set_extra_state & 1)) return 0;
+    if (!rl_module_all_ours(m, methods)) return 0;
+    PyObject *dict = rl_module_dict(m), *hooks = NULL;
+    if (dict) hooks = rl_state_peek(dict, RL_AT_load_pre, rl_name._load_state_dict_pre_hooks);
+    if (hooks == NULL) return PyErr_Occurred() ? -1 : 0;
+    return PyODict_CheckExact(hooks) && PyDict_GET_SIZE(hooks) == 0 ? load_copies(job, place) : 0;
+}
+
+/* Copies the next entries into m's `state`; a kernel may run without the GIL, so nothing is taken for
+ * granted. */
+static int load_members(const rl_load_job *job, PyObject *m, PyObject *state, const rl_entry **at,
+                        const rl_entry *end) {
+    RL_ITEMS it = {.map = NULL};
+    int more = 0;
+    if (*at == end) return 0;
+    if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
+    while (*at < end && (more = rl_items_next(&it)) > 0) {
+        if (Py_IsNone(it.value)) continue;
+        int skipped = state == rl_name._buffers ? rl_buffer_is_fleeting(m, it.key) : 0;
+        if (skipped < 0) return -1;
+        if (skipped) continue;
+        const rl_entry *e = (*at)++;
+        if (rl_tensor_check(it.value) && rl_load_bytes((rl_tensor *)it.value, (rl_tensor *)e->value))
+            continue;
+        if (rl_load_entry(m, it.key, it.value, e->key, e->value, 0, job->errors) < 0) return -1;
+    }
+    return more < 0 ? -1 : 0;
+}
+
+/* OrderedDict(state_dict), with its _metadata */
+static PyObject *load_copy_dict(const rl_load_job *job) {
+    RL_OWNED PyObject *copy = PyObject_CallOneArg((PyObject *)&PyODict_Type, job->whole);
+    if (copy && job->metadata && PyObject_SetAttr(copy, rl_name._metadata, job->metadata) < 0) return NULL;
+    return rl_give(&copy);
+}
+
+/* *lies: the share is listed as the tree below m asks for it, and the children's pieces begin at *lies */
+static int load_self(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place, Py_ssize_t skip,
+                     Py_ssize_t *lies) {
+    *lies = rl_share_fits(share, m, skip);
+    int plain = *lies < 0 ? 0 : load_is_plain(job, m, place);
+    if (plain < 0) return -1;
+    if (plain) {
+        const rl_entry *at = share->at, *end = at + *lies;
+        return load_members(job, m, rl_name._parameters, &at, end) < 0 ||
+                       load_members(job, m, rl_name._buffers, &at, end) < 0
+                   ? -1
+                   : 0;
+    }
+    if (skip == 0 && (share->dict = load_copy_dict(job)) == NULL) return -1;
+    PyObject *dict = rl_share_dict(share), *prefix = dict ? rl_place_prefix(place) : NULL;
+    if (prefix == NULL || load_call_own(job, m, dict, prefix) < 0) return -1;
+    if (rl_share_list(share, dict) < 0) return -1; /* whoever saw the dict may have changed it */
+    *lies = rl_share_fits(share, m, skip);
+    return 0;
+}
+
 static int load_post_hooks(const rl_load_job *job, PyObject *m) {
     RL_ITEMS it;
     int more;
-    if (rl_items_of(&it, m, rl_name._load_state_dict_post_hooks) < 0) return -1;
+    if (rl_items_of(&it, m, RL_AT_load_post, rl_name._load_state_dict_post_hooks) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         PyObject *args[] = {m, job->result};
         RL_OWNED PyObject *answer = PyObject_Vectorcall(it.value, args, 2, NULL);
@@ -232,28 +239,39 @@ static int load_post_hooks(const rl_load_job *job, PyObject *m) {
     return more;
 }
 
-static int load_walk(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix);
-static int load_children(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
+static int load_walk(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place);
+static int load_children(const rl_load_job *job, rl_items *it, rl_share *share, rl_place *place,
+                         Py_ssize_t skip, Py_ssize_t lies) {
     RL_OWNED PyObject *shares = NULL;
-    RL_ITEMS it;
     int more;
-    if (rl_items_of(&it, m, rl_name._modules) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
-        if (Py_IsNone(it.value)) continue;
-        if (shares == NULL && (shares = load_deal(keys, prefix)) == NULL) return -1;
-        RL_OWNED PyObject *below = rl_path_enter(prefix, it.key);
-        RL_OWNED PyObject *share = below ? load_share(keys, shares, it.key, below) : NULL;
-        if (share == NULL || load_walk(job, it.value, share, below) < 0) return -1;
+    while ((more = rl_items_next(it)) > 0) {
+        RL_PLACE below = {.path = NULL};
+        RL_SHARE piece = {.at = NULL};
+        if (lies >= 0) rl_share_cut(share, &lies, skip, it->key, &piece);
+        if (Py_IsNone(it->value)) continue;
+        if (rl_place_enter(&below, place, it->key) < 0) return -1;
+        if (lies < 0 && rl_share_deal(share, place, &shares, it->key, &below, &piece) < 0) return -1;
+        if (load_walk(job, it->value, &piece, &below) < 0) return -1;
     }
     return more;
 }
 
-static int load_walk(const rl_load_job *job, PyObject *m, PyObject *keys, PyObject *prefix) {
-    if (load_call_own(job, m, keys, prefix) < 0) return -1;
+static int load_below(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place, Py_ssize_t skip,
+                      Py_ssize_t lies) {
+    RL_ITEMS it;
+    if (rl_items_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
     if (Py_EnterRecursiveCall(" while loading the state of a module")) return -1;
-    int done = load_children(job, m, keys, prefix);
+    int done = load_children(job, &it, share, place, skip, lies);
     Py_LeaveRecursiveCall();
-    return done < 0 ? -1 : load_post_hooks(job, m);
+    return done;
+}
+
+static int load_walk(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place) {
+    /* the root has no path but an empty prefix */
+    Py_ssize_t skip = place->path ? PyUnicode_GET_LENGTH(place->path) + 1 : 0, lies;
+    if (load_self(job, m, share, place, skip, &lies) < 0) return -1;
+    if (load_below(job, m, share, place, skip, lies) < 0) return -1;
+    return load_post_hooks(job, m);
 }
 
 /* ---- the report ---- */
@@ -295,17 +313,15 @@ static int load_check_mapping(PyObject *state_dict) {
     return is > 0 ? 0 : -1;
 }
 
-/* OrderedDict(state_dict), with its _metadata; *metadata is owned, or NULL */
-static PyObject *load_copy_dict(PyObject *state_dict, PyObject **metadata) {
+/* *metadata: state_dict._metadata, owned, or NULL */
+static int load_get_metadata(PyObject *state_dict, PyObject **metadata) {
     *metadata = PyObject_GetAttr(state_dict, rl_name._metadata);
     if (*metadata == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return NULL;
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
         PyErr_Clear();
     } else if (Py_IsNone(*metadata))
         Py_CLEAR(*metadata);
-    RL_OWNED PyObject *copy = PyObject_CallOneArg((PyObject *)&PyODict_Type, state_dict);
-    if (copy && *metadata && PyObject_SetAttr(copy, rl_name._metadata, *metadata) < 0) return NULL;
-    return rl_give(&copy);
+    return 0;
 }
 
 static PyObject *load_new_result(PyObject *missing, PyObject *unexpected, PyObject *mismatched) {
@@ -334,9 +350,12 @@ static int load_find_ties(PyObject *m, PyObject **ties) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int load_tree(rl_load_job *job, PyObject *m, PyObject *keys, int strict) {
+static int load_tree(rl_load_job *job, PyObject *m, int strict) {
+    RL_SHARE share = {.at = NULL};
+    RL_PLACE place = {.prefix = Py_NewRef(rl_name.empty)};
+    if (rl_share_list(&share, job->whole) < 0) return -1;
     rl_load_job_begin(job);
-    int done = load_walk(job, m, keys, rl_name.empty);
+    int done = load_walk(job, m, &share, &place);
     rl_load_job_end(job);
     if (done < 0 || load_report(job, m, strict) < 0) return -1;
     if (job->ties == NULL) return 0;
@@ -358,12 +377,12 @@ static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
     RL_OWNED PyObject *missing = PyList_New(0), *unexpected = PyList_New(0), *errors = PyList_New(0);
     RL_OWNED PyObject *mismatched = reports ? PyList_New(0) : NULL, *metadata = NULL, *ties = NULL;
     if (!missing || !unexpected || !errors || (reports && !mismatched)) return NULL;
-    RL_OWNED PyObject *keys = load_copy_dict(bound[0], &metadata);
-    RL_OWNED PyObject *result = keys ? load_new_result(missing, unexpected, mismatched) : NULL;
+    int known = load_get_metadata(bound[0], &metadata);
+    RL_OWNED PyObject *result = known == 0 ? load_new_result(missing, unexpected, mismatched) : NULL;
     if (result == NULL || (assign && load_find_ties(m, &ties) < 0)) return NULL;
-    rl_load_job job = {missing, unexpected, errors, metadata, bound[2] ? bound[2] : Py_False,
-                       result,  mismatched, ties,   NULL};
-    return load_tree(&job, m, keys, strict) < 0 ? NULL : rl_give(&result);
+    rl_load_job job = {bound[0], missing,    unexpected, errors, metadata, bound[2] ? bound[2] : Py_False,
+                       result,   mismatched, ties,       NULL};
+    return load_tree(&job, m, strict) < 0 ? NULL : rl_give(&result);
 }
 
 PyMethodDef rl_module_load_methods[] = {

@@ -94,6 +94,19 @@ static int load_warn_meta(PyObject *key, PyObject *param, PyObject *input) {
         key);
 }
 
+/* Small copies that need no kernel; the front door gives way to other threads for the large ones. */
+enum { LOAD_SMALL = 1 << 16 };
+int rl_load_bytes(rl_tensor *to, rl_tensor *from) {
+    int64_t bytes = to->v.numel * rl_itemsize(to->v.dtype);
+    if (to->v.dtype != from->v.dtype || to->v.numel != from->v.numel || bytes > LOAD_SMALL || to->inference ||
+        !rl_is_contiguous(&to->v) || !rl_is_contiguous(&from->v))
+        return 0;
+    void *memory = rl_data(&to->v, RL_WRITE);
+    if (bytes) memmove(memory, rl_const_data(&from->v), (size_t)bytes);
+    to->v.storage->version++;
+    return 1;
+}
+
 /* with no_grad(): param.copy_(input) */
 static int load_copy(PyObject *param, PyObject *input) {
     int before = rl_grad_enabled, done;

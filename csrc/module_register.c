@@ -155,6 +155,14 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
     return done ? 0 : -1;
 }
 
+/* name in m._non_persistent_buffers_set */
+int rl_buffer_is_fleeting(PyObject *m, PyObject *name) {
+    RL_OWNED PyObject *fleeting = rl_module_state_get(m, rl_name._non_persistent_buffers_set);
+    if (fleeting == NULL) return -1;
+    if (PySet_CheckExact(fleeting) && PySet_GET_SIZE(fleeting) == 0) return 0;
+    return PySequence_Contains(fleeting, name);
+}
+
 /* ---- the methods ---- */
 static PyObject *register_parameter(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"register_parameter", 2, 2, {"name", "param"}};

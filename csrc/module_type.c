@@ -23,6 +23,7 @@ static void facts_fill(rl_module_facts *f, PyTypeObject *type) {
         for (int i = 0; i < RL_M_COUNT; i++)
             if (_PyType_Lookup(type, *type_method_name(i)) == type_original[i]) f->ours |= 1u << i;
         f->plain_call = _PyType_Lookup(type, rl_name.__call__) == type_call;
+        f->plain_training = _PyType_Lookup(type, rl_name.training) == NULL;
         PyObject *forward = _PyType_Lookup(type, rl_name.forward);
         if (forward && f->plain_get && PyType_HasFeature(Py_TYPE(forward), Py_TPFLAGS_METHOD_DESCRIPTOR))
             f->forward = forward;
@@ -42,15 +43,18 @@ const rl_module_facts *rl_module_facts_get(PyTypeObject *type) {
     return f;
 }
 
-int rl_module_ours(PyObject *m, int method) {
+int rl_module_all_ours(PyObject *m, uint32_t methods) {
     const rl_module_facts *f = rl_module_facts_get(Py_TYPE(m));
-    if (!(f->ours >> method & 1) || !f->plain_get) return 0;
+    if ((f->ours & methods) != methods || !f->plain_get) return 0;
     PyObject *dict = rl_module_dict(m);
-    if (dict == NULL || PyDict_GetItemWithError(dict, *type_method_name(method)) == NULL) {
-        if (!PyErr_Occurred()) return 1;
-        PyErr_Clear(); /* a key's own __eq__ raised; the ordinary look-up meets it again */
+    for (; dict && methods; methods &= methods - 1) {
+        if (PyDict_GetItemWithError(dict, *type_method_name(__builtin_ctz(methods)))) return 0;
+        if (PyErr_Occurred()) {
+            PyErr_Clear(); /* a key's own __eq__ raised; the ordinary look-up meets it again */
+            return 0;
+        }
     }
-    return 0;
+    return 1;
 }
 
 void rl_module_adopt(PyTypeObject *type) {

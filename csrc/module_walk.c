@@ -6,37 +6,43 @@
 /* m.training = mode, past __setattr__ where that is ours and has nothing else to do */
 static int train_mark(PyObject *m, PyObject *mode) {
     const rl_module_facts *f = rl_module_facts_get(Py_TYPE(m));
-    PyObject *dict = f->ours >> RL_M___setattr__ & 1 ? rl_module_dict(m) : NULL;
-    if (dict && _PyType_Lookup(Py_TYPE(m), rl_name.training) == NULL) {
-        int has = PyDict_Contains(dict, rl_name.training);
-        if (has < 0) return -1;
-        if (has) return PyDict_SetItem(dict, rl_name.training, mode);
-    }
-    return PyObject_SetAttr(m, rl_name.training, mode);
+    PyObject *dict = f->plain_training && f->ours >> RL_M___setattr__ & 1 ? rl_module_dict(m) : NULL;
+    PyObject *now = dict ? rl_state_peek(dict, RL_AT_training, rl_name.training) : NULL;
+    if (now == mode) return 0;
+    if (now) return PyDict_SetItem(dict, rl_name.training, mode);
+    return PyErr_Occurred() ? -1 : PyObject_SetAttr(m, rl_name.training, mode);
 }
 
-static int train_walk(PyObject *m, PyObject *mode);
-static int train_children(PyObject *m, PyObject *mode) {
-    RL_CHILDREN c;
-    int more;
-    if (rl_children_begin(&c, m) < 0) return -1;
-    while ((more = rl_children_next(&c)) > 0) {
-        if (rl_module_ours(c.child, RL_M_train)) {
-            if (train_walk(c.child, mode) < 0) return -1;
-            continue;
-        }
-        RL_OWNED PyObject *done = PyObject_CallMethodOneArg(c.child, rl_name.train, mode);
-        if (done == NULL) return -1;
-    }
-    return more;
+/* Both steps at once for a module that overrides nothing and holds nothing but its state; 0: it is not so */
+static int train_bare(PyObject *m, PyObject *mode, rl_children *c) {
+    enum { METHODS = 1 << RL_M_train | 1 << RL_M___setattr__ | RL_CHILDREN_METHODS };
+    const rl_module_facts *f = rl_module_facts_get(Py_TYPE(m));
+    PyObject *dict, *modules;
+    if ((f->ours & METHODS) != METHODS || !f->plain_get || !f->plain_training) return 0;
+    if ((dict = rl_module_dict(m)) == NULL || (modules = rl_state_bare(dict)) == NULL) return 0;
+    if (PyDict_SetItem(dict, rl_name.training, mode) < 0 || rl_items_begin(&c->items, modules) < 0) return -1;
+    return 1;
 }
 
-static int train_walk(PyObject *m, PyObject *mode) {
-    if (train_mark(m, mode) < 0) return -1;
+static int train_walk(PyObject *m, PyObject *mode, int is_child);
+static int train_children(rl_children *c, PyObject *mode) {
     if (Py_EnterRecursiveCall(" while setting the mode of a module")) return -1;
-    int done = train_children(m, mode);
+    int more;
+    while ((more = rl_children_next(c)) > 0 && train_walk(c->child, mode, 1) == 0) continue;
     Py_LeaveRecursiveCall();
-    return done;
+    return more ? -1 : 0;
+}
+
+static int train_walk(PyObject *m, PyObject *mode, int is_child) {
+    RL_CHILDREN c = {.child = NULL};
+    int bare = train_bare(m, mode, &c);
+    if (bare < 0) return -1;
+    if (!bare && is_child && !rl_module_ours(m, RL_M_train)) {
+        RL_OWNED PyObject *done = PyObject_CallMethodOneArg(m, rl_name.train, mode);
+        return done ? 0 : -1;
+    }
+    if (!bare && (train_mark(m, mode) < 0 || rl_children_begin(&c, m) < 0)) return -1;
+    return rl_children_none(&c) ? 0 : train_children(&c, mode);
 }
 
 static PyObject *walk_train(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -48,13 +54,13 @@ static PyObject *walk_train(PyObject *m, PyObject *const *args, Py_ssize_t nargs
         PyErr_SetString(PyExc_ValueError, "training mode is expected to be boolean");
         return NULL;
     }
-    return train_walk(m, mode) < 0 ? NULL : Py_NewRef(m);
+    return train_walk(m, mode, 0) < 0 ? NULL : Py_NewRef(m);
 }
 
 static PyObject *walk_eval(PyObject *m, PyObject *unused) {
     (void)unused;
     if (!rl_module_ours(m, RL_M_train)) return PyObject_CallMethodOneArg(m, rl_name.train, Py_False);
-    return train_walk(m, Py_False) < 0 ? NULL : Py_NewRef(m);
+    return train_walk(m, Py_False, 0) < 0 ? NULL : Py_NewRef(m);
 }
 
 /* ---- apply ---- */
