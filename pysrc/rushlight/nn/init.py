@@ -4,6 +4,7 @@ import math
 
 import rushlight
 from rushlight import _missing
+from rushlight._C import _set_grad_enabled, is_grad_enabled
 
 __all__ = [
     "calculate_gain",
@@ -37,12 +38,6 @@ _PLAIN_GAINS = (
 
 def calculate_gain(nonlinearity, param=None):
     """Return the factor by which a nonlinearity shrinks the spread of its input."""
-    if nonlinearity in _PLAIN_GAINS:
-        return 1
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
     if nonlinearity == "leaky_relu":
         if param is None:
             slope = 0.01
@@ -51,21 +46,35 @@ def calculate_gain(nonlinearity, param=None):
         else:
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity in _PLAIN_GAINS:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
     if nonlinearity == "selu":
         return 3.0 / 4
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+def _unrecorded(fill, *args, **kwargs):
+    """Call it as within no_grad(), which costs more than the filling of a small tensor."""
+    before = is_grad_enabled()
+    _set_grad_enabled(False)
+    try:
+        return fill(*args, **kwargs)
+    finally:
+        _set_grad_enabled(before)
+
+
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Fill with uniform numbers of [a, b)."""
-    with rushlight.no_grad():
-        return tensor.uniform_(a, b, generator=generator)
+    return _unrecorded(tensor.uniform_, a, b, generator=generator)
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Fill with normal numbers."""
-    with rushlight.no_grad():
-        return tensor.normal_(mean, std, generator=generator)
+    return _unrecorded(tensor.normal_, mean, std, generator=generator)
 
 
 def _normal_share(x):
@@ -122,8 +131,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 def constant_(tensor, val):
     """Fill with one number."""
-    with rushlight.no_grad():
-        return tensor.fill_(val)
+    return _unrecorded(tensor.fill_, val)
 
 
 def ones_(tensor):
@@ -133,8 +141,7 @@ def ones_(tensor):
 
 def zeros_(tensor):
     """Fill with 0."""
-    with rushlight.no_grad():
-        return tensor.zero_()
+    return _unrecorded(tensor.zero_)
 
 
 def eye_(tensor):
@@ -200,11 +207,13 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
 
 
 def _calculate_fan_in_and_fan_out(tensor):
-    dimensions = tensor.dim()
-    if dimensions < 2:
+    sizes = tensor.shape
+    if len(sizes) < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
-    field = math.prod(tensor.shape[2:])
-    return tensor.size(1) * field, tensor.size(0) * field
+    if len(sizes) == 2:
+        return sizes[1], sizes[0]
+    field = math.prod(sizes[2:])
+    return sizes[1] * field, sizes[0] * field
 
 
 def _calculate_correct_fan(tensor, mode):
