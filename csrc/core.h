@@ -138,7 +138,8 @@ struct rl_row {
 };
 /* Note [What a node saves]
  * SAVE(i, BY0 | BY2): argument i, if argument 0 or 2 needs a gradient. SAVE_OUT(i): result i. FIXED(i): no
- * gradient goes to tensor argument i. LAYOUT: strides and offset of argument 0, as one more int list.
+ * gradient goes to tensor argument i. LAYOUT: strides and offset of argument 0
+ * (of a list: how many elements each has), as one more int list.
  *   bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed arguments */
 #define SAVE(i, by) ((uint64_t)(by) << 6 * (i))
 #define SAVE_OUT(i) ((uint64_t)1 << (48 + (i)))

@@ -298,6 +298,17 @@ RL_SHAPE(as_strided) {
     return view_end(k);
 }
 
+RL_SHAPE(as_strided_scatter) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *whole = &k->arg[1], *size = &k->arg[2], *stride = &k->arg[3];
+    if (whole->tag != RL_INTS || size->tag != RL_INTS || stride->tag != RL_INTS || size->n != stride->n ||
+        size->n != x->ndim || (x->ndim && memcmp(size->u.ints, x->shape, x->ndim * sizeof *x->shape) != 0))
+        return rl_error_set(RL_RUNTIME, "_as_strided_backward: input must have the shape size");
+    if (rl_out_dims(k, 0, whole->u.ints, whole->n) != RL_OK) return RL_FAIL;
+    size_t bytes = (size_t)k->out[0]->numel * (size_t)rl_itemsize(x->dtype);
+    return rl_view_check_bounds(size->u.ints, stride->u.ints, size->n, k->arg[4].u.i, x->dtype, bytes);
+}
+
 /* ---- joins ---- */
 /* PyTorch lets a 1-D tensor without elements join anything */
 static bool cat_skips(const rl_view *v) {

@@ -55,8 +55,8 @@ static PyObject *api_backward(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (n == 0 && !kwnames) return backward_here(self, 0, 0);
     static PyObject *function;
     if (!function) {
-        RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.autograd");
-        function = module ? PyObject_GetAttrString(module, "_tensor_backward") : NULL;
+        RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.autograd._engine");
+        function = module ? PyObject_GetAttrString(module, "tensor_backward") : NULL;
         if (!function) return NULL;
     }
     Py_ssize_t total = n + 1 + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);

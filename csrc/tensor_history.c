@@ -181,7 +181,7 @@ static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint3
     }
     if (row->saves & LAYOUT) {
         p.n_arg++;
-        p.n_words += args[0].u.t->ndim + 1;
+        p.n_words += args[0].tag == RL_TENSORS ? args[0].n : args[0].u.t->ndim + 1;
     }
     return p;
 }
@@ -201,10 +201,16 @@ static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
     return kept;
 }
 
-static rl_slot keep_layout(const rl_view *v, int64_t *words) {
-    if (v->ndim) memcpy(words, v->strides, v->ndim * sizeof *words);
-    words[v->ndim] = v->offset;
-    return (rl_slot){.tag = RL_INTS, .n = v->ndim + 1, .u.ints = words};
+/* strides and offset of a tensor; how many elements each of a list has */
+static rl_slot keep_layout(const rl_slot *s, int64_t *words) {
+    int n = s->tag == RL_TENSORS ? s->n : s->u.t->ndim + 1;
+    if (s->tag == RL_TENSORS) {
+        for (int j = 0; j < n; j++) words[j] = s->u.ts[j]->numel;
+    } else {
+        if (n > 1) memcpy(words, s->u.t->strides, (size_t)(n - 1) * sizeof *words);
+        words[n - 1] = s->u.t->offset;
+    }
+    return (rl_slot){.tag = RL_INTS, .n = n, .u.ints = words};
 }
 
 static int keep_arg(rl_node *node, const rl_slot *s, int i, int *saved, PyObject *original) {
@@ -255,7 +261,7 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
             goto fail;
     }
     node->keeps |= node->n_saved > 0;
-    if (row->saves & LAYOUT) node->arg[n] = keep_layout(inputs[0].u.t, words);
+    if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], words);
     for (int i = 0; i < n_out; i++)
         if ((row->saves & SAVE_OUT(i)) &&
             rl_saved_set(&node->saved[saved++], (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0)

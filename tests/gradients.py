@@ -12,7 +12,7 @@ NAMES = [
 
 
 def leaves(library, sample, dtype, layout):
-    """Arguments of a call in which every floating tensor is a leaf that wants a gradient; and those leaves."""
+    """Arguments of a call in which each floating tensor is a leaf that wants a gradient; and those leaves."""
     args, kwargs = sample.build(library, dtype, layout)
     wanted = []
 
@@ -46,7 +46,7 @@ def weights(library, like, seed):
 def derivatives(library, row, sample, grad, dtype="float64", layout="plain", second=True):
     """(names of nodes, first gradients, second gradients) of one sample."""
     results, wanted = call(library, row, sample, dtype, layout)
-    names = [r.grad_fn.name() for r in results]
+    names = [r.grad_fn.name() for r in results if r.grad_fn]
     if not results or not wanted:
         return names, [], []
     total = sum((r * weights(library, r, i)).sum() for i, r in enumerate(results))

@@ -429,13 +429,20 @@ SAMPLES = {
     "transpose": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1), S(x(0, 3), 0, 1)],
     "t": [S(x(2, 3)), S(x(3)), S(x())],
     "squeeze": [S(x(2, 1, 3, 1)), S(x(1)), S(x())],
-    "squeeze_dim": [S(x(2, 1, 3, 1), 1), S(x(2, 1, 3, 1), (1, -1)), S(x(2, 3), 0)],
+    "squeeze_dim": [S(x(2, 1, 3, 1), 1), S(x(2, 3), 0)],
+    "squeeze_dims": [S(x(2, 1, 3, 1), (1, -1)), S(x(2, 3), (0,))],
     "unsqueeze": [S(x(2, 3), 0), S(x(2, 3), -1), S(x(), 0)],
     "expand": [S(x(2, 1), (2, 3)), S(x(3), (2, 3)), S(x(2, 1), (-1, 4)), S(x(), (2,))],
     "select": [S(x(2, 3, 4), 1, 2), S(x(2, 3), 0, -1)],
     "narrow": [S(x(5, 3), 0, 1, 3), S(x(5, 3), 1, 0, 0), S(x(5, 3), -1, -2, 1)],
     "slice": [S(x(5, 3), 0, 1, 4), S(x(5, 3), 0, None, None, 2), S(x(5, 3), 1, -2), S(x(5, 3), 0, 4, 1)],
     "as_strided": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1), S(x(12), (2,), (0,))],
+    "as_strided_scatter": [
+        S(x(3, 2), (12,), (3, 2), (4, 1), 1),
+        S(x(2, 3), (3, 3), (2, 3), (1, 1), 2),
+        S(x(0, 3), (2, 2), (0, 3), (1, 1), 0),
+        S(x(), (2,), (), (), 1),
+    ],
     "reshape": [S(x(2, 3, 4), (6, 4)), S(x(2, 3, 4), (-1,)), S(x(0, 3), (3, 0))],
     "flatten": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), 0, 1), S(x())],
     "contiguous": [S(x(2, 3)), S(x())],
@@ -500,8 +507,19 @@ def function(library, row):
     return getattr(library.Tensor, name)
 
 
+def scattered(torch, a, whole, size, stride, offset):
+    """The gradient of as_strided(), which is linear."""
+    numel = math.prod(whole)
+    where = torch.arange(numel).as_strided(size, stride, offset)
+    flat = torch.zeros(numel, dtype=a.dtype).index_put((where.reshape(-1),), a.reshape(-1), accumulate=True)
+    return flat.reshape(whole)
+
+
 _THEIRS = {  # PyTorch keeps these elsewhere
     "slice": lambda torch: torch.ops.aten.slice.Tensor,
+    "as_strided_scatter": lambda torch: lambda a, whole, size, stride, offset: scattered(
+        torch, a, whole, size, stride, offset
+    ),
     "equal": lambda torch: lambda a, b: torch.tensor(torch.equal(a, b)),
     "max_pool2d": lambda torch: torch.nn.functional.max_pool2d,
     "avg_pool2d": lambda torch: torch._C._nn.avg_pool2d,

@@ -42,7 +42,7 @@ def test_gradients(name):
             ours = outcome(_C, row, sample, layout, autograd.grad)
             if isinstance(ours, Exception):
                 raise AssertionError(what) from ours
-            if row["kind"] != 2:  # composites may have shorter graphs
+            if row["kind"] != 2 and row["name"][0] != "_":  # composites may have shorter graphs
                 assert ours[0] == theirs[0], what
             same(ours[1], theirs[1], what + ": first")
             same(ours[2], theirs[2], what + ": second")

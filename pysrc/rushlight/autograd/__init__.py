@@ -5,7 +5,7 @@ See https://docs.pytorch.org/docs/2.13/autograd.html
 
 from rushlight import _C, _missing
 
-from ._engine import _tensor_backward, backward, grad
+from ._engine import backward, grad
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 
 __all__ = [

@@ -16,8 +16,8 @@ def _root_gradients(tensors, gradients, batched=False):
         if isinstance(gradient, _C.Tensor):
             if gradient.shape != tensor.shape:
                 raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a "
-                    f"shape of {tensor.shape}."
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] "
+                    f"has a shape of {tensor.shape}."
                 )
             made.append(gradient)
         elif gradient is None:
@@ -41,8 +41,8 @@ def backward(
 ):
     """Add the gradients of tensors (each weighted by its grad_tensor) to the ``.grad`` of the leaves.
 
-    With ``inputs`` only theirs. Raises RuntimeError where a tensor has no history, where a gradient's shape differs
-    from its tensor's, and where a graph that was freed is run again.
+    With ``inputs`` only theirs. Raises RuntimeError where a tensor has no history, where a gradient's shape
+    differs from its tensor's, and where a graph that was freed is run again.
     See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
     """
     if grad_variables is not None:
@@ -68,7 +68,8 @@ def backward(
     _C._run_backward(tensors, gradients, bool(keep), bool(create_graph), inputs, True, True)
 
 
-def _tensor_backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+def tensor_backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Run Tensor.backward with arguments; without any it never leaves C."""
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
@@ -90,15 +91,16 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, "
+            "but got: allow_unused=False."
         )
     if allow_unused is None:
         allow_unused = materialize_grads
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other parts of the graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+            "gradient for other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )

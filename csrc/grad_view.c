@@ -1,0 +1,133 @@
+/* Derivatives of views and joins: gradients go back where the elements came from. */
+#include "grad.h"
+#include <string.h>
+
+static int64_t wrapped(int64_t d, int n) {
+    return d < 0 ? d + n : d;
+}
+
+/* The same elements under another shape. */
+FORMULA(reshaped) {
+    TO(0, OP(reshape, G, rl_back_size(g, 0)));
+}
+
+FORMULA(permute) {
+    if (!rl_back_wants(g, 0)) return;
+    V dims = X(1);
+    int64_t back[RL_MAX_DIMS], n = dims.tag == RL_INTS ? dims.n : 1;
+    for (int i = 0; i < n; i++) back[dims.tag == RL_INTS ? wrapped(dims.u.ints[i], (int)n) : 0] = i;
+    rl_back_pass(g, 0, OP(permute, G, INTS(back, (int)n)));
+}
+FORMULA(transpose) {
+    TO(0, OP(transpose, G, X(1), X(2)));
+}
+FORMULA(t) {
+    TO(0, OP(t, G));
+}
+
+/* ---- parts: G returns to its place among zeros ---- */
+/* size of the part: the result's; strides and offset in a contiguous whole */
+static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
+    const rl_meta *part = &g->node->meta[0];
+    V size = INTS(part->shape, part->ndim);
+    rl_back_pass(g, 0, OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
+}
+
+/* the whole's own strides; its number of dims */
+static int whole_strides(const rl_back *g, int64_t *strides) {
+    const rl_meta *whole = rl_back_like(g, 0);
+    rl_dims_contiguous(whole->shape, whole->ndim, strides);
+    return whole->ndim;
+}
+
+FORMULA(select) {
+    int64_t strides[RL_MAX_DIMS];
+    if (!rl_back_wants(g, 0)) return;
+    const rl_meta *whole = rl_back_like(g, 0);
+    int n = whole_strides(g, strides), dim = (int)wrapped(rl_back_int(g, 1), n);
+    int64_t offset = wrapped(rl_back_int(g, 2), (int)whole->shape[dim]) * strides[dim];
+    memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
+    place_part(g, strides, offset);
+}
+
+static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
+    int64_t strides[RL_MAX_DIMS];
+    const rl_meta *whole = rl_back_like(g, 0);
+    int n = whole_strides(g, strides);
+    dim = wrapped(dim, n);
+    start = wrapped(start, (int)whole->shape[dim]);
+    start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
+    int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
+    strides[dim] *= step;
+    place_part(g, strides, offset);
+}
+FORMULA(narrow) {
+    if (rl_back_wants(g, 0)) range_part(g, rl_back_int(g, 1), rl_back_int(g, 2), 1);
+}
+FORMULA(slice) {
+    if (!rl_back_wants(g, 0)) return;
+    bool open = g->node->arg[2].tag == RL_NONE;
+    range_part(g, rl_back_int(g, 1), open ? 0 : rl_back_int(g, 2), rl_back_int(g, 4));
+}
+
+FORMULA(diagonal) {
+    int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS], shift = rl_back_int(g, 1);
+    if (!rl_back_wants(g, 0)) return;
+    int n = whole_strides(g, strides), left = 0;
+    int one = (int)wrapped(rl_back_int(g, 2), n), two = (int)wrapped(rl_back_int(g, 3), n);
+    for (int d = 0; d < n; d++)
+        if (d != one && d != two) kept[left++] = strides[d];
+    kept[left] = strides[one] + strides[two];
+    bool any = g->node->meta[0].shape[left] > 0;
+    place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
+}
+
+/* Note [As strided]
+ * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way back
+ * goes through that memory: what the input occupies of it is one flat tensor. */
+FORMULA(as_strided) {
+    if (!rl_back_wants(g, 0)) return;
+    const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
+    const rl_slot *layout = &g->node->arg[4], *stride = &g->node->arg[2], *at = &g->node->arg[3];
+    int64_t base = layout->u.ints[in->ndim], low = base, extent = base + 1;
+    int64_t start = at->tag == RL_NONE ? base : at->u.i, end = start + 1, strides[RL_MAX_DIMS];
+    for (int i = 0; i < in->ndim; i++) extent += (in->shape[i] - (in->shape[i] > 0)) * layout->u.ints[i];
+    for (int i = 0; i < out->ndim; i++) {
+        strides[i] = stride->tag == RL_INTS ? stride->u.ints[i] : stride->u.i;
+        end += (out->shape[i] - (out->shape[i] > 0)) * strides[i];
+    }
+    if (start < low) low = start;
+    int64_t flat = (end > extent ? end : extent) - low;
+    V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);
+    V memory = OP(as_strided_scatter, G, whole, size, INTS(strides, out->ndim), INT(start - low));
+    V in_strides = INTS(layout->u.ints, in->ndim);
+    rl_back_pass(g, 0, OP(as_strided, memory, rl_back_size(g, 0), in_strides, INT(base - low)));
+}
+
+/* what lies under the part, of the gradient's gradient */
+FORMULA(as_strided_scatter) {
+    if (!rl_back_wants(g, 0)) return;
+    V whole = OP(contiguous, G);
+    if (whole.tag != RL_TENSOR) return;
+    int64_t offset = whole.u.t->offset + rl_back_int(g, 4);
+    rl_back_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
+}
+
+FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
+    const rl_meta *out = &g->node->meta[0];
+    int64_t dim = wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
+    const int64_t *numel = g->node->arg[2].u.ints;
+    for (int d = 0; d < out->ndim; d++)
+        if (d != dim) across *= out->shape[d];
+    for (int i = 0; i < g->node->n_edge; i++) {
+        int64_t size = across ? numel[i] / across : 0;
+        if (rl_back_wants_nth(g, i)) {
+            const rl_meta *like = &g->node->edge[i].to->meta[g->node->edge[i].nr];
+            if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
+            V part = OP(narrow, G, INT(dim), INT(at), INT(size));
+            bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */
+            rl_back_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
+        }
+        at += size;
+    }
+}
