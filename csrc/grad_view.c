@@ -30,7 +30,8 @@ FORMULA(t) {
 static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
     const rl_meta *part = &g->node->meta[0];
     V size = INTS(part->shape, part->ndim);
-    rl_back_pass(g, 0, OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
+    rl_back_pass(g, 0,
+                 OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
 }
 
 /* the whole's own strides; its number of dims */
@@ -83,8 +84,8 @@ FORMULA(diagonal) {
 }
 
 /* Note [As strided]
- * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way back
- * goes through that memory: what the input occupies of it is one flat tensor. */
+ * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way
+ * back goes through that memory: what the input occupies of it is one flat tensor. */
 FORMULA(as_strided) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];

@@ -517,8 +517,8 @@ def scattered(torch, a, whole, size, stride, offset):
 
 _THEIRS = {  # PyTorch keeps these elsewhere
     "slice": lambda torch: torch.ops.aten.slice.Tensor,
-    "as_strided_scatter": lambda torch: lambda a, whole, size, stride, offset: scattered(
-        torch, a, whole, size, stride, offset
+    "as_strided_scatter": lambda torch: (
+        lambda a, whole, size, stride, offset: scattered(torch, a, whole, size, stride, offset)
     ),
     "equal": lambda torch: lambda a, b: torch.tensor(torch.equal(a, b)),
     "max_pool2d": lambda torch: torch.nn.functional.max_pool2d,
