@@ -99,7 +99,12 @@ static int device_read(PyObject *o, int *device, int *index) {
     }
     if (PyLong_Check(o) && !PyBool_Check(o)) return device_from_number(o, device, index) < 0 ? -1 : 1;
     if (!PyUnicode_Check(o) && !PyBytes_Check(o)) return 0;
-    const char *text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : PyBytes_AsString(o);
+    Py_ssize_t n = PyBytes_Check(o) ? PyBytes_GET_SIZE(o) : 0;
+    const char *text = PyBytes_Check(o) ? PyBytes_AS_STRING(o) : PyUnicode_AsUTF8AndSize(o, &n);
+    if (text && strlen(text) != (size_t)n) {
+        PyErr_Format(PyExc_RuntimeError, "Invalid device string: %R", o);
+        return -1;
+    }
     return text && device_from_text(text, device, index) == 0 ? 1 : -1;
 }
 

@@ -44,6 +44,8 @@ def equal(input, other):
     """Have both the same shape and the same elements?"""
     _need_tensor(input, "equal", "input", 1)
     _need_tensor(other, "equal", "other", 2)
+    if input.is_meta:
+        raise NotImplementedError("aten::equal: attempted to run this operator with Meta tensors")
     return _C._nn._equal(input, other).item()
 
 

@@ -1,6 +1,6 @@
 """Layers, functional, init, optim, modes, pickling: the same lines on torch and on rushlight, in one process.
 
-tensor_cases.txt and layers_cases.txt hold the lines; cases are separated by ---.
+tensor_cases.txt, layers_cases.txt and device_cases.txt hold the lines; cases are separated by ---.
 """
 
 import copy
@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 # the last line is an expression; what it answers or raises must be equal
 CASES = [
     case
-    for name in ("tensor_cases.txt", "layers_cases.txt")
+    for name in ("tensor_cases.txt", "layers_cases.txt", "device_cases.txt")
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]
 
