@@ -122,6 +122,7 @@ struct rl_row {
     const char *id, *schema, *node, *doc, *cuda_names;
     const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
+    const char *(*title)(const rl_slot *args); /* node's name where it depends on the call; or NULL */
     rl_kernel_fn cpu[RL_MAX_KERNELS];
     const char *cpu_names;
     char name[40]; /* from the schema: what Python calls it */
@@ -158,6 +159,10 @@ enum {
     RL_OP_COUNT
 };
 extern rl_row rl_rows[RL_OP_COUNT];
+/* ---- core_titles.c: for TITLE(fn) behind GRAD's saves ---- */
+typedef const char *rl_title(const rl_slot *args);
+rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum, rl_title_prod,
+    rl_title_mean, rl_title_div, rl_title_fill, rl_title_matmul, rl_title_linear;
 /* Walks the row's list; the pending error says why when the answer is RL_FAIL. */
 rl_status rl_dispatch(const rl_row *row, rl_call *k, int device);
 void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE, asks the CPU what it can */

@@ -23,7 +23,8 @@
 #define K(name)             name,
 #define SHAPE(fn)           shape_##fn
 #define NODE(n)             .node = n
-#define GRAD(fn, n, what)   .node = n, .saves = what
+#define GRAD(fn, n, ...)    .node = n, .saves = __VA_ARGS__
+#define TITLE(fn)           .title = rl_title_##fn
 #define FLAGS(...)          (__VA_ARGS__)
 #define CUDA(...)           #__VA_ARGS__
 #define TYPES(r, mask, ...) .rule = RL_TYPES_##r, .dtypes = RL_SET_##mask, .refusal = "" __VA_ARGS__

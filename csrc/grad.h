@@ -41,7 +41,9 @@ V rl_back_out(rl_back *g, int result);                                  /* a sav
 V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
 V rl_back_own(rl_back *g, PyObject *tensor_steal); /* a value that lives as long as the call */
-void rl_back_fail(rl_back *g);                     /* an exception is set */
+V rl_back_scaled(rl_back *g, V value,
+                 V factor);    /* value * factor; a factor that is absent or 1 costs nothing */
+void rl_back_fail(rl_back *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
 const rl_meta *rl_back_like(const rl_back *g, int arg);
 V rl_back_size(const rl_back *g, int arg); /* its shape as an int list */
@@ -59,6 +61,9 @@ static inline V rl_value_truth(bool b) {
 }
 static inline V rl_value_ints(int64_t *ints, int n) {
     return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
+}
+static inline double rl_number(V v) {
+    return v.tag == RL_FLOAT ? v.u.d : (double)v.u.i;
 }
 #define G            rl_back_grad(g, 0)
 #define X(i)         rl_back_arg(g, i)

@@ -1,22 +1,16 @@
 /* Derivatives of arithmetic: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops */
 #include "grad.h"
-#include <string.h>
-
-static V scaled(rl_back *g, V grad, V factor) {
-    bool one = factor.tag == RL_NONE || (factor.tag == RL_INT ? factor.u.i == 1 : factor.u.d == 1);
-    return one ? grad : OP(mul, grad, factor);
-}
 
 FORMULA(same) {
     TO(0, G);
 }
 FORMULA(add) { /* input + alpha * other */
     TO(0, G);
-    TO(1, scaled(g, G, X(2)));
+    TO(1, rl_back_scaled(g, G, X(2)));
 }
 FORMULA(sub) {
     TO(0, G);
-    TO(1, OP(neg, scaled(g, G, X(2))));
+    TO(1, OP(neg, rl_back_scaled(g, G, X(2))));
 }
 FORMULA(neg) {
     TO(0, OP(neg, G));

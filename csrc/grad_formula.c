@@ -46,8 +46,7 @@ V rl_back_size(const rl_back *g, int arg) {
     return rl_value_ints(like->shape, like->ndim);
 }
 double rl_back_num(const rl_back *g, int arg) {
-    const rl_slot *s = &g->node->arg[arg];
-    return s->tag == RL_FLOAT ? s->u.d : (double)s->u.i;
+    return rl_number(g->node->arg[arg]);
 }
 int64_t rl_back_int(const rl_back *g, int arg) {
     return g->node->arg[arg].u.i;
@@ -127,12 +126,17 @@ V rl_back_op(rl_back *g, int op, const V *args, int n) {
     return rl_back_own(g, rl_op_run(op, (rl_slot *)args, n));
 }
 
+V rl_back_scaled(rl_back *g, V value, V factor) {
+    bool one = factor.tag == RL_NONE || (factor.tag != RL_TENSOR && rl_number(factor) == 1);
+    return one ? value : OP(mul, value, factor);
+}
+
 /* ---- an operator's node ---- */
 #define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) node
 #define RL_VIEW(id, schema, shape, flags, node, doc)                 node
 #define RL_COMPOSE(id, schema, flags, doc)
 #define NODE(n)
-#define GRAD(fn, name, what) void rl_formula_##fn(rl_back *g);
+#define GRAD(fn, name, ...) void rl_formula_##fn(rl_back *g);
 #include "ops_all.def"
 #undef RL_OP
 #undef RL_VIEW
@@ -141,7 +145,7 @@ V rl_back_op(rl_back *g, int op, const V *args, int n) {
 
 static const rl_formula formulas[RL_OP_COUNT] = {
 #define NODE(n)                                                      NULL
-#define GRAD(fn, name, what)                                         rl_formula_##fn
+#define GRAD(fn, name, ...)                                          rl_formula_##fn
 #define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) [RL_OP_##id] = node,
 #define RL_VIEW(id, schema, shape, flags, node, doc)                 [RL_OP_##id] = node,
 #include "ops_all.def"

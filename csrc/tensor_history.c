@@ -247,7 +247,8 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
         if (row->saves & SAVE_OUT(i)) plan.n_saved++;
     }
     int64_t *words;
-    rl_node *node = rl_node_alloc(NULL, rl_operator_kind, row->node, &plan, &words);
+    const char *name = RL_UNLIKELY(row->title) ? row->title(inputs) : row->node;
+    rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
