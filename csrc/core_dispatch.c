@@ -47,14 +47,14 @@
      .flags = flags_,                                                                                        \
      node_,                                                                                                  \
      .doc = doc_,                                                                                            \
-     .dtypes = RL_SET_ALL,                                                                                   \
+     .dtypes = RL_SET_ANY,                                                                                   \
      .kind = RL_ROW_VIEW},
 #define RL_COMPOSE(id_, schema_, flags_, doc_)                                                               \
     {.id = #id_,                                                                                             \
      .schema = schema_,                                                                                      \
      .flags = flags_,                                                                                        \
      .doc = doc_,                                                                                            \
-     .dtypes = RL_SET_ALL,                                                                                   \
+     .dtypes = RL_SET_ANY,                                                                                   \
      .kind = RL_ROW_COMPOSE},
 rl_row rl_rows[RL_OP_COUNT] = {
 #include "ops_all.def"

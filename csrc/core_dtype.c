@@ -24,7 +24,7 @@ const char *rl_dtype_cpp_name(int dtype) {
     static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char",  "short", "int",
                                                   "long",          "c10::Half",    "float", "double",
                                                   "bool",          "c10::BFloat16"};
-    return names[dtype];
+    return names[dtype] ? names[dtype] : rl_dtype_title(dtype);
 }
 
 /* Where a dtype stands in the lattice: bool < unsigned/signed integers < floats. */
@@ -35,8 +35,17 @@ static int dtype_rank(int dtype) {
     return rank[dtype];
 }
 
+bool rl_dtype_is_floating(int dtype) {
+    return (RL_SET_FLOATS | RL_SET_FLOAT8 | RL_BIT(RL_F4X2)) >> dtype & 1;
+}
+
+bool rl_dtype_has_grad(int dtype) {
+    return rl_dtype_is_floating(dtype) || RL_SET_COMPLEX >> dtype & 1;
+}
+
 int rl_dtype_promote(int a, int b) {
     if (a == b) return a;
+    if (rl_is_kept(a) || rl_is_kept(b)) return rl_is_kept(a) ? a : b; /* the row refuses it */
     if (dtype_rank(a) == dtype_rank(b)) /* uint8 with int8, half with bfloat16: neither holds the other */
         return rl_is_float(a) ? RL_F32 : RL_I16;
     return dtype_rank(a) > dtype_rank(b) ? a : b;

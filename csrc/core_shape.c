@@ -119,6 +119,11 @@ static rl_status stretches(rl_call *k, const rl_view *from, const char *what) {
 }
 
 RL_SHAPE(copy) {
+    int to = k->arg[0].u.t->dtype, from = k->arg[1].u.t->dtype;
+    uint32_t fixed = RL_SET_KEPT & ~RL_SET_CONVERTED; /* they mean nothing to another dtype */
+    if (to != from && (RL_BIT(to) | RL_BIT(from)) & fixed)
+        return rl_error_set(RL_NOTIMPL, "\"copy_\" not implemented for '%s'",
+                            rl_dtype_title(fixed >> to & 1 ? to : from));
     return stretches(k, k->arg[1].u.t, "output");
 }
 

@@ -58,7 +58,7 @@ static int list_dtype(const rl_slot *s) {
 }
 
 static int floating(int dtype) {
-    return rl_is_float(dtype) ? dtype : rl_dtype_default();
+    return rl_is_float(dtype) || rl_is_kept(dtype) ? dtype : rl_dtype_default();
 }
 
 /* PyTorch says it in other words for a bias than for a weight */
@@ -101,7 +101,20 @@ static rl_status admit(const rl_row *row, int dtype) {
     return rl_error_set(RL_NOTIMPL, "\"%s_cpu\" not implemented for '%s'", row->name, rl_dtype_title(dtype));
 }
 
+/* Note [Kept dtypes]: no operand slips in beside one that the row admits. */
+static rl_status admit_operands(const rl_row *row, const rl_call *k) {
+    uint32_t seen = 0;
+    for (int i = 0; i < k->n_arg; i++) {
+        const rl_slot *s = &k->arg[i];
+        if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
+        for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
+    }
+    seen &= RL_SET_KEPT & ~row->dtypes;
+    return seen ? admit(row, __builtin_ctz(seen)) : RL_OK;
+}
+
 rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out) {
+    if (admit_operands(row, k) != RL_OK) return RL_FAIL;
     int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1, given = given_dtype(row, k);
     *compute = -1;
     switch ((rl_types_rule)row->rule) {

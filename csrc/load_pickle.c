@@ -297,8 +297,10 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
 
 rl_status rl_pickle_read(rl_load *l, rl_input *in, rl_item **root) {
     machine m = {.load = l, .in = in};
-    rl_status status = RL_OK;
     bool stop = false;
+    void *stack = NULL;
+    rl_status status = rl_load_grow(l, &stack, &m.room, 0, 64, sizeof *m.stack);
+    m.stack = stack; /* never NULL below: even no items have an address */
     while (!status && !stop) {
         const uint8_t *op = rl_input_take(in, 1);
         status = op ? machine_step(&m, *op, &stop) : RL_FAIL;

@@ -31,9 +31,18 @@ typedef struct {
 typedef struct {
     uint16_t bits;
 } rl_bfloat;
+typedef struct {
+    rl_half re, im;
+} rl_complex32;
+typedef struct {
+    float re, im;
+} rl_complex64;
+typedef struct {
+    double re, im;
+} rl_complex128;
 
 /* X(enum, C type, torch's name, torch's C++ name) in the order of torch's ScalarType. */
-#define RL_DTYPES(X)                                                                                         \
+#define RL_COMPUTED_DTYPES(X)                                                                                         \
     X(RL_U8, uint8_t, uint8, Byte)                                                                           \
     X(RL_I8, int8_t, int8, Char)                                                                             \
     X(RL_I16, int16_t, int16, Short)                                                                         \
@@ -44,6 +53,33 @@ typedef struct {
     X(RL_F64, double, float64, Double)                                                                       \
     X(RL_BOOL, uint8_t, bool, Bool)                                                                          \
     X(RL_BF16, rl_bfloat, bfloat16, BFloat16)
+/* Note [Kept dtypes]
+ * No kernel computes with these. Files bring them; they are kept, viewed, copied, shown, converted where that
+ * means something, and saved again. A row refuses them unless its mask is ANY; rl_types_resolve sees to it. */
+#define RL_KEPT_DTYPES(X)                                                                                    \
+    X(RL_C32, rl_complex32, complex32, ComplexHalf)                                                          \
+    X(RL_C64, rl_complex64, complex64, ComplexFloat)                                                         \
+    X(RL_C128, rl_complex128, complex128, ComplexDouble)                                                     \
+    X(RL_U16, uint16_t, uint16, UInt16)                                                                      \
+    X(RL_U32, uint32_t, uint32, UInt32)                                                                      \
+    X(RL_U64, uint64_t, uint64, UInt64)                                                                      \
+    X(RL_F8E5M2, uint8_t, float8_e5m2, Float8_e5m2)                                                          \
+    X(RL_F8E4M3, uint8_t, float8_e4m3fn, Float8_e4m3fn)                                                      \
+    X(RL_F8E5M2Z, uint8_t, float8_e5m2fnuz, Float8_e5m2fnuz)                                                 \
+    X(RL_F8E4M3Z, uint8_t, float8_e4m3fnuz, Float8_e4m3fnuz)                                                 \
+    X(RL_F8E8M0, uint8_t, float8_e8m0fnu, Float8_e8m0fnu)                                                    \
+    X(RL_F4X2, uint8_t, float4_e2m1fn_x2, Float4_e2m1fn_x2)                                                  \
+    X(RL_QI8, int8_t, qint8, QInt8)                                                                          \
+    X(RL_QU8, uint8_t, quint8, QUInt8)                                                                       \
+    X(RL_QI32, int32_t, qint32, QInt32)                                                                      \
+    X(RL_QU4X2, uint8_t, quint4x2, QUInt4x2)                                                                 \
+    X(RL_QU2X4, uint8_t, quint2x4, QUInt2x4)                                                                 \
+    X(RL_BITS1X8, uint8_t, bits1x8, Bits1x8)                                                                 \
+    X(RL_BITS2X4, uint8_t, bits2x4, Bits2x4)                                                                 \
+    X(RL_BITS4X2, uint8_t, bits4x2, Bits4x2)                                                                 \
+    X(RL_BITS8, uint8_t, bits8, Bits8)                                                                       \
+    X(RL_BITS16, uint16_t, bits16, Bits16)
+#define RL_DTYPES(X) RL_COMPUTED_DTYPES(X) RL_KEPT_DTYPES(X)
 typedef enum {
 #define X(e, c, n, t) e,
     RL_DTYPES(X)
@@ -60,8 +96,19 @@ enum {
     RL_SET_INTEGRAL = RL_SET_INTS | RL_SET_BOOL,
     RL_SET_ALL = RL_SET_NUMBERS | RL_SET_BOOL,
 };
-static inline bool rl_is_float(int dtype) {
+/* 32 of them: as wide as a mask may be, so these are no enumerators */
+#define RL_SET_KEPT    (~(uint32_t)RL_SET_ALL)
+#define RL_SET_ANY     (~(uint32_t)0)
+#define RL_SET_COMPLEX (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
+#define RL_SET_FLOAT8                                                                                        \
+    (RL_BIT(RL_F8E5M2) | RL_BIT(RL_F8E4M3) | RL_BIT(RL_F8E5M2Z) | RL_BIT(RL_F8E4M3Z) | RL_BIT(RL_F8E8M0))
+/* the kept ones whose values are numbers that others can hold */
+#define RL_SET_CONVERTED (RL_SET_COMPLEX | RL_SET_FLOAT8 | RL_BIT(RL_U16) | RL_BIT(RL_U32) | RL_BIT(RL_U64))
+static inline bool rl_is_float(int dtype) { /* one of the four that kernels compute with */
     return (RL_SET_FLOATS >> dtype) & 1;
+}
+static inline bool rl_is_kept(int dtype) {
+    return RL_SET_KEPT >> dtype & 1;
 }
 
 /* ---- devices ---- */
@@ -106,7 +153,11 @@ typedef struct rl_view {
 
 /* bytes per element; the table lives in the header so that kernels of another extension have it */
 static inline int64_t rl_itemsize(int dtype) {
-    static const uint8_t size[RL_NDTYPES] = {1, 1, 2, 4, 8, 2, 4, 8, 1, 2};
+    static const uint8_t size[RL_NDTYPES] = {
+#define X(e, c, n, t) sizeof(c),
+        RL_DTYPES(X)
+#undef X
+    };
     return size[dtype];
 }
 

@@ -180,7 +180,7 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
                                             "and `tensor` have incompatible tensor type.");
         return -1;
     }
-    if (T(self)->requires_grad && !rl_is_float(T(value)->v.dtype)) {
+    if (T(self)->requires_grad && !rl_dtype_has_grad(T(value)->v.dtype)) {
         PyErr_SetString(
             PyExc_RuntimeError,
             "data set to a tensor that requires gradients must be floating point or complex dtype");
@@ -288,12 +288,11 @@ METHOD0(data_ptr) {
 }
 METHOD0(is_floating_point) {
     NO(unused);
-    return PyBool_FromLong(rl_is_float(T(self)->v.dtype));
+    return PyBool_FromLong(rl_dtype_is_floating(T(self)->v.dtype));
 }
 METHOD0(is_complex) {
-    NO(self);
     NO(unused);
-    Py_RETURN_FALSE;
+    return PyBool_FromLong(RL_SET_COMPLEX >> T(self)->v.dtype & 1);
 }
 METHOD0(is_inference) {
     NO(unused);

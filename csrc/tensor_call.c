@@ -293,7 +293,7 @@ fail:
 
 /* ---- in place ---- */
 static int dtype_category(int dtype) {
-    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : 1;
+    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_kept(dtype) ? 3 : 1;
 }
 
 static int check_writable(rl_tensor *self, bool tracked) {

@@ -45,6 +45,7 @@ static int form_shape(PyObject *data, form *f) {
 static int scalar_dtype(PyObject *o) {
     if (PyBool_Check(o)) return RL_BOOL;
     if (PyFloat_Check(o)) return rl_dtype_default();
+    if (PyComplex_Check(o)) return rl_dtype_default() == RL_F64 ? RL_C128 : RL_C64;
     if (PyLong_Check(o)) return RL_I64;
     if (is_scalar_tensor(o)) return ((rl_tensor *)o)->v.dtype;
     rl_slot s;
@@ -101,6 +102,12 @@ static int write_number(char *to, int dtype, PyObject *o) {
             *(rl_bfloat *)to = rl_to_bfloat((float)d);
         return 0;
     }
+    if (dtype == RL_C128) {
+        Py_complex z = PyComplex_AsCComplex(o);
+        if (z.real == -1 && PyErr_Occurred()) return -1;
+        *(rl_complex128 *)to = (rl_complex128){z.real, z.imag};
+        return 0;
+    }
     RL_OWNED PyObject *whole = PyFloat_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
     if (!whole) {
         if (PyFloat_Check(o)) {
@@ -110,14 +117,23 @@ static int write_number(char *to, int dtype, PyObject *o) {
         }
         return -1;
     }
+    if (dtype == RL_U64) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(whole);
+        if (u == (unsigned long long)-1 && PyErr_Occurred()) return -1;
+        *(uint64_t *)to = u;
+        return 0;
+    }
     int overflow;
     int64_t i = PyLong_AsLongLongAndOverflow(whole, &overflow);
     if (overflow) {
         PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
-    static const int64_t high[] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-    if (i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : -high[dtype] - 1)) {
+    static const int64_t high[RL_NDTYPES] = {[RL_U8] = UINT8_MAX,   [RL_I8] = INT8_MAX,
+                                             [RL_I16] = INT16_MAX,  [RL_I32] = INT32_MAX,
+                                             [RL_I64] = INT64_MAX,  [RL_U16] = UINT16_MAX,
+                                             [RL_U32] = UINT32_MAX};
+    if (i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : rl_is_kept(dtype) ? 0 : -high[dtype] - 1)) {
         PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                      rl_dtype_name(dtype));
         return -1;
@@ -127,6 +143,8 @@ static int write_number(char *to, int dtype, PyObject *o) {
     case RL_I8: *(int8_t *)to = (int8_t)i; break;
     case RL_I16: *(int16_t *)to = (int16_t)i; break;
     case RL_I32: *(int32_t *)to = (int32_t)i; break;
+    case RL_U16: *(uint16_t *)to = (uint16_t)i; break;
+    case RL_U32: *(uint32_t *)to = (uint32_t)i; break;
     default: *(int64_t *)to = i; break;
     }
     return 0;
@@ -166,6 +184,15 @@ static PyObject *copy_as(rl_tensor *t, int dtype) {
     return (PyObject *)copy;
 }
 
+/* the dtype that numbers are written in before they are converted; -1 and an exception without one */
+static int written_as(int dtype) {
+    if (RL_SET_COMPLEX >> dtype & 1) return RL_C128;
+    if (RL_SET_FLOAT8 >> dtype & 1) return RL_F64;
+    if (!rl_is_kept(dtype) || RL_SET_CONVERTED >> dtype & 1) return dtype;
+    PyErr_Format(PyExc_NotImplementedError, "numbers cannot be stored as torch.%s", rl_dtype_name(dtype));
+    return -1;
+}
+
 PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
     if (rl_tensor_check(data)) return copy_as((rl_tensor *)data, dtype);
     if (rl_numpy_is_array(data)) {
@@ -183,11 +210,14 @@ PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
     else if (form_dtype(data, &f, 0) < 0)
         return NULL;
     if (f.dtype < 0) f.dtype = rl_dtype_default();
-    rl_tensor *t = rl_tensor_new(f.dtype, RL_CPU, 0, f.shape, f.ndim);
+    int wanted = f.dtype;
+    if ((f.dtype = written_as(wanted)) < 0) return NULL;
+    RL_OWNED PyObject *t = (PyObject *)rl_tensor_new(f.dtype, RL_CPU, 0, f.shape, f.ndim);
     if (!t) return NULL;
-    char *to = rl_data(&t->v, RL_WRITE);
-    if (t->v.numel && write_rows(&to, &f, 0, data) < 0) Py_CLEAR(t);
-    return (PyObject *)t;
+    rl_view *v = &((rl_tensor *)t)->v;
+    char *to = rl_data(v, RL_WRITE);
+    if (v->numel && write_rows(&to, &f, 0, data) < 0) return NULL;
+    return f.dtype == wanted ? rl_give(&t) : copy_as((rl_tensor *)t, wanted);
 }
 
 typedef struct {

@@ -13,20 +13,37 @@ static PyObject *element_get(const char *p, int dtype) {
     case RL_F64: return PyFloat_FromDouble(*(const double *)p);
     case RL_BOOL: return PyBool_FromLong(*(const uint8_t *)p);
     case RL_BF16: return PyFloat_FromDouble(rl_from_bfloat(*(const rl_bfloat *)p));
-    default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
+    case RL_C64: return PyComplex_FromDoubles(((const rl_complex64 *)p)->re, ((const rl_complex64 *)p)->im);
+    case RL_C128: return PyComplex_FromDoubles(((const rl_complex128 *)p)->re, ((const rl_complex128 *)p)->im);
+    case RL_U16:
+    case RL_BITS16: return PyLong_FromLong(*(const uint16_t *)p);
+    case RL_U32: return PyLong_FromUnsignedLong(*(const uint32_t *)p);
+    case RL_U64: return PyLong_FromUnsignedLongLong(*(const uint64_t *)p);
+    case RL_QI8: return PyLong_FromLong(*(const int8_t *)p);
+    case RL_QI32: return PyLong_FromLong(*(const int32_t *)p);
+    default: return PyLong_FromLong(*(const uint8_t *)p); /* bits and packed numbers, as they lie there */
     }
 }
 
-/* the tensor's own view, or that of a copy in the CPU's memory */
-static rl_tensor *on_cpu(rl_tensor *t) {
-    if (RL_LIKELY(t->v.device == RL_CPU)) return (rl_tensor *)Py_NewRef((PyObject *)t);
-    rl_tensor *copy = rl_tensor_new(t->v.dtype, RL_CPU, 0, t->v.shape, t->v.ndim);
+static rl_tensor *copied(rl_tensor *t, int dtype, int device) {
+    rl_tensor *copy = rl_tensor_new(dtype, device, t->v.device_index, t->v.shape, t->v.ndim);
     if (copy && rl_tensor_copy(copy, t) < 0) Py_CLEAR(copy);
     return copy;
 }
 
+/* The tensor itself, or a copy that element_get can read: in the CPU's memory, of a dtype that C knows. */
+static rl_tensor *readable(rl_tensor *t) {
+    RL_OWNED PyObject *here = Py_NewRef((PyObject *)t);
+    if (RL_UNLIKELY(t->v.device != RL_CPU)) Py_SETREF(here, (PyObject *)copied(t, t->v.dtype, RL_CPU));
+    int plain = t->v.dtype == RL_C32 ? RL_C64 : RL_SET_FLOAT8 >> t->v.dtype & 1 ? RL_F32 : t->v.dtype;
+    if (here && plain != t->v.dtype)
+        Py_SETREF(here, (PyObject *)copied((rl_tensor *)here, plain, RL_CPU));
+    return (rl_tensor *)rl_give(&here);
+}
+
 PyObject *rl_scalar_get(const rl_view *v) {
-    return element_get(rl_const_data(v), v->dtype);
+    RL_OWNED PyObject *t = (PyObject *)readable(RL_TENSOR_OF(v));
+    return t ? element_get(rl_const_data(&((rl_tensor *)t)->v), ((rl_tensor *)t)->v.dtype) : NULL;
 }
 
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
@@ -41,8 +58,7 @@ PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
         PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
         return NULL;
     }
-    RL_OWNED PyObject *here = (PyObject *)on_cpu(t);
-    return here ? rl_scalar_get(&((rl_tensor *)here)->v) : NULL;
+    return rl_scalar_get(&t->v);
 }
 
 static PyObject *list_of(const rl_view *v, int dim, const char *p) {
@@ -59,7 +75,7 @@ static PyObject *list_of(const rl_view *v, int dim, const char *p) {
 
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused) {
     (void)unused;
-    RL_OWNED PyObject *here = (PyObject *)on_cpu((rl_tensor *)self);
+    RL_OWNED PyObject *here = (PyObject *)readable((rl_tensor *)self);
     if (!here) return NULL;
     const rl_view *v = &((rl_tensor *)here)->v;
     return list_of(v, 0, rl_const_data(v));

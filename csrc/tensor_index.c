@@ -52,7 +52,7 @@ static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
                         "rushlight.where or masked_fill");
         return NULL;
     }
-    if (rl_is_float(r->v.dtype)) {
+    if (rl_is_float(r->v.dtype) || rl_is_kept(r->v.dtype)) {
         PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
         return NULL;
     }
@@ -96,7 +96,7 @@ static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
 static PyObject *key_is_number(PyObject *key) {
     if (PyBool_Check(key)) return NULL;
     if (rl_tensor_check(key))
-        return ((rl_tensor *)key)->v.ndim == 0 && !rl_is_float(((rl_tensor *)key)->v.dtype) &&
+        return ((rl_tensor *)key)->v.ndim == 0 && !rl_is_float(((rl_tensor *)key)->v.dtype) && !rl_is_kept(((rl_tensor *)key)->v.dtype) &&
                        ((rl_tensor *)key)->v.dtype != RL_BOOL
                    ? key
                    : NULL;

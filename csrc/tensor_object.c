@@ -129,7 +129,7 @@ int rl_parameter_check(PyObject *o) {
 }
 
 int rl_tensor_set_requires_grad(rl_tensor *t, int on) {
-    if (on && !rl_is_float(t->v.dtype)) {
+    if (on && !rl_dtype_has_grad(t->v.dtype)) {
         PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
         return -1;
     }
@@ -222,7 +222,7 @@ static PyObject *parameter_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     }
     RL_OWNED PyObject *p = (PyObject *)rl_tensor_alias(type, (rl_tensor *)source);
     if (!p) return NULL;
-    if (on && !rl_is_float(((rl_tensor *)p)->v.dtype)) {
+    if (on && !rl_dtype_has_grad(((rl_tensor *)p)->v.dtype)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "Only Tensors of floating point and complex dtype can require gradients");
         return NULL;

@@ -32,24 +32,31 @@ static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
 }
 static PyObject *dtype_get_float(PyObject *self, void *c) {
     (void)c;
-    return PyBool_FromLong(rl_is_float(((dtype_object *)self)->dtype));
+    return PyBool_FromLong(rl_dtype_is_floating(((dtype_object *)self)->dtype));
 }
 static PyObject *dtype_get_complex(PyObject *self, void *c) {
-    (void)self, (void)c;
-    Py_RETURN_FALSE;
+    (void)c;
+    return PyBool_FromLong(RL_SET_COMPLEX >> ((dtype_object *)self)->dtype & 1);
 }
 static PyObject *dtype_get_signed(PyObject *self, void *c) {
     (void)c;
-    int dtype = ((dtype_object *)self)->dtype;
-    return PyBool_FromLong(dtype != RL_U8 && dtype != RL_BOOL);
+    uint32_t bit = RL_BIT(((dtype_object *)self)->dtype), fixed = RL_SET_KEPT & ~RL_SET_CONVERTED;
+    if (bit & fixed & ~RL_BIT(RL_F4X2)) {
+        PyErr_SetString(PyExc_RuntimeError, RL_BIT(RL_BITS1X8) > bit
+                                                ? "isSignedType not supported for quantized types"
+                                                : "Bits types are undefined");
+        return NULL;
+    }
+    return PyBool_FromLong(!(bit & (RL_BIT(RL_U8) | RL_BIT(RL_BOOL) | RL_BIT(RL_U16) | RL_BIT(RL_U32) |
+                                    RL_BIT(RL_U64) | RL_BIT(RL_F8E8M0))));
 }
 static PyObject *dtype_get_itemsize(PyObject *self, void *c) {
     (void)c;
     return PyLong_FromLongLong(rl_itemsize(((dtype_object *)self)->dtype));
 }
 static PyGetSetDef dtype_getset[] = {
-    {"is_floating_point", dtype_get_float, NULL, "Is it float16, bfloat16, float32 or float64?", NULL},
-    {"is_complex", dtype_get_complex, NULL, "False: complex dtypes do not exist here.", NULL},
+    {"is_floating_point", dtype_get_float, NULL, "Are the elements real numbers with a point?", NULL},
+    {"is_complex", dtype_get_complex, NULL, "Are the elements complex?", NULL},
     {"is_signed", dtype_get_signed, NULL, "Can it hold negative numbers?", NULL},
     {"itemsize", dtype_get_itemsize, NULL, "Bytes per element.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};

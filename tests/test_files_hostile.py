@@ -116,9 +116,6 @@ def test_other_names(module, attribute):
 @pytest.mark.parametrize(
     "body, what",
     [
-        (kit.tensor(kit.storage(kind="ComplexFloatStorage")), "complex64"),
-        (kit.name("torch", "float8_e5m2"), "float8_e5m2"),
-        (kit.name("torch", "uint16"), "uint16"),
         (call("torch._utils", "_rebuild_sparse_tensor"), "sparse tensors"),
         (call("torch._utils", "_rebuild_qtensor"), "quantized tensors"),
     ],

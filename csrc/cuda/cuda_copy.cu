@@ -83,6 +83,8 @@ extern "C" RL_KERNEL(cuda_copy) {
     cuda_walk w;
     if (to->device != from->device || to->device_index != from->device_index)
         return copy_between(k, to, from);
+    bool kept = rl_is_kept(to->dtype) || rl_is_kept(from->dtype);
+    if (kept && to->dtype != from->dtype) return RL_UNSUPPORTED;
     if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, to) != RL_OK) return RL_FAIL;
@@ -94,7 +96,8 @@ extern "C" RL_KERNEL(cuda_copy) {
         case 1: launch_bits<uint8_t>(w, target, source, s); break;
         case 2: launch_bits<uint16_t>(w, target, source, s); break;
         case 4: launch_bits<uint32_t>(w, target, source, s); break;
-        default: launch_bits<uint64_t>(w, target, source, s); break;
+        case 8: launch_bits<uint64_t>(w, target, source, s); break;
+        default: launch_bits<double2>(w, target, source, s); break;
         }
         return rl_cuda_end(k);
     }

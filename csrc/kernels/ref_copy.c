@@ -4,6 +4,9 @@
 #include <string.h>
 
 /* ---- equal dtypes: only the size of an element matters ---- */
+typedef struct {
+    uint64_t half[2];
+} uint128_t;
 #define COPY_STRIP(bits)                                                                                     \
     static void copy_##bits(char *const *p, const int64_t *step, int64_t n, const void *ctx) {               \
         typedef uint##bits##_t T;                                                                            \
@@ -21,9 +24,10 @@ COPY_STRIP(8)
 COPY_STRIP(16)
 COPY_STRIP(32)
 COPY_STRIP(64)
+COPY_STRIP(128)
 
 rl_strip rl_strip_copy(int64_t itemsize) {
-    return itemsize == 8 ? copy_64 : itemsize == 4 ? copy_32 : itemsize == 2 ? copy_16 : copy_8;
+    return itemsize == 16 ? copy_128 : itemsize == 8 ? copy_64 : itemsize == 4 ? copy_32 : itemsize == 2 ? copy_16 : copy_8;
 }
 
 /* ---- casts go through a buffer of double or int64, which hold every value exactly ---- */
@@ -47,14 +51,19 @@ void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *c
     }
 }
 
+rl_strip rl_strip_between(int to, int from) {
+    return to == from                         ? rl_strip_copy(rl_itemsize(to))
+           : rl_is_kept(to) || rl_is_kept(from) ? rl_strip_convert
+                                                : rl_strip_cast;
+}
+
 void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from) {
     rl_walk w;
     rl_cast_pair pair = {to->dtype, from->dtype};
     rl_walk_begin(&w, to, RL_WRITE);
     rl_walk_add(&w, from);
     rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, to->dtype == from->dtype ? rl_strip_copy(rl_itemsize(to->dtype)) : rl_strip_cast,
-                     &pair);
+    rl_walk_parallel(k, &w, rl_strip_between(to->dtype, from->dtype), &pair);
 }
 
 RL_KERNEL(ref_copy) {
@@ -116,12 +125,12 @@ rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element) {
 
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element) {
     rl_walk w;
-    uint64_t copy; /* the element may lie in the filled tensor */
+    uint64_t copy[2]; /* the element may lie in the filled tensor */
     int64_t item = rl_itemsize(to->dtype);
-    memcpy(&copy, element, (size_t)item);
+    memcpy(copy, element, (size_t)item);
     rl_walk_begin(&w, to, RL_WRITE);
     w.nops = 2;
-    w.base[1] = (char *)&copy;
+    w.base[1] = (char *)copy;
     for (int d = 0; d < w.ndim; d++) w.stride[1][d] = 0;
     rl_walk_merge(&w);
     rl_walk_parallel(k, &w, rl_strip_copy(item), NULL);
@@ -146,8 +155,8 @@ RL_KERNEL(ref_empty) {
 }
 
 RL_KERNEL(ref_zeros) {
-    const uint64_t zero = 0;
-    return rl_view_fill(k, k->out[0], &zero);
+    const uint64_t zero[2] = {0};
+    return rl_view_fill(k, k->out[0], zero);
 }
 
 RL_KERNEL(ref_ones) {

@@ -75,6 +75,8 @@ typedef struct {
     int to, from; /* dtypes */
 } rl_cast_pair;
 void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+void rl_strip_convert(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+rl_strip rl_strip_between(int to, int from); /* the one of these that suits; its context is a cast_pair */
 /* to = from, cast and stretched */
 void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */

@@ -65,9 +65,9 @@ def is_floating_point(input):
 
 
 def is_complex(input):
-    """Are the elements complex? Never."""
+    """Are the elements complex?"""
     _need_tensor(input, "is_complex", "input", 1)
-    return False
+    return input.is_complex()
 
 
 def is_nonzero(input):

@@ -98,6 +98,23 @@ class _Formatter:
         return text.rjust(self.width)
 
 
+class _ComplexFormatter:
+    """The same for the two parts of complex numbers."""
+
+    def __init__(self, numbers):
+        self.real = _Formatter([n.real for n in numbers], True)
+        self.imaginary = _Formatter([n.imag for n in numbers], True)
+        self.width = self.real.width + self.imaginary.width + 1
+
+    def __call__(self, n):
+        imaginary = self.imaginary(n.imag).lstrip()
+        return self.real(n.real) + ("" if imaginary[0] == "-" else "+") + imaginary + "j"
+
+
+def _formatter_of(t, numbers):
+    return _ComplexFormatter(numbers) if t.is_complex() else _Formatter(numbers, t.is_floating_point())
+
+
 def _ends(t):
     """Cut the middle out of every long dimension; return the rest and which dimensions were cut."""
     edge, cut = PRINT_OPTS.edgeitems, []
@@ -139,7 +156,6 @@ def _rows_text(rows, dim, indent, formatter):
 
 
 def _tensor_text(t, indent):
-    floating = t.is_floating_point()
     cut = [False] * t.dim()
     if t.dim() and t.numel() > PRINT_OPTS.threshold:
         if not PRINT_OPTS.edgeitems:
@@ -147,8 +163,11 @@ def _tensor_text(t, indent):
         t, cut = _ends(t)
     rows = t.tolist()
     if t.dim() == 0:
-        return _Formatter([rows], floating)(rows)
-    return _rows_text(_mark(rows, cut), t.dim(), indent, _Formatter(_flat(rows), floating))
+        return _formatter_of(t, [rows])(rows)
+    return _rows_text(_mark(rows, cut), t.dim(), indent, _formatter_of(t, _flat(rows)))
+
+
+_COMPLEX = {_C.float16: _C.complex32, _C.float32: _C.complex64, _C.float64: _C.complex128}
 
 
 def _suffixes(t):
@@ -167,7 +186,7 @@ def _suffixes(t):
     else:
         if not PRINT_OPTS.edgeitems:
             yield f"size={tuple(t.shape)}"
-        if t.dtype not in (default, _C.int64, _C.bool):
+        if t.dtype not in (default, _COMPLEX.get(default), _C.int64, _C.bool):
             yield f"dtype={t.dtype}"
     if t.grad_fn is not None:
         yield f"grad_fn=<{t.grad_fn.name()}>"

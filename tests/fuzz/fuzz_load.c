@@ -1,0 +1,162 @@
+/* What one input does to the reader of checkpoints; libFuzzer calls it, or replay.c.
+ *
+ *   first byte % 3    the rest is
+ *     0               a whole file
+ *     1               the pickle of a zip that is right in all else
+ *     2               what follows the first three pickles of the older stream
+ *
+ * Any answer will do, but it must be one: an error with words, or a tree whose tensors lie in their storages. */
+#include "load.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void demand(bool ok, const char *what) {
+    if (ok) return;
+    fprintf(stderr, "the reader broke a promise: %s\n", what);
+    abort();
+}
+
+/* ---- a zip around a pickle ---- */
+typedef struct {
+    uint8_t *at;
+    size_t n;
+} bytes;
+
+static void put(bytes *to, const void *from, size_t n) {
+    if (n) memcpy(to->at + to->n, from, n);
+    to->n += n;
+}
+static void put_number(bytes *to, uint64_t value, int width) {
+    for (int i = 0; i < width; i++) to->at[to->n++] = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
+}
+
+typedef struct {
+    const char *name;
+    const void *from;
+    size_t n, header;
+} record;
+
+static void put_record(bytes *to, record *r, bool central) {
+    if (!central) r->header = to->n;
+    put_number(to, central ? 0x02014b50 : 0x04034b50, 4);
+    if (central) put_number(to, 20, 2);
+    put_number(to, 20, 2);
+    put_number(to, 0, 8); /* flags, method, time, date */
+    put_number(to, 0, 4); /* no checksum */
+    put_number(to, r->n, 4);
+    put_number(to, r->n, 4);
+    put_number(to, strlen(r->name), 2);
+    put_number(to, 0, 2);
+    if (central) put_number(to, 0, 10), put_number(to, r->header, 4);
+    put(to, r->name, strlen(r->name));
+    if (!central) put(to, r->from, r->n);
+}
+
+static bytes zip_around(const uint8_t *pickle, size_t n) {
+    static const uint8_t zeros[64];
+    record records[] = {{"a/data.pkl", pickle, n, 0}, {"a/version", "3\n", 2, 0}, {"a/data/0", zeros, 16, 0},
+                        {"a/data/1", zeros, 64, 0},   {"a/data/2", zeros, 0, 0},  {"a/data/3", zeros, 12, 0}};
+    enum { N = sizeof records / sizeof *records };
+    bytes to = {malloc(n + 2048), 0};
+    demand(to.at, "memory for the test itself");
+    for (int i = 0; i < N; i++) put_record(&to, &records[i], false);
+    size_t directory = to.n;
+    for (int i = 0; i < N; i++) put_record(&to, &records[i], true);
+    size_t end = to.n;
+    put_number(&to, 0x06054b50, 4);
+    put_number(&to, 0, 4);
+    put_number(&to, N, 2);
+    put_number(&to, N, 2);
+    put_number(&to, end - directory, 4);
+    put_number(&to, directory, 4);
+    put_number(&to, 0, 2);
+    return to;
+}
+
+static bytes stream_around(const uint8_t *rest, size_t n) {
+    static const uint8_t head[] = {0x80, 2,    0x8a, 10,   0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a,
+                                   0xa8, 0x50, 0x19, '.',  0x80, 2,    'M',  0xe9, 3,    '.',  0x80,
+                                   2,    '}',  '.'};
+    bytes to = {malloc(n + sizeof head), 0};
+    demand(to.at, "memory for the test itself");
+    put(&to, head, sizeof head);
+    put(&to, rest, n);
+    return to;
+}
+
+/* ---- what must hold ---- */
+static void check_tensor(const rl_load_tensor *t) {
+    if (!t->storage) return;
+    demand(t->offset >= 0 && t->ndim >= 0 && t->ndim <= RL_MAX_DIMS, "offset and rank");
+    __int128 last = t->offset;
+    bool empty = false;
+    for (int i = 0; i < t->ndim; i++) {
+        demand(t->shape[i] >= 0 && t->strides[i] >= 0, "sizes and strides");
+        empty |= t->shape[i] == 0;
+        if (!empty && last < INT64_MAX) last += (__int128)(t->shape[i] - 1) * t->strides[i];
+    }
+    demand(empty || (last + 1) * rl_itemsize(t->dtype) <= t->storage->nbytes, "a tensor lies in its storage");
+}
+
+static void check_storages(rl_load *l) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < l->storages_room; i++) {
+        rl_load_storage *s = l->storages[i];
+        if (!s || s->root) continue;
+        demand(s->nbytes >= 0 && s->nbytes <= l->size, "a storage is no larger than the file");
+        total += s->nbytes;
+        uint8_t *to = malloc((size_t)s->nbytes + 1);
+        demand(to, "memory for a storage");
+        if (rl_storage_fill(l, s, to)) demand(l->error && *l->text, "an error has words");
+        for (int64_t k = 0; !l->error && k < s->nbytes && s->used == RL_BOOL; k++)
+            demand(to[k] <= 1, "bools are 0 or 1");
+        free(to);
+    }
+    demand(total <= l->size, "storages together are no larger than the file");
+}
+
+static void check_tree(rl_load *l) {
+    if (rl_load_mark(l)) return;
+    for (int64_t i = 0; i < l->n_steps; i++) {
+        const rl_load_step *s = &l->steps[i];
+        demand(s->from >= 0 && s->from <= s->to, "steps count forwards");
+        if (s->kind == RL_STEP_ADD) demand(s->to <= s->item->n, "a step adds what is there");
+        if (s->item->kind == RL_ITEM_TENSOR) check_tensor(s->item->u.tensor);
+    }
+}
+
+static void read_all(const uint8_t *data, size_t n) {
+    static const char *const allowed[] = {"user.Class", "user.Other"};
+    uint8_t *exact = malloc(n + (n == 0)); /* so that a byte too far is seen */
+    demand(exact, "memory for the test itself");
+    if (n) memcpy(exact, data, n);
+    rl_load *l = rl_load_new(exact, -1, 0, (int64_t)n);
+    demand(l, "memory for the reader");
+    l->allowed = allowed, l->n_allowed = 2;
+    if (rl_load_read(l)) {
+        demand(l->error && *l->text, "an error has words");
+    } else {
+        demand(l->root && l->end >= 0 && l->end <= l->size, "a root, and an end inside the file");
+        check_tree(l);
+        check_storages(l);
+    }
+    rl_load_free(l);
+    free(exact);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n == 0) return 0;
+    int mode = data[0] % 3;
+    data++, n--;
+    if (mode == 0) {
+        read_all(data, n);
+        return 0;
+    }
+    bytes around = mode == 1 ? zip_around(data, n) : stream_around(data, n);
+    read_all(around.at, around.n);
+    free(around.at);
+    return 0;
+}
