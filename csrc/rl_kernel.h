@@ -42,7 +42,7 @@ typedef struct {
 } rl_complex128;
 
 /* X(enum, C type, torch's name, torch's C++ name) in the order of torch's ScalarType. */
-#define RL_COMPUTED_DTYPES(X)                                                                                         \
+#define RL_COMPUTED_DTYPES(X)                                                                                \
     X(RL_U8, uint8_t, uint8, Byte)                                                                           \
     X(RL_I8, int8_t, int8, Char)                                                                             \
     X(RL_I16, int16_t, int16, Short)                                                                         \
@@ -55,7 +55,8 @@ typedef struct {
     X(RL_BF16, rl_bfloat, bfloat16, BFloat16)
 /* Note [Kept dtypes]
  * No kernel computes with these. Files bring them; they are kept, viewed, copied, shown, converted where that
- * means something, and saved again. A row refuses them unless its mask is ANY; rl_types_resolve sees to it. */
+ * means something, and saved again. A row refuses them unless its mask is ANY; rl_types_resolve sees to it.
+ */
 #define RL_KEPT_DTYPES(X)                                                                                    \
     X(RL_C32, rl_complex32, complex32, ComplexHalf)                                                          \
     X(RL_C64, rl_complex64, complex64, ComplexFloat)                                                         \

@@ -129,10 +129,9 @@ static int write_number(char *to, int dtype, PyObject *o) {
         PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
-    static const int64_t high[RL_NDTYPES] = {[RL_U8] = UINT8_MAX,   [RL_I8] = INT8_MAX,
-                                             [RL_I16] = INT16_MAX,  [RL_I32] = INT32_MAX,
-                                             [RL_I64] = INT64_MAX,  [RL_U16] = UINT16_MAX,
-                                             [RL_U32] = UINT32_MAX};
+    static const int64_t high[RL_NDTYPES] = {
+        [RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX,    [RL_I16] = INT16_MAX, [RL_I32] = INT32_MAX,
+        [RL_I64] = INT64_MAX, [RL_U16] = UINT16_MAX, [RL_U32] = UINT32_MAX};
     if (i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : rl_is_kept(dtype) ? 0 : -high[dtype] - 1)) {
         PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                      rl_dtype_name(dtype));

@@ -14,7 +14,8 @@ static PyObject *element_get(const char *p, int dtype) {
     case RL_BOOL: return PyBool_FromLong(*(const uint8_t *)p);
     case RL_BF16: return PyFloat_FromDouble(rl_from_bfloat(*(const rl_bfloat *)p));
     case RL_C64: return PyComplex_FromDoubles(((const rl_complex64 *)p)->re, ((const rl_complex64 *)p)->im);
-    case RL_C128: return PyComplex_FromDoubles(((const rl_complex128 *)p)->re, ((const rl_complex128 *)p)->im);
+    case RL_C128:
+        return PyComplex_FromDoubles(((const rl_complex128 *)p)->re, ((const rl_complex128 *)p)->im);
     case RL_U16:
     case RL_BITS16: return PyLong_FromLong(*(const uint16_t *)p);
     case RL_U32: return PyLong_FromUnsignedLong(*(const uint32_t *)p);
@@ -36,8 +37,7 @@ static rl_tensor *readable(rl_tensor *t) {
     RL_OWNED PyObject *here = Py_NewRef((PyObject *)t);
     if (RL_UNLIKELY(t->v.device != RL_CPU)) Py_SETREF(here, (PyObject *)copied(t, t->v.dtype, RL_CPU));
     int plain = t->v.dtype == RL_C32 ? RL_C64 : RL_SET_FLOAT8 >> t->v.dtype & 1 ? RL_F32 : t->v.dtype;
-    if (here && plain != t->v.dtype)
-        Py_SETREF(here, (PyObject *)copied((rl_tensor *)here, plain, RL_CPU));
+    if (here && plain != t->v.dtype) Py_SETREF(here, (PyObject *)copied((rl_tensor *)here, plain, RL_CPU));
     return (rl_tensor *)rl_give(&here);
 }
 

@@ -96,8 +96,8 @@ static PyObject *take_rows(PyObject *x, int64_t dim, PyObject *rows) {
 static PyObject *key_is_number(PyObject *key) {
     if (PyBool_Check(key)) return NULL;
     if (rl_tensor_check(key))
-        return ((rl_tensor *)key)->v.ndim == 0 && !rl_is_float(((rl_tensor *)key)->v.dtype) && !rl_is_kept(((rl_tensor *)key)->v.dtype) &&
-                       ((rl_tensor *)key)->v.dtype != RL_BOOL
+        return ((rl_tensor *)key)->v.ndim == 0 && !rl_is_float(((rl_tensor *)key)->v.dtype) &&
+                       !rl_is_kept(((rl_tensor *)key)->v.dtype) && ((rl_tensor *)key)->v.dtype != RL_BOOL
                    ? key
                    : NULL;
     return PyIndex_Check(key) ? key : NULL;

@@ -18,12 +18,11 @@ bool rl_numpy_is_array(PyObject *o) {
 }
 
 static const int numpy_types[RL_NDTYPES] = {
-    [RL_U8] = NPY_UINT8,  [RL_I8] = NPY_INT8,     [RL_I16] = NPY_INT16,   [RL_I32] = NPY_INT32,
-    [RL_I64] = NPY_INT64, [RL_F16] = NPY_FLOAT16, [RL_F32] = NPY_FLOAT32, [RL_F64] = NPY_FLOAT64,
-    [RL_BOOL] = NPY_BOOL, [RL_BF16] = -1,
-    [RL_C32] = -1,          [RL_C64] = NPY_COMPLEX64,    [RL_C128] = NPY_COMPLEX128,
-    [RL_U16] = NPY_UINT16,  [RL_U32] = NPY_UINT32,       [RL_U64] = NPY_UINT64,
-    [RL_F8E5M2 ... RL_BITS16] = -1};
+    [RL_U8] = NPY_UINT8,          [RL_I8] = NPY_INT8,     [RL_I16] = NPY_INT16,   [RL_I32] = NPY_INT32,
+    [RL_I64] = NPY_INT64,         [RL_F16] = NPY_FLOAT16, [RL_F32] = NPY_FLOAT32, [RL_F64] = NPY_FLOAT64,
+    [RL_BOOL] = NPY_BOOL,         [RL_BF16] = -1,         [RL_C32] = -1,          [RL_C64] = NPY_COMPLEX64,
+    [RL_C128] = NPY_COMPLEX128,   [RL_U16] = NPY_UINT16,  [RL_U32] = NPY_UINT32,  [RL_U64] = NPY_UINT64,
+    [RL_F8E5M2... RL_BITS16] = -1};
 
 static int dtype_of(PyArrayObject *a) {
     int type = PyArray_TYPE(a);

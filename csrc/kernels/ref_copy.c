@@ -27,7 +27,11 @@ COPY_STRIP(64)
 COPY_STRIP(128)
 
 rl_strip rl_strip_copy(int64_t itemsize) {
-    return itemsize == 16 ? copy_128 : itemsize == 8 ? copy_64 : itemsize == 4 ? copy_32 : itemsize == 2 ? copy_16 : copy_8;
+    return itemsize == 16  ? copy_128
+           : itemsize == 8 ? copy_64
+           : itemsize == 4 ? copy_32
+           : itemsize == 2 ? copy_16
+                           : copy_8;
 }
 
 /* ---- casts go through a buffer of double or int64, which hold every value exactly ---- */
@@ -52,7 +56,7 @@ void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *c
 }
 
 rl_strip rl_strip_between(int to, int from) {
-    return to == from                         ? rl_strip_copy(rl_itemsize(to))
+    return to == from                           ? rl_strip_copy(rl_itemsize(to))
            : rl_is_kept(to) || rl_is_kept(from) ? rl_strip_convert
                                                 : rl_strip_cast;
 }

@@ -99,7 +99,9 @@ static uint64_t number_unsigned(const number *x) {
 static void number_put(int dtype, char *p, const number *x) {
     int64_t i = (int64_t)x->i;
     switch (dtype) {
-    case RL_C32: *(rl_complex32 *)p = (rl_complex32){rl_to_half((float)x->re), rl_to_half((float)x->im)}; break;
+    case RL_C32:
+        *(rl_complex32 *)p = (rl_complex32){rl_to_half((float)x->re), rl_to_half((float)x->im)};
+        break;
     case RL_C64: *(rl_complex64 *)p = (rl_complex64){(float)x->re, (float)x->im}; break;
     case RL_C128: *(rl_complex128 *)p = (rl_complex128){x->re, x->im}; break;
     case RL_U16: *(uint16_t *)p = (uint16_t)number_unsigned(x); break;

@@ -5,7 +5,8 @@
  *     1               the pickle of a zip that is right in all else
  *     2               what follows the first three pickles of the older stream
  *
- * Any answer will do, but it must be one: an error with words, or a tree whose tensors lie in their storages. */
+ * Any answer will do, but it must be one: an error with words, or a tree whose tensors lie in their storages.
+ */
 #include "load.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,9 +78,8 @@ static bytes zip_around(const uint8_t *pickle, size_t n) {
 }
 
 static bytes stream_around(const uint8_t *rest, size_t n) {
-    static const uint8_t head[] = {0x80, 2,    0x8a, 10,   0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a,
-                                   0xa8, 0x50, 0x19, '.',  0x80, 2,    'M',  0xe9, 3,    '.',  0x80,
-                                   2,    '}',  '.'};
+    static const uint8_t head[] = {0x80, 2,   0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50,
+                                   0x19, '.', 0x80, 2,  'M',  0xe9, 3,    '.',  0x80, 2,    '}',  '.'};
     bytes to = {malloc(n + sizeof head), 0};
     demand(to.at, "memory for the test itself");
     put(&to, head, sizeof head);

@@ -227,9 +227,6 @@ def test_a_training_checkpoint_with_tied_weights():
 @pytest.mark.parametrize(
     "make, what",
     [
-        (lambda: torch.zeros(2, dtype=torch.complex64), "complex64"),
-        (lambda: torch.zeros(2, dtype=torch.uint16), "uint16"),
-        (lambda: torch.zeros(2, dtype=torch.float8_e5m2), "float8_e5m2"),
         (lambda: torch.eye(2).to_sparse(), "sparse tensors"),
         (lambda: torch.zeros(2, device="meta"), "meta tensors"),
     ],
