@@ -118,12 +118,21 @@ static rl_status stretches(rl_call *k, const rl_view *from, const char *what) {
     return shape_same(k);
 }
 
+/* Packed numbers and bits mean nothing to another dtype. */
+static rl_status converts(int to, int from) {
+    uint32_t fixed = RL_SET_KEPT & ~RL_SET_CONVERTED;
+    if (to == from || !((RL_BIT(to) | RL_BIT(from)) & fixed)) return RL_OK;
+    return rl_error_set(RL_NOTIMPL, "\"copy_\" not implemented for '%s'",
+                        rl_dtype_title(fixed >> to & 1 ? to : from));
+}
+
+RL_SHAPE(to_copy) {
+    if (converts(k->out[0]->dtype, k->arg[0].u.t->dtype) != RL_OK) return RL_FAIL;
+    return shape_like(k);
+}
+
 RL_SHAPE(copy) {
-    int to = k->arg[0].u.t->dtype, from = k->arg[1].u.t->dtype;
-    uint32_t fixed = RL_SET_KEPT & ~RL_SET_CONVERTED; /* they mean nothing to another dtype */
-    if (to != from && (RL_BIT(to) | RL_BIT(from)) & fixed)
-        return rl_error_set(RL_NOTIMPL, "\"copy_\" not implemented for '%s'",
-                            rl_dtype_title(fixed >> to & 1 ? to : from));
+    if (converts(k->arg[0].u.t->dtype, k->arg[1].u.t->dtype) != RL_OK) return RL_FAIL;
     return stretches(k, k->arg[1].u.t, "output");
 }
 

@@ -8,6 +8,7 @@
     rl_status shape_##name(rl_call *k);                                                                      \
     rl_status shape_##name(rl_call *k)
 
+rl_status shape_like(rl_call *k); /* core_shape_view.c */
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 /* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */

@@ -1,4 +1,4 @@
-"""Dtypes that nothing computes with: they are kept, viewed, copied, shown and converted, and refused elsewhere."""
+"""Dtypes that nothing computes with: kept, viewed, copied, shown, converted; refused elsewhere."""
 
 import copy
 import math
@@ -181,9 +181,9 @@ def test_small_floats(name):
 
 def test_what_the_types_say():
     with pytest.raises(RuntimeError, match="Bits types are undefined"):
-        torch.bits8.is_signed
+        assert torch.bits8.is_signed
     with pytest.raises(RuntimeError, match="not supported for quantized types"):
-        torch.qint8.is_signed
+        assert torch.qint8.is_signed
     assert torch.float4_e2m1fn_x2.is_floating_point and torch.float8_e5m2.is_signed
     assert not torch.float8_e8m0fnu.is_signed and torch.complex32.itemsize == 4
     assert torch.zeros(1, dtype=torch.float8_e5m2).type() == "torch.Float8_e5m2Tensor"

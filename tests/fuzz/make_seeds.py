@@ -1,4 +1,4 @@
-"""Writes the seeds of the fuzzer into a folder: make_seeds.py FOLDER. Nothing but the kit's bytes and ours."""
+"""Writes the seeds of the fuzzer into a folder: make_seeds.py FOLDER. All are made here, none is kept."""
 
 import io
 import sys
