@@ -98,6 +98,7 @@ static int load_warn_meta(PyObject *key, PyObject *param, PyObject *input) {
 enum { LOAD_SMALL = 1 << 16 };
 int rl_load_bytes(rl_tensor *to, rl_tensor *from) {
     int64_t bytes = to->v.numel * rl_itemsize(to->v.dtype);
+    if (to->v.device != RL_CPU || from->v.device != RL_CPU) return 0;
     if (to->v.dtype != from->v.dtype || to->v.numel != from->v.numel || bytes > LOAD_SMALL || to->inference ||
         !rl_is_contiguous(&to->v) || !rl_is_contiguous(&from->v))
         return 0;

@@ -235,6 +235,10 @@ def test_load_state_dict():
     assert hollow.weight.is_meta
     with pytest.raises(RuntimeError, match=NO_DATA):
         full.load_state_dict(hollow.state_dict())
+    assert not any(hollow.load_state_dict(nn.Linear(3, 4, device="meta").state_dict()))
+    nested = nn.Sequential(nn.Sequential(nn.Linear(3, 4)))
+    with pytest.raises(RuntimeError, match=NO_DATA):
+        nested.load_state_dict(nn.Sequential(nn.Sequential(hollow)).state_dict())
     hollow.load_state_dict(full.state_dict(), assign=True)
     assert hollow.weight.tolist() == full.weight.tolist() and type(hollow.weight) is nn.Parameter
 
