@@ -119,6 +119,7 @@ enum {
     RL_NO_GRAD = 256,     /* its result is never differentiable */
     RL_HEAVY = 512,       /* release the GIL and load oneDNN whatever the size */
     RL_TUPLE = 1024,      /* several results come as a named tuple */
+    RL_LISTS = 2048,      /* writes into the tensors of its lists marked (a!), and answers None */
 };
 struct rl_row {
     const char *id, *schema, *node, *doc, *cuda_names;

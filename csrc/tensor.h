@@ -121,6 +121,7 @@ int rl_numpy_init(PyObject *m);
 int rl_load_init(PyObject *m);
 int rl_debug_init(PyObject *m);
 int rl_device_init(PyObject *m);
+int rl_optim_init(PyObject *m);
 int rl_grad_init(PyObject *m);
 int rl_module_init(PyObject *m);
 #endif

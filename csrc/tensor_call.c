@@ -385,6 +385,18 @@ static PyObject *call_inplace(rl_bound *b) {
     return Py_NewRef((PyObject *)self);
 }
 
+/* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
+static PyObject *call_lists(rl_bound *b) {
+    int device, index;
+    if (pick_device(b, &device, &index) < 0) return NULL;
+    if (b->schema->row->shape(&b->k) != RL_OK || rl_run_kernels(b, device, index) != RL_OK)
+        return fail_call(b);
+    for (int i = 0; i < b->k.n_arg; i++)
+        for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
+            rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));
+    Py_RETURN_NONE;
+}
+
 /* out=: the result is computed, then given to the tensor of the caller, which takes its shape */
 static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
@@ -413,6 +425,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
 PyObject *rl_front_door(rl_bound *b, int how) {
     const rl_row *row = b->schema->row;
     if (row->kind == RL_ROW_VIEW) return call_view(b);
+    if (row->flags & RL_LISTS) return call_lists(b);
     if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
     if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
     if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */

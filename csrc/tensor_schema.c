@@ -105,6 +105,7 @@ static int read_default(reader *r, rl_arg *a) {
 static int read_results(reader *r, rl_schema *s) {
     char word[40];
     s->row->n_out = s->row->n_shown = 1;
+    if (reader_take(r, " -> ()")) s->row->n_out = s->row->n_shown = 0;
     if (!reader_take(r, " -> (")) return 0;
     for (int i = 0;; i++) {
         reader_space(r);

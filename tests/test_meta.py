@@ -13,7 +13,7 @@ import opinfo
 import rushlight as torch
 from rushlight import _C, nn
 
-ROWS = {row["id"]: row for row in _C._ops_table()}
+ROWS = opinfo.ROWS
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 

@@ -10,7 +10,7 @@ import opinfo
 from opinfo_numpy import NUMPY
 from rushlight import _C
 
-ROWS = {row["id"]: row for row in _C._ops_table()}
+ROWS = opinfo.ROWS
 CASES = [(name, dtype) for name, row in ROWS.items() for dtype in opinfo.admitted(row)]
 IN_PLACE = [
     name for name, row in ROWS.items() if row["flags"] & opinfo.INPLACE and row["flags"] & opinfo.METHOD

@@ -11,7 +11,6 @@ import gradients  # noqa: E402
 import opinfo  # noqa: E402
 from rushlight import _C, autograd  # noqa: E402
 
-
 # The last step of what PyTorch composes of several operators, and rushlight has as one.
 COMPOSED = {"SqueezeBackward1", "ViewBackward0", "UnsafeViewBackward0"}
 

@@ -6,7 +6,7 @@ from copy import deepcopy
 from itertools import chain
 
 import rushlight
-from rushlight import _missing
+from rushlight import _C, _missing
 from rushlight.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -52,23 +52,33 @@ def register_optimizer_step_post_hook(hook):
     return _register(_global_optimizer_post_hooks, hook)
 
 
+def _changed_arguments(step, self, args, kwargs):
+    """What the pre-hooks make of the arguments of a step: (self, *args, kwargs)."""
+    args = (self, *args)
+    for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+        result = hook(self, args, kwargs)
+        if result is None:
+            continue
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+            )
+        args, kwargs = result
+    return *args, kwargs
+
+
 def _hooked_step(step):
     """Wrap a class's step so that it calls the hooks."""
 
-    def wrapper(*args, **kwargs):
-        self = args[0]
-        for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
-            result = hook(self, args, kwargs)
-            if result is None:
-                continue
-            if not (isinstance(result, tuple) and len(result) == 2):
-                raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}."
-                )
-            args, kwargs = result
-        out = step(*args, **kwargs)
-        for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
-            hook(self, args, kwargs)
+    def wrapper(self, *args, **kwargs):
+        if _global_optimizer_pre_hooks or self._optimizer_step_pre_hooks:
+            self, *args, kwargs = _changed_arguments(step, self, args, kwargs)
+        out = step(self, *args, **kwargs)
+        if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:
+            for hook in chain(
+                self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()
+            ):
+                hook(self, (self, *args), kwargs)
         return out
 
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
@@ -230,11 +240,11 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or fill them with 0."""
         for group in self.param_groups:
+            if set_to_none:
+                _C._zero_grads(group["params"])
+                continue
             for p in group["params"]:
                 if p.grad is None:
-                    continue
-                if set_to_none:
-                    p.grad = None
                     continue
                 if p.grad.grad_fn is not None:
                     p.grad.detach_()

@@ -1,6 +1,7 @@
 """Stochastic gradient descent."""
 
 import rushlight
+from rushlight import _C
 
 from .optimizer import Optimizer
 
@@ -66,12 +67,17 @@ class SGD(Optimizer):
         if closure is not None:
             with rushlight.enable_grad():
                 loss = closure()
-        with rushlight.no_grad():
-            for group in self.param_groups:
-                for param in group["params"]:
-                    if param.grad is not None:
-                        self._update(param, group)
+        for group in self.param_groups:
+            if not _C._sgd_step(group, self.state):
+                self._step_one_by_one(group)
         return loss
+
+    def _step_one_by_one(self, group) -> None:
+        """The first step with momentum, and whatever else the list kernel does not take."""
+        with rushlight.set_grad_enabled(group["differentiable"]):
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update(param, group)
 
     def _update(self, param, group) -> None:
         grad = -param.grad if group["maximize"] else param.grad
@@ -80,13 +86,17 @@ class SGD(Optimizer):
         if group["momentum"] != 0:
             grad = self._with_momentum(param, grad, group)
         lr = group["lr"]
-        param.add_(grad, alpha=-(lr.item() if isinstance(lr, rushlight.Tensor) else lr))
+        if isinstance(lr, rushlight.Tensor) and group["differentiable"]:
+            param.addcmul_(grad, lr, value=-1)
+        else:
+            param.add_(grad, alpha=-(lr.item() if isinstance(lr, rushlight.Tensor) else lr))
 
     def _with_momentum(self, param, grad, group):
         state, momentum = self.state[param], group["momentum"]
         velocity = state.get("momentum_buffer")
         if velocity is None:
-            velocity = state["momentum_buffer"] = grad.detach().clone()
+            velocity = grad.detach().clone()
         else:
             velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+        state["momentum_buffer"] = velocity
         return grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity

@@ -1,0 +1,147 @@
+/* What optimisers call: one step of one group of parameters, if nothing about it is out of the ordinary. */
+#include "tensor_args.h"
+
+/* ---- numbers of a group ---- */
+typedef struct {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov, maximize, differentiable;
+} sgd_group;
+
+enum { STEP_DONE = 1, STEP_UNUSUAL = 0, STEP_FAILED = -1 };
+
+/* 1 and the number; 0 when it is a tensor, say; -1 raised */
+static int group_number(PyObject *group, const char *name, double *number) {
+    PyObject *value = PyDict_GetItemString(group, name);
+    if (!value || !(PyFloat_CheckExact(value) || PyLong_Check(value))) return STEP_UNUSUAL;
+    *number = PyFloat_AsDouble(value);
+    return *number == -1 && PyErr_Occurred() ? STEP_FAILED : STEP_DONE;
+}
+static int group_truth(PyObject *group, const char *name, bool *truth) {
+    PyObject *value = PyDict_GetItemString(group, name);
+    *truth = value == Py_True;
+    return value ? STEP_DONE : STEP_UNUSUAL;
+}
+
+static int sgd_group_read(PyObject *group, sgd_group *s) {
+    int rc = group_number(group, "lr", &s->lr);
+    if (rc == STEP_DONE) rc = group_number(group, "momentum", &s->momentum);
+    if (rc == STEP_DONE) rc = group_number(group, "dampening", &s->dampening);
+    if (rc == STEP_DONE) rc = group_number(group, "weight_decay", &s->weight_decay);
+    if (rc == STEP_DONE) rc = group_truth(group, "nesterov", &s->nesterov);
+    if (rc == STEP_DONE) rc = group_truth(group, "maximize", &s->maximize);
+    if (rc == STEP_DONE) rc = group_truth(group, "differentiable", &s->differentiable);
+    return rc == STEP_DONE && s->differentiable ? STEP_UNUSUAL : rc;
+}
+
+/* ---- lists of parameters, gradients and buffers ---- */
+typedef struct {
+    rl_view **params, **grads, **buffers;
+    int n;
+} step_lists;
+
+static bool same_kind(const rl_view *a, const rl_view *b) {
+    if (a->dtype != b->dtype || a->device != b->device || a->device_index != b->device_index ||
+        a->ndim != b->ndim)
+        return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
+
+/* state[p]["momentum_buffer"], borrowed; NULL when there is none yet */
+static rl_tensor *buffer_of(PyObject *state, PyObject *p) {
+    PyObject *own = PyDict_GetItemWithError(state, p);
+    PyObject *buffer = own && PyDict_Check(own) ? PyDict_GetItemString(own, "momentum_buffer") : NULL;
+    return buffer && rl_tensor_check(buffer) ? (rl_tensor *)buffer : NULL;
+}
+
+static int lists_fill(step_lists *l, PyObject *params, PyObject *state) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++) {
+        PyObject *p = PyList_GET_ITEM(params, i);
+        if (!rl_tensor_check(p)) return STEP_UNUSUAL;
+        rl_tensor *t = (rl_tensor *)p, *grad = (rl_tensor *)t->grad;
+        if (!grad) continue;
+        if (t->base || t->grad_fn || t->inference || t->v.device == RL_META || !rl_is_float(t->v.dtype) ||
+            !same_kind(&t->v, &grad->v) || (l->n && t->v.dtype != l->params[0]->dtype))
+            return STEP_UNUSUAL;
+        if (l->buffers) {
+            rl_tensor *buffer = buffer_of(state, p);
+            if (!buffer || !same_kind(&t->v, &buffer->v)) return STEP_UNUSUAL;
+            l->buffers[l->n] = &buffer->v;
+        }
+        l->params[l->n] = &t->v;
+        l->grads[l->n++] = &grad->v;
+    }
+    return STEP_DONE;
+}
+
+static rl_slot list_slot(rl_view **list, int n) {
+    return (rl_slot){.tag = RL_TENSORS, .n = list ? n : 0, .u.ts = list};
+}
+
+static int sgd_run(const sgd_group *s, step_lists *l) {
+    rl_slot args[9] = {list_slot(l->params, l->n),
+                       list_slot(l->grads, l->n),
+                       list_slot(l->buffers, l->n),
+                       {.tag = RL_FLOAT, .u.d = s->lr},
+                       {.tag = RL_FLOAT, .u.d = s->momentum},
+                       {.tag = RL_FLOAT, .u.d = s->dampening},
+                       {.tag = RL_FLOAT, .u.d = s->weight_decay},
+                       {.tag = RL_TRUTH, .u.i = s->nesterov},
+                       {.tag = RL_TRUTH, .u.i = s->maximize}};
+    if (!l->n) return STEP_DONE;
+    RL_OWNED PyObject *done = rl_op_run(RL_OP_sgd, args, 9);
+    return done ? STEP_DONE : STEP_FAILED;
+}
+
+/* _sgd_step(group, state): True when the step was made, False when Python must make it */
+static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+    enum { FEW = 64 };
+    rl_view *few[3 * FEW];
+    sgd_group s;
+    (void)m;
+    PyObject *params = n == 2 && PyDict_Check(args[0]) && PyDict_Check(args[1])
+                           ? PyDict_GetItemString(args[0], "params")
+                           : NULL;
+    if (!params || !PyList_Check(params)) {
+        PyErr_SetString(PyExc_TypeError, "_sgd_step(group, state)");
+        return NULL;
+    }
+    Py_ssize_t count = PyList_GET_SIZE(params);
+    int rc = sgd_group_read(args[0], &s);
+    if (rc == STEP_DONE) {
+        rl_view **all = count <= FEW ? few : PyMem_Malloc(3 * (size_t)count * sizeof *all);
+        if (!all) return PyErr_NoMemory();
+        step_lists l = {all, all + count, s.momentum != 0 ? all + 2 * count : NULL, 0};
+        rc = lists_fill(&l, params, args[1]);
+        if (rc == STEP_DONE) rc = sgd_run(&s, &l);
+        if (all != few) PyMem_Free(all);
+    }
+    return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
+}
+
+/* _zero_grads(params): every .grad becomes None */
+static PyObject *optim_zero_grads(PyObject *m, PyObject *params) {
+    (void)m;
+    if (!PyList_Check(params)) {
+        PyErr_SetString(PyExc_TypeError, "_zero_grads(list of tensors)");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++) {
+        PyObject *p = PyList_GET_ITEM(params, i);
+        if (rl_tensor_check(p)) Py_CLEAR(((rl_tensor *)p)->grad);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef optim_functions[] = {
+    {"_sgd_step", (PyCFunction)(void (*)(void))optim_sgd_step, METH_FASTCALL,
+     "_sgd_step(group, state)\n--\n\nThe step of a group of optim.SGD; False: nothing was done, since "
+     "something "
+     "is unusual."},
+    {"_zero_grads", optim_zero_grads, METH_O, "_zero_grads(params)\n--\n\nEvery .grad becomes None."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_optim_init(PyObject *m) {
+    return PyModule_AddFunctions(m, optim_functions);
+}

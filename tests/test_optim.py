@@ -1,0 +1,141 @@
+"""Optimisers: their steps against the formulas, and when memory ends."""
+
+import numpy as np
+import pytest
+
+import rushlight
+from rushlight import _C, nn, optim
+
+OPTIONS = [
+    {},
+    {"momentum": 0.9},
+    {"momentum": 0.9, "dampening": 0.25},
+    {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+    {"weight_decay": 0.1, "maximize": True},
+]
+
+
+def parameters(dtype=rushlight.float32):
+    rushlight.manual_seed(0)
+    shapes = [(5, 4), (7,), (), (3, 0), (2, 3, 33)]
+    params = [nn.Parameter(rushlight.randn(shape).to(dtype)) for shape in shapes]
+    return [*params, nn.Parameter(rushlight.randn(4, 6).to(dtype).t())]
+
+
+def give_gradients(params, step):
+    rng = np.random.default_rng(step)
+    for p in params:
+        p.grad = rushlight.tensor(rng.normal(size=tuple(p.shape))).to(p.dtype)
+
+
+def by_hand(
+    values, velocities, gradients, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False
+):
+    """One step of gradient descent on NumPy arrays; None where there is no velocity yet."""
+    for i, gradient in enumerate(gradients):
+        gradient = (-gradient if maximize else gradient) + weight_decay * values[i]
+        if momentum:
+            first = velocities[i] is None
+            velocities[i] = gradient if first else momentum * velocities[i] + (1 - dampening) * gradient
+            gradient = gradient + momentum * velocities[i] if nesterov else velocities[i]
+        values[i] = values[i] - lr * gradient
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    "dtype, limit", [("float64", 1e-12), ("float32", 1e-5), ("float16", 2e-2), ("bfloat16", 1e-1)]
+)
+def test_sgd_follows_its_formula(dtype, limit, options):
+    params = parameters(getattr(rushlight, dtype))
+    values = [p.detach().double().numpy().copy() for p in params]
+    velocities = [None] * len(params)
+    optimizer = optim.SGD(params, lr=0.1, **options)
+    for step in range(4):
+        give_gradients(params, step)
+        by_hand(values, velocities, [p.grad.double().numpy() for p in params], 0.1, **options)
+        assert optimizer.step() is None
+    for p, value in zip(params, values, strict=True):
+        np.testing.assert_allclose(p.detach().double().numpy(), value, rtol=limit, atol=limit)
+
+
+def test_the_list_kernel_makes_the_usual_steps():
+    for options in OPTIONS:
+        params = parameters()
+        optimizer = optim.SGD(params, lr=0.1, **options)
+        give_gradients(params, 0)
+        optimizer.step()
+        assert _C._sgd_step(optimizer.param_groups[0], optimizer.state)
+
+
+def test_what_the_list_kernel_leaves_to_python_gives_the_same():
+    def after_steps(lr):
+        params = parameters()
+        optimizer = optim.SGD(params, lr=lr, momentum=0.5)
+        for step in range(3):
+            give_gradients(params, step)
+            params[1].grad = None
+            optimizer.step()
+        return params
+
+    for p, q in zip(after_steps(0.1), after_steps(rushlight.tensor(0.1)), strict=True):
+        assert rushlight.allclose(p, q)
+
+
+def test_a_step_counts_as_a_write():
+    params = parameters()
+    give_gradients(params, 0)
+    before = [p._version for p in params]
+    optim.SGD(params, lr=0.1).step()
+    assert all(p._version > v for p, v in zip(params, before, strict=True))
+    weight = nn.Parameter(rushlight.ones(3))
+    product = (weight * weight).sum()
+    weight.grad = rushlight.ones(3)
+    optim.SGD([weight], lr=0.1).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+def test_a_closure_and_zero_grad():
+    weight = nn.Parameter(rushlight.tensor([1.0, 2.0]))
+    optimizer = optim.SGD([weight], lr=0.5)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (weight * weight).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 5
+    assert weight.tolist() == [0, 0]
+    optimizer.zero_grad(set_to_none=False)
+    assert weight.grad.tolist() == [0, 0]
+    optimizer.zero_grad()
+    assert weight.grad is None
+
+
+@pytest.mark.parametrize("momentum", [0, 0.9])
+def test_steps_survive_the_end_of_memory(momentum):
+    params = parameters()
+    optimizer = optim.SGD(params, lr=0.1, momentum=momentum)
+    for _ in range(2):
+        give_gradients(params, 0)
+        optimizer.step()
+    for n in range(200):
+        _C._fail_alloc(n)
+        try:
+            optimizer.step()
+            break
+        except (MemoryError, RuntimeError) as error:
+            assert "memory" in str(error)
+        finally:
+            _C._fail_alloc(-1)
+    else:
+        raise AssertionError("a step makes more than 200 allocations")
+
+
+def test_wrong_lists_are_refused():
+    for wrong in ((), ({}, {}), ({"params": ()}, {}), (1, 2)):
+        with pytest.raises(TypeError):
+            _C._sgd_step(*wrong)
+    with pytest.raises(TypeError):
+        _C._zero_grads(())
