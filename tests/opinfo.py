@@ -438,6 +438,7 @@ SAMPLES = {
     "narrow": [S(x(5, 3), 0, 1, 3), S(x(5, 3), 1, 0, 0), S(x(5, 3), -1, -2, 1)],
     "slice": [S(x(5, 3), 0, 1, 4), S(x(5, 3), 0, None, None, 2), S(x(5, 3), 1, -2), S(x(5, 3), 0, 4, 1)],
     "as_strided": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1), S(x(12), (2,), (0,))],
+    "to_copy": [S(x(2, 3, 4)), S(x(0, 3)), S(x())],
     "as_strided_scatter": [
         S(x(3, 2), (12,), (3, 2), (4, 1), 1),
         S(x(2, 3), (3, 3), (2, 3), (1, 1), 2),
@@ -518,6 +519,7 @@ def scattered(torch, a, whole, size, stride, offset):
 
 _THEIRS = {  # PyTorch keeps these elsewhere
     "slice": lambda torch: torch.ops.aten.slice.Tensor,
+    "to_copy": lambda torch: torch.ops.aten._to_copy,
     "as_strided_scatter": lambda torch: (
         lambda a, whole, size, stride, offset: scattered(torch, a, whole, size, stride, offset)
     ),
