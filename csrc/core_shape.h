@@ -13,4 +13,6 @@ rl_status shape_like(rl_call *k); /* core_shape_view.c */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 /* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
+/* A pooling row in n dimensions, attr[] as core_shape_pool.c says; dilation_arg 0: none. */
+rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
 #endif

@@ -80,3 +80,82 @@ RL_SHAPE(conv_bias) { /* attr[0]: the dimension of the channels */
     k->attr[0] = grad->ndim - n - 1;
     return rl_out_dims(k, 0, grad->shape + k->attr[0], 1);
 }
+
+/* ---- pooling ---- */
+/* The forward row's call: k's arguments without the gradient. */
+static rl_call forward_call(const rl_call *k, const char *name, rl_view *out) {
+    rl_call forward = *k;
+    forward.name = name;
+    forward.n_arg = k->n_arg - 1;
+    for (int i = 0; i < forward.n_arg; i++) forward.arg[i] = k->arg[i + 1];
+    *out = (rl_view){.dtype = k->arg[1].u.t->dtype};
+    forward.out[0] = out;
+    forward.n_out = 1;
+    return forward;
+}
+
+/* the gradient must look like the forward's answer; this row's looks like the forward's input */
+static rl_status as_input(rl_call *k, const rl_view *expected) {
+    const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
+    if (!same_dims(expected, grad)) return gradient_differs(k, expected);
+    if (grad->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(x->dtype),
+                            rl_dtype_title(grad->dtype));
+    return rl_out_dims(k, 0, x->shape, x->ndim);
+}
+
+static rl_status indices_like_gradient(const rl_call *k, const rl_view *indices) {
+    if (indices->dtype != RL_I64)
+        return rl_error_set(RL_RUNTIME, "%s: expected indices of dtype int64, but got %s", k->name,
+                            rl_dtype_name(indices->dtype));
+    if (same_dims(indices, k->arg[0].u.t)) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "%s: expected grad_output and indices to have the same sizes", k->name);
+}
+
+static rl_status max_pool_back(rl_call *k, int n) {
+    static const char *const names[] = {"", "max_pool1d", "max_pool2d", "max_pool3d"};
+    rl_view expected;
+    rl_call forward = forward_call(k, names[n], &expected);
+    if (rl_pool_shape(&forward, n, 4, forward.arg[5].u.i != 0) != RL_OK) return RL_FAIL;
+    memcpy(k->attr, forward.attr, sizeof k->attr);
+    return as_input(k, &expected);
+}
+
+static rl_status max_pool_indices_back(rl_call *k, int n) {
+    if (indices_like_gradient(k, k->arg[7].u.t) != RL_OK) return RL_FAIL;
+    return max_pool_back(k, n);
+}
+
+enum { SPATIAL = 14 };
+/* attr[14]: dimensions of a plane, as the other pools have it */
+static rl_status adaptive_back(rl_call *k, int n) {
+    const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
+    char text[RL_DIMS_TEXT];
+    bool fits = (x->ndim == n + 1 || x->ndim == n + 2) && grad->ndim == x->ndim;
+    for (int d = 0; fits && d < x->ndim - n; d++) fits = grad->shape[d] == x->shape[d];
+    for (int d = x->ndim - n; fits && d < x->ndim; d++) fits = x->shape[d] > 0 || grad->shape[d] == 0;
+    if (!fits)
+        return rl_error_set(RL_RUNTIME, "%s(): grad_output does not fit an input with sizes %s", k->name,
+                            rl_dims_text(text, x->shape, x->ndim));
+    k->attr[SPATIAL] = n;
+    return as_input(k, grad);
+}
+
+static rl_status adaptive_max_back(rl_call *k, int n) {
+    if (indices_like_gradient(k, k->arg[2].u.t) != RL_OK) return RL_FAIL;
+    return adaptive_back(k, n);
+}
+
+#define POOL_BACK(n)                                                                                         \
+    RL_SHAPE(max_pool##n##d_backward) {                                                                      \
+        return max_pool_back(k, n);                                                                          \
+    }                                                                                                        \
+    RL_SHAPE(max_pool##n##d_indices_backward) {                                                              \
+        return max_pool_indices_back(k, n);                                                                  \
+    }                                                                                                        \
+    RL_SHAPE(adaptive_max_pool##n##d_backward) {                                                             \
+        return adaptive_max_back(k, n);                                                                      \
+    }
+POOL_BACK(1)
+POOL_BACK(2)
+POOL_BACK(3)

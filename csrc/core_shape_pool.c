@@ -35,7 +35,7 @@ static rl_status pool_list(const rl_call *k, int arg, const char *what, int n) {
 
 /* PyTorch gives means of one dimension a height of 1 */
 static const char *lifted_text(char text[RL_DIMS_TEXT], const rl_view *x, bool lifted) {
-    int64_t shape[RL_MAX_DIMS + 1];
+    int64_t shape[RL_MAX_DIMS + 1] = {0};
     int n = x->ndim;
     for (int d = 0; d < n; d++) shape[d] = x->shape[d];
     if (lifted && n) {
@@ -176,7 +176,7 @@ static const char *times_text(char text[RL_DIMS_TEXT], const int64_t *sizes, int
     return text;
 }
 
-static rl_status pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
+rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     const rl_view *x = k->arg[0].u.t;
     int64_t shape[5];
     char have[RL_DIMS_TEXT], made[RL_DIMS_TEXT];
@@ -210,22 +210,22 @@ static rl_status pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode)
 }
 
 RL_SHAPE(max_pool1d) {
-    return pool_shape(k, 1, 4, k->arg[5].u.i != 0);
+    return rl_pool_shape(k, 1, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool1d_indices) {
-    return pool_shape(k, 1, 4, k->arg[5].u.i != 0);
+    return rl_pool_shape(k, 1, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool2d_indices) {
-    return pool_shape(k, 2, 4, k->arg[5].u.i != 0);
+    return rl_pool_shape(k, 2, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool3d) {
-    return pool_shape(k, 3, 4, k->arg[5].u.i != 0);
+    return rl_pool_shape(k, 3, 4, k->arg[5].u.i != 0);
 }
 
 RL_SHAPE(avg_pool1d) {
     k->attr[COUNT_PAD] = k->arg[5].u.i;
     k->attr[DIVISOR] = 0;
-    return pool_shape(k, 1, 0, k->arg[4].u.i != 0);
+    return rl_pool_shape(k, 1, 0, k->arg[4].u.i != 0);
 }
 
 RL_SHAPE(avg_pool3d) {
@@ -233,7 +233,7 @@ RL_SHAPE(avg_pool3d) {
     k->attr[DIVISOR] = k->arg[6].tag == RL_NONE ? 0 : k->arg[6].u.i;
     if (k->arg[6].tag != RL_NONE && k->attr[DIVISOR] == 0)
         return rl_error_set(RL_RUNTIME, "divisor must be not zero");
-    return pool_shape(k, 3, 0, k->arg[4].u.i != 0);
+    return rl_pool_shape(k, 3, 0, k->arg[4].u.i != 0);
 }
 
 /* ---- adaptive: output_size says how many windows ---- */

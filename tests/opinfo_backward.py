@@ -1,6 +1,8 @@
 """Samples of the backward rows, and what PyTorch calls them."""
 
-from opinfo import S, x
+import numpy as np
+
+from opinfo import S, fixed, special, x
 
 _WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 
@@ -47,7 +49,53 @@ CONVOLUTIONS = {
     "conv_bias": [S(x(2, 3, 7, 6), 2), S(x(3, 70), 1), S(x(2, 3, 2, 3, 4), 3), S(x(0, 3, 5), 1)],
 }
 
-SAMPLES = {**CONVOLUTIONS}
+
+def _places(shape, volume):
+    """Indices of a plane's elements, some of them equal."""
+    return fixed(np.random.default_rng(volume).integers(0, volume, shape))
+
+
+_FLAT, _CUBE = (2, 3, 7, 6), (2, 2, 5, 6, 4)
+POOLS = {
+    "max_pool1d_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2),
+        S(x(3, 5), x(3, 9), 3, 2, 1),
+        S(x(2, 3, 5), x(2, 3, 9), 2, ceil_mode=True),
+        S(x(2, 12), special(2, 15), 4, 1),
+        S(x(0, 3, 4), x(0, 3, 9), 2),
+    ],
+    "max_pool2d_backward": [
+        S(x(2, 3, 3, 3), x(*_FLAT), 2),
+        S(x(2, 2, 17), special(2, 5, 35), 2, 2),
+        S(x(3, 7, 7), x(3, 7, 6), (3, 2), (1, 1), (1, 1)),
+        S(x(2, 3, 4, 3), special(*_FLAT), 2, 2, ceil_mode=True),
+        S(x(2, 3, 2, 4), x(*_FLAT), 3, (2, 1), 0, (2, 1)),
+        S(x(0, 3, 3, 3), x(0, 3, 7, 6), 2),
+    ],
+    "max_pool3d_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2),
+        S(x(2, 5, 3, 3), x(2, 5, 6, 4), (3, 2, 2), (1, 2, 2), (1, 0, 1)),
+        S(x(0, 2, 2, 3, 2), x(0, *_CUBE[1:]), 2),
+    ],
+    "max_pool1d_with_indices_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2, None, 0, 1, False, _places((2, 3, 4), 9))
+    ],
+    "max_pool2d_with_indices_backward": [
+        S(x(2, 3, 3, 3), x(*_FLAT), 2, 2, 0, 1, False, _places((2, 3, 3, 3), 42)),
+        S(x(3, 4, 4), x(3, 7, 6), 3, 2, 1, 1, True, _places((3, 4, 4), 42)),
+    ],
+    "max_pool3d_with_indices_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2, 2, 0, 1, False, _places((2, 2, 2, 3, 2), 120))
+    ],
+    "adaptive_max_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9), _places((2, 3, 4), 9))],
+    "adaptive_max_pool2d_backward": [
+        S(x(2, 3, 3, 4), x(*_FLAT), _places((2, 3, 3, 4), 42)),
+        S(x(3, 1, 1), x(3, 7, 6), _places((3, 1, 1), 42)),
+    ],
+    "adaptive_max_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE), _places((2, 2, 3, 4, 2), 120))],
+}
+
+SAMPLES = {**CONVOLUTIONS, **POOLS}
 
 
 # ---- PyTorch's side ----
@@ -65,7 +113,56 @@ def _channel_sum(torch):
     return lambda grad, n: grad.sum([d for d in range(grad.ndim) if d != grad.ndim - n - 1])
 
 
+def _grad_of(forward):
+    """The gradient of forward(input, ...) by its first argument."""
+
+    def find(torch):
+        def run(grad, source, *args, **kwargs):
+            source = source.detach().requires_grad_()
+            return torch.autograd.grad(forward(torch)(source, *args, **kwargs), source, grad)[0]
+
+        return run
+
+    return find
+
+
+def _aten(name):
+    """Some kernels of theirs read strided indices as if they were dense."""
+
+    def find(torch):
+        theirs = getattr(torch.ops.aten, name)
+        return lambda *args: theirs(*[a.contiguous() if isinstance(a, torch.Tensor) else a for a in args])
+
+    return find
+
+
+def _lifted(name):
+    """PyTorch has it for planes only: a row of one plane."""
+
+    def run(torch, grad, source, *args):
+        *numbers, indices = args
+        kernel = [[1, n or numbers[0]] for n in numbers[:2]] + [[0, numbers[2]], [1, 1]] if numbers else []
+        ceil = numbers[4:]
+        up = [t.unsqueeze(-2) for t in (grad, source, indices)]
+        return getattr(torch.ops.aten, name)(*up[:2], *kernel, *ceil, up[2]).squeeze(-2)
+
+    return lambda torch: lambda *args: run(torch, *args)
+
+
 THEIRS = {
+    **{
+        f"max_pool{n}d_backward": _grad_of(lambda torch, n=n: getattr(torch.nn.functional, f"max_pool{n}d"))
+        for n in (1, 2, 3)
+    },
+    **{
+        name: _aten(name)
+        for name in (
+            *("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
+            *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward"),
+        )
+    },
+    "max_pool1d_with_indices_backward": _lifted("max_pool2d_with_indices_backward"),
+    "adaptive_max_pool1d_backward": _lifted("adaptive_max_pool2d_backward"),
     **{f"conv{n}d_{which}": _conv_grad(n, which) for n in (1, 2, 3) for which in ("input", "weight")},
     "conv_bias": _channel_sum,
 }

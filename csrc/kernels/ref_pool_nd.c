@@ -1,26 +1,18 @@
 /* Pooling of one to three dimensions, with or without indices, plain and adaptive.
  * attr[]: see core_shape_pool.c. */
-#include "ref_loops.h"
+#include "ref_pool_nd.h"
 #include <math.h>
 
-enum { KERNEL = 0, STRIDE = 3, PADDING = 6, DILATION = 9, COUNT_PAD = 12, DIVISOR = 13, SPATIAL = 14 };
-
-/* Note [Windows]
- * An output index of a dimension sees the input indices start, start + dilation, ... below end. `full` counts
- * padding, too. Depth, height and width; what a row lacks has size 1. */
-typedef struct {
-    int64_t start, end, full;
-} window;
 typedef struct pool_job pool_job;
 struct pool_job {
     rl_walk planes; /* operand 0: the input */
     int dtype;
     int64_t size[3], out[3], step[3], dilation[3], places;
-    window *windows[3];
+    rl_window *windows[3];
     bool count_pad;
     int64_t divisor;
     char *to, *indices; /* contiguous outputs */
-    void (*one)(const pool_job *job, const char *from, const window *w[3], int64_t at);
+    void (*one)(const pool_job *job, const char *from, const rl_window *w[3], int64_t at);
 };
 
 static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -35,29 +27,30 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
                 for (int64_t w = 0; w < job->out[2]; w++)
                     job->one(
                         job, from,
-                        (const window *[3]){&job->windows[0][d], &job->windows[1][h], &job->windows[2][w]},
+                        (const rl_window *[3]){&job->windows[0][d], &job->windows[1][h], &job->windows[2][w]},
                         at++);
     }
 }
 
-static window plain_window(const rl_call *k, int i, int64_t at, int64_t size) {
-    int64_t kernel = k->attr[KERNEL + i], pad = k->attr[PADDING + i], dilation = k->attr[DILATION + i];
-    int64_t start = at * k->attr[STRIDE + i] - pad, end = start + (kernel - 1) * dilation + 1;
-    window w = {.full = (end < size + pad ? end : size + pad) - start};
+rl_window rl_pool_window(const rl_call *k, int i, int64_t at, int64_t size) {
+    int64_t kernel = k->attr[RL_POOL_KERNEL + i], pad = k->attr[RL_POOL_PADDING + i],
+            dilation = k->attr[RL_POOL_DILATION + i];
+    int64_t start = at * k->attr[RL_POOL_STRIDE + i] - pad, end = start + (kernel - 1) * dilation + 1;
+    rl_window w = {.full = (end < size + pad ? end : size + pad) - start};
     w.start = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
     w.end = end < size ? end : size;
     return w;
 }
 
-static window adaptive_window(int64_t at, int64_t size, int64_t out) {
-    window w = {.start = at / out * size + at % out * size / out, .end = 1 + ((at + 1) * size - 1) / out};
+rl_window rl_pool_adaptive(int64_t at, int64_t size, int64_t out) {
+    rl_window w = {.start = at / out * size + at % out * size / out, .end = 1 + ((at + 1) * size - 1) / out};
     w.full = w.end - w.start;
     return w;
 }
 
-static rl_status pool_run(rl_call *k, pool_job *job, bool adaptive) {
-    const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    int n = (int)k->attr[SPATIAL], lead = x->ndim - n;
+/* `out` gives the dims of the answer; it goes to job->to and job->indices */
+static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_view *out, bool adaptive) {
+    int n = (int)k->attr[RL_POOL_SPATIAL], lead = x->ndim - n;
     if (out->numel == 0) return RL_OK;
     job->dtype = x->dtype;
     job->places = 1;
@@ -66,16 +59,14 @@ static rl_status pool_run(rl_call *k, pool_job *job, bool adaptive) {
         job->size[i] = at < 0 ? 1 : x->shape[lead + at];
         job->out[i] = at < 0 ? 1 : out->shape[lead + at];
         job->step[i] = at < 0 ? 0 : x->strides[lead + at] * rl_itemsize(x->dtype);
-        job->dilation[i] = adaptive ? 1 : k->attr[DILATION + i];
+        job->dilation[i] = adaptive ? 1 : k->attr[RL_POOL_DILATION + i];
         job->places *= job->out[i];
-        job->windows[i] = k->svc->scratch(k, (size_t)job->out[i] * sizeof(window));
+        job->windows[i] = k->svc->scratch(k, (size_t)job->out[i] * sizeof(rl_window));
         if (!job->windows[i]) return RL_FAIL;
         for (int64_t o = 0; o < job->out[i]; o++)
-            job->windows[i][o] = adaptive ? adaptive_window(o, job->size[i], job->out[i])
-                                          : plain_window(k, i, o, job->size[i]);
+            job->windows[i][o] = adaptive ? rl_pool_adaptive(o, job->size[i], job->out[i])
+                                          : rl_pool_window(k, i, o, job->size[i]);
     }
-    job->to = rl_data(out, RL_WRITE);
-    if (k->n_out == 2) job->indices = rl_data(k->out[1], RL_WRITE);
     rl_walk_begin(&job->planes, x, RL_READ);
     rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
     rl_walk_merge(&job->planes);
@@ -89,7 +80,7 @@ static rl_status pool_run(rl_call *k, pool_job *job, bool adaptive) {
 
 /* ---- the largest: NaN wins, the first of equals ---- */
 #define MAX_ONE(D, T, C, LOAD, STORE, name, lowest)                                                          \
-    static void name##_##D(const pool_job *job, const char *from, const window *w[3], int64_t at) {          \
+    static void name##_##D(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {       \
         C most = lowest;                                                                                     \
         int64_t place = (w[0]->start * job->size[1] + w[1]->start) * job->size[2] + w[2]->start;             \
         for (int64_t d = w[0]->start; d < w[0]->end; d += job->dilation[0])                                  \
@@ -111,11 +102,25 @@ RL_EACH_FLOAT(MAX_ONE, max, -INFINITY)
     MAX_ONE(D, T, C, LOAD, STORE, name, (T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2)
 RL_EACH_INT(MAX_INT, max)
 
+typedef void (*max_one)(const pool_job *, const char *, const rl_window *[3], int64_t);
+static max_one max_of(int dtype) {
+    static const max_one ones[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
+    return ones[dtype];
+}
+
 static rl_status max_run(rl_call *k, bool adaptive) {
-    static void (*const ones[RL_NDTYPES])(const pool_job *, const char *, const window *[3], int64_t) = {
-        RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
-    pool_job job = {.one = ones[k->arg[0].u.t->dtype]};
-    return job.one ? pool_run(k, &job, adaptive) : RL_UNSUPPORTED;
+    const rl_view *x = k->arg[0].u.t;
+    pool_job job = {.one = max_of(x->dtype)};
+    if (!job.one) return RL_UNSUPPORTED;
+    job.to = rl_data(k->out[0], RL_WRITE);
+    if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
+    return pool_run(k, &job, x, k->out[0], adaptive);
+}
+
+rl_status rl_pool_indices(rl_call *k, const rl_view *x, const rl_view *out, int64_t *indices) {
+    pool_job job = {.one = max_of(x->dtype), .indices = (char *)indices};
+    job.to = k->svc->scratch(k, (size_t)(out->numel * rl_itemsize(x->dtype)));
+    return job.to ? pool_run(k, &job, x, out, false) : RL_FAIL;
 }
 
 RL_KERNEL(ref_max_pool_nd) {
@@ -126,7 +131,7 @@ RL_KERNEL(ref_adaptive_max_pool_nd) {
 }
 
 /* ---- averages ---- */
-static double window_sum(const pool_job *job, const char *from, const window *w[3]) {
+static double window_sum(const pool_job *job, const char *from, const rl_window *w[3]) {
     double row[64], sum = 0;
     for (int64_t d = w[0]->start; d < w[0]->end; d++)
         for (int64_t h = w[1]->start; h < w[1]->end; h++)
@@ -139,7 +144,7 @@ static double window_sum(const pool_job *job, const char *from, const window *w[
     return sum;
 }
 
-static void avg_one(const pool_job *job, const char *from, const window *w[3], int64_t at) {
+static void avg_one(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {
     int64_t count = 1, full = 1;
     for (int i = 0; i < 3; i++) {
         count *= w[i]->end > w[i]->start ? w[i]->end - w[i]->start : 0;
@@ -154,11 +159,14 @@ static void avg_one(const pool_job *job, const char *from, const window *w[3], i
 }
 
 RL_KERNEL(ref_avg_pool_nd) {
-    pool_job job = {.one = avg_one, .count_pad = k->attr[COUNT_PAD] != 0, .divisor = k->attr[DIVISOR]};
-    return pool_run(k, &job, false);
+    pool_job job = {
+        .one = avg_one, .count_pad = k->attr[RL_POOL_COUNT_PAD] != 0, .divisor = k->attr[RL_POOL_DIVISOR]};
+    job.to = rl_data(k->out[0], RL_WRITE);
+    return pool_run(k, &job, k->arg[0].u.t, k->out[0], false);
 }
 
 RL_KERNEL(ref_adaptive_avg_pool_nd) {
     pool_job job = {.one = avg_one};
-    return pool_run(k, &job, true);
+    job.to = rl_data(k->out[0], RL_WRITE);
+    return pool_run(k, &job, k->arg[0].u.t, k->out[0], true);
 }

@@ -47,6 +47,7 @@
 #undef v_is_less
 #undef v_unordered
 #undef v_pick
+#undef v_either
 
 #if SIMD_BITS == 256
 #define V_WIDTH               8
@@ -86,6 +87,7 @@
 #define v_is_less(a, b)       _mm256_cmp_ps(a, b, _CMP_LT_OQ)
 #define v_unordered(a, b)     _mm256_cmp_ps(a, b, _CMP_UNORD_Q)
 #define v_pick(m, yes, no)    _mm256_blendv_ps(no, yes, m)
+#define v_either(m, n)        _mm256_or_ps(m, n)
 #ifndef RL_SIMD_TAIL_AVX2
 #define RL_SIMD_TAIL_AVX2
 /* all ones in the first n lanes, 0 <= n <= 8 */
@@ -132,5 +134,6 @@ V_INLINE __m256 simd_tail_avx2(int64_t n) {
 #define v_is_less(a, b)       _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
 #define v_unordered(a, b)     _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)
 #define v_pick(m, yes, no)    _mm512_mask_blend_ps(m, no, yes)
+#define v_either(m, n)        ((__mmask16)((m) | (n)))
 #endif
 #endif

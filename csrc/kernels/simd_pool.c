@@ -5,7 +5,7 @@
 enum { POOL_SLACK = 64, POOL_GRAIN = 65536 }; /* loads run over a line's end; input numbers worth a thread */
 typedef struct {
     const float *in;
-    float *out, *lines;
+    float *out, *lines; /* lines: room of the threads; backward: the gradient */
     int64_t h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
     int64_t line; /* length of a thread's line with slack */
     bool pairs;
@@ -47,8 +47,30 @@ RL_KERNEL(simd_max_pool2d) {
         k->svc->parallel(k, planes, grain, wide ? pool_planes_avx512 : pool_planes_avx2, &j);
     return RL_OK;
 }
+
+/* the usual windows only: 2 x 2 side by side. attr[] is that of core_shape_pool.c */
+RL_KERNEL(simd_max_pool_back) {
+    const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
+    const int64_t *a = k->attr;
+    static const int64_t pairs[12] = {1, 2, 2, 1, 2, 2, 0, 0, 0, 1, 1, 1};
+    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(in) || !simd_plain(grad) || out->numel == 0 ||
+        a[14] != 2 || __builtin_memcmp(a, pairs, sizeof pairs) != 0)
+        return RL_UNSUPPORTED;
+    pool_job j = {.h = in->shape[in->ndim - 2], .w = in->shape[in->ndim - 1]};
+    j.oh = grad->shape[in->ndim - 2], j.ow = grad->shape[in->ndim - 1];
+    if (2 * j.oh > j.h || 2 * j.ow > j.w) return RL_UNSUPPORTED; /* ceil_mode */
+    j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
+    j.lines = (float *)rl_const_data(grad);
+    k->svc->parallel(k, in->numel / (j.h * j.w), 1 + POOL_GRAIN / (j.h * j.w),
+                     k->svc->isa & RL_ISA_AVX512 ? pool_planes_back_avx512 : pool_planes_back_avx2, &j);
+    return RL_OK;
+}
 #else
 RL_KERNEL(simd_max_pool2d) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+RL_KERNEL(simd_max_pool_back) {
     (void)k;
     return RL_UNSUPPORTED;
 }

@@ -3,6 +3,8 @@
 #define POOL_EVEN(a, b) _mm256_shuffle_ps(a, b, 0x88)
 #define POOL_ODD(a, b)  _mm256_shuffle_ps(a, b, 0xdd)
 #define POOL_SORT(x)    _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8))
+#define POOL_LOW(e, o)  _mm256_unpacklo_ps(e, o)
+#define POOL_HIGH(e, o) _mm256_unpackhi_ps(e, o)
 #else
 #define POOL_LANES(first)                                                                                    \
     _mm512_add_epi32(_mm512_set1_epi32(first),                                                               \
@@ -10,6 +12,11 @@
 #define POOL_EVEN(a, b) _mm512_permutex2var_ps(a, POOL_LANES(0), b)
 #define POOL_ODD(a, b)  _mm512_permutex2var_ps(a, POOL_LANES(1), b)
 #define POOL_SORT(x)    (x)
+#define POOL_WEAVE(at)                                                                                       \
+    _mm512_add_epi32(_mm512_set1_epi32(at),                                                                  \
+                     _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23))
+#define POOL_LOW(e, o)  _mm512_permutex2var_ps(e, POOL_WEAVE(0), o)
+#define POOL_HIGH(e, o) _mm512_permutex2var_ps(e, POOL_WEAVE(8), o)
 #endif
 
 /* Windows of 2 x 2 side by side, no padding. */
@@ -104,6 +111,64 @@ V_TARGET static void V_NAME(pool_planes)(void *ctx, int64_t begin, int64_t end, 
             V_NAME(pool_any)(j, in, out, j->lines + thread * j->line);
     }
 }
+
+/* is x the new largest? A NaN always, as in a loop over the window */
+V_INLINE VM V_NAME(pool_beats)(VF x, VF most) {
+    return v_either(v_is_less(most, x), v_unordered(x, x));
+}
+
+/* The gradient of V_WIDTH windows of 2 x 2 goes to the first largest element of each. */
+V_INLINE void V_NAME(pool_pairs_back)(VF p0, VF p1, VF q0, VF q1, VF grad, VF to[4]) {
+    VF a = POOL_EVEN(p0, p1), b = POOL_ODD(p0, p1), c = POOL_EVEN(q0, q1), d = POOL_ODD(q0, q1);
+    VM in_b = V_NAME(pool_beats)(b, a);
+    VF most = v_pick(in_b, b, a);
+    VM in_c = V_NAME(pool_beats)(c, most);
+    most = v_pick(in_c, c, most);
+    VM in_d = V_NAME(pool_beats)(d, most);
+    VF zero = v_zero(), g = POOL_SORT(grad);
+    d = v_pick(in_d, g, zero), g = v_pick(in_d, zero, g);
+    c = v_pick(in_c, g, zero), g = v_pick(in_c, zero, g);
+    b = v_pick(in_b, g, zero), a = v_pick(in_b, zero, g);
+    to[0] = POOL_LOW(a, b), to[1] = POOL_HIGH(a, b), to[2] = POOL_LOW(c, d), to[3] = POOL_HIGH(c, d);
+}
+
+/* one row of windows */
+V_INLINE void V_NAME(pool_row_back)(const float *p, const float *q, const float *grad, float *top,
+                                    float *bottom, int64_t ow) {
+    VF to[4];
+    int64_t x = 0;
+    for (; x + V_WIDTH <= ow; x += V_WIDTH) {
+        const float *a = p + 2 * x, *b = q + 2 * x;
+        V_NAME(pool_pairs_back)(v_load(a), v_load(a + V_WIDTH), v_load(b), v_load(b + V_WIDTH),
+                                v_load(grad + x), to);
+        v_store(top + 2 * x, to[0]), v_store(top + 2 * x + V_WIDTH, to[1]);
+        v_store(bottom + 2 * x, to[2]), v_store(bottom + 2 * x + V_WIDTH, to[3]);
+    }
+    if (x == ow) return;
+    const float *a = p + 2 * x, *b = q + 2 * x;
+    VM m = v_tail(simd_min(V_WIDTH, 2 * (ow - x))), n = v_tail(simd_max(0, 2 * (ow - x) - V_WIDTH));
+    V_NAME(pool_pairs_back)(v_load_tail(a, m), v_load_tail(a + V_WIDTH, n), v_load_tail(b, m),
+                            v_load_tail(b + V_WIDTH, n), v_load_tail(grad + x, v_tail(ow - x)), to);
+    v_store_tail(top + 2 * x, m, to[0]), v_store_tail(top + 2 * x + V_WIDTH, n, to[1]);
+    v_store_tail(bottom + 2 * x, m, to[2]), v_store_tail(bottom + 2 * x + V_WIDTH, n, to[3]);
+}
+
+V_TARGET static void V_NAME(pool_planes_back)(void *ctx, int64_t begin, int64_t end, int thread) {
+    const pool_job *j = ctx;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        const float *in = j->in + i * j->h * j->w, *grad = j->lines + i * j->oh * j->ow;
+        float *to = j->out + i * j->h * j->w;
+        for (int64_t y = 0; y < j->oh; y++, in += 2 * j->w, to += 2 * j->w, grad += j->ow) {
+            V_NAME(pool_row_back)(in, in + j->w, grad, to, to + j->w, j->ow);
+            if (2 * j->ow < j->w) to[j->w - 1] = to[2 * j->w - 1] = 0;
+        }
+        if (2 * j->oh < j->h) __builtin_memset(to, 0, (size_t)j->w * sizeof(float));
+    }
+}
+#undef POOL_LOW
+#undef POOL_HIGH
+#undef POOL_WEAVE
 #undef POOL_LANES
 #undef POOL_EVEN
 #undef POOL_ODD
