@@ -159,3 +159,13 @@ static rl_status adaptive_max_back(rl_call *k, int n) {
 POOL_BACK(1)
 POOL_BACK(2)
 POOL_BACK(3)
+
+/* ---- softmax ---- */
+RL_SHAPE(softmax_backward) { /* attr[0]: the dimension */
+    const rl_view *grad = k->arg[0].u.t, *out = k->arg[1].u.t;
+    int64_t dim = k->arg[2].u.i;
+    if (rl_dim_wrap(&dim, out->ndim) != RL_OK) return RL_FAIL;
+    k->attr[0] = dim;
+    if (!same_dims(grad, out)) return gradient_differs(k, out);
+    return as_input(k, out);
+}

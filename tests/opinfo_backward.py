@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opinfo import S, fixed, special, x
+from opinfo import S, fixed, pos, special, unit, x
 
 _WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 
@@ -95,7 +95,66 @@ POOLS = {
     "adaptive_max_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE), _places((2, 2, 3, 4, 2), 120))],
 }
 
-SAMPLES = {**CONVOLUTIONS, **POOLS}
+
+def _classes(shape, n, *values):
+    """Target classes; the given ones come first."""
+    chosen = np.random.default_rng(n).integers(0, n, shape)
+    chosen.flat[: len(values)] = values
+    return fixed(chosen)
+
+
+_SOFTMAX = [
+    S(x(2, 3, 4), unit(2, 3, 4), 1),
+    S(x(2, 3), unit(2, 3), -1),
+    S(x(3, 70), unit(3, 70), 1),
+    S(x(5), unit(5), 0),
+    S(x(0, 3), unit(0, 3), 1),
+    S(x(), unit(), 0),
+]
+_DIFFERENCES = [(x(2, 3), x(2, 3)), (x(70, 65), x(70, 65)), (x(2, 1), x(3)), (x(), x())]
+LOSSES = {
+    "threshold_backward": [
+        S(x(30), special(30), 0),
+        S(x(2, 3, 4), x(2, 3, 4), 0),
+        S(x(5, 7), x(5, 7), 1),
+        S(x(0, 3), x(0, 3), 0),
+        S(x(), x(), 0),
+    ],
+    "softmax_backward": _SOFTMAX,
+    "log_softmax_backward": _SOFTMAX,
+    "nll_loss_forward": [
+        *(S(x(5, 3), _classes(5, 3), None, reduction, -100) for reduction in (0, 1, 2)),
+        *(S(x(5, 3), _classes(5, 3, 1, 1), pos(3), reduction, 1) for reduction in (0, 1, 2)),
+        S(x(3), fixed(np.int64(2)), None, 1, -100),
+        S(x(3), fixed(np.array([2])), pos(3), 0, -100),
+        S(x(2, 3), _classes(2, 3, 1, 1), None, 1, 1),
+        S(x(0, 3), _classes(0, 3), None, 1, -100),
+    ],
+    "nll_loss2d_forward": [
+        *(S(x(2, 3, 4, 5), _classes((2, 4, 5), 3, -1), pos(3), reduction, -1) for reduction in (0, 1, 2)),
+        S(x(2, 3, 1, 2), _classes((2, 1, 2), 3), None, 1, -100),
+    ],
+    "nll_loss_backward": [
+        S(x(5), x(5, 3), _classes(5, 3, -1), pos(3), 0, -1, pos()),
+        S(x(), x(5, 3), _classes(5, 3), None, 1, -100, pos()),
+        S(x(), x(5, 3), _classes(5, 3, 1), pos(3), 1, 1, pos()),
+        S(x(), x(5, 3), _classes(5, 3), pos(3), 2, -100, pos()),
+        S(x(), x(3), fixed(np.int64(2)), None, 1, -100, pos()),
+    ],
+    "nll_loss2d_backward": [
+        S(x(2, 4, 5), x(2, 3, 4, 5), _classes((2, 4, 5), 3, -1), pos(3), 0, -1, pos()),
+        S(x(), x(2, 3, 4, 5), _classes((2, 4, 5), 3), None, 1, -100, pos()),
+        S(x(), x(2, 3, 4, 5), _classes((2, 4, 5), 3), pos(3), 2, -100, pos()),
+    ],
+    "mse_loss": [*(S(a, b, n) for a, b in _DIFFERENCES for n in (0, 1, 2)), S(x(0, 3), x(0, 3), 1)],
+    "mse_loss_backward": [
+        *(S(x(), a, b, n) for a, b in _DIFFERENCES if a.shape == b.shape for n in (1, 2)),
+        S(x(2, 3), x(2, 3), x(2, 3), 0),
+        S(x(0, 3), x(0, 3), x(0, 3), 0),
+    ],
+}
+
+SAMPLES = {**CONVOLUTIONS, **POOLS, **LOSSES}
 
 
 # ---- PyTorch's side ----
@@ -149,6 +208,10 @@ def _lifted(name):
     return lambda torch: lambda *args: run(torch, *args)
 
 
+def _of_dtype(name):
+    return lambda torch: lambda grad, out, dim: getattr(torch.ops.aten, name)(grad, out, dim, out.dtype)
+
+
 THEIRS = {
     **{
         f"max_pool{n}d_backward": _grad_of(lambda torch, n=n: getattr(torch.nn.functional, f"max_pool{n}d"))
@@ -158,9 +221,13 @@ THEIRS = {
         name: _aten(name)
         for name in (
             *("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
-            *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward"),
+            *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "threshold_backward"),
+            *("nll_loss_forward", "nll_loss_backward", "nll_loss2d_forward", "nll_loss2d_backward"),
+            *("mse_loss", "mse_loss_backward"),
         )
     },
+    "softmax_backward": _of_dtype("_softmax_backward_data"),
+    "log_softmax_backward": _of_dtype("_log_softmax_backward_data"),
     "max_pool1d_with_indices_backward": _lifted("max_pool2d_with_indices_backward"),
     "adaptive_max_pool1d_backward": _lifted("adaptive_max_pool2d_backward"),
     **{f"conv{n}d_{which}": _conv_grad(n, which) for n in (1, 2, 3) for which in ("input", "weight")},

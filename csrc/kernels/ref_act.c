@@ -52,6 +52,16 @@ RL_KERNEL(ref_threshold) {
 }
 
 /* ---- a second operand ---- */
+#define WHERE_ABOVE (b <= (C)c->d[0] ? 0 : a)
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
+RL_EACH_INT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
+RL_KERNEL(ref_threshold_backward) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold_backward)
+                                                    RL_EACH_INT(RL_ENTRY, x_threshold_backward)};
+    rl_numbers numbers = {.d = {rl_num(k, 2)}};
+    return rl_eltwise(k, 2, strips, -1, &numbers);
+}
+
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_prelu, (a > 0 ? a : a * b))
 RL_EACH_FLOAT(RL_BINARY_KEEP, x_glu, (a / (1 + exp(-b))))
 

@@ -1,14 +1,17 @@
-/* softmax and log_softmax along one dimension. */
+/* softmax and log_softmax along one dimension, and their gradients. */
 #include "ref_loops.h"
 #include <math.h>
 
-typedef struct {
-    rl_walk lines; /* operands out and input, without the dimension */
+/* Operands: the output, then the arguments: the input; or the gradient and the answer of the forward row. */
+typedef struct softmax_job softmax_job;
+struct softmax_job {
+    rl_walk lines; /* without the dimension */
     int dtype;
     bool log;
-    int64_t n, step[2]; /* of the dimension */
-    double *scratch;    /* a line for each thread */
-} softmax_job;
+    int64_t n, step[3]; /* of the dimension */
+    void (*line)(const softmax_job *job, char *const *p, double *room);
+    double *room; /* two lines for each thread */
+};
 
 static void softmax_line(const softmax_job *job, char *const *p, double *x) {
     const int64_t n = job->n;
@@ -26,31 +29,42 @@ static void softmax_line(const softmax_job *job, char *const *p, double *x) {
     rl_row_put_doubles(job->dtype, p[0], job->step[0], n, x);
 }
 
+static void gradient_line(const softmax_job *job, char *const *p, double *grad) {
+    const int64_t n = job->n;
+    double *y = grad + n, sum = 0;
+    rl_row_doubles(job->dtype, p[1], job->step[1], n, grad);
+    rl_row_doubles(job->dtype, p[2], job->step[2], n, y);
+    for (int64_t i = 0; i < n; i++) sum += job->log ? grad[i] : grad[i] * y[i];
+    for (int64_t i = 0; i < n; i++) grad[i] = job->log ? grad[i] - exp(y[i]) * sum : (grad[i] - sum) * y[i];
+    rl_row_put_doubles(job->dtype, p[0], job->step[0], n, grad);
+}
+
 static void softmax_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *job = ctx;
-    double *line = job->scratch + thread * job->n;
     for (int64_t i = begin; i < end; i++) {
-        char *p[2] = {job->lines.base[0], job->lines.base[1]};
+        char *p[3];
+        for (int op = 0; op < job->lines.nops; op++) p[op] = job->lines.base[op];
         rl_walk_seek(&job->lines, i, p);
-        softmax_line(job, p, line);
+        job->line(job, p, job->room + thread * 2 * job->n);
     }
 }
 
-static rl_status softmax(rl_call *k, bool log) {
-    softmax_job job = {.dtype = k->out[0]->dtype, .log = log, .n = 1};
+static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
     int64_t dim = k->attr[0];
     rl_walk *w = &job.lines;
+    job.dtype = k->out[0]->dtype;
+    job.n = 1;
     if (k->out[0]->numel == 0) return RL_OK;
     rl_walk_begin(w, k->out[0], RL_WRITE);
-    rl_walk_add(w, k->arg[0].u.t);
+    for (int i = 0; i < arguments; i++) rl_walk_add(w, k->arg[i].u.t);
     if (w->ndim) {
         job.n = w->size[dim];
-        for (int i = 0; i < 2; i++) job.step[i] = w->stride[i][dim];
+        for (int i = 0; i < w->nops; i++) job.step[i] = w->stride[i][dim];
         rl_walk_drop(w, 1ull << dim);
     }
     rl_walk_merge(w);
-    job.scratch = k->svc->scratch(k, (size_t)(job.n * 8 * k->svc->threads));
-    if (!job.scratch) return RL_FAIL;
+    job.room = k->svc->scratch(k, (size_t)(job.n * 2 * k->svc->threads) * sizeof(double));
+    if (!job.room) return RL_FAIL;
     if (w->numel * job.n <= RL_GRAIN / 8)
         softmax_part(&job, 0, w->numel, 0);
     else
@@ -59,8 +73,14 @@ static rl_status softmax(rl_call *k, bool log) {
 }
 
 RL_KERNEL(ref_softmax) {
-    return softmax(k, false);
+    return softmax_run(k, (softmax_job){.line = softmax_line}, 1);
 }
 RL_KERNEL(ref_log_softmax) {
-    return softmax(k, true);
+    return softmax_run(k, (softmax_job){.line = softmax_line, .log = true}, 1);
+}
+RL_KERNEL(ref_softmax_backward) {
+    return softmax_run(k, (softmax_job){.line = gradient_line}, 2);
+}
+RL_KERNEL(ref_log_softmax_backward) {
+    return softmax_run(k, (softmax_job){.line = gradient_line, .log = true}, 2);
 }

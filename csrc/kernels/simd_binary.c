@@ -88,6 +88,10 @@ RL_KERNEL(simd_div) {
     if (k->arg[2].tag != RL_NONE) return RL_UNSUPPORTED;
     return binary_run(k, binary_div_avx2, binary_div_avx512, 1.0f);
 }
+RL_KERNEL(simd_threshold_backward) {
+    return binary_run(k, binary_threshold_backward_avx2, binary_threshold_backward_avx512,
+                      (float)rl_num(k, 2));
+}
 #define BINARY(name)                                                                                         \
     RL_KERNEL(simd_##name) {                                                                                 \
         return binary_run(k, binary_##name##_avx2, binary_##name##_avx512, 1.0f);                            \
@@ -107,4 +111,5 @@ BINARY(mul)
 BINARY(div)
 BINARY(maximum)
 BINARY(minimum)
+BINARY(threshold_backward)
 #endif

@@ -39,4 +39,5 @@ V_BINARY(mul, v_mul(a, b))
 V_BINARY(div, v_div(a, b))
 V_BINARY(maximum, V_NAME(math_max)(a, b))
 V_BINARY(minimum, V_NAME(math_min)(a, b))
+V_BINARY(threshold_backward, v_pick(v_either(v_is_less(s, b), v_unordered(b, b)), a, v_zero()))
 #undef V_BINARY
