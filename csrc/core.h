@@ -17,6 +17,9 @@ bool rl_dtype_has_grad(int dtype);        /* may a tensor of it require gradient
 int rl_dtype_promote(int a, int b);
 int rl_dtype_default(void);
 void rl_dtype_default_set(int dtype);
+/* ---- core_crc.c ---- */
+uint32_t rl_crc32(uint32_t crc, const void *from, int64_t n); /* zip's; crc: of what came before, else 0 */
+
 /* ---- core_types.c ---- */
 /* compute: cast the tensors to it before the kernel, -1 leaves them; out: dtype of the result. */
 rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out);

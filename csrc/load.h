@@ -161,7 +161,6 @@ typedef struct rl_load {
     const char *record; /* for messages */
     rl_load_chunk *chunks;
     rl_item none, truth[2], nothing; /* shared: None, False, True, () */
-    uint32_t crc_table[8][256];
     rl_load_error error;
     char text[1024];
 } rl_load;
@@ -177,7 +176,6 @@ char *rl_load_copy(rl_load *l, const void *from, int64_t n); /* a NUL follows th
 rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, int64_t need, size_t size);
 const char *rl_load_quote(rl_load *l, rl_text t); /* printable, short */
 rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n);
-uint32_t rl_load_crc(const rl_load *l, uint32_t crc, const void *from, int64_t n);
 bool rl_text_is(rl_text t, const char *s);
 bool rl_text_utf8(rl_text t, bool surrogates);
 

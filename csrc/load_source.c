@@ -15,20 +15,6 @@ struct rl_load_chunk {
 };
 enum { CHUNK_ROOM = 60 << 10, WINDOW_ROOM = 64 << 10 };
 
-static void crc_table(rl_load *l) {
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t c = i;
-        for (int bit = 0; bit < 8; bit++) c = c >> 1 ^ (c & 1 ? 0xedb88320u : 0);
-        l->crc_table[0][i] = c;
-    }
-    for (int t = 1; t < 8; t++) {
-        for (int i = 0; i < 256; i++) {
-            uint32_t c = l->crc_table[t - 1][i];
-            l->crc_table[t][i] = c >> 8 ^ l->crc_table[0][c & 255];
-        }
-    }
-}
-
 rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
     rl_load *l = rl_alloc_zero(1, sizeof *l);
     if (!l) return NULL;
@@ -42,7 +28,6 @@ rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     l->seed = (uint64_t)(uintptr_t)l * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20;
     l->record = "the file";
-    crc_table(l);
     return l;
 }
 
@@ -176,23 +161,6 @@ rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
         }
     }
     return RL_OK;
-}
-
-static inline uint32_t crc_word(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-uint32_t rl_load_crc(const rl_load *l, uint32_t crc, const void *from, int64_t n) {
-    const uint8_t *p = from;
-    const uint32_t (*t)[256] = l->crc_table;
-    crc = ~crc;
-    for (; n >= 8; n -= 8, p += 8) {
-        uint32_t a = crc ^ crc_word(p), b = crc_word(p + 4);
-        crc = t[7][a & 255] ^ t[6][a >> 8 & 255] ^ t[5][a >> 16 & 255] ^ t[4][a >> 24] ^ t[3][b & 255] ^
-              t[2][b >> 8 & 255] ^ t[1][b >> 16 & 255] ^ t[0][b >> 24];
-    }
-    for (; n > 0; n--) crc = crc >> 8 ^ t[0][(crc ^ *p++) & 255];
-    return ~crc;
 }
 
 const uint8_t *rl_input_take(rl_input *in, int64_t n) {

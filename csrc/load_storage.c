@@ -185,7 +185,7 @@ rl_status rl_storage_fill(rl_load *l, const rl_load_storage *s, void *to) {
     for (int64_t done = 0; done < s->nbytes; done += STEP) {
         int64_t n = s->nbytes - done < STEP ? s->nbytes - done : STEP;
         if (rl_source_read(l, s->at + done, (uint8_t *)to + done, n)) return RL_FAIL;
-        if (s->check_crc) crc = rl_load_crc(l, crc, (uint8_t *)to + done, n);
+        if (s->check_crc) crc = rl_crc32(crc, (uint8_t *)to + done, n);
     }
     if (s->check_crc && crc != s->crc) {
         return rl_load_fail(

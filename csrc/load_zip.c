@@ -266,7 +266,7 @@ char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size) {
     char *bytes = rl_load_alloc(l, *size + 1);
     if (!bytes || rl_source_read(l, at, bytes, *size)) return NULL;
     bytes[*size] = 0;
-    if (crc && rl_load_crc(l, 0, bytes, *size) != crc) {
+    if (crc && rl_crc32(0, bytes, *size) != crc) {
         rl_load_fail(l, RL_LOAD_RUNTIME, CORRUPT "record %s does not match its checksum" CORRUPT_HINT, name);
         return NULL;
     }

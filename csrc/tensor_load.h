@@ -28,6 +28,7 @@ int rl_loader_map(loader *c); /* maps the file privately */
 void rl_loader_unmap(loader *c);
 rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; filled at the first call */
 PyObject *rl_loader_tensor(loader *c, const rl_item *item);
+PyObject *rl_storage_readable(rl_storage *s); /* UntypedStorage with its bytes in the CPU's memory */
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
 extern PyMethodDef rl_loader_storage_methods[];
 

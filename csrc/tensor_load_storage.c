@@ -196,11 +196,7 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
 }
 
 /* ---- for the writer ---- */
-static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
-    (void)self;
-    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
-    rl_storage *s = ((rl_tensor *)arg)->v.storage;
-    if (!s) return PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
+PyObject *rl_storage_readable(rl_storage *s) {
     if (s->device == RL_CPU) return rl_untyped_storage_new(s);
     const rl_device_driver *driver = rl_device_driver_get(s->device);
     if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
@@ -215,6 +211,13 @@ static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
     PyObject *bytes = rl_untyped_storage_new(copy);
     rl_storage_drop(copy);
     return bytes;
+}
+
+static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
+    rl_storage *s = ((rl_tensor *)arg)->v.storage;
+    return s ? rl_storage_readable(s) : PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
 }
 
 static PyObject *storage_id(PyObject *self, PyObject *arg) {

@@ -437,8 +437,6 @@ def test_whole_modules_are_refused_in_words():
         pickle.UnpicklingError, match="Unsupported global: GLOBAL torch.nn.modules.linear.Linear"
     ):
         torch.load(io.BytesIO(kit.archive(body)))
-    with pytest.raises(pickle.UnpicklingError, match="save the state_dict"):
-        torch.load(io.BytesIO(kit.archive(body)), weights_only=False)
 
 
 class Point:
@@ -547,9 +545,7 @@ class FailsToPickle:
         raise OSError("no")
 
 
-@pytest.mark.parametrize(
-    "what", [len, Point, lambda: 0, os, torch, io.BytesIO().read, (x for x in ())], ids=repr
-)
+@pytest.mark.parametrize("what", [lambda: 0, os, torch, open(os.devnull).read, (x for x in ())], ids=repr)
 def test_what_cannot_be_saved_leaves_the_file_alone(what, tmp_path):
     path = tmp_path / "a.pt"
     torch.save("old", path)

@@ -16,7 +16,9 @@ del Module, Node, Parameter  # noqa: F821
 globals().update(_functions._public_names())
 
 # modules that are imported when something first asks for them, and names that live in them
-_LAZY = {name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization")}
+_LAZY = {
+    name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization", "storage")
+}
 _LAZY |= {name: name for name in ("utils", "version", "_onednn", "_tensor_str", "torch_version")}
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}

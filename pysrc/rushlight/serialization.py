@@ -9,7 +9,8 @@ import sys
 import warnings
 
 from . import _C
-from ._checkpoint import archive_name, is_path, stream_writer, write_path, zip_writer
+from ._checkpoint.names import torch_name
+from ._checkpoint.writer import archive_name, is_path, stream_writer, write_path, zip_writer
 
 __all__ = [
     "add_safe_globals",
@@ -28,9 +29,20 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 
 _SAFE_HEADLINE = "Weights only load failed. WeightsUnpickler error: "
-_UNSAFE_HEADLINE = (
-    "rushlight reads data from checkpoints, also with weights_only=False, and never imports what a file "
-    "names; for whole pickled modules save the state_dict() instead. What stopped it: "
+_UNSAFE_HEADLINE = "What stopped it: "
+_TRUST = (
+    "Weights only load failed. This file can still be loaded, to do so you have two options, "
+    "\033[1mdo those steps only if you trust the source of the checkpoint\033[0m. \n"
+    "\t(1) Keep `weights_only=True` and allow what the file names: "
+    "`torch.serialization.add_safe_globals([{names}])`. Nothing else of the file is called.\n"
+    "\t(2) In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from "
+    "`False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but "
+    "it can result in arbitrary code execution. Do it only if you got the file from a trusted source.\n"
+    "{whole}\tWeightsUnpickler error: "
+)
+_WHOLE = (
+    "The file holds a whole pickled module rather than weights. A file of model.state_dict() needs neither "
+    "step and outlives changes of the code.\n"
 )
 
 # ---- names that the user trusts ----
@@ -81,7 +93,7 @@ def _allowed_names():
     names = {}
     for item in _safe_globals:
         if not isinstance(item, tuple):
-            names[f"{item.__module__}.{item.__qualname__}"] = item
+            names[".".join(torch_name(item))] = item
             continue
         if len(item) != 2:
             raise ValueError(
@@ -173,6 +185,21 @@ def _placement(map_location):
     return _place, map_location
 
 
+def _restorer(place, hook):
+    """A function that brings an empty storage of the CPU to where map_location wants it."""
+
+    def restore(storage, location):
+        answer = hook(storage, location) if hook else None
+        if answer is not None:
+            return answer
+        device = place(location)
+        if device.type == "cpu":
+            return storage
+        return _C.empty(storage.nbytes(), dtype=_C.uint8, device=device).untyped_storage()
+
+    return restore
+
+
 # ---- load ----
 
 
@@ -223,8 +250,12 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
 
     Opens what torch.save wrote: state_dicts and checkpoints of tensors, numbers, text and containers, in the
-    zip format and the older stream. Nothing of a file is ever executed, and every checksum is compared; a
-    class or function is only called when it was added with serialization.add_safe_globals.
+    zip format and the older stream. Nothing of a file is executed, and every checksum is compared; a class or
+    function is only called when it was added with serialization.add_safe_globals.
+
+    With weights_only=False, whole modules and any other object load as well: what the file names is imported
+    and called, so that it can run any code. Use it for files that you trust. PyTorch's classes become
+    rushlight's; a layer that rushlight lacks becomes a placeholder that keeps its state.
 
     With mmap=True the file (a path) is mapped privately instead of read: changes to the tensors stay in this
     process, checksums are not compared, and the file must not be truncated while the tensors live.
@@ -232,41 +263,91 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     weights_only = _wants_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if pickle_module not in (None, pickle):
-        raise ValueError("rushlight has its own reader of pickles: pickle_module must be None or pickle")
     if pickle_load_args and weights_only:
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
-    headline = _SAFE_HEADLINE if weights_only else _UNSAFE_HEADLINE
-    options = (headline, bool(mmap), _allowed_names(), *_placement(map_location))
     if is_path(f):
         name = os.fsdecode(f).encode("utf-8", "replace").decode()
         if name.endswith(".safetensors"):
             raise RuntimeError(
                 f"{name} is a safetensors file: open it with safetensors.numpy.load_file and torch.from_numpy"
             )
-        with open(f, "rb", buffering=0) as file:
-            if _is_plain_file(file):
-                size = os.fstat(file.fileno()).st_size
-                return _C._load(file.fileno(), 0, size, name, *options)[0]
-            return _C._load(file.readall(), 0, 0, name, *options)[0]
+        with open(f, "rb") as file:
+            return _load(
+                _Source(file, name), map_location, weights_only, mmap, pickle_module, pickle_load_args
+            )
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     _check_seekable(f)
     name = getattr(f, "name", None)
     name = name.encode("utf-8", "replace").decode() if isinstance(name, str) else f"<{type(f).__name__}>"
-    start = f.tell()
-    if _is_plain_file(f):
-        if f.writable():
-            f.flush()
-        size = os.fstat(f.fileno()).st_size - start
-        obj, end = _C._load(f.fileno(), start, max(size, 0), name, *options)
-    else:
-        data = f.read()
+    return _load(_Source(f, name), map_location, weights_only, mmap, pickle_module, pickle_load_args)
+
+
+class _Source:
+    """Where a checkpoint's bytes are: a descriptor with an offset, or the bytes themselves."""
+
+    def __init__(self, file, name):
+        self.file, self.name = file, name
+        self.start = file.tell()
+        if _is_plain_file(file):
+            if file.writable():
+                file.flush()
+            size = max(os.fstat(file.fileno()).st_size - self.start, 0)
+            self.place = (file.fileno(), self.start, size, name)
+            return
+        data = file.read()
         if isinstance(data, str):
             raise TypeError("f must be opened in binary mode, for example with open(path, 'rb')")
-        obj, end = _C._load(data, 0, 0, name, *options)
-    f.seek(start + end)
-    return obj
+        self.place = (data, 0, 0, name)
+
+    def begins_with(self, head):
+        self.file.seek(self.start)
+        return self.file.read(len(head)) == head
+
+
+def _load(source, map_location, weights_only, mmap, pickle_module, options):
+    placement = _placement(map_location)
+    headline = _SAFE_HEADLINE if weights_only else _UNSAFE_HEADLINE
+    if weights_only or (pickle_module in (None, pickle) and not options):
+        try:
+            obj, end = _C._load(*source.place, headline, bool(mmap), _allowed_names(), *placement)
+        except pickle.UnpicklingError as error:
+            if weights_only:
+                raise pickle.UnpicklingError(_advice(source, str(error))) from None
+        else:
+            source.file.seek(source.start + end)
+            return obj
+    return _load_trusted(source, placement, mmap, pickle_module or pickle, {"encoding": "utf-8", **options})
+
+
+def _load_trusted(source, placement, mmap, pickle_module, options):
+    """What the user trusts (weights_only=False): Python's unpickler imports and calls what the file names."""
+    from ._checkpoint import unpickler
+
+    if source.begins_with(b"PK\3\4"):
+        archive = _C._Archive(*source.place, bool(mmap), *placement)
+        return unpickler.read_zip(archive, pickle_module, options)
+    if mmap:
+        raise RuntimeError(
+            "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), "
+            "please torch.save your checkpoint with this option in order to use mmap."
+        )
+    source.file.seek(source.start)
+    return unpickler.read_stream(source.file, _restorer(*placement), pickle_module, options)
+
+
+def _advice(source, text):
+    """The error of the safe reader, with all that the file asks for."""
+    if "was not an allowed global by default" not in text:
+        return text
+    try:
+        asked = [name.removeprefix("builtins.") for name in _C._names_asked(*source.place)]
+    except (pickle.UnpicklingError, RuntimeError, EOFError):
+        return text  # the rest of the file is damaged
+    allowed = _allowed_names()
+    names = ", ".join(name for name in asked if name not in allowed)
+    whole = _WHOLE if any(name.startswith("torch.nn.modules.") for name in asked) else ""
+    return text.replace(_SAFE_HEADLINE, _TRUST.format(names=names, whole=whole), 1)
 
 
 # ---- save ----

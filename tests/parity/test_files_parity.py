@@ -228,7 +228,6 @@ def test_a_training_checkpoint_with_tied_weights():
     "make, what",
     [
         (lambda: torch.eye(2).to_sparse(), "sparse tensors"),
-        (lambda: torch.zeros(2, device="meta"), "meta tensors"),
     ],
 )
 def test_what_we_lack_is_named(make, what):

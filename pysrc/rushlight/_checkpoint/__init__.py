@@ -1,0 +1,1 @@
+"""Checkpoint files above the C reader and writer: names, objects, containers."""

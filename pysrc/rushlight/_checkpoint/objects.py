@@ -1,0 +1,120 @@
+"""What the writer of pickles does not know by itself: how each kind of object appears in PyTorch's files."""
+
+import codecs
+import copyreg
+import functools
+import types
+
+from .. import _C, storage
+from .names import torch_name
+
+
+class _Name:
+    """Stands for a function or class of PyTorch."""
+
+    def __init__(self, module, name):
+        self.line = f"{module}\n{name}"
+
+    def __call__(self):
+        raise TypeError("a name in a file cannot be called")  # pickle only wants to see that it could be
+
+
+_SIZE, _DEVICE = _Name("torch", "Size"), _Name("torch", "device")
+_LAYOUT = _Name("torch.serialization", "_get_layout")
+
+
+def _global(obj, protocol, legacy, name=None):
+    module, name = torch_name(obj, name)
+    if protocol < 3:  # the names of Python 2, as PyTorch writes them
+        module = {"builtins": "__builtin__", "copyreg": "copy_reg"}.get(module, module)
+    return f"{module}\n{name}"
+
+
+def _size(size, protocol, legacy):
+    return _SIZE, (tuple(size),)
+
+
+def _device(device, protocol, legacy):
+    return _DEVICE, ((device.type,) if device.index is None else (device.type, device.index))
+
+
+def _dtype(dtype, protocol, legacy):
+    return "torch\n" + str(dtype).rpartition(".")[2]
+
+
+def _layout(layout, protocol, legacy):
+    return _LAYOUT, (str(layout),)
+
+
+def _bytes(data, protocol, legacy):
+    # the shorter form of b"", bytes(), is not known to PyTorch's own safe reader
+    return codecs.encode, (str(data, "latin1"), "latin1")
+
+
+def _bytearray(data, protocol, legacy):
+    return bytearray, ((bytes(data),) if data else ())
+
+
+def _in_order(values):
+    """The elements of a set in an order that depends on them alone."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
+
+
+def _set(values, protocol, legacy):
+    return type(values), (_in_order(values),)
+
+
+def _untyped(memory, protocol, legacy):
+    return "storage", _C._flat_tensor(memory, _C.uint8), False
+
+
+def _name(name, protocol, legacy):
+    return name.line
+
+
+_EXACT = {
+    _Name: _name,
+    _C.Size: _size,
+    _C.device: _device,
+    _C.dtype: _dtype,
+    _C.layout: _layout,
+    _C.memory_format: _dtype,
+    _C.UntypedStorage: _untyped,
+    bytes: _bytes,
+    bytearray: _bytearray,
+    set: _set,
+    frozenset: _set,
+    type: _global,
+    types.FunctionType: _global,
+    types.BuiltinFunctionType: _global,
+}
+
+
+def _is_method(obj):
+    owner = getattr(obj, "__self__", None)
+    return owner is not None and not isinstance(owner, types.ModuleType)
+
+
+def describe(obj, protocol, legacy):
+    """Return "module\\nname", ("storage", flat tensor, typed), or what __reduce_ex__ returns."""
+    known = _EXACT.get(type(obj))
+    if known is not None and not _is_method(obj):
+        return known(obj, protocol, legacy)
+    if isinstance(obj, type):
+        return _global(obj, protocol, legacy)
+    if isinstance(obj, storage.TypedStorage):
+        return "storage", obj._flat(), True
+    registered = copyreg.dispatch_table.get(type(obj))
+    if registered is not None:
+        what = registered(obj)
+    else:
+        what = obj.__reduce_ex__(protocol)
+    if isinstance(what, str):
+        return _global(obj, protocol, legacy, what)
+    if getattr(what[0], "__name__", "") == "__newobj_ex__":
+        cls, args, words = what[1]
+        return functools.partial(cls.__new__, cls, *args, **words), (), *what[2:]
+    return what

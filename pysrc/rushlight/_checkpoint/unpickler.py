@@ -1,0 +1,214 @@
+"""Files that the user trusts: Python's own unpickler, with rushlight's classes for PyTorch's names."""
+
+import io
+import pickle
+import sys
+
+from .. import _C, storage
+from .._missing import refuse
+from .._utils import _rebuild_meta_tensor_no_storage, _set_state
+from .names import find, is_torch
+
+MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+PROTOCOL_VERSION = 1001
+
+# ---- the functions that files call ----
+
+
+def _bytes_of(storage_):
+    return storage_ if type(storage_) is _C.UntypedStorage else storage_.untyped()
+
+
+def _tensor(storage_, offset, size, stride):
+    flat = _C._flat_tensor(_bytes_of(storage_), storage_.dtype)
+    # .data is the same view without a base: a tensor that owns its place
+    return flat.as_strided(size, stride, offset + getattr(storage_, "_start", 0)).data
+
+
+def _tensor_v2(storage_, offset, size, stride, requires_grad, hooks, metadata=None):
+    if metadata:
+        raise refuse(f"a tensor with {', '.join(metadata)}")
+    return _tensor(storage_, offset, size, stride).requires_grad_(requires_grad)
+
+
+def _tensor_v3(storage_, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+    typed = storage.TypedStorage(wrap_storage=_bytes_of(storage_), dtype=dtype, _internal=True)
+    return _tensor_v2(typed, offset, size, stride, requires_grad, hooks, metadata)
+
+
+def _parameter(data, requires_grad, hooks):
+    return _C.Parameter(data, requires_grad)
+
+
+def _parameter_with_state(data, requires_grad, hooks, state):
+    return _set_state(_C.Parameter(data, requires_grad), state)
+
+
+def _from_type(function, cls, args, state):
+    tensor = function(*args)
+    if type(tensor) is not cls:
+        tensor = _C._as_subclass(tensor, cls)
+    own = getattr(cls, "__setstate__", None)
+    if own is not None:
+        own(tensor, state)
+        return tensor
+    return _set_state(tensor, state)
+
+
+def _from_bytes(data):
+    from ..serialization import load
+
+    return load(io.BytesIO(data), weights_only=False)
+
+
+_FUNCTIONS = {
+    "torch._utils": {
+        "_rebuild_tensor": _tensor,
+        "_rebuild_tensor_v2": _tensor_v2,
+        "_rebuild_tensor_v3": _tensor_v3,
+        "_rebuild_parameter": _parameter,
+        "_rebuild_parameter_with_state": _parameter_with_state,
+        "_rebuild_meta_tensor_no_storage": _rebuild_meta_tensor_no_storage,
+    },
+    "torch._tensor": {"_rebuild_from_type_v2": _from_type},
+    "torch.storage": {"_load_from_bytes": _from_bytes},
+}
+
+
+def _class_named(module, name):
+    found = _FUNCTIONS.get(module, {}).get(name)
+    if found is not None:
+        return found
+    if name.endswith("Storage") and module in ("torch", "torch.cuda", "torch.storage"):
+        return getattr(storage, name)
+    return find(module, name)
+
+
+def _decoded(text):
+    return text.decode("ascii") if isinstance(text, bytes) else text
+
+
+def _unpickler(pickle_module):
+    class Unpickler(pickle_module.Unpickler):
+        def __init__(self, file, load_storage, **options):
+            super().__init__(file, **options)
+            self._load_storage = load_storage
+
+        def find_class(self, module, name):
+            return _class_named(module, name) if is_torch(module) else super().find_class(module, name)
+
+        def persistent_load(self, pid):
+            kind, *fields = pid
+            kind = _decoded(kind)
+            if kind == "module":  # a class and its source: kept for reading only
+                return fields[0]
+            if kind != "storage":
+                raise pickle.UnpicklingError(
+                    f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'"
+                )
+            cls, key, location, *rest = fields
+            return self._load_storage(cls, str(_decoded(key)), _decoded(location), *rest)
+
+    return Unpickler
+
+
+def _typed(cls, untyped):
+    if cls is _C.UntypedStorage:
+        return untyped
+    return storage.TypedStorage(wrap_storage=untyped, dtype=cls.dtype, _internal=True)
+
+
+# ---- the two containers ----
+
+
+def read_zip(archive, pickle_module, options):
+    """Return the object of a zip checkpoint whose records `archive` hands out."""
+    if archive.has("constants.pkl"):
+        raise RuntimeError(
+            "the file is a TorchScript archive, which rushlight does not read; save the state_dict() of the "
+            "original module instead"
+        )
+
+    storages = {}
+
+    def load_storage(cls, key, location, numel):
+        if key not in storages:
+            storages[key] = _typed(cls, archive.storage(cls.__name__, key, location, numel))
+        return storages[key]
+
+    return _unpickler(pickle_module)(io.BytesIO(archive.record("data.pkl")), load_storage, **options).load()
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """For what stands around the object: numbers and texts, which name nothing."""
+
+    def find_class(self, module, name):
+        raise pickle.UnpicklingError(f"{module}.{name} has no place outside of the saved object")
+
+
+def _plain(file):
+    return _PlainUnpickler(file).load()
+
+
+def _check_head(file):
+    if _plain(file) != MAGIC_NUMBER:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    version = _plain(file)
+    if version != PROTOCOL_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {version}")
+    _plain(file)  # sizes of C types, of no use
+
+
+class _StreamStorages:
+    """The storages of a stream: made while the object is read, filled behind it."""
+
+    def __init__(self, restore):
+        self._restore = restore
+        self._roots = {}
+
+    def __call__(self, cls, key, location, numel, view=None):
+        if key not in self._roots:
+            size = 1 if cls is _C.UntypedStorage else cls.dtype.itemsize
+            placed = self._restore(_C.UntypedStorage(numel * size), location)
+            self._roots[key] = _typed(cls, placed), numel, size
+        root = self._roots[key][0]
+        if view is None:
+            return root
+        part = _typed(cls, _bytes_of(root))
+        part._start = view[1]
+        return part
+
+    def fill(self, file, keys):
+        for key in keys:
+            root, numel, size = self._roots[str(_decoded(key))]
+            count = int.from_bytes(_exactly(file, 8), "little", signed=True)
+            if count != numel:
+                raise RuntimeError(f"storage has wrong byte size: expected {numel} got {count}")
+            self._bring(_bytes_of(root), _exactly(file, count * size), size)
+
+    @staticmethod
+    def _bring(untyped, data, size):
+        if sys.byteorder == "big" and size > 1:
+            raise refuse("reading storages on a machine with big-endian numbers")
+        here = untyped if untyped.device.type == "cpu" else _C.UntypedStorage(len(data))
+        io.BytesIO(data).readinto(here)
+        if here is not untyped:
+            _C._flat_tensor(untyped, _C.uint8).copy_(_C._flat_tensor(here, _C.uint8))
+
+
+def _exactly(file, count):
+    data = file.read(count)
+    if len(data) != count:
+        raise RuntimeError(
+            f"unexpected EOF, expected {count - len(data)} more bytes. The file might be corrupted."
+        )
+    return data
+
+
+def read_stream(file, restore, pickle_module, options):
+    """Return the object of the older format; `restore` places a storage."""
+    _check_head(file)
+    storages = _StreamStorages(restore)
+    obj = _unpickler(pickle_module)(file, storages, **options).load()
+    storages.fill(file, _plain(file))
+    return obj

@@ -1,0 +1,123 @@
+"""How checkpoints are written: a pickle with PyTorch's names in it, and the zip or the stream around it."""
+
+import contextlib
+import os
+import pickle
+import stat
+import sys
+
+from .. import _C
+from .objects import describe
+from .unpickler import MAGIC_NUMBER, PROTOCOL_VERSION
+
+
+def is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+def _pickled(obj, protocol, legacy):
+    try:
+        return _C._save_pickle(obj, protocol, legacy, describe)
+    except (TypeError, AttributeError) as error:
+        raise pickle.PicklingError(f"cannot save this object: {error}") from error
+
+
+def zip_writer(obj, prefix, protocol, byteorder, checksums):
+    """Pickle now; return a function that writes the whole zip to a descriptor or through put(bytes)."""
+    data, storages = _pickled(obj, protocol, False)
+    records = [("data.pkl", data), (".format_version", b"1"), (".storage_alignment", b"64")]
+    if byteorder:
+        records.append(("byteorder", sys.byteorder.encode()))
+    records += [(f"data/{key}", memory) for key, memory, *_ in storages]
+    records.append(("version", b"3\n"))
+    return lambda target: _C._save_zip(target, prefix, records, checksums)
+
+
+def stream_writer(obj, protocol):
+    """The same for the older format."""
+    data, storages = _pickled(obj, protocol, True)
+    # by the keys as texts, in which order they follow the pickle
+    storages.sort()
+    info = {
+        "protocol_version": PROTOCOL_VERSION,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+
+    def plain(value):
+        return _C._save_pickle(value, protocol, True, describe)[0]
+
+    def write(target):
+        put = target if callable(target) else open(target, "wb", closefd=False).write
+        for value in (MAGIC_NUMBER, PROTOCOL_VERSION, info):
+            put(plain(value))
+        put(data)
+        put(plain([key for key, *_ in storages]))
+        for _, memory, numel, _ in storages:
+            put(numel.to_bytes(8, "little"))
+            put(memory)
+
+    return write
+
+
+def _old_mode(path):
+    """The mode of the file that will be replaced, None without one; and the path behind links."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            path = os.path.realpath(path)
+            mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    return mode, path
+
+
+def _open_beside(path, folder):
+    name = f".saving-{os.getpid()}-{os.urandom(8).hex()}"
+    temporary = os.path.join(folder, name if isinstance(path, str) else os.fsencode(name))
+    try:
+        return temporary, os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except (FileNotFoundError, NotADirectoryError):
+        raise RuntimeError(f"Parent directory {os.fsdecode(folder)} does not exist.") from None
+
+
+def _sync_folder(folder):
+    fd = os.open(folder or ".", os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_path(path, write):
+    """A new file beside the old one takes its place only when it is complete and on the disk."""
+    mode, path = _old_mode(path)
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(path, "wb") as file:  # a device or pipe; a directory says so itself
+            write(file.write)
+        return
+    folder = os.path.dirname(path)
+    temporary, fd = _open_beside(path, folder)
+    try:
+        try:
+            write(fd)
+            if mode is not None:
+                os.fchmod(fd, stat.S_IMODE(mode))
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(folder)
+
+
+def archive_name(path):
+    """The folder inside the zip: the file's name up to its last dot."""
+    name = os.path.basename(path)
+    stem = name.rpartition(".")[0] if "." in name else name
+    if not stem:
+        raise RuntimeError(f"invalid file name: {path}")
+    return stem if path.isascii() else "archive"
