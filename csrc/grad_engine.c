@@ -176,7 +176,7 @@ static int task_mark(task *t) {
         int at = run->targets[i].to ? state_find(t, run->targets[i].to) : -1;
         if (at < 0) continue;
         t->states[at].needed = true;
-        t->states[at].runs = run->accumulate && run->targets[i].to->kind == rl_leaf_kind;
+        t->states[at].runs = run->accumulate;
     }
     while (n--) {
         state *s = &t->states[order[n]];
@@ -257,7 +257,7 @@ static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
     for (int e = 0; !failed && e < node->n_edge; e++) {
         const rl_edge *edge = &node->edge[e];
         if (results[e] && edge->to)
-            failed = rl_grad_conform(&edge->to->meta[edge->nr], &results[e], node->name, e);
+            failed = rl_grad_conform(&edge->to->meta[edge->nr], &results[e], rl_node_name(node), e);
     }
     return failed;
 }
@@ -277,9 +277,11 @@ static int run_state(task *t, int at) {
         n = 0;
     }
     for (int i = 0; i < n; i++) results[i] = NULL;
+    /* as in PyTorch a target that is also run gives its gradient before hooks see it */
+    if (!failed && runs) capture(t, node, grads);
     if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_leaf_kind))
         failed = rl_hooks_before(node, grads);
-    if (!failed) capture(t, node, grads);
+    if (!failed && !runs) capture(t, node, grads);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
     if (!failed && runs) failed = apply(t, node, grads, results);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);

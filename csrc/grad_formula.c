@@ -165,7 +165,7 @@ static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **resu
     back_end(&g);
     return g.failed ? -1 : 0;
 }
-static const rl_node_kind operator_kind = {operator_apply};
+static const rl_node_kind operator_kind = {.apply = operator_apply};
 
 int rl_grad_init(PyObject *m) {
     rl_operator_kind = &operator_kind;

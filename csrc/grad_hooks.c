@@ -1,54 +1,108 @@
 /* Hooks that run while the engine does: of tensors, of nodes, after accumulation; and retain_grad(). */
 #include "grad.h"
+#include <string.h>
 
 static PyObject *grad_or_none(PyObject *grad) {
     return grad ? grad : Py_None;
 }
 
-static int hook_result_ok(PyObject *result) {
-    if (rl_tensor_check(result)) return 0;
-    PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result)->tp_name);
+/* ---- what a hook may answer ---- */
+static PyObject *hook_name(PyObject *hook) {
+    PyObject *name = PyObject_GetAttrString(hook, "__name__");
+    if (name && PyUnicode_Check(name)) return name;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return PyUnicode_FromString("<unknown>");
+}
+
+static int refuse_type(PyObject *name, const rl_view *was, const rl_view *got) {
+    const char *place[2] = {was->device == RL_CPU ? "" : "cuda.", got->device == RL_CPU ? "" : "cuda."};
+    PyErr_Format(PyExc_RuntimeError,
+                 "hook '%U' has changed the type of value (was torch.%s%sTensor got torch.%s%sTensor)", name,
+                 place[0], rl_dtype_title(was->dtype), place[1], rl_dtype_title(got->dtype));
     return -1;
 }
 
-static int tensor_hooks_run(PyObject *hooks, PyObject **grad) {
+/* `result` in place of the gradient `was` */
+static int answer_check(PyObject *was, PyObject *result, PyObject *hook) {
+    if (result == Py_None) return 0;
+    if (was == Py_None) {
+        PyErr_SetString(PyExc_RuntimeError, "can't replace a None gradient with a non-None value");
+        return -1;
+    }
+    if (!rl_tensor_check(result)) {
+        PyErr_Format(PyExc_TypeError, "expected Variable, but hook returned '%s'", Py_TYPE(result)->tp_name);
+        return -1;
+    }
+    const rl_view *a = &((rl_tensor *)was)->v, *b = &((rl_tensor *)result)->v;
+    bool same_type = a->dtype == b->dtype && a->device == b->device;
+    if (same_type && a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0)
+        return 0;
+    RL_OWNED PyObject *name = hook_name(hook);
+    if (!name) return -1;
+    if (!same_type) return refuse_type(name, a, b);
+    PyErr_Format(PyExc_RuntimeError, "hook '%U' has changed the size of value", name);
+    return -1;
+}
+
+static int answers_check(PyObject *was, PyObject *result, PyObject *hook) {
+    if (!PyTuple_Check(result)) {
+        PyErr_Format(PyExc_TypeError, "expected tuple, but hook returned '%s'", Py_TYPE(result)->tp_name);
+        return -1;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(was);
+    if (PyTuple_GET_SIZE(result) != n) {
+        RL_OWNED PyObject *name = hook_name(hook);
+        if (name)
+            PyErr_Format(PyExc_RuntimeError,
+                         "hook '%U' has returned an incorrect number of values (got %zd, but expected %zd)",
+                         name, PyTuple_GET_SIZE(result), n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (answer_check(PyTuple_GET_ITEM(was, i), PyTuple_GET_ITEM(result, i), hook) < 0) return -1;
+    return 0;
+}
+
+/* ---- running a dict of hooks ---- */
+/* hook(*value[, outputs]) for each; what one answers is what the next one gets. The hooks are read before the
+ * first runs: one that removes itself changes nothing for this round. */
+static int hooks_run(PyObject *hooks, PyObject **value, PyObject *outputs) {
     RL_OWNED PyObject *values = PyMapping_Values(hooks);
     for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values); i++) {
-        RL_OWNED PyObject *result = PyObject_CallOneArg(PyList_GET_ITEM(values, i), grad_or_none(*grad));
+        PyObject *hook = PyList_GET_ITEM(values, i);
+        RL_OWNED PyObject *result = PyObject_CallFunctionObjArgs(hook, *value, outputs, NULL);
         if (!result) return -1;
-        if (result == Py_None) continue;
-        if (hook_result_ok(result) < 0) return -1;
-        Py_XSETREF(*grad, rl_give(&result));
+        if (result == Py_None || result == *value) continue;
+        int checked = PyTuple_CheckExact(*value) ? answers_check(*value, result, hook)
+                                                 : answer_check(*value, result, hook);
+        if (checked < 0) return -1;
+        Py_SETREF(*value, rl_give(&result));
     }
     return values ? 0 : -1;
 }
 
-/* Each list of hooks is read before the first runs: one that removes itself changes nothing for this round.
- * Tuples of n gradients in and out, None for the undefined */
+static int tensor_hooks_run(PyObject *hooks, PyObject **grad) {
+    RL_OWNED PyObject *value = Py_NewRef(grad_or_none(*grad));
+    if (hooks_run(hooks, &value, NULL) < 0) return -1;
+    Py_XSETREF(*grad, value == Py_None ? NULL : Py_NewRef(value));
+    return 0;
+}
+
+/* a tuple of n gradients, None for the undefined */
 static PyObject *grads_tuple(PyObject *const *grads, int n) {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple && i < n; i++) PyTuple_SET_ITEM(tuple, i, Py_NewRef(grad_or_none(grads[i])));
     return tuple;
 }
 
-static int grads_take(PyObject *result, PyObject **grads, int n) {
-    RL_OWNED PyObject *tuple = PyTuple_Check(result) ? Py_NewRef(result) : PyTuple_Pack(1, result);
-    if (!tuple) return -1;
-    if (PyTuple_GET_SIZE(tuple) != n) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "hook has returned an incorrect number of values (got %zd, but expected %d)",
-                     PyTuple_GET_SIZE(tuple), n);
-        return -1;
-    }
-    for (int i = 0; i < n; i++) {
+static int node_hooks_run(PyObject *hooks, PyObject **grads, int n, PyObject *outputs) {
+    RL_OWNED PyObject *tuple = grads_tuple(grads, n);
+    RL_OWNED PyObject *before = Py_XNewRef(tuple);
+    if (!tuple || hooks_run(hooks, &tuple, outputs) < 0) return -1;
+    for (int i = 0; tuple != before && i < n; i++) {
         PyObject *grad = PyTuple_GET_ITEM(tuple, i);
-        if (grad == Py_None) {
-            Py_CLEAR(grads[i]);
-        } else if (hook_result_ok(grad) < 0) {
-            return -1;
-        } else {
-            Py_XSETREF(grads[i], Py_NewRef(grad));
-        }
+        Py_XSETREF(grads[i], grad == Py_None ? NULL : Py_NewRef(grad));
     }
     return 0;
 }
@@ -56,7 +110,7 @@ static int grads_take(PyObject *result, PyObject **grads, int n) {
 /* t.grad of a tensor that is no leaf, if it still lives */
 static int retain_all(PyObject *retained, PyObject **grads) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(retained); i++) {
-        PyObject *entry = PyList_GET_ITEM(retained, i);
+        RL_OWNED PyObject *entry = Py_NewRef(PyList_GET_ITEM(retained, i));
         PyObject *grad = grads[PyLong_AsLong(PyTuple_GET_ITEM(entry, 0))];
         RL_OWNED PyObject *t = PyObject_CallNoArgs(PyTuple_GET_ITEM(entry, 1));
         if (!t) return -1;
@@ -75,17 +129,6 @@ static int retain_all(PyObject *retained, PyObject **grads) {
     return 0;
 }
 
-static int prehooks_run(rl_node *node, PyObject **grads) {
-    RL_OWNED PyObject *values = PyMapping_Values(node->extras->before);
-    for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values); i++) {
-        RL_OWNED PyObject *tuple = grads_tuple(grads, node->n_out);
-        RL_OWNED PyObject *result = tuple ? PyObject_CallOneArg(PyList_GET_ITEM(values, i), tuple) : NULL;
-        if (!result) return -1;
-        if (result != Py_None && grads_take(result, grads, node->n_out) < 0) return -1;
-    }
-    return values ? 0 : -1;
-}
-
 int rl_hooks_before(rl_node *node, PyObject **grads) {
     if (node->kind == rl_leaf_kind && ((rl_tensor *)node->owner)->hooks &&
         tensor_hooks_run(((rl_tensor *)node->owner)->hooks, grads) < 0)
@@ -101,32 +144,16 @@ int rl_hooks_before(rl_node *node, PyObject **grads) {
 }
 
 int rl_hooks_prehooks(rl_node *node, PyObject **grads) {
-    return node->extras && node->extras->before ? prehooks_run(node, grads) : 0;
+    rl_node_extras *e = node->extras;
+    return e && e->before ? node_hooks_run(e->before, grads, node->n_out, NULL) : 0;
 }
 
 int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads) {
-    RL_OWNED PyObject *values = PyMapping_Values(node->extras->after);
     RL_OWNED PyObject *outputs = grads_tuple(grads, node->n_out);
-    for (Py_ssize_t i = 0; values && outputs && i < PyList_GET_SIZE(values); i++) {
-        RL_OWNED PyObject *inputs = grads_tuple(results, node->n_edge);
-        RL_OWNED PyObject *result =
-            inputs ? PyObject_CallFunctionObjArgs(PyList_GET_ITEM(values, i), inputs, outputs, NULL) : NULL;
-        if (!result) return -1;
-        if (result != Py_None && grads_take(result, results, node->n_edge) < 0) return -1;
-    }
-    return values && outputs ? 0 : -1;
+    return outputs ? node_hooks_run(node->extras->after, results, node->n_edge, outputs) : -1;
 }
 
 int rl_hooks_accumulated(rl_tensor *leaf) {
-    RL_OWNED PyObject *held = Py_NewRef((PyObject *)leaf);
-    RL_OWNED PyObject *values = PyMapping_Values(leaf->post_hooks);
-    for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values); i++) {
-        RL_OWNED PyObject *result = PyObject_CallOneArg(PyList_GET_ITEM(values, i), held);
-        if (!result) return -1;
-        if (result != Py_None) {
-            PyErr_SetString(PyExc_RuntimeError, "Tensor post accumulate grad hooks should return None.");
-            return -1;
-        }
-    }
-    return values ? 0 : -1;
+    RL_OWNED PyObject *value = Py_NewRef((PyObject *)leaf);
+    return hooks_run(leaf->post_hooks, &value, NULL);
 }

@@ -67,7 +67,7 @@ static int leaf_apply(rl_node *node, PyObject *const *grads, PyObject **results)
     if (leaf_store(leaf, grads[0]) < 0) return -1;
     return leaf->post_hooks ? rl_hooks_accumulated(leaf) : 0;
 }
-static const rl_node_kind leaf_kind = {leaf_apply};
+static const rl_node_kind leaf_kind = {.apply = leaf_apply};
 
 /* ---- CopySlices: the base after one of its views was written ---- */
 static PyObject *strided(PyObject *t, rl_node *node, int size, int stride, int64_t offset) {
@@ -114,7 +114,7 @@ static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **result
     }
     return 0;
 }
-static const rl_node_kind copy_slices_kind = {slices_apply};
+static const rl_node_kind copy_slices_kind = {.apply = slices_apply};
 
 int rl_grad_leaf_init(void) {
     rl_leaf_kind = &leaf_kind;

@@ -39,7 +39,7 @@ typedef struct rl_tensor {
     PyObject *dict, *weakrefs;
     uint32_t seen; /* of a view: the version that grad_fn describes */
     int32_t output_nr;
-    uint8_t requires_grad, inference, creation;
+    uint8_t requires_grad, inference, creation, retains; /* retains: retain_grad() was called */
 } rl_tensor;
 /* how a view came about: what may be written through it differs */
 enum { RL_VIEW_NORMAL, RL_VIEW_NO_GRAD, RL_VIEW_MULTI, RL_VIEW_FUNCTION, RL_VIEW_INFERENCE };

@@ -30,11 +30,16 @@ int rl_history_edge(rl_tensor *t, rl_edge *edge) {
     return edge->to ? 0 : -1;
 }
 
-void rl_history_set(rl_tensor *t, rl_node *node, int nr) {
+int rl_history_set(rl_tensor *t, rl_node *node, int nr) {
+    if (RL_UNLIKELY(t->hooks || t->retains) && rl_hooks_move(t, node, nr) < 0) {
+        Py_DECREF(node);
+        return -1;
+    }
     Py_XSETREF(t->grad_fn, node);
     t->output_nr = nr;
     t->requires_grad = 1;
     if (t->base) t->seen = rl_version_of(t);
+    return 0;
 }
 
 /* ---- saved tensors ---- */
@@ -83,19 +88,14 @@ int rl_saved_freed(void) {
     return -1;
 }
 
-/* "Mul" of "MulBackward0" */
-static int short_name(const char *name) {
-    const char *end = strstr(name, "Backward");
-    return end ? (int)(end - name) : (int)strlen(name);
-}
-
 static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
     const rl_tensor *t = (const rl_tensor *)s->value;
     const rl_node *maker = s->own ? node : t->grad_fn;
     char dims[RL_DIMS_TEXT], made[128] = "";
     if (maker)
         snprintf(made, sizeof made, ", which is output %d of %.*s,",
-                 s->own ? s->place - RL_MAX_ARGS : (int)t->output_nr, short_name(maker->name), maker->name);
+                 s->own ? s->place - RL_MAX_ARGS : (int)t->output_nr, rl_node_name_short(rl_node_name(maker)),
+                 rl_node_name(maker));
     PyErr_Format(PyExc_RuntimeError,
                  "one of the variables needed for gradient computation has been modified by an inplace "
                  "operation: [torch.%sTensor %s]%s is at version %u; expected version %u instead. Hint: %s",

@@ -10,39 +10,45 @@ static int refuse(const char *text) {
     return -1;
 }
 
+/* Why a view's history may not be rewritten: by how the view came about */
+static const char *const view_refusals[] = {
+    [RL_VIEW_NO_GRAD] =
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad "
+        "block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked).",
+    [RL_VIEW_MULTI] =
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one.",
+    [RL_VIEW_FUNCTION] =
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function.",
+    [RL_VIEW_INFERENCE] =
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the "
+        "inference_mode block (if you don't want the inplace to be tracked) or both outside "
+        "(if you want the inplace to be tracked).",
+};
+
 /* a view's history may be rewritten only where it is one view of one known step */
-static int view_may_rebase(const rl_tensor *v) {
-    const char *name = v->grad_fn ? v->grad_fn->name : "None";
-    switch (v->creation) {
-    case RL_VIEW_NO_GRAD:
-        return refuse(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-            "your code by moving both the view and the inplace either both inside the no_grad block "
-            "(if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-            "to be tracked).");
-    case RL_VIEW_MULTI:
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "Output %d of %s is a view and is being modified inplace. This view is the output of a "
-            "function that returns multiple views. Such functions do not allow the output views to be "
-            "modified inplace. You should replace the inplace operation by an out-of-place one.",
-            (int)v->output_nr, name);
-        return -1;
-    case RL_VIEW_FUNCTION:
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "Output %d of %s is a view and is being modified inplace. This view was created inside a "
-            "custom Function (or because an input was returned as-is) and the autograd logic to handle "
-            "view+inplace would override the custom backward associated with the custom Function, "
-            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning "
-            "the output of the custom Function.",
-            (int)v->output_nr, name);
-        return -1;
-    case RL_VIEW_INFERENCE:
-        return refuse("A view was created in inference mode and is being modified inplace in normal mode.");
-    default: return 0;
-    }
+static int view_may_rebase(rl_tensor *v) {
+    if (v->creation == RL_VIEW_NORMAL) return 0;
+    int failed;
+    char made[128];
+    const rl_node *fn = rl_history_grad_fn(v, &failed);
+    if (failed) return -1;
+    if (fn)
+        snprintf(made, sizeof made, "Output %d of %.*s is a view and is being modified inplace.",
+                 (int)v->output_nr, rl_node_name_short(rl_node_name(fn)), rl_node_name(fn));
+    else
+        snprintf(made, sizeof made, "A view was created in %s and is being modified inplace %s.",
+                 v->creation == RL_VIEW_INFERENCE ? "inference mode" : "no_grad mode",
+                 v->creation == RL_VIEW_INFERENCE ? "in normal mode" : "with grad mode enabled");
+    PyErr_Format(PyExc_RuntimeError, "%s %s", made, view_refusals[v->creation]);
+    return -1;
 }
 
 int rl_history_may_write(rl_tensor *self, bool tracked) {
@@ -85,8 +91,8 @@ rl_node *rl_history_grad_fn(rl_tensor *t, int *failed) {
         *failed = 1;
         return NULL;
     }
-    rl_history_set(t, node, 0);
-    return node;
+    *failed = rl_history_set(t, node, 0) < 0;
+    return t->grad_fn;
 }
 
 static rl_slot keep_dims(const int64_t *dims, int n, int64_t **words) {
@@ -122,13 +128,10 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
 
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
     int failed;
-    if (!self->base) {
-        rl_history_set(self, node_steal, 0);
-        return 0;
-    }
+    if (!self->base) return rl_history_set(self, node_steal, 0);
     rl_node *node = copy_slices_node(self, node_steal);
     if (!node) return -1;
-    rl_history_set((rl_tensor *)self->base, node, 0);
+    if (rl_history_set((rl_tensor *)self->base, node, 0) < 0) return -1;
     rl_history_grad_fn(self, &failed);
     return failed ? -1 : 0;
 }

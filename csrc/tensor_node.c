@@ -6,16 +6,47 @@
 PyTypeObject *rl_node_type;
 _Thread_local uint64_t rl_node_sequence;
 
+_Thread_local rl_node *rl_node_running;
+
 enum { WORD = sizeof(int64_t) };
+static PyTypeObject *named_type_new(const char *name);
 _Static_assert(sizeof(rl_edge) % WORD == 0 && sizeof(rl_meta) % WORD == 0 && sizeof(rl_slot) % WORD == 0 &&
                    sizeof(rl_saved) % WORD == 0 && sizeof(rl_node) % WORD == 0,
                "a node's parts follow each other without gaps");
+
+/* Note [Types of nodes]
+ * As in PyTorch type(y.grad_fn).__name__ is 'MulBackward0': each name has a subtype of Node, made when the
+ * first such node is. Names are string constants, so their addresses find the type. */
+enum { NAMED = 1024 };
+_Static_assert(RL_OP_COUNT < NAMED / 2, "every row may bring a name");
+static struct {
+    const char *name;
+    PyTypeObject *type;
+} named[NAMED];
+
+static PyTypeObject *named_type(const char *name) {
+    size_t at = ((uintptr_t)name * 0x9E3779B97F4A7C15ull) >> 40 & (NAMED - 1);
+    for (; named[at].name; at = (at + 1) & (NAMED - 1))
+        if (named[at].name == name) return named[at].type;
+    PyTypeObject *type = named_type_new(name);
+    if (type) named[at].name = name, named[at].type = type;
+    return type;
+}
+
+const char *rl_node_name(const rl_node *node) {
+    return node->name ? node->name : Py_TYPE((PyObject *)node)->tp_name;
+}
+
+int rl_node_name_short(const char *name) {
+    const char *end = strstr(name, "Backward");
+    return end ? (int)(end - name) : (int)strlen(name);
+}
 
 rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char *name, const rl_node_plan *p,
                        int64_t **words) {
     size_t bytes = (size_t)p->n_edge * sizeof(rl_edge) + (size_t)p->n_out * sizeof(rl_meta) +
                    (size_t)p->n_arg * sizeof(rl_slot) + (size_t)p->n_saved * sizeof(rl_saved);
-    if (!type) type = rl_node_type;
+    if (!type && !(type = named_type(name))) return NULL;
     rl_node *node = (rl_node *)type->tp_alloc(type, (Py_ssize_t)(bytes / WORD) + p->n_words);
     if (!node) return NULL;
     node->kind = kind;
@@ -80,6 +111,10 @@ static int node_traverse(PyObject *self, visitproc visit, void *arg) {
         Py_VISIT(node->saved[i].value);
         Py_VISIT(node->saved[i].unpack);
     }
+    if (node->kind->visit) {
+        int stop = node->kind->visit(node, visit, arg);
+        if (stop) return stop;
+    }
     return node->extras ? extras_visit(node->extras, visit, arg) : 0;
 }
 
@@ -101,6 +136,7 @@ static int node_clear(PyObject *self) {
     rl_node_release(node);
     extras_free(node);
     Py_CLEAR(node->owner);
+    if (node->kind->clear) node->kind->clear(node);
     for (int i = 0; i < node->n_edge; i++) Py_CLEAR(node->edge[i].to);
     return 0;
 }
@@ -124,6 +160,7 @@ static void node_dealloc(PyObject *self) {
         PyTypeObject *type = Py_TYPE(dead);
         dying = dying->dying;
         node_clear(dead);
+        if (((rl_node *)dead)->kind->free) ((rl_node *)dead)->kind->free((rl_node *)dead);
         rl_live_add(RL_LIVE_NODES, -1);
         type->tp_free(dead);
         Py_DECREF(type);
@@ -132,7 +169,7 @@ static void node_dealloc(PyObject *self) {
 }
 
 static PyObject *node_repr(PyObject *self) {
-    return PyUnicode_FromFormat("<%s object at %p>", ((rl_node *)self)->name, self);
+    return PyUnicode_FromFormat("<%s object at %p>", rl_node_name((rl_node *)self), self);
 }
 
 static PyMemberDef node_members[] = {
@@ -145,15 +182,37 @@ static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
                                    {Py_tp_methods, rl_node_methods},
                                    {Py_tp_getset, rl_node_getset},
                                    {Py_tp_getattro, rl_node_getattro},
+                                   {Py_tp_call, rl_node_call},
                                    {Py_tp_doc, "One step of the history of a tensor; see "
                                                "https://docs.pytorch.org/docs/2.13/autograd.html"},
                                    {0, NULL}};
 static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node), WORD,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
-                                    Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                    Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 node_slots};
+
+/* The type of all nodes of one name; names of equal text share it. */
+static PyTypeObject *named_type_new(const char *name) {
+    static PyObject *types;
+    static PyType_Slot slots[] = {
+        {Py_tp_dealloc, node_dealloc}, {Py_tp_traverse, node_traverse}, {Py_tp_clear, node_clear}, {0, NULL}};
+    char full[128];
+    snprintf(full, sizeof full, "builtins.%s", name);
+    PyType_Spec spec = {full, sizeof(rl_node), WORD,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+                            Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        slots};
+    if (!types && !(types = PyDict_New())) return NULL;
+    PyObject *type = PyDict_GetItemString(types, name);
+    if (type) return (PyTypeObject *)type;
+    RL_OWNED PyObject *made = PyType_FromSpecWithBases(&spec, (PyObject *)rl_node_type);
+    if (!made || PyDict_SetItemString(types, name, made) < 0) return NULL;
+    ((PyTypeObject *)made)->tp_name = name; /* messages do not say "builtins" */
+    return (PyTypeObject *)made; /* the dict keeps it */
+}
 
 int rl_node_init(PyObject *m) {
     rl_node_type = (PyTypeObject *)PyType_FromSpec(&node_spec);
-    return rl_node_type ? PyModule_AddObjectRef(m, "Node", (PyObject *)rl_node_type) : -1;
+    if (!rl_node_type || PyModule_AddObjectRef(m, "Node", (PyObject *)rl_node_type) < 0) return -1;
+    return rl_hooks_init();
 }

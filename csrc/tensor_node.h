@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     PyObject *value, *unpack;
     uint32_t version;
-    int16_t place; /* argument, or RL_MAX_ARGS + result */
+    int32_t place; /* argument, or RL_MAX_ARGS + result */
     int16_t nr;    /* in a Tensor[] argument */
     bool own;      /* a result of this node */
 } rl_saved;
@@ -37,6 +37,10 @@ typedef struct rl_node_kind rl_node_kind;
 struct rl_node_kind {
     /* results[n_edge] (owned, NULL: none) from grads[n_out] (borrowed, NULL: undefined); -1: raised */
     int (*apply)(rl_node *node, PyObject *const *grads, PyObject **results);
+    /* for kinds that keep more than a node has room for; NULL without */
+    int (*visit)(rl_node *node, visitproc visit, void *arg);
+    void (*clear)(rl_node *node); /* drops what visit shows */
+    void (*free)(rl_node *node);  /* gives memory back, at the very end */
 };
 
 /* Rarely there: hooks and the like. Each list is a Python object or NULL. */
@@ -53,7 +57,7 @@ struct rl_node {
     PyObject_VAR_HEAD;
     const rl_node_kind *kind;
     const rl_row *row; /* of an operator */
-    const char *name;
+    const char *name;  /* NULL: that of its type, as for a Function */
     uint64_t sequence;
     rl_node_extras *extras;
     PyObject
@@ -77,25 +81,38 @@ enum { RL_SEQUENCE_LEAF = -1 }; /* as uint64: AccumulateGrad runs first among th
 typedef struct {
     int n_edge, n_out, n_arg, n_saved, n_words;
 } rl_node_plan;
-/* A node of `type` (NULL: Node) with room for what the plan says, all zero; *words is its tail. */
+/* A node of `type` (NULL: the subtype of Node that has its name) with room for what the plan says, all zero;
+ * *words is its tail. */
 rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char *name,
                        const rl_node_plan *plan, int64_t **words);
 extern PyMethodDef rl_node_methods[];
 extern PyGetSetDef rl_node_getset[];
 PyObject *rl_node_getattro(PyObject *self, PyObject *name);
+PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs);
+const char *rl_node_name(const rl_node *node);     /* "MulBackward0" */
+int rl_node_name_short(const char *name);          /* how much of it is "Mul" */
+extern _Thread_local rl_node *rl_node_running;     /* of this thread's engine, or NULL */
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
 void rl_node_release(rl_node *node);               /* drops what it saved */
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
+
+/* ---- tensor_hooks.c ---- */
+int rl_hooks_init(void);
+/* A handle that removes `hook` from the dict at *hooks again; the dict is made when missing. */
+PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
+/* t gets another grad_fn: hooks stay with the old one, retain_grad() follows. */
+int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
+int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
 /* ---- tensor_history.c, tensor_inplace.c ---- */
 extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
-rl_node *rl_history_accumulator(rl_tensor *leaf);       /* owned */
-rl_node *rl_history_grad_fn(rl_tensor *t, int *failed); /* borrowed; up to date for a view */
-void rl_history_set(rl_tensor *t, rl_node *node_steal, int nr);
+rl_node *rl_history_accumulator(rl_tensor *leaf);              /* owned */
+rl_node *rl_history_grad_fn(rl_tensor *t, int *failed);        /* borrowed; up to date for a view */
+int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t has hooks */
 /* self was written in place by `node` (stolen): of a view the base's history changes, too. */
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
 int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */

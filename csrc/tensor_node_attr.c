@@ -9,7 +9,7 @@ static PyObject *node_name(PyObject *self, PyObject *unused) {
     rl_node *node = N(self);
     bool row =
         node->kind != rl_leaf_kind && node->kind != rl_copy_slices_kind && node->row != &rl_rows[RL_OP_copy_];
-    return PyUnicode_FromFormat("%s%s", row ? "" : "torch::autograd::", node->name);
+    return PyUnicode_FromFormat("%s%s", row || !node->name ? "" : "torch::autograd::", rl_node_name(node));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -38,32 +38,87 @@ static PyObject *node_get_metadata(PyObject *self, void *c) {
     if (!e || (!e->metadata && !(e->metadata = PyDict_New()))) return NULL;
     return Py_NewRef(e->metadata);
 }
+/* of each result its shape, dtype and device */
+static PyObject *node_get_input_metadata(PyObject *self, void *c) {
+    (void)c;
+    rl_node *node = N(self);
+    RL_OWNED PyObject *types = PyImport_ImportModule("types");
+    RL_OWNED PyObject *space = types ? PyObject_GetAttrString(types, "SimpleNamespace") : NULL;
+    RL_OWNED PyObject *all = space ? PyTuple_New(node->n_out) : NULL;
+    RL_OWNED PyObject *none = all ? PyTuple_New(0) : NULL;
+    for (int i = 0; none && i < node->n_out; i++) {
+        const rl_meta *m = &node->meta[i];
+        RL_OWNED PyObject *shape = rl_size_new(m->shape, m->ndim);
+        RL_OWNED PyObject *dtype = rl_dtype_object(m->dtype);
+        RL_OWNED PyObject *device = rl_device_new(m->device, m->device == RL_CPU ? -1 : m->device_index);
+        RL_OWNED PyObject *names =
+            shape && dtype && device
+                ? Py_BuildValue("{sOsOsO}", "shape", shape, "dtype", dtype, "device", device)
+                : NULL;
+        PyObject *one = names ? PyObject_Call(space, none, names) : NULL;
+        if (!one) return NULL;
+        PyTuple_SET_ITEM(all, i, one);
+    }
+    return none ? rl_give(&all) : NULL;
+}
 static PyObject *node_get_hooks(PyObject *self, void *c) {
     (void)c;
     rl_node_extras *e = N(self)->extras;
     return Py_NewRef(e && e->after ? e->after : Py_None);
 }
 
-/* a handle of rushlight.utils.hooks on the dict at *hooks, which is made when missing */
-static PyObject *add_hook(PyObject **hooks, PyObject *hook) {
-    if (!*hooks) {
-        RL_OWNED PyObject *collections = PyImport_ImportModule("collections");
-        *hooks = collections ? PyObject_CallMethod(collections, "OrderedDict", NULL) : NULL;
-        if (!*hooks) return NULL;
-    }
-    RL_OWNED PyObject *utils = PyImport_ImportModule("rushlight.utils.hooks");
-    RL_OWNED PyObject *handle = utils ? PyObject_CallMethod(utils, "RemovableHandle", "O", *hooks) : NULL;
-    RL_OWNED PyObject *id = handle ? PyObject_GetAttrString(handle, "id") : NULL;
-    if (!id || PyObject_SetItem(*hooks, id, hook) < 0) return NULL;
-    return rl_give(&handle);
-}
 static PyObject *node_register_hook(PyObject *self, PyObject *hook) {
     rl_node_extras *e = rl_node_extras_get(N(self));
-    return e ? add_hook(&e->after, hook) : NULL;
+    return e ? rl_hooks_add(&e->after, hook) : NULL;
 }
 static PyObject *node_register_prehook(PyObject *self, PyObject *hook) {
     rl_node_extras *e = rl_node_extras_get(N(self));
-    return e ? add_hook(&e->before, hook) : NULL;
+    return e ? rl_hooks_add(&e->before, hook) : NULL;
+}
+
+static PyObject *node_register_hook_dict(PyObject *self, PyObject *t) {
+    if (!rl_tensor_check(t)) {
+        PyErr_Format(PyExc_TypeError, "_register_hook_dict expected a tensor, but got %s",
+                     Py_TYPE(t)->tp_name);
+        return NULL;
+    }
+    PyObject *hooks = ((rl_tensor *)t)->hooks;
+    int nr = ((rl_tensor *)t)->output_nr;
+    if (hooks && nr < N(self)->n_out && rl_hooks_attach(N(self), nr, hooks) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* node(*grads): runs its derivative alone; a tuple, or the only gradient */
+PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    rl_node *node = N(self);
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+        PyErr_Format(PyExc_TypeError, "%s takes no keyword arguments", rl_node_name(node));
+        return NULL;
+    }
+    if (n != node->n_out) {
+        PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd instead", (int)node->n_out, n);
+        return NULL;
+    }
+    PyObject **grads = PyMem_Calloc((size_t)n + (size_t)node->n_edge + 1, sizeof *grads),
+             **results = grads + n;
+    RL_OWNED PyObject *tuple = grads ? PyTuple_New(node->n_edge) : PyErr_NoMemory();
+    int failed = tuple ? 0 : -1;
+    for (Py_ssize_t i = 0; !failed && i < n; i++) {
+        PyObject *grad = PyTuple_GET_ITEM(args, i);
+        if (grad == Py_None) continue;
+        grads[i] = grad;
+        if (rl_tensor_check(grad)) continue;
+        PyErr_Format(PyExc_TypeError, "expected Variable, but got %s at position %zd", Py_TYPE(grad)->tp_name,
+                     i);
+        failed = -1;
+    }
+    if (!failed) failed = node->kind->apply(node, grads, results);
+    for (int i = 0; tuple && i < node->n_edge; i++)
+        PyTuple_SET_ITEM(tuple, i, results[i] ? results[i] : Py_NewRef(Py_None));
+    PyMem_Free(grads);
+    if (failed) return NULL;
+    return node->n_edge == 1 ? Py_NewRef(PyTuple_GET_ITEM(tuple, 0)) : rl_give(&tuple);
 }
 
 /* ---- _saved_self, _saved_dim ... ---- */
@@ -105,7 +160,7 @@ static PyObject *node_saved(rl_node *node, const char *name) {
     if (i >= 0) return rl_saved_get(node, i);
     if (place >= RL_MAX_ARGS) Py_RETURN_NONE;
     if (place >= 0) return slot_value(&node->arg[place]);
-    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '_saved_%s'", node->name, name);
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '_saved_%s'", rl_node_name(node), name);
     return NULL;
 }
 
@@ -128,12 +183,15 @@ PyMethodDef rl_node_methods[] = {
      "grad_inputs."},
     {"register_prehook", node_register_prehook, METH_O,
      "register_prehook($self, fn, /)\n--\n\nfn(grad_outputs) runs before the node and may replace them."},
+    {"_register_hook_dict", node_register_hook_dict, METH_O,
+     "_register_hook_dict($self, tensor, /)\n--\n\nThe tensor's hooks run on its gradient."},
     {NULL, NULL, 0, NULL}};
 PyGetSetDef rl_node_getset[] = {
     {"next_functions", node_get_next, NULL, "The nodes of the inputs, each with the number of its result.",
      NULL},
     {"requires_grad", node_get_requires_grad, NULL, "True.", NULL},
     {"metadata", node_get_metadata, NULL, "A dict for the user.", NULL},
+    {"_input_metadata", node_get_input_metadata, NULL, "What its results looked like.", NULL},
     {"_backward_hooks", node_get_hooks, NULL, "What register_hook() keeps.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
