@@ -52,17 +52,16 @@ static walk_frame *walk_push(module_iter *t) {
     return f;
 }
 
-/* prefix: NULL where nobody wants the names. With names the depth is limited, as a chain of n modules holds
- * names of n * n / 2 characters. */
-static int walk_push_module(module_iter *t, PyObject *module, PyObject *prefix) {
-    if (prefix && t->depth >= Py_GetRecursionLimit()) {
+/* With names the depth is limited, as a chain of n modules holds names of n * n / 2 characters. */
+static int walk_push_module(module_iter *t, PyObject *module) {
+    if (t->pairs && t->depth >= Py_GetRecursionLimit()) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded while naming modules");
         return -1;
     }
     walk_frame *f = walk_push(t);
     if (f == NULL) return -1;
     f->module = Py_NewRef(module);
-    f->prefix = Py_XNewRef(prefix);
+    if (t->depth == 1) f->prefix = Py_NewRef(t->prefix);
     return 0;
 }
 
@@ -75,29 +74,25 @@ static int walk_push_foreign(module_iter *t, PyObject *iterable) {
     return 0;
 }
 
-/* The name of the child at hand, put together from the keys that lead to it. */
-static PyObject *walk_path(module_iter *t) {
-    RL_OWNED PyObject *path = Py_NewRef(t->prefix);
-    for (Py_ssize_t i = 0; i < t->depth; i++) {
-        PyObject *longer = rl_path_join(path, t->stack[i].items.key);
-        if (longer == NULL) return NULL;
-        Py_SETREF(path, longer);
+/* The name of the module on top, put together from the keys that lead to it when somebody asks; borrowed. */
+static PyObject *walk_prefix(module_iter *t) {
+    Py_ssize_t known = t->depth - 1;
+    while (t->stack[known].prefix == NULL) known--;
+    for (; known < t->depth - 1; known++) {
+        walk_frame *f = &t->stack[known];
+        if ((f[1].prefix = rl_path_join(f->prefix, f->items.key)) == NULL) return NULL;
     }
-    return rl_give(&path);
+    return t->stack[known].prefix;
 }
 
 /* `yield from child.named_modules(memo, prefix, remove_duplicate)` for the child at hand */
 static int walk_push_child(module_iter *t) {
-    walk_frame *f = &t->stack[t->depth - 1];
-    RL_OWNED PyObject *child = Py_NewRef(f->items.value), *path = NULL;
-    int ours = rl_module_ours(child, RL_M_named_modules);
-    if (f->prefix)
-        path = rl_path_join(f->prefix, f->items.key);
-    else if (!ours)
-        path = walk_path(t);
-    if (path == NULL && (f->prefix || !ours)) return -1;
-    if (ours) return walk_push_module(t, child, path);
-    PyObject *args[] = {rl_seen_set_peek(&t->modules), path, t->dedup};
+    rl_items *it = &t->stack[t->depth - 1].items;
+    RL_OWNED PyObject *child = Py_NewRef(it->value);
+    if (rl_module_ours(child, RL_M_named_modules)) return walk_push_module(t, child);
+    PyObject *prefix = walk_prefix(t);
+    RL_OWNED PyObject *path = prefix ? rl_path_join(prefix, it->key) : NULL;
+    PyObject *args[] = {path ? rl_seen_set_peek(&t->modules) : NULL, path, t->dedup};
     if (args[0] == NULL) return -1;
     return walk_push_foreign(t, rl_method_call(child, rl_name.named_modules, args, 3, NULL));
 }
@@ -124,14 +119,13 @@ static int walk_foreign_next(walk_frame *f, PyObject **prefix, PyObject **module
 }
 
 /* Opens the frame (1: yield it), or goes on to its next child (0: look at the top again). */
-static int walk_step(module_iter *t, PyObject **prefix, PyObject **module) {
+static int walk_step(module_iter *t, PyObject **module) {
     walk_frame *f = &t->stack[t->depth - 1];
     if (!f->entered) {
         int fresh = t->kind == ITER_MEMBERS && !t->recurse ? 1 : walk_is_new(t, f->module);
         if (fresh < 0) return -1;
         if (fresh) {
             f->entered = 1;
-            *prefix = Py_XNewRef(f->prefix);
             *module = Py_NewRef(f->module);
             return 1;
         }
@@ -151,6 +145,7 @@ static int walk_step(module_iter *t, PyObject **prefix, PyObject **module) {
     return 0;
 }
 
+/* *prefix stays NULL for what walk_prefix can name. */
 static int walk_next(module_iter *t, PyObject **prefix, PyObject **module) {
     while (t->depth) {
         walk_frame *f = &t->stack[t->depth - 1];
@@ -162,7 +157,7 @@ static int walk_next(module_iter *t, PyObject **prefix, PyObject **module) {
                 t->depth--;
             }
         } else
-            got = walk_step(t, prefix, module);
+            got = walk_step(t, module);
         if (got) return got;
     }
     return 0;
@@ -180,7 +175,9 @@ static PyObject *iter_pair(PyObject *name, PyObject *value) {
 static PyObject *iter_next_module(module_iter *t) {
     RL_OWNED PyObject *prefix = NULL, *module = NULL;
     if (walk_next(t, &prefix, &module) <= 0) return NULL;
-    return t->pairs ? iter_pair(prefix, module) : rl_give(&module);
+    if (!t->pairs) return rl_give(&module);
+    PyObject *name = prefix ? prefix : walk_prefix(t);
+    return name ? iter_pair(name, module) : NULL;
 }
 
 static PyObject *iter_next_child(module_iter *t) {
@@ -225,7 +222,8 @@ static PyObject *iter_next_member(module_iter *t) {
             if (fresh < 0) return NULL;
             if (!fresh) continue;
             if (!t->pairs) return Py_NewRef(t->members.value);
-            RL_OWNED PyObject *name = rl_path_join(t->member_prefix, t->members.key);
+            PyObject *prefix = t->member_prefix ? t->member_prefix : walk_prefix(t);
+            RL_OWNED PyObject *name = prefix ? rl_path_join(prefix, t->members.key) : NULL;
             return name ? iter_pair(name, t->members.value) : NULL;
         }
         if (more < 0) return NULL;
@@ -251,12 +249,8 @@ static int iter_override_steal(module_iter *t, PyObject *iterable) {
     return t->overridden ? 0 : -1;
 }
 
-static int walk_push_root(module_iter *t) {
-    return walk_push_module(t, t->root, t->pairs ? t->prefix : NULL);
-}
-
 static int iter_start_walk(module_iter *t, PyObject *const *values, PyObject *names) {
-    if (rl_module_ours(t->root, RL_M_named_modules)) return walk_push_root(t);
+    if (rl_module_ours(t->root, RL_M_named_modules)) return walk_push_module(t, t->root);
     return walk_push_foreign(
         t, rl_method_call(t->root, rl_name.named_modules, values, (size_t)PyTuple_GET_SIZE(names), names));
 }
@@ -279,7 +273,7 @@ static int iter_start_members(module_iter *t) {
         PyObject *args[] = {getter, t->prefix, (PyObject *)recurse, t->dedup};
         return iter_override_steal(t, rl_method_call(t->root, rl_name._named_members, args, 4, kw_members));
     }
-    return t->recurse ? iter_start_walk(t, values, kw_prefix_dedup) : walk_push_root(t);
+    return t->recurse ? iter_start_walk(t, values, kw_prefix_dedup) : walk_push_module(t, t->root);
 }
 
 static int iter_start(module_iter *t) {
@@ -290,7 +284,7 @@ static int iter_start(module_iter *t) {
         return rl_items_of(&t->members, t->root, RL_AT_modules, rl_name._modules);
     }
     if (t->alone) return iter_start_walk(t, &t->dedup, kw_dedup);
-    return walk_push_module(t, t->root, t->prefix); /* this is Module.named_modules itself */
+    return walk_push_module(t, t->root); /* this is Module.named_modules itself */
 }
 
 static int iter_clear(PyObject *self) {
