@@ -1,6 +1,6 @@
 /* rushlight._C: the only file that sees all rooms. */
 #include "kernels/dnnl_load.h"
-#include "tensor.h"
+#include "tensor_object.h"
 #include "tensor_storage.h"
 
 static PyObject *debug_live(PyObject *m, PyObject *unused) {
@@ -40,12 +40,12 @@ static PyMethodDef functions[] = {
 
 static int fill_module(PyObject *m) {
     rl_dispatch_init();
-    int (*const parts[])(PyObject *) = {rl_types_init,     rl_device_type_init, rl_untyped_storage_init,
-                                        rl_tensor_init,    rl_node_init,        rl_mode_init,
-                                        rl_generator_init, rl_ops_init,         rl_create_init,
-                                        rl_numpy_init,     rl_load_init,        rl_save_init,
-                                        rl_device_init,    rl_optim_init,       rl_grad_init,
-                                        rl_module_init};
+    int (*const parts[])(PyObject *) = {rl_types_init,  rl_device_type_init, rl_untyped_storage_init,
+                                        rl_tensor_init, rl_parameter_init,   rl_node_init,
+                                        rl_mode_init,   rl_generator_init,   rl_ops_init,
+                                        rl_create_init, rl_numpy_init,       rl_load_init,
+                                        rl_save_init,   rl_device_init,      rl_optim_init,
+                                        rl_grad_init,   rl_module_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions);
