@@ -357,7 +357,9 @@ int rl_load_bytes(rl_tensor *to,
 extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module_register_methods[],
     rl_module_call_methods[], rl_module_iter_methods[], rl_module_walk_methods[], rl_module_save_methods[],
     rl_module_load_methods[];
-extern PyMethodDef rl_module_register_buffer_def;
+/* ---- module_method.c ---- */
+PyObject *rl_module_method_new(PyMethodDef *def);
+int rl_module_method_init(void);
 int rl_module_iter_init(PyObject *m);
 int rl_module_hooks_init(PyObject *m);
 #endif

@@ -172,22 +172,14 @@ static PyObject *register_parameter(PyObject *m, PyObject *const *args, Py_ssize
     Py_RETURN_NONE;
 }
 
-/* self comes first among the arguments, see type_add_bound */
-static PyObject *register_buffer(PyObject *unused, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *kwnames) {
+static PyObject *register_buffer(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"register_buffer", 2, 3, {"name", "tensor", "persistent"}};
     PyObject *bound[3];
-    (void)unused;
-    PyObject *m = rl_args_self("register_buffer", args, nargs);
-    if (m == NULL) return NULL;
-    if (rl_args_bind(&sig, args + 1, nargs - 1, kwnames, bound) < 0) return NULL;
+    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     int persistent = bound[2] ? PyObject_IsTrue(bound[2]) : 1;
     if (persistent < 0 || rl_module_set_buffer(m, bound[0], bound[1], persistent) < 0) return NULL;
     Py_RETURN_NONE;
 }
-PyMethodDef rl_module_register_buffer_def = {
-    "register_buffer", (PyCFunction)(void (*)(void))register_buffer, METH_FASTCALL | METH_KEYWORDS,
-    "register_buffer(self, name, tensor, persistent=True)\n--\n\nAdd a buffer: state that is no parameter."};
 
 static int register_child_check(PyObject *m, PyObject *name, PyObject *child) {
     int is = Py_IsNone(child) ? 1 : rl_module_check(child);
@@ -230,6 +222,9 @@ static PyObject *register_module(PyObject *m, PyObject *const *args, Py_ssize_t 
 PyMethodDef rl_module_register_methods[] = {
     {"register_parameter", (PyCFunction)(void (*)(void))register_parameter, METH_FASTCALL | METH_KEYWORDS,
      "register_parameter($self, /, name, param)\n--\n\nAdd a parameter, or None, under a name."},
+    {"register_buffer", (PyCFunction)(void (*)(void))register_buffer, METH_FASTCALL | METH_KEYWORDS,
+     "register_buffer($self, /, name, tensor, persistent=True)\n--\n\nAdd a buffer: state that is no "
+     "parameter."},
     {"add_module", (PyCFunction)(void (*)(void))register_add_module, METH_FASTCALL | METH_KEYWORDS,
      "add_module($self, /, name, module)\n--\n\nAdd a child module, or None, under a name."},
     {"register_module", (PyCFunction)(void (*)(void))register_module, METH_FASTCALL | METH_KEYWORDS,

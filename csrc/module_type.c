@@ -262,21 +262,22 @@ static int names_init(void) {
     return rl_name.empty ? 0 : -1;
 }
 
+/* What Python finds through a type slot stays a plain descriptor, which is quicker there. */
 static int type_add_methods(PyMethodDef *methods) {
     for (PyMethodDef *d = methods; d->ml_name; d++) {
-        RL_OWNED PyObject *method = PyDescr_NewMethod(rl_module_type, d);
+        int special = strncmp(d->ml_name, "__", 2) == 0;
+        RL_OWNED PyObject *method = special ? PyDescr_NewMethod(rl_module_type, d) : rl_module_method_new(d);
         if (method == NULL || PyObject_SetAttrString((PyObject *)rl_module_type, d->ml_name, method) < 0)
             return -1;
     }
     return 0;
 }
 
-/* These bind to method objects: torch compares `m.register_buffer.__func__`, and inspect.signature of a
- * class cannot see through a method descriptor as its __init__ (Python 3.13). */
-static int type_add_bound(PyMethodDef *def) {
-    RL_OWNED PyObject *function = PyCFunction_New(def, NULL);
+/* inspect.signature of a class cannot see through a method descriptor as its __init__ (Python 3.13). */
+static int type_add_init(void) {
+    RL_OWNED PyObject *function = PyCFunction_New(&type_init_def, NULL);
     RL_OWNED PyObject *method = function ? PyInstanceMethod_New(function) : NULL;
-    return method ? PyObject_SetAttrString((PyObject *)rl_module_type, def->ml_name, method) : -1;
+    return method ? PyObject_SetAttr((PyObject *)rl_module_type, rl_name.__init__, method) : -1;
 }
 
 static const char type_doc[] =
@@ -299,12 +300,12 @@ static int type_new(void) {
     if (rl_module_type == NULL) return -1;
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         if (type_add_methods(rooms[i]) < 0) return -1;
-    if (type_set_doc() < 0 || type_add_bound(&type_init_def) < 0) return -1;
-    return type_add_bound(&rl_module_register_buffer_def);
+    return type_set_doc() < 0 ? -1 : type_add_init();
 }
 
 int rl_module_init(PyObject *m) {
-    if (names_init() < 0 || rl_module_hooks_init(m) < 0 || rl_module_iter_init(m) < 0 || type_new() < 0)
+    if (names_init() < 0 || rl_module_hooks_init(m) < 0 || rl_module_iter_init(m) < 0 ||
+        rl_module_method_init() < 0 || type_new() < 0)
         return -1;
     for (int i = 0; i < RL_M_COUNT; i++)
         type_original[i] = Py_XNewRef(_PyType_Lookup(rl_module_type, *type_method_name(i)));
