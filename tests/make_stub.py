@@ -175,7 +175,7 @@ def class_lines(cls, table):
         special = name.startswith("__") and name not in ("__call__", "__getitem__", "__setitem__", "__len__")
         if special or type(member).__name__ not in (
             *("method_descriptor", "wrapper_descriptor", "getset_descriptor", "member_descriptor"),
-            *("staticmethod", "classmethod_descriptor"),
+            *("staticmethod", "classmethod_descriptor", "_ModuleMethod"),
         ):
             continue  # what Python's side adds stands in its own source
         if not inspect.isroutine(member):
