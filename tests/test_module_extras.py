@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import inspect
 import pickle
 import weakref
 
@@ -274,3 +275,30 @@ def test_lazy_initialisation_draws_the_same_numbers():
     lazy = nn.LazyLinear(3)
     lazy(torch.ones(1, 5))
     assert torch.equal(lazy.weight, eager.weight) and torch.equal(lazy.bias, eager.bias)
+
+
+def test_methods_look_like_functions():
+    layer = nn.Linear(1, 1)
+    assert str(layer.modules) == f"<bound method Module.modules of {layer}>"
+    assert layer.modules.__func__ is nn.Linear.modules is nn.Module.modules
+    assert layer.train.__name__ == "train" and "training" in inspect.getdoc(nn.Module.train)
+    assert str(inspect.signature(layer.train)) == "(mode=True)"
+    assert repr(nn.Module.train).startswith("<function Module.train at ")
+    assert pickle.loads(pickle.dumps(nn.ReLU().eval))().training is False
+    with pytest.raises(TypeError, match="'train' for 'Module' objects doesn't apply to a 'int' object"):
+        nn.Module.train(3)
+
+
+def test_isinstance_sees_the_mark_of_parameters():
+    class Own(nn.Parameter):
+        pass
+
+    marked = torch.zeros(1)
+    assert not isinstance(marked, nn.Parameter)
+    marked._is_param = True
+    assert isinstance(marked, nn.Parameter) and not isinstance(marked, Own)
+    assert isinstance(Own(marked), Own) and isinstance(Own(marked), nn.Parameter)
+    assert not isinstance(3, nn.Parameter) and issubclass(Own, nn.Parameter)
+    m = nn.Module()
+    m.w = marked
+    assert list(m._parameters) == ["w"]

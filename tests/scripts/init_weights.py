@@ -16,3 +16,5 @@ net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
 print(net.apply(init_weights))
 for name, p in net.named_parameters():
     print(name, p.requires_grad, p.grad_fn, p.is_leaf)
+print(net.modules)
+print(net[0].parameters)
