@@ -123,6 +123,7 @@ enum {
     RL_HEAVY = 512,       /* release the GIL and load oneDNN whatever the size */
     RL_TUPLE = 1024,      /* several results come as a named tuple */
     RL_LISTS = 2048,      /* writes into the tensors of its lists marked (a!), and answers None */
+    RL_MOVES = 4096,      /* elements go to other places: in place it reads nothing that it writes */
 };
 struct rl_row {
     const char *id, *schema, *node, *doc, *cuda_names;

@@ -87,6 +87,13 @@ static rl_status infer_size(const rl_view *x, const rl_slot *s, int64_t *shape) 
     return RL_OK;
 }
 
+RL_SHAPE(alias) {
+    const rl_view *x = k->arg[0].u.t;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) view_same(k->out[0], d, x, d);
+    return view_end(k);
+}
+
 RL_SHAPE(view) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *s = &k->arg[1];

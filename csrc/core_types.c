@@ -107,7 +107,8 @@ static rl_status admit_operands(const rl_row *row, const rl_call *k) {
     for (int i = 0; i < k->n_arg; i++) {
         const rl_slot *s = &k->arg[i];
         if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
-        for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
+        for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--)
+            if (s->u.ts[n - 1]) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
     }
     seen &= RL_SET_KEPT & ~row->dtypes;
     return seen ? admit(row, __builtin_ctz(seen)) : RL_OK;

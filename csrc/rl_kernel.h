@@ -213,6 +213,9 @@ typedef struct {
     } u;
 } rl_slot;
 
+/* how an element joins the one that is there: attr[] of scatter and its kin */
+enum { RL_JOIN_SET, RL_JOIN_ADD, RL_JOIN_MUL, RL_JOIN_MAX, RL_JOIN_MIN, RL_JOIN_MEAN };
+
 typedef struct rl_call rl_call;
 typedef struct rl_services {
     int abi;

@@ -134,18 +134,23 @@ static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *sl
     return rc;
 }
 
-static int value_tensors(rl_bound *b, PyObject *o, rl_slot *slot) {
+static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
     if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
     PyObject *items = PySequence_Tuple(o);
     if (rl_bound_keep_steal(b, items) < 0) return -1;
     Py_ssize_t n = PyTuple_GET_SIZE(items);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!rl_tensor_check(PyTuple_GET_ITEM(items, i))) return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        if (!rl_tensor_check(item) && (item != Py_None || a->kind != RL_ARG_MAYBE_TENSORS)) return 0;
+    }
     if (n > INT32_MAX || b->list || !(b->list = PyMem_Calloc((size_t)n + 1, sizeof *b->list))) {
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t i = 0; i < n; i++) b->list[i] = &((rl_tensor *)PyTuple_GET_ITEM(items, i))->v;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        b->list[i] = item == Py_None ? NULL : &((rl_tensor *)item)->v;
+    }
     *slot = (rl_slot){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = b->list};
     return 1;
 }
@@ -170,7 +175,8 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
             return 1;
         }
         return a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
-    case RL_ARG_TENSORS: return value_tensors(b, o, slot);
+    case RL_ARG_TENSORS:
+    case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
     case RL_ARG_FLOAT: {
         int rc = value_scalar(b, o, slot);
@@ -228,9 +234,9 @@ static int arg_named(const rl_schema *s, PyObject *name) {
 
 static PyObject *kind_name(const rl_arg *a) {
     static const char *const names[] = {
-        "Tensor",       "Tensor",        "tuple of Tensors",    "Number",         "int", "float",
-        "bool",         "tuple of ints", "tuple of ints",       "tuple of ints",  "str", "torch.dtype",
-        "torch.device", "torch.layout",  "torch.memory_format", "torch.Generator"};
+        "Tensor",      "Tensor",       "tuple of Tensors", "tuple of Tensors",    "Number",         "int",
+        "float",       "bool",         "tuple of ints",    "tuple of ints",       "tuple of ints",  "str",
+        "torch.dtype", "torch.device", "torch.layout",     "torch.memory_format", "torch.Generator"};
     return PyUnicode_FromString(names[a->kind]);
 }
 

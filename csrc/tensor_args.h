@@ -7,6 +7,7 @@ typedef enum {
     RL_ARG_TENSOR,
     RL_ARG_OPERAND, /* Tensor or number */
     RL_ARG_TENSORS,
+    RL_ARG_MAYBE_TENSORS, /* None inside becomes NULL */
     RL_ARG_SCALAR,
     RL_ARG_INT,
     RL_ARG_FLOAT,

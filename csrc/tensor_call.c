@@ -168,9 +168,12 @@ static int pick_device(const rl_bound *b, int *device, int *index) {
 
 static int devices_agree(const rl_bound *b, int device) {
     for (int i = 0; i < b->k.n_arg; i++) {
-        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++)
-            if (b->k.arg[i].u.ts[j]->device != device)
-                return rl_device_mixed(b->k.arg[i].u.ts[j]->device, device);
+        bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
+        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
+            const rl_view *v = b->k.arg[i].u.ts[j];
+            if (v && v->device != device && !(indices && v->device == RL_CPU))
+                return rl_device_mixed(v->device, device);
+        }
         if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
         bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
         if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
@@ -312,9 +315,11 @@ static int check_writable(rl_tensor *self, bool tracked) {
 static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
     for (int i = 1; i < b->k.n_arg; i++) {
         const rl_slot *s = &b->k.arg[i];
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
         if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
         const rl_view *v = s->u.t;
-        if (v->offset != self->offset || v->ndim != self->ndim ||
+        if ((b->schema->row->flags & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
             memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
             return true;

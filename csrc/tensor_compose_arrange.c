@@ -113,6 +113,58 @@ COMPOSE(masked_select) {
     return places ? picked(x, 0, places) : NULL;
 }
 
+/* ---- take_along_dim ---- */
+/* indices of any size wrap, as PyTorch's do */
+static PyObject *wrapped_gather(PyObject *x, int64_t dim, PyObject *index) {
+    rl_slot size[2] = {tensor_slot(index), int_slot(view_of(x)->shape[dim])};
+    if (size[1].u.i == 0) size[1].u.i = 1;
+    RL_OWNED PyObject *whole = rl_op_run(RL_OP_remainder, size, 2);
+    if (!whole) return NULL;
+    rl_slot args[3] = {tensor_slot(x), int_slot(dim), tensor_slot(whole)};
+    return rl_op_run(RL_OP_gather, args, 3);
+}
+
+/* The dims of `to` and `t` broadcast, but for dim, where t keeps its size. */
+static PyObject *stretched_but(PyObject *t, PyObject *to, int64_t dim) {
+    const rl_view *v = view_of(t);
+    int64_t shape[RL_MAX_DIMS], full[RL_MAX_DIMS];
+    rl_view like = *view_of(to);
+    int n;
+    memcpy(full, like.shape, (size_t)like.ndim * sizeof *full);
+    full[dim] = v->shape[dim];
+    like.shape = full;
+    if (rl_dims_broadcast(v->ndim ? &like : v, v, shape, &n) != RL_OK) return rl_raise("take_along_dim");
+    rl_slot args[2] = {tensor_slot(t), ints_slot(shape, n)};
+    return rl_op_run(RL_OP_expand, args, 2);
+}
+
+COMPOSE(take_along_dim) {
+    PyObject *x = tensor_of(b, 0), *index = tensor_of(b, 1);
+    int64_t dim = b->k.arg[2].u.i;
+    bool flat = b->k.arg[2].tag == RL_NONE;
+    if (view_of(index)->dtype != RL_I64) {
+        PyErr_Format(PyExc_RuntimeError, "torch.take_along_dim(): dtype of indices should be Long but got %s",
+                     rl_dtype_title(view_of(index)->dtype));
+        return NULL;
+    }
+    if (!flat && view_of(x)->ndim != view_of(index)->ndim) {
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+            "got %d dimensions for input, and %d dimensions for indices",
+            view_of(x)->ndim, view_of(index)->ndim);
+        return NULL;
+    }
+    if (!flat && rl_dim_wrap(&dim, view_of(x)->ndim) != RL_OK) return rl_raise("take_along_dim");
+    if (flat || view_of(x)->ndim == 0) {
+        RL_OWNED PyObject *line = flat_of(x), *places = line ? flat_of(index) : NULL;
+        return places ? wrapped_gather(line, 0, places) : NULL;
+    }
+    RL_OWNED PyObject *wide = stretched_but(x, index, dim);
+    RL_OWNED PyObject *places = wide ? stretched_but(index, x, dim) : NULL;
+    return places ? wrapped_gather(wide, dim, places) : NULL;
+}
+
 /* ---- repeat_interleave ---- */
 /* index i, times[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
 static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, int64_t expected) {

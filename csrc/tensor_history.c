@@ -205,7 +205,7 @@ static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
 static rl_slot keep_layout(const rl_slot *s, int64_t *words) {
     int n = s->tag == RL_TENSORS ? s->n : s->u.t->ndim + 1;
     if (s->tag == RL_TENSORS) {
-        for (int j = 0; j < n; j++) words[j] = s->u.ts[j]->numel;
+        for (int j = 0; j < n; j++) words[j] = s->u.ts[j] ? s->u.ts[j]->numel : 0;
     } else {
         if (n > 1) memcpy(words, s->u.t->strides, (size_t)(n - 1) * sizeof *words);
         words[n - 1] = s->u.t->offset;

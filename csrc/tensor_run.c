@@ -16,7 +16,8 @@ static int64_t call_size(const rl_call *k) {
     int64_t n = 0;
     for (int i = 0; i < k->n_arg; i++) {
         if (k->arg[i].tag == RL_TENSOR) n += k->arg[i].u.t->numel;
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) n += k->arg[i].u.ts[j]->numel;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            if (k->arg[i].u.ts[j]) n += k->arg[i].u.ts[j]->numel;
     }
     for (int i = 0; i < k->n_out; i++) n += k->out[i]->numel;
     return n;
@@ -26,7 +27,7 @@ static void pin_call(rl_call *k, int by) {
     for (int i = 0; i < k->n_arg; i++) {
         if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            k->arg[i].u.ts[j]->storage->pins += by;
+            if (k->arg[i].u.ts[j]) k->arg[i].u.ts[j]->storage->pins += by;
     }
     for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
 }
@@ -48,8 +49,11 @@ static int snapshot_places(rl_call *k, snapshot *s) {
             if (s) s[n].place = &k->arg[i].u.t;
             n++;
         }
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++, n++)
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) {
+            if (!k->arg[i].u.ts[j]) continue;
             if (s) s[n].place = &k->arg[i].u.ts[j];
+            n++;
+        }
     }
     for (int i = 0; i < k->n_out; i++, n++)
         if (s) s[n].place = &k->out[i];

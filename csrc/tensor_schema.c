@@ -63,13 +63,14 @@ static int read_type(reader *r, rl_arg *a) {
         a->written = true;
     else
         reader_take(r, "(a)");
-    if (reader_take(r, "[")) {
+    bool maybe = reader_take(r, "?"), list = reader_take(r, "[");
+    if (list) {
         a->length = isdigit((unsigned char)*r->at) ? (uint8_t)strtol(r->at, (char **)&r->at, 10) : 0;
         if (!reader_take(r, "]")) return schema_bad(r, "] is missing");
         if (a->kind == RL_ARG_INT) a->kind = RL_ARG_INTS;
-        if (a->kind == RL_ARG_TENSOR) a->kind = RL_ARG_TENSORS;
+        if (a->kind == RL_ARG_TENSOR) a->kind = maybe ? RL_ARG_MAYBE_TENSORS : RL_ARG_TENSORS;
     }
-    a->optional = reader_take(r, "?");
+    a->optional = list ? reader_take(r, "?") : maybe;
     return 0;
 }
 
@@ -222,7 +223,8 @@ static const char *kind_text(const rl_arg *a) {
     switch ((rl_arg_kind)a->kind) {
     case RL_ARG_TENSOR: return "Tensor";
     case RL_ARG_OPERAND: return "Tensor";
-    case RL_ARG_TENSORS: return "tuple of Tensors";
+    case RL_ARG_TENSORS:
+    case RL_ARG_MAYBE_TENSORS: return "tuple of Tensors";
     case RL_ARG_SCALAR: return "Number";
     case RL_ARG_INT: return "int";
     case RL_ARG_FLOAT: return "float";

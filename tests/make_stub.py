@@ -55,8 +55,8 @@ def argument_type(kind):
     optional = kind.endswith("?")
     kind = re.sub(r"\([a-z]!?\)", "", kind.rstrip("?"))
     base, bracket, _ = kind.partition("[")
-    if base == "Tensor" and bracket:
-        kind = "Sequence[Tensor]"
+    if base in ("Tensor", "Tensor?") and bracket:
+        kind = "Sequence[Tensor]" if base == "Tensor" else "Sequence[Tensor | None]"
     elif bracket and base in ("int", "bool"):
         kind = "_Ints"
     else:

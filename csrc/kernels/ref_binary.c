@@ -82,6 +82,15 @@ RL_JUST_BOOL(RL_BINARY_KEEP, minimum, (a && b))
     RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name) RL_JUST_BOOL(RL_ENTRY, name)
 #define NUMBER_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name)
 
+rl_strip rl_strip_combine(int join, int dtype) {
+    static const rl_strip strips[][RL_NDTYPES] = {[RL_JOIN_ADD] = {EVERY_ENTRY(add)},
+                                                  [RL_JOIN_MUL] = {EVERY_ENTRY(mul)},
+                                                  [RL_JOIN_MAX] = {EVERY_ENTRY(maximum)},
+                                                  [RL_JOIN_MIN] = {EVERY_ENTRY(minimum)},
+                                                  [RL_JOIN_MEAN] = {EVERY_ENTRY(add)}};
+    return strips[join][dtype];
+}
+
 RL_KERNEL(ref_add) {
     static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(add)};
     rl_numbers numbers = {.fault = 0};

@@ -70,6 +70,11 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from) {
     rl_walk_parallel(k, &w, rl_strip_between(to->dtype, from->dtype), &pair);
 }
 
+void rl_view_start(rl_call *k) {
+    const rl_view *to = k->out[0], *from = k->arg[0].u.t;
+    if (rl_const_data(to) != rl_const_data(from)) rl_view_cast(k, to, from);
+}
+
 RL_KERNEL(ref_copy) {
     rl_view_cast(k, k->out[0], k->arg[1].u.t);
     return RL_OK;

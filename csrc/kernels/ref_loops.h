@@ -82,6 +82,8 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
 rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
+/* out[0] gets the elements of argument 0, unless it is that tensor */
+void rl_view_start(rl_call *k);
 
 /* ---- element-wise kernels (ref_binary.c): out = strip(args 0 .. n_in - 1) ---- */
 typedef struct {
@@ -91,6 +93,9 @@ typedef struct {
 } rl_numbers;
 /* strips: by the dtype of the compute argument; result: dtype the strips write, -1 for that of the input */
 rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers);
+
+/* strips of three operands: target, the target again, what is added to it (times numbers->d, ->i) ... */
+rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN_MEAN adds */
 
 /* One strip for each dtype. The expressions see a, b (compute type C) and c (const rl_numbers *). */
 #define RL_STRIP_NAME(token, name) [RL_##token] = name##_##token,
