@@ -383,6 +383,9 @@ RL_SHAPE(scatter_reduce) {
         return rl_error_set(RL_RUNTIME,
                             "reduce argument must be either sum, prod, mean, amax or amin, got %s",
                             k->arg[4].u.s);
+    if (k->attr[1] == RL_JOIN_MEAN && k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(RL_NOTIMPL,
+                            "\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'");
     return scattered(k);
 }
 

@@ -320,6 +320,8 @@ static int value_kind(PyObject *self, PyObject *value, rl_slot *number) {
     if (rl_tensor_check(value)) return 0;
     if (PyFloat_Check(value) || PyLong_Check(value) || PyIndex_Check(value)) {
         int kind = rl_scalar_slot(value, number);
+        if (kind < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError)) /* here it is another exception */
+            PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         if (kind) return kind;
     }
     PyErr_Format(PyExc_TypeError, "can't assign a %s to a torch.%sTensor", Py_TYPE(value)->tp_name,

@@ -106,7 +106,7 @@ def test_in_place_twin_writes_the_same(name):
                 args, kwargs = sample.build(_C, dtype, layout)
                 version = args[0]._version
                 _C.default_generator.manual_seed(5)
-                result = getattr(args[0], name + "_")(*args[1:], **kwargs)
+                result = getattr(args[0], ROWS[name]["name"] + "_")(*args[1:], **kwargs)
                 assert result is args[0] and result._version == version + 1
                 assert_same(result, opinfo.as_array(expected), dtype, f"{name}_({sample}) {dtype} {layout}")
                 tried += 1

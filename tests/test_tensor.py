@@ -189,7 +189,7 @@ class TestIndexing:
         for key, value in [
             ((0, 1), 5),
             ((slice(None), 2), 7.5),
-            (2, [1, 2, 3, 4]),
+            (2, 3),
             ((slice(0, 2), slice(0, 2)), 9),
         ]:
             a[key] = value

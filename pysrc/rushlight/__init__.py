@@ -19,7 +19,7 @@ globals().update(_functions._public_names())
 _LAZY = {
     name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization", "storage")
 }
-_LAZY |= {name: name for name in ("utils", "version", "_onednn", "_tensor_str", "torch_version")}
+_LAZY |= {name: name for name in ("linalg", "utils", "version", "_onednn", "_tensor_str", "torch_version")}
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str"}

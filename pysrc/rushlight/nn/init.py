@@ -177,15 +177,13 @@ def orthogonal_(tensor, gain=1, generator=None):
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
         return tensor
-    import numpy
-
     rows = tensor.size(0)
-    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator).numpy()
-    wide = rows < drawn.shape[1]
-    q, r = numpy.linalg.qr(drawn.T if wide else drawn)
-    q = q * numpy.sign(numpy.diag(r))  # else Q would not be uniformly distributed
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
+    wide = rows < drawn.size(1)
+    q, r = rushlight.linalg.qr(drawn.t() if wide else drawn)
+    q = q * rushlight.diag(r).sign()  # else Q would not be uniformly distributed
     with rushlight.no_grad():
-        tensor.copy_(rushlight.from_numpy(numpy.ascontiguousarray(q.T if wide else q)).view_as(tensor))
+        tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
         tensor.mul_(gain)
     return tensor
 

@@ -42,16 +42,24 @@ def with_diagonal(matrix, values):
 
 def geqrf(matrix):
     """LAPACK's QR: R in the upper triangle, Householder vectors below the diagonal, and their factors."""
-    import numpy as np
-
-    flat = matrix.detach().reshape(-1, matrix.size(-2), matrix.size(-1))
-    packed, factors = [], []
-    for each in flat.numpy():
-        h, tau = np.linalg.qr(each, mode="raw")
-        packed.append(rushlight.from_numpy(np.ascontiguousarray(h.T)))
-        factors.append(rushlight.from_numpy(np.ascontiguousarray(tau)))
-    tau = rushlight.stack(factors)
-    return rushlight.stack(packed).reshape(matrix.shape), tau.reshape(*matrix.shape[:-2], tau.size(-1))
+    packed = matrix.detach().clone()
+    k = min(matrix.size(-2), matrix.size(-1))
+    tau = packed.new_zeros((*matrix.shape[:-2], k))
+    for i in range(k):
+        head, below = packed[..., i, i], packed[..., i + 1 :, i]
+        rest = (below * below).sum(-1)
+        length = (head * head + rest).sqrt()
+        mirrored = rest != 0  # a column that is zero below its head stays as it is
+        to = rushlight.where(mirrored, rushlight.where(head < 0, length, -length), head)
+        v = below / rushlight.where(mirrored, head - to, rushlight.ones_like(head)).unsqueeze(-1)
+        tau[..., i] = rushlight.where(mirrored, (to - head) / to, rushlight.zeros_like(head))
+        row, block = packed[..., i, i + 1 :], packed[..., i + 1 :, i + 1 :]
+        step = tau[..., i].unsqueeze(-1) * (row + (v.unsqueeze(-2) @ block).squeeze(-2))
+        packed[..., i, i + 1 :] = row - step
+        packed[..., i + 1 :, i + 1 :] = block - v.unsqueeze(-1) * step.unsqueeze(-2)
+        packed[..., i, i] = to
+        packed[..., i + 1 :, i] = v
+    return packed, tau
 
 
 def householder_product(vectors, tau):

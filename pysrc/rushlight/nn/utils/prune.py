@@ -180,17 +180,16 @@ class PruningContainer(BasePruningMethod):
         """Let the latest method prune what the earlier ones left."""
         method = self._pruning_methods[-1]
         left = self._what_is_left(method, t, default_mask)
-        mask = _array(default_mask.to(dtype=t.dtype)).copy()
-        left_mask = rushlight.from_numpy(_array(default_mask)[left]).to(t.device, default_mask.dtype)
-        left_values = rushlight.from_numpy(_array(t)[left]).to(t.device, t.dtype)
-        mask[left] = _array(method.compute_mask(left_values, default_mask=left_mask).to(dtype=t.dtype))
-        return rushlight.from_numpy(mask).to(t.device, t.dtype)
+        mask = default_mask.detach().clone().to(dtype=t.dtype)
+        partial = method.compute_mask(t.detach()[left], default_mask=default_mask[left])
+        mask[left] = partial.to(dtype=t.dtype)
+        return mask
 
     @staticmethod
     def _what_is_left(method, t, mask):
-        """The index, for NumPy, of the entries or slices that are not pruned yet."""
+        """The index of the entries or slices that are not pruned yet."""
         if method.PRUNING_TYPE == "unstructured":
-            return _array(mask) == 1
+            return mask == 1
         index = [slice(None)] * t.dim()
         if method.PRUNING_TYPE == "structured":
             if not hasattr(method, "dim"):
@@ -200,7 +199,7 @@ class PruningContainer(BasePruningMethod):
             dim = method.dim + t.dim() if method.dim < 0 else method.dim
             if dim < 0:
                 raise IndexError(f"Index is out of bounds for tensor with dimensions {t.dim()}")
-            index[dim] = _array(mask.sum(dim=[d for d in range(t.dim()) if d != dim])) != 0
+            index[dim] = mask.sum(dim=[d for d in range(t.dim()) if d != dim]) != 0
         elif method.PRUNING_TYPE != "global":
             raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
         return tuple(index)
@@ -260,32 +259,24 @@ def _compute_norm(t, n, dim):
     return _norms.vector_norm(t, 2.0 if n == "fro" else float(n), dims)
 
 
-def _array(t):
-    """The values as a NumPy array, which knows masks and lists of indices."""
-    t = t.detach().cpu()
-    return (t.float() if t.dtype == rushlight.bfloat16 else t).numpy()
-
-
 def _largest(values, count):
     """Where the largest values stand; of equal ones the first."""
-    import numpy as np
-
-    return np.argsort(-_array(values), kind="stable")[:count]
+    return (-values.detach()).argsort(stable=True)[:count]
 
 
 def _zero_largest(default_mask, scores, count):
-    mask = _array(default_mask).copy()
-    mask.reshape(-1)[_largest(scores.reshape(-1), count)] = 0
-    return rushlight.from_numpy(mask).to(default_mask.device, default_mask.dtype)
+    mask = default_mask.detach().reshape(-1).clone()
+    mask[_largest(scores.reshape(-1), count)] = 0
+    return mask.reshape(default_mask.shape)
 
 
 def _keep_slices(t, dim, index, default_mask):
     """A mask of ones in the slices that an index, of numbers or of booleans, chooses along ``dim``."""
-    mask = _array(rushlight.zeros_like(t)).copy()
+    mask = rushlight.zeros_like(t.detach())
     where = [slice(None)] * t.dim()
     where[dim] = index
     mask[tuple(where)] = 1
-    return rushlight.from_numpy(mask).to(t.device, t.dtype) * default_mask.to(dtype=t.dtype)
+    return mask * default_mask.to(dtype=t.dtype)
 
 
 # ---- the methods ----
@@ -358,7 +349,7 @@ class RandomStructured(BasePruningMethod):
             return default_mask
         draws = rushlight.rand(size)
         threshold = sorted(draws.tolist())[count - 1]
-        return _keep_slices(t, self.dim, _array(draws) > threshold, default_mask)
+        return _keep_slices(t, self.dim, draws > threshold, default_mask)
 
     @classmethod
     def apply(cls, module, name, amount, dim=-1):

@@ -1,0 +1,175 @@
+"""x[key] and x[key] = value against NumPy, and what no index may do: reach outside, read what was written."""
+
+import itertools
+import threading
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+
+SHAPE = (3, 4, 2)
+ROWS = np.array([2, 0, -1])
+GRID = np.array([[0, 1, 1], [-3, 2, 0]])
+MASK = np.array([True, False, True])
+PLANE = np.arange(12).reshape(3, 4) % 3 == 0
+KEYS = [
+    *(ROWS, GRID, MASK, PLANE, np.arange(24).reshape(SHAPE) % 5 == 0, ROWS[:0], MASK & False),
+    *((ROWS, ROWS), (GRID, ROWS), (GRID, slice(None), GRID % 2), (slice(None), GRID), (Ellipsis, GRID % 2)),
+    *((ROWS, slice(1, 3)), (ROWS, None), (None, ROWS), (ROWS, None, ROWS), (slice(2), None, ROWS, 0)),
+    *((0, ROWS), (ROWS, 0), (ROWS, Ellipsis, 0), (MASK, 1), (PLANE, 0)),
+    *((MASK, ROWS[:2]), (slice(None), slice(None), np.array([True, False])), (True, ROWS), (False, Ellipsis)),
+    *((np.array(1), ROWS), (GRID[:, :1], GRID), ([0, 2], [1, 1]), ([True, False, True],), [2, 0], []),
+]
+
+
+def wrapped(key):
+    """The key with tensors for the arrays."""
+    if isinstance(key, tuple):
+        return tuple(wrapped(k) for k in key)
+    return torch.tensor(key) if isinstance(key, np.ndarray) else key
+
+
+def numbers(layout):
+    """0, 1, 2 ... in SHAPE, plain or with other strides."""
+    a = np.arange(24, dtype=np.float32).reshape(SHAPE)
+    x = torch.tensor(a)
+    return a, x if layout == "plain" else x.permute(2, 1, 0).contiguous().permute(2, 1, 0)
+
+
+@pytest.mark.parametrize("layout", ["plain", "permuted"])
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_reads_as_numpy(key, layout):
+    a, x = numbers(layout)
+    expected = a[key]
+    for each in (key, wrapped(key)):
+        got = x[each]
+        assert got.shape == expected.shape and got.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("layout", ["plain", "permuted"])
+@pytest.mark.parametrize("key", KEYS, ids=repr)
+def test_writes_as_numpy(key, layout):
+    a, x = numbers(layout)
+    a[key] = -1
+    x[wrapped(key)] = -1
+    assert x.tolist() == a.tolist()
+    values = (
+        np.arange(a[key].size, dtype=np.float32).reshape(a[key].shape) // 100 + 50
+    )  # equal for equal places
+    a[key] = values
+    x[wrapped(key)] = torch.tensor(values)
+    assert x.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize(
+    "key", [(ROWS,), (GRID,), (GRID, ROWS), (GRID, GRID % 2, GRID % 2), (PLANE,), (MASK, ROWS[:1])]
+)
+def test_accumulates_as_numpy(key):
+    a, x = numbers("plain")
+    values = np.arange(a[key].size, dtype=np.float32).reshape(a[key].shape)
+    np.add.at(a, key, values)
+    assert x.index_put_(wrapped(key), torch.tensor(values), accumulate=True) is x
+    assert x.tolist() == a.tolist()
+
+
+def test_large_picks_are_read_by_several_threads():
+    a = np.arange(300_000, dtype=np.int64)
+    index = (np.arange(200_000) * 7919) % a.size
+    assert (torch.tensor(a)[torch.tensor(index)].numpy() == a[index]).all()
+    rows = a.reshape(-1, 30)
+    assert (torch.tensor(rows)[torch.tensor(index % 10_000)].numpy() == rows[index % 10_000]).all()
+
+
+def test_writing_reads_nothing_that_it_writes():
+    for make in (lambda x: x, lambda x: x[:], lambda x: x.flip(0).flip(0)):
+        x = torch.arange(4.0)
+        x[torch.tensor([3, 2, 1, 0])] = make(x)
+        assert x.tolist() == [3, 2, 1, 0]
+    x = torch.arange(4)
+    x[x] = x.flip(0)
+    assert x.tolist() == [3, 2, 1, 0]
+    x = torch.arange(5)
+    x[torch.tensor([1, 2, 3, 4])] = x[:4]
+    assert x.tolist() == [0, 0, 1, 2, 3]
+    x = torch.arange(4).index_add_(0, torch.tensor([1, 2, 3]), torch.arange(3))
+    x.index_add_(0, x[:2], x[2:])
+    assert x.tolist() == [3, 6, 3, 5]
+
+
+def test_a_view_key_shares_and_an_index_copies():
+    x = torch.zeros(3, 4)
+    assert x[...]._base is x and x[:]._base is x and x[()]._base is x and x[None]._base is x
+    assert x[True]._base is None and x[[0, 1]]._base is None
+    assert x[torch.tensor(1)]._base is x
+
+
+def test_history():
+    x = torch.zeros(3, 4, requires_grad=True)
+    for result, name in [
+        (x[torch.tensor([0])], "IndexBackward0"),
+        (x[...], "AliasBackward0"),
+        (x.index_put((torch.tensor([0]),), torch.tensor(1.0)), "IndexPutBackward0"),
+        (x.scatter(0, torch.zeros(1, 1, dtype=torch.int64), 2.0), "ScatterBackward1"),
+    ]:
+        assert result.grad_fn.name() == name
+
+
+def test_warnings():
+    x = torch.zeros(3, 4)
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        assert x[torch.tensor([1, 0, 1], dtype=torch.uint8)].shape == (2, 4)
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional indexing"):
+        assert x[[slice(0, 2), 1]].shape == (2,)
+
+
+def test_no_index_reaches_outside_while_another_thread_changes_it():
+    """Indices are checked where they are used: they may fail, they may not touch what is not theirs."""
+    rows, width = 64, 512
+    x, guard = torch.zeros(rows, width), torch.ones(rows, width)
+    index = torch.zeros(rows, dtype=torch.int64)
+    mask = torch.zeros(rows, width, dtype=torch.bool)
+    done = threading.Event()
+
+    def change():
+        for value in itertools.cycle((0, 1 << 40, -1, -(1 << 62), 3)):
+            index.fill_(value)
+            mask.fill_(value & 1)
+            if done.is_set():
+                return
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        for _ in range(60):
+            for call in (
+                lambda: x[index],
+                lambda: x.index_put_((index,), guard),
+                lambda: x.index_add_(0, index, guard),
+                lambda: x.scatter_(0, index[:, None].expand(rows, width), guard),
+                lambda: x.take(index),
+                lambda: x[mask],
+                lambda: x.masked_scatter_(mask, guard),
+            ):
+                try:
+                    call()
+                except (IndexError, RuntimeError) as error:
+                    assert "out of" in str(error) or "mask" in str(error)
+    finally:
+        done.set()
+        other.join()
+    assert guard.sum().item() == rows * width
+
+
+def test_long_lists_and_deep_indices_are_refused_or_served():
+    x = torch.zeros(2, 2)
+    with pytest.raises(IndexError, match=r"too many indices for tensor of dimension 2 \(got 300\)"):
+        torch.index_put(x, [torch.tensor([0])] * 300, x)
+    with pytest.raises(IndexError):
+        x[(None,) * 60 + (torch.tensor([0]),) * 3]
+    with pytest.raises(RuntimeError):
+        x[(None,) * 70]
+    deep = torch.zeros((1,) * 63, dtype=torch.int64)
+    assert torch.zeros(3)[deep].dim() == 63
+    with pytest.raises(RuntimeError):
+        torch.zeros(3, 2, 2)[deep]
