@@ -29,7 +29,7 @@ SEES = {
     "table": set(),
 }
 WITHOUT_PYTHON = {"load", "core", "kernels", "cuda", "contract"}
-TABLE_READERS = {"core.h", "core_dispatch.c", "tensor_ops.c", "tensor_compose.c"}
+TABLE_READERS = {"core.h", "core_dispatch.c", "tensor_ops.c", "tensor_compose.c", "grad_formula.c"}
 TOUCHES_MEMORY = {"rl_kernel.h", "core_storage.c"}
 KEEPS_STATE = {"kernels/dnnl_load.c", "cuda/cuda_device.cu"}
 ALLOCATORS = (
