@@ -146,13 +146,14 @@ struct rl_row {
 };
 /* Note [What a node saves]
  * SAVE(i, BY0 | BY2): argument i, if argument 0 or 2 needs a gradient. SAVE_OUT(i): result i. FIXED(i): no
- * gradient goes to tensor argument i. LAYOUT: strides and offset of argument 0
+ * gradient goes to tensor argument i. FIXED_OUT(i): nor comes one for result i. LAYOUT: strides and offset of argument 0
  * (of a list: how many elements each has), as one more int list.
- *   bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed arguments */
+ *   bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed arguments │ 60..62 fixed results */
 #define SAVE(i, by) ((uint64_t)(by) << 6 * (i))
 #define SAVE_OUT(i) ((uint64_t)1 << (48 + (i)))
 #define LAYOUT      ((uint64_t)1 << 51)
 #define FIXED(i)    ((uint64_t)1 << (52 + (i)))
+#define FIXED_OUT(i) ((uint64_t)1 << (60 + (i)))
 enum { BY0 = 1, BY1 = 2, BY2 = 4, BY3 = 8, BY4 = 16, BY5 = 32, BY_ANY = 63 };
 
 enum {

@@ -188,7 +188,8 @@ static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs
     RL_OWNED PyObject *node = (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, NULL);
     if (!node) return -1;
     for (int i = 0; i < b->schema->row->n_shown; i++)
-        if (rl_is_float(out[i]->v.dtype)) rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
+        if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->saves & FIXED_OUT(i)))
+            rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
     return 0;
 }
 

@@ -1,0 +1,42 @@
+/* Derivatives of pooling. */
+#include "grad.h"
+#include <string.h>
+
+/* The elements of x (the spatial dims of an input) that a pooling's indices name. */
+static V picked(rl_back *g, V x, V indices, int spatial) {
+    int64_t flat[RL_MAX_DIMS], shape[RL_MAX_DIMS];
+    if (x.tag != RL_TENSOR || indices.tag != RL_TENSOR) return NONE;
+    int lead = x.u.t->ndim - spatial, n = indices.u.t->ndim;
+    memcpy(shape, indices.u.t->shape, (size_t)n * sizeof *shape);
+    memcpy(flat, x.u.t->shape, (size_t)lead * sizeof *flat);
+    flat[lead] = -1;
+    V values = OP(reshape, x, INTS(flat, lead + 1));
+    V where = OP(reshape, indices, INTS(flat, lead + 1));
+    return OP(reshape, OP(gather, values, INT(lead), where), INTS(shape, n));
+}
+
+/* kernel_size, stride, padding, dilation, ceil_mode: arguments 1 to 5 forward, 2 to 6 backward */
+#define MAX_POOL(n)                                                                                          \
+    FORMULA(max_pool##n##d) {                                                                                \
+        TO(0, OP(max_pool##n##d_backward, G, X(0), X(1), X(2), X(3), X(4), X(5)));                           \
+    }                                                                                                        \
+    FORMULA(max_pool##n##d_backward) {                                                                       \
+        if (!rl_back_wants(g, 0)) return;                                                                    \
+        V where = OP_NTH(1, max_pool##n##d_with_indices, X(1), X(2), X(3), X(4), X(5), X(6));                \
+        rl_back_pass(g, 0, picked(g, G, where, n));                                                          \
+    }                                                                                                        \
+    FORMULA(max_pool##n##d_with_indices) {                                                                   \
+        TO(0, OP(max_pool##n##d_with_indices_backward, G, X(0), X(1), X(2), X(3), X(4), X(5), OUT(1)));      \
+    }                                                                                                        \
+    FORMULA(max_pool##n##d_with_indices_backward) {                                                          \
+        TO(0, picked(g, G, X(7), n));                                                                        \
+    }                                                                                                        \
+    FORMULA(adaptive_max_pool##n##d) {                                                                       \
+        TO(0, OP(adaptive_max_pool##n##d_backward, G, X(0), OUT(1)));                                        \
+    }                                                                                                        \
+    FORMULA(adaptive_max_pool##n##d_backward) {                                                              \
+        TO(0, picked(g, G, X(2), n));                                                                        \
+    }
+MAX_POOL(1)
+MAX_POOL(2)
+MAX_POOL(3)
