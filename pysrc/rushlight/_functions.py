@@ -52,6 +52,38 @@ def equal(input, other):
 # ---- asking ----
 
 
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes (tuples or numbers) have together; RuntimeError when they do not fit."""
+    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    result = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for i, size in enumerate(reversed(shape), 1):
+            if size < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+            if size != 1 and result[-i] not in (1, size):
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape. Attempting to broadcast a "
+                    f"dimension of length {size} at {-i}! Mismatching argument at index "
+                    f"{shapes.index(shape)} had {shape}; but expected shape should be broadcastable to {result}"
+                )
+            if size != 1:
+                result[-i] = size
+    return _C.Size(result)
+
+
+def broadcast_tensors(*tensors):
+    """Views of the tensors, stretched to the shape that they have together."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    shape = broadcast_shapes(*(t.shape for t in tensors))
+    return tuple(t.expand(shape) for t in tensors)
+
+
+def broadcast_to(input, size):
+    """Return input.expand(size)."""
+    return input.expand(size)
+
+
 def numel(input):
     """Return the number of elements."""
     _need_tensor(input, "numel", "input", 1)

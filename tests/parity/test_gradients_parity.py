@@ -46,12 +46,12 @@ def test_gradients(name):
         for layout in ["plain"] if name == "as_strided" else ["plain", "transposed"]:
             what = f"{name}({sample}) {layout}"
             theirs = outcome(torch, row, sample, layout, torch.autograd.grad)
-            if isinstance(theirs, Exception):
-                continue  # PyTorch refuses the call, or knows no second derivative
+            if isinstance(theirs, Exception) or not theirs[0]:
+                continue  # PyTorch refuses the call, knows no second derivative, or no derivative at all
             ours = outcome(_C, row, sample, layout, autograd.grad)
             if isinstance(ours, Exception):
                 raise AssertionError(what) from ours
-            if theirs[0] and row["kind"] != 2 and row["name"][0] != "_" and not COMPOSED & set(theirs[0]):
+            if row["kind"] != 2 and row["name"][0] != "_" and not COMPOSED & set(theirs[0]):
                 assert ours[0] == theirs[0], what
             same(ours[1], theirs[1], what + ": first")
             same(ours[2], theirs[2], what + ": second")

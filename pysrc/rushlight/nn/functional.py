@@ -48,6 +48,7 @@ from ._functional_act import (
     threshold,
     threshold_,
 )
+from ._functional_loss import cross_entropy, mse_loss, nll_loss
 from ._functional_norm import (
     alpha_dropout,
     batch_norm,
@@ -110,6 +111,7 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "cosine_similarity",
+    "cross_entropy",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -142,6 +144,8 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "mse_loss",
+    "nll_loss",
     "normalize",
     "pad",
     "pairwise_distance",

@@ -98,6 +98,12 @@ from .linear import (
     Identity,
     Linear,
 )
+from .loss import (
+    CrossEntropyLoss,
+    MSELoss,
+    NLLLoss,
+    NLLLoss2d,
+)
 from .module import Module
 from .normalization import (
     GroupNorm,
@@ -183,6 +189,7 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose3d",
     "CosineSimilarity",
+    "CrossEntropyLoss",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -224,6 +231,7 @@ __all__ = [
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
+    "MSELoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -231,6 +239,8 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "ParameterDict",

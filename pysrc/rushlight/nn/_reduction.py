@@ -1,0 +1,27 @@
+"""How losses join their elements: 'none', 'mean' or 'sum', and the two flags that once said it."""
+
+import warnings
+
+_NUMBERS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def get_enum(reduction):
+    """Return the operators' number of a reduction; ValueError for an unknown one."""
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        return 1
+    if reduction not in _NUMBERS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return _NUMBERS[reduction]
+
+
+def legacy_get_string(size_average, reduce, emit_warning=True):
+    """Return what the old arguments size_average and reduce mean; a warning says so."""
+    size_average = True if size_average is None else size_average
+    reduce = True if reduce is None else reduce
+    name = "none" if not reduce else "mean" if size_average else "sum"
+    if emit_warning:
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead."
+        )
+    return name
