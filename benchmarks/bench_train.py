@@ -128,7 +128,8 @@ def compare(name, make, calls, goal, rounds):
         times[1].append(timed(ours, calls))
     (a, b), (c, d) = ((min(t) * 1e6, statistics.median(t) * 1e6) for t in times)
     print(
-        f"{name:<36}torch {a:9.2f} ({b:9.2f}) us   rushlight {c:9.2f} ({d:9.2f}) us   {a / c:5.1f}x   goal {goal}x"
+        f"{name:<36}torch {a:9.2f} ({b:9.2f}) us   rushlight {c:9.2f} ({d:9.2f}) us   "
+        f"{a / c:5.1f}x   goal {goal}x"
     )
 
 

@@ -104,7 +104,7 @@ int rl_load_bytes(rl_tensor *to, rl_tensor *from) {
         return 0;
     void *memory = rl_data(&to->v, RL_WRITE);
     if (bytes) memmove(memory, rl_const_data(&from->v), (size_t)bytes);
-    to->v.storage->version++;
+    rl_version_bump(to);
     return 1;
 }
 
