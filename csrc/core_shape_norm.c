@@ -187,3 +187,117 @@ RL_SHAPE(vector_norm) { /* attr[0]: mask of reduced dims */
         return RL_FAIL;
     return rl_out_dims(k, 0, shape, kept);
 }
+
+/* ---- forward rows that answer with their statistics, too: mean and 1 / deviation ---- */
+/* PyTorch keeps them as the input, or as the weights when those are wider */
+static rl_status statistics(rl_call *k, const rl_view *weight, const int64_t *shape, int ndim) {
+    for (int i = 1; i <= 2; i++) {
+        if (weight) k->out[i]->dtype = weight->dtype;
+        if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
+    }
+    return RL_OK;
+}
+
+RL_SHAPE(native_layer_norm) {
+    const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 2) ? rl_in(k, 2) : rl_in(k, 3);
+    int64_t shape[RL_MAX_DIMS];
+    if (normalized_dims(k, ", ") != RL_OK || weight_dtypes(k, 2, 3) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) shape[d] = d < x->ndim - k->attr[0] ? x->shape[d] : 1;
+    return statistics(k, weight, shape, x->ndim);
+}
+
+RL_SHAPE(native_group_norm) { /* args 3 to 6: N, C, HxW, group */
+    const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2);
+    int64_t groups = k->arg[6].u.i, shape[2] = {k->arg[3].u.i, groups}, channels = k->arg[4].u.i, numel;
+    if (need_channels(x) != RL_OK || room_to_split(x) != RL_OK) return RL_FAIL;
+    if (groups <= 0 || channels < 0 || channels % groups || shape[0] != x->shape[0] ||
+        channels != x->shape[1] || __builtin_mul_overflow(shape[0] * channels, k->arg[5].u.i, &numel) ||
+        numel != x->numel)
+        return rl_error_set(RL_RUNTIME,
+                            "native_group_norm: N, C, HxW and group do not describe the input's sizes");
+    for (int i = 1; i <= 2; i++)
+        if (rl_in(k, i) && (rl_in(k, i)->ndim != 1 || rl_in(k, i)->numel != channels))
+            return rl_error_set(RL_RUNTIME, "native_group_norm: weight and bias need %lld elements",
+                                (long long)channels);
+    if (weight_dtypes(k, 1, 2) != RL_OK || as_input(k) != RL_OK) return RL_FAIL;
+    return statistics(k, weight, shape, 2);
+}
+
+rl_status shape_batch_norm(rl_call *k);
+RL_SHAPE(native_batch_norm) {
+    const rl_view *x = k->arg[0].u.t;
+    if (shape_batch_norm(k) != RL_OK) return RL_FAIL;
+    int64_t kept = k->arg[5].u.i ? x->shape[1] : 0; /* without training nothing is worth keeping */
+    return statistics(k, rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2), &kept, 1);
+}
+
+/* ---- gradients. attr[0]: samples, attr[1]: channels, attr[2]: elements of a channel, attr[3]: groups of
+ * channels with statistics of their own in each sample; 0: statistics of each channel over all samples ----
+ */
+static rl_status norm_back(rl_call *k, int64_t samples, int64_t channels, int64_t groups,
+                           const rl_view *weight, int first, int statistic_args) {
+    const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
+    int64_t kept = groups ? samples * groups : channels;
+    if (!same_dims(grad, x->shape, x->ndim) || grad->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME, "%s: grad_output and input must have the same sizes and dtype",
+                            k->name);
+    for (int i = first; i < first + statistic_args; i++)
+        if (rl_in(k, i) && rl_in(k, i)->numel != kept && rl_in(k, i)->numel)
+            return rl_error_set(RL_RUNTIME, "%s: the statistics need %lld elements, got %lld", k->name,
+                                (long long)kept, (long long)rl_in(k, i)->numel);
+    if (weight && weight->numel != channels)
+        return rl_error_set(RL_RUNTIME, "%s: weight needs %lld elements, got %lld", k->name,
+                            (long long)channels, (long long)weight->numel);
+    k->attr[0] = samples, k->attr[1] = channels, k->attr[3] = groups;
+    k->attr[2] = x->numel ? x->numel / (samples * channels) : 0;
+    for (int i = 1; i < k->n_out; i++)
+        if (weight) k->out[i]->dtype = weight->dtype;
+    return rl_out_dims(k, 0, x->shape, x->ndim);
+}
+
+static rl_status norm_back_last(rl_call *k, const rl_view *weight, int statistics_args) {
+    const rl_view *x = k->arg[1].u.t;
+    const rl_slot *s = &k->arg[2];
+    int64_t samples = 1, channels = 1;
+    rl_view last = {.ndim = 0};
+    if (s->tag == RL_INTS && s->n >= 1 && s->n <= x->ndim)
+        last = (rl_view){.ndim = (uint8_t)s->n, .shape = x->shape + (x->ndim - s->n)};
+    if (!last.ndim || !same_dims(&last, s->u.ints, s->n))
+        return rl_error_set(RL_RUNTIME, "%s: normalized_shape does not fit the input", k->name);
+    for (int d = 0; d < x->ndim; d++) *(d < x->ndim - s->n ? &samples : &channels) *= x->shape[d];
+    if (norm_back(k, samples, channels, 1, weight, 3, statistics_args) != RL_OK) return RL_FAIL;
+    for (int i = 1; i < k->n_out; i++)
+        if (rl_out_dims(k, i, last.shape, last.ndim) != RL_OK) return RL_FAIL;
+    return RL_OK;
+}
+
+RL_SHAPE(native_layer_norm_backward) {
+    return norm_back_last(k, rl_in(k, 5), 2);
+}
+RL_SHAPE(rms_norm_backward) {
+    return norm_back_last(k, rl_in(k, 3), 0);
+}
+
+static rl_status norm_back_channels(rl_call *k, int64_t groups, const rl_view *weight, int first, int args) {
+    const rl_view *x = k->arg[1].u.t;
+    if (need_channels(x) != RL_OK) return RL_FAIL;
+    int64_t channels = x->shape[1];
+    if (groups < 0 || (groups && channels % groups))
+        return rl_error_set(RL_RUNTIME, "%s: %lld channels are no %lld groups", k->name, (long long)channels,
+                            (long long)groups);
+    if (norm_back(k, x->shape[0], channels, groups, weight, first, args) != RL_OK) return RL_FAIL;
+    if (rl_out_dims(k, 1, &channels, 1) != RL_OK) return RL_FAIL;
+    return rl_out_dims(k, 2, &channels, 1);
+}
+
+RL_SHAPE(native_group_norm_backward) {
+    int64_t groups = k->arg[5].u.i;
+    return norm_back_channels(k, groups ? groups : -1, rl_in(k, 4), 2, 2);
+}
+
+RL_SHAPE(native_batch_norm_backward) { /* args 3, 4: running, 5, 6: saved statistics */
+    bool train = k->arg[7].u.i != 0;
+    if (!train && (!rl_in(k, 3) || !rl_in(k, 4)))
+        return rl_error_set(RL_RUNTIME, "running_mean must be defined in evaluation mode");
+    return norm_back_channels(k, 0, rl_in(k, 2), train ? 5 : 3, 2);
+}

@@ -154,7 +154,46 @@ LOSSES = {
     ],
 }
 
-SAMPLES = {**CONVOLUTIONS, **POOLS, **LOSSES}
+_IMAGE = (2, 4, 3, 5)
+NORMS = {
+    "native_batch_norm": [
+        S(small(*_IMAGE), small(4), small(4), small(4), pos(4), True, 0.1, 1e-5),
+        S(small(*_IMAGE), small(4), small(4), small(4), pos(4), False, 0.1, 1e-5),
+        S(small(5, 3), None, None, None, None, True, 0.1, 1e-3),
+    ],
+    "native_layer_norm": [
+        S(small(2, 3, 4), (4,), small(4), small(4), 1e-5),
+        S(small(2, 3, 70), (3, 70), small(3, 70), small(3, 70), 0.1),
+        S(small(2, 3, 4), (4,), None, None, 1e-5),
+        S(small(0, 3), (3,), small(3), None, 1e-5),
+    ],
+    "native_group_norm": [
+        S(small(*_IMAGE), small(4), small(4), 2, 4, 15, 2, 1e-5),
+        S(small(2, 4, 3), None, None, 2, 4, 3, 4, 0.1),
+        S(small(0, 4, 3), small(4), small(4), 0, 4, 3, 2, 1e-5),
+    ],
+    "native_batch_norm_backward": [
+        S(small(*_IMAGE), small(*_IMAGE), small(4), small(4), pos(4), small(4), pos(4), True, 1e-5),
+        S(small(*_IMAGE), small(*_IMAGE), small(4), small(4), pos(4), small(4), pos(4), False, 1e-5),
+        S(small(5, 3), small(5, 3), None, None, None, small(3), pos(3), True, 1e-3),
+    ],
+    "native_layer_norm_backward": [
+        S(small(2, 3, 4), small(2, 3, 4), (4,), small(2, 3, 1), pos(2, 3, 1), small(4)),
+        S(small(2, 3, 70), small(2, 3, 70), (3, 70), small(2, 1, 1), pos(2, 1, 1), small(3, 70)),
+        S(small(2, 3, 4), small(2, 3, 4), (4,), small(2, 3, 1), pos(2, 3, 1), None),
+        S(small(0, 3), small(0, 3), (3,), small(0, 1), small(0, 1), small(3)),
+    ],
+    "native_group_norm_backward": [
+        S(small(*_IMAGE), small(*_IMAGE), small(2, 2), pos(2, 2), small(4), 2),
+        S(small(2, 4, 3), small(2, 4, 3), small(2, 4), pos(2, 4), None, 4),
+    ],
+    "rms_norm_backward": [
+        S(small(2, 3, 4), small(2, 3, 4), (4,), small(4)),
+        S(small(2, 3, 70), small(2, 3, 70), (3, 70), small(3, 70), 0.1),
+    ],
+}
+
+SAMPLES = {**CONVOLUTIONS, **POOLS, **LOSSES, **NORMS}
 
 
 # ---- PyTorch's side ----
@@ -212,7 +251,42 @@ def _of_dtype(name):
     return lambda torch: lambda grad, out, dim: getattr(torch.ops.aten, name)(grad, out, dim, out.dtype)
 
 
+def _norm_back(torch, name, grad, source, *args):
+    """Theirs want contiguous tensors, masks, and weights where all gradients are asked for."""
+    theirs, masks = getattr(torch.ops.aten, name), [True, True, True]
+    grad, source = grad.contiguous(), source.contiguous()
+    args = [a.contiguous() if isinstance(a, torch.Tensor) else a for a in args]
+    if name == "native_layer_norm_backward":
+        shape, mean, scale, weight = args
+        made = torch.ones(shape, dtype=source.dtype) if weight is None else weight
+        return theirs(grad, source, shape, mean, scale, made, torch.zeros_like(made), masks)
+    if name == "native_group_norm_backward":
+        mean, scale, weight, groups = args
+        made = torch.ones(source.shape[1], dtype=source.dtype) if weight is None else weight
+        n, c = source.shape[:2]
+        return theirs(grad, source, mean, scale, made, n, c, source[0, 0].numel(), groups, masks)
+    if args[0] is None:
+        args[0] = torch.ones(source.shape[1], dtype=source.dtype)
+    return theirs(grad, source, *args, masks)
+
+
+def _rms_norm_back(torch):
+    def run(grad, source, shape, weight, eps=None):
+        source, weight = source.detach().requires_grad_(), weight.detach().requires_grad_()
+        return torch.autograd.grad(torch.rms_norm(source, shape, weight, eps), (source, weight), grad)
+
+    return run
+
+
 THEIRS = {
+    **{
+        name: (lambda torch, name=name: lambda *args: _norm_back(torch, name, *args))
+        for name in (
+            *("native_batch_norm_backward", "native_layer_norm_backward"),
+            "native_group_norm_backward",
+        )
+    },
+    "rms_norm_backward": _rms_norm_back,
     **{
         f"max_pool{n}d_backward": _grad_of(lambda torch, n=n: getattr(torch.nn.functional, f"max_pool{n}d"))
         for n in (1, 2, 3)
@@ -223,7 +297,7 @@ THEIRS = {
             *("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
             *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "threshold_backward"),
             *("nll_loss_forward", "nll_loss_backward", "nll_loss2d_forward", "nll_loss2d_backward"),
-            *("mse_loss", "mse_loss_backward"),
+            *("mse_loss", "mse_loss_backward", "native_group_norm"),
         )
     },
     "softmax_backward": _of_dtype("_softmax_backward_data"),

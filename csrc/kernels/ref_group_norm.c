@@ -106,6 +106,26 @@ static void groups_run(rl_call *k, group_job *job) {
     k->svc->parallel(k, job->groups.numel, RL_GRAIN / 4 / job->inside.numel + 1, group_part, job);
 }
 
+/* ---- rows that answer with mean and 1 / deviation, too ---- */
+static rl_status statistics_room(rl_call *k, group_job *job) {
+    size_t bytes = (size_t)(k->out[1]->numel > 0 ? k->out[1]->numel : 1) * sizeof(double);
+    job->mean = k->svc->scratch(k, bytes);
+    job->variance = k->svc->scratch(k, bytes);
+    return job->mean && job->variance ? RL_OK : RL_FAIL;
+}
+
+static void statistics_put(rl_call *k, group_job *job, bool some) {
+    const rl_view *mean = k->out[1], *scale = k->out[2];
+    int64_t item = rl_itemsize(mean->dtype), n = mean->numel;
+    if (n == 0) return;
+    for (int64_t i = 0; i < n; i++) {
+        job->variance[i] = some ? 1 / sqrt(job->variance[i] + job->eps) : 0;
+        if (!some) job->mean[i] = 0;
+    }
+    rl_row_put_doubles(mean->dtype, rl_data(mean, RL_WRITE), item, n, job->mean);
+    rl_row_put_doubles(scale->dtype, rl_data(scale, RL_WRITE), item, n, job->variance);
+}
+
 /* ---- over the last dims ---- */
 static rl_status last_dims(rl_call *k, group_job *job, const rl_view *weight, const rl_view *bias) {
     const rl_view *x = k->arg[0].u.t, *given[OPERANDS] = {NULL, NULL, weight, bias};
@@ -128,7 +148,10 @@ static rl_status last_dims(rl_call *k, group_job *job, const rl_view *weight, co
 
 RL_KERNEL(ref_layer_norm) {
     group_job job = {.eps = rl_num(k, 4)};
-    return last_dims(k, &job, rl_in(k, 2), rl_in(k, 3));
+    if (k->n_out == 3 && statistics_room(k, &job) != RL_OK) return RL_FAIL;
+    rl_status status = last_dims(k, &job, rl_in(k, 2), rl_in(k, 3));
+    if (k->n_out == 3) statistics_put(k, &job, k->out[0]->numel > 0);
+    return status;
 }
 
 RL_KERNEL(ref_rms_norm) {
@@ -171,6 +194,18 @@ RL_KERNEL(ref_group_norm) {
     if (k->arg[0].u.t->numel == 0) return RL_OK;
     channel_groups(k, &job, k->arg[1].u.i, rl_in(k, 2), rl_in(k, 3));
     groups_run(k, &job);
+    return RL_OK;
+}
+
+RL_KERNEL(ref_native_group_norm) {
+    group_job job = {.eps = rl_num(k, 7)};
+    bool some = k->arg[0].u.t->numel > 0;
+    if (statistics_room(k, &job) != RL_OK) return RL_FAIL;
+    if (some) {
+        channel_groups(k, &job, k->arg[6].u.i, rl_in(k, 1), rl_in(k, 2));
+        groups_run(k, &job);
+    }
+    statistics_put(k, &job, some);
     return RL_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Batch normalisation: statistics in double, two passes. */
 #include "ref_loops.h"
 #include <math.h>
+#include <string.h>
 
 typedef struct {
     const rl_call *k;
@@ -75,6 +76,13 @@ static void norm_part(void *ctx, int64_t begin, int64_t end, int thread) {
             line.center = rl_vector_at(mean, c);
             variance = rl_vector_at(var, c);
         }
+        if (k->n_out == 3 && k->arg[5].u.i) {
+            const rl_view *kept = k->out[1], *scale = k->out[2];
+            int64_t at = c * rl_itemsize(kept->dtype);
+            rl_row_put_double(kept->dtype, (char *)rl_data(kept, RL_WRITE) + at, line.center);
+            rl_row_put_double(scale->dtype, (char *)rl_data(scale, RL_WRITE) + at,
+                              1 / sqrt(variance + rl_num(k, 7)));
+        }
         line.scale = (weight ? rl_vector_at(weight, c) : 1) / sqrt(variance + rl_num(k, 7));
         line.shift = bias ? rl_vector_at(bias, c) : 0;
         rl_walk_range(&w, 0, w.numel, norm_apply, &line);
@@ -85,6 +93,8 @@ RL_KERNEL(ref_batch_norm) {
     const rl_view *x = k->arg[0].u.t;
     norm_job job = {.k = k, .dtype = x->dtype};
     rl_walk *w = &job.channel;
+    for (int i = 1; i < k->n_out && x->numel == 0; i++)
+        memset(rl_data(k->out[i], RL_WRITE), 0, (size_t)(k->out[i]->numel * rl_itemsize(k->out[i]->dtype)));
     if (x->numel == 0) return RL_OK;
     rl_walk_begin(w, k->out[0], RL_WRITE);
     rl_walk_add(w, x);

@@ -661,6 +661,40 @@ class _nll_loss2d_forward(NamedTuple):
     output: Tensor
     total_weight: Tensor
 
+class _native_batch_norm(NamedTuple):
+    result0: Tensor
+    result1: Tensor
+    result2: Tensor
+
+class _native_batch_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+
+class _native_layer_norm(NamedTuple):
+    result0: Tensor
+    result1: Tensor
+    result2: Tensor
+
+class _native_layer_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+
+class _native_group_norm(NamedTuple):
+    result0: Tensor
+    result1: Tensor
+    result2: Tensor
+
+class _native_group_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+    grad_bias: Tensor
+
+class _rms_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+
 class _sort(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -918,6 +952,9 @@ def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor: ...
 def mul(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def narrow(input: Tensor, dim: _int, start: _int, length: _int) -> Tensor: ...
+def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float) -> _native_batch_norm: ...
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: _int, C: _int, HxW: _int, group: _int, eps: _float) -> _native_group_norm: ...
+def native_layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None, bias: Tensor | None, eps: _float) -> _native_layer_norm: ...
 def ne(input: Tensor, other: Tensor | _Number, *, out: Tensor | None = None) -> Tensor: ...
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def neg_(input: Tensor) -> Tensor: ...
@@ -1196,6 +1233,12 @@ class _nn:
     @staticmethod
     def mse_loss_backward(grad_output: Tensor, input: Tensor, target: Tensor, reduction: _int) -> Tensor: ...
     @staticmethod
+    def native_batch_norm_backward(grad_output: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: _bool, eps: _float) -> _native_batch_norm_backward: ...
+    @staticmethod
+    def native_group_norm_backward(grad_output: Tensor, input: Tensor, mean: Tensor | None, rstd: Tensor | None, weight: Tensor | None, group: _int, eps: _float = 1e-05) -> _native_group_norm_backward: ...
+    @staticmethod
+    def native_layer_norm_backward(grad_output: Tensor, input: Tensor, normalized_shape: _Ints, mean: Tensor | None, rstd: Tensor | None, weight: Tensor | None = None, eps: _float = 1e-05) -> _native_layer_norm_backward: ...
+    @staticmethod
     def nll_loss2d_backward(grad_output: Tensor, input: Tensor, target: Tensor, weight: Tensor | None, reduction: _int, ignore_index: _int, total_weight: Tensor) -> Tensor: ...
     @staticmethod
     def nll_loss2d_forward(input: Tensor, target: Tensor, weight: Tensor | None, reduction: _int, ignore_index: _int) -> _nll_loss2d_forward: ...
@@ -1205,6 +1248,8 @@ class _nn:
     def nll_loss_forward(input: Tensor, target: Tensor, weight: Tensor | None, reduction: _int, ignore_index: _int) -> _nll_loss_forward: ...
     @staticmethod
     def pad(input: Tensor, pad: _Ints, mode: _str = 'constant', value: _float | None = None) -> Tensor: ...
+    @staticmethod
+    def rms_norm_backward(grad_output: Tensor, input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: _float | None = None) -> _rms_norm_backward: ...
     @staticmethod
     def silu(input: Tensor) -> Tensor: ...
     @staticmethod
