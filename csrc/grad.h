@@ -106,6 +106,28 @@ int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
 
+/* ---- grad_function.c, grad_function_ctx.c: autograd.Function ---- */
+/* A Function's node is the ctx of its forward and backward. It is made before forward runs, so meta and saved
+ * come later and lie in a block of their own:
+ *   node │ edge[] │ rl_function │ is_tensor[n_args]          block: meta[] │ saved[] │ shapes │
+ * is_tensor[n_out] */
+typedef struct {
+    PyObject *to_save, *dirty, *fixed, *needs, *for_forward; /* tuples or NULL; fixed: not differentiable */
+    void *block;
+    uint8_t *gives_tensor; /* which results are tensors; in the block */
+    int32_t n_args;
+    bool materialize, cleared; /* cleared: clear_saved_tensors_on_access has done its work */
+    uint8_t is_tensor[];       /* which arguments are */
+} rl_function;
+extern PyTypeObject *rl_function_type;
+extern const rl_node_kind rl_function_kind;
+rl_function *rl_function_of(const rl_node *node);
+rl_node *rl_function_new(PyTypeObject *type, int n_edge, int n_args);
+/* Makes the block for these results and n_saved tensors. */
+int rl_function_results(rl_node *node, PyObject *const *results, int n, int n_saved);
+extern PyMethodDef rl_function_methods[]; /* apply */
+int rl_function_init(PyObject *m);
+
 int rl_grad_leaf_init(void);
 int rl_grad_api_init(PyObject *m);
 #endif

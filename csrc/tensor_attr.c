@@ -36,6 +36,17 @@ GET(is_leaf) {
 }
 GET(grad) {
     NO(c);
+    if (RL_UNLIKELY(!T(self)->grad && T(self)->grad_fn && !T(self)->retains) &&
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+            "attribute "
+            "won't be populated during autograd.backward(). If you indeed want the .grad field to be "
+            "populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the "
+            "non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+            "github.com/pytorch/pytorch/pull/30531 for more information.",
+            1) < 0)
+        return NULL;
     return Py_NewRef(T(self)->grad ? T(self)->grad : Py_None);
 }
 GET(grad_fn) {
@@ -130,6 +141,15 @@ static int set_requires_grad(PyObject *self, PyObject *value, void *c) {
     return rl_tensor_set_requires_grad(T(self), value == Py_True);
 }
 
+/* what C++ calls it */
+static const char *c_name(int dtype) {
+    static const char *const names[RL_NDTYPES] = {
+        [RL_F32] = "float", [RL_F64] = "double",       [RL_F16] = "c10::Half",  [RL_BF16] = "c10::BFloat16",
+        [RL_BOOL] = "bool", [RL_U8] = "unsigned char", [RL_I8] = "signed char", [RL_I16] = "short int",
+        [RL_I32] = "int",   [RL_I64] = "long int"};
+    return names[dtype] ? names[dtype] : rl_dtype_name(dtype);
+}
+
 static int set_grad(PyObject *self, PyObject *value, void *c) {
     NO(c);
     if (!value || value == Py_None) {
@@ -137,8 +157,7 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
         return 0;
     }
     if (!rl_tensor_check(value)) {
-        PyErr_Format(PyExc_TypeError,
-                     "assigned grad expected to be a Tensor or None but got grad of type \"%s\"",
+        PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
                      Py_TYPE(value)->tp_name);
         return -1;
     }
@@ -155,13 +174,25 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
         return -1;
     }
     if (a->dtype != b->dtype) {
-        PyErr_Format(PyExc_RuntimeError, "assigned grad has data of a different type");
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The "
+            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set "
+            "the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set "
+            "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
+            "downstream systems that assume they match.",
+            c_name(b->dtype), rl_dtype_title(a->dtype));
         return -1;
     }
     bool same = a->ndim == b->ndim;
     for (int i = 0; same && i < a->ndim; i++) same = a->shape[i] == b->shape[i];
     if (!same) {
-        PyErr_SetString(PyExc_RuntimeError, "assigned grad has data of a different size");
+        char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the "
+            "gradient and the tensor are the same size",
+            rl_dims_text(have, b->shape, b->ndim), rl_dims_text(want, a->shape, a->ndim));
         return -1;
     }
     Py_XSETREF(T(self)->grad, Py_NewRef(value));
@@ -275,6 +306,17 @@ METHOD0(detach) {
 }
 METHOD0(detach_) {
     NO(unused);
+    if (T(self)->base) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+            "(DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+            "hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.");
+        return NULL;
+    }
     Py_CLEAR(T(self)->grad_fn);
     T(self)->requires_grad = 0;
     return Py_NewRef(self);

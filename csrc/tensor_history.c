@@ -125,7 +125,7 @@ PyObject *rl_saved_get(rl_node *node, int i) {
         return NULL;
     }
     if (!s->unpack && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
-    if (!s->own || !rl_grad_enabled) return rl_give(&value);
+    if (!s->own || (!rl_grad_enabled && node->row)) return rl_give(&value);
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
     return (PyObject *)again;
@@ -153,7 +153,7 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
 
 bool rl_history_wanted(const rl_bound *b) {
     const rl_row *row = b->schema->row;
-    if (!rl_grad_enabled || !row->node || (row->flags & RL_NO_GRAD)) return false;
+    if (!rl_grad_enabled || rl_inference_mode || !row->node || (row->flags & RL_NO_GRAD)) return false;
     return needs_of(row, b->k.arg, b->k.n_arg) != 0;
 }
 

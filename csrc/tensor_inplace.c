@@ -59,11 +59,12 @@ int rl_history_may_write(rl_tensor *self, bool tracked) {
             "clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details.");
     if (!rl_grad_enabled) return 0;
-    if (base && base->requires_grad && !base->grad_fn)
+    if (base && (tracked || base->requires_grad) && view_may_rebase(self) < 0) return -1;
+    if (base && rl_requires_grad(self) && !base->grad_fn)
         return refuse("a view of a leaf Variable that requires grad is being used in an in-place operation.");
     if (self->requires_grad && !self->grad_fn)
         return refuse("a leaf Variable that requires grad is being used in an in-place operation.");
-    return base && (tracked || base->requires_grad) ? view_may_rebase(self) : 0;
+    return 0;
 }
 
 /* ---- views ---- */
@@ -132,6 +133,7 @@ int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
     rl_node *node = copy_slices_node(self, node_steal);
     if (!node) return -1;
     if (rl_history_set((rl_tensor *)self->base, node, 0) < 0) return -1;
+    self->seen = rl_version_of(self) - 1; /* what it had led to the base as it was before */
     rl_history_grad_fn(self, &failed);
     return failed ? -1 : 0;
 }

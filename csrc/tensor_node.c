@@ -102,7 +102,7 @@ static int extras_visit(rl_node_extras *e, visitproc visit, void *arg) {
     return 0;
 }
 
-static int node_traverse(PyObject *self, visitproc visit, void *arg) {
+int rl_node_traverse(PyObject *self, visitproc visit, void *arg) {
     rl_node *node = (rl_node *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(node->owner);
@@ -131,7 +131,7 @@ static void extras_free(rl_node *node) {
     PyMem_Free(e);
 }
 
-static int node_clear(PyObject *self) {
+int rl_node_clear(PyObject *self) {
     rl_node *node = (rl_node *)self;
     rl_node_release(node);
     extras_free(node);
@@ -144,7 +144,7 @@ static int node_clear(PyObject *self) {
 /* Note [Freeing a graph]
  * A chain of 200,000 nodes must not be freed by recursion: a node that dies while another is being freed
  * only joins the list of the dying, and the first one's loop frees it. The GIL guards the list. */
-static void node_dealloc(PyObject *self) {
+void rl_node_dealloc(PyObject *self) {
     static rl_node *dying;
     static bool busy;
     rl_node *node = (rl_node *)self;
@@ -159,7 +159,7 @@ static void node_dealloc(PyObject *self) {
         PyObject *dead = (PyObject *)dying;
         PyTypeObject *type = Py_TYPE(dead);
         dying = dying->dying;
-        node_clear(dead);
+        rl_node_clear(dead);
         if (((rl_node *)dead)->kind->free) ((rl_node *)dead)->kind->free((rl_node *)dead);
         rl_live_add(RL_LIVE_NODES, -1);
         type->tp_free(dead);
@@ -174,9 +174,9 @@ static PyObject *node_repr(PyObject *self) {
 
 static PyMemberDef node_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(rl_node, weakrefs), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
-static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
-                                   {Py_tp_traverse, node_traverse},
-                                   {Py_tp_clear, node_clear},
+static PyType_Slot node_slots[] = {{Py_tp_dealloc, rl_node_dealloc},
+                                   {Py_tp_traverse, rl_node_traverse},
+                                   {Py_tp_clear, rl_node_clear},
                                    {Py_tp_repr, node_repr},
                                    {Py_tp_members, node_members},
                                    {Py_tp_methods, rl_node_methods},
@@ -194,8 +194,10 @@ static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node)
 /* The type of all nodes of one name; names of equal text share it. */
 static PyTypeObject *named_type_new(const char *name) {
     static PyObject *types;
-    static PyType_Slot slots[] = {
-        {Py_tp_dealloc, node_dealloc}, {Py_tp_traverse, node_traverse}, {Py_tp_clear, node_clear}, {0, NULL}};
+    static PyType_Slot slots[] = {{Py_tp_dealloc, rl_node_dealloc},
+                                  {Py_tp_traverse, rl_node_traverse},
+                                  {Py_tp_clear, rl_node_clear},
+                                  {0, NULL}};
     char full[128];
     snprintf(full, sizeof full, "builtins.%s", name);
     PyType_Spec spec = {full, sizeof(rl_node), WORD,
@@ -208,7 +210,7 @@ static PyTypeObject *named_type_new(const char *name) {
     RL_OWNED PyObject *made = PyType_FromSpecWithBases(&spec, (PyObject *)rl_node_type);
     if (!made || PyDict_SetItemString(types, name, made) < 0) return NULL;
     ((PyTypeObject *)made)->tp_name = name; /* messages do not say "builtins" */
-    return (PyTypeObject *)made; /* the dict keeps it */
+    return (PyTypeObject *)made;            /* the dict keeps it */
 }
 
 int rl_node_init(PyObject *m) {

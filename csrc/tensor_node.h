@@ -88,6 +88,9 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
 extern PyMethodDef rl_node_methods[];
 extern PyGetSetDef rl_node_getset[];
 PyObject *rl_node_getattro(PyObject *self, PyObject *name);
+void rl_node_dealloc(PyObject *self); /* the slots of every subtype made in C */
+int rl_node_traverse(PyObject *self, visitproc visit, void *arg);
+int rl_node_clear(PyObject *self);
 PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs);
 const char *rl_node_name(const rl_node *node);     /* "MulBackward0" */
 int rl_node_name_short(const char *name);          /* how much of it is "Mul" */

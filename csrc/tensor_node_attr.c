@@ -7,9 +7,8 @@
 static PyObject *node_name(PyObject *self, PyObject *unused) {
     (void)unused;
     rl_node *node = N(self);
-    bool row =
-        node->kind != rl_leaf_kind && node->kind != rl_copy_slices_kind && node->row != &rl_rows[RL_OP_copy_];
-    return PyUnicode_FromFormat("%s%s", row || !node->name ? "" : "torch::autograd::", rl_node_name(node));
+    bool plain = node->row ? node->row != &rl_rows[RL_OP_copy_] : !node->name;
+    return PyUnicode_FromFormat("%s%s", plain ? "" : "torch::autograd::", rl_node_name(node));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -51,10 +50,9 @@ static PyObject *node_get_input_metadata(PyObject *self, void *c) {
         RL_OWNED PyObject *shape = rl_size_new(m->shape, m->ndim);
         RL_OWNED PyObject *dtype = rl_dtype_object(m->dtype);
         RL_OWNED PyObject *device = rl_device_new(m->device, m->device == RL_CPU ? -1 : m->device_index);
-        RL_OWNED PyObject *names =
-            shape && dtype && device
-                ? Py_BuildValue("{sOsOsO}", "shape", shape, "dtype", dtype, "device", device)
-                : NULL;
+        RL_OWNED PyObject *names = shape && dtype && device ? Py_BuildValue("{sOsOsO}", "shape", shape,
+                                                                            "dtype", dtype, "device", device)
+                                                            : NULL;
         PyObject *one = names ? PyObject_Call(space, none, names) : NULL;
         if (!one) return NULL;
         PyTuple_SET_ITEM(all, i, one);

@@ -133,6 +133,12 @@ int rl_tensor_set_requires_grad(rl_tensor *t, int on) {
         PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
         return -1;
     }
+    if (on && t->inference && !rl_inference_mode) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
+        return -1;
+    }
     if (!on && t->grad_fn) {
         PyErr_SetString(PyExc_RuntimeError,
                         "you can only change requires_grad flags of leaf variables. If you want to use a "

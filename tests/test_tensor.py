@@ -358,7 +358,10 @@ class TestHistory:
         assert y.grad_fn.name() == "SumBackward0"
         (mul, nr), *_ = y.grad_fn.next_functions
         assert mul.name() == "MulBackward0" and nr == 0
-        assert mul.next_functions[0][0].name() == "torch::autograd::AccumulateGrad" and mul.next_functions[0][0].variable is x
+        assert (
+            mul.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+            and mul.next_functions[0][0].variable is x
+        )
 
     def test_modes(self):
         x = torch.ones(2, requires_grad=True)

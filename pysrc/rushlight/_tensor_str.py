@@ -189,7 +189,7 @@ def _suffixes(t):
         if t.dtype not in (default, _COMPLEX.get(default), _C.int64, _C.bool):
             yield f"dtype={t.dtype}"
     if t.grad_fn is not None:
-        yield f"grad_fn=<{t.grad_fn.name()}>"
+        yield f"grad_fn=<{type(t.grad_fn).__name__}>"
     elif t.requires_grad:
         yield "requires_grad=True"
 

@@ -9,6 +9,7 @@ from ._engine import backward, grad
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 
 __all__ = [
+    "Function",
     "Variable",
     "backward",
     "enable_grad",
@@ -20,4 +21,19 @@ __all__ = [
 ]
 
 Variable = _C.Tensor
-__getattr__ = _missing.lacks(__name__)
+
+# modules that are imported when something first asks for them, and names that live in them
+_LAZY = {name: name for name in ("function",)}
+_LAZY |= {"Function": "function"}
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    home = _LAZY.get(name)
+    if home is None:
+        return _missing_name(name)
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{home}")
+    value = globals()[name] = module if home == name else getattr(module, name)
+    return value
