@@ -88,7 +88,7 @@ static rl_call forward_call(const rl_call *k, const char *name, rl_view *out) {
     forward.name = name;
     forward.n_arg = k->n_arg - 1;
     for (int i = 0; i < forward.n_arg; i++) forward.arg[i] = k->arg[i + 1];
-    *out = (rl_view){.dtype = k->arg[1].u.t->dtype};
+    *out = (rl_view){.dtype = k->arg[0].u.t->dtype};
     forward.out[0] = out;
     forward.n_out = 1;
     return forward;
@@ -168,4 +168,79 @@ RL_SHAPE(softmax_backward) { /* attr[0]: the dimension */
     k->attr[0] = dim;
     if (!same_dims(grad, out)) return gradient_differs(k, out);
     return as_input(k, out);
+}
+
+/* ---- means ---- */
+static rl_status avg_pool_back(rl_call *k, int n) {
+    static const char *const names[] = {"", "avg_pool1d", "avg_pool2d", "avg_pool3d"};
+    rl_view expected;
+    rl_call forward = forward_call(k, names[n], &expected);
+    bool divides = n > 1 && forward.arg[6].tag != RL_NONE;
+    forward.attr[12] = forward.arg[5].u.i;
+    forward.attr[13] = divides ? forward.arg[6].u.i : 0;
+    if (divides && forward.attr[13] == 0) return rl_error_set(RL_RUNTIME, "divisor must be not zero");
+    if (rl_pool_shape(&forward, n, 0, forward.arg[4].u.i != 0) != RL_OK) return RL_FAIL;
+    memcpy(k->attr, forward.attr, sizeof k->attr);
+    return as_input(k, &expected);
+}
+
+#define AVG_BACK(n)                                                                                          \
+    RL_SHAPE(avg_pool##n##d_backward) {                                                                      \
+        return avg_pool_back(k, n);                                                                          \
+    }                                                                                                        \
+    RL_SHAPE(adaptive_avg_pool##n##d_backward) {                                                             \
+        return adaptive_back(k, n);                                                                          \
+    }
+AVG_BACK(1)
+AVG_BACK(2)
+AVG_BACK(3)
+
+/* ---- resizing and padding: the input is known by its sizes ---- */
+RL_SHAPE(upsample2d_backward) { /* args 1, 2: output size, input size */
+    const rl_view *grad = k->arg[0].u.t;
+    rl_view x;
+    char text[RL_DIMS_TEXT];
+    if (sizes_read(k, 2, &x) != RL_OK) return RL_FAIL;
+    bool fits =
+        x.ndim == 4 && grad->ndim == 4 && grad->shape[0] == x.shape[0] && grad->shape[1] == x.shape[1];
+    for (int i = 0; fits && i < 2; i++)
+        fits = grad->shape[2 + i] == rl_int_at(k, 1, i) && grad->shape[2 + i] > 0 && x.shape[2 + i] > 0;
+    if (!fits)
+        return rl_error_set(RL_RUNTIME,
+                            "%s: grad_output with sizes %s does not fit output_size and input_size", k->name,
+                            rl_dims_text(text, grad->shape, grad->ndim));
+    k->attr[SPATIAL] = 2;
+    return rl_out_dims(k, 0, x.shape, 4);
+}
+
+rl_status shape_pad(rl_call *k);
+RL_SHAPE(pad_backward) { /* args 1 to 3: input size, pad, mode; attr[0]: the mode */
+    rl_view x, expected;
+    rl_call forward = forward_call(k, "pad", &expected);
+    if (sizes_read(k, 1, &x) != RL_OK) return RL_FAIL;
+    forward.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &x};
+    forward.arg[3] = (rl_slot){.tag = RL_NONE};
+    if (shape_pad(&forward) != RL_OK) return RL_FAIL;
+    if (forward.attr[0] == 0)
+        return rl_error_set(RL_RUNTIME, "pad_backward: the gradient of constant padding is padding by the "
+                                        "negative numbers");
+    if (!same_dims(&expected, k->arg[0].u.t)) return gradient_differs(k, &expected);
+    k->attr[0] = forward.attr[0];
+    k->attr[SPATIAL] = k->arg[2].n / 2;
+    return rl_out_dims(k, 0, x.shape, x.ndim);
+}
+
+RL_SHAPE(embedding_dense_backward) {
+    const rl_view *grad = k->arg[0].u.t, *index = k->arg[1].u.t;
+    int64_t shape[2] = {k->arg[2].u.i, grad->ndim ? grad->shape[grad->ndim - 1] : 0};
+    if (index->dtype != RL_I64 && index->dtype != RL_I32)
+        return rl_error_set(RL_RUNTIME,
+                            "Expected tensor for argument #2 'indices' to have one of the following scalar "
+                            "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
+                            "embedding_backward)",
+                            rl_dtype_title(index->dtype));
+    rl_view lead = {.shape = grad->shape, .ndim = (uint8_t)(grad->ndim ? grad->ndim - 1 : 0)};
+    if (grad->ndim == 0 || !same_dims(&lead, index))
+        return rl_error_set(RL_RUNTIME, "embedding_dense_backward: grad_output does not fit the indices");
+    return rl_out_dims(k, 0, shape, 2);
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opinfo import S, fixed, pos, special, unit, x
+from opinfo import S, fixed, index, pos, special, unit, x
 
 _WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 
@@ -193,7 +193,50 @@ NORMS = {
     ],
 }
 
-SAMPLES = {**CONVOLUTIONS, **POOLS, **LOSSES, **NORMS}
+BOXES = {
+    "avg_pool1d_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2),
+        S(x(3, 5), x(3, 9), 3, 2, 1, False, False),
+        S(x(2, 3, 5), x(2, 3, 9), 2, ceil_mode=True),
+    ],
+    "avg_pool2d_backward": [
+        S(x(2, 3, 3, 3), x(*_FLAT), 2),
+        S(x(3, 7, 7), x(3, 7, 6), (3, 2), (1, 1), (1, 1)),
+        S(x(2, 3, 4, 4), x(*_FLAT), 3, 2, 1, True, False),
+        S(x(2, 3, 3, 3), x(*_FLAT), 2, divisor_override=3),
+        S(x(0, 3, 3, 3), x(0, 3, 7, 6), 2),
+    ],
+    "avg_pool3d_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2),
+        S(x(2, 5, 3, 3), x(2, 5, 6, 4), (3, 2, 2), (1, 2, 2), (1, 0, 1), False, False),
+    ],
+    "adaptive_avg_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9))],
+    "adaptive_avg_pool2d_backward": [S(x(2, 3, 3, 4), x(*_FLAT)), S(x(3, 1, 1), x(3, 7, 6))],
+    "adaptive_avg_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE))],
+    "upsample_nearest2d_backward": [
+        S(x(2, 3, 14, 12), (14, 12), _FLAT),
+        S(x(2, 3, 5, 4), (5, 4), _FLAT),
+        S(x(2, 3, 10, 9), (10, 9), _FLAT, 1.5, 1.5),
+    ],
+    "upsample_bilinear2d_backward": [
+        S(x(2, 3, 14, 12), (14, 12), _FLAT, False),
+        S(x(2, 3, 5, 9), (5, 9), _FLAT, True),
+        S(x(2, 3, 10, 9), (10, 9), _FLAT, False, 1.5, 1.5),
+    ],
+    "pad_backward": [
+        *(S(small(2, 3, 11, 9), _FLAT, (1, 2, 3, 1), mode) for mode in ("reflect", "replicate", "circular")),
+        S(x(3, 12), (3, 9), (2, 1), "reflect"),
+        S(small(2, 2, 7, 8, 6), _CUBE, (1, 1, 0, 2, 2, 0), "replicate"),
+    ],
+    "embedding_dense_backward": [
+        S(x(3, 4), index(1, 4, 1), 5, -1, False),
+        S(x(2, 2, 3), fixed(np.array([[0, 1], [3, 1]], dtype=np.int32)), 4, 1, False),
+        S(x(4, 3), index(2, 0, 2, 2), 3, -1, True),
+        S(x(0, 3), index(), 3, -1, False),
+    ],
+}
+
+SAMPLES = {**CONVOLUTIONS, **POOLS, **LOSSES, **NORMS, **BOXES}
 
 
 # ---- PyTorch's side ----
@@ -278,7 +321,40 @@ def _rms_norm_back(torch):
     return run
 
 
+def _pad_back(torch):
+    def run(grad, size, pad, mode):
+        source = torch.zeros(size, dtype=grad.dtype).requires_grad_()
+        return torch.autograd.grad(torch.nn.functional.pad(source, pad, mode), source, grad)[0]
+
+    return run
+
+
 THEIRS = {
+    "pad_backward": _pad_back,
+    **{
+        f"{kind}_pool{n}d_backward": _grad_of(
+            lambda torch, kind=kind, n=n: getattr(torch.nn.functional, f"{kind}_pool{n}d")
+        )
+        for n in (1, 2, 3)
+        for kind in ("avg",)
+    },
+    **{
+        f"adaptive_avg_pool{n}d_backward": (
+            lambda torch, n=n: (
+                lambda grad, source: _grad_of(
+                    lambda torch: getattr(torch.nn.functional, f"adaptive_avg_pool{n}d")
+                )(torch)(grad, source, tuple(grad.shape[-n:]))
+            )
+        )
+        for n in (1, 2, 3)
+    },
+    **{
+        name: _aten(name)
+        for name in (
+            *("upsample_nearest2d_backward", "upsample_bilinear2d_backward"),
+            "embedding_dense_backward",
+        )
+    },
     **{
         name: (lambda torch, name=name: lambda *args: _norm_back(torch, name, *args))
         for name in (
@@ -308,6 +384,9 @@ THEIRS = {
     "conv_bias": _channel_sum,
 }
 NARROWER = {(name, dtype) for name in SAMPLES for dtype in _WHOLE}  # integers have no gradients here
+
+
+WIDER = {("avg_pool3d_backward", dtype) for dtype in ("float16", "bfloat16")}
 
 
 def join(samples, theirs):

@@ -93,3 +93,64 @@ RL_KERNEL(ref_gather) {
     return rl_fail(k, RL_RUNTIME, "index %lld is out of bounds for dimension %lld with size %lld",
                    (long long)g.bad, (long long)dim, (long long)g.size);
 }
+
+/* ---- the gradient of embedding: rows of the gradient are added up in the table ---- */
+typedef struct {
+    int64_t rows, skip, width, item;
+    int dtype, index_dtype;
+    char *table;
+    int64_t *seen, step; /* how often each row comes; NULL when that does not count */
+    double *row;         /* two rows */
+    bool count, bad;
+} adding;
+
+static void adding_row(const adding *a, const char *grad, int64_t at) {
+    char *to = a->table + at * a->width * a->item;
+    double *sum = a->row, *more = a->row + a->width;
+    rl_row_doubles(a->dtype, to, a->item, a->width, sum);
+    rl_row_doubles(a->dtype, grad, a->step, a->width, more);
+    for (int64_t i = 0; i < a->width; i++) sum[i] += a->seen ? more[i] / (double)a->seen[at] : more[i];
+    rl_row_put_doubles(a->dtype, to, a->item, a->width, sum);
+}
+
+/* operands: rows of the gradient, indices */
+static void adding_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    adding *a = (adding *)ctx;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at;
+        rl_row_ints(a->index_dtype, p[1] + i * step[1], 0, 1, &at);
+        if (at < 0 || at >= a->rows)
+            a->bad = at != a->skip || a->bad;
+        else if (a->count)
+            a->seen[at]++;
+        else if (at != a->skip)
+            adding_row(a, p[0] + i * step[0], at);
+    }
+}
+
+RL_KERNEL(ref_embedding_dense_back) {
+    const rl_view *grad = k->arg[0].u.t, *index = k->arg[1].u.t, *out = k->out[0];
+    int last = grad->ndim - 1;
+    adding a = {.rows = out->shape[0], .skip = k->arg[3].u.i, .width = out->shape[1], .dtype = out->dtype};
+    a.item = rl_itemsize(out->dtype), a.index_dtype = index->dtype;
+    a.step = grad->strides[last] * a.item;
+    a.table = rl_data(out, RL_WRITE);
+    memset(a.table, 0, (size_t)(out->numel * a.item));
+    if (grad->numel == 0) return RL_OK;
+    a.row = k->svc->scratch(k, (size_t)(2 * a.width) * sizeof(double));
+    if (k->arg[4].u.i) a.seen = k->svc->scratch(k, (size_t)(a.rows + 1) * sizeof(int64_t));
+    if (!a.row || (k->arg[4].u.i && !a.seen)) return RL_FAIL;
+    rl_walk w;
+    rl_walk_begin(&w, grad, RL_READ);
+    rl_walk_drop(&w, 1ull << last);
+    rl_walk_add(&w, index);
+    rl_walk_merge(&w);
+    if (a.seen) {
+        memset(a.seen, 0, (size_t)a.rows * sizeof(int64_t));
+        a.count = true;
+        rl_walk_range(&w, 0, w.numel, adding_strip, &a);
+        a.count = false;
+    }
+    rl_walk_range(&w, 0, w.numel, adding_strip, &a);
+    return a.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
+}

@@ -1,5 +1,5 @@
 /* Elements that move unchanged: cat, index_select, pad. */
-#include "ref_loops.h"
+#include "ref_spread.h"
 #include <string.h>
 
 RL_KERNEL(ref_cat) {
@@ -72,7 +72,7 @@ RL_KERNEL(ref_index_select) {
 enum { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
 /* where output index i of a dim comes from, or -1 for the constant */
-static int64_t pad_source(int64_t i, int64_t before, int64_t size, int mode) {
+int64_t rl_pad_source(int64_t i, int64_t before, int64_t size, int mode) {
     int64_t at = i - before;
     if (at >= 0 && at < size) return at;
     switch (mode) {
@@ -132,7 +132,7 @@ RL_KERNEL(ref_pad) {
         job.source[d] = k->svc->scratch(k, (size_t)out->shape[d] * sizeof(int64_t));
         if (!job.source[d]) return RL_FAIL;
         for (int64_t i = 0; i < out->shape[d]; i++) {
-            int64_t source = pad_source(i, before, x->shape[d], mode);
+            int64_t source = rl_pad_source(i, before, x->shape[d], mode);
             job.source[d][i] = source < 0 ? INT64_MIN : source * x->strides[d] * job.item;
         }
     }

@@ -1,5 +1,5 @@
 /* upsample: nearest and bilinear, with PyTorch's index arithmetic: float32 unless the input is float64. */
-#include "ref_loops.h"
+#include "ref_spread.h"
 #include <math.h>
 
 typedef struct {
@@ -49,10 +49,35 @@ static rl_status resize_end(rl_call *k, resize_job *job) {
     return RL_OK;
 }
 
+int64_t rl_resize_nearest(const rl_call *k, int arg, int64_t size, int64_t out, int64_t at) {
+    float unit = k->arg[arg].tag != RL_NONE && rl_num(k, arg) > 0 ? (float)(1 / rl_num(k, arg))
+                                                                  : (float)size / (float)out;
+    int64_t source = (int64_t)floorf((float)at * unit);
+    return source < size ? source : size - 1;
+}
+
 /* input units for one output unit; a given scale factor counts instead of the sizes */
 static double unit_of(const rl_call *k, int arg, int64_t size, int64_t out) {
     double scale = k->arg[arg].tag == RL_NONE ? 0 : rl_num(k, arg);
     return scale > 0 ? 1 / scale : (double)size / (double)out;
+}
+
+int64_t rl_resize_linear(const rl_call *k, int dtype, bool corners, int arg, int64_t size, int64_t out,
+                         int64_t at, double *weight) {
+    double unit =
+               corners ? (out > 1 ? (double)(size - 1) / (double)(out - 1) : 0) : unit_of(k, arg, size, out),
+           place;
+    if (dtype == RL_F64) {
+        place = corners ? unit * (double)at : unit * ((double)at + 0.5) - 0.5;
+    } else {
+        float narrow = (float)unit;
+        place = corners ? narrow * (float)at : narrow * ((float)at + 0.5f) - 0.5f;
+    }
+    if (place < 0) place = 0;
+    int64_t low = place < (double)(size - 1) ? (int64_t)place : size - 1;
+    double part = place - (double)low;
+    *weight = part < 0 ? 0 : part > 1 ? 1 : part;
+    return low;
 }
 
 /* ---- nearest ---- */
@@ -71,15 +96,10 @@ RL_KERNEL(ref_upsample_nearest2d) {
     resize_job job = {.plane = nearest_plane};
     resize_begin(k, &job);
     for (int i = 0; i < 2; i++) {
-        float unit = k->arg[2 + i].tag != RL_NONE && rl_num(k, 2 + i) > 0
-                         ? (float)(1 / rl_num(k, 2 + i))
-                         : (float)job.size[i] / (float)job.out[i];
         job.nearest[i] = k->svc->scratch(k, (size_t)job.out[i] * sizeof(int64_t));
         if (!job.nearest[i]) return RL_FAIL;
-        for (int64_t o = 0; o < job.out[i]; o++) {
-            int64_t at = (int64_t)floorf((float)o * unit);
-            job.nearest[i][o] = (at < job.size[i] ? at : job.size[i] - 1) * job.step[i];
-        }
+        for (int64_t o = 0; o < job.out[i]; o++)
+            job.nearest[i][o] = rl_resize_nearest(k, 2 + i, job.size[i], job.out[i], o) * job.step[i];
     }
     return resize_end(k, &job);
 }
@@ -103,24 +123,12 @@ static void bilinear_plane(const void *ctx, const char *from, char *to) {
 }
 
 static void bilinear_taps(const rl_call *k, resize_job *job, int i) {
-    bool corners = k->arg[2].u.i != 0, wide = job->dtype == RL_F64;
-    int64_t size = job->size[i], out = job->out[i];
-    double unit =
-        corners ? (out > 1 ? (double)(size - 1) / (double)(out - 1) : 0) : unit_of(k, 3 + i, size, out);
-    if (!wide) unit = (float)unit;
-    for (int64_t o = 0; o < out; o++) {
-        double at;
-        if (wide)
-            at = corners ? unit * (double)o : unit * ((double)o + 0.5) - 0.5;
-        else
-            at = corners ? (float)unit * (float)o : (float)unit * ((float)o + 0.5f) - 0.5f;
-        if (at < 0) at = 0;
-        int64_t low = at < (double)(size - 1) ? (int64_t)at : size - 1;
-        double weight = at - (double)low;
-        job->taps[i][o] = (resize_tap){low * job->step[i], (low + (low < size - 1)) * job->step[i],
-                                       weight < 0   ? 0
-                                       : weight > 1 ? 1
-                                                    : weight};
+    for (int64_t o = 0; o < job->out[i]; o++) {
+        double weight;
+        int64_t low =
+            rl_resize_linear(k, job->dtype, k->arg[2].u.i != 0, 3 + i, job->size[i], job->out[i], o, &weight);
+        job->taps[i][o] =
+            (resize_tap){low * job->step[i], (low + (low < job->size[i] - 1)) * job->step[i], weight};
     }
 }
 

@@ -17,6 +17,7 @@ LOOSE = {"float16": dict(rtol=2e-3, atol=2e-3), "bfloat16": dict(rtol=1.6e-2, at
 WHOLE = ("bool", "int8", "int16", "int32", "int64")
 WIDER = {  # PyTorch has no kernel for these
     *opinfo_layers.WIDER,
+    *opinfo_backward.WIDER,
     ("pad", "bool"),
     *(("upsample_nearest2d", dtype) for dtype in WHOLE),
 }
