@@ -76,17 +76,22 @@ typedef struct rl_item {
     void *made;            /* the consumer's */
 } rl_item;
 
+/* Where the bytes of something lie in the file. */
+typedef struct rl_record {
+    int64_t at, size, packed; /* packed: bytes in the file */
+    uint32_t crc;             /* 0: written without checksums */
+    bool deflated;
+} rl_record;
+
 typedef struct rl_load_storage {
     rl_text key, location;
     rl_item *item;
     struct rl_load_storage *root; /* a slice of another one (legacy files only) */
     int64_t root_offset;          /* in bytes */
     int64_t numel, nbytes;
-    int64_t at; /* in the file; -1 until known */
-    uint32_t crc;
+    rl_record bytes; /* at: -1 until known */
     int16_t dtype; /* of the storage class; -1: UntypedStorage */
     int16_t used;  /* dtype of the tensors on it; -1: none yet */
-    bool check_crc;
     void *made;
 } rl_load_storage;
 
@@ -161,6 +166,9 @@ typedef struct rl_load {
     const char *record; /* for messages */
     rl_load_chunk *chunks;
     rl_item none, truth[2], nothing; /* shared: None, False, True, () */
+    int64_t inflated; /* bytes that compressed records in use promise to become */
+    /* Unpacks r->packed bytes of deflate into exactly r->size at `to`; NULL: compressed records are refused. */
+    rl_status (*inflate)(struct rl_load *l, const struct rl_record *r, void *to);
     rl_load_error error;
     char text[1024];
 } rl_load;
@@ -168,6 +176,7 @@ typedef struct rl_load {
 /* ---- load_source.c: bytes, arena, errors ---- */
 rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size); /* NULL: no memory */
 void rl_load_free(rl_load *l);
+rl_status rl_load_begin(rl_load *l); /* takes small files into memory */
 rl_status rl_load_fail(rl_load *l, rl_load_error kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void *rl_load_alloc(rl_load *l, int64_t n);                  /* from the arena; NULL and an error recorded */
@@ -192,7 +201,9 @@ void rl_input_close(rl_input *in);
 /* ---- load_zip.c ---- */
 rl_status rl_zip_open(rl_load *l);
 /* Where the bytes of `prefix/name` lie. Answers 1, 0 (absent) or -1. */
-int rl_zip_find(rl_load *l, rl_text name, int64_t *at, int64_t *size, uint32_t *crc);
+int rl_zip_find(rl_load *l, rl_text name, rl_record *r);
+/* All bytes of a record, its checksum compared. */
+rl_status rl_record_read(rl_load *l, const rl_record *r, const char *name, void *to);
 rl_status rl_zip_begin(rl_load *l); /* opens; the container's version and byte order */
 /* A record whole, with a NUL behind it; NULL with *size -1 when it is absent. */
 char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size);

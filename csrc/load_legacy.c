@@ -37,7 +37,7 @@ static rl_status legacy_storage(rl_load *l, rl_input *in, const rl_item *key) {
     if (!s || s->root) {
         return rl_load_fail(l, RL_LOAD_RUNTIME, "storage key '%s' not found in deserialized_objects", name);
     }
-    if (s->at >= 0) return rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s comes twice", name);
+    if (s->bytes.at >= 0) return rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s comes twice", name);
     const uint8_t *p = rl_input_take(in, 8);
     if (!p) return RL_FAIL;
     uint64_t count = 0;
@@ -53,7 +53,7 @@ static rl_status legacy_storage(rl_load *l, rl_input *in, const rl_item *key) {
             "unexpected EOF, expected %lld more bytes. The file might be corrupted. (storage %s)",
             (long long)(s->nbytes - (in->end - in->at)), name);
     }
-    s->at = in->at;
+    s->bytes.at = in->at, s->bytes.size = s->nbytes;
     in->at += s->nbytes;
     return RL_OK;
 }
@@ -75,7 +75,7 @@ static rl_status legacy_body(rl_load *l, rl_input *in) {
     }
     for (int64_t i = 0; i < l->storages_room; i++) {
         rl_load_storage *s = l->storages[i];
-        if (s && !s->root && s->at < 0) {
+        if (s && !s->root && s->bytes.at < 0) {
             return rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s has no bytes in the file; it is damaged",
                                 rl_load_quote(l, s->key));
         }

@@ -190,8 +190,18 @@ void rl_input_close(rl_input *in) {
     in->window_room = in->window_n = 0;
 }
 
+rl_status rl_load_begin(rl_load *l) {
+    enum { SMALL = 1 << 20 }; /* one system call instead of one for each header and record */
+    if (l->data || l->size > SMALL) return RL_OK;
+    uint8_t *all = rl_load_alloc(l, l->size + 1);
+    if (!all || rl_source_read(l, 0, all, l->size)) return RL_FAIL;
+    l->data = all;
+    return RL_OK;
+}
+
 rl_status rl_load_read(rl_load *l) {
     uint8_t head[4];
+    if (rl_load_begin(l)) return RL_FAIL;
     if (l->size >= 4) {
         if (rl_source_read(l, 0, head, 4)) return RL_FAIL;
         if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(l);

@@ -1,5 +1,6 @@
 /* Storages: what persistent ids may say, and how bytes come in. */
 #include "load.h"
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t storage_hash(const rl_load *l, rl_text key) {
@@ -62,22 +63,20 @@ static rl_status storage_locate(rl_load *l, rl_load_storage *s) {
     if (!name) return RL_FAIL;
     memcpy(name, "data/", 5);
     memcpy(name + 5, s->key.at, (size_t)s->key.n);
-    int64_t size;
-    int found = rl_zip_find(l, (rl_text){name, s->key.n + 5}, &s->at, &size, &s->crc);
+    int found = rl_zip_find(l, (rl_text){name, s->key.n + 5}, &s->bytes);
     if (found < 0) return RL_FAIL;
     if (!found) {
         return rl_load_fail(l, RL_LOAD_RUNTIME,
                             "PytorchStreamReader failed locating file data/%s: file not found", key);
     }
-    if (size != s->nbytes) {
+    if (s->bytes.size != s->nbytes) {
         return rl_load_fail(
             l, RL_LOAD_RUNTIME,
             "record size (%lld bytes) does not match expected size (%lld bytes = %lld elements * %lld "
             "bytes/element) for dtype %s (record data/%s)",
-            (long long)size, (long long)s->nbytes, (long long)s->numel, (long long)storage_itemsize(s->dtype),
+            (long long)s->bytes.size, (long long)s->nbytes, (long long)s->numel, (long long)storage_itemsize(s->dtype),
             s->dtype < 0 ? "Byte" : rl_dtype_title(s->dtype), key);
     }
-    s->check_crc = s->crc != 0; /* 0: written without checksums */
     return RL_OK;
 }
 
@@ -85,14 +84,14 @@ static rl_load_storage *storage_new(rl_load *l, rl_text key, rl_text location, i
     rl_load_storage *s = rl_load_alloc(l, sizeof *s);
     if (!s) return NULL;
     *s = (rl_load_storage){
-        .key = key, .location = location, .dtype = (int16_t)dtype, .used = -1, .numel = numel, .at = -1};
+        .key = key, .location = location, .dtype = (int16_t)dtype, .used = -1, .numel = numel, .bytes = {.at = -1}};
     if (numel < 0 || __builtin_mul_overflow(numel, storage_itemsize(dtype), &s->nbytes)) {
         return (void *)storage_refuse(l, "its number of elements is impossible");
     }
     /* stored bytes cannot be more than the file has: checked before memory is asked for */
-    if (s->nbytes > l->size) {
+    if (l->legacy && s->nbytes > l->size) {
         rl_load_fail(
-            l, l->legacy ? RL_LOAD_EOF : RL_LOAD_RUNTIME,
+            l, RL_LOAD_EOF,
             "record size does not match expected size: storage %s wants %lld bytes, more than the whole file "
             "(%lld bytes)",
             rl_load_quote(l, key), (long long)s->nbytes, (long long)l->size);
@@ -179,20 +178,10 @@ rl_status rl_storage_normalise(rl_load *l, const rl_load_storage *s, uint8_t *by
 }
 
 rl_status rl_storage_fill(rl_load *l, const rl_load_storage *s, void *to) {
-    enum { STEP = 1 << 18 }; /* the checksum finds the bytes still in cache */
-    uint32_t crc = 0;
-    if (s->at < 0 || s->root) return rl_load_fail(l, RL_LOAD_RUNTIME, "storage has no bytes in the file");
-    for (int64_t done = 0; done < s->nbytes; done += STEP) {
-        int64_t n = s->nbytes - done < STEP ? s->nbytes - done : STEP;
-        if (rl_source_read(l, s->at + done, (uint8_t *)to + done, n)) return RL_FAIL;
-        if (s->check_crc) crc = rl_crc32(crc, (uint8_t *)to + done, n);
-    }
-    if (s->check_crc && crc != s->crc) {
-        return rl_load_fail(
-            l, RL_LOAD_RUNTIME,
-            "record data/%s does not match its checksum: its bytes have changed since the checkpoint was "
-            "saved. Copy or download the file again.",
-            rl_load_quote(l, s->key));
-    }
-    return rl_storage_normalise(l, s, to);
+    if (s->bytes.at < 0 || s->root)
+        return rl_load_fail(l, RL_LOAD_RUNTIME, "storage has no bytes in the file");
+    const char *key = s->bytes.crc ? rl_load_quote(l, s->key) : "";
+    char name[192];
+    snprintf(name, sizeof name, "data/%s", key);
+    return rl_record_read(l, &s->bytes, name, to) ? RL_FAIL : rl_storage_normalise(l, s, to);
 }

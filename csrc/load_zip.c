@@ -1,4 +1,4 @@
-/* The zip container, as far as checkpoints use it: stored records under one prefix. */
+/* The zip container, as far as checkpoints use it: records under one prefix, stored or deflated. */
 #include "load.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ typedef struct {
     int64_t header, csize, usize, limit; /* limit: the next record's header, or the directory */
     uint32_t crc;
     uint16_t flags, method;
+    bool counted; /* see Note [Bombs] */
 } zip_entry;
 struct rl_zip {
     zip_entry *entries; /* sorted by name */
@@ -129,7 +130,7 @@ static rl_status zip_read_entry(rl_load *l, const uint8_t **at, const uint8_t *s
     int64_t name = get16(p + 28), extra = get16(p + 30), comment = get16(p + 32);
     if (stop - p - 46 < name + extra + comment) return zip_fail(l, "the central directory is damaged");
     uint64_t csize = get32(p + 20), usize = get32(p + 24), header = get32(p + 42);
-    e->flags = get16(p + 8), e->method = get16(p + 10), e->crc = get32(p + 16);
+    *e = (zip_entry){.flags = get16(p + 8), .method = get16(p + 10), .crc = get32(p + 16)};
     e->name = (rl_text){(const char *)p + 46, name};
     if (!zip_name_good(e->name)) return zip_fail(l, "a record's name is not printable UTF-8");
     if (!zip_sizes64(p + 46 + name, extra, &usize, &csize, &header) || get16(p + 34) ||
@@ -198,22 +199,20 @@ static rl_status zip_locate(rl_load *l, const zip_entry *e, int64_t *at) {
                             "encryption or unknown flags",
                             name);
     }
-    if (e->method != 0) {
+    if (e->method != 0 && (e->method != 8 || !l->inflate)) {
         return rl_load_fail(
             l, RL_LOAD_RUNTIME,
-            "PytorchStreamReader failed retrieving file meta-data for %s: unsupported method. "
-            "The record is compressed; save the checkpoint again or repack it without "
-            "compression (zip -0)",
-            name);
+            "PytorchStreamReader failed retrieving file meta-data for %s: unsupported method %d", name,
+            e->method);
     }
-    if (e->csize != e->usize || e->limit - e->header < 30) {
+    if ((e->method == 0 && e->csize != e->usize) || e->limit - e->header < 30) {
         return rl_load_fail(l, RL_LOAD_RUNTIME,
                             CORRUPT "record %s overlaps another one or contradicts itself" CORRUPT_HINT,
                             name);
     }
     if (rl_source_read(l, e->header, h, 30)) return RL_FAIL;
     int64_t length = get16(h + 26), extra = get16(h + 28);
-    if (get32(h) != 0x04034b50 || get16(h + 6) != e->flags || get16(h + 8) != 0 || length != e->name.n) {
+    if (get32(h) != 0x04034b50 || get16(h + 6) != e->flags || get16(h + 8) != e->method || length != e->name.n) {
         return rl_load_fail(l, RL_LOAD_RUNTIME, CORRUPT "the local header of %s is damaged" CORRUPT_HINT,
                             name);
     }
@@ -236,7 +235,26 @@ static rl_status zip_locate(rl_load *l, const zip_entry *e, int64_t *at) {
     return RL_OK;
 }
 
-int rl_zip_find(rl_load *l, rl_text name, int64_t *at, int64_t *size, uint32_t *crc) {
+/* Note [Bombs]
+ * A stored record cannot be larger than the file. Compressed ones together may become 64 MB, or 16 times the
+ * file if that is more: weights compress by far less, and nobody who repacks a checkpoint meets the limit. */
+static rl_status zip_count_inflated(rl_load *l, zip_entry *e) {
+    int64_t most = 64 << 20;
+    if (e->counted || e->method == 0) return RL_OK;
+    if (l->size > most / 16) most = l->size > INT64_MAX / 16 ? INT64_MAX : l->size * 16;
+    if (e->usize > most - l->inflated) {
+        return rl_load_fail(l, RL_LOAD_RUNTIME,
+                            "record %s would become %lld bytes; the compressed records of this file may become "
+                            "at most %lld together. If you trust the file, repack it without compression "
+                            "(zip -0)",
+                            rl_load_quote(l, e->name), (long long)e->usize, (long long)most);
+    }
+    l->inflated += e->usize;
+    e->counted = true;
+    return RL_OK;
+}
+
+int rl_zip_find(rl_load *l, rl_text name, rl_record *r) {
     rl_zip *z = l->zip;
     char *full = rl_load_alloc(l, z->prefix.n + name.n + 1);
     if (!full) return -1;
@@ -245,31 +263,40 @@ int rl_zip_find(rl_load *l, rl_text name, int64_t *at, int64_t *size, uint32_t *
     zip_entry key = {.name = {full, z->prefix.n + name.n}};
     zip_entry *e = bsearch(&key, z->entries, (size_t)z->n, sizeof key, zip_by_name);
     if (!e) return 0;
-    if (zip_locate(l, e, at)) return -1;
-    *size = e->usize, *crc = e->crc;
-    return 1;
+    *r = (rl_record){.size = e->usize, .packed = e->csize, .crc = e->crc, .deflated = e->method == 8};
+    return zip_locate(l, e, &r->at) || zip_count_inflated(l, e) ? -1 : 1;
+}
+
+rl_status rl_record_read(rl_load *l, const rl_record *r, const char *name, void *to) {
+    enum { STEP = 1 << 18 }; /* the checksum finds the bytes still in cache */
+    uint32_t crc = 0;
+    if (r->deflated && l->inflate(l, r, to)) return RL_FAIL;
+    for (int64_t done = 0; done < r->size; done += STEP) {
+        int64_t n = r->size - done < STEP ? r->size - done : STEP;
+        uint8_t *part = (uint8_t *)to + done;
+        if (!r->deflated && rl_source_read(l, r->at + done, part, n)) return RL_FAIL;
+        if (r->crc) crc = rl_crc32(crc, part, n);
+    }
+    if (crc == r->crc) return RL_OK;
+    return rl_load_fail(l, RL_LOAD_RUNTIME,
+                        "record %s does not match its checksum: its bytes have changed since the checkpoint "
+                        "was saved. Copy or download the file again.",
+                        name);
 }
 
 char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size) {
-    int64_t at;
-    uint32_t crc;
-    int found = rl_zip_find(l, (rl_text){name, (int64_t)strlen(name)}, &at, size, &crc);
-    if (found <= 0) {
-        *size = found ? 0 : -1;
-        return NULL;
-    }
-    if (*size > most) {
+    rl_record r;
+    int found = rl_zip_find(l, (rl_text){name, (int64_t)strlen(name)}, &r);
+    *size = found ? 0 : -1;
+    if (found <= 0) return NULL;
+    if (r.size > most) {
         rl_load_fail(l, RL_LOAD_RUNTIME, "record %s is %lld bytes long; at most %lld are allowed", name,
-                     (long long)*size, (long long)most);
+                     (long long)r.size, (long long)most);
         return NULL;
     }
-    char *bytes = rl_load_alloc(l, *size + 1);
-    if (!bytes || rl_source_read(l, at, bytes, *size)) return NULL;
-    bytes[*size] = 0;
-    if (crc && rl_crc32(0, bytes, *size) != crc) {
-        rl_load_fail(l, RL_LOAD_RUNTIME, CORRUPT "record %s does not match its checksum" CORRUPT_HINT, name);
-        return NULL;
-    }
+    char *bytes = rl_load_alloc(l, r.size + 1);
+    if (!bytes || rl_record_read(l, &r, name, bytes)) return NULL;
+    bytes[*size = r.size] = 0;
     return bytes;
 }
 
@@ -320,9 +347,8 @@ rl_status rl_zip_begin(rl_load *l) {
 rl_status rl_zip_read(rl_load *l) {
     if (rl_zip_begin(l)) return RL_FAIL;
     int64_t n;
-    uint32_t crc;
-    int64_t at;
-    if (rl_zip_find(l, (rl_text){"constants.pkl", 13}, &at, &n, &crc)) {
+    rl_record script;
+    if (rl_zip_find(l, (rl_text){"constants.pkl", 13}, &script)) {
         return rl_load_fail(l, RL_LOAD_RUNTIME,
                             "Cannot use ``weights_only=True`` with TorchScript archives "
                             "passed to ``torch.load``. Save the state_dict of the "

@@ -271,7 +271,10 @@ int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
     const uint8_t *data = fd >= 0 ? NULL : c->bytes.buf ? c->bytes.buf : &none;
     c->places = PyDict_New();
     c->load = c->places ? rl_load_new(data, fd, start, size < 0 ? 0 : size) : NULL;
-    if (c->load) return 0;
+    if (c->load) {
+        c->load->inflate = rl_loader_inflate;
+        return 0;
+    }
     rl_error_clear();
     PyErr_NoMemory();
     rl_loader_close(c);

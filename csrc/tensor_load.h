@@ -23,6 +23,9 @@ PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name
 int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size);
 void rl_loader_close(loader *c);
 
+/* ---- tensor_load_inflate.c: rl_load.inflate, with or without the GIL ---- */
+rl_status rl_loader_inflate(rl_load *l, const rl_record *r, void *to);
+
 /* ---- tensor_load_storage.c ---- */
 int rl_loader_map(loader *c); /* maps the file privately */
 void rl_loader_unmap(loader *c);

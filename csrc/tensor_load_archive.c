@@ -57,10 +57,9 @@ static PyObject *archive_has(PyObject *self, PyObject *arg) {
     loader *c = &A(self)->c;
     Py_ssize_t length;
     const char *name = PyUnicode_AsUTF8AndSize(arg, &length);
-    int64_t at, n;
-    uint32_t crc;
+    rl_record r;
     if (!name) return NULL;
-    int found = rl_zip_find(c->load, (rl_text){name, length}, &at, &n, &crc);
+    int found = rl_zip_find(c->load, (rl_text){name, length}, &r);
     return found < 0 ? rl_loader_raise(c) : PyBool_FromLong(found);
 }
 

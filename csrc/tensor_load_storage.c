@@ -45,11 +45,19 @@ void rl_loader_unmap(loader *c) {
 }
 
 static rl_storage *storage_mapped(loader *c, rl_load_storage *s) {
-    uint8_t *at = c->map->base + s->at;
+    uint8_t *at = c->map->base + s->bytes.at;
     __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
     rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
     if (made) rl_storage_normalise(c->load, s, at);
     return made;
+}
+
+/* Most of the time of reading megabytes goes into making fresh pages: ask for large ones. */
+static void storage_want_huge_pages(void *at, size_t n) {
+    enum { PAGE = 4096, WORTH = 4 << 20 };
+    uintptr_t begin = ((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1),
+              end = ((uintptr_t)at + n) & ~(uintptr_t)(PAGE - 1);
+    if (n >= WORTH) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish, no more */
 }
 
 static rl_storage *storage_read(loader *c, rl_load_storage *s) {
@@ -57,6 +65,7 @@ static rl_storage *storage_read(loader *c, rl_load_storage *s) {
     if (!made) return NULL;
     void *to = rl_storage_bytes(made, RL_WRITE);
     rl_status status;
+    storage_want_huge_pages(to, (size_t)s->nbytes);
     if (s->nbytes > 65536) {
         Py_BEGIN_ALLOW_THREADS status = rl_storage_fill(c->load, s, to);
         Py_END_ALLOW_THREADS
@@ -139,7 +148,8 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
         return hollow ? s->made = hollow : (void *)rl_raise(NULL);
     }
     bool mapped =
-        c->map && s->nbytes && !c->load->big_endian && (s->used < 0 || s->at % rl_itemsize(s->used) == 0);
+        c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
+        (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
     rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
     if (!made) {
         if (c->load->error) return (void *)rl_loader_raise(c);
