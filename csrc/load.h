@@ -47,6 +47,7 @@ typedef enum {
     RL_ITEM_ORDERED,
     RL_ITEM_COUNTER,
     RL_ITEM_DTYPE,  /* code: rl_dtype */
+    RL_ITEM_LAYOUT, /* code: index into RL_LAYOUTS */
     RL_ITEM_DEVICE, /* code: rl_device_type, i: index or -1 */
     RL_ITEM_GLOBAL, /* code: rl_global */
     RL_ITEM_USER,   /* code: index into the names that the caller allows */
@@ -56,6 +57,8 @@ typedef enum {
     RL_ITEM_TENSOR,    /* state: attributes or NULL */
     RL_ITEM_PARAMETER, /* items: TENSOR; code: requires_grad; state as above */
     RL_ITEM_SUBCLASS,  /* items: TENSOR or PARAMETER, USER; state as above */
+    RL_ITEM_SPARSE,    /* items: LAYOUT, TUPLE of TENSORs and sizes */
+    RL_ITEM_QUANTIZED, /* items: TENSOR, scale, zero point[, axis] */
 } rl_item_kind;
 
 typedef struct rl_item {
@@ -90,8 +93,8 @@ typedef struct rl_load_storage {
     int64_t root_offset;          /* in bytes */
     int64_t numel, nbytes;
     rl_record bytes; /* at: -1 until known */
-    int16_t dtype; /* of the storage class; -1: UntypedStorage */
-    int16_t used;  /* dtype of the tensors on it; -1: none yet */
+    int16_t dtype;   /* of the storage class; -1: UntypedStorage */
+    int16_t used;    /* dtype of the tensors on it; -1: none yet */
     void *made;
 } rl_load_storage;
 
@@ -102,7 +105,11 @@ typedef struct rl_load_tensor {
     int16_t dtype, ndim;
     int64_t nbytes; /* of the storage that a meta tensor only pretends to have */
     bool requires_grad, meta;
+    bool conj, neg; /* the values are to be read so */
 } rl_load_tensor;
+
+#define RL_LAYOUTS {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
+enum { RL_NLAYOUTS = 6 };
 
 typedef enum { RL_STEP_MAKE, RL_STEP_ADD, RL_STEP_BUILD } rl_step_kind;
 typedef struct {
@@ -133,6 +140,11 @@ typedef enum {
     RL_GLOBAL_REBUILD_PARAMETER,
     RL_GLOBAL_REBUILD_STATE,
     RL_GLOBAL_REBUILD_TYPE,
+    RL_GLOBAL_REBUILD_SPARSE,
+    RL_GLOBAL_REBUILD_QUANTIZED,
+    RL_GLOBAL_GET_LAYOUT,
+    RL_GLOBAL_PER_TENSOR, /* torch.per_tensor_affine ... */
+    RL_GLOBAL_PER_CHANNEL,
     RL_GLOBAL_UNTYPED, /* torch.storage.UntypedStorage */
     RL_GLOBAL_DTYPE,   /* + dtype */
     RL_GLOBAL_STORAGE = RL_GLOBAL_DTYPE + RL_NDTYPES,
@@ -166,8 +178,9 @@ typedef struct rl_load {
     const char *record; /* for messages */
     rl_load_chunk *chunks;
     rl_item none, truth[2], nothing; /* shared: None, False, True, () */
-    int64_t inflated; /* bytes that compressed records in use promise to become */
-    /* Unpacks r->packed bytes of deflate into exactly r->size at `to`; NULL: compressed records are refused. */
+    int64_t inflated;                /* bytes that compressed records in use promise to become */
+    /* Unpacks r->packed bytes of deflate into exactly r->size at `to`; NULL: compressed records are refused.
+     */
     rl_status (*inflate)(struct rl_load *l, const struct rl_record *r, void *to);
     rl_load_error error;
     char text[1024];
@@ -227,7 +240,7 @@ static inline rl_text rl_item_str(const rl_item *i) {
     return (rl_text){i->u.text, i->n};
 }
 
-/* ---- load_names.c, load_rules.c, load_tensor.c, load_storage.c: what is allowed ---- */
+/* ---- load_names.c, load_rules.c, load_tensor.c, load_layout.c, load_storage.c: what is allowed ---- */
 rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name);
 const char *rl_global_name(int code);
 const char *rl_item_title(const rl_item *i); /* "<class 'list'>" ... */
@@ -235,6 +248,9 @@ rl_item *rl_rules_reduce(rl_load *l, rl_item *callee, rl_item *args);
 rl_item *rl_rules_new(rl_load *l, rl_item *cls, rl_item *args);
 rl_status rl_rules_build(rl_load *l, rl_item *item, rl_item *state);
 rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args);
+rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args,
+                               int dtype); /* storage, offset, size, stride */
+rl_item *rl_rules_layout(rl_load *l, rl_item *callee, rl_item *args);
 rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state);
 rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state);
 rl_status rl_rules_state(rl_load *l, rl_item **state);

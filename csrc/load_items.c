@@ -23,6 +23,7 @@ rl_item *rl_item_bare(rl_load *l, rl_item_kind kind) {
     case RL_ITEM_STR:
     case RL_ITEM_BYTES:
     case RL_ITEM_DTYPE:
+    case RL_ITEM_LAYOUT:
     case RL_ITEM_DEVICE: i->key_weight = 1; break;
     default: break; /* LONG stays out: equal hashes are easy to make from long integers */
     }
@@ -110,7 +111,7 @@ rl_status rl_load_mark(rl_load *l) {
         rl_item *i = stack[--n];
         mark_push(stack, &n, i->state);
         bool items = (i->kind >= RL_ITEM_TUPLE && i->kind <= RL_ITEM_COUNTER) || i->kind == RL_ITEM_CALL ||
-                     i->kind == RL_ITEM_NEW || i->kind == RL_ITEM_PARAMETER || i->kind == RL_ITEM_SUBCLASS;
+                     i->kind == RL_ITEM_NEW || (i->kind >= RL_ITEM_PARAMETER && i->kind <= RL_ITEM_QUANTIZED);
         for (int64_t k = 0; items && k < i->n; k++) mark_push(stack, &n, i->u.items[k]);
     }
     rl_free(stack);

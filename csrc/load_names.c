@@ -30,6 +30,11 @@ static const name_row name_table[] = {
     {"torch._tensor", "_rebuild_from_type_v2", RL_GLOBAL_REBUILD_TYPE},
     {"torch.storage", "UntypedStorage", RL_GLOBAL_UNTYPED},
     {"torch", "UntypedStorage", RL_GLOBAL_UNTYPED},
+    {"torch._utils", "_rebuild_sparse_tensor", RL_GLOBAL_REBUILD_SPARSE},
+    {"torch._utils", "_rebuild_qtensor", RL_GLOBAL_REBUILD_QUANTIZED},
+    {"torch.serialization", "_get_layout", RL_GLOBAL_GET_LAYOUT},
+    {"torch", "per_tensor_affine", RL_GLOBAL_PER_TENSOR},
+    {"torch", "per_channel_affine", RL_GLOBAL_PER_CHANNEL},
 #define X(e, c, n, title)                                                                                    \
     {"torch", #n, RL_GLOBAL_DTYPE + e}, {"torch", #title "Storage", RL_GLOBAL_STORAGE + e},                  \
         {"torch.cuda", #title "Storage", RL_GLOBAL_STORAGE + e},                                             \
@@ -44,42 +49,10 @@ enum { NAME_ROWS = sizeof name_table / sizeof *name_table };
 static const struct {
     const char *name, *what;
 } name_absent[] = {
-    {"torch.complex32", "dtype complex32"},
-    {"torch.complex64", "dtype complex64"},
-    {"torch.complex128", "dtype complex128"},
-    {"torch.ComplexFloatStorage", "dtype complex64"},
-    {"torch.ComplexDoubleStorage", "dtype complex128"},
-    {"torch.uint16", "dtype uint16"},
-    {"torch.uint32", "dtype uint32"},
-    {"torch.uint64", "dtype uint64"},
-    {"torch.float8_e4m3fn", "dtype float8_e4m3fn"},
-    {"torch.float8_e5m2", "dtype float8_e5m2"},
-    {"torch.float8_e4m3fnuz", "dtype float8_e4m3fnuz"},
-    {"torch.float8_e5m2fnuz", "dtype float8_e5m2fnuz"},
-    {"torch.float8_e8m0fnu", "dtype float8_e8m0fnu"},
-    {"torch.float4_e2m1fn_x2", "dtype float4_e2m1fn_x2"},
-    {"torch.qint8", "dtype qint8"},
-    {"torch.qint32", "dtype qint32"},
-    {"torch.quint8", "dtype quint8"},
-    {"torch.quint4x2", "dtype quint4x2"},
-    {"torch.quint2x4", "dtype quint2x4"},
-    {"torch.bits8", "dtype bits8"},
-    {"torch.bits16", "dtype bits16"},
-    {"torch.bits1x8", "dtype bits1x8"},
-    {"torch.bits2x4", "dtype bits2x4"},
-    {"torch.bits4x2", "dtype bits4x2"},
-    {"torch.QInt8Storage", "dtype qint8"},
-    {"torch.QInt32Storage", "dtype qint32"},
-    {"torch.QUInt8Storage", "dtype quint8"},
-    {"torch.QUInt4x2Storage", "dtype quint4x2"},
-    {"torch.QUInt2x4Storage", "dtype quint2x4"},
-    {"torch._utils._rebuild_qtensor", "quantized tensors"},
-    {"torch._utils._rebuild_sparse_tensor", "sparse tensors"},
     {"torch._utils._rebuild_nested_tensor", "nested tensors"},
     {"torch._utils._rebuild_wrapper_subclass", "wrapper subclasses"},
     {"torch._utils._rebuild_device_tensor_from_numpy", "tensors of other devices kept as arrays"},
     {"torch._utils._rebuild_device_tensor_from_cpu_tensor", "tensors of other devices"},
-    {"torch.serialization._get_layout", "layouts other than strided"},
     {"torch.storage.TypedStorage", "typed storages on their own"},
 };
 
@@ -139,6 +112,7 @@ const char *rl_item_title(const rl_item *i) {
                                         "collections.OrderedDict",
                                         "collections.Counter",
                                         "torch.dtype",
+                                        "torch.layout",
                                         "torch.device",
                                         "a class or function",
                                         "an allowed class or function",
@@ -147,7 +121,9 @@ const char *rl_item_title(const rl_item *i) {
                                         "torch.storage.UntypedStorage",
                                         "torch.Tensor",
                                         "torch.nn.parameter.Parameter",
-                                        "a subclass of torch.Tensor"};
+                                        "a subclass of torch.Tensor",
+                                        "a sparse tensor",
+                                        "a quantized tensor"};
     return title[i->kind];
 }
 

@@ -74,8 +74,8 @@ static rl_status storage_locate(rl_load *l, rl_load_storage *s) {
             l, RL_LOAD_RUNTIME,
             "record size (%lld bytes) does not match expected size (%lld bytes = %lld elements * %lld "
             "bytes/element) for dtype %s (record data/%s)",
-            (long long)s->bytes.size, (long long)s->nbytes, (long long)s->numel, (long long)storage_itemsize(s->dtype),
-            s->dtype < 0 ? "Byte" : rl_dtype_title(s->dtype), key);
+            (long long)s->bytes.size, (long long)s->nbytes, (long long)s->numel,
+            (long long)storage_itemsize(s->dtype), s->dtype < 0 ? "Byte" : rl_dtype_title(s->dtype), key);
     }
     return RL_OK;
 }
@@ -83,8 +83,12 @@ static rl_status storage_locate(rl_load *l, rl_load_storage *s) {
 static rl_load_storage *storage_new(rl_load *l, rl_text key, rl_text location, int dtype, int64_t numel) {
     rl_load_storage *s = rl_load_alloc(l, sizeof *s);
     if (!s) return NULL;
-    *s = (rl_load_storage){
-        .key = key, .location = location, .dtype = (int16_t)dtype, .used = -1, .numel = numel, .bytes = {.at = -1}};
+    *s = (rl_load_storage){.key = key,
+                           .location = location,
+                           .dtype = (int16_t)dtype,
+                           .used = -1,
+                           .numel = numel,
+                           .bytes = {.at = -1}};
     if (numel < 0 || __builtin_mul_overflow(numel, storage_itemsize(dtype), &s->nbytes)) {
         return (void *)storage_refuse(l, "its number of elements is impossible");
     }

@@ -1,4 +1,5 @@
-/* Tensors and parameters of a checkpoint. Every one passes tensor_place, which checks it against its storage.
+/* Tensors and parameters of a checkpoint. Every one passes rl_rules_place, which checks it against its
+ * storage.
  */
 #include "load.h"
 #include <string.h>
@@ -32,7 +33,7 @@ static int64_t *tensor_dims(rl_load *l, const rl_item *from, int64_t *n) {
 }
 
 /* The one door: args are storage, offset, size, stride. */
-static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype) {
+rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
     if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(l, "its storage is none");
     rl_load_storage *s = args[0]->u.storage;
     if (args[1]->kind != RL_ITEM_INT || args[1]->u.i < 0) {
@@ -65,8 +66,22 @@ static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype)
     return t;
 }
 
-static bool tensor_plain_metadata(const rl_item *i) {
-    return i->kind == RL_ITEM_NONE || (i->kind == RL_ITEM_DICT && i->n == 0);
+/* {'conj': True, 'neg': True} */
+static rl_status tensor_metadata(rl_load *l, const rl_item *i, rl_load_tensor *t) {
+    bool complex = RL_SET_COMPLEX >> t->dtype & 1, good = i->kind == RL_ITEM_DICT || i->kind == RL_ITEM_NONE;
+    for (int64_t k = 0; good && k + 1 < i->n; k += 2) {
+        const rl_item *key = i->u.items[k], *value = i->u.items[k + 1];
+        bool text = key->kind == RL_ITEM_STR, truth = value->kind == RL_ITEM_TRUE;
+        bool conj = text && rl_text_is(rl_item_str(key), "conj");
+        good = (conj || (text && rl_text_is(rl_item_str(key), "neg"))) &&
+               (truth || value->kind == RL_ITEM_FALSE);
+        if (good) *(conj ? &t->conj : &t->neg) = truth;
+    }
+    if (t->conj && !complex) good = false;
+    if (t->neg && !complex && (t->dtype == RL_BOOL || rl_is_kept(t->dtype))) good = false;
+    if (good) return RL_OK;
+    tensor_refuse(l, "its metadata is not what PyTorch writes");
+    return RL_FAIL;
 }
 
 static rl_item *tensor_item(rl_load *l, rl_load_tensor *t) {
@@ -82,19 +97,14 @@ static rl_item *tensor_rebuild(rl_load *l, int code, const rl_item *args) {
     int base = code == RL_GLOBAL_REBUILD ? 4 : code == RL_GLOBAL_REBUILD_V2 ? 6 : 7;
     if (args->n != base && (base == 4 || args->n != base + 1))
         return tensor_refuse(l, "wrong number of arguments");
-    if (args->n > base && !tensor_plain_metadata(a[base])) {
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "rushlight does not support tensors with the conj or neg bit set (in %s)", l->record);
-        return NULL;
-    }
     if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return tensor_refuse(l, "its dtype is none");
     if (base > 4 && a[4]->kind != RL_ITEM_TRUE && a[4]->kind != RL_ITEM_FALSE) {
         return tensor_refuse(l, "requires_grad must be a bool");
     }
-    rl_load_tensor *t = tensor_place(l, a, base == 7 ? a[6]->code : -1);
-    if (!t) return NULL;
+    rl_load_tensor *t = rl_rules_place(l, a, base == 7 ? a[6]->code : -1);
+    if (!t || (args->n > base && tensor_metadata(l, a[base], t))) return NULL;
     t->requires_grad = base > 4 && a[4]->kind == RL_ITEM_TRUE;
-    if (t->requires_grad && !rl_is_float(t->dtype)) {
+    if (t->requires_grad && !rl_dtype_has_grad(t->dtype)) {
         rl_load_fail(l, RL_LOAD_RUNTIME,
                      "only Tensors of floating point dtype can require gradients (a tensor in %s)",
                      l->record);
@@ -132,7 +142,7 @@ static rl_item *tensor_meta(rl_load *l, const rl_item *args) {
         return NULL;
     if (ndim != n_strides) return tensor_refuse(l, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
-    t->requires_grad = a[3]->kind == RL_ITEM_TRUE && rl_is_float(t->dtype);
+    t->requires_grad = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(t->dtype);
     t->nbytes = tensor_span(t);
     return t->nbytes < 0 ? tensor_refuse(l, "its sizes are too large") : tensor_item(l, t);
 }
@@ -157,7 +167,7 @@ static rl_item *tensor_parameter(rl_load *l, bool with_state, const rl_item *arg
     if (a[1]->kind != RL_ITEM_TRUE && a[1]->kind != RL_ITEM_FALSE) {
         return tensor_refuse(l, "requires_grad must be a bool");
     }
-    if (a[1]->kind == RL_ITEM_TRUE && !rl_is_float(a[0]->u.tensor->dtype)) {
+    if (a[1]->kind == RL_ITEM_TRUE && !rl_dtype_has_grad(a[0]->u.tensor->dtype)) {
         rl_load_fail(l, RL_LOAD_RUNTIME,
                      "Only Tensors of floating point and complex dtype can require gradients (a "
                      "Parameter in %s)",
@@ -205,6 +215,9 @@ rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args) {
     case RL_GLOBAL_REBUILD_V2:
     case RL_GLOBAL_REBUILD_V3: return tensor_rebuild(l, code, args);
     case RL_GLOBAL_REBUILD_META: return tensor_meta(l, args);
+    case RL_GLOBAL_REBUILD_SPARSE:
+    case RL_GLOBAL_REBUILD_QUANTIZED:
+    case RL_GLOBAL_GET_LAYOUT: return rl_rules_layout(l, callee, args);
     case RL_GLOBAL_REBUILD_PARAMETER: return tensor_parameter(l, false, args);
     case RL_GLOBAL_REBUILD_STATE: return tensor_parameter(l, true, args);
     case RL_GLOBAL_REBUILD_TYPE: return tensor_from_type(l, args);
@@ -232,7 +245,7 @@ rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state) {
         return RL_FAIL;
     }
     int dtype = tensor->u.tensor->dtype;
-    rl_load_tensor *t = tensor_place(l, state->u.items, -1);
+    rl_load_tensor *t = rl_rules_place(l, state->u.items, -1);
     if (!t) return RL_FAIL;
     if (t->dtype != dtype) {
         tensor_refuse(l, "its class and its storage differ in dtype");
@@ -250,7 +263,7 @@ rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state)
         tensor_refuse(l, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
         return RL_FAIL;
     }
-    parameter->code = a[3]->kind == RL_ITEM_TRUE && rl_is_float(a[0]->u.tensor->dtype);
+    parameter->code = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(a[0]->u.tensor->dtype);
     parameter->u.items = rl_load_alloc(l, sizeof *parameter->u.items);
     if (!parameter->u.items) return RL_FAIL;
     parameter->u.items[0] = a[0];

@@ -212,7 +212,8 @@ static rl_status zip_locate(rl_load *l, const zip_entry *e, int64_t *at) {
     }
     if (rl_source_read(l, e->header, h, 30)) return RL_FAIL;
     int64_t length = get16(h + 26), extra = get16(h + 28);
-    if (get32(h) != 0x04034b50 || get16(h + 6) != e->flags || get16(h + 8) != e->method || length != e->name.n) {
+    if (get32(h) != 0x04034b50 || get16(h + 6) != e->flags || get16(h + 8) != e->method ||
+        length != e->name.n) {
         return rl_load_fail(l, RL_LOAD_RUNTIME, CORRUPT "the local header of %s is damaged" CORRUPT_HINT,
                             name);
     }
@@ -243,11 +244,12 @@ static rl_status zip_count_inflated(rl_load *l, zip_entry *e) {
     if (e->counted || e->method == 0) return RL_OK;
     if (l->size > most / 16) most = l->size > INT64_MAX / 16 ? INT64_MAX : l->size * 16;
     if (e->usize > most - l->inflated) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME,
-                            "record %s would become %lld bytes; the compressed records of this file may become "
-                            "at most %lld together. If you trust the file, repack it without compression "
-                            "(zip -0)",
-                            rl_load_quote(l, e->name), (long long)e->usize, (long long)most);
+        return rl_load_fail(
+            l, RL_LOAD_RUNTIME,
+            "record %s would become %lld bytes; the compressed records of this file may become "
+            "at most %lld together. If you trust the file, repack it without compression "
+            "(zip -0)",
+            rl_load_quote(l, e->name), (long long)e->usize, (long long)most);
     }
     l->inflated += e->usize;
     e->counted = true;
@@ -296,7 +298,7 @@ char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size) {
     }
     char *bytes = rl_load_alloc(l, r.size + 1);
     if (!bytes || rl_record_read(l, &r, name, bytes)) return NULL;
-    bytes[*size = r.size] = 0;
+    bytes[ *size = r.size] = 0;
     return bytes;
 }
 

@@ -70,6 +70,21 @@ static PyObject *value_new_from(const char *module, const char *name) {
     return type ? PyObject_CallNoArgs(type) : NULL;
 }
 
+static PyObject *value_new_layout(const rl_item *i) {
+    static const char *const names[RL_NLAYOUTS] = RL_LAYOUTS;
+    RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._C");
+    return m ? PyObject_GetAttrString(m, names[i->code]) : NULL;
+}
+
+/* Sparse and quantized tensors: Python classes that check what their parts say. */
+static PyObject *value_new_container(loader *c, const rl_item *i) {
+    const char *name = i->kind == RL_ITEM_SPARSE ? "sparse" : "QuantizedTensor";
+    RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._layouts");
+    RL_OWNED PyObject *make = m ? PyObject_GetAttrString(m, name) : NULL;
+    RL_OWNED PyObject *parts = make ? value_new_items(c, i) : NULL;
+    return parts ? PyObject_CallObject(make, parts) : NULL;
+}
+
 /* Attributes from the file: plain names only, and never one that the class itself gives a meaning to. */
 static int value_set_attributes(loader *c, PyObject *o, const rl_item *state) {
     for (int64_t k = 0; state && k + 1 < state->n; k += 2) {
@@ -149,6 +164,9 @@ static PyObject *value_new(loader *c, const rl_item *i) {
     case RL_ITEM_ORDERED: return value_new_from("collections", "OrderedDict");
     case RL_ITEM_COUNTER: return value_new_from("collections", "Counter");
     case RL_ITEM_DTYPE: return rl_dtype_object(i->code);
+    case RL_ITEM_LAYOUT: return value_new_layout(i);
+    case RL_ITEM_SPARSE:
+    case RL_ITEM_QUANTIZED: return value_new_container(c, i);
     case RL_ITEM_DEVICE: return rl_device_new(i->code, (int)i->u.i);
     case RL_ITEM_USER: return Py_NewRef(c->user[i->code]);
     case RL_ITEM_CALL:

@@ -62,8 +62,8 @@ rl_status rl_loader_inflate(rl_load *l, const rl_record *r, void *to) {
         const char *why = text ? PyUnicode_AsUTF8(text) : NULL;
         bool memory = type && PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
         rl_load_fail(l, memory ? RL_LOAD_MEMORY : RL_LOAD_RUNTIME,
-                     "a compressed record in %s is damaged: %.200s. Copy or download the file again.", l->record,
-                     why ? why : "it cannot be unpacked");
+                     "a compressed record in %s is damaged: %.200s. Copy or download the file again.",
+                     l->record, why ? why : "it cannot be unpacked");
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(trace);

@@ -147,9 +147,8 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
         rl_storage *hollow = rl_storage_on(RL_META, 0, (size_t)s->nbytes);
         return hollow ? s->made = hollow : (void *)rl_raise(NULL);
     }
-    bool mapped =
-        c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
-        (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
+    bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
+                  (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
     rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
     if (!made) {
         if (c->load->error) return (void *)rl_loader_raise(c);
@@ -180,6 +179,22 @@ PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
     return made ? rl_untyped_storage_new(made) : NULL;
 }
 
+/* Nothing here reads values lazily: a tensor with the conj or neg bit becomes one with those values. */
+static PyObject *tensor_resolve(const rl_load_tensor *t, PyObject *lazy) {
+    if (!(RL_SET_COMPLEX >> t->dtype & 1)) return rl_op_unary(RL_OP_neg, lazy);
+    RL_OWNED PyObject *made = (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    if (!made || rl_tensor_copy((rl_tensor *)made, (rl_tensor *)lazy) < 0) return NULL;
+    rl_view *v = &((rl_tensor *)made)->v;
+    /* signs are single bits: that of the real part for neg, that of the imaginary one for either, not both */
+    int64_t half = rl_itemsize(t->dtype) / 2;
+    uint8_t *p = rl_data(v, RL_WRITE);
+    for (int64_t i = 0; i < v->numel; i++, p += 2 * half) {
+        if (t->neg) p[half - 1] ^= 0x80;
+        if (t->neg != t->conj) p[2 * half - 1] ^= 0x80;
+    }
+    return rl_give(&made);
+}
+
 static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
     RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
     if (!object) return NULL;
@@ -190,7 +205,8 @@ static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
     v->dtype = (uint8_t)t->dtype;
     v->device = storage->device, v->device_index = storage->device_index;
     v->storage = rl_storage_keep(storage);
-    if (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0) return NULL;
+    if ((t->conj || t->neg) && storage->device != RL_META) Py_SETREF(object, tensor_resolve(t, object));
+    if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
     return rl_give(&object);
 }
 

@@ -212,6 +212,10 @@ int rl_types_init(PyObject *m) {
         dtypes[i] = (PyObject *)d;
         if (PyModule_AddObjectRef(m, rl_dtype_name(i), dtypes[i]) < 0) return -1;
     }
+    static const char *const kept[] = {"sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
+    for (int i = 0; i < 5; i++) {
+        if (add_named(m, layout, kept[i])) return -1;
+    }
     return add_named(m, layout, "strided") || add_named(m, format_type, "contiguous_format") ||
                    add_named(m, format_type, "channels_last") || add_named(m, format_type, "preserve_format")
                ? -1

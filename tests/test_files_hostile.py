@@ -116,8 +116,8 @@ def test_other_names(module, attribute):
 @pytest.mark.parametrize(
     "body, what",
     [
-        (call("torch._utils", "_rebuild_sparse_tensor"), "sparse tensors"),
-        (call("torch._utils", "_rebuild_qtensor"), "quantized tensors"),
+        (call("torch._utils", "_rebuild_nested_tensor"), "nested tensors"),
+        (kit.name("torch._utils", "_rebuild_wrapper_subclass"), "wrapper subclasses"),
     ],
 )
 def test_what_is_missing_is_named(body, what):

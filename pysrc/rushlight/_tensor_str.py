@@ -194,6 +194,18 @@ def _suffixes(t):
         yield "requires_grad=True"
 
 
+def _with_suffixes(text, suffixes, indent, fresh_line=False):
+    at = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if fresh_line or at + len(suffix) + 2 > PRINT_OPTS.linewidth:
+            text += ",\n" + " " * indent + suffix
+            at, fresh_line = indent + len(suffix), False
+        else:
+            text += ", " + suffix
+            at += len(suffix) + 2
+    return text + ")"
+
+
 def _str(t, *, tensor_contents=None):
     """Return the text of a tensor; ``tensor_contents`` replaces the numbers."""
     plain = type(t) in (_C.Tensor, _C.Parameter)
@@ -202,13 +214,5 @@ def _str(t, *, tensor_contents=None):
     if tensor_contents is None:
         tensor_contents = "..." if t.is_meta else _tensor_text(t.data, indent) if t.numel() else "[]"
     text = prefix + tensor_contents
-    at = len(text) - text.rfind("\n") + 1
-    for suffix in _suffixes(t):
-        if at + len(suffix) + 2 > PRINT_OPTS.linewidth:
-            text += ",\n" + " " * indent + suffix
-            at = indent + len(suffix)
-        else:
-            text += ", " + suffix
-            at += len(suffix) + 2
-    text += ")"
+    text = _with_suffixes(text, _suffixes(t), indent)
     return f"Parameter({text})" if isinstance(t, _C.Parameter) and not plain else text

@@ -1,0 +1,230 @@
+"""What files hold beside strided tensors: sparse and quantized ones, kept as checked containers of parts."""
+
+import math
+
+from . import _C
+from ._tensor_str import _tensor_text, _with_suffixes
+
+_COMPRESSED = {  # layout: which index comes first, the dimension it runs over, are there blocks?
+    _C.sparse_csr: ("crow", "col", 0, False),
+    _C.sparse_csc: ("ccol", "row", 1, False),
+    _C.sparse_bsr: ("crow", "col", 0, True),
+    _C.sparse_bsc: ("ccol", "row", 1, True),
+}
+
+
+def _need(truth, why):
+    if not truth:
+        raise RuntimeError(f"a sparse tensor is malformed: {why}")
+
+
+def _numbers(t):
+    """The values for NumPy, which lacks a few dtypes."""
+    narrow = (_C.bfloat16, _C.float8_e5m2, _C.float8_e4m3fn, _C.float8_e5m2fnuz, _C.float8_e4m3fnuz)
+    if t.dtype in narrow:
+        return t.detach().to(_C.float32).numpy()
+    return (t.detach().to(_C.complex64) if t.dtype is _C.complex32 else t.detach()).numpy()
+
+
+def _index_values(t, ndim, what):
+    _need(isinstance(t, _C.Tensor) and t.dtype in (_C.int64, _C.int32) and t.dim() == ndim, what)
+    return t.cpu().numpy()
+
+
+class SparseTensor:
+    """A sparse tensor out of a file: its parts, to_dense(), and no arithmetic."""
+
+    requires_grad = False
+    is_quantized = False
+
+    def __init__(self, layout, parts, size, is_coalesced=False):
+        self.layout, self._parts, self.shape = layout, tuple(parts), _C.Size(size)
+        self._coalesced = bool(is_coalesced)
+        _need(all(type(n) is int and n >= 0 for n in size), "sizes must be integers of at least 0")
+        _need(all(isinstance(p, _C.Tensor) for p in parts), "its parts must be tensors")
+        if layout is _C.sparse_coo:
+            self._check_coordinates()
+        else:
+            self._check_compressed()
+
+    def _check_coordinates(self):
+        indices, values = self._parts
+        found = _index_values(indices, 2, "indices must be a matrix of integers")
+        sparse, count = found.shape
+        _need(values.dim() >= 1 and values.shape[0] == count, "indices and values differ in number")
+        _need(sparse + values.dim() - 1 == len(self.shape), "its dimensions contradict its size")
+        _need(tuple(values.shape[1:]) == tuple(self.shape[sparse:]), "its values contradict its size")
+        for row, size in zip(found, self.shape[:sparse], strict=True):
+            _need(count == 0 or (row.min() >= 0 and row.max() < size), "an index is out of range")
+
+    def _check_compressed(self):
+        first, second, values = self._parts
+        major, minor, nnz = self._compressed_sizes()
+        starts = _index_values(first, 1, "compressed indices must be a vector of integers")
+        plain = _index_values(second, 1, "plain indices must be a vector of integers")
+        _need(len(starts) == major + 1 and len(plain) == nnz, "its indices contradict its size")
+        _need(starts[0] == 0 and starts[-1] == nnz, "its compressed indices must go from 0 to nnz")
+        _need((starts[1:] >= starts[:-1]).all(), "its compressed indices must not fall")
+        _need(nnz == 0 or (plain.min() >= 0 and plain.max() < minor), "an index is out of range")
+        inside = plain[1:] > plain[:-1]
+        inside[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < nnz)] - 1] = True
+        _need(inside.all(), "its plain indices must rise in every slice")
+
+    def _compressed_sizes(self):
+        values = self._parts[2]
+        _, _, dim, blocks = _COMPRESSED[self.layout]
+        _need(len(self.shape) == 2 and values.dim() == (3 if blocks else 1), "batches are not supported")
+        block = tuple(values.shape[1:]) if blocks else (1, 1)
+        _need(all(block) and all(n % b == 0 for n, b in zip(self.shape, block, strict=True)), "its blocks")
+        sizes = [n // b for n, b in zip(self.shape, block, strict=True)]
+        return sizes[dim], sizes[1 - dim], values.shape[0]
+
+    dtype = property(lambda self: self._parts[-1].dtype)
+    device = property(lambda self: self._parts[-1].device)
+    ndim = property(lambda self: len(self.shape))
+    is_sparse = property(lambda self: self.layout is _C.sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is _C.sparse_csr)
+
+    def dim(self):
+        return len(self.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def is_coalesced(self):
+        return self._coalesced
+
+    def _nnz(self):
+        return self._parts[-1].shape[0]
+
+    def _part(self, name):
+        names = ("", "indices") if self.is_sparse else _COMPRESSED[self.layout][:2]
+        if self.is_sparse and name == "indices":
+            return self._parts[0]
+        if not self.is_sparse and name in names:
+            return self._parts[names.index(name)]
+        raise RuntimeError(f"{name} are not part of a tensor of layout {self.layout}")
+
+    def indices(self):
+        return self._part("indices")
+
+    def crow_indices(self):
+        return self._part("crow")
+
+    def col_indices(self):
+        return self._part("col")
+
+    def ccol_indices(self):
+        return self._part("ccol")
+
+    def row_indices(self):
+        return self._part("row")
+
+    def values(self):
+        return self._parts[-1]
+
+    def to_dense(self):
+        """A strided tensor; values at the same place are added."""
+        import numpy as np
+
+        values = _numbers(self._parts[-1])
+        dense = np.zeros(tuple(self.shape), values.dtype)
+        if self.is_sparse:
+            np.add.at(dense, tuple(self._parts[0].numpy()), values)
+        else:
+            self._add_slices(np, dense, values)
+        return _C.as_tensor(dense).to(self.dtype)
+
+    def _add_slices(self, np, dense, values):
+        first, plain = self._parts[0].numpy(), self._parts[1].numpy()
+        _, _, dim, blocks = _COMPRESSED[self.layout]
+        major = np.repeat(np.arange(len(first) - 1), np.diff(first))
+        rows, columns = (major, plain) if dim == 0 else (plain, major)
+        if not blocks:
+            dense[rows, columns] = values
+            return
+        height, width = values.shape[1:]
+        grid = dense.reshape(dense.shape[0] // height, height, dense.shape[1] // width, width)
+        grid[rows, :, columns, :] = values
+
+    def __repr__(self):
+        names = ("indices",) if self.is_sparse else (f"{n}_indices" for n in _COMPRESSED[self.layout][:2])
+        texts = []
+        for name, part in zip((*names, "values"), self._parts, strict=True):
+            inner = _tensor_text(part, len(name) + 15) if part.numel() else "[]"
+            texts.append(f"{name}=tensor({inner})")
+        suffixes = [f"size={tuple(self.shape)}", f"nnz={self._nnz()}"]
+        if self.dtype not in (_C.get_default_dtype(), _C.int64, _C.bool):
+            suffixes.append(f"dtype={self.dtype}")
+        suffixes.append(f"layout={self.layout}")
+        return _with_suffixes("tensor(" + ",\n       ".join(texts), suffixes, 7, self.is_sparse)
+
+
+class QuantizedTensor:
+    """A quantized tensor out of a file: whole numbers, scale and zero point; no arithmetic."""
+
+    is_quantized = True
+    is_sparse = requires_grad = False
+    _WHOLE = {_C.qint8: _C.int8, _C.quint8: _C.uint8, _C.qint32: _C.int32}  # noqa: RUF012
+
+    def __init__(self, data, scale, zero_point, axis=None):
+        self._data, self._scale, self._zero, self._axis = data, scale, zero_point, axis
+        if axis is None:
+            return
+        good = 0 <= axis < data.dim() and scale.dim() == zero_point.dim() == 1
+        if not good or scale.numel() != data.shape[axis] or zero_point.numel() != data.shape[axis]:
+            raise RuntimeError("a quantized tensor is malformed: scales and zero points contradict its sizes")
+
+    shape = property(lambda self: self._data.shape)
+    dtype = property(lambda self: self._data.dtype)
+    device = property(lambda self: self._data.device)
+
+    def size(self, dim=None):
+        return self._data.size() if dim is None else self._data.size(dim)
+
+    def q_scale(self):
+        return self._scale
+
+    def q_zero_point(self):
+        return self._zero
+
+    def q_per_channel_scales(self):
+        return self._scale
+
+    def q_per_channel_zero_points(self):
+        return self._zero
+
+    def q_per_channel_axis(self):
+        return self._axis
+
+    def int_repr(self):
+        """The whole numbers as they lie there."""
+        whole = self._WHOLE.get(self.dtype)
+        if whole is None:
+            raise NotImplementedError(f"packed numbers of {self.dtype} are kept, not read")
+        return _C.tensor(self._data.tolist(), dtype=whole).view(*self.shape)
+
+    def dequantize(self):
+        """float32: (whole - zero point) * scale."""
+        whole = self.int_repr().to(_C.float32)
+        if self._axis is None:
+            return (whole - self._zero) * self._scale
+        shape = [-1 if d == self._axis else 1 for d in range(self._data.dim())]
+        zero, scale = (t.to(_C.float32).view(*shape) for t in (self._zero, self._scale))
+        return (whole - zero) * scale
+
+    def __repr__(self):
+        inner = repr(self.dequantize() if self.dtype in self._WHOLE else self._data)[:-1]
+        where = f"axis={self._axis}" if self._axis is not None else f"zero_point={self._zero}"
+        return f"{inner}, dtype={self.dtype}, scale={self._scale}, {where})"
+
+
+def sparse(layout, data):
+    """What torch._utils._rebuild_sparse_tensor makes."""
+    if layout is _C.sparse_coo:
+        *parts, size = data[:3]
+        return SparseTensor(layout, parts, size, len(data) > 3 and data[3])
+    return SparseTensor(layout, data[:3], data[3])
