@@ -309,7 +309,7 @@ static void move_picks(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static bool plan_by_slices(const index_plan *p) {
-    return p->count < p->rest.numel || p->rest.size[p->rest.ndim - 1] >= 8;
+    return p->item == 16 || p->count < p->rest.numel || p->rest.size[p->rest.ndim - 1] >= 8;
 }
 
 /* target = target + source */
