@@ -37,6 +37,7 @@ const char *rl_dims_text(char text[RL_DIMS_TEXT], const int64_t *dims, int n);
 rl_storage *rl_storage_new(size_t nbytes); /* CPU, uninitialised; NULL and RL_MEMORY pending */
 /* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
 rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
+void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is the caller's, as mem is */
 rl_storage *rl_storage_on(int device, int index, size_t nbytes);
 rl_storage *rl_storage_keep(rl_storage *s);
 void rl_storage_drop(rl_storage *s);

@@ -113,6 +113,10 @@ rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), vo
     return s;
 }
 
+void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes) {
+    *s = (rl_storage){.mem_ = mem, .nbytes = nbytes, .refs = 1, .exports = 1};
+}
+
 /* On the meta device a storage has a size and no memory: nobody owns the NULL that it "borrows". */
 static void hollow_free(void *owner) {
     (void)owner;

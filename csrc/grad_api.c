@@ -26,12 +26,14 @@ static PyObject *ones_for(PyObject *o) {
         PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
         return NULL;
     }
-    int grad = rl_grad_enabled;
-    rl_slot args[1] = {{.tag = RL_TENSOR, .u.t = &t->v}};
-    rl_grad_enabled = 0;
-    PyObject *ones = rl_op_run(RL_OP_ones_like, args, 1);
-    rl_grad_enabled = grad;
-    return ones;
+    rl_tensor *ones = rl_tensor_new(t->v.dtype, t->v.device, t->v.device_index, t->v.shape, t->v.ndim);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = ones ? &ones->v : NULL}, {.tag = RL_INT, .u.i = 1}};
+    if (ones && t->v.device == RL_CPU && t->v.dtype == RL_F32) { /* the usual loss */
+        *(float *)rl_data(&ones->v, RL_WRITE) = 1;
+        return (PyObject *)ones;
+    }
+    RL_OWNED PyObject *held = (PyObject *)ones;
+    return ones ? rl_op_run(RL_OP_fill_, args, 2) : NULL;
 }
 
 /* gradient, retain_graph, create_graph, inputs; NULL where not given. The usual call only: the rest is

@@ -8,7 +8,7 @@ void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->schema = s;
     b->out = NULL;
     b->list = NULL;
-    b->n_keep = b->n_pool = 0;
+    b->n_keep = b->n_pool = b->n_words = 0;
     b->k.name = s->row->name;
     b->k.n_arg = s->n;
     b->k.n_out = s->row->n_out;

@@ -45,17 +45,25 @@ int rl_schema_init(void); /* reads every row; SystemError names a bad one */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
 PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
 
+/* A Python number where a kernel wants a tensor: a 0-dim view of one word, which lives as long as the call. */
+typedef struct {
+    rl_view v;
+    rl_storage storage;
+    int64_t word;
+} rl_word;
+
 /* One call with everything it borrows from Python. */
-enum { RL_POOL = 160, RL_KEEP = 6 };
+enum { RL_POOL = 160, RL_KEEP = 6, RL_WORDS = 3 };
 typedef struct {
     rl_call k;
     const rl_schema *schema;
     PyObject *out;           /* out=, borrowed */
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
-    int n_keep, n_pool;
+    int n_keep, n_pool, n_words;
     bool method; /* args[0] is self */
     int64_t pool[RL_POOL];
+    rl_word words[RL_WORDS];
 } rl_bound;
 void rl_bound_begin(rl_bound *b, const rl_schema *s);
 void rl_bound_end(rl_bound *b);

@@ -74,13 +74,16 @@ static rl_tensor *cast_view(rl_view *v, int dtype) {
     return t;
 }
 
-/* a Python number as a 0-dim tensor of dtype; integers wrap, as PyTorch's do */
-static rl_tensor *number_tensor(const rl_slot *s, int dtype) {
+/* a Python number as a 0-dim view of dtype; integers wrap, as PyTorch's do */
+static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
     double d = s->tag == RL_FLOAT ? s->u.d : (double)s->u.i;
     int64_t i = s->tag != RL_FLOAT ? s->u.i : d > -9.2e18 && d < 9.2e18 ? (int64_t)d : INT64_MIN;
-    rl_tensor *t = rl_tensor_new(dtype, RL_CPU, 0, NULL, 0);
-    if (!t) return NULL;
-    void *p = rl_data(&t->v, RL_WRITE);
+    rl_word *w = &b->words[b->n_words++];
+    void *p = &w->word;
+    rl_storage_lend(&w->storage, p, sizeof w->word);
+    w->v = (rl_view){.storage = &w->storage, .numel = 1, .dtype = (uint8_t)dtype};
+    w->v.shape = w->v.small;
+    w->v.strides = w->v.small + RL_SMALL_DIMS;
     switch ((rl_dtype)dtype) {
     case RL_F32: *(float *)p = (float)d; break;
     case RL_F64: *(double *)p = d; break;
@@ -93,7 +96,7 @@ static rl_tensor *number_tensor(const rl_slot *s, int dtype) {
     case RL_I32: *(int32_t *)p = (int32_t)i; break;
     default: *(int64_t *)p = i; break;
     }
-    return t;
+    return &w->v;
 }
 
 static int cast_inputs(rl_bound *b, int dtype) {
@@ -101,17 +104,14 @@ static int cast_inputs(rl_bound *b, int dtype) {
     bool all = b->schema->row->rule != RL_TYPES_where;
     for (int i = 0; i < b->k.n_arg; i++) {
         rl_slot *s = &b->k.arg[i];
-        rl_tensor *made;
         if (s->tag == RL_TENSOR) {
             if (s->u.t->dtype == dtype || (i == 0 && !all)) continue;
-            made = cast_view(s->u.t, dtype);
+            rl_tensor *made = cast_view(s->u.t, dtype);
+            if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
+            s->u.t = &made->v;
         } else if ((operands >> i & 1) && s->tag != RL_NONE) {
-            made = number_tensor(s, dtype);
-        } else {
-            continue;
+            *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, dtype)};
         }
-        if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
-        *s = (rl_slot){.tag = RL_TENSOR, .u.t = &made->v};
     }
     return 0;
 }
