@@ -3,7 +3,8 @@
  *   pre-hooks (global, own) ──► forward ──► hooks (global, own) ──► result
  *        └──────────────────────┴─ raised ──┴──► hooks marked always_call that did not run yet
  *
- * Each stage runs over a snapshot: a hook may remove itself or others. */
+ * Each stage runs over a snapshot: a hook may remove itself or others. Backward hooks are Python's affair
+ * (rushlight.nn.modules._backward_hooks): arguments and result pass through it around the other stages. */
 #include "module.h"
 
 rl_global_hooks rl_hooks;
@@ -14,6 +15,7 @@ typedef struct {
     PyObject *args, *kwargs; /* owned; kwargs may be NULL until somebody wants to see it */
     PyObject *result;        /* owned; NULL stands for None until forward returned */
     PyObject *called;        /* ids of always_call hooks that ran, or NULL */
+    PyObject *backward;      /* what tends the backward hooks, or NULL */
 } hooked_call;
 
 /* ---- snapshot of two hook dicts ---- */
@@ -166,16 +168,52 @@ static int hooked_run_post(hooked_call *c, hook_snapshot *s) {
     return 0;
 }
 
+/* ---- backward hooks ---- */
+/* 1 when the module has some, or all modules have */
+static int backward_any(PyObject *m) {
+    if (PyDict_GET_SIZE(rl_hooks.backward_pre_hooks) | PyDict_GET_SIZE(rl_hooks.backward_hooks)) return 1;
+    PyObject *const names[] = {rl_name._backward_hooks, rl_name._backward_pre_hooks};
+    for (int i = 0; i < 2; i++) {
+        RL_OWNED PyObject *hooks = rl_module_state_get(m, names[i]);
+        int some = hooks ? PyObject_IsTrue(hooks) : -1;
+        if (some) return some;
+    }
+    return 0;
+}
+
+static int backward_begin(hooked_call *c) {
+    int some = backward_any(c->m);
+    if (some <= 0) return some;
+    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight.nn.modules._backward_hooks");
+    c->backward = home ? PyObject_CallMethod(home, "BackwardHooks", "O", c->m) : NULL;
+    return c->backward ? 0 : -1;
+}
+
+static int backward_enter(hooked_call *c) {
+    PyObject *args = PyObject_CallMethod(c->backward, "enter", "(O)", c->args);
+    if (args == NULL) return -1;
+    Py_SETREF(c->args, args);
+    return 0;
+}
+
+static int backward_leave(hooked_call *c) {
+    PyObject *result = PyObject_CallMethod(c->backward, "leave", "(OO)", c->args, c->result);
+    if (result == NULL) return -1;
+    Py_SETREF(c->result, result);
+    return 0;
+}
+
 static int hooked_run(hooked_call *c) {
     hook_snapshot s;
+    if (backward_begin(c) < 0) return -1;
     int done = snapshot_begin(&s, rl_hooks.forward_pre_hooks, c->m, rl_name._forward_pre_hooks);
     if (done == 0) done = hooked_run_pre(c, &s);
     snapshot_end(&s);
-    if (done < 0 || hooked_run_forward(c) < 0) return -1;
+    if (done < 0 || (c->backward && backward_enter(c) < 0) || hooked_run_forward(c) < 0) return -1;
     done = snapshot_begin(&s, rl_hooks.forward_hooks, c->m, rl_name._forward_hooks);
     if (done == 0) done = hooked_run_post(c, &s);
     snapshot_end(&s);
-    return done;
+    return done == 0 && c->backward ? backward_leave(c) : done;
 }
 
 /* ---- always_call ---- */
@@ -227,7 +265,7 @@ static void hooked_run_always(hooked_call *c) {
 }
 
 PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs) {
-    hooked_call c = {m, f, Py_NewRef(args), Py_XNewRef(kwargs), NULL, NULL};
+    hooked_call c = {.m = m, .forward = f, .args = Py_NewRef(args), .kwargs = Py_XNewRef(kwargs)};
     if (hooked_run(&c) < 0) {
         hooked_run_always(&c);
         Py_CLEAR(c.result);
@@ -235,6 +273,7 @@ PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args
     Py_DECREF(c.args);
     Py_XDECREF(c.kwargs);
     Py_XDECREF(c.called);
+    Py_XDECREF(c.backward);
     return c.result;
 }
 

@@ -38,7 +38,8 @@ const char *rl_node_name(const rl_node *node) {
 }
 
 int rl_node_name_short(const char *name) {
-    const char *end = strstr(name, "Backward");
+    const char *end = NULL;
+    for (const char *at = name; (at = strstr(at, "Backward")); at++) end = at;
     return end ? (int)(end - name) : (int)strlen(name);
 }
 

@@ -81,8 +81,8 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):
             return backward
         if backward is not Function.backward:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                "implement one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+                "only implement one of them."
             )
         return vjp
 
@@ -127,8 +127,8 @@ class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=
     def backward(ctx, *grad_outputs):
         """Return the gradient of each argument of forward, None where there is none."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use "
+            "it with backward mode AD."
         )
 
     vjp = backward

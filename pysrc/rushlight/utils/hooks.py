@@ -4,7 +4,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 class RemovableHandle:
@@ -64,3 +64,126 @@ def warn_if_has_hooks(tensor) -> None:
                 "to suppress this warning",
                 stacklevel=2,
             )
+
+
+_NO_INPUT_TEXT = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+    "require gradients. See "
+    "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
+    "#torch.nn.Module.register_full_backward_hook "
+    "for more details."
+)
+
+
+def _replaced(answer, now, what):
+    """Return what a hook answered in place of ``now``; the same when it answered None."""
+    if answer is None:
+        return now
+    if len(answer) != len(now):
+        raise RuntimeError(f"{what}, got {len(answer)}, but expected {len(now)}")
+    return answer
+
+
+class BackwardHook:
+    """Runs the full backward hooks of one call of a module.
+
+    Arguments and results each pass through an identity node. The results' node is run first and leaves its
+    gradients in ``grad_outputs``; the arguments' node then has both, and the hooks are called.
+    """
+
+    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
+        self.user_hooks = user_hooks
+        self.user_pre_hooks = user_pre_hooks
+        self.module = module
+        self.grad_outputs = None
+        self.n_outputs = -1
+        self.output_tensors_index = None
+        self.n_inputs = -1
+        self.input_tensors_index = None
+
+    def _pack_with_none(self, indices, values, size):
+        packed = [None] * size
+        for index, value in zip(indices, values, strict=True):
+            packed[index] = value
+        return tuple(packed)
+
+    def _unpack_none(self, indices, values):
+        return tuple(values[index] for index in indices)
+
+    def _apply_on_tensors(self, hang, args):
+        """Pass the tensors in args through an identity, whose node ``hang`` gets; their places, or None."""
+        from rushlight import _C
+        from rushlight.nn.modules._backward_hooks import BackwardHookFunction
+
+        places = [i for i, arg in enumerate(args) if isinstance(arg, _C.Tensor)]
+        if not (_C.is_grad_enabled() and any(args[i].requires_grad for i in places)):
+            return args, None
+        passed = BackwardHookFunction.apply(*[args[i] for i in places])
+        nodes = [t.grad_fn for t in passed if t.grad_fn is not None]
+        if not nodes:
+            raise RuntimeError(
+                "Error while setting up backward hooks. Please open "
+                "an issue with a code sample to reproduce this."
+            )
+        hang(nodes[0])
+        every = list(args)
+        for place, tensor in zip(places, passed, strict=True):
+            every[place] = tensor
+        return (tuple(every) if type(args) is tuple else type(args)(*every)), places
+
+    # ---- the arguments ----
+    def setup_input_hook(self, args):
+        """Return the arguments to call forward with."""
+        passed, self.input_tensors_index = self._apply_on_tensors(self._set_user_hook, args)
+        self.n_inputs = len(args)
+        return passed
+
+    def _set_user_hook(self, node) -> None:
+        def hook(grad_input, _):
+            if self.grad_outputs is None:
+                # a gradient that came around the module's results, as in double backward
+                return None
+            grads = self._pack_with_none(self.input_tensors_index, grad_input, self.n_inputs)
+            for user_hook in self.user_hooks:
+                answer = user_hook(self.module, grads, self.grad_outputs)
+                grads = _replaced(answer, grads, "Backward hook returned an invalid number of grad_input")
+            self.grad_outputs = None
+            return self._unpack_none(self.input_tensors_index, grads)
+
+        node.register_hook(hook)
+
+    # ---- the results ----
+    def setup_output_hook(self, args):
+        """Return the result for the caller."""
+        results = args if isinstance(args, tuple) else (args,)
+        passed, self.output_tensors_index = self._apply_on_tensors(self._set_output_hook, results)
+        self.n_outputs = len(results)
+        return passed if isinstance(args, tuple) else passed[0]
+
+    def _set_output_hook(self, node) -> None:
+        def hook(_, grad_output):
+            grads = self._pack_with_none(self.output_tensors_index, grad_output, self.n_outputs)
+            for pre_hook in self.user_pre_hooks:
+                answer = pre_hook(self.module, grads)
+                grads = _replaced(
+                    answer, grads, "Backward pre hook returned an invalid number of grad_output"
+                )
+            self.grad_outputs = grads
+            if self.input_tensors_index is None:
+                self._run_without_inputs()
+            return tuple(grads[index] for index in self.output_tensors_index)
+
+        node.register_hook(hook)
+
+    def _run_without_inputs(self) -> None:
+        """No argument requires a gradient, so that no node waits there: the hooks run at once."""
+        warnings.warn(_NO_INPUT_TEXT, stacklevel=6)
+        none = (None,) * self.n_inputs
+        for user_hook in self.user_hooks:
+            answer = user_hook(self.module, none, self.grad_outputs)
+            if answer is not None and not (isinstance(answer, tuple) and all(a is None for a in answer)):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires "
+                    "gradient should always return None or None for all gradients."
+                )
+        self.grad_outputs = None

@@ -4,6 +4,7 @@ Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is
 """
 
 import functools
+import warnings
 import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
@@ -299,6 +300,13 @@ class _Attached:
 
     def _get_backward_pre_hooks(self):
         return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+
+    def _maybe_warn_non_full_backward_hook(self, inputs, result, grad_fn):
+        from ._backward_hooks import what_regular_hooks_miss
+
+        text = what_regular_hooks_miss(inputs, result, grad_fn)
+        if text:
+            warnings.warn(text, FutureWarning, stacklevel=2)
 
     # ---- hooks of state dicts ----
     def _register_state_dict_hook(self, hook):
