@@ -66,11 +66,18 @@ RL_SHAPE(div) {
     return shape_broadcast(k);
 }
 
-RL_SHAPE(gelu) {
-    k->attr[0] = strcmp(k->arg[1].u.s, "tanh") == 0;
-    if (!k->attr[0] && strcmp(k->arg[1].u.s, "none") != 0)
+/* attr[0]: the tanh approximation? */
+static rl_status gelu_mode(rl_call *k, const char *approximate) {
+    k->attr[0] = strcmp(approximate, "tanh") == 0;
+    if (!k->attr[0] && strcmp(approximate, "none") != 0)
         return rl_error_set(RL_RUNTIME, "approximate argument must be either none or tanh.");
-    return shape_same(k);
+    return RL_OK;
+}
+RL_SHAPE(gelu) {
+    return gelu_mode(k, k->arg[1].u.s) == RL_OK ? shape_same(k) : RL_FAIL;
+}
+RL_SHAPE(gelu_backward) {
+    return gelu_mode(k, k->arg[2].u.s) == RL_OK ? shape_broadcast(k) : RL_FAIL;
 }
 
 RL_SHAPE(clamp) {

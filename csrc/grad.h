@@ -76,6 +76,9 @@ static inline double rl_number(V v) {
 #define OP(row, ...) rl_back_op(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V))
 #define OP_NTH(nth, row, ...)                                                                                \
     rl_back_op_nth(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), nth)
+#define PLUS(x, d)  OP(add, x, NUM(d))
+#define TIMES(x, d) OP(mul, x, NUM(d))
+#define ZEROS       OP(zeros_like, G)
 #define TO(arg, value)                                                                                       \
     do {                                                                                                     \
         if (rl_back_wants(g, arg)) rl_back_pass(g, arg, value);                                              \

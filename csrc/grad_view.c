@@ -30,6 +30,7 @@ FORMULA(t) {
 static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
     const rl_meta *part = &g->node->meta[0];
     V size = INTS(part->shape, part->ndim);
+    if (rl_dims_numel(part->shape, part->ndim) == 0) offset = 0; /* nowhere */
     rl_back_pass(g, 0,
                  OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
 }

@@ -543,9 +543,11 @@ def tolerance(dtype):
 
 
 import opinfo_backward  # noqa: E402  their samples are made of what stands above
+import opinfo_backward_act  # noqa: E402
 import opinfo_index  # noqa: E402
 import opinfo_layers  # noqa: E402
 
 opinfo_index.join(SAMPLES, _THEIRS)
 opinfo_layers.join(SAMPLES, RANDOM, _THEIRS)
 opinfo_backward.join(SAMPLES, _THEIRS)
+opinfo_backward_act.join(SAMPLES, _THEIRS)

@@ -87,7 +87,7 @@ void rl_view_start(rl_call *k);
 
 /* ---- element-wise kernels (ref_binary.c): out = strip(args 0 .. n_in - 1) ---- */
 typedef struct {
-    double d[2];
+    double d[3];
     int64_t i[2];
     int fault; /* set by strips, answered with ZeroDivisionError and the like */
 } rl_numbers;

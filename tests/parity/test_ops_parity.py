@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 import opinfo  # noqa: E402
 import opinfo_backward  # noqa: E402
+import opinfo_backward_act  # noqa: E402
 import opinfo_layers  # noqa: E402
 from rushlight import _C  # noqa: E402
 
@@ -24,6 +25,7 @@ WIDER = {  # PyTorch has no kernel for these
 NARROWER = {  # and rushlight none for these
     *opinfo_layers.NARROWER,
     *opinfo_backward.NARROWER,
+    *opinfo_backward_act.NARROWER,
     *((name, dtype) for name in ("conv2d", "dropout") for dtype in (*WHOLE, "uint8")),
     ("avg_pool2d", "int64"),
     ("upsample_bilinear2d", "uint8"),
