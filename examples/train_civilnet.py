@@ -2,8 +2,8 @@
 
     python -m rushlight examples/train_civilnet.py [--epochs 12] [--resume out/checkpoint.tar] [--out out]
 
-The same file runs under PyTorch (`python examples/train_civilnet.py`) and prints the same losses; each resumes
-what the other saved. `--steps FILE` writes the loss of every step, one to a line.
+The same file runs under PyTorch (`python examples/train_civilnet.py`) and prints the same losses; each
+resumes what the other saved. `--steps FILE` writes the loss of every step, one to a line.
 """
 
 import argparse
@@ -61,7 +61,7 @@ def with_progress(batches, epoch):
 
 
 def train_epoch(net, optimizer, criterion, x, y, epoch):
-    """One pass in the order that the epoch's number gives; the loss of each step, and the last as a tensor."""
+    """One pass in the order that the epoch's number gives; each step's loss, and the last as a tensor."""
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(epoch))
     losses = []
     net.train()

@@ -1,4 +1,4 @@
-"""Losses; functional.py gives them out. Reductions: 'none' keeps every element, 'mean' and 'sum' join them."""
+"""Losses; functional.py gives them out. Reduction 'none' keeps every element, 'mean' and 'sum' join them."""
 
 import math
 import warnings
@@ -39,13 +39,11 @@ def _nll_loss(input, target, weight, reduction, ignore_index):
     return loss.view(batch, *rest) if reduction == 0 else loss
 
 
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """Negative log likelihood: minus input (N, C, ...) at the class that target (N, ...), int64, names.
 
-    ``weight`` (C) scales classes, and the mean is weighted; elements of class ``ignore_index`` do not count. Raises
-    IndexError where a class is out of bounds.
+    ``weight`` (C) scales classes, and the mean is weighted; elements of class ``ignore_index`` do not count.
+    Raises IndexError where a class is out of bounds.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.nll_loss.html
     """
     return _nll_loss(input, target, weight, _reduction_of(size_average, reduce, reduction), ignore_index)
@@ -98,10 +96,10 @@ def cross_entropy(
     reduction="mean",
     label_smoothing=0.0,
 ):
-    """Cross entropy of the logits input (N, C, ...) or (C) and target: classes (N, ...), int64, or probabilities.
+    """Cross entropy of logits input (N, C, ...) or (C) and target: classes (N, ...), int64, or probabilities.
 
-    ``weight`` (C) scales classes, ``label_smoothing`` in [0, 1] mixes the target with the uniform distribution. Raises
-    IndexError where a class is out of bounds.
+    ``weight`` (C) scales classes, ``label_smoothing`` in [0, 1] mixes the target with the uniform distribution.
+    Raises IndexError where a class is out of bounds.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.cross_entropy.html
     """
     reduction = _reduction_of(size_average, reduce, reduction)
@@ -127,9 +125,7 @@ def cross_entropy(
             "cross_entropy: weight tensor should be defined either for all "
             f"{input.size(dim)} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
         )
-    return _towards_probabilities(
-        _C.log_softmax(input, dim), target, weight, reduction, label_smoothing, dim
-    )
+    return _towards_probabilities(_C.log_softmax(input, dim), target, weight, reduction, label_smoothing, dim)
 
 
 # ---- numbers ----

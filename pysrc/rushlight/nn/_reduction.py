@@ -8,7 +8,9 @@ _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 def get_enum(reduction):
     """Return the operators' number of a reduction; ValueError for an unknown one."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3
+        )
         return 1
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -22,6 +24,7 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     name = "none" if not reduce else "mean" if size_average else "sum"
     if emit_warning:
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead."
+            f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+            stacklevel=3,
         )
     return name

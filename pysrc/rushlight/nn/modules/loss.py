@@ -47,7 +47,7 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of logits (N, C, ...) and classes (N, ...), int64, or probabilities of the logits' shape."""
+    """Cross entropy of logits (N, C, ...) and classes (N, ...), int64, or probabilities as many as logits."""
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
     ignore_index: int
