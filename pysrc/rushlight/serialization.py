@@ -9,8 +9,9 @@ import sys
 import warnings
 
 from . import _C
+from ._checkpoint import safe
 from ._checkpoint.names import torch_name
-from ._checkpoint.writer import archive_name, is_path, stream_writer, write_path, zip_writer
+from ._checkpoint.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
 
 __all__ = [
     "add_safe_globals",
@@ -18,6 +19,7 @@ __all__ = [
     "default_restore_location",
     "get_crc32_options",
     "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
     "safe_globals",
@@ -74,6 +76,21 @@ def get_safe_globals():
 def clear_safe_globals():
     """Forgets all that was added."""
     _safe_globals.clear()
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """List the classes and functions that a checkpoint names and that load() refuses, without loading it.
+
+    torch.load wants them in add_safe_globals; names of modules such as os are refused even then.
+    """
+    if not is_path(f):
+        _check_seekable(f)
+        asked = _C._names_asked(*_Source(f, f"<{type(f).__name__}>").place)
+    else:
+        with open(f, "rb") as file:
+            asked = _C._names_asked(*_Source(file, os.fsdecode(f).encode("utf-8", "replace").decode()).place)
+    allowed = _allowed_names()
+    return [name for name in asked if name not in allowed]
 
 
 class safe_globals:
@@ -268,9 +285,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     if is_path(f):
         name = os.fsdecode(f).encode("utf-8", "replace").decode()
         if name.endswith(".safetensors"):
-            raise RuntimeError(
-                f"{name} is a safetensors file: open it with safetensors.numpy.load_file and torch.from_numpy"
-            )
+            return safe.load_file(f, name, map_location)
         with open(f, "rb") as file:
             return _load(
                 _Source(file, name), map_location, weights_only, mmap, pickle_module, pickle_load_args
@@ -388,6 +403,10 @@ def save(
     if not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, but got {pickle_protocol}")
     path = os.fspath(f) if is_path(f) else None
+    if path is not None and os.fsdecode(path).endswith(".safetensors"):
+        data = safe.dumps(obj)
+        write_path(path, lambda target: put_bytes(target, data))
+        return
     if _use_new_zipfile_serialization:
         prefix = "archive" if path is None else archive_name(os.fsdecode(path))
         write = zip_writer(obj, prefix, pickle_protocol, not _disable_byteorder_record, _checksums)

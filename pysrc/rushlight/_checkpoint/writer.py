@@ -1,6 +1,7 @@
 """How checkpoints are written: a pickle with PyTorch's names in it, and the zip or the stream around it."""
 
 import contextlib
+import functools
 import os
 import pickle
 import stat
@@ -13,6 +14,16 @@ from .unpickler import MAGIC_NUMBER, PROTOCOL_VERSION
 
 def is_path(f):
     return isinstance(f, (str, os.PathLike))
+
+
+def put_bytes(target, data):
+    """Write all of the data to a descriptor, or through a file's write."""
+    if callable(target):
+        target(data)
+        return
+    left = memoryview(data)
+    while left:
+        left = left[os.write(target, left) :]
 
 
 def _pickled(obj, protocol, legacy):
@@ -48,7 +59,7 @@ def stream_writer(obj, protocol):
         return _C._save_pickle(value, protocol, True, describe)[0]
 
     def write(target):
-        put = target if callable(target) else open(target, "wb", closefd=False).write
+        put = functools.partial(put_bytes, target)
         for value in (MAGIC_NUMBER, PROTOCOL_VERSION, info):
             put(plain(value))
         put(data)

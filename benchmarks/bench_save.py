@@ -1,0 +1,75 @@
+"""Saving checkpoints: rushlight beside PyTorch, in turns in one process; the files are compared first."""
+
+import io
+import os
+import pathlib
+import tempfile
+import time
+
+import rushlight
+
+try:
+    import torch
+except ImportError as error:
+    raise SystemExit("this benchmark compares with PyTorch: run it in the parity environment") from error
+
+DATA = pathlib.Path(__file__).parent.parent / "tests" / "data"
+
+
+def check(ours, theirs):
+    """Both files must open in PyTorch with the same bytes in every tensor."""
+    one, two = io.BytesIO(), io.BytesIO()
+    rushlight.save(ours, one)
+    torch.save(theirs, two)
+    one.seek(0), two.seek(0)
+    a, b = torch.load(one, weights_only=True), torch.load(two, weights_only=True)
+    assert list(a) == list(b)
+    for key in a:
+        assert a[key].shape == b[key].shape and a[key].dtype == b[key].dtype
+        assert bytes(a[key].untyped_storage()) == bytes(b[key].untyped_storage())
+
+
+def median(times):
+    return sorted(times)[len(times) // 2]
+
+
+def in_turns(calls, rounds):
+    times = [[] for _ in calls]
+    for call in calls:
+        call()
+    for _ in range(rounds):
+        for call, spent in zip(calls, times):
+            start = time.perf_counter()
+            call()
+            spent.append(time.perf_counter() - start)
+    return [median(spent) for spent in times]
+
+
+def compare(name, ours, theirs, rounds):
+    check(ours, theirs)
+    folders = [("memory", None), ("RAM disk", "/dev/shm"), ("disk", tempfile.gettempdir())]
+    for kind, folder in folders:
+        if folder is None:
+            calls = [lambda: rushlight.save(ours, io.BytesIO()), lambda: torch.save(theirs, io.BytesIO())]
+        elif not os.path.isdir(folder):
+            continue
+        else:
+            paths = [os.path.join(folder, f"bench_save_{os.getpid()}_{i}.pth") for i in range(2)]
+            calls = [lambda: rushlight.save(ours, paths[0]), lambda: torch.save(theirs, paths[1])]  # noqa: B023
+        mine, other = in_turns(calls, rounds)
+        figures = f"rushlight {mine * 1e3:8.3f} ms   torch {other * 1e3:8.3f} ms   {other / mine:5.2f}x"
+        print(f"{name:16} {kind:9} {figures}")
+        for path in paths if folder else ():
+            os.unlink(path)
+
+
+def main():
+    print("to paths, rushlight waits until the file is on the disk (fsync) and torch does not")
+    path = DATA / "civilnet_digits.pth"
+    compare("CivilNet's file", rushlight.load(path), torch.load(path), 200)
+    big = {"w": torch.arange(20_000_000, dtype=torch.float32)}
+    compare("80 MB", {"w": rushlight.from_numpy(big["w"].numpy())}, big, 7)
+
+
+if __name__ == "__main__":
+    main()
