@@ -17,6 +17,9 @@ PAIR(mean, "MeanBackward", a[1].tag != RL_NONE)
 const char *rl_title_div(const rl_slot *a) {
     return a[2].tag == RL_TEXT ? "DivBackward2" : "DivBackward0";
 }
+const char *rl_title_diag(const rl_slot *a) {
+    return a[0].u.t->ndim == 1 ? "DiagEmbedBackward0" : "DiagonalBackward0_copy";
+}
 const char *rl_title_fill(const rl_slot *a) {
     return a[1].tag == RL_TENSOR ? "FillBackward3" : "FillBackward2";
 }

@@ -47,6 +47,10 @@ void rl_back_fail(rl_back *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
 const rl_meta *rl_back_like(const rl_back *g, int arg);
 V rl_back_size(const rl_back *g, int arg); /* its shape as an int list */
+V rl_back_zeros(rl_back *g, int arg);      /* zeros that look like it */
+V rl_back_zeros_as(rl_back *g, const rl_meta *like);
+V rl_back_join(rl_back *g, V a, V b, int64_t dim); /* cat() */
+bool rl_back_any(rl_back *g, V truths);            /* looks at the values */
 double rl_back_num(const rl_back *g, int arg);
 int64_t rl_back_int(const rl_back *g, int arg);
 

@@ -110,9 +110,27 @@ bool rl_back_has_grad(const rl_back *g, int result) {
 V rl_back_grad(rl_back *g, int result) {
     if (g->failed) return NONE;
     if (g->grads[result]) return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)g->grads[result])->v};
-    const rl_meta *m = &g->node->meta[result];
-    V args[2] = {INTS(m->shape, m->ndim), {.tag = RL_DTYPE, .u.i = m->dtype}};
-    return rl_back_op(g, RL_OP_zeros, args, 2);
+    return rl_back_zeros_as(g, &g->node->meta[result]);
+}
+
+V rl_back_zeros_as(rl_back *g, const rl_meta *like) {
+    V dtype = {.tag = RL_DTYPE, .u.i = like->dtype};
+    return OP(zeros, INTS(like->shape, like->ndim), dtype, NONE,
+              INT(like->device * 256 + like->device_index + 1));
+}
+V rl_back_zeros(rl_back *g, int arg) {
+    return rl_back_wants(g, arg) ? rl_back_zeros_as(g, rl_back_like(g, arg)) : NONE;
+}
+
+V rl_back_join(rl_back *g, V a, V b, int64_t dim) {
+    if (g->failed) return NONE;
+    V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){a.u.t, b.u.t}};
+    return OP(cat, both, INT(dim));
+}
+
+bool rl_back_any(rl_back *g, V truths) {
+    V found = OP(any, truths);
+    return !g->failed && *(const uint8_t *)rl_const_data(found.u.t);
 }
 
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {
@@ -158,7 +176,7 @@ static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **resu
     for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
     if (!any) return 0;
     if (!formula) {
-        PyErr_Format(PyExc_RuntimeError, "derivative for %s is not implemented", node->row->name);
+        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->row->name);
         return -1;
     }
     formula(&g);

@@ -72,16 +72,26 @@ FORMULA(slice) {
     range_part(g, rl_back_int(g, 1), open ? 0 : rl_back_int(g, 2), rl_back_int(g, 4));
 }
 
-FORMULA(diagonal) {
-    int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS], shift = rl_back_int(g, 1);
+/* the diagonal of dims one and two, as the last dim of the part */
+static void diagonal_part(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
+    int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS];
     if (!rl_back_wants(g, 0)) return;
     int n = whole_strides(g, strides), left = 0;
-    int one = (int)wrapped(rl_back_int(g, 2), n), two = (int)wrapped(rl_back_int(g, 3), n);
+    int one = (int)wrapped(dim1, n), two = (int)wrapped(dim2, n);
     for (int d = 0; d < n; d++)
         if (d != one && d != two) kept[left++] = strides[d];
     kept[left] = strides[one] + strides[two];
     bool any = g->node->meta[0].shape[left] > 0;
     place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
+}
+FORMULA(diagonal) {
+    diagonal_part(g, rl_back_int(g, 1), rl_back_int(g, 2), rl_back_int(g, 3));
+}
+FORMULA(diag) { /* of a matrix, or the matrix of a vector */
+    if (g->node->meta[0].ndim == 1)
+        diagonal_part(g, rl_back_int(g, 1), 0, 1);
+    else
+        TO(0, OP(diagonal, G, X(1)));
 }
 
 /* Note [As strided]
