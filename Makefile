@@ -23,7 +23,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench parity asan ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench parity asan fuzz fuzz-long ref isa no-onednn werror stubs lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -44,6 +44,24 @@ no-onednn: $(VENV)/.installed
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
+
+# the reader of checkpoints over seeds and mutants of them, under the sanitizers; MUTANTS=n, about 5000 a second
+FUZZED = $(wildcard csrc/load_*.c) csrc/core_crc.c csrc/core_debug.c csrc/core_dtype.c csrc/core_error.c csrc/core_view.c
+FUZZ_FLAGS = -std=gnu11 -g -O1 -Icsrc -fsanitize=address,undefined -fno-sanitize-recover=undefined
+MUTANTS ?= 100000
+fuzz: $(VENV)/.installed
+	@mkdir -p build/fuzz && rm -rf build/fuzz/seeds
+	$(RUN) tests/fuzz/make_seeds.py build/fuzz/seeds
+	$(CC) $(FUZZ_FLAGS) tests/fuzz/fuzz_load.c tests/fuzz/replay.c $(FUZZED) -o build/fuzz/replay -lm -lpthread
+	build/fuzz/replay build/fuzz/seeds $(MUTANTS)
+
+# the same with clang's libFuzzer, for as long as SECONDS says
+SECONDS ?= 600
+fuzz-long: fuzz
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer tests/fuzz/fuzz_load.c $(FUZZED) -o build/fuzz/fuzz_load -lm -lpthread
+	mkdir -p build/fuzz/corpus
+	build/fuzz/fuzz_load -dict=tests/fuzz/load.dict -max_len=2048 -timeout=5 -max_total_time=$(SECONDS) \
+		-artifact_prefix=build/fuzz/ build/fuzz/corpus build/fuzz/seeds
 
 # warnings are errors
 werror: $(VENV)/.tools

@@ -26,6 +26,24 @@ def seeds():
         yield STREAM + kit.stream(body, head=b"")
     for data in (*hostile.ZIPS.values(), *hostile.STREAMS.values()):
         yield WHOLE + data
+    for body in layouts():
+        yield PICKLE + kit.HEAD + body + b"."
+        yield STREAM + kit.stream(body, head=b"")
+
+
+def layouts():
+    """Sparse, quantized and lazy tensors, and the newer dtypes."""
+    layout = hostile.call("torch.serialization", "_get_layout", kit.text("torch.sparse_coo"))
+    parts = kit.many(kit.tensor(), kit.tensor(), kit.ints([4]), kit.TRUE)
+    yield hostile.call("torch._utils", "_rebuild_sparse_tensor", layout, parts)
+    place = (kit.storage(kind="QInt8Storage", count=16), kit.number(0), kit.ints([4]), kit.ints([1]))
+    scheme = kit.many(kit.name("torch", "per_tensor_affine"), b"G" + bytes(8), kit.number(1))
+    yield hostile.call("torch._utils", "_rebuild_qtensor", *place, scheme, kit.FALSE, kit.HOOKS)
+    lazy = kit.mapping(kit.text("conj"), kit.TRUE)
+    yield kit.tensor(kit.storage(kind="ComplexFloatStorage", count=2), size=(2,), more=lazy)
+    untyped = kit.storage(kind="UntypedStorage", count=16, module="torch.storage")
+    fields = (untyped, kit.number(0), kit.ints([4]), kit.ints([1]), kit.FALSE, kit.HOOKS)
+    yield hostile.call("torch._utils", "_rebuild_tensor_v3", *fields, kit.name("torch", "float8_e5m2"))
 
 
 def main(folder):
