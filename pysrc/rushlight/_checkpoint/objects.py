@@ -114,7 +114,7 @@ def describe(obj, protocol, legacy):
         what = obj.__reduce_ex__(protocol)
     if isinstance(what, str):
         return _global(obj, protocol, legacy, what)
-    if getattr(what[0], "__name__", "") == "__newobj_ex__":
+    if isinstance(what, tuple) and what and getattr(what[0], "__name__", "") == "__newobj_ex__":
         cls, args, words = what[1]
         return functools.partial(cls.__new__, cls, *args, **words), (), *what[2:]
     return what
