@@ -169,14 +169,18 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
 }
 
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
-    if (s->root || s->dtype >= 0) {
+    if (s->root) {
         rl_load_fail(c->load, RL_LOAD_RUNTIME,
-                     "rushlight does not support typed storages on their own in %s; save tensors instead",
+                     "rushlight does not support slices of storages on their own in %s; save tensors instead",
                      c->load->record);
         return rl_loader_raise(c);
     }
     rl_storage *made = rl_loader_storage(c, s);
-    return made ? rl_untyped_storage_new(made) : NULL;
+    RL_OWNED PyObject *bytes = made ? rl_untyped_storage_new(made) : NULL;
+    if (!bytes || s->dtype < 0) return rl_give(&bytes);
+    RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.storage");
+    RL_OWNED PyObject *dtype = module ? rl_dtype_object(s->dtype) : NULL;
+    return dtype ? PyObject_CallMethod(module, "_typed", "OO", bytes, dtype) : NULL;
 }
 
 /* Nothing here reads values lazily: a tensor with the conj or neg bit becomes one with those values. */

@@ -109,3 +109,15 @@ def test_an_object_with_a_wrong_description():
 
     with pytest.raises(pickle.PicklingError, match="__reduce__ must return a string or tuple"):
         torch.save(Wrong(), io.BytesIO())
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_storages_that_know_their_dtype(zipped):
+    tensor = torch.tensor([1.0, 2.0, 3.0])
+    typed = torch.storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=torch.float32)
+    data = dumped({"t": tensor, "s": typed}, _use_new_zipfile_serialization=zipped)
+    for weights_only in (True, False):
+        back = torch.load(io.BytesIO(data), weights_only=weights_only)
+        assert isinstance(back["s"], torch.storage.FloatStorage) and back["s"].tolist() == [1.0, 2.0, 3.0]
+        back["s"][0] = 9
+        assert back["t"].tolist() == [9.0, 2.0, 3.0]

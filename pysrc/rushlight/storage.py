@@ -124,6 +124,10 @@ class TypedStorage:
         self.__init__(self.tolist(), **state)
 
 
+def _typed(untyped, dtype):
+    return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
+
+
 class _LegacyStorageMeta(type):
     def __instancecheck__(cls, instance):
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
