@@ -6,7 +6,6 @@
     const char *rl_title_##fn(const rl_slot *a) {                                                            \
         return (second) ? name "1" : name "0";                                                               \
     }
-PAIR(pow, "PowBackward", a[1].tag == RL_TENSOR)
 PAIR(remainder, "RemainderBackward", a[1].tag == RL_TENSOR)
 PAIR(masked_fill, "MaskedFillBackward", a[2].tag == RL_TENSOR)
 PAIR(lerp, "LerpBackward", a[2].tag == RL_TENSOR)
@@ -14,6 +13,10 @@ PAIR(sum, "SumBackward", a[1].tag != RL_NONE)
 PAIR(prod, "ProdBackward", a[1].tag != RL_NONE)
 PAIR(mean, "MeanBackward", a[1].tag != RL_NONE)
 
+const char *rl_title_pow(const rl_slot *a) {
+    if (a[1].tag != RL_TENSOR) return "PowBackward0";
+    return a[0].tag == RL_TENSOR ? "PowBackward1" : "PowBackward2";
+}
 const char *rl_title_div(const rl_slot *a) {
     return a[2].tag == RL_TEXT ? "DivBackward2" : "DivBackward0";
 }

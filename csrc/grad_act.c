@@ -130,6 +130,9 @@ FORMULA(straight_backward) { /* made of straight lines */
     TO(0, again(g));
     TO(1, ZEROS);
 }
+FORMULA(kept_backward) { /* no gradient goes to what chose */
+    TO(0, again(g));
+}
 FORMULA(sigmoid_backward) {
     TO(0, again(g));
     TO(1, OP(mul, both(g), PLUS(TIMES(X(1), -2), 1)));

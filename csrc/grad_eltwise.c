@@ -1,6 +1,7 @@
 /* Derivatives of arithmetic: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
  * Products stand in PyTorch's order, so that the last bits agree. */
 #include "grad.h"
+#include <math.h>
 
 FORMULA(same) {
     TO(0, G);
@@ -82,6 +83,10 @@ FORMULA(square) {
 }
 /* by the exponent: result * log(x), 0 where x is 0 and the exponent is not negative */
 static V power_log(rl_back *g, V x, V n) {
+    if (x.tag != RL_TENSOR) {
+        V slope = OP(mul, OUT(0), NUM(log(rl_number(x))));
+        return rl_number(x) == 0 ? OP(where, OP(ge, n, INT(0)), INT(0), slope) : slope;
+    }
     V still = OP(logical_and, OP(eq, x, INT(0)), OP(ge, n, INT(0)));
     return OP(where, still, INT(0), OP(mul, OUT(0), OP(log, x)));
 }

@@ -5,6 +5,9 @@
 static rl_slot slot_of(PyObject *t) {
     return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
 }
+static rl_slot int_slot(int64_t i) {
+    return (rl_slot){.tag = RL_INT, .u.i = i};
+}
 static PyObject *contiguous_copy(PyObject *t) {
     rl_slot args[2] = {slot_of(t), {.tag = RL_INT, .u.i = RL_FORMAT_CONTIGUOUS}};
     return rl_op_run(RL_OP_clone, args, 2);
@@ -123,19 +126,46 @@ int rl_grad_leaf_init(void) {
 }
 
 /* ---- a gradient must look like what it is the gradient of ---- */
+/* Dims that an expanded gradient only repeats need no sum: one copy, times their number. */
+static int sum_repeats(PyObject **grad, const int64_t *dims, int n) {
+    double count = 1;
+    for (int i = 0; i < n; i++) {
+        const rl_view *v = &((rl_tensor *)*grad)->v;
+        if (v->strides[dims[i]] != 0 || v->shape[dims[i]] < 2) continue;
+        count *= (double)v->shape[dims[i]];
+        rl_slot args[4] = {slot_of(*grad), int_slot(dims[i]), int_slot(0), int_slot(1)};
+        PyObject *once = rl_op_run(RL_OP_narrow, args, 4);
+        if (!once) return -1;
+        Py_SETREF(*grad, once);
+    }
+    if (count == 1) return 0;
+    rl_slot args[2] = {slot_of(*grad), {.tag = RL_FLOAT, .u.d = count}};
+    PyObject *product = rl_op_run(RL_OP_mul, args, 2);
+    if (!product) return -1;
+    Py_SETREF(*grad, product);
+    return 0;
+}
+
+static int sum_dims(PyObject **grad, int64_t *dims, int n, bool keep) {
+    if (sum_repeats(grad, dims, n) < 0) return -1;
+    rl_slot args[3] = {
+        slot_of(*grad), {.tag = RL_INTS, .n = n, .u.ints = dims}, {.tag = RL_TRUTH, .u.i = keep}};
+    bool left = false;
+    for (int i = 0; i < n; i++) left |= ((rl_tensor *)*grad)->v.shape[dims[i]] != 1;
+    if (!left) return 0; /* the caller drops dims of 1 */
+    PyObject *sum = rl_op_run(RL_OP_sum, args, 3);
+    if (!sum) return -1;
+    Py_SETREF(*grad, sum);
+    return 0;
+}
+
 static int sum_to(PyObject **grad, const rl_meta *m) {
     const rl_view *v = &((rl_tensor *)*grad)->v;
     int64_t dims[RL_MAX_DIMS];
     int n = 0, lead = v->ndim - m->ndim;
     for (int i = 0; i < v->ndim; i++)
         if (i < lead || (m->shape[i - lead] == 1 && v->shape[i] != 1)) dims[n++] = i;
-    rl_slot args[3] = {
-        slot_of(*grad), {.tag = RL_INTS, .n = n, .u.ints = dims}, {.tag = RL_TRUTH, .u.i = lead == 0}};
-    if (n) {
-        PyObject *sum = rl_op_run(RL_OP_sum, args, 3);
-        if (!sum) return -1;
-        Py_SETREF(*grad, sum);
-    }
+    if (n && sum_dims(grad, dims, n, lead == 0) < 0) return -1;
     if (rl_meta_same(m, &((rl_tensor *)*grad)->v)) return 0;
     rl_slot size[2] = {slot_of(*grad), {.tag = RL_INTS, .n = m->ndim, .u.ints = m->shape}};
     PyObject *view = rl_op_run(RL_OP_reshape, size, 2);

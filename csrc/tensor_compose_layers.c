@@ -53,13 +53,21 @@ COMPOSE(pairwise_distance) {
                  : NULL;
 }
 
+/* at least `least`, in place and outside the history: PyTorch's gradient does not know of it */
+static int raise_quietly(PyObject *x, double least) {
+    int grad = rl_grad_enabled;
+    rl_slot args[2] = {tensor_slot(x), float_slot(least)};
+    rl_grad_enabled = 0;
+    RL_OWNED PyObject *done = rl_op_run_inplace(RL_OP_clamp, args, 2);
+    rl_grad_enabled = grad;
+    return done ? 0 : -1;
+}
+
 /* x / max(|x|, least) along dim */
 static PyObject *unit_vectors(PyObject *x, int64_t dim, double least) {
-    RL_OWNED PyObject *length = norm_of(x, int_slot(2), int_slot(dim), true);
-    if (!length) return NULL;
-    rl_slot args[2] = {tensor_slot(length), float_slot(least)};
-    RL_OWNED PyObject *safe = rl_op_run(RL_OP_clamp, args, 2);
-    return safe ? rl_op_binary(RL_OP_div, x, safe) : NULL;
+    RL_OWNED PyObject *norm = norm_of(x, int_slot(2), int_slot(dim), true);
+    RL_OWNED PyObject *length = norm ? rl_op_unary(RL_OP_clone, norm) : NULL; /* the norm keeps its result */
+    return length && raise_quietly(length, least) == 0 ? rl_op_binary(RL_OP_div, x, length) : NULL;
 }
 
 static PyObject *stretched(PyObject *x, const int64_t *shape, int n) {
