@@ -7,7 +7,8 @@
 static PyObject *node_name(PyObject *self, PyObject *unused) {
     (void)unused;
     rl_node *node = N(self);
-    bool plain = node->row ? node->row != &rl_rows[RL_OP_copy_] : !node->name;
+    const rl_row *row = node->row, *rows = rl_rows;
+    bool plain = row ? row != &rows[RL_OP_copy_] && row != &rows[RL_OP_floor_divide] : !node->name;
     return PyUnicode_FromFormat("%s%s", plain ? "" : "torch::autograd::", rl_node_name(node));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {

@@ -114,6 +114,8 @@ def derivatives(library, what, values):
 
 def same(ours, theirs):
     for a, b in zip(ours, theirs, strict=True):
+        if a is None and b is None:
+            continue
         zeros = np.zeros_like(a if b is None else b)
         np.testing.assert_allclose(
             zeros if a is None else a, zeros if b is None else b, rtol=1e-9, atol=1e-12
