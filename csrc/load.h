@@ -155,6 +155,7 @@ typedef enum {
 /* ---- one file being read ---- */
 typedef struct rl_load_chunk rl_load_chunk;
 typedef struct rl_zip rl_zip;
+typedef struct rl_tar rl_tar;
 typedef struct rl_load {
     const uint8_t *data; /* the bytes, or NULL: read from fd, beginning at `start` */
     int fd;
@@ -175,6 +176,7 @@ typedef struct rl_load {
     int64_t n_storages, storages_room;
     uint64_t seed;
     rl_zip *zip;
+    rl_tar *tar;        /* once its tensors are read */
     const char *record; /* for messages */
     rl_load_chunk *chunks;
     rl_item none, truth[2], nothing; /* shared: None, False, True, () */
@@ -225,6 +227,10 @@ rl_status rl_zip_read(rl_load *l); /* begins, reads data.pkl, fills root */
 /* ---- load_legacy.c ---- */
 rl_status rl_legacy_read(rl_load *l);
 
+/* ---- load_tar.c ---- */
+rl_status rl_tar_read(rl_load *l);
+rl_item *rl_tar_tensor(rl_load *l, const rl_item *pid);
+
 /* ---- load_pickle.c: the machine ---- */
 rl_status rl_pickle_read(rl_load *l, rl_input *in, rl_item **root);
 
@@ -256,6 +262,10 @@ rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state)
 rl_status rl_rules_state(rl_load *l, rl_item **state);
 rl_item *rl_storage_persistent(rl_load *l, rl_item *pid);
 rl_load_storage *rl_storage_find(rl_load *l, rl_text key);
+rl_load_storage *rl_storage_new_item(rl_load *l, rl_text key, rl_text location, int dtype, int64_t numel);
+/* `numel` elements of a whole storage from `offset` on, under a name of their own */
+rl_load_storage *rl_storage_slice(rl_load *l, rl_load_storage *root, rl_text key, int64_t offset,
+                                  int64_t numel);
 /* The bytes of a storage that is no slice: read, checked, in this machine's order. */
 rl_status rl_storage_fill(rl_load *l, const rl_load_storage *s, void *to);
 rl_status rl_storage_normalise(rl_load *l, const rl_load_storage *s, uint8_t *bytes);

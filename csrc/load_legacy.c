@@ -90,11 +90,7 @@ rl_status rl_legacy_read(rl_load *l) {
     if (l->size == 0) return rl_load_fail(l, RL_LOAD_EOF, "Ran out of input: the file is empty");
     if (l->size >= 512) {
         if (rl_source_read(l, 0, head, sizeof head)) return RL_FAIL;
-        if (!memcmp(head + 257, "ustar", 5)) {
-            return rl_load_fail(l, RL_LOAD_RUNTIME,
-                                "Cannot use ``weights_only=True`` with files saved in the legacy "
-                                ".tar format. Load the file with PyTorch and save it again.");
-        }
+        if (!memcmp(head + 257, "ustar", 5)) return rl_tar_read(l);
     }
     rl_input in = {.load = l, .data = l->data, .end = l->size};
     rl_status status = legacy_body(l, &in);

@@ -80,7 +80,7 @@ static rl_status storage_locate(rl_load *l, rl_load_storage *s) {
     return RL_OK;
 }
 
-static rl_load_storage *storage_new(rl_load *l, rl_text key, rl_text location, int dtype, int64_t numel) {
+rl_load_storage *rl_storage_new_item(rl_load *l, rl_text key, rl_text location, int dtype, int64_t numel) {
     rl_load_storage *s = rl_load_alloc(l, sizeof *s);
     if (!s) return NULL;
     *s = (rl_load_storage){.key = key,
@@ -108,30 +108,35 @@ static rl_load_storage *storage_new(rl_load *l, rl_text key, rl_text location, i
     return storage_insert(l, s) ? NULL : s;
 }
 
-/* (view key, offset, numel) in elements: a slice of `root`, under a name of its own */
+rl_load_storage *rl_storage_slice(rl_load *l, rl_load_storage *root, rl_text key, int64_t offset,
+                                  int64_t numel) {
+    if (offset < 0 || numel < 0 || offset > root->numel || numel > root->numel - offset) {
+        return (void *)storage_refuse(l, "its view reaches outside the storage");
+    }
+    int64_t item = storage_itemsize(root->dtype);
+    rl_load_storage *s = rl_storage_find(l, key);
+    if (s) {
+        if (s->root == root && s->root_offset == offset * item && s->numel == numel) return s;
+        return (void *)storage_refuse(l, "its view contradicts an earlier one");
+    }
+    s = rl_storage_new_item(l, key, root->location, root->dtype, numel);
+    if (s) s->root = root, s->root_offset = offset * item;
+    return s;
+}
+
+/* (view key, offset, numel) in elements: a slice of `root` */
 static rl_load_storage *storage_view(rl_load *l, rl_load_storage *root, const rl_item *view) {
     rl_item *const *v = view->u.items;
     if (view->kind != RL_ITEM_TUPLE || view->n != 3 || v[0]->kind != RL_ITEM_STR ||
         v[1]->kind != RL_ITEM_INT || v[2]->kind != RL_ITEM_INT || root->root) {
         return (void *)storage_refuse(l, "its view is no (key, offset, size) of a whole storage");
     }
-    int64_t offset = v[1]->u.i, numel = v[2]->u.i;
-    if (offset < 0 || numel < 0 || offset > root->numel || numel > root->numel - offset) {
-        return (void *)storage_refuse(l, "its view reaches outside the storage");
-    }
-    int64_t item = storage_itemsize(root->dtype);
-    rl_load_storage *s = rl_storage_find(l, rl_item_str(v[0]));
-    if (s) {
-        if (s->root == root && s->root_offset == offset * item && s->numel == numel) return s;
-        return (void *)storage_refuse(l, "its view contradicts an earlier one");
-    }
-    s = storage_new(l, rl_item_str(v[0]), root->location, root->dtype, numel);
-    if (s) s->root = root, s->root_offset = offset * item;
-    return s;
+    return rl_storage_slice(l, root, rl_item_str(v[0]), v[1]->u.i, v[2]->u.i);
 }
 
 rl_item *rl_storage_persistent(rl_load *l, rl_item *pid) {
     rl_item *const *p = pid->u.items;
+    if (l->tar) return rl_tar_tensor(l, pid);
     if (pid->kind != RL_ITEM_TUPLE) {
         rl_load_fail(l, RL_LOAD_PICKLE, "persistent_load id must be tuple or int, but got %s",
                      rl_item_title(pid));
@@ -151,7 +156,7 @@ rl_item *rl_storage_persistent(rl_load *l, rl_item *pid) {
     }
     int dtype = typed ? code - RL_GLOBAL_STORAGE : -1;
     rl_load_storage *s = rl_storage_find(l, rl_item_str(p[2]));
-    if (!s) s = storage_new(l, rl_item_str(p[2]), rl_item_str(p[3]), dtype, p[4]->u.i);
+    if (!s) s = rl_storage_new_item(l, rl_item_str(p[2]), rl_item_str(p[3]), dtype, p[4]->u.i);
     if (!s) return NULL;
     if (s->dtype != dtype || s->numel != p[4]->u.i)
         return storage_refuse(l, "it contradicts an earlier one of the same key");

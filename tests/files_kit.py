@@ -2,6 +2,7 @@
 
 import io
 import struct
+import tarfile
 import warnings
 import zipfile
 
@@ -76,3 +77,50 @@ def stream(body, keys=("0",), blocks=(BLOCK,), head=None):
     listed = HEAD + listing(*map(text, keys)) + b"."
     start = MAGIC + VERSION + INFO if head is None else head
     return start + HEAD + body + b"." + listed + b"".join(blocks)
+
+
+# ---- tar, of PyTorch 0.1 ----
+
+
+FOUR_FLOATS = struct.pack("<4f", 0, 1, 2, 3)
+
+
+def tar_storages(entries=((1, "FloatStorage", FOUR_FLOATS),), views=(), count=None):
+    sizes = {"FloatStorage": 4, "LongStorage": 8, "ByteStorage": 1}
+    parts = [HEAD + number(len(entries) if count is None else count) + b"."]
+    for key, kind, data in entries:
+        parts.append(HEAD + many(number(key), text("cpu"), name("torch", kind)) + b".")
+        parts.append(struct.pack("<q", len(data) // sizes[kind]) + data)
+    return b"".join(parts) + HEAD + listing(*(many(*map(number, v)) for v in views)) + b"."
+
+
+def tar_tensors(entries=((10, 1, "FloatTensor", (2, 2), (2, 1), 0),), count=None):
+    parts = [HEAD + number(len(entries) if count is None else count) + b"."]
+    for key, storage_key, kind, size, stride, offset in entries:
+        parts.append(HEAD + many(number(key), number(storage_key), name("torch", kind)) + b".")
+        parts.append(struct.pack(f"<i4x{2 * len(size) + 1}q", len(size), *size, *stride, offset))
+    return b"".join(parts)
+
+
+def tar_tensor(key):
+    return text(str(key)) + b"Q"
+
+
+def tar(body, storages=None, tensors=None, drop=(), **extra):
+    """A tar around a pickle's body."""
+    members = {
+        "sys_info": HEAD + EMPTY_DICT + b".",
+        "pickle": HEAD + body + b".",
+        "tensors": tar_tensors() if tensors is None else tensors,
+        "storages": tar_storages() if storages is None else storages,
+        **extra,
+    }
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:", format=tarfile.PAX_FORMAT) as file:
+        for key, data in members.items():
+            if key in drop:
+                continue
+            info = tarfile.TarInfo(key)
+            info.size, info.mtime = len(data), 1.5  # a fraction makes tarfile write a header of its own
+            file.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()

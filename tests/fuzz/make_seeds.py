@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import files_kit as kit
 import test_files_hostile as hostile
+import test_files_tar as tars
 
 WHOLE, PICKLE, STREAM = b"\0", b"\1", b"\2"
 
@@ -26,6 +27,8 @@ def seeds():
         yield STREAM + kit.stream(body, head=b"")
     for data in (*hostile.ZIPS.values(), *hostile.STREAMS.values()):
         yield WHOLE + data
+    for data in (kit.tar(tars.BODY), *tars.HARM.values()):
+        yield WHOLE + data.rstrip(b"\0")
     for body in layouts():
         yield PICKLE + kit.HEAD + body + b"."
         yield STREAM + kit.stream(body, head=b"")
