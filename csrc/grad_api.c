@@ -2,8 +2,25 @@
 #include "grad.h"
 #include <string.h>
 
+/* 1: o is a GradientEdge, (node, result, ...); -1: raised */
+static int gradient_edge(PyObject *o, rl_edge *edge) {
+    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2) return 0;
+    PyObject *node = PyTuple_GET_ITEM(o, 0);
+    if (!PyObject_TypeCheck(node, rl_node_type)) return 0;
+    long nr = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
+    if (nr == -1 && PyErr_Occurred()) return -1;
+    if (nr < 0 || nr >= ((rl_node *)node)->n_out) {
+        PyErr_Format(PyExc_IndexError, "%s has no result %ld", rl_node_name((rl_node *)node), nr);
+        return -1;
+    }
+    *edge = (rl_edge){(rl_node *)Py_NewRef(node), (int32_t)nr};
+    return 1;
+}
+
 static int root_edge(PyObject *o, rl_edge *edge, Py_ssize_t i) {
     rl_tensor *t = (rl_tensor *)o;
+    int given = gradient_edge(o, edge);
+    if (given) return given < 0 ? -1 : 0;
     if (!rl_tensor_check(o)) {
         PyErr_Format(PyExc_TypeError, "element %zd of tensors tuple is not a Tensor", i);
         return -1;
@@ -73,6 +90,8 @@ static PyObject *api_backward(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 /* ---- _run_backward ---- */
 static int target_edge(PyObject *o, rl_edge *edge) {
+    int given = gradient_edge(o, edge);
+    if (given) return given < 0 ? -1 : 0;
     if (!rl_tensor_check(o)) {
         PyErr_SetString(PyExc_TypeError, "all inputs have to be Tensors");
         return -1;
@@ -159,6 +178,40 @@ static PyObject *api_run(PyObject *m, PyObject *args) {
     return result;
 }
 
+/* ---- what hooks may ask while a run goes on ---- */
+static PyObject *api_task_id(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyLong_FromLongLong(rl_backward_id());
+}
+static PyObject *api_current_node(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return Py_NewRef(rl_node_running ? (PyObject *)rl_node_running : Py_None);
+}
+static PyObject *api_will_execute(PyObject *m, PyObject *node) {
+    (void)m;
+    if (rl_backward_id() < 0) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "_get_should_execute_nodes should only be called during the backward pass");
+        return NULL;
+    }
+    return PyBool_FromLong(PyObject_TypeCheck(node, rl_node_type) && rl_backward_runs((rl_node *)node));
+}
+
+static PyObject *api_increment_version(PyObject *m, PyObject *tensors) {
+    (void)m;
+    RL_OWNED PyObject *all = PySequence_Tuple(tensors);
+    for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); i++) {
+        rl_tensor *t = (rl_tensor *)PyTuple_GET_ITEM(all, i);
+        if (!rl_tensor_check((PyObject *)t)) {
+            PyErr_SetString(PyExc_RuntimeError,
+                            "increment_version expects each element of the iterable to be a tensor");
+            return NULL;
+        }
+        if (!t->inference) rl_version_bump(t);
+    }
+    return all ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyMethodDef backward_method = {
     "backward", (PyCFunction)(void (*)(void))api_backward, METH_FASTCALL | METH_KEYWORDS,
     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
@@ -168,6 +221,14 @@ static PyMethodDef functions[] = {
     {"_run_backward", api_run, METH_VARARGS,
      "_run_backward(tensors, grads, keep_graph, create_graph, inputs, allow_unused, accumulate)\n--\n\n"
      "The engine behind autograd.backward and autograd.grad."},
+    {"_current_graph_task_id", api_task_id, METH_NOARGS,
+     "_current_graph_task_id()\n--\n\nA number for the run that goes on; -1 without."},
+    {"_current_autograd_node", api_current_node, METH_NOARGS,
+     "_current_autograd_node()\n--\n\nThe node that runs, or None."},
+    {"_will_engine_execute_node", api_will_execute, METH_O,
+     "_will_engine_execute_node(node)\n--\n\nDoes the run that goes on come to this node?"},
+    {"_increment_version", api_increment_version, METH_O,
+     "_increment_version(tensors)\n--\n\nCounts one more write of each tensor."},
     {NULL, NULL, 0, NULL}};
 
 int rl_grad_api_init(PyObject *m) {

@@ -24,7 +24,10 @@ typedef struct {
     int n, room, mask, n_ready;
     state small_states[SMALL];
     int32_t small_table[SMALL_TABLE], small_ready[SMALL];
+    int64_t id; /* what hooks know the run by */
 } task;
+
+static _Thread_local task *running; /* the innermost run of this thread */
 
 _Thread_local const bool *rl_back_unwanted;
 
@@ -262,6 +265,23 @@ static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
     return failed;
 }
 
+/* detect_anomaly(check_nan=True) */
+static int refuse_nan(const rl_node *node, PyObject *const *results) {
+    int grad = rl_grad_enabled, failed = 0;
+    rl_grad_enabled = 0;
+    for (int e = 0; e < node->n_edge && !failed; e++) {
+        RL_OWNED PyObject *which = results[e] ? rl_op_unary(RL_OP_isnan, results[e]) : NULL;
+        RL_OWNED PyObject *any = which ? rl_op_unary(RL_OP_any, which) : NULL;
+        int found = any ? PyObject_IsTrue(any) : results[e] ? -1 : 0;
+        if (found > 0)
+            PyErr_Format(PyExc_RuntimeError, "Function '%s' returned nan values in its %dth output.",
+                         rl_node_name(node), e);
+        failed = found ? -1 : 0;
+    }
+    rl_grad_enabled = grad;
+    return failed;
+}
+
 static int run_state(task *t, int at) {
     PyObject *small[8], **results = small, *grad = t->states[at].grad, **several = t->states[at].grads;
     rl_node *node = t->states[at].node;
@@ -284,6 +304,7 @@ static int run_state(task *t, int at) {
     if (!failed && !runs) capture(t, node, grads);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
     if (!failed && runs) failed = apply(t, node, grads, results);
+    if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);
     PyMem_Free(several);
     if (!t->run->keep_graph && runs) rl_node_release(node);
@@ -310,19 +331,38 @@ static int task_run(task *t) {
                 if (node->edge[e].to && deliver(t, &node->edge[e], NULL) < 0) return -1;
             continue;
         }
-        if (run_state(t, at) < 0) return -1;
+        rl_node_running = t->states[at].node;
+        if (run_state(t, at) < 0) {
+            if (RL_UNLIKELY(rl_anomaly_mode)) rl_anomaly_report(rl_node_running);
+            return -1;
+        }
     }
     return 0;
 }
 
+int64_t rl_backward_id(void) {
+    return running ? running->id : -1;
+}
+
+int rl_backward_runs(const rl_node *node) {
+    int at = running ? state_find(running, node) : -1;
+    return at >= 0 && (!running->run->n_targets || running->states[at].needed);
+}
+
 int rl_backward_run(rl_backward *run) {
-    task t;
+    static int64_t ids;
+    task t, *outer = running;
+    rl_node *outer_node = rl_node_running;
     int grad = rl_grad_enabled;
     task_begin(&t, run);
+    t.id = ids++;
+    running = &t;
     rl_grad_enabled = run->create_graph;
     for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);
     int failed = task_run(&t);
     rl_grad_enabled = grad;
+    running = outer;
+    rl_node_running = outer_node;
     task_end(&t);
     for (int i = 0; i < run->n_roots; i++) Py_DECREF((PyObject *)run->roots[i].to);
     return failed;

@@ -42,95 +42,6 @@ int rl_history_set(rl_tensor *t, rl_node *node, int nr) {
     return 0;
 }
 
-/* ---- saved tensors ---- */
-_Thread_local PyObject *rl_saved_hooks; /* (pack, unpack) of the innermost saved_tensors_hooks, borrowed */
-
-int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own) {
-    rl_tensor *t = (rl_tensor *)tensor;
-    *s = (rl_saved){.version = rl_version_of(t), .place = (int16_t)place, .nr = (int16_t)nr, .own = own};
-    if (t->inference && !rl_inference_mode) {
-        PyErr_SetString(
-            PyExc_RuntimeError,
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
-            "mode in computation tracked by autograd. To work around this, you can make a clone to get a "
-            "normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
-            "`torch.inference_mode()`.");
-        return -1;
-    }
-    s->value = own ? (PyObject *)rl_tensor_alias(rl_tensor_type, t) : Py_NewRef(tensor);
-    if (!s->value || RL_LIKELY(!rl_saved_hooks)) return s->value ? 0 : -1;
-    PyObject *hooks = rl_saved_hooks; /* what pack() does is not packed again */
-    int grad = rl_grad_enabled;
-    rl_saved_hooks = NULL;
-    rl_grad_enabled = 0;
-    PyObject *packed = PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), s->value);
-    rl_grad_enabled = grad;
-    rl_saved_hooks = hooks;
-    if (!packed) return -1;
-    Py_SETREF(s->value, packed);
-    s->unpack = Py_NewRef(PyTuple_GET_ITEM(hooks, 1));
-    return 0;
-}
-
-int rl_saved_find(const rl_node *node, int place, int nr) {
-    for (int i = 0; i < node->n_saved; i++)
-        if (node->saved[i].place == place && node->saved[i].nr == nr) return i;
-    return -1;
-}
-
-int rl_saved_freed(void) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "Trying to backward through the graph a second time (or directly access saved tensors "
-                    "after they have already been freed). Saved intermediate values of the graph are freed "
-                    "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-                    "backward through the graph a second time or if you need to access saved tensors after "
-                    "calling backward.");
-    return -1;
-}
-
-static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
-    const rl_tensor *t = (const rl_tensor *)s->value;
-    const rl_node *maker = s->own ? node : t->grad_fn;
-    char dims[RL_DIMS_TEXT], made[128] = "";
-    if (maker)
-        snprintf(made, sizeof made, ", which is output %d of %.*s,",
-                 s->own ? s->place - RL_MAX_ARGS : (int)t->output_nr, rl_node_name_short(rl_node_name(maker)),
-                 rl_node_name(maker));
-    PyErr_Format(PyExc_RuntimeError,
-                 "one of the variables needed for gradient computation has been modified by an inplace "
-                 "operation: [torch.%sTensor %s]%s is at version %u; expected version %u instead. Hint: %s",
-                 rl_dtype_title(t->v.dtype), rl_dims_text(dims, t->v.shape, t->v.ndim), made,
-                 rl_version_of(t), s->version,
-                 rl_anomaly_mode
-                     ? "the backtrace further above shows the operation that failed to compute "
-                       "its gradient. The variable in question was changed in there or anywhere "
-                       "later. Good luck!"
-                     : "enable anomaly detection to find the operation that failed to compute "
-                       "its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).");
-    return NULL;
-}
-
-PyObject *rl_saved_get(rl_node *node, int i) {
-    rl_saved *s = &node->saved[i];
-    if (node->released) {
-        rl_saved_freed();
-        return NULL;
-    }
-    RL_OWNED PyObject *value = s->unpack ? PyObject_CallOneArg(s->unpack, s->value) : Py_NewRef(s->value);
-    if (!value) return NULL;
-    if (!rl_tensor_check(value)) {
-        PyErr_Format(PyExc_TypeError,
-                     "Output of saved tensor unpack_hook expected to be a Tensor but got result of type %s",
-                     Py_TYPE(value)->tp_name);
-        return NULL;
-    }
-    if (!s->unpack && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
-    if (!s->own || (!rl_grad_enabled && node->row)) return rl_give(&value);
-    rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
-    if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
-    return (PyObject *)again;
-}
-
 /* ---- the node of a call ---- */
 static bool list_requires_grad(const rl_slot *s) {
     for (int j = 0; j < s->n; j++)
@@ -267,7 +178,6 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
         if ((row->saves & SAVE_OUT(i)) &&
             rl_saved_set(&node->saved[saved++], (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0)
             goto fail;
-    if (RL_UNLIKELY(rl_anomaly_mode) && rl_node_remember(node) < 0) goto fail;
     return node;
 fail:
     Py_DECREF(node);

@@ -63,6 +63,7 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
     node->sequence = rl_node_sequence++;
     *words = (int64_t *)(node->saved + p->n_saved);
     rl_live_add(RL_LIVE_NODES, 1);
+    if (RL_UNLIKELY(rl_anomaly_mode) && rl_anomaly_remember(node) < 0) Py_CLEAR(node);
     return node;
 }
 
@@ -99,7 +100,6 @@ static int extras_visit(rl_node_extras *e, visitproc visit, void *arg) {
     Py_VISIT(e->before);
     Py_VISIT(e->after);
     Py_VISIT(e->metadata);
-    Py_VISIT(e->origin);
     return 0;
 }
 
@@ -128,7 +128,6 @@ static void extras_free(rl_node *node) {
     Py_XDECREF(e->before);
     Py_XDECREF(e->after);
     Py_XDECREF(e->metadata);
-    Py_XDECREF(e->origin);
     PyMem_Free(e);
 }
 
@@ -217,5 +216,5 @@ static PyTypeObject *named_type_new(const char *name) {
 int rl_node_init(PyObject *m) {
     rl_node_type = (PyTypeObject *)PyType_FromSpec(&node_spec);
     if (!rl_node_type || PyModule_AddObjectRef(m, "Node", (PyObject *)rl_node_type) < 0) return -1;
-    return rl_hooks_init();
+    return rl_hooks_init() < 0 || rl_saved_init(m) < 0 ? -1 : rl_anomaly_init(m);
 }

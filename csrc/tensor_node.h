@@ -26,7 +26,7 @@ typedef struct {
  * alive), which gets its history back when it is unpacked. Either is good while its version is unchanged.
  * Under saved_tensors_hooks `value` is whatever pack() answered and `unpack` makes a tensor of it again. */
 typedef struct {
-    PyObject *value, *unpack;
+    PyObject *value, *unpack; /* unpack: (function, node, its result) */
     uint32_t version;
     int32_t place; /* argument, or RL_MAX_ARGS + result */
     int16_t nr;    /* in a Tensor[] argument */
@@ -50,7 +50,6 @@ typedef struct {
     PyObject *before;       /* dict: register_prehook() */
     PyObject *after;        /* dict: register_hook() */
     PyObject *metadata;
-    PyObject *origin; /* detect_anomaly(): where the forward call stood */
 } rl_node_extras;
 
 struct rl_node {
@@ -72,8 +71,10 @@ struct rl_node {
     bool keeps, released; /* has saved something; has dropped it */
 };
 extern PyTypeObject *rl_node_type;
-extern bool rl_anomaly_mode;         /* detect_anomaly(): nodes remember where they were made */
-int rl_node_remember(rl_node *node); /* the Python stack, as text, in its extras */
+extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): tensor_anomaly.c */
+int rl_anomaly_remember(rl_node *node);      /* keeps the Python stack of the forward call in its metadata */
+void rl_anomaly_report(rl_node *node); /* an exception is set: warns where the node comes from, keeps it */
+int rl_anomaly_init(PyObject *m);
 extern _Thread_local PyObject *rl_saved_hooks;
 extern _Thread_local uint64_t rl_node_sequence;
 enum { RL_SEQUENCE_LEAF = -1 }; /* as uint64: AccumulateGrad runs first among the ready */
@@ -108,7 +109,7 @@ PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
 int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
-/* ---- tensor_history.c, tensor_inplace.c ---- */
+/* ---- tensor_history.c, tensor_inplace.c, tensor_saved.c ---- */
 extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
@@ -129,6 +130,7 @@ bool rl_history_saves_self(const rl_bound *b);
 /* what the arguments of a CopySlices are */
 enum { RL_SLICE_SIZE, RL_SLICE_STRIDE, RL_SLICE_OFFSET, RL_BASE_SIZE, RL_BASE_STRIDE, RL_SLICE_ARGS };
 
+int rl_saved_init(PyObject *m);
 int rl_saved_freed(void); /* always -1: PyTorch's text */
 /* Unpacks a saved tensor: owned; NULL: raised (modified in place, freed). */
 PyObject *rl_saved_get(rl_node *node, int i);

@@ -193,15 +193,3 @@ PyGetSetDef rl_node_getset[] = {
     {"_input_metadata", node_get_input_metadata, NULL, "What its results looked like.", NULL},
     {"_backward_hooks", node_get_hooks, NULL, "What register_hook() keeps.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-
-/* ---- detect_anomaly() ---- */
-bool rl_anomaly_mode;
-
-int rl_node_remember(rl_node *node) {
-    rl_node_extras *e = rl_node_extras_get(node);
-    RL_OWNED PyObject *traceback = e ? PyImport_ImportModule("traceback") : NULL;
-    RL_OWNED PyObject *stack = traceback ? PyObject_CallMethod(traceback, "format_stack", NULL) : NULL;
-    if (!stack) return -1;
-    Py_XSETREF(e->origin, rl_give(&stack));
-    return 0;
-}

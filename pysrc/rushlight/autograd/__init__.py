@@ -12,10 +12,12 @@ __all__ = [
     "Function",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
@@ -23,8 +25,9 @@ __all__ = [
 Variable = _C.Tensor
 
 # modules that are imported when something first asks for them, and names that live in them
-_LAZY = {name: name for name in ("function",)}
+_LAZY = {name: name for name in ("anomaly_mode", "function", "graph")}
 _LAZY |= {"Function": "function"}
+_LAZY |= {"detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
 _missing_name = _missing.lacks(__name__)
 
 

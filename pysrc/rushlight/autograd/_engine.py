@@ -1,12 +1,38 @@
 """autograd.backward and autograd.grad: checks before the engine runs."""
 
+import math
 import warnings
+from collections import namedtuple
 
 from rushlight import _C
 
 
+class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])):
+    """Where a tensor's gradient is computed: a node, and which of its results the tensor is."""
+
+    __slots__ = ()
+
+
+GradientEdge.__module__ = "rushlight.autograd.graph"
+
+
 def _as_tuple(tensors):
-    return (tensors,) if isinstance(tensors, _C.Tensor) else tuple(tensors)
+    return (tensors,) if isinstance(tensors, (_C.Tensor, GradientEdge)) else tuple(tensors)
+
+
+def _looks(root):
+    """Return the shape, dtype and device of a root."""
+    if isinstance(root, GradientEdge):
+        root = root.node._input_metadata[root.output_nr]
+    return root.shape, root.dtype, root.device
+
+
+def _one_for(root):
+    shape, dtype, device = _looks(root)
+    if (isinstance(root, GradientEdge) or root.requires_grad) and math.prod(shape) != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    with _no_grad():
+        return _C.ones(shape, dtype=dtype, device=device) if dtype.is_floating_point else None
 
 
 def _root_gradients(tensors, gradients, batched=False):
@@ -14,17 +40,15 @@ def _root_gradients(tensors, gradients, batched=False):
     made = []
     for i, (tensor, gradient) in enumerate(zip(tensors, gradients, strict=True)):
         if isinstance(gradient, _C.Tensor):
-            if gradient.shape != tensor.shape:
+            shape = _looks(tensor)[0]
+            if gradient.shape != shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] "
-                    f"has a shape of {tensor.shape}."
+                    f"has a shape of {shape}."
                 )
             made.append(gradient)
         elif gradient is None:
-            if tensor.requires_grad and tensor.numel() != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            with _no_grad():
-                made.append(_C.ones_like(tensor) if tensor.is_floating_point() else None)
+            made.append(_one_for(tensor))
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     return tuple(made)

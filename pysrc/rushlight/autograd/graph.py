@@ -1,0 +1,188 @@
+"""The recorded history: its nodes, hooks on several tensors, and what becomes of saved tensors.
+
+See https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph
+"""
+
+import contextlib
+import functools
+import threading
+from collections import defaultdict
+
+from rushlight import _C, _missing
+from rushlight._C import Node
+from rushlight.utils.hooks import RemovableHandle
+
+from ._engine import GradientEdge
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+__getattr__ = _missing.lacks(__name__)
+
+
+# ---- nodes and edges ----
+def _node_of(t):
+    """Return the node that a tensor's gradient goes to."""
+    if isinstance(t, GradientEdge):
+        return t.node
+    if t.requires_grad and t.grad_fn is None:
+        before = _C.is_grad_enabled()
+        _C._set_grad_enabled(True)
+        try:
+            return t.view_as(t).grad_fn.next_functions[0][0]
+        finally:
+            _C._set_grad_enabled(before)
+    if t.grad_fn is None:
+        raise AssertionError("Expected gradient function to be set")
+    return t.grad_fn
+
+
+def get_gradient_edge(tensor):
+    """Return where a tensor's gradient is computed; backward() and grad() take it in the tensor's place."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
+    return GradientEdge(_node_of(tensor), tensor.output_nr)
+
+
+def increment_version(tensor):
+    """Count a write that autograd could not see, of one tensor or of several."""
+    _C._increment_version((tensor,) if isinstance(tensor, _C.Tensor) else tensor)
+
+
+# ---- saved tensors ----
+class _Refusal(threading.local):
+    text = None
+
+
+_refusal = _Refusal()
+
+
+class saved_tensors_hooks:
+    """Keep ``pack_hook(tensor)`` in place of a saved tensor; ``unpack_hook`` makes it a tensor again."""
+
+    def __init__(self, pack_hook, unpack_hook) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+        self._before = []
+
+    def __enter__(self) -> None:
+        if _refusal.text is not None:
+            raise RuntimeError(_refusal.text)
+        self._before.append(_C._set_saved_tensors_hooks((self.pack_hook, self.unpack_hook)))
+
+    def __exit__(self, *args) -> None:
+        _C._set_saved_tensors_hooks(self._before.pop())
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Keep saved tensors in the CPU's memory and move them back for backward."""
+
+    def __init__(self, pin_memory=False, device_type="cuda") -> None:
+        def pack(tensor):
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed):
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Refuse saved_tensors_hooks, with this text, while the block runs."""
+    active = _C._set_saved_tensors_hooks(None)
+    _C._set_saved_tensors_hooks(active)
+    if active is not None:
+        raise RuntimeError(error_message)
+    before, _refusal.text = _refusal.text, error_message
+    try:
+        yield
+    finally:
+        _refusal.text = before
+
+
+# ---- one hook for several tensors ----
+class _MultiHandle(RemovableHandle):
+    def __init__(self, handles) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __getstate__(self):
+        return self.handles
+
+    def __setstate__(self, state) -> None:
+        self.handles = state
+
+
+class _Gathering:
+    """The gradients that came in one run, until all that will come are there."""
+
+    def __init__(self, nodes) -> None:
+        self.missing = sum(map(_C._will_engine_execute_node, nodes))
+        self.grads = [None] * len(nodes)
+
+
+def _run_id():
+    number = _C._current_graph_task_id()
+    if number == -1:
+        raise AssertionError("expected this hook to be called inside a backward call")
+    return number
+
+
+def _hooks_for_all(tensors, fn):
+    nodes = [_node_of(t) for t in tensors]
+    runs = {}
+
+    def hook_of(index):
+        def hook(grad):
+            number = _run_id()
+            if number not in runs:
+                runs[number] = _Gathering(nodes)
+            gathering = runs[number]
+            gathering.grads[index] = grad
+            gathering.missing -= 1
+            if gathering.missing == 0:
+                del runs[number]
+                fn(gathering.grads)
+
+        return hook
+
+    return tuple(t.register_hook(hook_of(i)) for i, t in enumerate(tensors))
+
+
+def _hooks_for_any(tensors, fn):
+    seen = defaultdict(bool)
+
+    @functools.wraps(fn)
+    def hook(grad):
+        number = _run_id()
+        before, seen[number] = seen[number], True
+        if not before:
+            fn(grad)
+
+    return tuple(t.register_hook(hook) for t in tensors if t.requires_grad)
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Call ``fn(grads)`` in each backward when the gradients of all tensors are known.
+
+    With ``mode="any"`` call ``fn(grad)`` at the first of them.
+    """
+    modes = {"all": _hooks_for_all, "any": _hooks_for_any}
+    if mode not in modes:
+        raise ValueError(f"Expects mode to be one of {tuple(modes)} but got {mode}")
+    return _MultiHandle(modes[mode](tensors, fn))
