@@ -9,7 +9,7 @@ static rl_status nll_sizes(rl_call *k, const rl_view *x, const rl_view *target, 
     char a[RL_DIMS_TEXT], b[RL_DIMS_TEXT];
     int64_t classes = x->shape[x->ndim == 1 ? 0 : 1];
     if (target->dtype != RL_I64 && target->dtype != RL_U8)
-        return rl_error_set(RL_RUNTIME, "expected scalar type Long but found %s",
+        return rl_error_set(RL_RUNTIME, "expected target dtype to be Long or Byte, but got %s",
                             rl_dtype_title(target->dtype));
     if (weight && weight->dtype != x->dtype)
         return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(x->dtype),

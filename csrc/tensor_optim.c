@@ -9,27 +9,44 @@ typedef struct {
 
 enum { STEP_DONE = 1, STEP_UNUSUAL = 0, STEP_FAILED = -1 };
 
+/* the keys of groups and states, interned once */
+#define KEYS(X)                                                                                              \
+    X(params)                                                                                                \
+    X(lr)                                                                                                    \
+    X(momentum)                                                                                              \
+    X(dampening)                                                                                             \
+    X(weight_decay)                                                                                          \
+    X(nesterov)                                                                                              \
+    X(maximize)                                                                                              \
+    X(differentiable)                                                                                        \
+    X(momentum_buffer)
+static struct {
+#define X(name) PyObject *name;
+    KEYS(X)
+#undef X
+} key;
+
 /* 1 and the number; 0 when it is a tensor, say; -1 raised */
-static int group_number(PyObject *group, const char *name, double *number) {
-    PyObject *value = PyDict_GetItemString(group, name);
+static int group_number(PyObject *group, PyObject *name, double *number) {
+    PyObject *value = PyDict_GetItemWithError(group, name);
     if (!value || !(PyFloat_CheckExact(value) || PyLong_Check(value))) return STEP_UNUSUAL;
     *number = PyFloat_AsDouble(value);
     return *number == -1 && PyErr_Occurred() ? STEP_FAILED : STEP_DONE;
 }
-static int group_truth(PyObject *group, const char *name, bool *truth) {
-    PyObject *value = PyDict_GetItemString(group, name);
+static int group_truth(PyObject *group, PyObject *name, bool *truth) {
+    PyObject *value = PyDict_GetItemWithError(group, name);
     *truth = value == Py_True;
     return value ? STEP_DONE : STEP_UNUSUAL;
 }
 
 static int sgd_group_read(PyObject *group, sgd_group *s) {
-    int rc = group_number(group, "lr", &s->lr);
-    if (rc == STEP_DONE) rc = group_number(group, "momentum", &s->momentum);
-    if (rc == STEP_DONE) rc = group_number(group, "dampening", &s->dampening);
-    if (rc == STEP_DONE) rc = group_number(group, "weight_decay", &s->weight_decay);
-    if (rc == STEP_DONE) rc = group_truth(group, "nesterov", &s->nesterov);
-    if (rc == STEP_DONE) rc = group_truth(group, "maximize", &s->maximize);
-    if (rc == STEP_DONE) rc = group_truth(group, "differentiable", &s->differentiable);
+    int rc = group_number(group, key.lr, &s->lr);
+    if (rc == STEP_DONE) rc = group_number(group, key.momentum, &s->momentum);
+    if (rc == STEP_DONE) rc = group_number(group, key.dampening, &s->dampening);
+    if (rc == STEP_DONE) rc = group_number(group, key.weight_decay, &s->weight_decay);
+    if (rc == STEP_DONE) rc = group_truth(group, key.nesterov, &s->nesterov);
+    if (rc == STEP_DONE) rc = group_truth(group, key.maximize, &s->maximize);
+    if (rc == STEP_DONE) rc = group_truth(group, key.differentiable, &s->differentiable);
     return rc == STEP_DONE && s->differentiable ? STEP_UNUSUAL : rc;
 }
 
@@ -51,7 +68,7 @@ static bool same_kind(const rl_view *a, const rl_view *b) {
 /* state[p]["momentum_buffer"], borrowed; NULL when there is none yet */
 static rl_tensor *buffer_of(PyObject *state, PyObject *p) {
     PyObject *own = PyDict_GetItemWithError(state, p);
-    PyObject *buffer = own && PyDict_Check(own) ? PyDict_GetItemString(own, "momentum_buffer") : NULL;
+    PyObject *buffer = own && PyDict_Check(own) ? PyDict_GetItemWithError(own, key.momentum_buffer) : NULL;
     return buffer && rl_tensor_check(buffer) ? (rl_tensor *)buffer : NULL;
 }
 
@@ -101,7 +118,7 @@ static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n
     sgd_group s;
     (void)m;
     PyObject *params = n == 2 && PyDict_Check(args[0]) && PyDict_Check(args[1])
-                           ? PyDict_GetItemString(args[0], "params")
+                           ? PyDict_GetItemWithError(args[0], key.params)
                            : NULL;
     if (!params || !PyList_Check(params)) {
         PyErr_SetString(PyExc_TypeError, "_sgd_step(group, state)");
@@ -143,5 +160,9 @@ static PyMethodDef optim_functions[] = {
     {NULL, NULL, 0, NULL}};
 
 int rl_optim_init(PyObject *m) {
+#define X(name)                                                                                              \
+    if (!(key.name = PyUnicode_InternFromString(#name))) return -1;
+    KEYS(X)
+#undef X
     return PyModule_AddFunctions(m, optim_functions);
 }

@@ -39,7 +39,7 @@ show(named.state_dict())
 for wrong in (
     lambda: optim.SGD([], lr=0.1),
     lambda: optim.SGD(model.parameters(), lr=-1),
-    lambda: optim.SGD([model], lr=1),
+    lambda: optim.SGD(["x"], lr=1),
 ):
     try:
         wrong()

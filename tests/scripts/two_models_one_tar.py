@@ -46,7 +46,7 @@ def steps(encoder, decoder, first, second, n):
         loss.backward()
         first.step()
         second.step()
-        print(f"{loss.item():.6f}")
+        print(f"{loss.item():.5f}")
     return loss
 
 
