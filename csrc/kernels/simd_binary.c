@@ -37,6 +37,13 @@ static bool binary_same_shape(const rl_view *a, const rl_view *b) {
 
 /* Finds side i: memory of out's shape (step 1) or one value copied to `room` (step 0). A copy, because
  * in-place calls may overwrite the element while other chunks still want it. */
+/* one element in every place, as the gradient of a sum is */
+static bool binary_repeats(const rl_view *v) {
+    for (int d = 0; d < v->ndim; d++)
+        if (v->shape[d] != 1 && v->strides[d] != 0) return false;
+    return v->numel > 0;
+}
+
 static bool binary_side(const rl_call *k, int i, const float **p, int *step, float *room) {
     const rl_view *v = rl_in(k, i), *out = k->out[0];
     *step = 0;
@@ -47,7 +54,7 @@ static bool binary_side(const rl_call *k, int i, const float **p, int *step, flo
         return tag == RL_FLOAT || tag == RL_INT || tag == RL_TRUTH;
     }
     if (v->dtype != RL_F32) return false;
-    if (v->numel == 1) {
+    if (v->numel == 1 || (binary_repeats(v) && binary_same_shape(v, out))) {
         *room = *(const float *)rl_const_data(v);
         return true;
     }
@@ -99,6 +106,9 @@ RL_KERNEL(simd_threshold_backward) {
 BINARY(mul)
 BINARY(maximum)
 BINARY(minimum)
+BINARY(sigmoid_backward)
+BINARY(tanh_backward)
+BINARY(silu_backward)
 #else
 #define BINARY(name)                                                                                         \
     RL_KERNEL(simd_##name) {                                                                                 \
@@ -112,4 +122,7 @@ BINARY(div)
 BINARY(maximum)
 BINARY(minimum)
 BINARY(threshold_backward)
+BINARY(sigmoid_backward)
+BINARY(tanh_backward)
+BINARY(silu_backward)
 #endif

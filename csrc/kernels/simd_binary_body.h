@@ -40,4 +40,14 @@ V_BINARY(div, v_div(a, b))
 V_BINARY(maximum, V_NAME(math_max)(a, b))
 V_BINARY(minimum, V_NAME(math_min)(a, b))
 V_BINARY(threshold_backward, v_pick(v_either(v_is_less(s, b), v_unordered(b, b)), a, v_zero()))
+/* gradients of activations: a is that of the result */
+#define ONE_LESS(x) v_sub(v_set(1.0f), x)
+V_INLINE VF V_NAME(silu_slope)(VF x) {
+    VF s = V_NAME(math_sigmoid)(x);
+    return v_mul(s, v_fma(x, ONE_LESS(s), v_set(1.0f)));
+}
+V_BINARY(sigmoid_backward, v_mul(v_mul(a, ONE_LESS(b)), b))
+V_BINARY(tanh_backward, v_mul(a, ONE_LESS(v_mul(b, b))))
+V_BINARY(silu_backward, v_mul(a, V_NAME(silu_slope)(b)))
+#undef ONE_LESS
 #undef V_BINARY

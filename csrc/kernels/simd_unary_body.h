@@ -20,4 +20,5 @@ V_UNARY(sqrt, v_sqrt(x))
 V_UNARY(exp, V_NAME(math_exp)(x))
 V_UNARY(tanh, V_NAME(math_tanh)(x))
 V_UNARY(sigmoid, V_NAME(math_sigmoid)(x))
+V_UNARY(silu, v_div(x, v_add(v_set(1.0f), V_NAME(math_exp)(v_sub(v_zero(), x)))))
 #undef V_UNARY
