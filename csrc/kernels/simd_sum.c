@@ -18,7 +18,7 @@ typedef struct {
     int64_t lead, run, tail, pieces;
 } sum_job;
 
-V_TARGET static double sum_row(const float *x, int64_t n) {
+static V_TARGET double sum_row(const float *x, int64_t n) {
     d4 a = {0}, b = {0}, c = {0}, d = {0};
     int64_t i = 0;
     for (; i + 16 <= n; i += 16)
@@ -30,7 +30,7 @@ V_TARGET static double sum_row(const float *x, int64_t n) {
     return sum;
 }
 
-V_TARGET static void sum_tile(const float *x, int64_t rows, int64_t step, float *to) {
+static V_TARGET void sum_tile(const float *x, int64_t rows, int64_t step, float *to) {
     d4 sum[TILE / 4] = {{0}};
     for (int64_t r = 0; r < rows; r++, x += step)
         for (int j = 0; j < TILE / 4; j++) sum[j] += WIDEN(x + 4 * j);
