@@ -171,7 +171,7 @@ extern rl_row rl_rows[RL_OP_COUNT];
 /* ---- core_titles.c: for TITLE(fn) behind GRAD's saves ---- */
 typedef const char *rl_title(const rl_slot *args);
 rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum, rl_title_prod,
-    rl_title_mean, rl_title_diag, rl_title_div, rl_title_fill, rl_title_matmul, rl_title_linear;
+    rl_title_mean, rl_title_diag, rl_title_pad, rl_title_rms_norm, rl_title_adaptive_avg_pool, rl_title_div, rl_title_fill, rl_title_matmul, rl_title_linear;
 /* Walks the row's list; the pending error says why when the answer is RL_FAIL. */
 rl_status rl_dispatch(const rl_row *row, rl_call *k, int device);
 void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE, asks the CPU what it can */

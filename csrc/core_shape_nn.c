@@ -322,13 +322,23 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
             return rl_error_set(RL_RUNTIME,
                                 "mixed dtype (CPU): expect parameter to have scalar type of Float");
     }
-    return rl_out_dims(k, 0, x->shape, x->ndim);
+    if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
+    /* for the derivative: mean and 1 / deviation; without training they are known */
+    const rl_view *weight = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2);
+    int64_t kept = training ? x->shape[1] : 0;
+    for (int i = 1; i < k->n_out; i++) {
+        if (weight) k->out[i]->dtype = weight->dtype;
+        if (rl_out_dims(k, i, &kept, 1) != RL_OK) return RL_FAIL;
+    }
+    return RL_OK;
 }
 
 RL_SHAPE(dropout) {
     double p = rl_num(k, 1);
     if (!(p >= 0 && p <= 1))
         return rl_error_set(RL_RUNTIME, "dropout probability has to be between 0 and 1, but got %g", p);
+    for (int i = k->n_out - 1; i > 0; i--) /* the mask */
+        if (rl_out_dims(k, i, k->arg[0].u.t->shape, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
     return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
 }
 

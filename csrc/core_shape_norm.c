@@ -63,9 +63,22 @@ static rl_status normalized_dims(rl_call *k, const char *star) {
     return as_input(k);
 }
 
+/* What derivatives need: mean and 1 / deviation. PyTorch keeps them as the input, or as the weights when those
+ * are wider. */
+static rl_status statistics(rl_call *k, const rl_view *weight, const int64_t *shape, int ndim) {
+    for (int i = 1; i < k->n_out; i++) {
+        if (weight) k->out[i]->dtype = weight->dtype;
+        if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
+    }
+    return RL_OK;
+}
+
 RL_SHAPE(layer_norm) {
-    if (normalized_dims(k, ", ") != RL_OK) return RL_FAIL;
-    return weight_dtypes(k, 2, 3);
+    const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 2) ? rl_in(k, 2) : rl_in(k, 3);
+    int64_t shape[RL_MAX_DIMS];
+    if (normalized_dims(k, ", ") != RL_OK || weight_dtypes(k, 2, 3) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) shape[d] = d < x->ndim - k->attr[0] ? x->shape[d] : 1;
+    return statistics(k, weight, shape, x->ndim);
 }
 
 RL_SHAPE(rms_norm) {
@@ -106,8 +119,8 @@ RL_SHAPE(group_norm) {
                                 "input, but got %s of shape %s and input of shape %s",
                                 name, name, rl_dims_text(have, v->shape, v->ndim), whole);
     }
-    if (weight_dtypes(k, 2, 3) != RL_OK) return RL_FAIL;
-    return as_input(k);
+    if (weight_dtypes(k, 2, 3) != RL_OK || as_input(k) != RL_OK) return RL_FAIL;
+    return statistics(k, rl_in(k, 2) ? rl_in(k, 2) : rl_in(k, 3), (int64_t[]){x->shape[0], groups}, 2);
 }
 
 RL_SHAPE(instance_norm) { /* args 1 to 4: weight, bias, running_mean, running_var */
@@ -188,24 +201,7 @@ RL_SHAPE(vector_norm) { /* attr[0]: mask of reduced dims */
     return rl_out_dims(k, 0, shape, kept);
 }
 
-/* ---- forward rows that answer with their statistics, too: mean and 1 / deviation ---- */
-/* PyTorch keeps them as the input, or as the weights when those are wider */
-static rl_status statistics(rl_call *k, const rl_view *weight, const int64_t *shape, int ndim) {
-    for (int i = 1; i <= 2; i++) {
-        if (weight) k->out[i]->dtype = weight->dtype;
-        if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
-    }
-    return RL_OK;
-}
-
-RL_SHAPE(native_layer_norm) {
-    const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 2) ? rl_in(k, 2) : rl_in(k, 3);
-    int64_t shape[RL_MAX_DIMS];
-    if (normalized_dims(k, ", ") != RL_OK || weight_dtypes(k, 2, 3) != RL_OK) return RL_FAIL;
-    for (int d = 0; d < x->ndim; d++) shape[d] = d < x->ndim - k->attr[0] ? x->shape[d] : 1;
-    return statistics(k, weight, shape, x->ndim);
-}
-
+/* ---- forward rows that answer with their statistics, too ---- */
 RL_SHAPE(native_group_norm) { /* args 3 to 6: N, C, HxW, group */
     const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2);
     int64_t groups = k->arg[6].u.i, shape[2] = {k->arg[3].u.i, groups}, channels = k->arg[4].u.i, numel;
@@ -221,14 +217,6 @@ RL_SHAPE(native_group_norm) { /* args 3 to 6: N, C, HxW, group */
                                 (long long)channels);
     if (weight_dtypes(k, 1, 2) != RL_OK || as_input(k) != RL_OK) return RL_FAIL;
     return statistics(k, weight, shape, 2);
-}
-
-rl_status shape_batch_norm(rl_call *k);
-RL_SHAPE(native_batch_norm) {
-    const rl_view *x = k->arg[0].u.t;
-    if (shape_batch_norm(k) != RL_OK) return RL_FAIL;
-    int64_t kept = k->arg[5].u.i ? x->shape[1] : 0; /* without training nothing is worth keeping */
-    return statistics(k, rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2), &kept, 1);
 }
 
 /* ---- gradients. attr[0]: samples, attr[1]: channels, attr[2]: elements of a channel, attr[3]: groups of

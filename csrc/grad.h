@@ -40,6 +40,7 @@ V rl_back_arg_nth(rl_back *g, int arg, int nth);
 V rl_back_out(rl_back *g, int result);                                  /* a saved result */
 V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
+void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results); /* all of them */
 V rl_back_own(rl_back *g, PyObject *tensor_steal); /* a value that lives as long as the call */
 V rl_back_scaled(rl_back *g, V value,
                  V factor);    /* value * factor; a factor that is absent or 1 costs nothing */
@@ -83,6 +84,8 @@ static inline double rl_number(V v) {
 #define PLUS(x, d)  OP(add, x, NUM(d))
 #define TIMES(x, d) OP(mul, x, NUM(d))
 #define ZEROS       OP(zeros_like, G)
+#define OPS(results, n, row, ...)                                                                            \
+    rl_back_op_all(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), results, n)
 #define TO(arg, value)                                                                                       \
     do {                                                                                                     \
         if (rl_back_wants(g, arg)) rl_back_pass(g, arg, value);                                              \

@@ -67,9 +67,9 @@ FORMULA(topk) {
 /* ---- running sums and products ---- */
 /* the size along dim (wrapped); 1 for a number */
 static int64_t dim_size(const rl_back *g, int64_t *dim) {
-    const rl_meta *like = rl_back_like(g, 0);
-    *dim = wrapped(*dim, like->ndim);
-    return like->ndim ? like->shape[*dim] : 1;
+    const rl_meta *out = &g->node->meta[0];
+    *dim = wrapped(*dim, out->ndim);
+    return out->ndim ? out->shape[*dim] : 1;
 }
 
 FORMULA(cumsum) { /* an element counts in all sums from its own on */

@@ -139,6 +139,12 @@ V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {
     if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
     return rl_back_own(g, rl_give(&made));
 }
+void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results) {
+    RL_OWNED PyObject *made = g->failed ? NULL : rl_op_run(op, (rl_slot *)args, n);
+    if (!made) g->failed = true;
+    for (int i = 0; i < n_results; i++)
+        results[i] = g->failed ? NONE : rl_back_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
+}
 V rl_back_op(rl_back *g, int op, const V *args, int n) {
     if (g->failed) return NONE;
     return rl_back_own(g, rl_op_run(op, (rl_slot *)args, n));

@@ -106,7 +106,8 @@ static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **result
     RL_OWNED PyObject *part =
         whole ? strided(whole, node, RL_SLICE_SIZE, RL_SLICE_STRIDE, node->arg[RL_SLICE_OFFSET].u.i) : NULL;
     RL_OWNED PyObject *copy = part ? contiguous_copy(part) : NULL;
-    if (!copy || inner->kind->apply(inner, &copy, results) < 0) return -1;
+    PyObject *came[RL_MAX_OUT] = {copy}; /* nothing for results that only the derivative sees */
+    if (!copy || inner->kind->apply(inner, came, results) < 0) return -1;
     if (node->edge[0].to) {
         RL_OWNED PyObject *own = results[0];
         results[0] = NULL;

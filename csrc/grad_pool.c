@@ -40,3 +40,27 @@ static V picked(rl_back *g, V x, V indices, int spatial) {
 MAX_POOL(1)
 MAX_POOL(2)
 MAX_POOL(3)
+
+/* ---- means ---- */
+/* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: from argument 1 forward, 2
+ * backward. avg_pool1d has no divisor: its slot is absent in both. */
+#define AVG_POOL(n, forward, backward)                                                                       \
+    FORMULA(avg_pool##n##d) {                                                                                \
+        TO(0, OP(avg_pool##n##d_backward, G, X(0), X(1), X(2), X(3), X(4), X(5) forward));                   \
+    }                                                                                                        \
+    FORMULA(avg_pool##n##d_backward) {                                                                       \
+        TO(0, OP(avg_pool##n##d, G, X(2), X(3), X(4), X(5), X(6) backward));                                 \
+    }                                                                                                        \
+    FORMULA(adaptive_avg_pool##n##d) {                                                                       \
+        TO(0, OP(adaptive_avg_pool##n##d_backward, G, X(0)));                                                \
+    }                                                                                                        \
+    FORMULA(adaptive_avg_pool##n##d_backward) {                                                              \
+        if (!rl_back_wants(g, 0)) return;                                                                    \
+        const rl_meta *like = rl_back_like(g, 0);                                                            \
+        rl_back_pass(g, 0, OP(adaptive_avg_pool##n##d, G, INTS(like->shape + like->ndim - n, n)));           \
+    }
+#define NO_DIVISOR
+#define DIVISOR(i) , X(i)
+AVG_POOL(1, NO_DIVISOR, NO_DIVISOR)
+AVG_POOL(2, DIVISOR(6), DIVISOR(7))
+AVG_POOL(3, DIVISOR(6), DIVISOR(7))

@@ -354,8 +354,19 @@ static PyObject *copy_of(rl_tensor *self) {
     return (PyObject *)copy;
 }
 
+/* in place, a row has one result at most that only the derivative sees */
+static PyObject *hidden_new(rl_bound *b, bool history, int dtype) {
+    b->k.n_out = history ? b->schema->row->n_out : 1;
+    rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!hidden) return NULL;
+    hidden->v.dtype = (uint8_t)dtype;
+    b->k.out[1] = b->k.n_out > 1 ? &hidden->v : NULL;
+    return (PyObject *)hidden;
+}
+
 static PyObject *call_inplace(rl_bound *b) {
-    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
+    RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
     int device, index, dtype;
     bool history = rl_history_wanted(b);
@@ -370,7 +381,12 @@ static PyObject *call_inplace(rl_bound *b) {
     rl_tensor *result = (rl_tensor *)held;
     b->k.out[0] = &result->v;
     fill_generators(b);
+    if (RL_UNLIKELY(b->schema->row->n_out > 1)) {
+        if (!(hidden = hidden_new(b, history, dtype))) return NULL;
+        out[1] = (rl_tensor *)hidden;
+    }
     if (b->schema->row->shape(&b->k) != RL_OK) return fail_call(b);
+    if (hidden && alloc_storage(out[1], self->v.device, self->v.device_index) < 0) return fail_call(b);
     if (check_result(&self->v, &result->v, dtype) < 0) return NULL;
     bool direct = dtype == self->v.dtype && !staged && !inputs_overlap(b, &self->v);
     if (direct) {
@@ -385,7 +401,7 @@ static PyObject *call_inplace(rl_bound *b) {
     else if (rl_tensor_copy(self, result) < 0)
         return NULL;
     if (history) {
-        rl_node *node = rl_history_node(b, inputs, &self, 1, original);
+        rl_node *node = rl_history_node(b, inputs, out, b->k.n_out, original);
         if (!node || rl_history_rebase(self, node) < 0) return NULL;
     }
     return Py_NewRef((PyObject *)self);

@@ -189,24 +189,22 @@ static void channel_groups(rl_call *k, group_job *job, int64_t groups, const rl_
     groups_split(job, &w, 2);
 }
 
-RL_KERNEL(ref_group_norm) {
-    group_job job = {.eps = rl_num(k, 4)};
-    if (k->arg[0].u.t->numel == 0) return RL_OK;
-    channel_groups(k, &job, k->arg[1].u.i, rl_in(k, 2), rl_in(k, 3));
-    groups_run(k, &job);
-    return RL_OK;
-}
-
-RL_KERNEL(ref_native_group_norm) {
-    group_job job = {.eps = rl_num(k, 7)};
+static rl_status group_norm(rl_call *k, group_job job, int64_t groups, const rl_view *weight,
+                            const rl_view *bias) {
     bool some = k->arg[0].u.t->numel > 0;
-    if (statistics_room(k, &job) != RL_OK) return RL_FAIL;
+    if (k->n_out == 3 && statistics_room(k, &job) != RL_OK) return RL_FAIL;
     if (some) {
-        channel_groups(k, &job, k->arg[6].u.i, rl_in(k, 1), rl_in(k, 2));
+        channel_groups(k, &job, groups, weight, bias);
         groups_run(k, &job);
     }
-    statistics_put(k, &job, some);
+    if (k->n_out == 3) statistics_put(k, &job, some);
     return RL_OK;
+}
+RL_KERNEL(ref_group_norm) {
+    return group_norm(k, (group_job){.eps = rl_num(k, 4)}, k->arg[1].u.i, rl_in(k, 2), rl_in(k, 3));
+}
+RL_KERNEL(ref_native_group_norm) {
+    return group_norm(k, (group_job){.eps = rl_num(k, 7)}, k->arg[6].u.i, rl_in(k, 1), rl_in(k, 2));
 }
 
 /* the running number of a channel moves towards the mean of that of the samples */

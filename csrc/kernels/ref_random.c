@@ -44,6 +44,7 @@ typedef struct {
     double low, high; /* uniform: bounds; normal: mean and deviation; bernoulli: probability, value */
     int64_t from;
     uint64_t range;
+    bool mask;
     void (*draw)(const void *fill, char *to);
 } random_fill;
 
@@ -262,15 +263,18 @@ static void dropout_strip(char *const *p, const int64_t *step, int64_t n, const 
         double keep = draw_double(fill->g) < fill->low ? fill->high : 0;
         rl_row_put_double(fill->dtype, p[0] + i * step[0],
                           rl_row_double(fill->dtype, p[1] + i * step[1]) * keep);
+        if (fill->mask) rl_row_put_double(fill->dtype, p[2] + i * step[2], keep);
     }
 }
 
 /* p == 1 draws nothing; NaN and infinities stay NaN */
 static void zero_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const random_fill *fill = ctx;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         rl_row_put_double(fill->dtype, p[0] + i * step[0],
                           rl_row_double(fill->dtype, p[1] + i * step[1]) * 0);
+        if (fill->mask) rl_row_put_double(fill->dtype, p[2] + i * step[2], 0);
+    }
 }
 
 /* does the view cover its memory without gaps, in some order of dims? Then so does PyTorch's mask. */
@@ -295,6 +299,11 @@ RL_KERNEL(ref_dropout) {
     char keep[8];
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, x);
+    fill.mask = k->n_out == 2; /* what the elements were multiplied with, for the derivative */
+    if (fill.mask) {
+        rl_walk_add(&w, k->out[1]);
+        w.base[2] = rl_data(k->out[1], RL_WRITE);
+    }
     if (!fill.g && p != 1) return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
     rl_row_put_double(x->dtype, keep, p == 1 ? 0 : 1 / (1 - p));
     fill.high = rl_row_double(x->dtype, keep);

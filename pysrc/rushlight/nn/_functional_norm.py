@@ -94,6 +94,8 @@ def _check_probability(p):
 def dropout(input, p=0.5, training=True, inplace=False):
     """Zero elements with probability p and scale the rest by 1 / (1 - p)."""
     _check_probability(p)
+    if not training or p == 0:
+        return input
     return _C.dropout_(input, p, training) if inplace else _C.dropout(input, p, training)
 
 
