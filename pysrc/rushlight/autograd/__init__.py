@@ -7,6 +7,7 @@ from rushlight import _C, _missing
 
 from ._engine import backward, grad
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .gradcheck import gradcheck, gradgradcheck
 
 __all__ = [
     "Function",
@@ -14,7 +15,10 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "no_grad",
     "set_detect_anomaly",
@@ -25,7 +29,7 @@ __all__ = [
 Variable = _C.Tensor
 
 # modules that are imported when something first asks for them, and names that live in them
-_LAZY = {name: name for name in ("anomaly_mode", "function", "graph")}
+_LAZY = {name: name for name in ("anomaly_mode", "function", "functional", "graph")}
 _LAZY |= {"Function": "function"}
 _LAZY |= {"detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
 _missing_name = _missing.lacks(__name__)

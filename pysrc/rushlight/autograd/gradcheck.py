@@ -1,0 +1,139 @@
+"""gradcheck and gradgradcheck: derivatives beside finite differences. What they do stands in _gradcheck.py.
+
+See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
+"""
+
+from rushlight import _missing
+
+from ._engine import grad
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__getattr__ = _missing.lacks(__name__)
+
+
+class GradcheckError(RuntimeError):
+    """A derivative that is not what finite differences say, or a backward that breaks a rule."""
+
+
+def _require(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """Compare the gradients of func, by those inputs that want one, with finite differences.
+
+    Inputs are to be float64, at points where func is differentiable. Returns True; a failure raises
+    GradcheckError, or returns False where ``raise_exception`` is false.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
+    """
+    _require(
+        check_forward_ad or check_backward_ad,
+        "Expected at least one of check_forward_ad or check_backward_ad to be True",
+    )
+    _require(
+        check_backward_ad or not check_batched_grad,
+        "Setting check_batched_grad=True requires check_backward_ad to be True",
+    )
+    _require(
+        check_forward_ad or not check_batched_forward_grad,
+        "Setting check_batched_forward_grad=True requires check_forward_ad to be True",
+    )
+    if check_forward_ad:
+        raise _missing.refuse("gradcheck of forward mode AD")
+    from . import _gradcheck
+
+    options = {"undefined": check_undefined_grad, "dtypes": check_grad_dtypes, "batched": check_batched_grad}
+    options |= {"eps": eps, "atol": atol, "rtol": rtol, "nondet_tol": nondet_tol, "fast": fast_mode}
+    try:
+        _gradcheck.check(func, _gradcheck.as_tuple(inputs), **options)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
+    """Compare second derivatives with finite differences of first ones: gradcheck of func's gradients.
+
+    They are taken by the inputs and by grad_outputs, which are random where none are given.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
+    """
+    _require(
+        check_fwd_over_rev or check_rev_over_rev,
+        "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True",
+    )
+    for name, asked in (
+        ("check_undefined_grad", check_undefined_grad),
+        ("check_batched_grad", check_batched_grad),
+    ):
+        _require(
+            check_rev_over_rev or not asked, f"Setting {name}=True requires check_rev_over_rev to be True"
+        )
+    from ._gradcheck import as_tuple, differentiable, random_gradient, wants_grad
+
+    inputs = as_tuple(inputs)
+    if grad_outputs is None:
+        outputs = differentiable(func(*inputs))
+        grad_outputs = tuple(random_gradient(o, gen_non_contig_grad_outputs) for o in outputs)
+    grad_outputs = as_tuple(grad_outputs)
+
+    def gradients(*args):
+        arguments, weights = args[: len(inputs)], args[len(inputs) :]
+        outputs = differentiable(func(*arguments))
+        wanted = [a for a in arguments if wants_grad(a)]
+        found = grad(outputs, wanted, weights, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(
+        gradients,
+        inputs + grad_outputs,
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
