@@ -4,14 +4,12 @@
 
 /* The elements of x (the spatial dims of an input) that a pooling's indices name. */
 static V picked(rl_back *g, V x, V indices, int spatial) {
-    int64_t flat[RL_MAX_DIMS], shape[RL_MAX_DIMS];
+    int64_t shape[RL_MAX_DIMS];
     if (x.tag != RL_TENSOR || indices.tag != RL_TENSOR) return NONE;
     int lead = x.u.t->ndim - spatial, n = indices.u.t->ndim;
     memcpy(shape, indices.u.t->shape, (size_t)n * sizeof *shape);
-    memcpy(flat, x.u.t->shape, (size_t)lead * sizeof *flat);
-    flat[lead] = -1;
-    V values = OP(reshape, x, INTS(flat, lead + 1));
-    V where = OP(reshape, indices, INTS(flat, lead + 1));
+    V values = OP(flatten, x, INT(lead), INT(-1));
+    V where = OP(flatten, indices, INT(lead), INT(-1));
     return OP(reshape, OP(gather, values, INT(lead), where), INTS(shape, n));
 }
 

@@ -3,17 +3,24 @@
 import numpy as np
 
 import opinfo
+from rushlight import _C
 
 NAMES = [
     row["id"]
     for row in opinfo.ROWS.values()
     if (row["node"] or row["kind"] == 2) and not row["flags"] & opinfo.NO_GRAD
 ]
+# Arguments that nobody differentiates by.
+CONSTANT = {
+    **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward"), (2,)),
+    **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
+}
 
 
-def leaves(library, sample, dtype, layout):
+def leaves(library, row, sample, dtype="float64", layout="plain"):
     """Arguments of a call in which each floating tensor is a leaf that wants a gradient; and those leaves."""
     args, kwargs = sample.build(library, dtype, layout)
+    constant = CONSTANT.get(row["id"], ())
     wanted = []
 
     def leaf(value):
@@ -24,17 +31,39 @@ def leaves(library, sample, dtype, layout):
             wanted.append(value)
         return value
 
-    return [leaf(a) for a in args], {k: leaf(v) for k, v in kwargs.items()}, wanted
+    args = [a if i in constant else leaf(a) for i, a in enumerate(args)]
+    return args, {k: leaf(v) for k, v in kwargs.items()}, wanted
 
 
 def call(library, row, sample, dtype="float64", layout="plain"):
     """Run one sample; the differentiable results, and the leaves. In-place rows write into a copy."""
-    args, kwargs, wanted = leaves(library, sample, dtype, layout)
+    args, kwargs, wanted = leaves(library, row, sample, dtype, layout)
     if row["flags"] & opinfo.ONLY_INPLACE:
         args[0] = args[0] * 1
     library.default_generator.manual_seed(5)
     results = opinfo.flat_results(opinfo.function(library, row)(*args, **kwargs))
     return [r for r in results if isinstance(r, library.Tensor) and r.requires_grad], wanted
+
+
+def function_of(row, sample):
+    """A call of rushlight's row as a function of its leaves, and those leaves, in float64."""
+    args, kwargs, wanted = leaves(_C, row, sample)
+    places = {id(leaf): n for n, leaf in enumerate(wanted)}
+
+    def call(*values):
+        def fill(value):
+            if isinstance(value, list):
+                return [fill(v) for v in value]
+            return values[places[id(value)]] if id(value) in places else value
+
+        given = [fill(a) for a in args]
+        if row["flags"] & opinfo.ONLY_INPLACE:
+            given[0] = given[0] * 1
+        _C.default_generator.manual_seed(5)
+        results = opinfo.function(_C, row)(*given, **{k: fill(v) for k, v in kwargs.items()})
+        return tuple(r for r in opinfo.flat_results(results) if isinstance(r, _C.Tensor) and r.requires_grad)
+
+    return call, wanted
 
 
 def weights(library, like, seed):

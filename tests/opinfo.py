@@ -145,6 +145,11 @@ class Sample:
         self.without = dtypes
         return self
 
+    def mapped(self, function):
+        """The same call with other placeholders."""
+        args, kwargs = self._fill(lambda p, i: function(p))
+        return Sample(args, kwargs, self.without)
+
     def arrays(self, dtype, seed=0):
         """Arguments with NumPy arrays in the placeholders' places."""
         return self._fill(lambda p, i: p.array(dtype, [seed, i]))

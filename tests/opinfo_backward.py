@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from opinfo import S, fixed, index, pos, special, unit, x
+from opinfo import Placeholder, S, fixed, index, pos, special, unit, x
 
 _WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 
@@ -103,6 +103,18 @@ def _classes(shape, n, *values):
     return fixed(chosen)
 
 
+def _number(value):
+    return Placeholder((), values=np.asarray(value))
+
+
+_WEIGHTS = Placeholder((3,), values=np.array([0.5, 2, 1.25]))
+
+
+def _total_weight(classes, ignored):
+    """What the forward row gives with _WEIGHTS."""
+    return _number(_WEIGHTS.values[classes.values[classes.values != ignored]].sum())
+
+
 _SOFTMAX = [
     S(x(2, 3, 4), unit(2, 3, 4), 1),
     S(x(2, 3), unit(2, 3), -1),
@@ -136,14 +148,14 @@ LOSSES = {
     ],
     "nll_loss_backward": [
         S(x(5), x(5, 3), _classes(5, 3, -1), pos(3), 0, -1, pos()),
-        S(x(), x(5, 3), _classes(5, 3), None, 1, -100, pos()),
-        S(x(), x(5, 3), _classes(5, 3, 1), pos(3), 1, 1, pos()),
+        S(x(), x(5, 3), _classes(5, 3), None, 1, -100, _number(5)),
+        S(x(), x(5, 3), _classes(5, 3, 1), _WEIGHTS, 1, 1, _total_weight(_classes(5, 3, 1), 1)),
         S(x(), x(5, 3), _classes(5, 3), pos(3), 2, -100, pos()),
-        S(x(), x(3), fixed(np.int64(2)), None, 1, -100, pos()),
+        S(x(), x(3), fixed(np.int64(2)), None, 1, -100, _number(1)),
     ],
     "nll_loss2d_backward": [
         S(x(2, 4, 5), x(2, 3, 4, 5), _classes((2, 4, 5), 3, -1), pos(3), 0, -1, pos()),
-        S(x(), x(2, 3, 4, 5), _classes((2, 4, 5), 3), None, 1, -100, pos()),
+        S(x(), x(2, 3, 4, 5), _classes((2, 4, 5), 3), None, 1, -100, _number(40)),
         S(x(), x(2, 3, 4, 5), _classes((2, 4, 5), 3), pos(3), 2, -100, pos()),
     ],
     "mse_loss": [*(S(a, b, n) for a, b in _DIFFERENCES for n in (0, 1, 2)), S(x(0, 3), x(0, 3), 1)],
