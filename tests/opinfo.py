@@ -39,6 +39,7 @@ class Placeholder:
     values: object = None  # an array that is taken as it is
     follows: bool = True  # the dtype under test
     special: bool = False
+    kinks: bool = False  # values where functions have no derivative
 
     def array(self, dtype, seed):
         """As NumPy has it: bfloat16 as float32 whose low bits are zero."""

@@ -9,7 +9,7 @@ _BORDERS = (-60.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 10.0, 60.0)
 
 def _pairs(*numbers, second=x, **named):
     """(gradient, input, numbers) of every layout, with the places where pieces meet."""
-    borders = Placeholder((len(_BORDERS),), values=_BORDERS)
+    borders = Placeholder((len(_BORDERS),), values=_BORDERS, kinks=True)
     return [
         S(x(len(_BORDERS)), borders, *numbers, **named),
         *(S(x(*shape), second(*shape), *numbers, **named) for shape in ((2, 3, 4), (0, 3), ())),
