@@ -9,7 +9,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 RUN = $(BIN)/python
 TESTS ?= tests --ignore=tests/parity
-PYTEST = $(RUN) -m pytest $(TESTS)
+PYTEST = $(RUN) -m pytest -n $(JOBS) $(TESTS)
+JOBS ?= 2
 PARITY_VENV ?= .venv-parity
 SOURCES := $(shell find csrc pysrc -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml
 LIBRARY = $$(gcc -print-file-name=$(1))
@@ -27,6 +28,7 @@ endef
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
+	$(RUN) -m rushlight examples/train_civilnet.py
 
 test: $(VENV)/.installed
 	$(PYTEST)
@@ -70,7 +72,7 @@ werror: $(VENV)/.tools
 # against real PyTorch, in an environment of its own
 parity: $(PARITY_VENV)/.parity $(PARITY_VENV)/.weights
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
-	PUBLISHED_WEIGHTS=$(PARITY_VENV)/weights $(PARITY_VENV)/bin/python -m pytest tests/parity
+	PUBLISHED_WEIGHTS=$(PARITY_VENV)/weights $(PARITY_VENV)/bin/python -m pytest -n $(JOBS) tests/parity
 
 bench: $(PARITY_VENV)/.parity
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
@@ -107,7 +109,7 @@ $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.installed
-	@test -e $@ || $(BIN)/pip install -q --disable-pip-version-check matplotlib
+	@test -e $@ || $(BIN)/pip install -q --disable-pip-version-check matplotlib tqdm
 	@touch $@
 
 $(VENV)/.asan: $(VENV)/.installed $(SOURCES)
