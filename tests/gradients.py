@@ -10,8 +10,9 @@ NAMES = [
     for row in opinfo.ROWS.values()
     if (row["node"] or row["kind"] == 2) and not row["flags"] & opinfo.NO_GRAD
 ]
-# Arguments that nobody differentiates by.
+# Arguments that nobody differentiates by: weights of classes, running statistics.
 CONSTANT = {
+    **dict.fromkeys(("batch_norm", "instance_norm", "native_batch_norm"), (3, 4)),
     **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward"), (2,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
 }

@@ -285,7 +285,11 @@ PRODUCTS = {
         s.but(*_WHOLE, "float16", "bfloat16")
         for s in (
             *(S(x(5, 3)), S(x(3, 5)), S(x(4, 4)), S(x(2, 4, 3)), S(x(5, 3), "complete"), S(x(4, 3), "r")),
-            *(S(x(3, 0), "complete"), S(x(0, 3)), S(Placeholder((3, 3), values=np.diag([1.0, -2.0, 3.0])))),
+            *(
+                S(x(3, 0), "complete"),
+                S(x(0, 3)),
+                S(Placeholder((3, 3), values=np.diag([1.0, -2.0, 3.0]), kinks=True)),
+            ),
         )
     ],
     "lerp": [
