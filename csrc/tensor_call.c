@@ -396,14 +396,13 @@ static PyObject *call_inplace(rl_bound *b) {
         if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
     }
     if (rl_run_kernels(b, device, index) != RL_OK) return fail_call(b);
-    if (direct)
-        rl_version_bump(self);
-    else if (rl_tensor_copy(self, result) < 0)
-        return NULL;
-    if (history) {
-        rl_node *node = rl_history_node(b, inputs, out, b->k.n_out, original);
-        if (!node || rl_history_rebase(self, node) < 0) return NULL;
-    }
+    /* before the version counts on: who else shares the memory is saved, and linked, as it was */
+    RL_OWNED PyObject *node =
+        history ? (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, original) : NULL;
+    if (direct) rl_version_bump(self);
+    if (history && !node) return NULL;
+    if (!direct && rl_tensor_copy(self, result) < 0) return NULL;
+    if (history && rl_history_rebase(self, (rl_node *)rl_give(&node)) < 0) return NULL;
     return Py_NewRef((PyObject *)self);
 }
 

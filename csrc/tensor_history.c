@@ -174,10 +174,13 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
     }
     node->keeps |= node->n_saved > 0;
     if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], words);
-    for (int i = 0; i < n_out; i++)
-        if ((row->saves & SAVE_OUT(i)) &&
-            rl_saved_set(&node->saved[saved++], (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0)
-            goto fail;
+    for (int i = 0; i < n_out; i++) {
+        if (!(row->saves & SAVE_OUT(i))) continue;
+        rl_saved *s = &node->saved[saved++];
+        if (rl_saved_set(s, (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0) goto fail;
+        s->version +=
+            n && inputs[0].tag == RL_TENSOR && inputs[0].u.t == &out[i]->v; /* about to be written */
+    }
     return node;
 fail:
     Py_DECREF(node);
