@@ -183,6 +183,10 @@ static PyObject *api_task_id(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
     return PyLong_FromLongLong(rl_backward_id());
 }
+static PyObject *api_checkpoint_valid(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyBool_FromLong(rl_backward_reaches_all());
+}
 static PyObject *api_current_node(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
     return Py_NewRef(rl_node_running ? (PyObject *)rl_node_running : Py_None);
@@ -223,6 +227,8 @@ static PyMethodDef functions[] = {
      "The engine behind autograd.backward and autograd.grad."},
     {"_current_graph_task_id", api_task_id, METH_NOARGS,
      "_current_graph_task_id()\n--\n\nA number for the run that goes on; -1 without."},
+    {"_is_checkpoint_valid", api_checkpoint_valid, METH_NOARGS,
+     "_is_checkpoint_valid()\n--\n\nDoes the run that goes on reach all leaves, not just some inputs?"},
     {"_current_autograd_node", api_current_node, METH_NOARGS,
      "_current_autograd_node()\n--\n\nThe node that runs, or None."},
     {"_will_engine_execute_node", api_will_execute, METH_O,

@@ -343,6 +343,9 @@ static int task_run(task *t) {
 int64_t rl_backward_id(void) {
     return running ? running->id : -1;
 }
+bool rl_backward_reaches_all(void) {
+    return !running || !running->run->n_targets;
+}
 
 int rl_backward_runs(const rl_node *node) {
     int at = running ? state_find(running, node) : -1;

@@ -4,5 +4,13 @@ from rushlight import _missing
 
 from . import hooks
 
-__all__ = ["hooks"]
-__getattr__ = _missing.lacks(__name__)
+__all__ = ["checkpoint", "hooks"]
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if name != "checkpoint":
+        return _missing_name(name)
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,401 @@
+"""Checkpoints: parts of a model that are computed again for backward, instead of keeping their tensors.
+
+``use_reentrant=False`` packs each tensor that the part would save into an empty slot. The first slot that a
+run of backward asks for computes the part again, which fills all slots in the same order:
+
+    forward     save x ─► slot 0     save y ─► slot 1          the frame knows its slots weakly
+    backward    slot 1? ─► compute again: x ─► slot 0, y ─► slot 1, stop ─► y leaves slot 1
+
+``use_reentrant=True`` is a Function whose backward computes the part again and runs backward inside.
+
+See https://docs.pytorch.org/docs/2.13/checkpoint.html
+"""
+
+import contextlib
+import itertools
+import warnings
+import weakref
+
+import rushlight
+from rushlight import _C, _missing
+from rushlight.autograd import Function, backward, enable_grad, no_grad
+from rushlight.autograd.graph import saved_tensors_hooks
+from rushlight.random import fork_rng, get_rng_state, set_rng_state
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "DefaultDeviceType",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+__getattr__ = _missing.lacks(__name__)
+
+
+class CheckpointError(RuntimeError):
+    """Computing again gave other tensors than the first time."""
+
+
+# ---- what both kinds need ----
+def noop_context_fn():
+    """Give two contexts that do nothing: for the first time and for the second."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def detach_variable(inputs):
+    """Copy a tuple with tensors that have no history; each wants a gradient if it did."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, _C.Tensor) else x for x in inputs
+    )
+
+
+def check_backward_validity(inputs):
+    """Warn when no tensor wants a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, _C.Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class DefaultDeviceType:
+    """Which devices' random numbers are kept besides the CPU's."""
+
+    _default_device_type = None
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type():
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+@contextlib.contextmanager
+def _numbers_from(state):
+    """Random numbers as they were when `state` was taken; None: as they are."""
+    with fork_rng(enabled=state is not None):
+        if state is not None:
+            set_rng_state(state)
+        yield
+
+
+def _tensor_places(values):
+    return [i for i, v in enumerate(values) if isinstance(v, _C.Tensor)]
+
+
+def _with_tensors(values, places, tensors):
+    values = list(values)
+    for i, tensor in zip(places, tensors, strict=True):
+        values[i] = tensor
+    return values
+
+
+def _without_tensors(values):
+    return [None if isinstance(v, _C.Tensor) else v for v in values]
+
+
+# ---- reentrant ----
+class CheckpointFunction(Function):
+    """Computes without history; backward computes again with one."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.places = _tensor_places(args)
+        ctx.inputs = _without_tensors(args)
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *args):
+        if not _C._is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
+                "`inputs` parameter to .backward(). To resolve this error, you can either set "
+                "use_reentrant=False, or call .backward() without passing the `inputs` argument."
+            )
+        inputs = detach_variable(tuple(_with_tensors(ctx.inputs, ctx.places, ctx.saved_tensors)))
+        with _numbers_from(ctx.state), enable_grad():
+            outputs = ctx.run_function(*inputs)
+        outputs = (outputs,) if isinstance(outputs, _C.Tensor) else outputs
+        pairs = [
+            (o, g)
+            for o, g in zip(outputs, args, strict=False)
+            if isinstance(o, _C.Tensor) and o.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward(*zip(*pairs, strict=True))
+        return (None, None, *(x.grad if isinstance(x, _C.Tensor) else None for x in inputs))
+
+
+# ---- without reentrance ----
+_early_stop = None
+_debug = None
+_run_without_backward = itertools.count(-2, -1)  # ids for tensors that are unpacked outside of backward
+
+
+class _Stop(Exception):
+    """All slots are filled."""
+
+
+class _Slot:
+    """The place of one saved tensor: run of backward -> the tensor; None once it was taken."""
+
+    def __init__(self):
+        self.values = {}
+
+
+class _Inputs(Function):
+    """Saves a checkpoint's inputs: an outer checkpoint packs them as it packs all else."""
+
+    @staticmethod
+    def forward(ctx, marker, *tensors):
+        ctx.save_for_backward(*tensors)
+        return marker.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise AssertionError("nobody differentiates by the marker")
+
+
+def _describe(tensor):
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+_CHECKS = {"default": _describe, "none": lambda tensor: None}
+
+
+class _Frame:
+    """One call of checkpoint()."""
+
+    def __init__(self, again, args, early_stop, describe):
+        self.again, self.early_stop, self.describe = again, early_stop, describe
+        self.slots, self.descriptions = [], []
+        self.counts = {}  # run of backward -> tensors saved in it
+        self.finished = False  # the first time
+        self.ignore_count = False
+        self.places, self.args = _tensor_places(args), _without_tensors(args)
+        marker = _C.zeros(0, requires_grad=True)
+        self.inputs = _Inputs.apply(marker, *(args[i] for i in self.places)).grad_fn
+
+    def pack(self, tensor):
+        slot = _Slot()
+        self.slots.append(weakref.ref(slot))
+        with no_grad():
+            self.descriptions.append(self.describe(tensor))
+        return slot
+
+    def unpack(self, slot):
+        run = _C._current_graph_task_id()
+        if run == -1:
+            run = next(_run_without_backward)
+        if run not in self.counts:
+            self.compute(run)
+        if slot.values[run] is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked "
+                "once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. "
+                "Otherwise please open an issue with details on your use case."
+            )
+        tensor, slot.values[run] = slot.values[run], None
+        return tensor
+
+    def compute(self, run):
+        args = _with_tensors(self.args, self.places, self.inputs.saved_tensors)
+        self.counts[run] = 0
+        try:
+            with saved_tensors_hooks(lambda t: self.fill(run, t), lambda t: t), enable_grad():
+                self.again(*args)
+        except _Stop:
+            pass
+        self.check(run)
+
+    def fill(self, run, tensor):
+        """The next tensor that is saved the second time."""
+        nth = self.counts[run]
+        self.counts[run] += 1
+        tensor = tensor.detach()
+        if nth >= len(self.slots):
+            if self.finished:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during "
+                    "the original forward pass.\n" + _TIP
+                )
+            self.ignore_count = True  # backward inside of the part itself: the rest is still to come
+            return tensor
+        slot = self.slots[nth]()
+        if slot is not None:  # its node may be gone
+            slot.values[run] = tensor
+        if self.early_stop and self.counts[run] == len(self.slots):
+            raise _Stop
+        return tensor
+
+    def check(self, run):
+        if self.ignore_count:
+            return
+        if self.counts[run] != len(self.slots):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward "
+                f"and recomputation.\nNumber of tensors saved during forward: {len(self.slots)}\n"
+                f"Number of tensors saved during recomputation: {self.counts[run]}.\n{_TIP}"
+            )
+        wrong = ""
+        for nth, (reference, before) in enumerate(zip(self.slots, self.descriptions, strict=True)):
+            slot = reference()
+            after = before if slot is None else self.describe(slot.values[run])
+            if before != after:
+                wrong += (
+                    f"tensor at position {nth}:\nsaved metadata: {before}\nrecomputed metadata: {after}\n"
+                )
+        if wrong:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata "
+                f"than during the forward pass.\n{wrong}.\n{_TIP}"
+            )
+
+
+_TIP = """
+Tip: The function must do the same each time that it is called with the same tensors: look for branches on
+random numbers, on global state, or on whether gradients are recorded.
+"""
+
+
+def _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check, debug, early_stop):
+    if debug if _debug is None else _debug:
+        if context_fn is not noop_context_fn:
+            raise ValueError("debug=True is incompatible with non-default context_fn")
+        raise _missing.refuse("checkpoint with debug=True")
+    if determinism_check not in _CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
+    first, second = context_fn()
+    state = get_rng_state() if preserve else None
+    if not _C.is_grad_enabled():
+        return function(*args, **kwargs)
+
+    def again(*args):
+        with _numbers_from(state), second:
+            function(*args, **kwargs)
+
+    stop = early_stop if _early_stop is None else _early_stop
+    frame = _Frame(again, args, stop, _CHECKS[determinism_check])
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        result = function(*args, **kwargs)
+        frame.finished = True
+    if not frame.finished:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception "
+            "raised during the checkpointed forward. This is not supported because checkpoint cannot return "
+            "a value for a failed forward."
+        )
+    return result
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Say for all checkpoints of a block whether computing again ends with the last tensor needed."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled):
+    """Override ``debug`` for all checkpoints of a block; None leaves it to them."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
+# ---- entry points ----
+def _reentrant_by_default(prefix, version, stacklevel):
+    warnings.warn(
+        f"torch.utils.{prefix}: the use_reentrant parameter should be passed explicitly. {version} "
+        "use_reentrant=False is recommended, but if you need to preserve the current default behavior, you "
+        "can pass use_reentrant=True. Refer to docs for more details on the differences between the two "
+        "variants.",
+        stacklevel=stacklevel,
+    )
+    return True
+
+
+def _no_more(kwargs):
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+
+
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    **kwargs,
+):
+    """Return function(*args, **kwargs), whose tensors backward computes again instead of keeping them.
+
+    ``preserve_rng_state`` (True) draws the same random numbers the second time. ``context_fn`` gives a
+    context for each time; ``determinism_check`` ("default" or "none") compares shapes, dtypes and devices;
+    ``early_stop`` ends the second time with the last tensor that backward needs.
+    """
+    if use_reentrant is None:
+        use_reentrant = _reentrant_by_default(
+            "checkpoint",
+            "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception.",
+            3,
+        )
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if not use_reentrant:
+        return _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check, debug, early_stop)
+    _no_more(kwargs)
+    if context_fn is not noop_context_fn or debug is not False:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    return CheckpointFunction.apply(function, preserve, *args)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """Run functions one after the other, in ``segments`` parts; all but the last are checkpoints."""
+    if use_reentrant is None:
+        use_reentrant = _reentrant_by_default(
+            "checkpoint.checkpoint_sequential",
+            "In version 2.9 we will raise an exception if use_reentrant is not passed.",
+            3,
+        )
+    preserve = kwargs.pop("preserve_rng_state", True)
+    _no_more(kwargs)
+    if isinstance(functions, rushlight.nn.Sequential):
+        functions = list(functions.children())
+
+    def run(part):
+        def forward(input):
+            for function in part:
+                input = function(input)
+            return input
+
+        return forward
+
+    size = len(functions) // segments
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        part = run(functions[start : start + size])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(functions[last:])(input)
