@@ -142,5 +142,6 @@ extern PyMethodDef rl_function_methods[]; /* apply */
 int rl_function_init(PyObject *m);
 
 int rl_grad_leaf_init(void);
+void rl_grad_pieces_init(void);
 int rl_grad_api_init(PyObject *m);
 #endif

@@ -193,6 +193,7 @@ static const rl_node_kind operator_kind = {.apply = operator_apply};
 
 int rl_grad_init(PyObject *m) {
     rl_operator_kind = &operator_kind;
+    rl_grad_pieces_init();
     if (rl_grad_leaf_init() < 0 || rl_function_init(m) < 0) return -1;
     return rl_grad_api_init(m);
 }

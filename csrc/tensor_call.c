@@ -450,6 +450,15 @@ PyObject *rl_front_door(rl_bound *b, int how) {
     if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
     if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
     if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
+    if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
+        (rl_history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the arguments requires grad.",
+            row->name);
+        return NULL;
+    }
     PyObject *result = call_new(b);
     return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
 }

@@ -1,5 +1,5 @@
 /* Rows that are made of other rows. */
-#include "tensor_args.h"
+#include "tensor_node.h"
 #include <string.h>
 
 #define COMPOSE(id) PyObject *compose_##id(rl_bound *b)
@@ -70,7 +70,7 @@ static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t l
     return rl_op_run(RL_OP_narrow, args, 4);
 }
 
-static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
+static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
     RL_OWNED PyObject *pieces = PyList_New(0);
     int64_t at = 0, whole = ((rl_tensor *)x)->v.shape[dim];
     for (int64_t i = 0; pieces && i < n; i++) {
@@ -80,6 +80,15 @@ static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64
         at += size;
     }
     return pieces ? PyList_AsTuple(pieces) : NULL;
+}
+
+static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
+    int grad = rl_grad_enabled;
+    rl_grad_enabled = 0;
+    PyObject *pieces = cut(x, dim, sizes, n, each);
+    rl_grad_enabled = grad;
+    return rl_history_pieces((rl_tensor *)x, pieces, sizes ? "SplitWithSizesBackward0" : "SplitBackward0",
+                             dim, RL_PIECES_CAT);
 }
 
 static int wrap_of(rl_bound *b, int arg, int64_t *dim, const char *name) {
@@ -137,16 +146,24 @@ COMPOSE(split) {
     return pieces_of(self_of(b), dim, NULL, n, s->u.i);
 }
 
-COMPOSE(unbind) {
-    int64_t dim;
-    if (wrap_of(b, 1, &dim, "unbind") < 0) return NULL;
+static PyObject *slices_of(rl_slot x, int64_t dim) {
     RL_OWNED PyObject *slices = PyList_New(0);
-    for (int64_t i = 0; slices && i < b->k.arg[0].u.t->shape[dim]; i++) {
-        rl_slot args[3] = {b->k.arg[0], int_slot(dim), int_slot(i)};
+    for (int64_t i = 0; slices && i < x.u.t->shape[dim]; i++) {
+        rl_slot args[3] = {x, int_slot(dim), int_slot(i)};
         RL_OWNED PyObject *slice = rl_op_run(RL_OP_select, args, 3);
         if (!slice || PyList_Append(slices, slice) < 0) return NULL;
     }
     return slices ? PyList_AsTuple(slices) : NULL;
+}
+
+COMPOSE(unbind) {
+    int64_t dim;
+    if (wrap_of(b, 1, &dim, "unbind") < 0) return NULL;
+    int grad = rl_grad_enabled;
+    rl_grad_enabled = 0;
+    PyObject *slices = slices_of(b->k.arg[0], dim);
+    rl_grad_enabled = grad;
+    return rl_history_pieces((rl_tensor *)self_of(b), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
 }
 
 COMPOSE(stack) {

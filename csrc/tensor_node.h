@@ -127,6 +127,12 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
                          PyObject *original);
 bool rl_history_saves_self(const rl_bound *b);
 
+/* ---- tensor_pieces.c: split, chunk, unbind ---- */
+enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */
+extern const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
+/* A tuple of views of `whole`, made unrecorded (stolen, NULL passes through), as the results of one node. */
+PyObject *rl_history_pieces(rl_tensor *whole, PyObject *pieces_steal, const char *name, int64_t dim, int how);
+
 /* what the arguments of a CopySlices are */
 enum { RL_SLICE_SIZE, RL_SLICE_STRIDE, RL_SLICE_OFFSET, RL_BASE_SIZE, RL_BASE_STRIDE, RL_SLICE_ARGS };
 

@@ -7,10 +7,9 @@
 static PyObject *node_name(PyObject *self, PyObject *unused) {
     (void)unused;
     rl_node *node = N(self);
-    const rl_row *row = node->row, *rows = rl_rows;
-    bool plain = row ? row != &rows[RL_OP_copy_] && row != &rows[RL_OP_floor_divide] : !node->name;
-    plain &= !node->name || strcmp(node->name, "CopySlices") != 0; /* what pad() in circles ends in */
-    return PyUnicode_FromFormat("%s%s", plain ? "" : "torch::autograd::", rl_node_name(node));
+    /* PyTorch generates nodes that end in a number; those written by hand show where they come from */
+    bool by_hand = node->name && !Py_ISDIGIT(node->name[strlen(node->name) - 1]);
+    return PyUnicode_FromFormat("%s%s", by_hand ? "torch::autograd::" : "", rl_node_name(node));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {
     (void)unused;

@@ -215,6 +215,68 @@ def recording_within_inference_mode():
             print(torch.is_grad_enabled(), made().requires_grad)
 
 
+def pieces_written():
+    x = made()
+    first, second = x.chunk(2)
+    print(names(first), first.output_nr, second.output_nr, first.grad_fn is second.grad_fn, first._base is x)
+    first.mul_(2)
+
+
+def view_of_a_piece_written():
+    piece = made().split([1, 3])[1].view(3)
+    print(names(piece))
+    piece.mul_(2)
+
+
+def slice_written():
+    slices = made().unbind()
+    print(names(slices[2]), slices[2].output_nr)
+    slices[2].mul_(2)
+
+
+def pieces_made_unrecorded_written():
+    x = made()
+    with torch.no_grad():
+        pieces = x.split(2)
+    pieces[0].mul_(2)
+
+
+def pieces_of_plain_numbers_written():
+    x = torch.ones(4)
+    first, second = x.split(2)
+    second.mul_(3)
+    print(x)
+    first.mul_(leaf()[:2])
+
+
+def some_pieces_used():
+    x = leaf()
+    parts = (x * 2).split([1, 2, 1])
+    rows = torch.stack([x, x * 3]).unbind(1)
+    parts[0].register_hook(lambda g: print("unused", g))
+    (parts[1].sum() * 5 + rows[3].sum()).backward()
+    return x.grad
+
+
+def iterated():
+    x = leaf()
+    sum(v * v * i for i, v in enumerate(x * 1)).backward()
+    return x.grad
+
+
+def result_given_where_gradients_are_wanted():
+    torch.add(leaf(), 1, out=torch.ones(4))
+
+
+def result_given_that_wants_gradients():
+    torch.add(torch.ones(4), 1, out=leaf())
+
+
+def result_given_unrecorded():
+    with torch.no_grad():
+        return torch.add(leaf(), 1, out=torch.ones(4))
+
+
 def gradient_of_another_kind():
     leaf().grad = 3
 
