@@ -8,9 +8,10 @@ import threading
 import numpy as np
 import pytest
 
+import gradients
 import opinfo
 import rushlight
-from rushlight import _C, nn
+from rushlight import _C, autograd, nn
 
 ROWS = opinfo.ROWS
 MOST = 200  # allocations of one call; far more than any makes
@@ -78,6 +79,34 @@ def test_every_row_survives_failing_allocations(name):
                     np.testing.assert_allclose(
                         opinfo.as_array(a), opinfo.as_array(b), **opinfo.tolerance("float32")
                     )
+
+
+def second_derivatives(name, sample):
+    """True when nothing failed."""
+    try:
+        gradients.derivatives(_C, ROWS[name], sample, autograd.grad)
+    except (RuntimeError, MemoryError) as error:
+        assert "memory" in str(error) or isinstance(error, MemoryError)
+        return False
+    return True
+
+
+def test_derivatives_survive_failing_allocations():
+    for name in gradients.NAMES:
+        for sample in opinfo.samples(name)[:1]:
+            try:
+                gradients.derivatives(_C, ROWS[name], sample, autograd.grad)
+            except RuntimeError:
+                continue  # no derivative; a source that is larger than its index
+            before, n, done = _C._live(), 0, False
+            while not done:
+                _C._fail_alloc(n)
+                done = second_derivatives(name, sample)
+                _C._fail_alloc(-1)
+                n += 1
+            if grown(before):
+                gc.collect()
+            assert not grown(before), name
 
 
 def hollow_load():
