@@ -10,9 +10,13 @@ static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
 }
 static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
     (void)m;
-    int value = PyObject_IsTrue(on);
-    if (value < 0) return NULL;
-    rl_grad_enabled = value;
+    if (!PyBool_Check(on)) {
+        PyErr_Format(PyExc_TypeError,
+                     "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
+                     Py_TYPE(on)->tp_name);
+        return NULL;
+    }
+    rl_grad_enabled = on == Py_True;
     Py_RETURN_NONE;
 }
 static PyObject *mode_is_inference(PyObject *m, PyObject *unused) {

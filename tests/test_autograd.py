@@ -266,3 +266,12 @@ def test_writing_a_view_changes_what_its_base_and_it_lead_to():
     view.mul_(5)
     assert grad(base.sum(), x, retain_graph=True)[0].tolist() == [5, 1]
     assert grad(view.sum(), x, retain_graph=True)[0].tolist() == [5, 0]
+
+
+@pytest.mark.parametrize("mode", [1, "x", None])
+def test_recording_is_switched_by_truth_values_alone(mode):
+    with pytest.raises(
+        TypeError, match=r"^set_grad_enabled\(\): argument 'enabled' \(position 1\) must be bool"
+    ):
+        torch.set_grad_enabled(mode)
+    assert torch.is_grad_enabled()
