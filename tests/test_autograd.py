@@ -1,6 +1,8 @@
 """The engine and what hangs on it: depth, threads, memory, failing allocations, collected cycles."""
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -275,3 +277,11 @@ def test_recording_is_switched_by_truth_values_alone(mode):
     ):
         torch.set_grad_enabled(mode)
     assert torch.is_grad_enabled()
+
+
+def test_hooks_are_lost_with_a_warning():
+    x = leaf()
+    x.register_hook(print)
+    with pytest.warns(UserWarning, match="^backward hook <built-in function print> on tensor will not be"):
+        assert pickle.loads(pickle.dumps(x))._backward_hooks is None
+    assert copy.deepcopy(x)._backward_hooks is None

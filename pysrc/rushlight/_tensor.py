@@ -204,6 +204,10 @@ class _Methods:
         return new
 
     def __reduce_ex__(self, proto):
+        if self._backward_hooks:
+            from .utils.hooks import warn_if_has_hooks
+
+            warn_if_has_hooks(self)
         return _reduce_tensor(self)
 
     # ---- moving and casting ----
