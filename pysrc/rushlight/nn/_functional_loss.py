@@ -19,6 +19,11 @@ def _reduction_of(size_average, reduce, reduction):
 # ---- classes ----
 def _nll_loss(input, target, weight, reduction, ignore_index):
     """As nll_loss(), of any number of dimensions, with the reduction as a number."""
+    if weight is not None and weight.requires_grad and _C.is_grad_enabled():
+        raise RuntimeError(
+            "The function 'nll_loss_forward' is not differentiable with respect to argument 'weight'. "
+            "This input cannot have requires_grad True."
+        )
     dims = input.dim()
     if dims < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {dims})")
