@@ -13,6 +13,9 @@ struct pool_job {
     int64_t divisor;
     char *to, *indices; /* contiguous outputs */
     void (*one)(const pool_job *job, const char *from, const rl_window *w[3], int64_t at);
+    /* or a whole line of outputs, w[2] being its first window */
+    void (*line)(const pool_job *job, const char *from, const rl_window *w[3], int64_t at);
+    int64_t kernel, stride, pad; /* along the line */
 };
 
 static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -23,12 +26,13 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t at = i * job->places;
         rl_walk_seek(&job->planes, i, &from);
         for (int64_t d = 0; d < job->out[0]; d++)
-            for (int64_t h = 0; h < job->out[1]; h++)
-                for (int64_t w = 0; w < job->out[2]; w++)
-                    job->one(
-                        job, from,
-                        (const rl_window *[3]){&job->windows[0][d], &job->windows[1][h], &job->windows[2][w]},
-                        at++);
+            for (int64_t h = 0; h < job->out[1]; h++) {
+                const rl_window *w[3] = {&job->windows[0][d], &job->windows[1][h], job->windows[2]};
+                if (job->line) job->line(job, from, w, at);
+                for (int64_t o = 0; !job->line && o < job->out[2]; o++, w[2]++)
+                    job->one(job, from, w, at + o);
+                at += job->out[2];
+            }
     }
 }
 
@@ -102,32 +106,96 @@ RL_EACH_FLOAT(MAX_ONE, max, -INFINITY)
     MAX_ONE(D, T, C, LOAD, STORE, name, (T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2)
 RL_EACH_INT(MAX_INT, max)
 
-typedef void (*max_one)(const pool_job *, const char *, const rl_window *[3], int64_t);
-static max_one max_of(int dtype) {
-    static const max_one ones[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
-    return ones[dtype];
+/* Note [Lines of windows]
+ * Windows with one step between them: element t of all windows of a line is compared in one loop without a
+ * branch for the padding. `lo` to `hi` are the windows in which element t is no padding. */
+static void line_range(const pool_job *job, int64_t t, int64_t *lo, int64_t *hi) {
+    int64_t before = job->pad - t * job->dilation[2], left = job->size[2] + before;
+    *lo = before > 0 ? (before + job->stride - 1) / job->stride : 0;
+    *hi = left > 0 ? (left + job->stride - 1) / job->stride : 0;
+    if (*hi > job->out[2]) *hi = job->out[2];
 }
 
-static rl_status max_run(rl_call *k, bool adaptive) {
-    const rl_view *x = k->arg[0].u.t;
-    pool_job job = {.one = max_of(x->dtype)};
-    if (!job.one) return RL_UNSUPPORTED;
-    job.to = rl_data(k->out[0], RL_WRITE);
-    if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
-    return pool_run(k, &job, x, k->out[0], adaptive);
+static void line_start(const pool_job *job, const rl_window *w[3], int64_t *place) {
+    int64_t row = (w[0]->start * job->size[1] + w[1]->start) * job->size[2];
+    for (int64_t o = 0; o < job->out[2]; o++) place[o] = row + w[2][o].start;
+}
+
+/* most and place of the windows lo .. hi; x: of window lo, elements `step` bytes apart */
+#define MAX_LINE(D, T, C, LOAD, STORE, name, lowest)                                                         \
+    static void name##_row_##D(T *restrict most, int64_t *restrict place, const char *restrict x,            \
+                               int64_t step, int64_t n, int64_t at, int64_t stride) {                        \
+        for (int64_t o = 0; o < n; o++, x += step, at += stride) {                                           \
+            const T v = *(const T *)x;                                                                       \
+            const C a = LOAD(v), old = LOAD(most[o]);                                                        \
+            bool beats = a > old || a != a;                                                                  \
+            most[o] = beats ? v : most[o];                                                                   \
+            place[o] = beats ? at : place[o];                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void name##_line_##D(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {  \
+        T *most = (T *)job->to + at;                                                                         \
+        int64_t *place = (int64_t *)job->indices + at, lo, hi;                                               \
+        for (int64_t o = 0; o < job->out[2]; o++) most[o] = STORE((C)lowest);                                \
+        line_start(job, w, place);                                                                           \
+        for (int64_t d = w[0]->start; d < w[0]->end; d += job->dilation[0])                                  \
+            for (int64_t h = w[1]->start; h < w[1]->end; h += job->dilation[1]) {                            \
+                const char *row = from + d * job->step[0] + h * job->step[1];                                \
+                for (int64_t t = 0; t < job->kernel; t++) {                                                  \
+                    line_range(job, t, &lo, &hi);                                                            \
+                    int64_t x = lo * job->stride - job->pad + t * job->dilation[2];                          \
+                    name##_row_##D(most + lo, place + lo, row + x * job->step[2],                            \
+                                   job->stride * job->step[2], hi - lo,                                      \
+                                   (d * job->size[1] + h) * job->size[2] + x, job->stride);                  \
+                }                                                                                            \
+            }                                                                                                \
+    }
+RL_EACH_FLOAT(MAX_LINE, max, -INFINITY)
+#define INT_LINE(D, T, C, LOAD, STORE, name)                                                                 \
+    MAX_LINE(D, T, C, LOAD, STORE, name, ((T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2))
+RL_EACH_INT(INT_LINE, max)
+
+typedef void (*max_fn)(const pool_job *, const char *, const rl_window *[3], int64_t);
+static max_fn max_one_of(int dtype) {
+    static const max_fn ones[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
+    return ones[dtype];
+}
+static max_fn max_line_of(int dtype) {
+    static const max_fn lines[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, max_line)
+                                                 RL_EACH_INT(RL_ENTRY, max_line)};
+    return lines[dtype];
+}
+
+/* fills in what job->to and job->indices lack from scratch */
+static rl_status max_lines(rl_call *k, pool_job *job, const rl_view *x, const rl_view *out) {
+    job->line = max_line_of(x->dtype);
+    job->kernel = k->attr[RL_POOL_KERNEL + 2], job->stride = k->attr[RL_POOL_STRIDE + 2];
+    job->pad = k->attr[RL_POOL_PADDING + 2];
+    if (!job->to) job->to = k->svc->scratch(k, (size_t)(out->numel * rl_itemsize(x->dtype)));
+    if (!job->indices) job->indices = k->svc->scratch(k, (size_t)out->numel * sizeof(int64_t));
+    return job->to && job->indices ? pool_run(k, job, x, out, false) : RL_FAIL;
 }
 
 rl_status rl_pool_indices(rl_call *k, const rl_view *x, const rl_view *out, int64_t *indices) {
-    pool_job job = {.one = max_of(x->dtype), .indices = (char *)indices};
-    job.to = k->svc->scratch(k, (size_t)(out->numel * rl_itemsize(x->dtype)));
-    return job.to ? pool_run(k, &job, x, out, false) : RL_FAIL;
+    pool_job job = {.indices = (char *)indices};
+    return max_lines(k, &job, x, out);
 }
 
 RL_KERNEL(ref_max_pool_nd) {
-    return max_run(k, false);
+    const rl_view *x = k->arg[0].u.t;
+    pool_job job = {0};
+    if (!max_line_of(x->dtype)) return RL_UNSUPPORTED;
+    job.to = rl_data(k->out[0], RL_WRITE);
+    if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
+    return max_lines(k, &job, x, k->out[0]);
 }
 RL_KERNEL(ref_adaptive_max_pool_nd) {
-    return max_run(k, true);
+    const rl_view *x = k->arg[0].u.t;
+    pool_job job = {.one = max_one_of(x->dtype)};
+    if (!job.one) return RL_UNSUPPORTED;
+    job.to = rl_data(k->out[0], RL_WRITE);
+    if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
+    return pool_run(k, &job, x, k->out[0], true);
 }
 
 /* ---- averages ---- */

@@ -6,8 +6,10 @@ enum { POOL_SLACK = 64, POOL_GRAIN = 65536 }; /* loads run over a line's end; in
 typedef struct {
     const float *in;
     float *out, *lines; /* lines: room of the threads; backward: the gradient */
+    float *room;        /* backward: kd * kh padded lines for each thread */
     int64_t h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
-    int64_t line; /* length of a thread's line with slack */
+    int64_t line;                        /* length of a thread's line with slack */
+    int64_t d, od, kd, sd, pd, dd, cols; /* backward: depth; what of a line is no padding */
     bool pairs;
 } pool_job;
 #define SIMD_BITS 256
@@ -48,21 +50,51 @@ RL_KERNEL(simd_max_pool2d) {
     return RL_OK;
 }
 
-/* the usual windows only: 2 x 2 side by side. attr[] is that of core_shape_pool.c */
+/* windows of 2 x 2 side by side, none over the edge */
+static bool pool_back_pairs(const int64_t *a, const pool_job *j) {
+    static const int64_t pairs[12] = {1, 2, 2, 1, 2, 2, 0, 0, 0, 1, 1, 1};
+    return a[14] == 2 && __builtin_memcmp(a, pairs, sizeof pairs) == 0 && 2 * j->oh <= j->h &&
+           2 * j->ow <= j->w;
+}
+
+/* false: places beyond 32 bits, windows of padding alone, or more lines than a cache holds */
+static bool pool_back_read(const int64_t *a, pool_job *j) {
+    enum { MOST = 64 };
+    j->kd = a[0], j->kh = a[1], j->kw = a[2], j->sd = a[3], j->sh = a[4], j->sw = a[5];
+    j->pd = a[6], j->ph = a[7], j->pw = a[8], j->dd = a[9], j->dh = a[10], j->dw = a[11];
+    bool padding_alone = (j->pd && j->dd > j->d) || (j->ph && j->dh > j->h) || (j->pw && j->dw > j->w);
+    if (padding_alone || j->d * j->h * j->w >= INT32_MAX || j->kd > MOST || j->kh > MOST || j->kw > MOST ||
+        j->dd > MOST || j->dh > MOST || j->dw > MOST || j->sw > MOST)
+        return false;
+    j->line = (j->ow - 1) * j->sw + (j->kw - 1) * j->dw + 1 + simd_max(POOL_SLACK, 16 * j->sw);
+    j->cols = simd_max(0, simd_min(j->w, j->line - j->pw));
+    return true;
+}
+
+/* attr[] is that of core_shape_pool.c */
 RL_KERNEL(simd_max_pool_back) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
-    const int64_t *a = k->attr;
-    static const int64_t pairs[12] = {1, 2, 2, 1, 2, 2, 0, 0, 0, 1, 1, 1};
+    bool wide = k->svc->isa & RL_ISA_AVX512;
     if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(in) || !simd_plain(grad) || out->numel == 0 ||
-        a[14] != 2 || __builtin_memcmp(a, pairs, sizeof pairs) != 0)
+        grad->numel == 0)
         return RL_UNSUPPORTED;
-    pool_job j = {.h = in->shape[in->ndim - 2], .w = in->shape[in->ndim - 1]};
-    j.oh = grad->shape[in->ndim - 2], j.ow = grad->shape[in->ndim - 1];
-    if (2 * j.oh > j.h || 2 * j.ow > j.w) return RL_UNSUPPORTED; /* ceil_mode */
+    int n = in->ndim, spatial = (int)k->attr[14];
+    pool_job j = {.d = spatial == 3 ? in->shape[n - 3] : 1, .od = spatial == 3 ? grad->shape[n - 3] : 1};
+    j.h = spatial > 1 ? in->shape[n - 2] : 1, j.oh = spatial > 1 ? grad->shape[n - 2] : 1;
+    j.w = in->shape[n - 1], j.ow = grad->shape[n - 1];
+    bool pairs = pool_back_pairs(k->attr, &j);
+    if (!pairs && !pool_back_read(k->attr, &j)) return RL_UNSUPPORTED;
+    if (!pairs) {
+        j.room = rl_gemm_scratch(k, j.kd * j.kh * j.line * simd_max(1, k->svc->threads));
+        if (!j.room) return RL_FAIL;
+    }
     j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
     j.lines = (float *)rl_const_data(grad);
-    k->svc->parallel(k, in->numel / (j.h * j.w), 1 + POOL_GRAIN / (j.h * j.w),
-                     k->svc->isa & RL_ISA_AVX512 ? pool_planes_back_avx512 : pool_planes_back_avx2, &j);
+    int64_t volume = j.d * j.h * j.w;
+    k->svc->parallel(k, in->numel / volume, 1 + POOL_GRAIN / volume,
+                     pairs ? (wide ? pool_planes_back_avx512 : pool_planes_back_avx2)
+                           : (wide ? pool_any_back_avx512 : pool_any_back_avx2),
+                     &j);
     return RL_OK;
 }
 #else

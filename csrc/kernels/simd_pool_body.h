@@ -5,6 +5,9 @@
 #define POOL_SORT(x)    _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8))
 #define POOL_LOW(e, o)  _mm256_unpacklo_ps(e, o)
 #define POOL_HIGH(e, o) _mm256_unpackhi_ps(e, o)
+#define POOL_GATHER(p, step)                                                                                 \
+    _mm256_i32gather_ps(                                                                                     \
+        p, _mm256_mullo_epi32(_mm256_set1_epi32((int)(step)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)), 4)
 #else
 #define POOL_LANES(first)                                                                                    \
     _mm512_add_epi32(_mm512_set1_epi32(first),                                                               \
@@ -17,6 +20,12 @@
                      _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23))
 #define POOL_LOW(e, o)  _mm512_permutex2var_ps(e, POOL_WEAVE(0), o)
 #define POOL_HIGH(e, o) _mm512_permutex2var_ps(e, POOL_WEAVE(8), o)
+#define POOL_GATHER(p, step)                                                                                 \
+    _mm512_mask_i32gather_ps(                                                                                \
+        _mm512_setzero_ps(), 0xffff,                                                                         \
+        _mm512_mullo_epi32(_mm512_set1_epi32((int)(step)),                                                   \
+                           _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),         \
+        p, 4)
 #endif
 
 /* Windows of 2 x 2 side by side, no padding. */
@@ -166,6 +175,88 @@ V_TARGET static void V_NAME(pool_planes_back)(void *ctx, int64_t begin, int64_t 
         if (2 * j->oh < j->h) __builtin_memset(to, 0, (size_t)j->w * sizeof(float));
     }
 }
+/* V_WIDTH numbers `step` apart; two steps as POOL_EVEN leaves them */
+V_INLINE VF V_NAME(pool_pick)(const float *p, int64_t step) {
+    if (step == 1) return v_load(p);
+    if (step == 2) return POOL_EVEN(v_load(p), v_load(p + V_WIDTH));
+    return POOL_GATHER(p, step);
+}
+
+/* The input rows that a row of windows sees, copied to where -inf stands around them. */
+V_INLINE void V_NAME(pool_lines_fill)(const pool_job *j, const float *in, float *lines, int64_t front,
+                                      int64_t top) {
+    for (int64_t d = 0; d < j->kd; d++)
+        for (int64_t i = 0; i < j->kh; i++, lines += j->line) {
+            int64_t depth = front + d * j->dd, row = top + i * j->dh;
+            if (depth >= 0 && depth < j->d && row >= 0 && row < j->h)
+                V_NAME(pool_merge)(lines + j->pw, in + (depth * j->h + row) * j->w, j->cols, true);
+            else
+                for (int64_t x = 0; x < j->cols; x++) lines[j->pw + x] = -__builtin_inff();
+        }
+}
+
+/* For V_WIDTH windows: how far from its corner the largest element of each stands, -1 where all is -inf. */
+V_INLINE void V_NAME(pool_places)(const pool_job *j, const float *lines, int64_t step, int32_t to[V_WIDTH]) {
+    VF most = v_set(-__builtin_inff()), place = v_from_bits(vi_set(-1));
+    for (int64_t d = 0; d < j->kd; d++)
+        for (int64_t i = 0; i < j->kh; i++, lines += j->line) {
+            int64_t far = (d * j->dd * j->h + i * j->dh) * j->w;
+            for (int64_t t = 0; t < j->kw; t++, far += j->dw) {
+                VF v = V_NAME(pool_pick)(lines + t * j->dw, step);
+                VM m = V_NAME(pool_beats)(v, most);
+                most = v_pick(m, v, most);
+                place = v_pick(m, v_from_bits(vi_set((int)far)), place);
+            }
+        }
+    v_store((float *)to, step == 2 ? POOL_SORT(place) : place);
+}
+
+/* from a corner in the padding to the first element that is none */
+static inline int64_t V_NAME(pool_start)(int64_t at, int64_t dilation) {
+    return at < 0 ? simd_ceil(-at, dilation) * dilation : 0;
+}
+
+/* A row of windows: places by vectors, gradients one by one in PyTorch's order. to: corner of a window at 0
+ */
+V_INLINE void V_NAME(pool_line_back)(const pool_job *j, const float *lines, const float *grad, float *to,
+                                     int64_t start, int64_t step) {
+    int32_t place[V_WIDTH];
+    for (int64_t x = 0; x < j->ow; x += V_WIDTH) {
+        V_NAME(pool_places)(j, lines + x * step, step, place);
+        for (int64_t i = 0; i < V_WIDTH && x + i < j->ow; i++) {
+            int64_t left = (x + i) * step - j->pw, far = place[i];
+            if (far < 0) far = start + V_NAME(pool_start)(left, j->dw);
+            to[left + far] += grad[x + i];
+        }
+    }
+}
+
+V_INLINE void V_NAME(pool_volume_back)(const pool_job *j, const float *in, const float *grad, float *to,
+                                       float *lines) {
+    __builtin_memset(to, 0, (size_t)(j->d * j->h * j->w) * sizeof(float));
+    for (int64_t z = 0; z < j->od; z++)
+        for (int64_t y = 0; y < j->oh; y++, grad += j->ow) {
+            int64_t front = z * j->sd - j->pd, top = y * j->sh - j->ph, corner = (front * j->h + top) * j->w;
+            int64_t start = (V_NAME(pool_start)(front, j->dd) * j->h + V_NAME(pool_start)(top, j->dh)) * j->w;
+            V_NAME(pool_lines_fill)(j, in, lines, front, top);
+            if (j->sw == 1)
+                V_NAME(pool_line_back)(j, lines, grad, to + corner, start, 1);
+            else if (j->sw == 2)
+                V_NAME(pool_line_back)(j, lines, grad, to + corner, start, 2);
+            else
+                V_NAME(pool_line_back)(j, lines, grad, to + corner, start, j->sw);
+        }
+}
+
+V_TARGET static void V_NAME(pool_any_back)(void *ctx, int64_t begin, int64_t end, int thread) {
+    const pool_job *j = ctx;
+    int64_t room = j->kd * j->kh * j->line, inner = j->d * j->h * j->w, outer = j->od * j->oh * j->ow;
+    float *lines = j->room + thread * room;
+    for (int64_t i = 0; i < room; i++) lines[i] = -__builtin_inff();
+    for (int64_t i = begin; i < end; i++)
+        V_NAME(pool_volume_back)(j, j->in + i * inner, j->lines + i * outer, j->out + i * inner, lines);
+}
+#undef POOL_GATHER
 #undef POOL_LOW
 #undef POOL_HIGH
 #undef POOL_WEAVE
