@@ -36,7 +36,7 @@ static int group_number(PyObject *group, PyObject *name, double *number) {
 static int group_truth(PyObject *group, PyObject *name, bool *truth) {
     PyObject *value = PyDict_GetItemWithError(group, name);
     *truth = value == Py_True;
-    return value ? STEP_DONE : STEP_UNUSUAL;
+    return value && PyBool_Check(value) ? STEP_DONE : STEP_UNUSUAL;
 }
 
 static int sgd_group_read(PyObject *group, sgd_group *s) {
@@ -51,10 +51,28 @@ static int sgd_group_read(PyObject *group, sgd_group *s) {
 }
 
 /* ---- lists of parameters, gradients and buffers ---- */
+/* One block: three lists of `room` views. The tensors are held, since a kernel without the GIL lets others
+ * drop them. */
 typedef struct {
-    rl_view **params, **grads, **buffers;
+    rl_view **params, **grads, **buffers; /* buffers: NULL without momentum */
+    Py_ssize_t room;
     int n;
 } step_lists;
+
+static void lists_drop(step_lists *l) {
+    for (int i = 0; i < l->n; i++) {
+        Py_DECREF(RL_TENSOR_OF(l->params[i]));
+        Py_DECREF(RL_TENSOR_OF(l->grads[i]));
+        if (l->buffers) Py_DECREF(RL_TENSOR_OF(l->buffers[i]));
+    }
+}
+
+static void lists_add(step_lists *l, rl_tensor *param, rl_tensor *grad, rl_tensor *buffer) {
+    l->params[l->n] = &((rl_tensor *)Py_NewRef((PyObject *)param))->v;
+    l->grads[l->n] = &((rl_tensor *)Py_NewRef((PyObject *)grad))->v;
+    if (buffer) l->buffers[l->n] = &((rl_tensor *)Py_NewRef((PyObject *)buffer))->v;
+    l->n++;
+}
 
 static bool same_kind(const rl_view *a, const rl_view *b) {
     if (a->dtype != b->dtype || a->device != b->device || a->device_index != b->device_index ||
@@ -65,29 +83,29 @@ static bool same_kind(const rl_view *a, const rl_view *b) {
     return true;
 }
 
-/* state[p]["momentum_buffer"], borrowed; NULL when there is none yet */
+/* state[p]["momentum_buffer"], borrowed; NULL when there is none yet. Hashing p may run Python. */
 static rl_tensor *buffer_of(PyObject *state, PyObject *p) {
     PyObject *own = PyDict_GetItemWithError(state, p);
     PyObject *buffer = own && PyDict_Check(own) ? PyDict_GetItemWithError(own, key.momentum_buffer) : NULL;
     return buffer && rl_tensor_check(buffer) ? (rl_tensor *)buffer : NULL;
 }
 
+static bool is_usual(const rl_tensor *t) {
+    return !t->base && !t->grad_fn && !t->inference && t->v.device != RL_META && rl_is_float(t->v.dtype);
+}
+
 static int lists_fill(step_lists *l, PyObject *params, PyObject *state) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++) {
-        PyObject *p = PyList_GET_ITEM(params, i);
-        if (!rl_tensor_check(p)) return STEP_UNUSUAL;
-        rl_tensor *t = (rl_tensor *)p, *grad = (rl_tensor *)t->grad;
+        RL_OWNED PyObject *p = Py_NewRef(PyList_GET_ITEM(params, i));
+        if (!rl_tensor_check(p) || l->n == l->room) return STEP_UNUSUAL;
+        rl_tensor *t = (rl_tensor *)p, *buffer = l->buffers && t->grad ? buffer_of(state, p) : NULL;
+        if (PyErr_Occurred()) return STEP_FAILED;
+        rl_tensor *grad = (rl_tensor *)t->grad;
         if (!grad) continue;
-        if (t->base || t->grad_fn || t->inference || t->v.device == RL_META || !rl_is_float(t->v.dtype) ||
-            !same_kind(&t->v, &grad->v) || (l->n && t->v.dtype != l->params[0]->dtype))
+        if (!is_usual(t) || !same_kind(&t->v, &grad->v) || (l->n && t->v.dtype != l->params[0]->dtype) ||
+            (l->buffers && (!buffer || !same_kind(&t->v, &buffer->v))))
             return STEP_UNUSUAL;
-        if (l->buffers) {
-            rl_tensor *buffer = buffer_of(state, p);
-            if (!buffer || !same_kind(&t->v, &buffer->v)) return STEP_UNUSUAL;
-            l->buffers[l->n] = &buffer->v;
-        }
-        l->params[l->n] = &t->v;
-        l->grads[l->n++] = &grad->v;
+        lists_add(l, t, grad, buffer);
     }
     return STEP_DONE;
 }
@@ -124,14 +142,16 @@ static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n
         PyErr_SetString(PyExc_TypeError, "_sgd_step(group, state)");
         return NULL;
     }
-    Py_ssize_t count = PyList_GET_SIZE(params);
+    RL_OWNED PyObject *held = Py_NewRef(params);
+    Py_ssize_t count = PyList_GET_SIZE(held);
     int rc = sgd_group_read(args[0], &s);
     if (rc == STEP_DONE) {
         rl_view **all = count <= FEW ? few : PyMem_Malloc(3 * (size_t)count * sizeof *all);
         if (!all) return PyErr_NoMemory();
-        step_lists l = {all, all + count, s.momentum != 0 ? all + 2 * count : NULL, 0};
-        rc = lists_fill(&l, params, args[1]);
+        step_lists l = {all, all + count, s.momentum != 0 ? all + 2 * count : NULL, count, 0};
+        rc = lists_fill(&l, held, args[1]);
         if (rc == STEP_DONE) rc = sgd_run(&s, &l);
+        lists_drop(&l);
         if (all != few) PyMem_Free(all);
     }
     return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
