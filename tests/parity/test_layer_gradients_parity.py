@@ -1,5 +1,5 @@
-"""Layers with state, randomness or tables, trained for a few steps beside real PyTorch: outputs, gradients of inputs
-and parameters, gradients of those, and what the layers keep."""
+"""Layers with state, randomness or tables, trained for two steps beside real PyTorch: outputs, gradients of
+inputs and parameters, gradients of those, and what the layers keep."""
 
 import itertools
 
