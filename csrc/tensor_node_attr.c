@@ -7,8 +7,9 @@
 static PyObject *node_name(PyObject *self, PyObject *unused) {
     (void)unused;
     rl_node *node = N(self);
-    /* PyTorch generates nodes that end in a number; those written by hand show where they come from */
-    bool by_hand = node->name && !Py_ISDIGIT(node->name[strlen(node->name) - 1]);
+    /* PyTorch generates nodes with a number; those written by hand show where they come from */
+    const char *end = node->name ? node->name + rl_node_name_short(node->name) : "";
+    bool by_hand = node->name && !(*end && Py_ISDIGIT(end[strlen("Backward")]));
     return PyUnicode_FromFormat("%s%s", by_hand ? "torch::autograd::" : "", rl_node_name(node));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {

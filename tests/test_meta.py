@@ -45,7 +45,7 @@ def forms(name, sample, dtype, device):
     return [(r.dtype, r.shape, r.stride()) for r in results]
 
 
-NEEDS_VALUES = ("nonzero", "masked_select")
+NEEDS_VALUES = ("nonzero", "masked_select", "index", "index_put")  # the last two: of their masks
 # kernels refuse what the rows' dtypes admit
 VALUES_CHECKED = {(name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_")}
 
