@@ -63,8 +63,8 @@ static rl_status normalized_dims(rl_call *k, const char *star) {
     return as_input(k);
 }
 
-/* What derivatives need: mean and 1 / deviation. PyTorch keeps them as the input, or as the weights when those
- * are wider. */
+/* What derivatives need: mean and 1 / deviation. PyTorch keeps them as the input, or as the weights when
+ * those are wider. */
 static rl_status statistics(rl_call *k, const rl_view *weight, const int64_t *shape, int ndim) {
     for (int i = 1; i < k->n_out; i++) {
         if (weight) k->out[i]->dtype = weight->dtype;
