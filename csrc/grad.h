@@ -101,11 +101,11 @@ typedef struct {
     int n_targets;
     bool keep_graph, create_graph, accumulate;
 } rl_backward;
-int rl_backward_run(rl_backward *run);
+int rl_backward_run(rl_backward *run); /* grad_deep.c */
+int rl_backward_run_here(rl_backward *run);
 int64_t rl_backward_id(void);              /* of the innermost run of this thread; -1: none */
 bool rl_backward_reaches_all(void);        /* false while it looks for the gradients of some tensors alone */
 int rl_backward_runs(const rl_node *node); /* does that run come to this node? */
-extern _Thread_local const bool *rl_back_unwanted; /* edges of the node that runs, which no target needs */
 /* -1 when `grad` cannot be the gradient of what meta describes; may replace it (reduced, cast) */
 int rl_grad_conform(const rl_meta *meta, PyObject **grad, const char *function, int index);
 

@@ -161,6 +161,11 @@ static PyObject *api_run(PyObject *m, PyObject *args) {
         PyErr_SetString(PyExc_TypeError, "_run_backward takes tuples of tensors");
         return NULL;
     }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(grads); i++) {
+        if (rl_tensor_check(PyTuple_GET_ITEM(grads, i))) continue;
+        PyErr_Format(PyExc_TypeError, "element %zd of gradients tuple is not a Tensor", i);
+        return NULL;
+    }
     if (edges_begin(&e, roots, inputs) == 0) {
         rl_backward run = {.roots = e.edges,
                            .root_grads = ((PyTupleObject *)grads)->ob_item,

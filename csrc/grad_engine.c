@@ -29,8 +29,6 @@ typedef struct {
 
 static _Thread_local task *running; /* the innermost run of this thread */
 
-_Thread_local const bool *rl_back_unwanted;
-
 /* ---- the table of states ---- */
 static size_t hash_of(const rl_node *node) {
     return (size_t)(((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20);
@@ -69,9 +67,10 @@ static void table_put(task *t, int i) {
 }
 
 static int task_grow(task *t) {
-    int room = t->room * 4, size = 1;
+    bool fits = t->room < INT32_MAX / 16;
+    int room = fits ? t->room * 4 : 0, size = 1;
     while (size < room * 2) size *= 2;
-    state *states = PyMem_Malloc((size_t)room * sizeof *states);
+    state *states = fits ? PyMem_Malloc((size_t)room * sizeof *states) : NULL;
     int32_t *table = PyMem_Malloc((size_t)size * sizeof *table),
             *ready = PyMem_Malloc((size_t)room * sizeof *ready);
     if (!states || !table || !ready) {
@@ -247,15 +246,15 @@ static void capture(task *t, const rl_node *node, PyObject *const *grads) {
 
 static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
     bool small[16], *unwanted = NULL;
-    const bool *outer = rl_back_unwanted;
+    const bool *outer = rl_node_unwanted;
     if (t->run->n_targets && node->n_edge <= (int)Py_ARRAY_LENGTH(small)) {
         unwanted = small;
         for (int e = 0; e < node->n_edge; e++)
             unwanted[e] = node->edge[e].to && !t->states[state_find(t, node->edge[e].to)].needed;
     }
-    rl_back_unwanted = unwanted;
+    rl_node_unwanted = unwanted;
     int failed = node->kind->apply(node, grads, results);
-    rl_back_unwanted = outer;
+    rl_node_unwanted = outer;
     if (!failed && node->extras && node->extras->after) failed = rl_hooks_after(node, results, grads);
     for (int e = 0; !failed && e < node->n_edge; e++) {
         const rl_edge *edge = &node->edge[e];
@@ -287,7 +286,8 @@ static int run_state(task *t, int at) {
     rl_node *node = t->states[at].node;
     bool runs = t->states[at].runs;
     int n = node->n_edge, failed = 0;
-    /* the gradients are ours from here on: hooks may run anything, and states may move */
+    rl_grad_enabled = t->run->create_graph; /* a hook may have left it otherwise */
+    /* the gradients are ours from here on: hooks may run anything */
     t->states[at].grad = NULL;
     t->states[at].grads = NULL;
     PyObject **grads = several ? several : &grad;
@@ -307,7 +307,7 @@ static int run_state(task *t, int at) {
     if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);
     PyMem_Free(several);
-    if (!t->run->keep_graph && runs) rl_node_release(node);
+    if (!t->run->keep_graph && runs && !failed) rl_node_release(node);
     for (int e = 0; e < n; e++) {
         if (!failed && node->edge[e].to)
             failed = deliver(t, &node->edge[e], results[e]);
@@ -321,8 +321,13 @@ static int run_state(task *t, int at) {
 static int task_run(task *t) {
     rl_backward *run = t->run;
     if (task_count(t) < 0 || (run->n_targets && task_mark(t) < 0)) return -1;
-    for (int i = 0; i < run->n_roots; i++)
-        if (deliver(t, &run->roots[i], Py_NewRef(run->root_grads[i])) < 0) return -1;
+    for (int i = 0; i < run->n_roots; i++) {
+        const rl_edge *root = &run->roots[i];
+        RL_OWNED PyObject *grad = Py_NewRef(run->root_grads[i]);
+        if (rl_grad_conform(&root->to->meta[root->nr], &grad, rl_node_name(root->to), i) < 0 ||
+            deliver(t, root, rl_give(&grad)) < 0)
+            return -1;
+    }
     while (t->n_ready) {
         int at = heap_pop(t);
         if (run->n_targets && !t->states[at].needed) { /* still what waits for it must be told */
@@ -352,7 +357,7 @@ int rl_backward_runs(const rl_node *node) {
     return at >= 0 && (!running->run->n_targets || running->states[at].needed);
 }
 
-int rl_backward_run(rl_backward *run) {
+int rl_backward_run_here(rl_backward *run) {
     static int64_t ids;
     task t, *outer = running;
     rl_node *outer_node = rl_node_running;

@@ -17,7 +17,7 @@ static int edge_of(const rl_back *g, int arg) {
 }
 
 bool rl_back_wants_nth(const rl_back *g, int edge) {
-    return g->node->edge[edge].to && !g->failed && !(rl_back_unwanted && rl_back_unwanted[edge]);
+    return g->node->edge[edge].to && !g->failed && !(rl_node_unwanted && rl_node_unwanted[edge]);
 }
 bool rl_back_wants(const rl_back *g, int arg) {
     return rl_back_wants_nth(g, edge_of(g, arg));

@@ -7,6 +7,7 @@ PyTypeObject *rl_node_type;
 _Thread_local uint64_t rl_node_sequence;
 
 _Thread_local rl_node *rl_node_running;
+_Thread_local const bool *rl_node_unwanted;
 
 enum { WORD = sizeof(int64_t) };
 static PyTypeObject *named_type_new(const char *name);
@@ -78,6 +79,8 @@ void rl_node_release(rl_node *node) {
         Py_CLEAR(node->saved[i].unpack);
     }
     node->released |= node->keeps;
+    if (node->kind == rl_copy_slices_kind)
+        Py_CLEAR(node->owner); /* the node within has saved something, too */
 }
 
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words) {
@@ -131,8 +134,15 @@ static void extras_free(rl_node *node) {
     PyMem_Free(e);
 }
 
+/* a leaf knows its node only while the node knows it */
+static void leaf_forget(rl_node *node) {
+    rl_tensor *leaf = node->kind == rl_leaf_kind ? (rl_tensor *)node->owner : NULL;
+    if (leaf && leaf->accumulator == node) leaf->accumulator = NULL;
+}
+
 int rl_node_clear(PyObject *self) {
     rl_node *node = (rl_node *)self;
+    leaf_forget(node);
     rl_node_release(node);
     extras_free(node);
     Py_CLEAR(node->owner);
@@ -143,14 +153,14 @@ int rl_node_clear(PyObject *self) {
 
 /* Note [Freeing a graph]
  * A chain of 200,000 nodes must not be freed by recursion: a node that dies while another is being freed
- * only joins the list of the dying, and the first one's loop frees it. The GIL guards the list. */
+ * only joins its thread's list of the dying, and the first one's loop frees it. */
 void rl_node_dealloc(PyObject *self) {
-    static rl_node *dying;
-    static bool busy;
+    static _Thread_local rl_node *dying;
+    static _Thread_local bool busy;
     rl_node *node = (rl_node *)self;
     PyObject_GC_UnTrack(self);
     if (node->weakrefs) PyObject_ClearWeakRefs(self);
-    if (node->kind == rl_leaf_kind && node->owner) ((rl_tensor *)node->owner)->accumulator = NULL;
+    leaf_forget(node);
     node->dying = dying;
     dying = node;
     if (busy) return;

@@ -29,7 +29,7 @@ typedef struct {
     PyObject *value, *unpack; /* unpack: (function, node, its result) */
     uint32_t version;
     int32_t place; /* argument, or RL_MAX_ARGS + result */
-    int16_t nr;    /* in a Tensor[] argument */
+    int32_t nr;    /* in a Tensor[] argument */
     bool own;      /* a result of this node */
 } rl_saved;
 
@@ -96,6 +96,7 @@ PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs);
 const char *rl_node_name(const rl_node *node);     /* "MulBackward0" */
 int rl_node_name_short(const char *name);          /* how much of it is "Mul" */
 extern _Thread_local rl_node *rl_node_running;     /* of this thread's engine, or NULL */
+extern _Thread_local const bool *rl_node_unwanted; /* which of its edges no target needs; NULL: none */
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
 void rl_node_release(rl_node *node);               /* drops what it saved */
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
@@ -119,6 +120,7 @@ rl_node *rl_history_grad_fn(rl_tensor *t, int *failed);        /* borrowed; up t
 int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t has hooks */
 /* self was written in place by `node` (stolen): of a view the base's history changes, too. */
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
+int rl_history_refuse(void);                             /* always -1: a tensor changed meanwhile */
 int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */
 bool rl_history_wanted(const rl_bound *b);
 /* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an

@@ -88,6 +88,24 @@ static PyObject *node_register_hook_dict(PyObject *self, PyObject *t) {
     Py_RETURN_NONE;
 }
 
+/* formulas go by what the node says of its results */
+static int call_check(const rl_node *node, PyObject *grad, Py_ssize_t i) {
+    if (grad == Py_None) return 0;
+    if (!rl_tensor_check(grad)) {
+        PyErr_Format(PyExc_TypeError, "expected Variable, but got %s at position %zd", Py_TYPE(grad)->tp_name,
+                     i);
+        return -1;
+    }
+    const rl_meta *meta = &node->meta[i];
+    const rl_view *v = &((rl_tensor *)grad)->v;
+    if (rl_meta_same(meta, v) && meta->device == v->device) return 0;
+    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+    PyErr_Format(PyExc_RuntimeError, "%s: gradient %zd has the shape %s, but the result had %s",
+                 rl_node_name(node), i, rl_dims_text(have, v->shape, v->ndim),
+                 rl_dims_text(want, meta->shape, meta->ndim));
+    return -1;
+}
+
 /* node(*grads): runs its derivative alone; a tuple, or the only gradient */
 PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     rl_node *node = N(self);
@@ -100,21 +118,22 @@ PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs) {
         PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd instead", (int)node->n_out, n);
         return NULL;
     }
-    PyObject **grads = PyMem_Calloc((size_t)n + (size_t)node->n_edge + 1, sizeof *grads),
-             **results = grads + n;
-    RL_OWNED PyObject *tuple = grads ? PyTuple_New(node->n_edge) : PyErr_NoMemory();
-    int failed = tuple ? 0 : -1;
-    for (Py_ssize_t i = 0; !failed && i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (call_check(node, PyTuple_GET_ITEM(args, i), i) < 0) return NULL;
+    RL_OWNED PyObject *tuple = PyTuple_New(node->n_edge);
+    if (!tuple) return NULL;
+    PyObject **grads = PyMem_Calloc((size_t)n + (size_t)node->n_edge + 1, sizeof *grads);
+    if (!grads) return PyErr_NoMemory();
+    PyObject **results = grads + n;
+    for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *grad = PyTuple_GET_ITEM(args, i);
-        if (grad == Py_None) continue;
-        grads[i] = grad;
-        if (rl_tensor_check(grad)) continue;
-        PyErr_Format(PyExc_TypeError, "expected Variable, but got %s at position %zd", Py_TYPE(grad)->tp_name,
-                     i);
-        failed = -1;
+        grads[i] = grad == Py_None ? NULL : grad;
     }
-    if (!failed) failed = node->kind->apply(node, grads, results);
-    for (int i = 0; tuple && i < node->n_edge; i++)
+    const bool *outer = rl_node_unwanted;
+    rl_node_unwanted = NULL;
+    int failed = node->kind->apply(node, grads, results);
+    rl_node_unwanted = outer;
+    for (int i = 0; i < node->n_edge; i++)
         PyTuple_SET_ITEM(tuple, i, results[i] ? results[i] : Py_NewRef(Py_None));
     PyMem_Free(grads);
     if (failed) return NULL;
@@ -155,8 +174,26 @@ static int saved_place(const rl_node *node, const char *name) {
     return -1;
 }
 
+/* of a Tensor[] argument: a tuple */
+static PyObject *saved_list(rl_node *node, int place, int at) {
+    int n = node->arg[place].n;
+    RL_OWNED PyObject *list = PyTuple_New(n);
+    for (int j = 0; list && j < n; j++) {
+        PyObject *value = rl_saved_get(node, at + j);
+        if (!value) return NULL;
+        PyTuple_SET_ITEM(list, j, value);
+    }
+    return rl_give(&list);
+}
+
+static bool is_list(const rl_node *node, int place) {
+    int kind = place < RL_MAX_ARGS ? rl_schemas[node->row - rl_rows].arg[place].kind : -1;
+    return kind == RL_ARG_TENSORS || kind == RL_ARG_MAYBE_TENSORS;
+}
+
 static PyObject *node_saved(rl_node *node, const char *name) {
     int place = node->row ? saved_place(node, name) : -1, i = place < 0 ? -1 : rl_saved_find(node, place, 0);
+    if (i >= 0 && is_list(node, place)) return saved_list(node, place, i);
     if (i >= 0) return rl_saved_get(node, i);
     if (place >= RL_MAX_ARGS) Py_RETURN_NONE;
     if (place >= 0) return slot_value(&node->arg[place]);
@@ -170,7 +207,8 @@ PyObject *rl_node_getattro(PyObject *self, PyObject *name) {
     if (!text) return NULL;
     if (N(self)->row && strncmp(text, prefix, sizeof prefix - 1) == 0)
         return node_saved(N(self), text + sizeof prefix - 1);
-    if (strcmp(text, "variable") == 0 && N(self)->kind == rl_leaf_kind) return Py_NewRef(N(self)->owner);
+    if (strcmp(text, "variable") == 0 && N(self)->kind == rl_leaf_kind)
+        return Py_NewRef(N(self)->owner ? N(self)->owner : Py_None);
     return PyObject_GenericGetAttr(self, name);
 }
 
