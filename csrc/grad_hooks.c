@@ -68,7 +68,7 @@ static int answers_check(PyObject *was, PyObject *result, PyObject *hook) {
 /* hook(*value[, outputs]) for each; what one answers is what the next one gets. The hooks are read before the
  * first runs: one that removes itself changes nothing for this round. */
 static int hooks_run(PyObject *hooks, PyObject **value, PyObject *outputs) {
-    RL_OWNED PyObject *values = PyMapping_Values(hooks);
+    RL_OWNED PyObject *held = Py_NewRef(hooks), *values = PyMapping_Values(held);
     for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values); i++) {
         PyObject *hook = PyList_GET_ITEM(values, i);
         RL_OWNED PyObject *result = PyObject_CallFunctionObjArgs(hook, *value, outputs, NULL);
@@ -116,15 +116,10 @@ static int retain_all(PyObject *retained, PyObject **grads) {
         if (!t) return -1;
         if (t == Py_None || !grad) continue;
         rl_tensor *tensor = (rl_tensor *)t;
-        if (!tensor->grad) {
-            PyObject *kept = rl_op_unary(RL_OP_clone, grad);
-            if (!kept) return -1;
-            tensor->grad = kept;
-        } else {
-            PyObject *sum = rl_op_binary(RL_OP_add, tensor->grad, grad);
-            if (!sum) return -1;
-            Py_SETREF(tensor->grad, sum);
-        }
+        RL_OWNED PyObject *before = Py_XNewRef(tensor->grad);
+        PyObject *now = before ? rl_op_binary(RL_OP_add, before, grad) : rl_op_unary(RL_OP_clone, grad);
+        if (!now) return -1;
+        Py_XSETREF(tensor->grad, now);
     }
     return 0;
 }

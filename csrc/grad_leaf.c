@@ -41,7 +41,8 @@ int rl_grad_add(PyObject **sum, PyObject *grad_steal) {
 
 /* ---- AccumulateGrad ---- */
 static bool strides_agree(const rl_view *a, const rl_view *b) {
-    return rl_is_contiguous(a) || memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) == 0;
+    if (rl_is_contiguous(a)) return true;
+    return a->ndim == b->ndim && memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) == 0;
 }
 
 /* The first gradient of a leaf is kept as it is when nobody else sees it. */
@@ -52,12 +53,18 @@ static PyObject *first_grad(PyObject *grad, const rl_tensor *leaf) {
     return contiguous_copy(grad);
 }
 
+static PyObject *next_grad(PyObject *before, PyObject *grad) {
+    rl_slot args[2] = {slot_of(before), slot_of(grad)};
+    return rl_grad_enabled ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
+}
+
+/* Threads may share leaves: none comes in between. */
 static int leaf_store(rl_tensor *leaf, PyObject *grad) {
-    if (!leaf->grad) return (leaf->grad = first_grad(grad, leaf)) ? 0 : -1;
-    rl_slot args[2] = {slot_of(leaf->grad), slot_of(grad)};
-    PyObject *held = Py_NewRef(leaf->grad);
-    PyObject *sum = rl_grad_enabled ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
-    Py_DECREF(held);
+    RL_OWNED PyObject *before = Py_XNewRef(leaf->grad);
+    bool kept = rl_gil_kept;
+    rl_gil_kept = true;
+    PyObject *sum = before ? next_grad(before, grad) : first_grad(grad, leaf);
+    rl_gil_kept = kept;
     if (!sum) return -1;
     Py_XSETREF(leaf->grad, sum);
     return 0;
@@ -89,9 +96,11 @@ static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
         extent += size->u.ints[i] > 0 ? (size->u.ints[i] - 1) * stride->u.ints[i] : 0;
     }
     if (contiguous) return contiguous_copy(grad);
-    rl_slot args[2] = {{.tag = RL_INTS, .n = 1, .u.ints = &extent},
-                       {.tag = RL_DTYPE, .u.i = node->meta->dtype}};
-    RL_OWNED PyObject *buffer = rl_op_run(RL_OP_zeros, args, 2);
+    rl_slot args[4] = {{.tag = RL_INTS, .n = 1, .u.ints = &extent},
+                       {.tag = RL_DTYPE, .u.i = node->meta->dtype},
+                       {.tag = RL_NONE},
+                       int_slot(node->meta->device * 256 + node->meta->device_index + 1)};
+    RL_OWNED PyObject *buffer = rl_op_run(RL_OP_zeros, args, 4);
     RL_OWNED PyObject *like = buffer ? strided(buffer, node, RL_BASE_SIZE, RL_BASE_STRIDE, 0) : NULL;
     if (!like) return NULL;
     rl_slot copy[2] = {slot_of(like), slot_of(grad)};
@@ -100,8 +109,10 @@ static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
 }
 
 static int slices_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
-    rl_node *inner = (rl_node *)node->owner;
     if (!grads[0]) return 0;
+    if (node->released) return rl_saved_freed();
+    RL_OWNED PyObject *held = Py_NewRef(node->owner); /* another thread may be done with the graph */
+    rl_node *inner = (rl_node *)held;
     RL_OWNED PyObject *whole = grad_like_base(node, grads[0]);
     RL_OWNED PyObject *part =
         whole ? strided(whole, node, RL_SLICE_SIZE, RL_SLICE_STRIDE, node->arg[RL_SLICE_OFFSET].u.i) : NULL;

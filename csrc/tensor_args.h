@@ -74,6 +74,7 @@ void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
 /* tensor_run.c */
 rl_status rl_run_kernels(rl_bound *b, int device, int index);
+extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
 int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
 
 /* tensor_call.c */

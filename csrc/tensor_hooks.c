@@ -93,7 +93,7 @@ static PyObject *tensor_register_hook(PyObject *self, PyObject *hook) {
     if (!T(self)->hooks && fn) {
         RL_OWNED PyObject *hooks = PyODict_New();
         if (!hooks || rl_hooks_attach(fn, T(self)->output_nr, hooks) < 0) return NULL;
-        T(self)->hooks = rl_give(&hooks);
+        Py_XSETREF(T(self)->hooks, rl_give(&hooks));
     }
     return rl_hooks_add(&T(self)->hooks, hook);
 }

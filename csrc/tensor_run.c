@@ -101,6 +101,8 @@ static rl_status run_without_gil(const rl_row *row, rl_call *k, int device) {
     return status;
 }
 
+_Thread_local bool rl_gil_kept;
+
 rl_status rl_run_kernels(rl_bound *b, int device, int index) {
     rl_call *k = &b->k;
     const rl_row *row = b->schema->row;
@@ -110,7 +112,7 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index) {
         if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
         k->stream = rl_device_driver_get(device)->stream(index);
     }
-    if (call_size(k) >= WITHOUT_GIL) {
+    if (call_size(k) >= WITHOUT_GIL && !rl_gil_kept) {
         status = run_without_gil(row, k, device);
     } else {
         pin_call(k, 1);
