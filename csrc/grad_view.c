@@ -2,7 +2,7 @@
 #include "grad.h"
 #include <string.h>
 
-static int64_t wrapped(int64_t d, int n) {
+static int64_t wrapped(int64_t d, int64_t n) {
     return d < 0 ? d + n : d;
 }
 
@@ -15,7 +15,7 @@ FORMULA(permute) {
     if (!rl_back_wants(g, 0)) return;
     V dims = X(1);
     int64_t back[RL_MAX_DIMS], n = dims.tag == RL_INTS ? dims.n : 1;
-    for (int i = 0; i < n; i++) back[dims.tag == RL_INTS ? wrapped(dims.u.ints[i], (int)n) : 0] = i;
+    for (int i = 0; i < n; i++) back[dims.tag == RL_INTS ? wrapped(dims.u.ints[i], n) : 0] = i;
     rl_back_pass(g, 0, OP(permute, G, INTS(back, (int)n)));
 }
 FORMULA(transpose) {
@@ -47,7 +47,7 @@ FORMULA(select) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *whole = rl_back_like(g, 0);
     int n = whole_strides(g, strides), dim = (int)wrapped(rl_back_int(g, 1), n);
-    int64_t offset = wrapped(rl_back_int(g, 2), (int)whole->shape[dim]) * strides[dim];
+    int64_t offset = wrapped(rl_back_int(g, 2), whole->shape[dim]) * strides[dim];
     memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
     place_part(g, strides, offset);
 }
@@ -57,7 +57,7 @@ static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
     const rl_meta *whole = rl_back_like(g, 0);
     int n = whole_strides(g, strides);
     dim = wrapped(dim, n);
-    start = wrapped(start, (int)whole->shape[dim]);
+    start = wrapped(start, whole->shape[dim]);
     start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
     int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
     strides[dim] *= step;

@@ -116,17 +116,24 @@ static int cast_inputs(rl_bound *b, int dtype) {
     return 0;
 }
 
+/* in a list of its own: history goes by the tensors that were given */
 static int cast_list(rl_bound *b, int dtype) {
     rl_slot *s = &b->k.arg[0];
-    RL_OWNED PyObject *made = PyList_New(0);
-    if (!made) return -1;
-    for (int i = 0; i < s->n; i++) {
-        if (s->u.ts[i]->dtype == dtype) continue;
-        RL_OWNED PyObject *t = (PyObject *)cast_view(s->u.ts[i], dtype);
+    int i = 0;
+    while (i < s->n && s->u.ts[i]->dtype == dtype) i++;
+    if (i == s->n) return 0;
+    PyObject *made = PyList_New(0),
+             *room = PyBytes_FromStringAndSize(NULL, s->n * (Py_ssize_t)sizeof(rl_view *));
+    if (rl_bound_keep_steal(b, made) < 0 || rl_bound_keep_steal(b, room) < 0) return -1;
+    rl_view **list = memcpy(PyBytes_AS_STRING(room), s->u.ts, (size_t)s->n * sizeof *list);
+    for (; i < s->n; i++) {
+        if (list[i]->dtype == dtype) continue;
+        RL_OWNED PyObject *t = (PyObject *)cast_view(list[i], dtype);
         if (!t || PyList_Append(made, t) < 0) return -1;
-        s->u.ts[i] = &((rl_tensor *)t)->v;
+        list[i] = &((rl_tensor *)t)->v;
     }
-    return rl_bound_keep_steal(b, rl_give(&made));
+    s->u.ts = list;
+    return 0;
 }
 
 /* ---- devices ---- */
@@ -270,6 +277,8 @@ static PyObject *call_new(rl_bound *b) {
         for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
             b->k.out[row->n_shown + made] = NULL;
     made = 0;
+    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0)
+        return NULL; /* may run Python: before shapes are read */
     if (prepare(b, &device, &index, &dtype) < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
@@ -281,7 +290,6 @@ static PyObject *call_new(rl_bound *b) {
     if (row->shape(&b->k) != RL_OK) goto fail_pending;
     for (int i = 0; i < made; i++)
         if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
-    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) goto fail;
     if (rl_run_kernels(b, device, index) != RL_OK) goto fail_pending;
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
     if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&

@@ -4,6 +4,12 @@
 
 const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
 
+/* Making a node may run Python (the garbage collector, detect_anomaly), which may reshape the tensors. */
+int rl_history_refuse(void) {
+    PyErr_SetString(PyExc_RuntimeError, "a tensor got other dimensions while its history was written");
+    return -1;
+}
+
 /* ---- edges ---- */
 rl_node *rl_history_accumulator(rl_tensor *leaf) {
     rl_node_plan plan = {.n_out = 1, .n_words = leaf->v.ndim};
@@ -11,6 +17,11 @@ rl_node *rl_history_accumulator(rl_tensor *leaf) {
     if (leaf->accumulator) return (rl_node *)Py_NewRef((PyObject *)leaf->accumulator);
     rl_node *node = rl_node_alloc(NULL, rl_leaf_kind, "AccumulateGrad", &plan, &words);
     if (!node) return NULL;
+    if (leaf->v.ndim != plan.n_words) {
+        Py_DECREF(node);
+        rl_history_refuse();
+        return NULL;
+    }
     node->sequence = (uint64_t)RL_SEQUENCE_LEAF;
     rl_node_sequence--;
     rl_meta_set(node->meta, &leaf->v, &words);
@@ -28,6 +39,28 @@ int rl_history_edge(rl_tensor *t, rl_edge *edge) {
     edge->to = fn ? (rl_node *)Py_NewRef((PyObject *)fn) : rl_history_accumulator(t);
     edge->nr = fn ? t->output_nr : 0;
     return edge->to ? 0 : -1;
+}
+
+/* t got other sizes or another dtype after its node was made (t.data = ...), and formulas go by what the node
+ * says: a leaf gets a new one, anything else a step in between. */
+static int edge_refit(rl_tensor *t, rl_edge *edge) {
+    rl_node_plan plan = {.n_edge = 1, .n_out = 1, .n_words = t->v.ndim};
+    int64_t *words;
+    RL_OWNED PyObject *old = (PyObject *)edge->to;
+    edge->to = NULL;
+    if (((rl_node *)old)->kind == rl_leaf_kind) {
+        t->accumulator = NULL;
+        edge->to = rl_history_accumulator(t);
+        return edge->to ? 0 : -1;
+    }
+    rl_node *step = rl_node_alloc(NULL, rl_operator_kind, "CloneBackward0", &plan, &words);
+    if (!step) return -1;
+    step->row = &rl_rows[RL_OP_clone];
+    step->edge[0] = (rl_edge){(rl_node *)rl_give(&old), edge->nr};
+    *edge = (rl_edge){step, 0};
+    if (t->v.ndim != plan.n_words) return rl_history_refuse();
+    rl_meta_set(step->meta, &t->v, &words);
+    return 0;
 }
 
 int rl_history_set(rl_tensor *t, rl_node *node, int nr) {
@@ -90,10 +123,7 @@ static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint3
         if (s->tag == RL_INTS) p.n_words += s->n;
         if (s->tag == RL_TEXT) p.n_words += (int)text_words(s->u.s);
     }
-    if (row->saves & LAYOUT) {
-        p.n_arg++;
-        p.n_words += args[0].tag == RL_TENSORS ? args[0].n : args[0].u.t->ndim + 1;
-    }
+    if (row->saves & LAYOUT) p.n_arg++;
     return p;
 }
 
@@ -113,14 +143,16 @@ static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
 }
 
 /* strides and offset of a tensor; how many elements each of a list has */
-static rl_slot keep_layout(const rl_slot *s, int64_t *words) {
+static rl_slot keep_layout(const rl_slot *s, int64_t **tail) {
     int n = s->tag == RL_TENSORS ? s->n : s->u.t->ndim + 1;
+    int64_t *words = *tail;
     if (s->tag == RL_TENSORS) {
         for (int j = 0; j < n; j++) words[j] = s->u.ts[j] ? s->u.ts[j]->numel : 0;
     } else {
         if (n > 1) memcpy(words, s->u.t->strides, (size_t)(n - 1) * sizeof *words);
         words[n - 1] = s->u.t->offset;
     }
+    *tail += n;
     return (rl_slot){.tag = RL_INTS, .n = n, .u.ints = words};
 }
 
@@ -130,7 +162,7 @@ static int keep_arg(rl_node *node, const rl_slot *s, int i, int *saved, PyObject
                             i == 0 && original ? original : (PyObject *)RL_TENSOR_OF(s->u.t), i, 0, false);
     for (int j = 0; j < s->n; j++, ++*saved) {
         if (!s->u.ts[j])
-            node->saved[*saved] = (rl_saved){.place = (int16_t)i, .nr = (int16_t)j};
+            node->saved[*saved] = (rl_saved){.place = i, .nr = j};
         else if (rl_saved_set(&node->saved[*saved], (PyObject *)RL_TENSOR_OF(s->u.ts[j]), i, j, false) < 0)
             return -1;
     }
@@ -141,31 +173,48 @@ static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
     int n = s->tag == RL_TENSORS ? s->n : 1;
     for (int j = 0; j < n; j++, ++*edge) {
         const rl_view *v = s->tag == RL_TENSORS ? s->u.ts[j] : s->tag == RL_TENSOR ? s->u.t : NULL;
-        if (v && rl_history_edge(RL_TENSOR_OF(v), &node->edge[*edge]) < 0) return -1;
+        rl_edge *e = &node->edge[*edge];
+        if (!v) continue;
+        if (rl_history_edge(RL_TENSOR_OF(v), e) < 0) return -1;
+        const rl_meta *meta = e->to ? &e->to->meta[e->nr] : NULL;
+        if (RL_UNLIKELY(meta && (!rl_meta_same(meta, v) || meta->dtype != v->dtype)) &&
+            edge_refit(RL_TENSOR_OF(v), e) < 0)
+            return -1;
     }
     return 0;
+}
+
+/* how many words the sizes of results and the layout of inputs[0] take */
+static int dims_words(const rl_row *row, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
+    int n = !(row->saves & LAYOUT) ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
+    for (int i = 0; i < n_out; i++) n += out[i]->v.ndim;
+    return n;
 }
 
 rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
                          PyObject *original) {
     const rl_row *row = b->schema->row;
-    int n = b->k.n_arg, edge = 0, saved = 0;
+    int n = b->k.n_arg, edge = 0, saved = 0, dims = dims_words(row, inputs, out, n_out);
     uint32_t needs = needs_of(row, inputs, n);
     rl_node_plan plan = plan_of(row, inputs, n, needs);
     plan.n_out = n_out;
-    for (int i = 0; i < n_out; i++) {
-        plan.n_words += out[i]->v.ndim;
+    plan.n_words += dims;
+    for (int i = 0; i < n_out; i++)
         if (row->saves & SAVE_OUT(i)) plan.n_saved++;
-    }
     int64_t *words;
     const char *name = RL_UNLIKELY(row->title) ? row->title(inputs) : row->node;
     rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
+    if (dims_words(row, inputs, out, n_out) != dims) {
+        rl_history_refuse();
+        goto fail;
+    }
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
+    for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
+    if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], &words);
     for (int i = 0; i < n; i++) {
         const rl_slot *s = &inputs[i];
-        node->arg[i] = keep_slot(s, &words);
         if ((row->edges >> i & 1) && link_arg(node, s, &edge) < 0) goto fail;
         node->keeps |= saves_arg(row, i, needs); /* numbers, too: PyTorch keeps them as tensors */
         if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(row, i, needs) &&
@@ -173,7 +222,6 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
             goto fail;
     }
     node->keeps |= node->n_saved > 0;
-    if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], words);
     for (int i = 0; i < n_out; i++) {
         if (!(row->saves & SAVE_OUT(i))) continue;
         rl_saved *s = &node->saved[saved++];

@@ -112,6 +112,12 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
     int64_t *words;
     rl_node *node = rl_node_alloc(NULL, rl_copy_slices_kind, "CopySlices", &plan, &words);
     if (!node) return NULL;
+    if (view->v.ndim != nv || base->v.ndim != nb) {
+        Py_DECREF(node);
+        rl_history_refuse();
+        return NULL;
+    }
+    node->keeps = true;
     rl_meta_set(node->meta, &base->v, &words);
     node->arg[RL_SLICE_SIZE] = keep_dims(view->v.shape, nv, &words);
     node->arg[RL_SLICE_STRIDE] = keep_dims(view->v.strides, nv, &words);
