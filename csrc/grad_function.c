@@ -237,9 +237,8 @@ static int make_results(function_call *c) {
 }
 
 /* ---- saved tensors ---- */
-static int save_all(function_call *c) {
+static int save_all(function_call *c, PyObject *to_save) {
     rl_node *node = c->ctx;
-    PyObject *to_save = rl_function_of(node)->to_save;
     node->keeps = true;
     for (Py_ssize_t i = 0; to_save && i < PyTuple_GET_SIZE(to_save); i++) {
         PyObject *o = PyTuple_GET_ITEM(to_save, i);
@@ -256,7 +255,6 @@ static int save_all(function_call *c) {
         node->n_saved++; /* so that what a failure leaves behind is dropped with the node */
         if (failed) return -1;
     }
-    Py_CLEAR(rl_function_of(node)->to_save);
     return 0;
 }
 
@@ -264,7 +262,8 @@ static int finish(function_call *c, PyObject *answer) {
     c->raw = PyTuple_Check(answer) ? Py_NewRef(answer) : PyTuple_Pack(1, answer);
     if (!c->raw || check_all_marks(c) < 0) return -1;
     rl_function *f = rl_function_of(c->ctx);
-    Py_ssize_t n = PyTuple_GET_SIZE(c->raw), n_saved = f->to_save ? PyTuple_GET_SIZE(f->to_save) : 0;
+    RL_OWNED PyObject *to_save = Py_XNewRef(f->to_save); /* warnings and packing may run anything */
+    Py_ssize_t n = PyTuple_GET_SIZE(c->raw), n_saved = to_save ? PyTuple_GET_SIZE(to_save) : 0;
     if (n > MOST_RESULTS || n_saved > MOST_RESULTS) return refuse("a Function has too many results");
     if (c->records &&
         rl_function_results(c->ctx, ((PyTupleObject *)c->raw)->ob_item, (int)n, (int)n_saved) < 0)
@@ -273,9 +272,8 @@ static int finish(function_call *c, PyObject *answer) {
     Py_CLEAR(f->dirty);
     Py_CLEAR(f->fixed);
     Py_CLEAR(f->for_forward);
-    if (c->records) return save_all(c);
     Py_CLEAR(f->to_save);
-    return 0;
+    return c->records ? save_all(c, to_save) : 0;
 }
 
 static PyObject *apply(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,

@@ -42,17 +42,19 @@ static int warn_about(PyObject *node, PyObject *stack, bool first) {
         name, lines);
 }
 
+enum { MOST_PARENTS = 1000 }; /* a user may have tied them to a ring */
+
 void rl_anomaly_report(rl_node *node) {
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
     RL_OWNED PyObject *at = Py_NewRef((PyObject *)node);
-    for (bool first = true; at; first = false) {
+    for (int n = 0; at && n < MOST_PARENTS; n++) {
         RL_OWNED PyObject *metadata = PyObject_GetAttrString(at, "metadata");
         bool is_dict = metadata && PyDict_Check(metadata);
         PyObject *stack = is_dict ? PyDict_GetItemString(metadata, "traceback_") : NULL;
         PyObject *parent = is_dict ? PyDict_GetItemString(metadata, "parent_") : NULL;
         RL_OWNED PyObject *next = Py_XNewRef(parent);
-        if (warn_about(at, stack, first) < 0) break;
+        if (warn_about(at, stack, n == 0) < 0) break;
         Py_SETREF(at, rl_give(&next));
     }
     PyErr_Restore(type, error, trace); /* whatever the warnings raised is less */

@@ -50,9 +50,11 @@ static int saved_pack(rl_saved *s, rl_tensor *t) {
     return -1;
 }
 
+/* The node may drop what it saved while unpack() runs. */
 static PyObject *saved_unpack(const rl_saved *s) {
-    PyObject *to = PyTuple_GET_ITEM(s->unpack, 1);
-    RL_OWNED PyObject *value = PyObject_CallOneArg(PyTuple_GET_ITEM(s->unpack, 0), s->value);
+    RL_OWNED PyObject *unpack = Py_NewRef(s->unpack), *packed = Py_NewRef(s->value);
+    PyObject *to = PyTuple_GET_ITEM(unpack, 1);
+    RL_OWNED PyObject *value = PyObject_CallOneArg(PyTuple_GET_ITEM(unpack, 0), packed);
     if (!value) return NULL;
     if (!rl_tensor_check(value)) {
         PyErr_Format(PyExc_TypeError,
@@ -63,14 +65,14 @@ static PyObject *saved_unpack(const rl_saved *s) {
     if (to == Py_None) return rl_give(&value);
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again)
-        rl_history_set(again, (rl_node *)Py_NewRef(to), (int)PyLong_AsLong(PyTuple_GET_ITEM(s->unpack, 2)));
+        rl_history_set(again, (rl_node *)Py_NewRef(to), (int)PyLong_AsLong(PyTuple_GET_ITEM(unpack, 2)));
     return (PyObject *)again;
 }
 
 /* ---- saving ---- */
 int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own) {
     rl_tensor *t = (rl_tensor *)tensor;
-    *s = (rl_saved){.version = rl_version_of(t), .place = place, .nr = (int16_t)nr, .own = own};
+    *s = (rl_saved){.version = rl_version_of(t), .place = place, .nr = nr, .own = own};
     if (t->inference && !rl_inference_mode) {
         PyErr_SetString(
             PyExc_RuntimeError,
@@ -136,9 +138,11 @@ PyObject *rl_saved_get(rl_node *node, int i) {
         rl_saved_freed();
         return NULL;
     }
-    RL_OWNED PyObject *value = RL_UNLIKELY(s->unpack != NULL) ? saved_unpack(s) : Py_NewRef(s->value);
+    if (!s->value) Py_RETURN_NONE; /* in a list of tensors */
+    bool packed = s->unpack != NULL;
+    RL_OWNED PyObject *value = RL_UNLIKELY(packed) ? saved_unpack(s) : Py_NewRef(s->value);
     if (!value) return NULL;
-    if (!s->unpack && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
+    if (!packed && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
     if (!s->own || (node->row && (!rl_grad_enabled || is_fixed(node, s)))) return rl_give(&value);
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
