@@ -122,9 +122,10 @@ static int cast_list(rl_bound *b, int dtype) {
     int i = 0;
     while (i < s->n && s->u.ts[i]->dtype == dtype) i++;
     if (i == s->n) return 0;
-    PyObject *made = PyList_New(0),
-             *room = PyBytes_FromStringAndSize(NULL, s->n * (Py_ssize_t)sizeof(rl_view *));
-    if (rl_bound_keep_steal(b, made) < 0 || rl_bound_keep_steal(b, room) < 0) return -1;
+    PyObject *made = PyList_New(0);
+    if (rl_bound_keep_steal(b, made) < 0) return -1;
+    PyObject *room = PyBytes_FromStringAndSize(NULL, s->n * (Py_ssize_t)sizeof(rl_view *));
+    if (rl_bound_keep_steal(b, room) < 0) return -1;
     rl_view **list = memcpy(PyBytes_AS_STRING(room), s->u.ts, (size_t)s->n * sizeof *list);
     for (; i < s->n; i++) {
         if (list[i]->dtype == dtype) continue;
@@ -277,8 +278,8 @@ static PyObject *call_new(rl_bound *b) {
         for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
             b->k.out[row->n_shown + made] = NULL;
     made = 0;
-    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0)
-        return NULL; /* may run Python: before shapes are read */
+    /* before shapes are read, since it may run Python */
+    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
     if (prepare(b, &device, &index, &dtype) < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
