@@ -38,6 +38,7 @@ rl_storage *rl_storage_new(size_t nbytes); /* CPU, uninitialised; NULL and RL_ME
 /* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
 rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
 void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is the caller's, as mem is */
+rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes); /* the same memory */
 rl_storage *rl_storage_on(int device, int index, size_t nbytes);
 rl_storage *rl_storage_keep(rl_storage *s);
 void rl_storage_drop(rl_storage *s);

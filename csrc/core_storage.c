@@ -226,6 +226,22 @@ void rl_storage_unexport(rl_storage *s) {
     s->writes++;
 }
 
+static void slice_free(void *root) {
+    rl_storage_unexport(root);
+    rl_storage_drop(root);
+}
+
+/* Each of the two may be written through the other, so nothing is cached for either. */
+rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes) {
+    rl_storage_export(rl_storage_keep(root));
+    char *mem = root->mem_ ? (char *)root->mem_ + at : NULL;
+    rl_storage *s = rl_storage_borrow(mem, nbytes, slice_free, root);
+    if (!s) return NULL;
+    s->exports = 1;
+    s->device = root->device, s->device_index = root->device_index;
+    return s;
+}
+
 /* Note [Packed companions]
  *
  *   storage ──► packed ──► packed ──► NULL        one per (key, offset, shape, strides)

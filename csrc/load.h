@@ -48,6 +48,7 @@ typedef enum {
     RL_ITEM_COUNTER,
     RL_ITEM_DTYPE,  /* code: rl_dtype */
     RL_ITEM_LAYOUT, /* code: index into RL_LAYOUTS */
+    RL_ITEM_SCHEME, /* code: rl_scheme */
     RL_ITEM_DEVICE, /* code: rl_device_type, i: index or -1 */
     RL_ITEM_GLOBAL, /* code: rl_global */
     RL_ITEM_USER,   /* code: index into the names that the caller allows */
@@ -58,7 +59,7 @@ typedef enum {
     RL_ITEM_PARAMETER, /* items: TENSOR; code: requires_grad; state as above */
     RL_ITEM_SUBCLASS,  /* items: TENSOR or PARAMETER, USER; state as above */
     RL_ITEM_SPARSE,    /* items: LAYOUT, TUPLE of TENSORs and sizes */
-    RL_ITEM_QUANTIZED, /* items: TENSOR, scale, zero point[, axis] */
+    RL_ITEM_QUANTIZED, /* items: TENSOR, SCHEME, scale, zero point, axis, place; layout_quantized */
 } rl_item_kind;
 
 typedef struct rl_item {
@@ -110,6 +111,15 @@ typedef struct rl_load_tensor {
 
 #define RL_LAYOUTS {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"}
 enum { RL_NLAYOUTS = 6 };
+/* how quantized numbers are meant */
+typedef enum {
+    RL_SCHEME_TENSOR,
+    RL_SCHEME_CHANNEL,
+    RL_SCHEME_CHANNEL_FLOAT,
+    RL_SCHEME_TENSOR_SYMMETRIC,
+    RL_SCHEME_CHANNEL_SYMMETRIC,
+    RL_NSCHEMES
+} rl_scheme;
 
 typedef enum { RL_STEP_MAKE, RL_STEP_ADD, RL_STEP_BUILD } rl_step_kind;
 typedef struct {
@@ -143,10 +153,9 @@ typedef enum {
     RL_GLOBAL_REBUILD_SPARSE,
     RL_GLOBAL_REBUILD_QUANTIZED,
     RL_GLOBAL_GET_LAYOUT,
-    RL_GLOBAL_PER_TENSOR, /* torch.per_tensor_affine ... */
-    RL_GLOBAL_PER_CHANNEL,
-    RL_GLOBAL_UNTYPED, /* torch.storage.UntypedStorage */
-    RL_GLOBAL_DTYPE,   /* + dtype */
+    RL_GLOBAL_UNTYPED,                                /* torch.storage.UntypedStorage */
+    RL_GLOBAL_SCHEME,                                 /* + rl_scheme */
+    RL_GLOBAL_DTYPE = RL_GLOBAL_SCHEME + RL_NSCHEMES, /* + dtype */
     RL_GLOBAL_STORAGE = RL_GLOBAL_DTYPE + RL_NDTYPES,
     RL_GLOBAL_OLD_TENSOR = RL_GLOBAL_STORAGE + RL_NDTYPES, /* torch.FloatTensor ... */
     RL_GLOBAL_END = RL_GLOBAL_OLD_TENSOR + RL_NDTYPES,
@@ -229,6 +238,8 @@ rl_status rl_legacy_read(rl_load *l);
 
 /* ---- load_tar.c ---- */
 rl_status rl_tar_read(rl_load *l);
+rl_status rl_tar_begin(rl_load *l, rl_input *pickle);
+rl_item *rl_tar_next(rl_load *l, int64_t i, int64_t *key); /* a tensor, until NULL */
 rl_item *rl_tar_tensor(rl_load *l, const rl_item *pid);
 
 /* ---- load_pickle.c: the machine ---- */
@@ -255,7 +266,8 @@ rl_item *rl_rules_new(rl_load *l, rl_item *cls, rl_item *args);
 rl_status rl_rules_build(rl_load *l, rl_item *item, rl_item *state);
 rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args);
 rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args,
-                               int dtype); /* storage, offset, size, stride */
+                               int dtype);                         /* storage, offset, size, stride */
+rl_load_tensor *rl_rules_packed(rl_load *l, rl_item *const *args); /* several elements in a byte */
 rl_item *rl_rules_layout(rl_load *l, rl_item *callee, rl_item *args);
 rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state);
 rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state);

@@ -24,6 +24,7 @@ rl_item *rl_item_bare(rl_load *l, rl_item_kind kind) {
     case RL_ITEM_BYTES:
     case RL_ITEM_DTYPE:
     case RL_ITEM_LAYOUT:
+    case RL_ITEM_SCHEME:
     case RL_ITEM_DEVICE: i->key_weight = 1; break;
     default: break; /* LONG stays out: equal hashes are easy to make from long integers */
     }

@@ -50,27 +50,38 @@ static rl_item *layout_sparse(rl_load *l, const rl_item *args) {
     return rl_item_list(l, RL_ITEM_SPARSE, a, 2);
 }
 
-/* _rebuild_qtensor(storage, offset, size, stride, (scheme, scale, zero_point) or (scheme, scales,
- * zero_points, axis), requires_grad, hooks) */
+/* (scheme, scale, zero point) or (scheme, scales, zero points, axis) */
+static bool layout_parameters(const rl_item *q, bool *channels) {
+    if (q->kind != RL_ITEM_TUPLE || q->n < 3 || q->u.items[0]->kind != RL_ITEM_SCHEME) return false;
+    rl_item *const *p = q->u.items;
+    *channels = p[0]->code == RL_SCHEME_CHANNEL || p[0]->code == RL_SCHEME_CHANNEL_FLOAT;
+    if (!*channels)
+        return p[0]->code == RL_SCHEME_TENSOR && q->n == 3 && p[1]->kind == RL_ITEM_FLOAT &&
+               p[2]->kind == RL_ITEM_INT;
+    return q->n == 4 && p[1]->kind == RL_ITEM_TENSOR && p[2]->kind == RL_ITEM_TENSOR &&
+           p[3]->kind == RL_ITEM_INT;
+}
+
+/* _rebuild_qtensor(storage, offset, size, stride, parameters, requires_grad, hooks) becomes
+ * (data, scheme, scale, zero point, axis or None, place): where several numbers share a byte, data is all of
+ * the storage and place (offset, size, stride) says what the numbers are; else place is None. */
 static rl_item *layout_quantized(rl_load *l, const rl_item *args) {
     rl_item *const *a = args->u.items;
-    if (args->n != 7 || a[4]->kind != RL_ITEM_TUPLE || a[4]->n < 3 ||
-        a[4]->u.items[0]->kind != RL_ITEM_GLOBAL || a[5]->kind != RL_ITEM_FALSE)
+    bool channels;
+    if (args->n != 7 || !layout_parameters(a[4], &channels) || a[5]->kind != RL_ITEM_FALSE)
         return layout_refuse(l, "a quantized tensor");
-    rl_item *const *q = a[4]->u.items;
-    bool whole = q[0]->code == RL_GLOBAL_PER_TENSOR && a[4]->n == 3 && q[1]->kind == RL_ITEM_FLOAT &&
-                 q[2]->kind == RL_ITEM_INT;
-    bool channels = q[0]->code == RL_GLOBAL_PER_CHANNEL && a[4]->n == 4 && q[1]->kind == RL_ITEM_TENSOR &&
-                    q[2]->kind == RL_ITEM_TENSOR && q[3]->kind == RL_ITEM_INT;
-    if (!whole && !channels) return layout_refuse(l, "a quantized tensor");
-    rl_load_tensor *t = rl_rules_place(l, a, -1);
+    int dtype = a[0]->kind == RL_ITEM_STORAGE ? a[0]->u.storage->dtype : -1;
+    bool packed = dtype == RL_QU4X2 || dtype == RL_QU2X4;
+    rl_load_tensor *t = packed ? rl_rules_packed(l, a) : rl_rules_place(l, a, -1);
     if (!t) return NULL;
     if (t->dtype < RL_QI8 || t->dtype > RL_QU2X4) return layout_refuse(l, "a quantized tensor");
-    rl_item *data = rl_item_new(l, RL_ITEM_TENSOR);
+    rl_item *data = rl_item_new(l, RL_ITEM_TENSOR), *place = &l->none;
     if (!data) return NULL;
     data->u.tensor = t;
-    rl_item *parts[4] = {data, q[1], q[2], channels ? q[3] : NULL};
-    return rl_item_list(l, RL_ITEM_QUANTIZED, parts, channels ? 4 : 3);
+    if (packed && !(place = rl_item_list(l, RL_ITEM_TUPLE, a + 1, 3))) return NULL;
+    rl_item *const *q = a[4]->u.items;
+    rl_item *parts[6] = {data, q[0], q[1], q[2], channels ? q[3] : &l->none, place};
+    return rl_item_list(l, RL_ITEM_QUANTIZED, parts, 6);
 }
 
 rl_item *rl_rules_layout(rl_load *l, rl_item *callee, rl_item *args) {

@@ -33,8 +33,11 @@ static const name_row name_table[] = {
     {"torch._utils", "_rebuild_sparse_tensor", RL_GLOBAL_REBUILD_SPARSE},
     {"torch._utils", "_rebuild_qtensor", RL_GLOBAL_REBUILD_QUANTIZED},
     {"torch.serialization", "_get_layout", RL_GLOBAL_GET_LAYOUT},
-    {"torch", "per_tensor_affine", RL_GLOBAL_PER_TENSOR},
-    {"torch", "per_channel_affine", RL_GLOBAL_PER_CHANNEL},
+    {"torch", "per_tensor_affine", RL_GLOBAL_SCHEME + RL_SCHEME_TENSOR},
+    {"torch", "per_channel_affine", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL},
+    {"torch", "per_channel_affine_float_qparams", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL_FLOAT},
+    {"torch", "per_tensor_symmetric", RL_GLOBAL_SCHEME + RL_SCHEME_TENSOR_SYMMETRIC},
+    {"torch", "per_channel_symmetric", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL_SYMMETRIC},
 #define X(e, c, n, title)                                                                                    \
     {"torch", #n, RL_GLOBAL_DTYPE + e}, {"torch", #title "Storage", RL_GLOBAL_STORAGE + e},                  \
         {"torch.cuda", #title "Storage", RL_GLOBAL_STORAGE + e},                                             \
@@ -50,6 +53,7 @@ static const struct {
     const char *name, *what;
 } name_absent[] = {
     {"torch._utils._rebuild_nested_tensor", "nested tensors"},
+    {"torch.nested._internal.nested_tensor._rebuild_njt", "nested tensors"},
     {"torch._utils._rebuild_wrapper_subclass", "wrapper subclasses"},
     {"torch._utils._rebuild_device_tensor_from_numpy", "tensors of other devices kept as arrays"},
     {"torch._utils._rebuild_device_tensor_from_cpu_tensor", "tensors of other devices"},
@@ -113,6 +117,7 @@ const char *rl_item_title(const rl_item *i) {
                                         "collections.Counter",
                                         "torch.dtype",
                                         "torch.layout",
+                                        "torch.qscheme",
                                         "torch.device",
                                         "a class or function",
                                         "an allowed class or function",
@@ -215,8 +220,9 @@ rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
         if (!rl_text_is(name, name_table[i].name) || !rl_text_is(module, name_table[i].module)) continue;
         int code = name_table[i].code;
         bool dtype = code >= RL_GLOBAL_DTYPE && code < RL_GLOBAL_STORAGE;
-        rl_item *item = rl_item_new(l, dtype ? RL_ITEM_DTYPE : RL_ITEM_GLOBAL);
-        if (item) item->code = dtype ? code - RL_GLOBAL_DTYPE : code;
+        bool scheme = code >= RL_GLOBAL_SCHEME && code < RL_GLOBAL_DTYPE;
+        rl_item *item = rl_item_new(l, dtype ? RL_ITEM_DTYPE : scheme ? RL_ITEM_SCHEME : RL_ITEM_GLOBAL);
+        if (item) item->code = code - (dtype ? RL_GLOBAL_DTYPE : scheme ? RL_GLOBAL_SCHEME : 0);
         return item;
     }
     const char *const *found =

@@ -227,7 +227,8 @@ rl_item *rl_tar_tensor(rl_load *l, const rl_item *pid) {
     return NULL;
 }
 
-rl_status rl_tar_read(rl_load *l) {
+/* All tensors of the file; where the pickle lies. */
+rl_status rl_tar_begin(rl_load *l, rl_input *pickle) {
     tar_member members[] = {{"storages", -1, 0}, {"tensors", -1, 0}, {"pickle", -1, 0}};
     l->record = "the directory";
     if (tar_find(l, members, 3)) return RL_FAIL;
@@ -235,12 +236,28 @@ rl_status rl_tar_read(rl_load *l) {
     for (int i = 0; i < 3 && !status; i++) {
         rl_input in = {
             .load = l, .data = l->data, .at = members[i].at, .end = members[i].at + members[i].size};
-        if (i == 2) l->record = "member pickle";
-        status = i == 0   ? tar_storages(l, &in)
-                 : i == 1 ? tar_tensors(l, &in)
-                          : rl_pickle_read(l, &in, &l->root);
+        if (i == 2) {
+            *pickle = in;
+            break;
+        }
+        status = i == 0 ? tar_storages(l, &in) : tar_tensors(l, &in);
         rl_input_close(&in);
     }
+    l->record = "member pickle";
     l->end = l->size;
+    return status;
+}
+
+rl_item *rl_tar_next(rl_load *l, int64_t i, int64_t *key) {
+    if (i >= l->tar->n) return NULL;
+    *key = l->tar->tensors[i].key;
+    return l->tar->tensors[i].item;
+}
+
+rl_status rl_tar_read(rl_load *l) {
+    rl_input pickle;
+    if (rl_tar_begin(l, &pickle)) return RL_FAIL;
+    rl_status status = rl_pickle_read(l, &pickle, &l->root);
+    rl_input_close(&pickle);
     return status;
 }

@@ -32,8 +32,8 @@ static int64_t *tensor_dims(rl_load *l, const rl_item *from, int64_t *n) {
     return dims;
 }
 
-/* The one door: args are storage, offset, size, stride. */
-rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
+/* The one door: args are storage, offset, size, stride; `share` elements lie in one item. */
+static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype, int share) {
     if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(l, "its storage is none");
     rl_load_storage *s = args[0]->u.storage;
     if (args[1]->kind != RL_ITEM_INT || args[1]->u.i < 0) {
@@ -55,7 +55,8 @@ rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
         return NULL;
     if (ndim != n_strides) return (void *)tensor_refuse(l, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
-    if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype, (size_t)s->nbytes)) {
+    if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype,
+                             (size_t)s->nbytes * (size_t)share)) {
         rl_load_fail(l, RL_LOAD_RUNTIME, "%s (storage %s in %s)", rl_error_text(), rl_load_quote(l, s->key),
                      l->record);
         rl_error_clear();
@@ -63,6 +64,23 @@ rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
     }
     t->offset = args[1]->u.i + s->root_offset / rl_itemsize(dtype);
     root->used = (int16_t)dtype;
+    return t;
+}
+
+rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
+    return tensor_place(l, args, dtype, 1);
+}
+
+/* The bounds are those of the elements, the tensor is all bytes of the storage in one dimension. */
+rl_load_tensor *rl_rules_packed(rl_load *l, rl_item *const *args) {
+    int dtype = args[0]->u.storage->dtype;
+    rl_load_tensor *t = tensor_place(l, args, dtype, dtype == RL_QU4X2 ? 2 : 4);
+    int64_t *dims = t ? rl_load_alloc(l, 2 * sizeof *dims) : NULL;
+    if (!dims) return NULL;
+    const rl_load_storage *s = args[0]->u.storage;
+    dims[0] = s->nbytes, dims[1] = 1;
+    t->shape = dims, t->strides = dims + 1, t->ndim = 1;
+    t->offset = s->root_offset;
     return t;
 }
 
@@ -163,6 +181,13 @@ rl_status rl_rules_state(rl_load *l, rl_item **state) {
 static rl_item *tensor_parameter(rl_load *l, bool with_state, const rl_item *args) {
     rl_item *const *a = args->u.items;
     if (args->n != 3 + with_state) return tensor_refuse(l, "wrong number of arguments for a Parameter");
+    if (a[0]->kind == RL_ITEM_SPARSE || a[0]->kind == RL_ITEM_QUANTIZED) {
+        rl_load_fail(l, RL_LOAD_RUNTIME,
+                     "rushlight does not support Parameters of sparse or quantized tensors (in %s); save "
+                     "its data instead",
+                     l->record);
+        return NULL;
+    }
     if (a[0]->kind != RL_ITEM_TENSOR) return tensor_refuse(l, "the data of a Parameter must be a tensor");
     if (a[1]->kind != RL_ITEM_TRUE && a[1]->kind != RL_ITEM_FALSE) {
         return tensor_refuse(l, "requires_grad must be a bool");

@@ -70,10 +70,12 @@ static PyObject *value_new_from(const char *module, const char *name) {
     return type ? PyObject_CallNoArgs(type) : NULL;
 }
 
-static PyObject *value_new_layout(const rl_item *i) {
+static PyObject *value_new_named(const rl_item *i) {
     static const char *const names[RL_NLAYOUTS] = RL_LAYOUTS;
     RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._C");
-    return m ? PyObject_GetAttrString(m, names[i->code]) : NULL;
+    const char *name =
+        i->kind == RL_ITEM_LAYOUT ? names[i->code] : rl_global_name(RL_GLOBAL_SCHEME + i->code);
+    return m ? PyObject_GetAttrString(m, name) : NULL;
 }
 
 /* Sparse and quantized tensors: Python classes that check what their parts say. */
@@ -164,7 +166,8 @@ static PyObject *value_new(loader *c, const rl_item *i) {
     case RL_ITEM_ORDERED: return value_new_from("collections", "OrderedDict");
     case RL_ITEM_COUNTER: return value_new_from("collections", "Counter");
     case RL_ITEM_DTYPE: return rl_dtype_object(i->code);
-    case RL_ITEM_LAYOUT: return value_new_layout(i);
+    case RL_ITEM_LAYOUT:
+    case RL_ITEM_SCHEME: return value_new_named(i);
     case RL_ITEM_SPARSE:
     case RL_ITEM_QUANTIZED: return value_new_container(c, i);
     case RL_ITEM_DEVICE: return rl_device_new(i->code, (int)i->u.i);

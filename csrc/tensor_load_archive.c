@@ -132,6 +132,38 @@ static PyObject *archive_asked(PyObject *self, PyObject *args) {
     return rl_give(&names);
 }
 
+/* The object of a tar is pickled apart from its tensors, which need no trust. */
+static PyObject *archive_tar(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *source;
+    long long start, size;
+    loader c = {.headline = ""};
+    if (!PyArg_ParseTuple(args, "OLLsOO:_tar_parts", &source, &start, &size, &c.file, &c.place, &c.hook))
+        return NULL;
+    if (c.place == Py_None) c.place = NULL;
+    if (c.hook == Py_None) c.hook = NULL;
+    if (rl_loader_open(&c, source, start, size) < 0) return NULL;
+    rl_input in = {0};
+    rl_status status;
+    c.load->legacy = true;
+    Py_BEGIN_ALLOW_THREADS status = rl_load_begin(c.load);
+    if (!status) status = rl_tar_begin(c.load, &in);
+    Py_END_ALLOW_THREADS RL_OWNED PyObject *tensors = status ? rl_loader_raise(&c) : PyDict_New();
+    int64_t key = 0, n = in.end - in.at;
+    const rl_item *item;
+    for (int64_t i = 0; tensors && (item = rl_tar_next(c.load, i, &key)); i++) {
+        RL_OWNED PyObject *name = PyLong_FromLongLong(key), *t = rl_loader_tensor(&c, item);
+        if (!name || !t || PyDict_SetItem(tensors, name, t) < 0) Py_CLEAR(tensors);
+    }
+    const uint8_t *bytes = tensors ? rl_input_take(&in, n) : NULL;
+    PyObject *answer = bytes     ? Py_BuildValue("(Oy#)", tensors, bytes, (Py_ssize_t)n)
+                       : tensors ? rl_loader_raise(&c)
+                                 : NULL;
+    rl_input_close(&in);
+    rl_loader_close(&c);
+    return answer;
+}
+
 static PyObject *archive_flat(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *storage, *dtype;
@@ -154,6 +186,9 @@ static PyMethodDef archive_functions[] = {
     {"_names_asked", archive_asked, METH_VARARGS,
      PyDoc_STR("_names_asked(source, start, size, file)\n--\n\n"
                "The classes and functions that a file names and that are not allowed by themselves.")},
+    {"_tar_parts", archive_tar, METH_VARARGS,
+     PyDoc_STR("_tar_parts(source, start, size, file, place, hook)\n--\n\n"
+               "The tensors of a tar checkpoint by their keys, and the pickle that names them.")},
     {"_flat_tensor", archive_flat, METH_VARARGS,
      PyDoc_STR("_flat_tensor(storage, dtype)\n--\n\nA tensor over all whole elements of a storage.")},
     {NULL, NULL, 0, NULL}};

@@ -169,13 +169,12 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
 }
 
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
-    if (s->root) {
-        rl_load_fail(c->load, RL_LOAD_RUNTIME,
-                     "rushlight does not support slices of storages on their own in %s; save tensors instead",
-                     c->load->record);
-        return rl_loader_raise(c);
+    rl_storage *made = rl_loader_storage(c, s->root ? s->root : s);
+    if (made && s->root && !s->made) {
+        s->made = rl_storage_part(made, (size_t)s->root_offset, (size_t)s->nbytes);
+        if (!s->made) return rl_raise(NULL);
     }
-    rl_storage *made = rl_loader_storage(c, s);
+    if (s->root) made = made ? s->made : NULL;
     RL_OWNED PyObject *bytes = made ? rl_untyped_storage_new(made) : NULL;
     if (!bytes || s->dtype < 0) return rl_give(&bytes);
     RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.storage");
@@ -184,8 +183,9 @@ PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
 }
 
 /* Nothing here reads values lazily: a tensor with the conj or neg bit becomes one with those values. */
-static PyObject *tensor_resolve(const rl_load_tensor *t, PyObject *lazy) {
-    if (!(RL_SET_COMPLEX >> t->dtype & 1)) return rl_op_unary(RL_OP_neg, lazy);
+static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
+    const rl_view *t = &((rl_tensor *)lazy)->v;
+    if (!(RL_SET_COMPLEX >> t->dtype & 1)) return neg ? rl_op_unary(RL_OP_neg, lazy) : Py_NewRef(lazy);
     RL_OWNED PyObject *made = (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
     if (!made || rl_tensor_copy((rl_tensor *)made, (rl_tensor *)lazy) < 0) return NULL;
     rl_view *v = &((rl_tensor *)made)->v;
@@ -193,8 +193,8 @@ static PyObject *tensor_resolve(const rl_load_tensor *t, PyObject *lazy) {
     int64_t half = rl_itemsize(t->dtype) / 2;
     uint8_t *p = rl_data(v, RL_WRITE);
     for (int64_t i = 0; i < v->numel; i++, p += 2 * half) {
-        if (t->neg) p[half - 1] ^= 0x80;
-        if (t->neg != t->conj) p[2 * half - 1] ^= 0x80;
+        if (neg) p[half - 1] ^= 0x80;
+        if (neg != conj) p[2 * half - 1] ^= 0x80;
     }
     return rl_give(&made);
 }
@@ -209,7 +209,8 @@ static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
     v->dtype = (uint8_t)t->dtype;
     v->device = storage->device, v->device_index = storage->device_index;
     v->storage = rl_storage_keep(storage);
-    if ((t->conj || t->neg) && storage->device != RL_META) Py_SETREF(object, tensor_resolve(t, object));
+    if ((t->conj || t->neg) && storage->device != RL_META)
+        Py_SETREF(object, tensor_resolve(object, t->conj, t->neg));
     if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
     return rl_give(&object);
 }
@@ -263,7 +264,35 @@ static PyObject *storage_attributes(PyObject *self, PyObject *arg) {
     return dict ? PyDict_Copy(dict) : PyDict_New();
 }
 
+static PyObject *storage_resolve(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *lazy;
+    int conj, neg;
+    if (!PyArg_ParseTuple(args, "O!pp:_resolve_bits", rl_tensor_type, &lazy, &conj, &neg)) return NULL;
+    if (((rl_tensor *)lazy)->v.device == RL_CPU) return tensor_resolve(lazy, conj, neg);
+    return PyErr_Format(PyExc_RuntimeError, "lazy conjugates of another device cannot be read");
+}
+
+static PyObject *storage_part(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *of;
+    Py_ssize_t at, n;
+    if (!PyArg_ParseTuple(args, "O!nn:_storage_part", rl_untyped_storage_type, &of, &at, &n)) return NULL;
+    rl_storage *root = rl_untyped_storage_peek(of);
+    if (at < 0 || n < 0 || (size_t)at > root->nbytes || (size_t)n > root->nbytes - (size_t)at)
+        return PyErr_Format(PyExc_RuntimeError, "a part of a storage reaches outside of it");
+    rl_storage *part = rl_storage_part(root, (size_t)at, (size_t)n);
+    if (!part) return rl_raise(NULL);
+    PyObject *object = rl_untyped_storage_new(part);
+    rl_storage_drop(part);
+    return object;
+}
+
 PyMethodDef rl_loader_storage_methods[] = {
+    {"_resolve_bits", storage_resolve, METH_VARARGS,
+     PyDoc_STR("_resolve_bits(tensor, conj, neg)\n--\n\nThe values that a file's lazy bits stand for.")},
+    {"_storage_part", storage_part, METH_VARARGS,
+     PyDoc_STR("_storage_part(storage, start, nbytes)\n--\n\nA storage over a part of another one's bytes.")},
     {"_storage_bytes", storage_bytes, METH_O,
      PyDoc_STR(
          "_storage_bytes(tensor)\n--\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},

@@ -1,4 +1,4 @@
-/* torch.dtype, torch.Size, torch.layout and torch.memory_format. */
+/* torch.dtype, torch.Size, and the names: torch.layout, torch.memory_format and torch.qscheme. */
 #include "tensor.h"
 #include <string.h>
 
@@ -156,7 +156,7 @@ static PyType_Slot size_slots[] = {{Py_tp_new, size_new},
                                    {0, NULL}};
 static PyType_Spec size_spec = {"rushlight.Size", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, size_slots};
 
-/* ---- layout and memory_format: names only ---- */
+/* ---- layout, memory_format and qscheme: names only ---- */
 typedef struct {
     PyObject_HEAD const char *name;
 } named_object;
@@ -172,6 +172,8 @@ static PyType_Slot named_slots[] = {{Py_tp_repr, named_repr}, {Py_tp_methods, na
 static PyType_Spec layout_spec = {"rushlight.layout", sizeof(named_object), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 static PyType_Spec format_spec = {"rushlight.memory_format", sizeof(named_object), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
+static PyType_Spec scheme_spec = {"rushlight.qscheme", sizeof(named_object), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 
 static PyTypeObject *format_type;
@@ -200,10 +202,11 @@ static PyTypeObject *add_type(PyObject *m, PyType_Spec *spec, PyObject *bases) {
 }
 
 int rl_types_init(PyObject *m) {
-    PyTypeObject *layout;
+    PyTypeObject *layout, *scheme;
     if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
         !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
-        !(layout = add_type(m, &layout_spec, NULL)) || !(format_type = add_type(m, &format_spec, NULL)))
+        !(layout = add_type(m, &layout_spec, NULL)) || !(scheme = add_type(m, &scheme_spec, NULL)) ||
+        !(format_type = add_type(m, &format_spec, NULL)))
         return -1;
     for (int i = 0; i < RL_NDTYPES; i++) {
         dtype_object *d = PyObject_New(dtype_object, rl_dtype_type);
@@ -215,6 +218,12 @@ int rl_types_init(PyObject *m) {
     static const char *const kept[] = {"sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
     for (int i = 0; i < 5; i++) {
         if (add_named(m, layout, kept[i])) return -1;
+    }
+    static const char *const schemes[] = {"per_tensor_affine", "per_channel_affine",
+                                          "per_channel_affine_float_qparams", "per_tensor_symmetric",
+                                          "per_channel_symmetric"};
+    for (int i = 0; i < 5; i++) {
+        if (add_named(m, scheme, schemes[i])) return -1;
     }
     return add_named(m, layout, "strided") || add_named(m, format_type, "contiguous_format") ||
                    add_named(m, format_type, "channels_last") || add_named(m, format_type, "preserve_format")

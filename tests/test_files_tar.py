@@ -11,7 +11,8 @@ import files_kit as kit
 import rushlight as torch
 
 REFUSED = (pickle.UnpicklingError, RuntimeError, EOFError, ValueError)
-BODY = kit.mapping(kit.text("w"), kit.tar_tensor(10), kit.text("again"), kit.tar_tensor(10))
+TENSOR = kit.tar_tensor(10)
+BODY = kit.mapping(kit.text("w"), TENSOR, kit.text("again"), TENSOR)
 
 
 def load(data, **options):
@@ -113,3 +114,30 @@ def test_cut_anywhere_and_changed_anywhere():
         except REFUSED:
             continue
         repr(found)
+
+
+class Wrapped:
+    """A class of the user's: only a trusted file may name it."""
+
+
+def test_a_trusted_tar_holds_objects_of_any_class():
+    body = kit.listing(
+        kit.name(__name__, "Wrapped")
+        + kit.EMPTY_TUPLE
+        + kit.NEWOBJ
+        + kit.mapping(kit.text("w"), TENSOR)
+        + b"b",
+        TENSOR,
+        kit.many(kit.name("torch.nn", "Linear"), kit.text("linear.py"), kit.text("class Linear")) + b"Q",
+    )
+    with pytest.raises(pickle.UnpicklingError, match="Wrapped"):
+        load(kit.tar(body))
+    found, tensor, cls = load(kit.tar(body), weights_only=False)
+    assert type(found) is Wrapped and found.w is tensor and tensor.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    assert cls is torch.nn.Linear
+    moved = load(kit.tar(body), weights_only=False, map_location="meta")[1]
+    assert moved.is_meta and moved.shape == (2, 2)
+    with pytest.raises(pickle.UnpicklingError, match="no tensor of the file"):
+        load(kit.tar(kit.listing(kit.tar_tensor(12), kit.name(__name__, "Wrapped"))), weights_only=False)
+    with pytest.raises(REFUSED):
+        load(kit.tar(kit.name(__name__, "Wrapped"), storages=kit.HEAD + EVIL + b"."), weights_only=False)

@@ -37,12 +37,16 @@ class SparseTensor:
     requires_grad = False
     is_quantized = False
 
-    def __init__(self, layout, parts, size, is_coalesced=False):
+    def __init__(self, layout, parts, size, is_coalesced=False, checked=True):
         self.layout, self._parts, self.shape = layout, tuple(parts), _C.Size(size)
         self._coalesced = bool(is_coalesced)
         _need(all(type(n) is int and n >= 0 for n in size), "sizes must be integers of at least 0")
         _need(all(isinstance(p, _C.Tensor) for p in parts), "its parts must be tensors")
-        if layout is _C.sparse_coo:
+        if checked:
+            self._check()
+
+    def _check(self):
+        if self.is_sparse:
             self._check_coordinates()
         else:
             self._check_compressed()
@@ -96,6 +100,10 @@ class SparseTensor:
 
     def is_coalesced(self):
         return self._coalesced
+
+    def _file_parts(self):
+        parts = (*self._parts, self.shape)
+        return (*parts, self._coalesced) if self.is_sparse else parts
 
     def _nnz(self):
         return self._parts[-1].shape[0]
@@ -170,20 +178,43 @@ class QuantizedTensor:
     is_sparse = requires_grad = False
     _WHOLE = {_C.qint8: _C.int8, _C.quint8: _C.uint8, _C.qint32: _C.int32}  # noqa: RUF012
 
-    def __init__(self, data, scale, zero_point, axis=None):
-        self._data, self._scale, self._zero, self._axis = data, scale, zero_point, axis
+    def __init__(self, data, scheme, scale, zero_point, axis=None, place=None):
+        self._data, self._scheme, self._scale, self._zero = data, scheme, scale, zero_point
+        self._axis, self._place = axis, place  # place: of numbers that share bytes, in those numbers
         if axis is None:
             return
-        good = 0 <= axis < data.dim() and scale.dim() == zero_point.dim() == 1
-        if not good or scale.numel() != data.shape[axis] or zero_point.numel() != data.shape[axis]:
+        size = self.shape
+        good = 0 <= axis < len(size) and scale.dim() == zero_point.dim() == 1
+        if not good or scale.numel() != size[axis] or zero_point.numel() != size[axis]:
             raise RuntimeError("a quantized tensor is malformed: scales and zero points contradict its sizes")
 
-    shape = property(lambda self: self._data.shape)
+    shape = property(lambda self: _C.Size(self._place[1]) if self._place else self._data.shape)
     dtype = property(lambda self: self._data.dtype)
     device = property(lambda self: self._data.device)
+    ndim = property(lambda self: len(self.shape))
+
+    def dim(self):
+        return len(self.shape)
 
     def size(self, dim=None):
-        return self._data.size() if dim is None else self._data.size(dim)
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def stride(self):
+        return tuple(self._place[2]) if self._place else self._data.stride()
+
+    def storage_offset(self):
+        return self._place[0] if self._place else self._data.storage_offset()
+
+    def untyped_storage(self):
+        return self._data.untyped_storage()
+
+    def qscheme(self):
+        if self._axis is not None and self._zero.is_floating_point():
+            return _C.per_channel_affine_float_qparams  # files call it per_channel_affine, too
+        return self._scheme
 
     def q_scale(self):
         return self._scale
@@ -212,19 +243,43 @@ class QuantizedTensor:
         whole = self.int_repr().to(_C.float32)
         if self._axis is None:
             return (whole - self._zero) * self._scale
-        shape = [-1 if d == self._axis else 1 for d in range(self._data.dim())]
+        shape = [-1 if d == self._axis else 1 for d in range(self.dim())]
         zero, scale = (t.to(_C.float32).view(*shape) for t in (self._zero, self._scale))
         return (whole - zero) * scale
 
+    def _file_parts(self):
+        parts = self._scheme, self._scale, self._zero
+        return parts if self._axis is None else (*parts, self._axis)
+
     def __repr__(self):
-        inner = repr(self.dequantize() if self.dtype in self._WHOLE else self._data)[:-1]
-        where = f"axis={self._axis}" if self._axis is not None else f"zero_point={self._zero}"
-        return f"{inner}, dtype={self.dtype}, scale={self._scale}, {where})"
+        known = self.dtype in self._WHOLE
+        text = _tensor_text(self.dequantize(), 7) if known and self.numel() else "[]" if known else "..."
+        suffixes = [
+            f"size={tuple(self.shape)}",
+            f"dtype={self.dtype}",
+            f"quantization_scheme={self.qscheme()}",
+        ]
+        suffixes += [f"scale={self._scale}", f"zero_point={self._zero}"]
+        suffixes += [] if self._axis is None else [f"axis={self._axis}"]
+        return _with_suffixes("tensor(" + text, suffixes, 7, False)
 
 
-def sparse(layout, data):
-    """What torch._utils._rebuild_sparse_tensor makes."""
+def sparse(layout, data, checked=True):
+    """What torch._utils._rebuild_sparse_tensor makes; `checked`: the indices are there already."""
     if layout is _C.sparse_coo:
         *parts, size = data[:3]
-        return SparseTensor(layout, parts, size, len(data) > 3 and data[3])
-    return SparseTensor(layout, data[:3], data[3])
+        return SparseTensor(layout, parts, size, len(data) > 3 and data[3], checked)
+    return SparseTensor(layout, data[:3], data[3], checked=checked)
+
+
+SHARES = {_C.quint4x2: 2, _C.quint2x4: 4}  # elements in a byte
+
+
+def checked_place(offset, size, stride, room):
+    """Return (offset, size, stride), which must lie within `room` elements."""
+    numbers = (offset, *size, *stride)
+    good = len(size) == len(stride) and all(type(n) is int and n >= 0 for n in numbers)
+    last = offset - 1 if 0 in size else offset + sum((n - 1) * s for n, s in zip(size, stride, strict=good))
+    if not good or last >= room:
+        raise RuntimeError("a quantized tensor reaches outside of its storage")
+    return offset, tuple(size), tuple(stride)

@@ -319,6 +319,11 @@ class _Source:
         self.file.seek(self.start)
         return self.file.read(len(head)) == head
 
+    def is_tar(self):
+        self.file.seek(self.start)
+        head = self.file.read(512)
+        return len(head) == 512 and head[257:262] == b"ustar"
+
 
 def _load(source, map_location, weights_only, mmap, pickle_module, options):
     placement = _placement(map_location)
@@ -347,6 +352,9 @@ def _load_trusted(source, placement, mmap, pickle_module, options):
             "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), "
             "please torch.save your checkpoint with this option in order to use mmap."
         )
+    if source.is_tar():
+        tensors, data = _C._tar_parts(*source.place, *placement)
+        return unpickler.read_tar(tensors, data, pickle_module, options)
     source.file.seek(source.start)
     return unpickler.read_stream(source.file, _restorer(*placement), pickle_module, options)
 

@@ -1,6 +1,8 @@
 """Sparse and quantized tensors, lazy bits and typed parts of PyTorch's files, beside PyTorch itself."""
 
 import io
+import pathlib
+import pickle
 import warnings
 
 import numpy as np
@@ -104,3 +106,113 @@ def test_layouts_on_their_own():
     kinds = [torch.strided, torch.sparse_coo, torch.sparse_csr, torch.sparse_bsc]
     assert [str(k) for k in loaded(kinds)] == [str(k) for k in kinds]
     assert loaded(torch.strided) is rushlight.strided
+
+
+# ---- back again, and where the file is trusted ----
+
+
+def saved(library, value, **options):
+    buffer = io.BytesIO()
+    library.save(value, buffer, **options)
+    return io.BytesIO(buffer.getvalue())
+
+
+def quantized(dtype=torch.qint8):
+    return torch.quantize_per_tensor(torch.randn(3, 4), 0.1, 5, dtype)
+
+
+def by_channel(dtype=torch.qint8, zero=torch.int64):
+    scales, zeros = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64), torch.tensor([1, 2, 3], dtype=zero)
+    return torch.quantize_per_channel(torch.randn(3, 4), scales, zeros, 0, dtype)
+
+
+SHARED = torch.randn(3, 4, dtype=torch.complex64)
+VALUES = {
+    **{kind: lambda make=make: make(dense()) for kind, make in MAKERS.items()},
+    "twice": lambda: torch.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (3,)),
+    "rows": lambda: torch.sparse_coo_tensor([[0, 2]], torch.ones(2, 2), (3, 2)),
+    "empty": lambda: torch.zeros(2, 3).to_sparse(),
+    "qint8": quantized,
+    "quint8": lambda: quantized(torch.quint8),
+    "qint32": lambda: quantized(torch.qint32),
+    "turned": lambda: quantized().t(),
+    "channels": by_channel,
+    "float zeros": lambda: by_channel(torch.quint8, torch.float32),
+    "half bytes": lambda: by_channel(torch.quint4x2, torch.float32),
+    "quarter bytes": lambda: by_channel(torch.quint2x4, torch.float32),
+    "conj": lambda: SHARED.t().conj(),
+    "neg": lambda: SHARED.conj().imag[1:],
+    "scheme": lambda: [torch.per_tensor_affine, torch.per_channel_symmetric],
+    "layout": lambda: torch.sparse_bsc,
+    "meta": lambda: torch.ones(3, 2, device="meta").t(),
+    "aliases": lambda: [torch.cfloat, torch.cdouble, torch.chalf],
+}
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("kind", VALUES)
+def test_both_ways(kind, zipped, trusted):
+    """With a class of the user's in the file, Python's unpickler reads it instead of ours."""
+    value = VALUES[kind]()
+    options = {"_use_new_zipfile_serialization": zipped}
+    extra = pathlib.PurePosixPath("x") if trusted else None
+    data = saved(torch, [value, value, extra], **options)
+    if trusted:
+        with pytest.raises(pickle.UnpicklingError, match="PurePosixPath"):
+            rushlight.load(data)
+        data.seek(0)
+    ours = rushlight.load(data, weights_only=not trusted)
+    assert ours[0] is ours[1] and ours[2] == extra
+    back = torch.load(saved(rushlight, ours[0], **options), weights_only=True)
+    assert repr(back) == repr(value)
+    if isinstance(value, torch.Tensor):
+        assert back.dtype is value.dtype and back.layout is value.layout
+        if value.is_quantized and "bytes" not in kind:
+            assert repr(ours[0]) == repr(value)
+
+
+def test_quantized_texts_are_pytorchs():
+    for make in (quantized, by_channel, lambda: quantized(torch.qint32)):
+        theirs = make()
+        assert repr(loaded(theirs)) == repr(theirs)
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_what_is_not_built_is_refused_by_name(trusted):
+    extra = pathlib.PurePosixPath("x") if trusted else None
+    parts = [torch.ones(2), torch.ones(3)]
+    for value, name in (
+        (torch.nested.nested_tensor(parts), "nested tensors"),
+        (torch.nested.nested_tensor(parts, layout=torch.jagged), "nested tensors"),
+        (torch.nn.Parameter(dense().to_sparse()), "Parameters of sparse"),
+        (torch.nn.Parameter(quantized(), requires_grad=False), "Parameters of sparse or quantized"),
+    ):
+        with pytest.raises(RuntimeError, match=f"rushlight does not support {name}"):
+            rushlight.load(saved(torch, [extra, value]), weights_only=not trusted)
+
+
+def test_bad_indices_are_refused_where_the_file_is_trusted_too():
+    bad = torch.sparse_coo_tensor(torch.tensor([[0, 7]]), torch.ones(2), (3,), check_invariants=False)
+    for zipped in (True, False):
+        data = saved(torch, [pathlib.PurePosixPath("x"), bad], _use_new_zipfile_serialization=zipped)
+        with pytest.raises(RuntimeError, match="an index is out of range"):
+            rushlight.load(data, weights_only=False)
+
+
+def test_parts_of_storages_share_memory_with_the_whole():
+    """Slices of storages exist in the older format only; PyTorch reads them as we do."""
+    import files_kit as kit
+
+    part = kit.storage(more=kit.many(kit.text("part"), kit.number(1), kit.number(2)))
+    whole = kit.storage(more=kit.NONE)
+    for extra in (kit.NONE, kit.name("pathlib", "PurePosixPath") + kit.many(kit.text("x")) + kit.REDUCE):
+        data = kit.stream(kit.listing(part, kit.tensor(whole), kit.tensor(part, size=(2,)), extra))
+        ours = rushlight.load(io.BytesIO(data), weights_only=extra == kit.NONE)
+        theirs = torch.load(io.BytesIO(data), weights_only=extra == kit.NONE)
+        assert list(ours[0]) == list(theirs[0]) and ours[2].tolist() == theirs[2].tolist()
+        for found in (ours, theirs):
+            found[0][1] = 7.0
+            assert found[1][2] == found[2][1] == 7.0
+        again = rushlight.load(saved(rushlight, ours[0]))
+        assert list(again) == list(ours[0]) and again.dtype is rushlight.float32

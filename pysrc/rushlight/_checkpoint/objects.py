@@ -1,11 +1,12 @@
 """What the writer of pickles does not know by itself: how each kind of object appears in PyTorch's files."""
 
 import codecs
+import collections
 import copyreg
 import functools
 import types
 
-from .. import _C, storage
+from .. import _C, _layouts, storage
 from .names import torch_name
 
 
@@ -21,6 +22,10 @@ class _Name:
 
 _SIZE, _DEVICE = _Name("torch", "Size"), _Name("torch", "device")
 _LAYOUT = _Name("torch.serialization", "_get_layout")
+_SPARSE, _QUANTIZED = (
+    _Name("torch._utils", "_rebuild_sparse_tensor"),
+    _Name("torch._utils", "_rebuild_qtensor"),
+)
 
 
 def _global(obj, protocol, legacy, name=None):
@@ -71,6 +76,16 @@ def _untyped(memory, protocol, legacy):
     return "storage", _C._flat_tensor(memory, _C.uint8), False
 
 
+def _sparse(tensor, protocol, legacy):
+    return _SPARSE, (tensor.layout, tensor._file_parts())
+
+
+def _quantized(tensor, protocol, legacy):
+    memory = storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    parts = memory, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor._file_parts()
+    return _QUANTIZED, (*parts, False, collections.OrderedDict())
+
+
 def _name(name, protocol, legacy):
     return name.line
 
@@ -82,7 +97,10 @@ _EXACT = {
     _C.dtype: _dtype,
     _C.layout: _layout,
     _C.memory_format: _dtype,
+    _C.qscheme: _dtype,
     _C.UntypedStorage: _untyped,
+    _layouts.SparseTensor: _sparse,
+    _layouts.QuantizedTensor: _quantized,
     bytes: _bytes,
     bytearray: _bytearray,
     set: _set,

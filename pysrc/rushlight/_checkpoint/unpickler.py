@@ -1,10 +1,11 @@
 """Files that the user trusts: Python's own unpickler, with rushlight's classes for PyTorch's names."""
 
+import functools
 import io
 import pickle
 import sys
 
-from .. import _C, storage
+from .. import _C, _layouts, storage
 from .._missing import refuse
 from .._utils import _rebuild_meta_tensor_no_storage, _set_state
 from .names import find, is_torch
@@ -20,28 +21,80 @@ def _bytes_of(storage_):
 
 
 def _tensor(storage_, offset, size, stride):
-    flat = _C._flat_tensor(_bytes_of(storage_), storage_.dtype)
+    flat = _C._flat_tensor(getattr(storage_, "_root", None) or _bytes_of(storage_), storage_.dtype)
     # .data is the same view without a base: a tensor that owns its place
     return flat.as_strided(size, stride, offset + getattr(storage_, "_start", 0)).data
 
 
-def _tensor_v2(storage_, offset, size, stride, requires_grad, hooks, metadata=None):
+def _needs_values(function):
+    """Marks what must know the numbers: its first argument runs a function once they are there."""
+    function._needs_values = True
+    return function
+
+
+@_needs_values
+def _tensor_v2(later, storage_, offset, size, stride, requires_grad, hooks, metadata=None):
+    tensor = _tensor(storage_, offset, size, stride)
+    unknown = set(metadata or ()) - {"conj", "neg"}
+    if unknown:
+        raise refuse(f"a tensor with {', '.join(sorted(map(str, unknown)))}")
     if metadata:
-        raise refuse(f"a tensor with {', '.join(metadata)}")
-    return _tensor(storage_, offset, size, stride).requires_grad_(requires_grad)
+        lazy, tensor = tensor, _C.empty(tuple(size), dtype=tensor.dtype)
+        bits = bool(metadata.get("conj")), bool(metadata.get("neg"))
+        later(functools.partial(_resolve, tensor.data, lazy, bits))
+    return tensor.requires_grad_(requires_grad)
 
 
-def _tensor_v3(storage_, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+def _resolve(tensor, lazy, bits):
+    tensor.copy_(_C._resolve_bits(lazy, *bits))
+
+
+@_needs_values
+def _tensor_v3(later, storage_, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
     typed = storage.TypedStorage(wrap_storage=_bytes_of(storage_), dtype=dtype, _internal=True)
-    return _tensor_v2(typed, offset, size, stride, requires_grad, hooks, metadata)
+    return _tensor_v2(later, typed, offset, size, stride, requires_grad, hooks, metadata)
+
+
+@_needs_values
+def _sparse(later, layout, data):
+    tensor = _layouts.sparse(layout, data, checked=False)
+    later(tensor._check)
+    return tensor
+
+
+def _quantized(storage_, offset, size, stride, parameters, requires_grad, hooks):
+    scheme, scale, zero, *axis = parameters
+    share = _layouts.SHARES.get(storage_.dtype)
+    if share is None:
+        return _layouts.QuantizedTensor(
+            _tensor(storage_, offset, size, stride), scheme, scale, zero, *axis or (None,)
+        )
+    bytes_ = _C._flat_tensor(_bytes_of(storage_), storage_.dtype)
+    place = _layouts.checked_place(offset, size, stride, len(bytes_) * share)
+    return _layouts.QuantizedTensor(bytes_, scheme, scale, zero, *axis or (None,), place=place)
+
+
+def _layout(name):
+    found = getattr(_C, name.removeprefix("torch."), None)
+    if not isinstance(found, _C.layout):
+        raise pickle.UnpicklingError(f"{name} is no layout that rushlight has")
+    return found
+
+
+def _nested(*args):
+    raise RuntimeError("rushlight does not support nested tensors; convert it with PyTorch before saving")
 
 
 def _parameter(data, requires_grad, hooks):
+    if not isinstance(data, _C.Tensor):
+        raise RuntimeError(
+            "rushlight does not support Parameters of sparse or quantized tensors; save its data instead"
+        )
     return _C.Parameter(data, requires_grad)
 
 
 def _parameter_with_state(data, requires_grad, hooks, state):
-    return _set_state(_C.Parameter(data, requires_grad), state)
+    return _set_state(_parameter(data, requires_grad, hooks), state)
 
 
 def _from_type(function, cls, args, state):
@@ -69,7 +122,11 @@ _FUNCTIONS = {
         "_rebuild_parameter": _parameter,
         "_rebuild_parameter_with_state": _parameter_with_state,
         "_rebuild_meta_tensor_no_storage": _rebuild_meta_tensor_no_storage,
+        "_rebuild_sparse_tensor": _sparse,
+        "_rebuild_qtensor": _quantized,
+        "_rebuild_nested_tensor": _nested,
     },
+    "torch.serialization": {"_get_layout": _layout},
     "torch._tensor": {"_rebuild_from_type_v2": _from_type},
     "torch.storage": {"_load_from_bytes": _from_bytes},
 }
@@ -79,6 +136,8 @@ def _class_named(module, name):
     found = _FUNCTIONS.get(module, {}).get(name)
     if found is not None:
         return found
+    if module.startswith("torch.nested."):
+        return _nested()
     if name.endswith("Storage") and module in ("torch", "torch.cuda", "torch.storage"):
         return getattr(storage, name)
     return find(module, name)
@@ -90,17 +149,24 @@ def _decoded(text):
 
 def _unpickler(pickle_module):
     class Unpickler(pickle_module.Unpickler):
-        def __init__(self, file, load_storage, **options):
+        def __init__(self, file, load_storage, later, **options):
             super().__init__(file, **options)
-            self._load_storage = load_storage
+            self._load_storage, self._later = load_storage, later
 
         def find_class(self, module, name):
-            return _class_named(module, name) if is_torch(module) else super().find_class(module, name)
+            if not is_torch(module):
+                return super().find_class(module, name)
+            found = _class_named(module, name)
+            return functools.partial(found, self._later) if hasattr(found, "_needs_values") else found
 
         def persistent_load(self, pid):
+            if not isinstance(pid, tuple):
+                return self._load_storage(pid)
             kind, *fields = pid
+            if isinstance(kind, type):  # of a tar: a class and its source, kept for reading only
+                return kind
             kind = _decoded(kind)
-            if kind == "module":  # a class and its source: kept for reading only
+            if kind == "module":  # the same, later
                 return fields[0]
             if kind != "storage":
                 raise pickle.UnpicklingError(
@@ -118,7 +184,11 @@ def _typed(cls, untyped):
     return storage.TypedStorage(wrap_storage=untyped, dtype=cls.dtype, _internal=True)
 
 
-# ---- the two containers ----
+# ---- the three containers ----
+
+
+def _at_once(function):
+    function()
 
 
 def read_zip(archive, pickle_module, options):
@@ -136,7 +206,20 @@ def read_zip(archive, pickle_module, options):
             storages[key] = _typed(cls, archive.storage(cls.__name__, key, location, numel))
         return storages[key]
 
-    return _unpickler(pickle_module)(io.BytesIO(archive.record("data.pkl")), load_storage, **options).load()
+    data = io.BytesIO(archive.record("data.pkl"))
+    return _unpickler(pickle_module)(data, load_storage, _at_once, **options).load()
+
+
+def read_tar(tensors, data, pickle_module, options):
+    """Return the object of a tar checkpoint: its pickle names `tensors`, which are there already."""
+
+    def load_tensor(key):
+        try:
+            return tensors[int(_decoded(key))]
+        except (KeyError, ValueError):
+            raise pickle.UnpicklingError(f"no tensor of the file has the key {key!r}") from None
+
+    return _unpickler(pickle_module)(io.BytesIO(data), load_tensor, _at_once, **options).load()
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -174,8 +257,11 @@ class _StreamStorages:
         root = self._roots[key][0]
         if view is None:
             return root
-        part = _typed(cls, _bytes_of(root))
-        part._start = view[1]
+        size, memory = self._roots[key][2], _bytes_of(root)
+        part = _C._storage_part(memory, view[1] * size, view[2] * size)
+        if cls is not _C.UntypedStorage:
+            part = _typed(cls, part)
+            part._root, part._start = memory, view[1]  # tensors lie in the whole storage
         return part
 
     def fill(self, file, keys):
@@ -209,6 +295,9 @@ def read_stream(file, restore, pickle_module, options):
     """Return the object of the older format; `restore` places a storage."""
     _check_head(file)
     storages = _StreamStorages(restore)
-    obj = _unpickler(pickle_module)(file, storages, **options).load()
+    waiting = []
+    obj = _unpickler(pickle_module)(file, storages, waiting.append, **options).load()
     storages.fill(file, _plain(file))
+    for function in waiting:
+        function()
     return obj
