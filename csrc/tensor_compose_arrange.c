@@ -156,9 +156,11 @@ COMPOSE(take_along_dim) {
         return NULL;
     }
     if (!flat && rl_dim_wrap(&dim, view_of(x)->ndim) != RL_OK) return rl_raise("take_along_dim");
-    if (flat || view_of(x)->ndim == 0) {
+    if (flat || view_of(x)->ndim == 0) { /* PyTorch takes negative indices only along a dim */
         RL_OWNED PyObject *line = flat_of(x), *places = line ? flat_of(index) : NULL;
-        return places ? wrapped_gather(line, 0, places) : NULL;
+        if (!places) return NULL;
+        rl_slot args[3] = {tensor_slot(line), int_slot(0), tensor_slot(places)};
+        return rl_op_run(RL_OP_gather, args, 3);
     }
     RL_OWNED PyObject *wide = stretched_but(x, index, dim);
     RL_OWNED PyObject *places = wide ? stretched_but(index, x, dim) : NULL;

@@ -235,8 +235,6 @@ def _binary(second=x, number=2):
         S(special(30), second(30)),
         S(x(2, 3, 4), second(2, 3, 4)),
         S(x(2, 1, 4), second(3, 1)),
-        S(x(2, 35), second(35)),
-        S(x(2, 1), second(2, 35)),
         S(x(3), second()),
         S(x(0, 3), second(3)),
         S(x(), second()),

@@ -177,34 +177,3 @@ def test_history_is_recorded_for_floats(name):
         assert result.requires_grad and not result.is_leaf
         node = result.grad_fn.name().removeprefix("torch::autograd::")
         assert node.rstrip("012") == ROWS[name]["node"].rstrip("012")  # PyTorch numbers overloads
-
-
-REDUCED = [((140_000,), None), ((2, 70_000), 1), ((9_000, 33), 0), ((30, 3, 701), (0, 2)), ((5, 700, 600), 1)]
-
-
-@pytest.mark.parametrize("shape, dim", REDUCED, ids=str)
-@pytest.mark.parametrize("op", ["sum", "mean", "amax", "amin", "var", "std"])
-def test_reductions_in_pieces(op, shape, dim):
-    values = np.random.default_rng(3).normal(2, 1, shape).astype(np.float32)
-    ours = _C.from_numpy(values)
-    where = () if dim is None else (dim,)
-    extra = {"ddof": 1} if op in ("var", "std") else {}
-    expected = getattr(np, op)(values.astype(np.float64), axis=dim, **extra)
-    before = _C.get_num_threads()
-    answers = []
-    for threads in (1, 2):
-        _C.set_num_threads(threads)
-        answers.append(getattr(ours, op)(*where).numpy())
-    _C.set_num_threads(before)
-    np.testing.assert_array_equal(*answers)
-    np.testing.assert_allclose(answers[0], expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("op", ["sum", "amax", "amin", "var"])
-def test_reductions_keep_a_nan(op):
-    for at in (0, 17, 34, 69):
-        values = np.ones((3, 70), np.float32)
-        values[1, at] = np.nan
-        for dim in (0, 1):
-            got = getattr(_C.from_numpy(values), op)(dim).numpy()
-            np.testing.assert_array_equal(np.isnan(got), np.isnan(values).any(dim))

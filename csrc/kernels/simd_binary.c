@@ -1,9 +1,7 @@
-/* Element by element on two float32 tensors that stand still or step by one along the rows of the output, or
- * on a tensor and one number. */
+/* Element by element on two contiguous float32 tensors of one shape, or on a tensor and one number. */
 #define SIMD_BITS 256
 #include "simd_isa.h"
 #ifdef RL_SIMD_X86
-#include "ref_loops.h"
 #include "simd_math_body.h"
 #include "simd_binary_body.h"
 #undef SIMD_BITS
@@ -37,6 +35,8 @@ static bool binary_same_shape(const rl_view *a, const rl_view *b) {
     return true;
 }
 
+/* Finds side i: memory of out's shape (step 1) or one value copied to `room` (step 0). A copy, because
+ * in-place calls may overwrite the element while other chunks still want it. */
 /* one element in every place, as the gradient of a sum is */
 static bool binary_repeats(const rl_view *v) {
     for (int d = 0; d < v->ndim; d++)
@@ -44,8 +44,6 @@ static bool binary_repeats(const rl_view *v) {
     return v->numel > 0;
 }
 
-/* Finds side i: memory of out's shape (step 1) or one value copied to `room` (step 0). A copy, because
- * in-place calls may overwrite the element while other chunks still want it. */
 static bool binary_side(const rl_call *k, int i, const float **p, int *step, float *room) {
     const rl_view *v = rl_in(k, i), *out = k->out[0];
     *step = 0;
@@ -65,47 +63,12 @@ static bool binary_side(const rl_call *k, int i, const float **p, int *step, flo
     return binary_same_shape(v, out) && rl_is_contiguous(v);
 }
 
-/* ---- rows: stretched or strided operands ---- */
-static void binary_row(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
-    const binary_job *j = ctx;
-    j->f((const float *)p[1], (const float *)p[2], (float *)p[0], n, step[1] != 0, step[2] != 0, j->number);
-}
-
-/* `p` is what binary_side found: a single value stays one */
-static void binary_walk_add(rl_walk *w, const rl_view *v, const float *p, int step) {
-    if (step) {
-        rl_walk_add(w, v);
-        return;
-    }
-    for (int d = 0; d < w->ndim; d++) w->stride[w->nops][d] = 0;
-    w->base[w->nops++] = (char *)p;
-}
-
-static rl_status binary_rows(rl_call *k, binary_job *j) {
-    enum { SHORT = 16 }; /* shorter rows are no faster here */
-    rl_walk w;
-    for (int i = 0; i < 2; i++)
-        if (!rl_in(k, i) || rl_in(k, i)->dtype != RL_F32) return RL_UNSUPPORTED;
-    rl_walk_begin(&w, k->out[0], RL_READ);
-    binary_walk_add(&w, rl_in(k, 0), j->a, j->step_a);
-    binary_walk_add(&w, rl_in(k, 1), j->b, j->step_b);
-    rl_walk_merge(&w);
-    int last = w.ndim - 1;
-    for (int i = 0; i < 3; i++)
-        if (w.stride[i][last] != sizeof(float) && (i == 0 || w.stride[i][last] != 0)) return RL_UNSUPPORTED;
-    if (w.size[last] < SHORT) return RL_UNSUPPORTED;
-    w.base[0] = rl_data(k->out[0], RL_WRITE);
-    rl_walk_parallel(k, &w, binary_row, j);
-    return RL_OK;
-}
-
 static rl_status binary_run(rl_call *k, binary_fn avx2, binary_fn avx512, float number) {
     const rl_view *out = k->out[0];
     binary_job j = {.f = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .number = number};
-    if (!(k->svc->isa & RL_ISA_AVX2) || out->dtype != RL_F32 || out->numel == 0) return RL_UNSUPPORTED;
-    bool a = binary_side(k, 0, &j.a, &j.step_a, &j.room[0]);
-    bool b = binary_side(k, 1, &j.b, &j.step_b, &j.room[1]);
-    if (!a || !b || !rl_is_contiguous(out)) return binary_rows(k, &j);
+    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(out) || !binary_side(k, 0, &j.a, &j.step_a, &j.room[0]) ||
+        !binary_side(k, 1, &j.b, &j.step_b, &j.room[1]))
+        return RL_UNSUPPORTED;
     j.to = rl_data(out, RL_WRITE);
     if (out->numel <= GRAIN)
         j.f(j.a, j.b, j.to, out->numel, j.step_a, j.step_b, number);

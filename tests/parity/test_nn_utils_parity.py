@@ -160,12 +160,20 @@ def spectral_norm_parametrization(t):
 
 
 @case
+def of_full_rank(t, *size):
+    """A layer whose weight QR knows without luck."""
+    layer = linear(t, *size, bias=False)
+    with t.no_grad():
+        layer.weight.add_(t.eye(*layer.weight.shape))
+    return layer
+
+
 def orthogonal_parametrization(t):
     n = t.nn.utils.parametrizations.orthogonal
     answers = []
     for size in ((3, 3), (5, 3), (3, 5)):
         for name in (None, "matrix_exp", "cayley", "householder"):
-            m = linear(t, *size, bias=False)
+            m = of_full_rank(t, *size)
             n(m, orthogonal_map=name)
             w = m.weight
             gram = w @ w.mT if size[0] > size[1] else w.mT @ w
@@ -179,11 +187,11 @@ def orthogonal_parametrization(t):
                         m.parametrizations.weight.original.copy_(numbers(t, 3, 3) * 0.1 - 2 * t.eye(3))
                 answers.append(m.weight)
     for size in ((3, 3), (4, 2)):
-        m = n(linear(t, *size, bias=False), orthogonal_map="householder", use_trivialization=False)
+        m = n(of_full_rank(t, *size), orthogonal_map="householder", use_trivialization=False)
         answers += [m.weight, m.parametrizations.weight.original]
-    m = n(linear(t, 3, 3, bias=False), use_trivialization=False)
+    m = n(of_full_rank(t, 3, 3), use_trivialization=False)
     answers += [m.weight, attempt(setattr, m, "weight", t.eye(3))]
-    m = n(linear(t, 3, 3, bias=False))
+    m = n(of_full_rank(t, 3, 3))
     m.weight = t.eye(3)
     answers += [m.weight, attempt(setattr, m, "weight", t.eye(2)), attempt(n, linear(t), "x")]
     return answers, attempt(n, linear(t), "bias"), attempt(n, linear(t), orthogonal_map="qr")

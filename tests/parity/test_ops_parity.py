@@ -24,6 +24,7 @@ WIDER = {  # PyTorch has no kernel for these
 }
 NARROWER = {  # and rushlight none for these
     *opinfo_layers.NARROWER,
+    *(("as_strided_scatter", dtype) for dtype in (*WHOLE, "uint8")),
     *opinfo_backward.NARROWER,
     *opinfo_backward_act.NARROWER,
     *((name, dtype) for name in ("conv2d", "dropout") for dtype in (*WHOLE, "uint8")),

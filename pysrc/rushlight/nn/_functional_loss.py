@@ -103,7 +103,7 @@ def cross_entropy(
 ):
     """Cross entropy of logits input (N, C, ...) or (C) and target: classes (N, ...), int64, or probabilities.
 
-    ``weight`` (C) scales classes, ``label_smoothing`` in [0, 1] mixes the target with the uniform distribution.
+    ``weight`` (C) scales classes, ``label_smoothing`` in [0, 1] mixes the target with the uniform one.
     Raises IndexError where a class is out of bounds.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.cross_entropy.html
     """
