@@ -116,6 +116,7 @@ int rl_hooks_accumulated(rl_tensor *leaf);
 int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 
 /* ---- grad_leaf.c ---- */
+PyObject *rl_grad_zeros(const rl_meta *like);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
 

@@ -114,9 +114,7 @@ V rl_back_grad(rl_back *g, int result) {
 }
 
 V rl_back_zeros_as(rl_back *g, const rl_meta *like) {
-    V dtype = {.tag = RL_DTYPE, .u.i = like->dtype};
-    return OP(zeros, INTS(like->shape, like->ndim), dtype, NONE,
-              INT(like->device * 256 + like->device_index + 1));
+    return g->failed ? NONE : rl_back_own(g, rl_grad_zeros(like));
 }
 V rl_back_zeros(rl_back *g, int arg) {
     return rl_back_wants(g, arg) ? rl_back_zeros_as(g, rl_back_like(g, arg)) : NONE;

@@ -60,7 +60,7 @@ static int begin(function_call *c) {
     for (Py_ssize_t i = 0, edge = 0; i < c->n_args; i++) {
         f->is_tensor[i] = (uint8_t)rl_tensor_check(c->args[i]);
         if (c->records && f->is_tensor[i] &&
-            rl_history_edge((rl_tensor *)c->args[i], &c->ctx->edge[edge++]) < 0)
+            rl_history_link((rl_tensor *)c->args[i], &c->ctx->edge[edge++]) < 0)
             return -1;
     }
     return 0;

@@ -77,18 +77,10 @@ int rl_function_results(rl_node *node, PyObject *const *results, int n, int n_sa
 }
 
 /* ---- backward ---- */
-static PyObject *zeros_like_meta(const rl_meta *m) {
-    rl_slot args[4] = {{.tag = RL_INTS, .n = m->ndim, .u.ints = m->shape},
-                       {.tag = RL_DTYPE, .u.i = m->dtype},
-                       {.tag = RL_NONE},
-                       {.tag = RL_INT, .u.i = m->device * 256 + m->device_index + 1}};
-    return rl_op_run(RL_OP_zeros, args, 4);
-}
-
 static PyObject *grad_argument(const rl_node *node, PyObject *grad, int i) {
     const rl_function *f = rl_function_of(node);
     if (grad || !f->materialize || !f->gives_tensor[i]) return Py_NewRef(grad ? grad : Py_None);
-    return zeros_like_meta(&node->meta[i]);
+    return rl_grad_zeros(&node->meta[i]);
 }
 
 static PyObject *call_backward(rl_node *node, PyObject *const *grads) {

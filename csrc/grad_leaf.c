@@ -13,6 +13,14 @@ static PyObject *contiguous_copy(PyObject *t) {
     return rl_op_run(RL_OP_clone, args, 2);
 }
 
+PyObject *rl_grad_zeros(const rl_meta *like) {
+    rl_slot args[4] = {{.tag = RL_INTS, .n = like->ndim, .u.ints = like->shape},
+                       {.tag = RL_DTYPE, .u.i = like->dtype},
+                       {.tag = RL_NONE},
+                       int_slot(like->device * 256 + like->device_index + 1)};
+    return rl_op_run(RL_OP_zeros, args, 4);
+}
+
 /* Nobody but the holder of one reference can see its memory. */
 static bool is_own(PyObject *t) {
     const rl_tensor *x = (const rl_tensor *)t;
@@ -96,11 +104,10 @@ static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
         extent += size->u.ints[i] > 0 ? (size->u.ints[i] - 1) * stride->u.ints[i] : 0;
     }
     if (contiguous) return contiguous_copy(grad);
-    rl_slot args[4] = {{.tag = RL_INTS, .n = 1, .u.ints = &extent},
-                       {.tag = RL_DTYPE, .u.i = node->meta->dtype},
-                       {.tag = RL_NONE},
-                       int_slot(node->meta->device * 256 + node->meta->device_index + 1)};
-    RL_OWNED PyObject *buffer = rl_op_run(RL_OP_zeros, args, 4);
+    rl_meta memory = *node->meta;
+    memory.shape = &extent;
+    memory.ndim = 1;
+    RL_OWNED PyObject *buffer = rl_grad_zeros(&memory);
     RL_OWNED PyObject *like = buffer ? strided(buffer, node, RL_BASE_SIZE, RL_BASE_STRIDE, 0) : NULL;
     if (!like) return NULL;
     rl_slot copy[2] = {slot_of(like), slot_of(grad)};

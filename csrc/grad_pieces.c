@@ -3,13 +3,7 @@
 
 /* zeros where a piece was not used */
 static PyObject *grad_of_piece(const rl_node *node, PyObject *grad, int i) {
-    const rl_meta *m = &node->meta[i];
-    if (grad) return Py_NewRef(grad);
-    rl_slot args[4] = {{.tag = RL_INTS, .n = m->ndim, .u.ints = m->shape},
-                       {.tag = RL_DTYPE, .u.i = m->dtype},
-                       {.tag = RL_NONE},
-                       {.tag = RL_INT, .u.i = m->device * 256 + m->device_index + 1}};
-    return rl_op_run(RL_OP_zeros, args, 4);
+    return grad ? Py_NewRef(grad) : rl_grad_zeros(&node->meta[i]);
 }
 
 static int pieces_run(rl_node *node, PyObject *const *grads, PyObject **results, int op) {

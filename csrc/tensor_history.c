@@ -63,6 +63,13 @@ static int edge_refit(rl_tensor *t, rl_edge *edge) {
     return 0;
 }
 
+int rl_history_link(rl_tensor *t, rl_edge *edge) {
+    if (rl_history_edge(t, edge) < 0) return -1;
+    const rl_meta *meta = edge->to ? &edge->to->meta[edge->nr] : NULL;
+    if (RL_LIKELY(!meta || (rl_meta_same(meta, &t->v) && meta->dtype == t->v.dtype))) return 0;
+    return edge_refit(t, edge);
+}
+
 int rl_history_set(rl_tensor *t, rl_node *node, int nr) {
     if (RL_UNLIKELY(t->hooks || t->retains) && rl_hooks_move(t, node, nr) < 0) {
         Py_DECREF(node);
@@ -173,13 +180,7 @@ static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
     int n = s->tag == RL_TENSORS ? s->n : 1;
     for (int j = 0; j < n; j++, ++*edge) {
         const rl_view *v = s->tag == RL_TENSORS ? s->u.ts[j] : s->tag == RL_TENSOR ? s->u.t : NULL;
-        rl_edge *e = &node->edge[*edge];
-        if (!v) continue;
-        if (rl_history_edge(RL_TENSOR_OF(v), e) < 0) return -1;
-        const rl_meta *meta = e->to ? &e->to->meta[e->nr] : NULL;
-        if (RL_UNLIKELY(meta && (!rl_meta_same(meta, v) || meta->dtype != v->dtype)) &&
-            edge_refit(RL_TENSOR_OF(v), e) < 0)
-            return -1;
+        if (v && rl_history_link(RL_TENSOR_OF(v), &node->edge[*edge]) < 0) return -1;
     }
     return 0;
 }

@@ -115,6 +115,7 @@ extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
+int rl_history_link(rl_tensor *t, rl_edge *edge);              /* ... of a new node, from t as it looks now */
 rl_node *rl_history_accumulator(rl_tensor *leaf);              /* owned */
 rl_node *rl_history_grad_fn(rl_tensor *t, int *failed);        /* borrowed; up to date for a view */
 int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t has hooks */

@@ -10,7 +10,7 @@ static rl_node *pieces_node(rl_tensor *whole, PyObject *pieces, const char *name
     for (int i = 0; i < plan.n_out; i++) plan.n_words += ((rl_tensor *)PyTuple_GET_ITEM(pieces, i))->v.ndim;
     RL_OWNED PyObject *held = (PyObject *)rl_node_alloc(NULL, rl_pieces_kinds[how], name, &plan, &words);
     rl_node *node = (rl_node *)held;
-    if (!node || rl_history_edge(whole, &node->edge[0]) < 0) return NULL;
+    if (!node || rl_history_link(whole, &node->edge[0]) < 0) return NULL;
     node->arg[0] = (rl_slot){.tag = RL_INT, .u.i = dim};
     for (int i = 0; i < plan.n_out; i++)
         rl_meta_set(&node->meta[i], &((rl_tensor *)PyTuple_GET_ITEM(pieces, i))->v, &words);
