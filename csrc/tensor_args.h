@@ -72,6 +72,12 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
 void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
+/* tensor_prepare.c */
+rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
+int rl_call_cast(rl_bound *b, int dtype);       /* tensors of the call, and numbers that become tensors */
+int rl_call_device(const rl_bound *b, int *device, int *index);
+int rl_call_devices_agree(const rl_bound *b, int device);
+
 /* tensor_run.c */
 rl_status rl_run_kernels(rl_bound *b, int device, int index);
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */

@@ -160,6 +160,7 @@ static int read_schema(rl_schema *s, rl_row *row) {
     row->n_arg = (uint8_t)s->n;
     /* 1 - x: the left side of arithmetic may be the number */
     if ((row->operands & 2) && row->rule != RL_TYPES_keep) row->operands |= 1;
+    if (__builtin_popcount(row->operands) > RL_WORDS) return schema_bad(&r, "too many numbers as tensors");
     return read_results(&r, s);
 }
 
