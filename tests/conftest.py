@@ -12,6 +12,12 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "allow_live: this test may leave tensors alive")
 
 
+def pytest_collection_finish(session):
+    """Thousands of collected tests need no look from the collections of garbage that tests ask for."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _seed():
     random.seed(0)
