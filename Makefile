@@ -33,14 +33,10 @@ demo: $(VENV)/.installed $(VENV)/.demo
 test: $(VENV)/.installed
 	$(PYTEST)
 
-# the tests on the reference kernels alone
+# the tests on the reference kernels alone; as on a CPU without AVX-512; without oneDNN
 ref: $(VENV)/.installed
 	RL_KERNELS=ref $(PYTEST)
 
-# those that reach kernels: as on a CPU without AVX-512; without oneDNN
-KERNEL_TESTS = $(addprefix tests/test_,ops.py gradients.py layers.py layers_values.py index.py optim.py autograd.py \
-	random.py memory.py)
-isa no-onednn: TESTS = $(KERNEL_TESTS)
 isa: $(VENV)/.installed
 	RL_ISA=avx2 $(PYTEST)
 
