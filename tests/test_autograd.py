@@ -180,7 +180,7 @@ def step():
 
 
 def test_failing_allocations_leave_nothing_behind():
-    expected = step()
+    expected, whole = step(), 0
     for n in range(4000):
         before = _C._live()
         _C._fail_alloc(n)
@@ -190,7 +190,8 @@ def test_failing_allocations_leave_nothing_behind():
             result = None
         finally:
             _C._fail_alloc(-1)
-        if result is not None:
+        whole += result is not None
+        if whole == 5:  # some memory is only asked for to be faster: one whole step says little
             break
         gc.collect()
         assert _C._live() == before
