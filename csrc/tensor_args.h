@@ -45,7 +45,8 @@ int rl_schema_init(void); /* reads every row; SystemError names a bad one */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
 PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
 
-/* A Python number where a kernel wants a tensor: a 0-dim view of one word, which lives as long as the call. */
+/* A Python number where a kernel wants a tensor: a 0-dim view of one word, which lives as long as the call.
+ */
 typedef struct {
     rl_view v;
     rl_storage storage;
@@ -81,7 +82,7 @@ int rl_call_devices_agree(const rl_bound *b, int device);
 /* tensor_run.c */
 rl_status rl_run_kernels(rl_bound *b, int device, int index);
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
-int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
+int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 
 /* tensor_call.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
@@ -90,7 +91,7 @@ PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
 /* tensor_device.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
 int rl_device_mixed(int found, int expected);               /* -1 and PyTorch's text */
-void rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out= */
+void rl_device_as_out(rl_bound *b);                         /* a factory takes the dtype and device of out= */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
 rl_generator *rl_generator_default(void);                   /* tensor_generator.c */
 int rl_generator_parse(PyObject *o, rl_generator **g);

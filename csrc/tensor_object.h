@@ -57,5 +57,5 @@ PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
 PyObject *rl_scalar_get(const rl_view *v);           /* the single element as a Python number */
 int rl_scalar_slot(PyObject *number, rl_slot *slot); /* 1 when it is a number, 0 when not, -1 raised */
-int rl_parameter_init(PyObject *m); /* tensor_parameter.c: after rl_tensor_init */
+int rl_parameter_init(PyObject *m);                  /* tensor_parameter.c: after rl_tensor_init */
 #endif

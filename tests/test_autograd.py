@@ -190,7 +190,7 @@ def test_failing_allocations_leave_nothing_behind():
             result = None
         finally:
             _C._fail_alloc(-1)
-        whole += result is not None
+        whole, result = whole + (result is not None), None
         if whole == 5:  # some memory is only asked for to be faster: one whole step says little
             break
         gc.collect()
