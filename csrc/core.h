@@ -144,23 +144,25 @@ struct rl_row {
     uint16_t edges;                         /* bit i: a gradient goes to argument i */
     uint8_t n_arg, n_out;                   /* hidden results counted */
     uint8_t n_shown;                        /* results that the caller gets */
-    uint64_t
-        saves; /* Note [What a node saves]
-                * SAVE(i, BY0 | BY2)   argument i, if argument 0 or 2 needs a gradient
-                * SAVE_OUT(i)          result i
-                * LAYOUT               strides and offset of argument 0 (of a list: how many elements each
-                * has), as one more int list FIXED(i)             no gradient goes to tensor argument i
-                * FIXED_OUT(i)         none comes for result i
-                *   bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed
-                * arguments │ 60..62 fixed results */
+    uint64_t saves;                         /* Note [What a node saves] */
+};
+/* Note [What a node saves]
+ *   SAVE(i, BY0 | BY2)   argument i, if argument 0 or 2 needs a gradient
+ *   SAVE_OUT(i)          result i
+ *   LAYOUT               an int list: strides and offset of argument 0, of a list the numbers of elements
+ *   FIXED(i)             no gradient goes to tensor argument i
+ *   FIXED_OUT(i)         none comes for result i
+ *
+ * bits 0..47: six for each of eight arguments │ 48..50 results │ 51 layout │ 52..59 fixed │ 60..62 fixed out
+ */
 #define SAVE(i, by)  ((uint64_t)(by) << 6 * (i))
 #define SAVE_OUT(i)  ((uint64_t)1 << (48 + (i)))
 #define LAYOUT       ((uint64_t)1 << 51)
 #define FIXED(i)     ((uint64_t)1 << (52 + (i)))
 #define FIXED_OUT(i) ((uint64_t)1 << (60 + (i)))
-    enum { BY0 = 1, BY1 = 2, BY2 = 4, BY3 = 8, BY4 = 16, BY5 = 32, BY_ANY = 63 };
+enum { BY0 = 1, BY1 = 2, BY2 = 4, BY3 = 8, BY4 = 16, BY5 = 32, BY_ANY = 63 };
 
-    enum {
+enum {
 #define RL_OP(id, ...)      RL_OP_##id,
 #define RL_VIEW(id, ...)    RL_OP_##id,
 #define RL_COMPOSE(id, ...) RL_OP_##id,
@@ -168,33 +170,33 @@ struct rl_row {
 #undef RL_OP
 #undef RL_VIEW
 #undef RL_COMPOSE
-        RL_OP_COUNT
-    };
-    extern rl_row rl_rows[RL_OP_COUNT];
-    /* ---- core_titles.c: for TITLE(fn) behind GRAD's saves ---- */
-    typedef const char *rl_title(const rl_slot *args);
-    rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum,
-        rl_title_prod, rl_title_mean, rl_title_diag, rl_title_pad, rl_title_rms_norm,
-        rl_title_adaptive_avg_pool, rl_title_div, rl_title_fill, rl_title_matmul, rl_title_linear;
-    /* Walks the row's list; the pending error says why when the answer is RL_FAIL. */
-    rl_status rl_dispatch(const rl_row *row, rl_call *k, int device);
-    void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE, asks the CPU what it can */
-    void rl_call_begin(rl_call *k);
-    void rl_call_end(rl_call *k); /* gives the scratch back */
-    /* A device extension brings its memory and its kernels. */
-    typedef struct rl_device_driver {
-        int abi;
-        int device;
-        int (*count)(void);
-        void *(*alloc)(int index, size_t bytes);
-        void (*free)(int index, void *p);
-        rl_status (*copy)(int index, void *to, const void *from, size_t bytes, int to_device, int from_device,
-                          void *stream);
-        void *(*stream)(int index); /* the current stream of this thread */
-        rl_status (*synchronize)(int index);
-        rl_kernel_fn (*kernel)(const char *name);
-        const char *(*last_error)(void);
-    } rl_device_driver;
-    rl_status rl_device_register(const rl_device_driver *driver);
-    const rl_device_driver *rl_device_driver_get(int device); /* NULL when there is none */
+    RL_OP_COUNT
+};
+extern rl_row rl_rows[RL_OP_COUNT];
+/* ---- core_titles.c: for TITLE(fn) behind GRAD's saves ---- */
+typedef const char *rl_title(const rl_slot *args);
+rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum, rl_title_prod,
+    rl_title_mean, rl_title_diag, rl_title_pad, rl_title_rms_norm, rl_title_adaptive_avg_pool, rl_title_div,
+    rl_title_fill, rl_title_matmul, rl_title_linear;
+/* Walks the row's list; the pending error says why when the answer is RL_FAIL. */
+rl_status rl_dispatch(const rl_row *row, rl_call *k, int device);
+void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE, asks the CPU what it can */
+void rl_call_begin(rl_call *k);
+void rl_call_end(rl_call *k); /* gives the scratch back */
+/* A device extension brings its memory and its kernels. */
+typedef struct rl_device_driver {
+    int abi;
+    int device;
+    int (*count)(void);
+    void *(*alloc)(int index, size_t bytes);
+    void (*free)(int index, void *p);
+    rl_status (*copy)(int index, void *to, const void *from, size_t bytes, int to_device, int from_device,
+                      void *stream);
+    void *(*stream)(int index); /* the current stream of this thread */
+    rl_status (*synchronize)(int index);
+    rl_kernel_fn (*kernel)(const char *name);
+    const char *(*last_error)(void);
+} rl_device_driver;
+rl_status rl_device_register(const rl_device_driver *driver);
+const rl_device_driver *rl_device_driver_get(int device); /* NULL when there is none */
 #endif
