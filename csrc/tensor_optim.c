@@ -90,7 +90,10 @@ static rl_tensor *buffer_of(PyObject *state, PyObject *p) {
     return buffer && rl_tensor_check(buffer) ? (rl_tensor *)buffer : NULL;
 }
 
+/* elements that share memory are refused by the operators that Python then calls */
 static bool is_usual(const rl_tensor *t) {
+    for (int d = 0; d < t->v.ndim; d++)
+        if (t->v.strides[d] == 0 && t->v.shape[d] > 1) return false;
     return !t->base && !t->grad_fn && !t->inference && t->v.device != RL_META && rl_is_float(t->v.dtype);
 }
 

@@ -81,6 +81,13 @@ def test_what_the_list_kernel_leaves_to_python_gives_the_same():
         assert rushlight.allclose(p, q)
 
 
+def test_parameters_whose_elements_share_memory_are_refused():
+    weight = nn.Parameter(rushlight.ones(1).expand(3))
+    weight.grad = rushlight.ones(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        optim.SGD([weight], lr=0.1).step()
+
+
 def test_a_step_counts_as_a_write():
     params = parameters()
     give_gradients(params, 0)
