@@ -120,7 +120,6 @@ int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_load_init(PyObject *m);
 int rl_save_init(PyObject *m);
-int rl_debug_init(PyObject *m);
 int rl_device_init(PyObject *m);
 int rl_optim_init(PyObject *m);
 int rl_grad_init(PyObject *m);

@@ -31,7 +31,22 @@ def _index_values(t, ndim, what):
     return t.cpu().numpy()
 
 
-class SparseTensor:
+class _Sized:
+    """What follows from a shape."""
+
+    ndim = property(lambda self: len(self.shape))
+
+    def dim(self):
+        return len(self.shape)
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self):
+        return math.prod(self.shape)
+
+
+class SparseTensor(_Sized):
     """A sparse tensor out of a file: its parts, to_dense(), and no arithmetic."""
 
     requires_grad = False
@@ -85,18 +100,8 @@ class SparseTensor:
 
     dtype = property(lambda self: self._parts[-1].dtype)
     device = property(lambda self: self._parts[-1].device)
-    ndim = property(lambda self: len(self.shape))
     is_sparse = property(lambda self: self.layout is _C.sparse_coo)
     is_sparse_csr = property(lambda self: self.layout is _C.sparse_csr)
-
-    def dim(self):
-        return len(self.shape)
-
-    def size(self, dim=None):
-        return self.shape if dim is None else self.shape[dim]
-
-    def numel(self):
-        return math.prod(self.shape)
 
     def is_coalesced(self):
         return self._coalesced
@@ -171,7 +176,7 @@ class SparseTensor:
         return _with_suffixes("tensor(" + ",\n       ".join(texts), suffixes, 7, self.is_sparse)
 
 
-class QuantizedTensor:
+class QuantizedTensor(_Sized):
     """A quantized tensor out of a file: whole numbers, scale and zero point; no arithmetic."""
 
     is_quantized = True
@@ -191,16 +196,6 @@ class QuantizedTensor:
     shape = property(lambda self: _C.Size(self._place[1]) if self._place else self._data.shape)
     dtype = property(lambda self: self._data.dtype)
     device = property(lambda self: self._data.device)
-    ndim = property(lambda self: len(self.shape))
-
-    def dim(self):
-        return len(self.shape)
-
-    def size(self, dim=None):
-        return self.shape if dim is None else self.shape[dim]
-
-    def numel(self):
-        return math.prod(self.shape)
 
     def stride(self):
         return tuple(self._place[2]) if self._place else self._data.stride()

@@ -7,7 +7,7 @@ import sys
 
 from .. import _C, _layouts, storage
 from .._missing import refuse
-from .._utils import _rebuild_meta_tensor_no_storage, _set_state
+from .._utils import _rebuild_from_type_v2, _rebuild_meta_tensor_no_storage, _set_state
 from .names import find, is_torch
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -97,17 +97,6 @@ def _parameter_with_state(data, requires_grad, hooks, state):
     return _set_state(_parameter(data, requires_grad, hooks), state)
 
 
-def _from_type(function, cls, args, state):
-    tensor = function(*args)
-    if type(tensor) is not cls:
-        tensor = _C._as_subclass(tensor, cls)
-    own = getattr(cls, "__setstate__", None)
-    if own is not None:
-        own(tensor, state)
-        return tensor
-    return _set_state(tensor, state)
-
-
 def _from_bytes(data):
     from ..serialization import load
 
@@ -127,7 +116,7 @@ _FUNCTIONS = {
         "_rebuild_nested_tensor": _nested,
     },
     "torch.serialization": {"_get_layout": _layout},
-    "torch._tensor": {"_rebuild_from_type_v2": _from_type},
+    "torch._tensor": {"_rebuild_from_type_v2": _rebuild_from_type_v2},
     "torch.storage": {"_load_from_bytes": _from_bytes},
 }
 
