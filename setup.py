@@ -26,9 +26,9 @@ CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", "80;90+PTX")
 SANITIZE_UNDEFINED = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
 MODES = {  # compiler options, linker options
     "release": (["-O3", "-DNDEBUG", "-g0"], ["-Wl,-s"]),
-    "debug": (["-O0", "-g3", "-UNDEBUG"], []),
+    "debug": (["-O0", "-g3", "-UNDEBUG", "-DRL_CHECKED=1"], []),
     "asan": (
-        ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer", "-fsanitize=address", *SANITIZE_UNDEFINED],
+        ["-O1", "-g", "-UNDEBUG", "-DRL_CHECKED=1", "-fno-omit-frame-pointer", "-fsanitize=address", *SANITIZE_UNDEFINED],
         ["-fsanitize=address,undefined"],
     ),
     "ubsan": (["-O1", "-g", "-UNDEBUG", *SANITIZE_UNDEFINED], ["-fsanitize=undefined"]),

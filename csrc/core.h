@@ -1,6 +1,7 @@
 /* The core's rooms: storage, views, errors, threads, dispatch, debugging aids. No Python.h. */
 #ifndef RL_CORE_H
 #define RL_CORE_H
+#include <pthread.h>
 #include "rl_kernel.h"
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -34,28 +35,32 @@ void rl_error_clear(void);
 const char *rl_dims_text(char text[RL_DIMS_TEXT], const int64_t *dims, int n);
 
 /* ---- core_storage.c ---- */
-rl_storage *rl_storage_new(size_t nbytes); /* CPU, uninitialised; NULL and RL_MEMORY pending */
+rl_storage *rl_storage_new(rl_count n, size_t itemsize); /* CPU, uninitialised; NULL and RL_MEMORY pending */
 /* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
 rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
 void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is the caller's, as mem is */
 rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes); /* the same memory */
-rl_storage *rl_storage_on(int device, int index, size_t nbytes);
+rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize);
 rl_storage *rl_storage_keep(rl_storage *s);
 void rl_storage_drop(rl_storage *s);
-rl_status rl_storage_resize(rl_storage *s, size_t nbytes);
-void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; counts a write as rl_data does */
+rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
+void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
-void rl_storage_forget_packed(rl_storage *s);
-void rl_storage_guard_fork(void); /* once, at start */
+void rl_storage_guard_fork(void);                /* once, at start */
+/* ---- core_packed.c ---- */
 void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key);
-void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
+void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);
+void rl_packed_free(rl_packed *list);
+void rl_packed_guard_fork(void);
+void rl_packed_forget(rl_call *k); /* frees what the call packed and could not publish */
 
 /* ---- core_view.c ---- */
 rl_status rl_view_dims(rl_view *v,
-                       int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
-void rl_view_clear(rl_view *v);   /* gives back a long dims block; not the storage */
+                       int ndim);       /* room for ndim dims; v->shape and v->strides may be stale before */
+rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
+void rl_view_clear(rl_view *v);         /* gives back a long dims block; not the storage */
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
 int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
 void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
@@ -68,6 +73,25 @@ rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of ra
 rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
                                int dtype, size_t nbytes);
 
+/* ---- core_generator.c: Note [Drawing] ---- */
+typedef struct {
+    rl_generator g;
+    pthread_mutex_t lock;
+    int users;
+    unsigned epoch;
+} rl_shared_generator;
+static inline rl_shared_generator *
+rl_generator_shared(rl_generator *g) { /* every generator is a shared one's */
+    return (rl_shared_generator *)((char *)g - offsetof(rl_shared_generator, g));
+}
+void rl_generator_make(rl_shared_generator *s);
+bool rl_generator_busy(rl_shared_generator *s);   /* with the GIL: may this call not draw at once? */
+void rl_generator_claim(rl_shared_generator *s);  /* with the GIL, then without it: */
+void rl_generator_lock(rl_shared_generator *s);   /*   waits */
+void rl_generator_unlock(rl_shared_generator *s); /*   and with it again: */
+void rl_generator_release(rl_shared_generator *s);
+void rl_generator_guard_fork(void); /* once, at start */
+
 /* ---- core_threads.c ---- */
 void rl_threads_load(void); /* finds libgomp once; without it all runs serially */
 int rl_threads_get(void);
@@ -76,8 +100,8 @@ void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void
                          void *ctx);
 
 /* ---- core_debug.c: allocations, live counts, trace ---- */
-void *rl_alloc(size_t bytes); /* 64-byte aligned; NULL and RL_MEMORY pending */
-void *rl_alloc_zero(size_t n, size_t size);
+void *rl_alloc(rl_count n, size_t itemsize); /* 64-byte aligned; NULL and RL_MEMORY pending */
+void *rl_alloc_zero(rl_count n, size_t itemsize);
 void rl_free(void *p);
 void rl_alloc_fail_after(int64_t n); /* the n-th allocation from now fails; negative: never */
 bool rl_alloc_armed(void);           /* one is to fail: no cache may serve instead */
@@ -139,12 +163,13 @@ struct rl_row {
     uint32_t dtypes;
     uint16_t flags;
     uint8_t kind, rule;
-    int8_t dtype_arg, device_arg, grad_arg; /* positions in the schema, -1 without; set when it is read */
-    uint16_t operands;                      /* bit i: argument i is a Tensor or a number */
-    uint16_t edges;                         /* bit i: a gradient goes to argument i */
-    uint8_t n_arg, n_out;                   /* hidden results counted */
-    uint8_t n_shown;                        /* results that the caller gets */
-    uint64_t saves;                         /* Note [What a node saves] */
+    int8_t dtype_arg, device_arg, grad_arg,
+        rng_arg;          /* positions in the schema, -1 without; set when it is read */
+    uint16_t operands;    /* bit i: argument i is a Tensor or a number */
+    uint16_t edges;       /* bit i: a gradient goes to argument i */
+    uint8_t n_arg, n_out; /* hidden results counted */
+    uint8_t n_shown;      /* results that the caller gets */
+    uint64_t saves;       /* Note [What a node saves] */
 };
 /* Note [What a node saves]
  *   SAVE(i, BY0 | BY2)   argument i, if argument 0 or 2 needs a gradient

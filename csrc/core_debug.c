@@ -14,14 +14,17 @@ bool rl_alloc_armed(void) {
     return fail_after >= 0;
 }
 
-void *rl_alloc(size_t bytes) {
+void *rl_alloc(rl_count n, size_t itemsize) {
+    rl_count count = rl_count_times(n, itemsize);
+    size_t bytes = (size_t)count.n;
     if (RL_UNLIKELY(fail_after >= 0) && fail_after-- == 0) {
         rl_error_set(RL_MEMORY, "out of memory (allocating %zu bytes, on request)", bytes);
         return NULL;
     }
-    if (bytes > (size_t)INT64_MAX - 64) {
+    if (count.n < 0 || count.n > INT64_MAX - 64) {
         rl_error_set(RL_MEMORY,
-                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes.", bytes);
+                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate more bytes than "
+                     "an address can have.");
         return NULL;
     }
     void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
@@ -32,14 +35,9 @@ void *rl_alloc(size_t bytes) {
     return p;
 }
 
-void *rl_alloc_zero(size_t n, size_t size) {
-    size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes)) {
-        rl_error_set(RL_MEMORY, "DefaultCPUAllocator: can't allocate memory: the size overflows");
-        return NULL;
-    }
-    void *p = rl_alloc(bytes);
-    if (p) memset(p, 0, bytes);
+void *rl_alloc_zero(rl_count n, size_t itemsize) {
+    void *p = rl_alloc(n, itemsize);
+    if (p) memset(p, 0, (size_t)n.n * itemsize);
     return p;
 }
 

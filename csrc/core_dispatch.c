@@ -61,7 +61,7 @@ rl_row rl_rows[RL_OP_COUNT] = {
 };
 
 /* ---- services ---- */
-static void *call_scratch(rl_call *k, size_t bytes);
+static void *call_scratch(rl_call *k, rl_count n, size_t itemsize);
 static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
     char text[1024];
     va_list args;
@@ -73,7 +73,6 @@ static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
 }
 static rl_services services = {
     .abi = RL_KERNEL_ABI,
-    .threads = 1,
     .scratch = call_scratch,
     .parallel = rl_threads_parallel,
     .fail = call_fail,
@@ -85,6 +84,7 @@ static bool only_ref, trace;
 
 void rl_dispatch_init(void) {
     rl_storage_guard_fork();
+    rl_generator_guard_fork();
     const char *kernels = getenv("RL_KERNELS"), *tracing = getenv("RL_TRACE");
     only_ref = kernels && strcmp(kernels, "ref") == 0;
     trace = tracing && *tracing && strcmp(tracing, "0") != 0;
@@ -102,12 +102,8 @@ void rl_dispatch_init(void) {
 }
 
 /* Scratch blocks hang on the call until it ends; the first 64 bytes are the link. */
-static void *call_scratch(rl_call *k, size_t bytes) {
-    if (bytes > (size_t)INT64_MAX - 64) {
-        rl_error_set(RL_MEMORY, "out of memory (scratch of %zu bytes)", bytes);
-        return NULL;
-    }
-    void **block = rl_alloc(bytes + 64);
+static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
+    void **block = rl_alloc(rl_count_plus(rl_count_times(n, itemsize), 64), 1);
     if (!block) return NULL;
     *block = k->scratch_;
     k->scratch_ = block;
@@ -115,10 +111,11 @@ static void *call_scratch(rl_call *k, size_t bytes) {
 }
 
 void rl_call_begin(rl_call *k) {
-    services.threads = rl_threads_get();
+    k->threads = rl_threads_get();
     k->svc = &services;
     k->stream = NULL;
     k->scratch_ = NULL;
+    k->packing_ = NULL;
 }
 
 void rl_call_end(rl_call *k) {
@@ -127,6 +124,7 @@ void rl_call_end(rl_call *k) {
         k->scratch_ = *block;
         rl_free(block);
     }
+    if (RL_UNLIKELY(k->packing_ != NULL)) rl_packed_forget(k);
 }
 
 /* ---- the walk ---- */

@@ -1,4 +1,4 @@
-/* Storage: who owns bytes, when they were written, and the packed companions made from them. */
+/* Storage: who owns bytes, and when they were written. */
 #include "core.h"
 #include <pthread.h>
 #include <string.h>
@@ -30,6 +30,7 @@ static void fork_release(void) {
 }
 void rl_storage_guard_fork(void) {
     pthread_atfork(fork_hold, fork_release, fork_release);
+    rl_packed_guard_fork();
 }
 
 static int class_of(size_t bytes, size_t *rounded) {
@@ -60,13 +61,7 @@ static rl_storage *storage_block(size_t nbytes) {
         if (cache[c].n > 0) s = cache[c].block[--cache[c].n];
         pthread_mutex_unlock(&lock);
     }
-    if (!s) {
-        if (rounded > (size_t)INT64_MAX - HEADER) {
-            rl_error_set(RL_MEMORY, "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: not enough memory");
-            return NULL;
-        }
-        s = rl_alloc(HEADER + rounded);
-    }
+    if (!s) s = rl_alloc(rl_count_plus(RL_COUNT(rounded), HEADER), 1);
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
     s->size_class = (uint8_t)c;
@@ -87,14 +82,25 @@ static void block_free(rl_storage *s) {
     rl_free(s);
 }
 
-rl_storage *rl_storage_new(size_t nbytes) {
-    rl_storage *s = storage_block(nbytes);
+/* The bytes of n elements; -1 with RL_MEMORY pending when they are more than an address can have. */
+static int64_t bytes_of(rl_count n, size_t itemsize) {
+    rl_count bytes = rl_count_times(n, itemsize);
+    if (bytes.n < 0)
+        rl_error_set(RL_MEMORY,
+                     "DefaultCPUAllocator: can't allocate memory: you tried to allocate more bytes than "
+                     "an address can have.");
+    return bytes.n;
+}
+
+rl_storage *rl_storage_new(rl_count n, size_t itemsize) {
+    int64_t nbytes = bytes_of(n, itemsize);
+    rl_storage *s = nbytes < 0 ? NULL : storage_block((size_t)nbytes);
     if (!s) return NULL;
-    s->nbytes = nbytes;
+    s->nbytes = (size_t)nbytes;
     s->refs = 1;
     s->resizable = 1;
     rl_live_add(RL_LIVE_STORAGES, 1);
-    rl_live_add(RL_LIVE_BYTES, (int64_t)nbytes);
+    rl_live_add(RL_LIVE_BYTES, nbytes);
     return s;
 }
 
@@ -141,15 +147,18 @@ static void device_block_free(void *owner) {
     rl_free(b);
 }
 
-rl_storage *rl_storage_on(int device, int index, size_t nbytes) {
-    if (device == RL_CPU) return rl_storage_new(nbytes);
+rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize) {
+    if (device == RL_CPU) return rl_storage_new(n, itemsize);
+    int64_t bytes = bytes_of(n, itemsize);
+    if (bytes < 0) return NULL;
+    size_t nbytes = (size_t)bytes;
     if (device == RL_META) return storage_hollow(nbytes);
     const rl_device_driver *driver = rl_device_driver_get(device);
     if (!driver) {
         rl_error_set(RL_RUNTIME, "no driver for this device is loaded");
         return NULL;
     }
-    device_block *b = rl_alloc(sizeof *b);
+    device_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
     if (!b) return NULL;
     *b = (device_block){device, index, driver->alloc(index, nbytes ? nbytes : 1)};
     if (!b->mem) {
@@ -181,14 +190,14 @@ static void storage_release_mem(rl_storage *s) {
 
 void rl_storage_drop(rl_storage *s) {
     if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
-    if (RL_UNLIKELY(s->packed != NULL)) rl_storage_forget_packed(s);
+    if (RL_UNLIKELY(s->packed != NULL)) rl_packed_free(s->packed);
     storage_release_mem(s);
     rl_live_add(RL_LIVE_STORAGES, -1);
     block_free(s);
 }
 
 void *rl_storage_bytes(rl_storage *s, int mode) {
-    if (mode & RL_WRITE) __atomic_store_n(&s->writes, s->writes + 1, __ATOMIC_RELAXED);
+    (void)mode;
     return s->mem_;
 }
 
@@ -196,7 +205,8 @@ static void resized_free(void *owner) {
     rl_free(owner);
 }
 
-rl_status rl_storage_resize(rl_storage *s, size_t nbytes) {
+rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
+    size_t nbytes = (size_t)bytes.n;
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
     if (s->exports > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
@@ -204,7 +214,7 @@ rl_status rl_storage_resize(rl_storage *s, size_t nbytes) {
         s->nbytes = nbytes;
         return RL_OK;
     }
-    void *mem = rl_alloc(nbytes ? nbytes : 1);
+    void *mem = rl_alloc(bytes, 1);
     if (!mem) return RL_FAIL;
     memcpy(mem, s->mem_, nbytes < s->nbytes ? nbytes : s->nbytes);
     storage_release_mem(s);
@@ -212,18 +222,21 @@ rl_status rl_storage_resize(rl_storage *s, size_t nbytes) {
     s->free = resized_free;
     s->owner = mem;
     s->nbytes = nbytes;
-    s->writes++;
+    rl_write_begin(s);
+    rl_write_end(s);
     return RL_OK;
 }
 
 void rl_storage_export(rl_storage *s) {
-    s->exports++;
+    __atomic_add_fetch(&s->exports, 1, __ATOMIC_RELAXED);
     s->resizable = 0;
 }
 
+/* Whatever was written meanwhile, it is one write that ends now. */
 void rl_storage_unexport(rl_storage *s) {
-    s->exports--;
-    s->writes++;
+    rl_write_begin(s);
+    __atomic_sub_fetch(&s->exports, 1, __ATOMIC_RELAXED);
+    rl_write_end(s);
 }
 
 static void slice_free(void *root) {
@@ -240,122 +253,4 @@ rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes) {
     s->exports = 1;
     s->device = root->device, s->device_index = root->device_index;
     return s;
-}
-
-/* Note [Packed companions]
- *
- *   storage ──► packed ──► packed ──► NULL        one per (key, offset, shape, strides)
- *               │ writes == storage->writes ?  good : stale, reused or freed
- *
- * Kernels fill a companion without the GIL; `ready` is set when it is whole. A second thread that finds
- * one being filled packs into its own scratch instead of waiting. */
-struct rl_packed {
-    rl_packed *next;
-    uint64_t key, writes, shape_hash;
-    void *mem;
-    bool ready;
-};
-enum { MAX_PACKED = 8 };
-
-static uint64_t view_hash(const rl_view *v) {
-    uint64_t h = (uint64_t)v->offset * 31 + v->dtype;
-    for (int i = 0; i < v->ndim; i++) {
-        h = (h ^ (uint64_t)v->shape[i]) * 0x9e3779b97f4a7c15u;
-        h = (h ^ (uint64_t)v->strides[i]) * 0x9e3779b97f4a7c15u;
-    }
-    return h;
-}
-
-static rl_packed *packed_search(rl_storage *s, uint64_t key, uint64_t hash) {
-    for (rl_packed *p = s->packed; p; p = p->next)
-        if (p->key == key && p->shape_hash == hash) return p;
-    return NULL;
-}
-
-void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
-    (void)k;
-    rl_storage *s = v->storage;
-    if (!s->packed) return NULL;
-    void *found = NULL;
-    uint64_t hash = view_hash(v);
-    pthread_mutex_lock(&lock);
-    rl_packed *p = packed_search(s, key, hash);
-    if (p && p->ready && p->writes == s->writes && !s->exports && !s->pointer_seen) found = p->mem;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-static void packed_free(rl_packed *p) {
-    rl_free(p->mem);
-    rl_free(p);
-}
-
-/* Takes stale, whole companions out of the list (all of them when `all`), lock held. While more calls than
- * `own` use the storage nothing is taken: one of them may read a companion right now. */
-static rl_packed *packed_cut(rl_storage *s, bool all, int own, int *left) {
-    rl_packed *cut = NULL, **at = &s->packed;
-    *left = 0;
-    while (*at) {
-        rl_packed *p = *at;
-        if (s->pins <= own && (all || (p->ready && p->writes != s->writes))) {
-            *at = p->next;
-            p->next = cut;
-            cut = p;
-        } else {
-            at = &p->next;
-            ++*left;
-        }
-    }
-    return cut;
-}
-
-static void packed_free_list(rl_packed *p) {
-    while (p) {
-        rl_packed *next = p->next;
-        packed_free(p);
-        p = next;
-    }
-}
-
-void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, size_t bytes) {
-    (void)k;
-    rl_storage *s = v->storage;
-    if (s->exports > 0 || s->pointer_seen) return NULL;
-    uint64_t hash = view_hash(v);
-    int left;
-    pthread_mutex_lock(&lock);
-    rl_packed *stale = packed_cut(s, false, 1, &left), *same = packed_search(s, key, hash);
-    pthread_mutex_unlock(&lock);
-    packed_free_list(stale);
-    if (same || left >= MAX_PACKED) return NULL;
-    rl_packed *p = rl_alloc(sizeof *p);
-    void *mem = p ? rl_alloc(bytes) : NULL;
-    if (!mem) { /* packing is only a help: the call goes on in scratch */
-        rl_error_clear();
-        rl_free(p);
-        return NULL;
-    }
-    *p = (rl_packed){.key = key, .writes = s->writes, .shape_hash = hash, .mem = mem};
-    pthread_mutex_lock(&lock);
-    p->next = s->packed;
-    s->packed = p;
-    pthread_mutex_unlock(&lock);
-    return mem;
-}
-
-void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
-    (void)k;
-    uint64_t hash = view_hash(v);
-    pthread_mutex_lock(&lock);
-    rl_packed *p = packed_search(v->storage, key, hash);
-    if (p) p->ready = true;
-    pthread_mutex_unlock(&lock);
-}
-
-void rl_storage_forget_packed(rl_storage *s) {
-    int left;
-    pthread_mutex_lock(&lock);
-    rl_packed *all = packed_cut(s, true, 0, &left);
-    pthread_mutex_unlock(&lock);
-    packed_free_list(all);
 }

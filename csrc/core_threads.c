@@ -71,7 +71,7 @@ static void job_run(void *arg) {
 
 void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
                          void *ctx) {
-    int threads = k->svc->threads;
+    int threads = k->threads;
     if (grain < 1) grain = 1;
     if (n <= 0) return;
     if (n <= grain || threads <= 1 || !pool.parallel || pool.forked) {

@@ -10,7 +10,7 @@ rl_status rl_view_dims(rl_view *v, int ndim) {
         if (ndim > RL_MAX_DIMS)
             return rl_error_set(RL_RUNTIME, "tensors may have at most %d dimensions, but got %d", RL_MAX_DIMS,
                                 ndim);
-        v->shape = rl_alloc(2 * (size_t)ndim * sizeof(int64_t));
+        v->shape = rl_alloc(RL_COUNT(2, ndim), sizeof(int64_t));
         if (!v->shape) {
             v->shape = v->small;
             return RL_FAIL;
@@ -19,6 +19,15 @@ rl_status rl_view_dims(rl_view *v, int ndim) {
     }
     v->ndim = (uint8_t)ndim;
     return RL_OK;
+}
+
+rl_status rl_view_allocate(rl_view *v) {
+    char text[RL_DIMS_TEXT];
+    if (v->numel < 0 || RL_COUNT(v->numel, rl_itemsize(v->dtype)).n < 0)
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
+                            rl_dims_text(text, v->shape, v->ndim));
+    v->storage = rl_storage_on(v->device, v->device_index, RL_COUNT(v->numel), rl_itemsize(v->dtype));
+    return v->storage ? RL_OK : RL_FAIL;
 }
 
 void rl_view_clear(rl_view *v) {

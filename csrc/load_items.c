@@ -101,7 +101,7 @@ static void mark_push(rl_item **stack, int64_t *n, rl_item *i) {
 }
 
 rl_status rl_load_mark(rl_load *l) {
-    rl_item **stack = rl_alloc((size_t)(l->n_items + 4) * sizeof *stack);
+    rl_item **stack = rl_alloc(rl_count_plus(RL_COUNT(l->n_items), 4), sizeof *stack);
     if (!stack) {
         rl_error_clear();
         return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);

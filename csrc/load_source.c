@@ -16,7 +16,7 @@ struct rl_load_chunk {
 enum { CHUNK_ROOM = 60 << 10, WINDOW_ROOM = 64 << 10 };
 
 rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
-    rl_load *l = rl_alloc_zero(1, sizeof *l);
+    rl_load *l = rl_alloc_zero(RL_COUNT(1), sizeof *l);
     if (!l) return NULL;
     l->data = data, l->fd = fd, l->start = start, l->size = size;
     l->none.kind = RL_ITEM_NONE;
@@ -68,7 +68,7 @@ void *rl_load_alloc(rl_load *l, int64_t n) {
     rl_load_chunk *c = l->chunks;
     if (!c || c->room - c->used < n) {
         int64_t room = n > CHUNK_ROOM / 4 ? n : CHUNK_ROOM;
-        c = rl_alloc(sizeof *c + (size_t)room);
+        c = rl_alloc(rl_count_plus(RL_COUNT(room), sizeof *c), 1);
         if (!c) {
             load_no_memory(l);
             return NULL;
@@ -100,9 +100,7 @@ rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, in
     if (need <= *room) return RL_OK;
     int64_t wanted = *room < 32 ? 64 : *room * 2;
     if (wanted < need) wanted = need;
-    size_t bytes;
-    void *bigger = NULL;
-    if (!__builtin_mul_overflow((size_t)wanted, size, &bytes)) bigger = rl_alloc(bytes);
+    void *bigger = rl_alloc(RL_COUNT(wanted), size);
     if (!bigger) return load_no_memory(l);
     if (used) memcpy(bigger, *array, (size_t)used * size);
     rl_free(*array);

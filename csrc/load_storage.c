@@ -30,7 +30,8 @@ static rl_status storage_insert(rl_load *l, rl_load_storage *s) {
     if ((l->n_storages + 1) * 2 > l->storages_room) {
         int64_t old_room = l->storages_room;
         rl_load_storage **old = l->storages,
-                        **bigger = rl_alloc_zero((size_t)(old_room ? old_room * 2 : 64), sizeof *bigger);
+                        **bigger =
+                            rl_alloc_zero(old_room ? RL_COUNT(old_room, 2) : RL_COUNT(64), sizeof *bigger);
         if (!bigger) {
             rl_error_clear();
             return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);

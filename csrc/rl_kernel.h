@@ -18,7 +18,7 @@
 #define RL_MAX_ARGS   16
 #define RL_MAX_OUT    3
 #define RL_MAX_ATTR   16
-#define RL_KERNEL_ABI 1
+#define RL_KERNEL_ABI 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,6 +112,35 @@ static inline bool rl_is_kept(int dtype) {
     return RL_SET_KEPT >> dtype & 1;
 }
 
+/* ---- counts ----
+ * A number of elements or bytes that memory is asked for. It is a struct so that a bare product, which may
+ * have wrapped, cannot pass for one. -1: more than fits in int64; that survives every further step. */
+typedef struct {
+    int64_t n;
+} rl_count;
+static inline rl_count rl_count_times(rl_count c, int64_t by) {
+    if (by == 0) return (rl_count){0};
+    if (c.n < 0 || by < 0 || __builtin_mul_overflow(c.n, by, &c.n)) c.n = -1;
+    return c;
+}
+static inline rl_count rl_count_plus(rl_count c, int64_t more) {
+    if (c.n < 0 || more < 0 || __builtin_add_overflow(c.n, more, &c.n)) c.n = -1;
+    return c;
+}
+static inline rl_count rl_count_product(const int64_t *factors, int n) {
+    rl_count c = {1};
+    for (int i = 0; i < n; i++) c = rl_count_times(c, factors[i]);
+    return c;
+}
+static inline rl_count rl_count_round_up(rl_count c, int64_t multiple) {
+    c = rl_count_plus(c, multiple - 1);
+    return c.n < 0 ? c : (rl_count){c.n / multiple * multiple};
+}
+/* RL_COUNT(rows, cols, threads): their product, checked */
+#define RL_COUNT(...)                                                                                        \
+    rl_count_product((const int64_t[]){__VA_ARGS__},                                                         \
+                     (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+
 /* ---- devices ---- */
 typedef enum { RL_CPU, RL_CUDA, RL_META, RL_NDEVICES } rl_device_type;
 
@@ -125,9 +154,9 @@ typedef struct rl_packed rl_packed;
  *   owned     header and bytes lie in one block      free == NULL
  *   borrowed  bytes belong to NumPy, a file map ...  free(owner) gives them back
  *   hollow    on the meta device: mem_ is NULL, and no kernel ever runs on it
- * `writes` counts every access that may change a byte (autograd's `version` counts fewer things).
- * A packed companion is the same values in a kernel's layout, good for one value of `writes`; none
- * is kept while `exports` > 0 (somebody outside can write unseen) nor once `pointer_seen` is set.
+ * `writes` is a sequence lock: Note [Writes]. A packed companion is the same values in a kernel's layout,
+ * good for one value of `writes`; none is kept while `exports` > 0 (somebody outside can write unseen) nor
+ * once `pointer_seen` is set.
  * `pins` > 0: a kernel runs on it without the GIL, so resizing allocates anew. */
 typedef struct rl_storage {
     void *mem_; /* only rl_data and core_storage touch it: tests/test_rooms.py looks */
@@ -162,12 +191,41 @@ static inline int64_t rl_itemsize(int dtype) {
     return size[dtype];
 }
 
+/* Note [Writes]
+ *
+ *   writes    63 ................ 16 │ 15 ............ 0
+ *             writes that have ended │ writers at work
+ *
+ * Whoever may change a byte that others can see brackets it with rl_write_begin and rl_write_end; what two
+ * threads count is never lost. A reader that copies the bytes (a packed companion) trusts its copy only if
+ * nobody was writing when it began and the word is the same afterwards. The front door does this for all
+ * results of a call but new ones, whose memory nobody else has seen yet (rl_new_begin). */
+enum { RL_WRITERS = 0xffff };
+#ifndef RL_CHECKED
+#define RL_CHECKED 0 /* 1 in builds for debugging: new results are bracketed, too, and rl_data looks */
+#endif
+static inline void rl_write_begin(rl_storage *s) {
+    __atomic_fetch_add(&s->writes, 1, __ATOMIC_ACQ_REL);
+}
+static inline void rl_write_end(rl_storage *s) {
+    __atomic_fetch_add(&s->writes, (uint64_t)RL_WRITERS, __ATOMIC_RELEASE); /* one ended, one fewer at work */
+}
+
+/* the same for memory that nobody else has seen */
+static inline void rl_new_begin(rl_storage *s) {
+    if (RL_CHECKED) rl_write_begin(s);
+}
+static inline void rl_new_end(rl_storage *s) {
+    if (RL_CHECKED) rl_write_end(s);
+}
+
 enum { RL_READ = 1, RL_WRITE = 2 };
-/* The one door to memory. A write is counted before the pointer is handed out. */
+/* The one door to memory. RL_WRITE stands inside a bracket of Note [Writes], or on memory that is new. */
 static inline void *rl_data(const rl_view *v, int mode) {
-    rl_storage *s = v->storage;
-    if (mode & RL_WRITE) __atomic_store_n(&s->writes, s->writes + 1, __ATOMIC_RELAXED);
-    return (char *)s->mem_ + v->offset * rl_itemsize(v->dtype);
+    if (RL_CHECKED && (mode & RL_WRITE) &&
+        !(__atomic_load_n(&v->storage->writes, __ATOMIC_RELAXED) & RL_WRITERS))
+        __builtin_trap(); /* a write that nobody announced */
+    return (char *)v->storage->mem_ + v->offset * rl_itemsize(v->dtype);
 }
 static inline const void *rl_const_data(const rl_view *v) {
     return rl_data(v, RL_READ);
@@ -219,20 +277,20 @@ enum { RL_JOIN_SET, RL_JOIN_ADD, RL_JOIN_MUL, RL_JOIN_MAX, RL_JOIN_MIN, RL_JOIN_
 typedef struct rl_call rl_call;
 typedef struct rl_services {
     int abi;
-    int threads; /* how many svc->parallel may use now */
-    int isa;     /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
+    int isa; /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
     /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
-    void *(*scratch)(rl_call *k, size_t bytes);
-    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread <
-     * threads. */
+    void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
+    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread is less
+     * than k->threads. */
     void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
                      void *ctx);
     /* Records PyTorch's text and kind; always answers RL_FAIL. */
     rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
     /* The companion of v under `key` if it is still good, else NULL. */
     void *(*packed_find)(rl_call *k, const rl_view *v, uint64_t key);
-    /* Room for a new companion (filled by the caller, then packed_ready): NULL when none may be kept. */
-    void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, size_t bytes);
+    /* Room for a new companion, which this call may use to its end; NULL when none may be kept. packed_ready
+     * publishes it, unless somebody wrote to v meanwhile. */
+    void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
@@ -241,11 +299,13 @@ struct rl_call {
     const rl_services *svc;
     const char *name; /* of the row, for messages */
     int n_arg, n_out;
+    int threads;               /* how many svc->parallel may use: one number for the whole call */
     rl_slot arg[RL_MAX_ARGS];  /* in the order of the row's schema */
     rl_view *out[RL_MAX_OUT];  /* allocated by the front door; never overlap an input unless in-place */
     int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
     void *stream;              /* device stream; NULL on the CPU */
-    void *scratch_;            /* the front door's list */
+    void *scratch_;            /* the dispatcher's lists: memory of this call, companions not yet published */
+    rl_packed *packing_;
 };
 
 static inline const rl_view *rl_in(const rl_call *k, int i) {

@@ -32,6 +32,12 @@ static inline void rl_generator_seed(rl_generator *g, uint64_t seed) {
     g->normal_float = 0;
 }
 
+/* Does every draw stay inside the state? */
+static inline bool rl_generator_is_valid(const rl_generator *g) {
+    if (g->left < 1 || g->left > RL_MT_N || g->next > RL_MT_N) return false;
+    return g->left == 1 || g->next + (uint32_t)g->left <= RL_MT_N + 1;
+}
+
 static inline uint32_t rl_mt_twist(uint32_t u, uint32_t v) {
     return (((u & 0x80000000u) | (v & 0x7fffffffu)) >> 1) ^ ((v & 1) ? 0x9908b0dfu : 0);
 }

@@ -80,7 +80,9 @@ int rl_call_device(const rl_bound *b, int *device, int *index);
 int rl_call_devices_agree(const rl_bound *b, int device);
 
 /* tensor_run.c */
-rl_status rl_run_kernels(rl_bound *b, int device, int index);
+/* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
+typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
+rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results);
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
 int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 

@@ -323,8 +323,8 @@ METHOD0(detach_) {
 }
 METHOD0(data_ptr) {
     NO(unused);
-    T(self)->v.storage->pointer_seen = 1; /* from here on anybody may write: nothing is cached any more */
-    rl_storage_forget_packed(T(self)->v.storage);
+    /* from here on anybody may write: nothing is cached any more */
+    __atomic_store_n(&T(self)->v.storage->pointer_seen, 1, __ATOMIC_RELAXED);
     return PyLong_FromVoidPtr(
         T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_WRITE) : NULL);
 }

@@ -82,8 +82,7 @@ static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs
 static int alloc_storage(rl_tensor *t, int device, int index) {
     t->v.device = (uint8_t)device;
     t->v.device_index = (int8_t)index;
-    t->v.storage = rl_storage_on(device, index, (size_t)(t->v.numel * rl_itemsize(t->v.dtype)));
-    return t->v.storage ? 0 : -1;
+    return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
 }
 
 static PyObject *call_view(rl_bound *b) {
@@ -138,10 +137,10 @@ static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
     return rl_call_cast(b, compute);
 }
 
-static void fill_generators(rl_bound *b) {
-    for (int i = 0; i < b->k.n_arg; i++)
-        if (b->schema->arg[i].kind == RL_ARG_RNG && b->k.arg[i].tag == RL_NONE)
-            b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+static void fill_generator(rl_bound *b) {
+    int i = b->schema->row->rng_arg;
+    if (i >= 0 && b->k.arg[i].tag == RL_NONE)
+        b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
 }
 
 static PyObject *call_new(rl_bound *b) {
@@ -165,11 +164,11 @@ static PyObject *call_new(rl_bound *b) {
         out[made]->inference = (uint8_t)rl_inference_mode;
         b->k.out[made] = &out[made]->v;
     }
-    fill_generators(b);
+    fill_generator(b);
     if (row->shape(&b->k) != RL_OK) goto fail_pending;
     for (int i = 0; i < made; i++)
         if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
-    if (rl_run_kernels(b, device, index) != RL_OK) goto fail_pending;
+    if (rl_run_kernels(b, device, index, RL_RESULTS_NEW) != RL_OK) goto fail_pending;
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
     if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
         rl_tensor_set_requires_grad(out[0], 1) < 0)
@@ -267,7 +266,7 @@ static PyObject *call_inplace(rl_bound *b) {
     if (!held) return NULL;
     rl_tensor *result = (rl_tensor *)held;
     b->k.out[0] = &result->v;
-    fill_generators(b);
+    fill_generator(b);
     if (RL_UNLIKELY(b->schema->row->n_out > 1)) {
         if (!(hidden = hidden_new(b, history, dtype))) return NULL;
         out[1] = (rl_tensor *)hidden;
@@ -282,7 +281,8 @@ static PyObject *call_inplace(rl_bound *b) {
         result->v.dtype = (uint8_t)dtype;
         if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
     }
-    if (rl_run_kernels(b, device, index) != RL_OK) return fail_call(b);
+    if (rl_run_kernels(b, device, index, direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW) != RL_OK)
+        return fail_call(b);
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
     RL_OWNED PyObject *node =
         history ? (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, original) : NULL;
@@ -297,7 +297,7 @@ static PyObject *call_inplace(rl_bound *b) {
 static PyObject *call_lists(rl_bound *b) {
     int device, index;
     if (rl_call_device(b, &device, &index) < 0) return NULL;
-    if (b->schema->row->shape(&b->k) != RL_OK || rl_run_kernels(b, device, index) != RL_OK)
+    if (b->schema->row->shape(&b->k) != RL_OK || rl_run_kernels(b, device, index, RL_RESULTS_SEEN) != RL_OK)
         return fail_call(b);
     for (int i = 0; i < b->k.n_arg; i++)
         for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)

@@ -3,25 +3,49 @@
 #include <string.h>
 
 typedef struct {
-    PyObject_HEAD rl_generator g;
+    PyObject_HEAD rl_shared_generator shared;
 } generator_object;
 static PyTypeObject *generator_type;
 static generator_object *the_default;
 
 rl_generator *rl_generator_default(void) {
-    return &the_default->g;
+    return &the_default->shared.g;
 }
 
 int rl_generator_parse(PyObject *o, rl_generator **g) {
     if (!Py_IS_TYPE(o, generator_type)) return 0;
-    *g = &((generator_object *)o)->g;
+    *g = &((generator_object *)o)->shared.g;
     return 1;
 }
 
 static generator_object *generator_alloc(PyTypeObject *type) {
     generator_object *o = (generator_object *)type->tp_alloc(type, 0);
-    if (o) rl_generator_seed(&o->g, RL_DEFAULT_SEED);
+    if (o) rl_generator_make(&o->shared);
     return o;
+}
+
+/* ---- Note [Drawing]: the numbers of the stream are read and set between draws ---- */
+typedef void generator_step(rl_generator *g, rl_generator *other);
+static void step_read(rl_generator *g, rl_generator *to) {
+    *to = *g;
+}
+static void step_write(rl_generator *g, rl_generator *from) {
+    *g = *from;
+}
+
+static void generator_do(PyObject *self, generator_step *step, rl_generator *other) {
+    rl_shared_generator *s = &((generator_object *)self)->shared;
+    if (!rl_generator_busy(s)) {
+        step(&s->g, other);
+        return;
+    }
+    rl_generator_claim(s);
+    PyThreadState *thread = PyEval_SaveThread();
+    rl_generator_lock(s);
+    step(&s->g, other);
+    rl_generator_unlock(s);
+    PyEval_RestoreThread(thread);
+    rl_generator_release(s);
 }
 
 static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -60,14 +84,18 @@ static int parse_seed(PyObject *o, uint64_t *seed) {
 
 static PyObject *generator_manual_seed(PyObject *self, PyObject *seed) {
     uint64_t value;
+    rl_generator fresh;
     if (parse_seed(seed, &value) < 0) return NULL;
-    rl_generator_seed(&((generator_object *)self)->g, value);
+    rl_generator_seed(&fresh, value);
+    generator_do(self, step_write, &fresh);
     return Py_NewRef(self);
 }
 
 static PyObject *generator_initial_seed(PyObject *self, PyObject *unused) {
+    rl_generator now;
     (void)unused;
-    return PyLong_FromUnsignedLongLong(((generator_object *)self)->g.seed);
+    generator_do(self, step_read, &now);
+    return PyLong_FromUnsignedLongLong(now.seed);
 }
 
 /* Note [Generator state]
@@ -86,11 +114,13 @@ enum {
 };
 
 static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
-    const rl_generator *g = &((generator_object *)self)->g;
+    rl_generator now, *g = &now;
     int64_t n = STATE_BYTES;
     (void)unused;
     rl_tensor *t = rl_tensor_new(RL_U8, RL_CPU, 0, &n, 1);
     if (!t) return NULL;
+    generator_do(self, step_read, g);
+    rl_new_begin(t->v.storage);
     char *p = rl_data(&t->v, RL_WRITE);
     int32_t left = g->left, seeded = 1, valid = g->has_normal;
     uint64_t next = g->next;
@@ -107,11 +137,12 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     memcpy(p + AT_VALID, &valid, 4);
     if (g->has_normal_float) memcpy(p + AT_FLOAT, &g->normal_float, 4);
     p[AT_FLOAT_VALID] = g->has_normal_float;
+    rl_new_end(t->v.storage);
     return (PyObject *)t;
 }
 
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
-    rl_generator *g = &((generator_object *)self)->g;
+    rl_generator fresh, *g = &fresh;
     if (!rl_tensor_check(state) || ((rl_tensor *)state)->v.dtype != RL_U8 ||
         ((rl_tensor *)state)->v.device != RL_CPU) {
         PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
@@ -128,14 +159,13 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     memcpy(&left, p + AT_LEFT, 4);
     memcpy(&next, p + AT_NEXT, 8);
     memcpy(&valid, p + AT_VALID, 4);
-    /* the next draw reads state[next]: it must stay inside */
-    if (left < 1 || left > RL_MT_N || next > RL_MT_N || (left > 1 && next + (uint64_t)left > RL_MT_N + 1)) {
+    g->left = left;
+    g->next = next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;
+    if (!rl_generator_is_valid(g)) {
         PyErr_SetString(PyExc_RuntimeError, "RNG state is not one of an mt19937 generator");
         return NULL;
     }
     memcpy(&g->seed, p, 8);
-    g->left = left;
-    g->next = (uint32_t)next;
     for (int i = 0; i < RL_MT_N; i++) {
         uint64_t word;
         memcpy(&word, p + AT_WORDS + 8 * i, 8);
@@ -145,6 +175,7 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     g->has_normal = valid != 0;
     memcpy(&g->normal_float, p + AT_FLOAT, 4);
     g->has_normal_float = p[AT_FLOAT_VALID] != 0;
+    generator_do(self, step_write, g);
     return Py_NewRef(self);
 }
 

@@ -21,7 +21,7 @@ static void map_drop(void *owner) {
 
 int rl_loader_map(loader *c) {
     rl_load *l = c->load;
-    file_map *m = rl_alloc(sizeof *m);
+    file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
     if (!m) {
         rl_error_clear();
         PyErr_NoMemory();
@@ -61,7 +61,7 @@ static void storage_want_huge_pages(void *at, size_t n) {
 }
 
 static rl_storage *storage_read(loader *c, rl_load_storage *s) {
-    rl_storage *made = rl_storage_new((size_t)s->nbytes);
+    rl_storage *made = rl_storage_new(RL_COUNT(s->nbytes), 1);
     if (!made) return NULL;
     void *to = rl_storage_bytes(made, RL_WRITE);
     rl_status status;
@@ -124,7 +124,7 @@ static int storage_place(loader *c, PyObject *location, int *device, int *index)
 }
 
 static rl_storage *storage_move(rl_storage *made, int device, int index) {
-    rl_storage *there = rl_storage_on(device, index, made->nbytes);
+    rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
     const rl_device_driver *driver = rl_device_driver_get(device);
     if (there && made->nbytes && device != RL_META &&
         (driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
@@ -144,7 +144,7 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
     int device, index, kept = 0;
     if (!c->hook && storage_place(c, location, &device, &index) < 0) return NULL;
     if (!c->hook && device == RL_META) { /* whatever the file holds is not read */
-        rl_storage *hollow = rl_storage_on(RL_META, 0, (size_t)s->nbytes);
+        rl_storage *hollow = rl_storage_on(RL_META, 0, RL_COUNT(s->nbytes), 1);
         return hollow ? s->made = hollow : (void *)rl_raise(NULL);
     }
     bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
@@ -219,7 +219,7 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
     const rl_load_tensor *t = item->u.tensor;
     if (!t->storage && !t->meta) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
     rl_storage *storage =
-        t->meta ? rl_storage_on(RL_META, 0, (size_t)t->nbytes) : rl_loader_storage(c, t->storage);
+        t->meta ? rl_storage_on(RL_META, 0, RL_COUNT(t->nbytes), 1) : rl_loader_storage(c, t->storage);
     if (!storage) return t->meta ? rl_raise(NULL) : NULL;
     PyObject *made = tensor_on(storage, t);
     if (t->meta) rl_storage_drop(storage);
@@ -231,7 +231,7 @@ PyObject *rl_storage_readable(rl_storage *s) {
     if (s->device == RL_CPU) return rl_untyped_storage_new(s);
     const rl_device_driver *driver = rl_device_driver_get(s->device);
     if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
-    rl_storage *copy = rl_storage_new(s->nbytes);
+    rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
     if (!copy ||
         driver->copy(s->device_index, rl_storage_bytes(copy, RL_WRITE), rl_storage_bytes(s, RL_READ),
                      s->nbytes, RL_CPU, s->device, driver->stream(s->device_index)) ||

@@ -46,14 +46,7 @@ rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
     if (ndim) memcpy(t->v.shape, shape, (size_t)ndim * sizeof *shape);
     rl_dims_contiguous(shape, ndim, t->v.strides);
     t->v.numel = rl_dims_numel(shape, ndim);
-    if (t->v.numel < 0 || t->v.numel > INT64_MAX / 16) {
-        char text[RL_DIMS_TEXT];
-        rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
-                     rl_dims_text(text, shape, ndim));
-    } else {
-        t->v.storage = rl_storage_on(device, index, (size_t)(t->v.numel * rl_itemsize(dtype)));
-        if (t->v.storage) return t;
-    }
+    if (rl_view_allocate(&t->v) == RL_OK) return t;
     rl_raise(NULL);
     Py_DECREF(t);
     return NULL;

@@ -12,27 +12,59 @@ int rl_heavy_load(void) {
     return done ? 0 : -1;
 }
 
-static int64_t call_size(const rl_call *k) {
-    int64_t n = 0;
+/* Elements of all tensors of a call. A view may have 2^63 - 1 of them, so the sum stops at UINT64_MAX. */
+static uint64_t call_size(const rl_call *k) {
+    uint64_t n = 0;
+    bool huge = false;
     for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) n += k->arg[i].u.t->numel;
+        if (k->arg[i].tag == RL_TENSOR) huge |= __builtin_add_overflow(n, (uint64_t)k->arg[i].u.t->numel, &n);
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            if (k->arg[i].u.ts[j]) n += k->arg[i].u.ts[j]->numel;
+            if (k->arg[i].u.ts[j]) huge |= __builtin_add_overflow(n, (uint64_t)k->arg[i].u.ts[j]->numel, &n);
     }
-    for (int i = 0; i < k->n_out; i++) n += k->out[i]->numel;
-    return n;
+    for (int i = 0; i < k->n_out; i++) huge |= __builtin_add_overflow(n, (uint64_t)k->out[i]->numel, &n);
+    return huge ? UINT64_MAX : n;
+}
+
+/* Changed under the GIL, read without it by who wants to drop a stale companion. */
+static inline void pin(rl_storage *s, int by) {
+    __atomic_store_n(&s->pins, s->pins + by, __ATOMIC_RELAXED);
 }
 
 static void pin_call(rl_call *k, int by) {
     for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
+        if (k->arg[i].tag == RL_TENSOR) pin(k->arg[i].u.t->storage, by);
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            if (k->arg[i].u.ts[j]) k->arg[i].u.ts[j]->storage->pins += by;
+            if (k->arg[i].u.ts[j]) pin(k->arg[i].u.ts[j]->storage, by);
     }
-    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
+    for (int i = 0; i < k->n_out; i++) pin(k->out[i]->storage, by);
 }
 
 enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
+/* More than any memory holds: only views that repeat elements have so many, and no kernel ever came to an
+ * end. */
+#define MOST_ELEMENTS ((uint64_t)1 << 47)
+
+/* ---- Note [Writes]: what others may see is bracketed ---- */
+static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
+    if (s) step(s);
+}
+
+static void bracket_writes(const rl_bound *b, void (*step)(rl_storage *)) {
+    const rl_call *k = &b->k;
+    for (int i = 0; i < k->n_out; i++) bracket(k->out[i]->storage, step);
+    for (int i = 0; i < k->n_arg; i++)
+        for (int j = 0; b->schema->arg[i].written && k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            bracket(k->arg[i].u.ts[j]->storage, step);
+}
+
+static rl_status dispatch(const rl_bound *b, rl_call *k, int device, rl_results results) {
+    const rl_row *row = b->schema->row;
+    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW)) return rl_dispatch(row, k, device);
+    bracket_writes(b, rl_write_begin);
+    rl_status status = rl_dispatch(row, k, device);
+    bracket_writes(b, rl_write_end);
+    return status;
+}
 
 /* Note [Snapshot]
  * Without the GIL another thread may give a tensor other memory (x.data = y) while a kernel reads its view.
@@ -71,11 +103,11 @@ static void snapshot_drop(snapshot *s, int n) {
 
 /* NULL with RL_MEMORY pending; *n is how many views were taken */
 static snapshot *snapshot_take(rl_call *k, int *n) {
-    *n = snapshot_places(k, NULL);
-    snapshot *s = rl_alloc_zero((size_t)*n, sizeof *s);
+    int places = *n = snapshot_places(k, NULL);
+    snapshot *s = rl_alloc_zero(RL_COUNT(places), sizeof *s);
     if (!s) return NULL;
     snapshot_places(k, s);
-    for (int i = 0; i < *n; i++) {
+    for (int i = 0; i < places; i++) {
         s[i].original = *s[i].place;
         if (rl_view_copy(&s[i].copy, s[i].original) != RL_OK) {
             snapshot_drop(s, i);
@@ -87,36 +119,56 @@ static snapshot *snapshot_take(rl_call *k, int *n) {
     return s;
 }
 
-static rl_status run_without_gil(const rl_row *row, rl_call *k, int device) {
+/* the generator that the call draws from, or NULL */
+static rl_shared_generator *generator_of(const rl_bound *b) {
+    int i = b->schema->row->rng_arg;
+    return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
+}
+
+static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_results results) {
     int n;
+    rl_shared_generator *g = generator_of(b);
     rl_threads_load();
     snapshot *s = snapshot_take(k, &n);
     if (!s) return RL_FAIL;
     pin_call(k, 1);
+    if (g) rl_generator_claim(g);
     PyThreadState *thread = PyEval_SaveThread();
-    rl_status status = rl_dispatch(row, k, device);
+    if (g) rl_generator_lock(g);
+    rl_status status = dispatch(b, k, device, results);
+    if (g) rl_generator_unlock(g);
     PyEval_RestoreThread(thread);
+    if (g) rl_generator_release(g);
     pin_call(k, -1);
     snapshot_drop(s, n);
     return status;
 }
 
+static bool without_gil(const rl_bound *b, uint64_t size) {
+    rl_shared_generator *g = generator_of(b);
+    return (size >= WITHOUT_GIL && !rl_gil_kept) || (RL_UNLIKELY(g != NULL) && rl_generator_busy(g));
+}
+
 _Thread_local bool rl_gil_kept;
 
-rl_status rl_run_kernels(rl_bound *b, int device, int index) {
+rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results) {
     rl_call *k = &b->k;
-    const rl_row *row = b->schema->row;
     rl_status status;
     rl_call_begin(k);
     if (RL_UNLIKELY(device != RL_CPU)) {
         if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
         k->stream = rl_device_driver_get(device)->stream(index);
     }
-    if (call_size(k) >= WITHOUT_GIL && !rl_gil_kept) {
-        status = run_without_gil(row, k, device);
+    uint64_t size = call_size(k);
+    if (RL_UNLIKELY(size > MOST_ELEMENTS))
+        return rl_error_set(RL_MEMORY,
+                            "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
+                            "more elements than an address can have.");
+    if (without_gil(b, size)) {
+        status = run_without_gil(b, k, device, results);
     } else {
         pin_call(k, 1);
-        status = rl_dispatch(row, k, device);
+        status = dispatch(b, k, device, results);
         pin_call(k, -1);
     }
     rl_call_end(k);

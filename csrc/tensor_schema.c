@@ -129,7 +129,7 @@ static int read_schema(rl_schema *s, rl_row *row) {
     bool keyword_only = false;
     s->row = row;
     s->next = -1;
-    row->dtype_arg = row->device_arg = row->grad_arg = -1;
+    row->dtype_arg = row->device_arg = row->grad_arg = row->rng_arg = -1;
     if (reader_word(&r, row->name, sizeof row->name) < 0 || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
     while (!reader_take(&r, ")")) {
@@ -147,6 +147,7 @@ static int read_schema(rl_schema *s, rl_row *row) {
         if (reader_word(&r, word, sizeof word) < 0) return schema_bad(&r, "an argument has no name");
         if (!(a->name = PyUnicode_InternFromString(word))) return -1;
         if (reader_take(&r, "=") && read_default(&r, a) < 0) return -1;
+        if (a->kind == RL_ARG_RNG) row->rng_arg = (int8_t)s->n;
         if (a->kind == RL_ARG_DTYPE) row->dtype_arg = (int8_t)s->n;
         if (a->kind == RL_ARG_DEVICE) row->device_arg = (int8_t)s->n;
         if (strcmp(word, "requires_grad") == 0) row->grad_arg = (int8_t)s->n;

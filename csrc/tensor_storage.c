@@ -30,7 +30,7 @@ static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %zd", n);
         return NULL;
     }
-    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, (size_t)n);
+    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, RL_COUNT(n), 1);
     if (!s) return rl_raise("UntypedStorage");
     PyObject *o = rl_untyped_storage_new(s);
     rl_storage_drop(s);
@@ -61,7 +61,7 @@ static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (writes)
         rl_storage_export(S(self));
     else
-        S(self)->pins++; /* the bytes must not move under a reader */
+        __atomic_add_fetch(&S(self)->pins, 1, __ATOMIC_RELAXED); /* the bytes must not move under a reader */
     view->internal = writes ? S(self) : NULL;
     return 0;
 }
@@ -69,7 +69,7 @@ static void storage_releasebuffer(PyObject *self, Py_buffer *view) {
     if (view->internal)
         rl_storage_unexport(S(self));
     else
-        S(self)->pins--;
+        __atomic_sub_fetch(&S(self)->pins, 1, __ATOMIC_RELAXED);
 }
 
 static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {
@@ -78,8 +78,7 @@ static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {
 }
 static PyObject *storage_data_ptr(PyObject *self, PyObject *unused) {
     (void)unused;
-    S(self)->pointer_seen = 1;
-    rl_storage_forget_packed(S(self));
+    __atomic_store_n(&S(self)->pointer_seen, 1, __ATOMIC_RELAXED);
     return PyLong_FromVoidPtr(rl_storage_bytes(S(self), RL_WRITE));
 }
 /* equal for two objects on the same memory; unlike data_ptr() it promises nothing about writing */
@@ -102,7 +101,7 @@ static PyObject *storage_resize(PyObject *self, PyObject *size) {
         PyErr_SetString(PyExc_RuntimeError, "cannot shrink a storage that tensors use");
         return NULL;
     }
-    if (rl_storage_resize(S(self), (size_t)n) != RL_OK) return rl_raise("resize_");
+    if (rl_storage_resize(S(self), RL_COUNT(n)) != RL_OK) return rl_raise("resize_");
     return Py_NewRef(self);
 }
 static Py_ssize_t storage_length(PyObject *self) {

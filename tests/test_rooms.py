@@ -35,6 +35,10 @@ KEEPS_STATE = {"kernels/dnnl_load.c", "cuda/cuda_device.cu"}
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"
 )
+SIZED = (
+    "scratch|rl_gemm_scratch|rl_alloc|rl_alloc_zero|rl_storage_new|rl_storage_on|rl_storage_resize|"
+    "packed_new|rl_packed_new|RL_COUNT|rl_count_times|rl_count_plus|rl_count_round_up"
+)
 NO_VARIABLE = "static|typedef|extern|struct|enum|union|template|using|return|const"
 KERNEL_PREFIXES = ("ref_", "simd_", "dnnl_", "cuda_")
 
@@ -161,6 +165,25 @@ def names(path, text):
             yield f"{path}: {name} is named like a kernel"
 
 
+def arguments(text, functions):
+    """(function, text of its arguments) of every call; declarations are no calls."""
+    for found in re.finditer(rf"\b({functions})\s*\(", text):
+        at, depth = found.end(), 1
+        while depth and at < len(text):
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        inside = text[found.end() : at - 1]
+        if not re.match(r"\s*(const )?\w+ \*?\w+\s*(,|$)", inside):
+            yield found.group(1), inside
+
+
+def counts_are_checked(path, text):
+    for function, inside in arguments(code(text), SIZED):
+        inside = re.sub(r"\bsizeof\s*\*|\bsizeof\s*\(\w+( \*)?\)", "sizeof ", inside)
+        if re.search(r"\*|<<|\((?:u?int\d*(?:_t)?|size_t|long|unsigned)\)", inside):
+            yield f"{path}: {function}({inside}) multiplies or casts unchecked: RL_COUNT does it"
+
+
 def no_switch_over_operators(path, text):
     if re.search(r"\bcase\s+RL_OP_|\bswitch\s*\([^)]*\b(row->id|op_id)\b", code(text)):
         yield f"{path} switches over operators"
@@ -168,7 +191,7 @@ def no_switch_over_operators(path, text):
 
 RULES = [
     *(include_direction, python_below, table_readers, head_comment, length, memory_door),
-    *(kernels_own_nothing, names, no_switch_over_operators),
+    *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked),
 ]
 
 
@@ -220,6 +243,12 @@ BREAKS = [
     (names, "kernels/ref_copy.c", "RL_KERNEL(copy) {\n}"),
     (names, "kernels/simd_copy.c", "RL_KERNEL(ref_copy) {\n}"),
     (names, "kernels/copy.c", ""),
+    (counts_are_checked, "kernels/ref_copy.c", "p = k->svc->scratch(k, RL_COUNT(n * 4), sizeof *p);"),
+    (counts_are_checked, "kernels/ref_copy.c", "p = k->svc->scratch(k, RL_COUNT(n), (size_t)item);"),
+    (counts_are_checked, "kernels/simd_copy.c", "p = rl_gemm_scratch(k, rl_count_plus(RL_COUNT(n), a * b));"),
+    (counts_are_checked, "core_view.c", "p = rl_alloc(RL_COUNT(1 << n), sizeof *p);"),
+    (counts_are_checked, "core_view.c", "p = rl_alloc(RL_COUNT(n), sizeof(int) * 2);"),
+    (counts_are_checked, "tensor_storage.c", "s = rl_storage_on(0, 0, RL_COUNT((int64_t)n), 1);"),
     (no_switch_over_operators, "tensor_call.c", "switch (op) { case RL_OP_add: break; }"),
 ]
 
@@ -237,7 +266,15 @@ GOOD = [
     ),
     ("kernels/dnnl_load.c", '#include "dnnl_plan.h"\nstatic void *library;\n'),
     ("cuda/cuda_add.cu", '#include "cuda_walk.h"\ntemplate <class T> static void launch(int a) {\n}\n'),
-    ("core_debug.c", '#include "core.h"\nvoid *rl_alloc(size_t n) {\n    return aligned_alloc(64, n);\n}\n'),
+    (
+        "core_debug.c",
+        '#include "core.h"\nvoid *rl_alloc(rl_count n) {\n    return aligned_alloc(64, n.n);\n}\n',
+    ),
+    (
+        "kernels/ref_sort.c",
+        '#include "ref_loops.h"\nstatic int f(rl_call *k, int64_t n) {\n'
+        "    int *p = k->svc->scratch(k, RL_COUNT(n, 2, k->threads), sizeof *p);\n    return !p;\n}\n",
+    ),
 ]
 
 

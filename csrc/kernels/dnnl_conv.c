@@ -10,7 +10,7 @@ RL_KERNEL(dnnl_conv2d) {
                       .ndim = 4,
                       .weight_ndim = c.groups > 1 ? 5 : 4,
                       .bias = c.bias ? oc : 0,
-                      .threads = k->svc->threads,
+                      .threads = k->threads,
                       .src = {c.n, c.groups * c.ic, c.h, c.w},
                       .weight = {oc, c.ic, c.kh, c.kw},
                       .dst = {c.n, oc, c.oh, c.ow},

@@ -12,7 +12,7 @@ RL_KERNEL(dnnl_linear) {
                       .ndim = 2,
                       .weight_ndim = 2,
                       .bias = bias ? n : 0,
-                      .threads = k->svc->threads,
+                      .threads = k->threads,
                       .src = {rows, depth},
                       .weight = {n, depth},
                       .dst = {rows, n}};

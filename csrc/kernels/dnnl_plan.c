@@ -119,9 +119,9 @@ static int plan_weight(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_desk *d,
     const float *plain = rl_plain_input(k, w);
     if (!plain) return -1;
     if (!p->weight_reorder) return plan_set(api, d, PLAN_WEIGHT_OWN, plain);
-    if (p->weight_key) own = k->svc->packed_new(k, w, p->weight_key, p->bytes[PLAN_WEIGHT_OWN]);
+    if (p->weight_key) own = k->svc->packed_new(k, w, p->weight_key, RL_COUNT(p->bytes[PLAN_WEIGHT_OWN]), 1);
     bool kept = own != NULL;
-    if (!kept) own = k->svc->scratch(k, p->bytes[PLAN_WEIGHT_OWN]);
+    if (!kept) own = k->svc->scratch(k, RL_COUNT(p->bytes[PLAN_WEIGHT_OWN]), 1);
     if (!own) return -1;
     if (!plan_set(api, d, PLAN_WEIGHT, plain) || !plan_set(api, d, PLAN_WEIGHT_OWN, own) ||
         !plan_turn(api, d, p->weight_reorder, PLAN_WEIGHT, PLAN_WEIGHT_OWN))
@@ -133,10 +133,10 @@ static int plan_weight(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_desk *d,
 static rl_status plan_steps(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_desk *d, rl_call *k,
                             const float *src, const rl_view *weight, const float *bias, const rl_view *out) {
     int ready = plan_weight(api, p, d, k, weight);
-    void *src_own = p->src_reorder ? k->svc->scratch(k, p->bytes[PLAN_SRC_OWN]) : (void *)src;
-    void *scratch = p->bytes[PLAN_SCRATCH] ? k->svc->scratch(k, p->bytes[PLAN_SCRATCH]) : NULL;
+    void *src_own = p->src_reorder ? k->svc->scratch(k, RL_COUNT(p->bytes[PLAN_SRC_OWN]), 1) : (void *)src;
+    void *scratch = p->bytes[PLAN_SCRATCH] ? k->svc->scratch(k, RL_COUNT(p->bytes[PLAN_SCRATCH]), 1) : NULL;
     void *dst = rl_data(out, RL_WRITE);
-    void *dst_own = p->dst_reorder ? k->svc->scratch(k, p->bytes[PLAN_DST_OWN]) : dst;
+    void *dst_own = p->dst_reorder ? k->svc->scratch(k, RL_COUNT(p->bytes[PLAN_DST_OWN]), 1) : dst;
     if (ready < 0 || !src_own || !dst_own || (p->bytes[PLAN_SCRATCH] && !scratch))
         return rl_fail(k, RL_MEMORY, "not enough memory for a oneDNN primitive");
     bool done = ready && plan_set(api, d, PLAN_SRC_OWN, src_own) && plan_set(api, d, PLAN_DST_OWN, dst_own);

@@ -45,7 +45,7 @@ RL_KERNEL(ref_addmm) {
         p.batches = a->shape[0];
     }
     p.rows = a->shape[at], p.depth = a->shape[at + 1], p.cols = b->shape[at + 1];
-    p.out = k->svc->scratch(k, (size_t)(out->numel * item));
+    p.out = k->svc->scratch(k, RL_COUNT(out->numel), item);
     if (!p.out || rl_product_run(k, &p) != RL_OK) return RL_FAIL;
     rl_walk w;
     rl_walk_begin(&w, out, RL_WRITE);

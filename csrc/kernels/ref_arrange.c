@@ -119,7 +119,7 @@ RL_KERNEL(ref_roll) {
             if ((dim < 0 ? dim + x->ndim : dim) == d)
                 shift = shift_within(shift + shift_within(rl_int_at(k, 1, i), size), size);
         }
-        job.source[d] = k->svc->scratch(k, (size_t)size * sizeof(int64_t));
+        job.source[d] = k->svc->scratch(k, RL_COUNT(size), sizeof(int64_t));
         if (!job.source[d]) return RL_FAIL;
         for (int64_t i = 0; i < size; i++)
             job.source[d][i] = (i < shift ? i - shift + size : i - shift) * x->strides[d] * job.item;

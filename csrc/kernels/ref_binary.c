@@ -9,7 +9,7 @@ static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dty
     rl_walk back;
     rl_cast_pair pair = {k->out[0]->dtype, dtype};
     int64_t stride = rl_itemsize(dtype);
-    char *memory = k->svc->scratch(k, (size_t)(w->numel * stride));
+    char *memory = k->svc->scratch(k, RL_COUNT(w->numel), stride);
     if (!memory) return RL_FAIL;
     rl_walk_begin(&back, k->out[0], RL_WRITE);
     back.nops = 2;

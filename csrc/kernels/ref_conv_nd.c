@@ -191,8 +191,8 @@ RL_KERNEL(ref_conv_transpose) {
     job.c.channels = w->shape[0] / job.c.groups;
     job.places = job.c.out[0] * job.c.out[1] * job.c.out[2];
     job.to = rl_data(k->out[0], RL_WRITE);
-    job.memory =
-        k->svc->scratch(k, (size_t)((job.places + job.c.size[2]) * k->svc->threads) * sizeof(double));
+    job.memory = k->svc->scratch(
+        k, rl_count_times(rl_count_plus(RL_COUNT(job.places), job.c.size[2]), k->threads), sizeof(double));
     if (!job.memory) return RL_FAIL;
     k->svc->parallel(k, k->out[0]->numel / job.places, 1, spread_part, &job);
     return RL_OK;

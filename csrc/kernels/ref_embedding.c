@@ -137,8 +137,8 @@ RL_KERNEL(ref_embedding_dense_back) {
     a.table = rl_data(out, RL_WRITE);
     memset(a.table, 0, (size_t)(out->numel * a.item));
     if (grad->numel == 0) return RL_OK;
-    a.row = k->svc->scratch(k, (size_t)(2 * a.width) * sizeof(double));
-    if (k->arg[4].u.i) a.seen = k->svc->scratch(k, (size_t)(a.rows + 1) * sizeof(int64_t));
+    a.row = k->svc->scratch(k, RL_COUNT(2, a.width), sizeof(double));
+    if (k->arg[4].u.i) a.seen = k->svc->scratch(k, rl_count_plus(RL_COUNT(a.rows), 1), sizeof(int64_t));
     if (!a.row || (k->arg[4].u.i && !a.seen)) return RL_FAIL;
     rl_walk w;
     rl_walk_begin(&w, grad, RL_READ);

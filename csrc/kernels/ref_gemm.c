@@ -139,7 +139,7 @@ rl_status rl_product_run(rl_call *k, rl_product *p) {
             across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
     int64_t tiles = p->batches * down * across;
     if (tiles == 0) return RL_OK;
-    p->scratch = k->svc->scratch(k, (size_t)(tiles == 1 ? 1 : k->svc->threads) * PANELS);
+    p->scratch = k->svc->scratch(k, RL_COUNT(tiles == 1 ? 1 : k->threads), PANELS);
     if (!p->scratch) return RL_FAIL;
     if (tiles == 1)
         product_part(p, 0, 1, 0);

@@ -108,9 +108,8 @@ static void groups_run(rl_call *k, group_job *job) {
 
 /* ---- rows that answer with mean and 1 / deviation, too ---- */
 static rl_status statistics_room(rl_call *k, group_job *job) {
-    size_t bytes = (size_t)(k->out[1]->numel > 0 ? k->out[1]->numel : 1) * sizeof(double);
-    job->mean = k->svc->scratch(k, bytes);
-    job->variance = k->svc->scratch(k, bytes);
+    job->mean = k->svc->scratch(k, RL_COUNT(k->out[1]->numel), sizeof(double));
+    job->variance = k->svc->scratch(k, RL_COUNT(k->out[1]->numel), sizeof(double));
     return job->mean && job->variance ? RL_OK : RL_FAIL;
 }
 
@@ -231,8 +230,8 @@ RL_KERNEL(ref_instance_norm) {
         groups_run(k, &job);
         return RL_OK;
     }
-    job.mean = k->svc->scratch(k, (size_t)(samples * channels) * sizeof(double));
-    job.variance = k->svc->scratch(k, (size_t)(samples * channels) * sizeof(double));
+    job.mean = k->svc->scratch(k, RL_COUNT(samples, channels), sizeof(double));
+    job.variance = k->svc->scratch(k, RL_COUNT(samples, channels), sizeof(double));
     if (!job.mean || !job.variance) return RL_FAIL;
     for (int64_t i = 0; job.given && i < samples * channels; i++) {
         job.mean[i] = rl_vector_at(mean, i % channels);

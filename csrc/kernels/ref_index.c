@@ -144,7 +144,7 @@ static void walk_picks(const index_plan *p, rl_walk *w, int64_t *table) {
 
 static rl_status add_mask(rl_call *k, index_plan *p, const rl_view *mask, int dim) {
     rl_walk w;
-    int64_t last = p->size[p->ndim - 1], *found = k->svc->scratch(k, (size_t)last * sizeof *found);
+    int64_t last = p->size[p->ndim - 1], *found = k->svc->scratch(k, RL_COUNT(last), sizeof *found);
     if (!found) return RL_FAIL;
     int64_t n = mask_walk(mask, p->x, dim, found, last);
     if (n != last && n != 1) return mask_changed(k);
@@ -162,7 +162,7 @@ static rl_status plan_offsets(rl_call *k, index_plan *p) {
     const rl_view *x = p->x;
     index_sum worst = {.bad_at = -1};
     int worst_place = 0;
-    p->offset = k->svc->scratch(k, (size_t)p->count * sizeof *p->offset);
+    p->offset = k->svc->scratch(k, RL_COUNT(p->count), sizeof *p->offset);
     if (!p->offset) return RL_FAIL;
     memset(p->offset, 0, (size_t)p->count * sizeof *p->offset);
     for (int i = 0, dim = 0, place = 0; i < p->list->n; i++) {
@@ -221,7 +221,7 @@ static rl_status plan_places(rl_call *k, index_plan *p, const int64_t *stride) {
     rl_walk_merge(&w);
     p->step = w.stride[0][0];
     if (w.ndim == 1) return RL_OK;
-    p->place = k->svc->scratch(k, (size_t)p->count * sizeof *p->place);
+    p->place = k->svc->scratch(k, RL_COUNT(p->count), sizeof *p->place);
     if (!p->place) return RL_FAIL;
     walk_picks(p, &w, p->place);
     w.nops = 2;

@@ -129,7 +129,7 @@ RL_KERNEL(ref_pad) {
     for (int d = 0; d < out->ndim; d++) {
         int at = 2 * (out->ndim - 1 - d);
         int64_t before = at < n ? pad->u.ints[at] : 0;
-        job.source[d] = k->svc->scratch(k, (size_t)out->shape[d] * sizeof(int64_t));
+        job.source[d] = k->svc->scratch(k, RL_COUNT(out->shape[d]), sizeof(int64_t));
         if (!job.source[d]) return RL_FAIL;
         for (int64_t i = 0; i < out->shape[d]; i++) {
             int64_t source = rl_pad_source(i, before, x->shape[d], mode);

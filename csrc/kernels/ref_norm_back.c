@@ -38,7 +38,7 @@ static void read_strip(char *const *p, const int64_t *step, int64_t n, const voi
 
 /* room for n numbers, filled from v when there is one; NULL without memory */
 static double *numbers(rl_call *k, const rl_view *v, int64_t n) {
-    reader r = {.to = k->svc->scratch(k, (size_t)n * sizeof(double))};
+    reader r = {.to = k->svc->scratch(k, RL_COUNT(n), sizeof(double))};
     double *room = r.to;
     if (!room || !v || v->numel == 0) return room;
     rl_walk w;

@@ -72,7 +72,7 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
     rl_walk_merge(&w);
     job.planes = w;
     job.to = rl_data(out, RL_WRITE);
-    job.room = k->svc->scratch(k, (size_t)(job.volume * k->svc->threads) * sizeof(double));
+    job.room = k->svc->scratch(k, RL_COUNT(job.volume, k->threads), sizeof(double));
     if (!job.room) return RL_FAIL;
     k->svc->parallel(k, w.numel, RL_GRAIN / 8 / job.volume + 1, spread_part, &job);
     if (!job.seen) return RL_OK;
@@ -82,7 +82,7 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
 
 RL_KERNEL(ref_max_pool_back) {
     const rl_view *grad = k->arg[0].u.t;
-    int64_t *indices = k->svc->scratch(k, (size_t)grad->numel * sizeof *indices);
+    int64_t *indices = k->svc->scratch(k, RL_COUNT(grad->numel), sizeof *indices);
     if (!indices || rl_pool_indices(k, k->arg[1].u.t, grad, indices) != RL_OK) return RL_FAIL;
     return spread(k, NULL, indices);
 }

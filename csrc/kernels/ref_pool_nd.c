@@ -65,7 +65,7 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
         job->step[i] = at < 0 ? 0 : x->strides[lead + at] * rl_itemsize(x->dtype);
         job->dilation[i] = adaptive ? 1 : k->attr[RL_POOL_DILATION + i];
         job->places *= job->out[i];
-        job->windows[i] = k->svc->scratch(k, (size_t)job->out[i] * sizeof(rl_window));
+        job->windows[i] = k->svc->scratch(k, RL_COUNT(job->out[i]), sizeof(rl_window));
         if (!job->windows[i]) return RL_FAIL;
         for (int64_t o = 0; o < job->out[i]; o++)
             job->windows[i][o] = adaptive ? rl_pool_adaptive(o, job->size[i], job->out[i])
@@ -171,8 +171,8 @@ static rl_status max_lines(rl_call *k, pool_job *job, const rl_view *x, const rl
     job->line = max_line_of(x->dtype);
     job->kernel = k->attr[RL_POOL_KERNEL + 2], job->stride = k->attr[RL_POOL_STRIDE + 2];
     job->pad = k->attr[RL_POOL_PADDING + 2];
-    if (!job->to) job->to = k->svc->scratch(k, (size_t)(out->numel * rl_itemsize(x->dtype)));
-    if (!job->indices) job->indices = k->svc->scratch(k, (size_t)out->numel * sizeof(int64_t));
+    if (!job->to) job->to = k->svc->scratch(k, RL_COUNT(out->numel), rl_itemsize(x->dtype));
+    if (!job->indices) job->indices = k->svc->scratch(k, RL_COUNT(out->numel), sizeof(int64_t));
     return job->to && job->indices ? pool_run(k, job, x, out, false) : RL_FAIL;
 }
 

@@ -56,9 +56,9 @@ RL_KERNEL(ref_qr) {
     m.least = m.rows < m.cols ? m.rows : m.cols;
     bool wanted = k->attr[1] != 0;
     char *to_q = rl_data(k->out[0], RL_WRITE), *to_r = rl_data(r, RL_WRITE);
-    m.a = k->svc->scratch(k, (size_t)(m.rows * m.cols + 1) * 8);
-    m.tau = k->svc->scratch(k, (size_t)(m.least + 1) * 8);
-    m.q = k->svc->scratch(k, (size_t)(wanted ? m.rows * width + 1 : 1) * 8);
+    m.a = k->svc->scratch(k, RL_COUNT(m.rows, m.cols), sizeof *m.a);
+    m.tau = k->svc->scratch(k, RL_COUNT(m.least), sizeof *m.tau);
+    m.q = k->svc->scratch(k, RL_COUNT(wanted ? m.rows : 0, width), sizeof *m.q);
     if (!m.a || !m.tau || !m.q) return RL_FAIL;
     rl_walk batch;
     rl_walk_begin(&batch, x, RL_READ);

@@ -232,7 +232,7 @@ RL_KERNEL(ref_randperm) {
     if (types[out->dtype] && n > top[out->dtype])
         return rl_fail(k, RL_RUNTIME, "value cannot be converted to type %s without overflow",
                        types[out->dtype]);
-    order = k->svc->scratch(k, (size_t)n * 8 + 8);
+    order = k->svc->scratch(k, RL_COUNT(n), sizeof *order);
     if (!order) return RL_FAIL;
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t i = 0; i < n - 1; i++) {

@@ -96,7 +96,7 @@ RL_KERNEL(ref_upsample_nearest2d) {
     resize_job job = {.plane = nearest_plane};
     resize_begin(k, &job);
     for (int i = 0; i < 2; i++) {
-        job.nearest[i] = k->svc->scratch(k, (size_t)job.out[i] * sizeof(int64_t));
+        job.nearest[i] = k->svc->scratch(k, RL_COUNT(job.out[i]), sizeof(int64_t));
         if (!job.nearest[i]) return RL_FAIL;
         for (int64_t o = 0; o < job.out[i]; o++)
             job.nearest[i][o] = rl_resize_nearest(k, 2 + i, job.size[i], job.out[i], o) * job.step[i];
@@ -136,7 +136,7 @@ RL_KERNEL(ref_upsample_bilinear2d) {
     resize_job job = {.plane = bilinear_plane};
     resize_begin(k, &job);
     for (int i = 0; i < 2; i++) {
-        job.taps[i] = k->svc->scratch(k, (size_t)job.out[i] * sizeof(resize_tap));
+        job.taps[i] = k->svc->scratch(k, RL_COUNT(job.out[i]), sizeof(resize_tap));
         if (!job.taps[i]) return RL_FAIL;
         bilinear_taps(k, &job, i);
     }

@@ -60,7 +60,7 @@ static rl_status lines_run(rl_call *k, line_job *job) {
     for (int op = 0; op < w->nops; op++) job->step[op] = w->ndim ? w->stride[op][dim] : 0;
     if (w->ndim) rl_walk_drop(w, 1ull << dim);
     rl_walk_merge(w);
-    job->memory = k->svc->scratch(k, (size_t)(job->n * 4 * 8 * k->svc->threads));
+    job->memory = k->svc->scratch(k, RL_COUNT(job->n, 4, k->threads), 8);
     if (!job->memory) return RL_FAIL;
     if (w->numel * job->n <= RL_GRAIN / 8)
         line_part(job, 0, w->numel, 0);

@@ -195,8 +195,7 @@ static void mean_strip(char *const *p, const int64_t *step, int64_t n, const voi
 /* Counts the elements that go to each place, and divides by it. */
 static rl_status divide_by_counts(rl_call *k, bool include_self) {
     const rl_view *out = k->out[0], *index = k->arg[2].u.t;
-    size_t bytes = (size_t)out->numel * sizeof(int64_t);
-    int64_t *count = k->svc->scratch(k, bytes), one = 1, stride = sizeof one;
+    int64_t *count = k->svc->scratch(k, RL_COUNT(out->numel), sizeof *count), one = 1, stride = sizeof one;
     scattering s = {.combine = rl_strip_combine(RL_JOIN_ADD, RL_I64),
                     .numbers = {.i = {1}},
                     .wide = index->dtype == RL_I64};

@@ -63,7 +63,7 @@ static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
         rl_walk_drop(w, 1ull << dim);
     }
     rl_walk_merge(w);
-    job.room = k->svc->scratch(k, (size_t)(job.n * 2 * k->svc->threads) * sizeof(double));
+    job.room = k->svc->scratch(k, RL_COUNT(job.n, 2, k->threads), sizeof(double));
     if (!job.room) return RL_FAIL;
     if (w->numel * job.n <= RL_GRAIN / 8)
         softmax_part(&job, 0, w->numel, 0);

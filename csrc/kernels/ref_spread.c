@@ -74,11 +74,12 @@ static rl_status box_begin(rl_call *k, box_job *job) {
         job->size[i] = lacks ? 1 : out->shape[at];
         job->step[i] = lacks ? 0 : grad->strides[at] * rl_itemsize(grad->dtype);
         job->volume *= job->size[i];
-        job->boxes[i] = k->svc->scratch(k, (size_t)(job->out[i] + 1) * sizeof(box));
+        job->boxes[i] = k->svc->scratch(k, rl_count_plus(RL_COUNT(job->out[i]), 1), sizeof(box));
         if (!job->boxes[i]) return RL_FAIL;
         for (int64_t o = 0; o < job->out[i]; o++) job->boxes[i][o] = (box){0, 1, 1, 1};
     }
-    job->room = k->svc->scratch(k, (size_t)((job->volume + 1) * k->svc->threads) * sizeof(double));
+    job->room = k->svc->scratch(k, rl_count_times(rl_count_plus(RL_COUNT(job->volume), 1), k->threads),
+                                sizeof(double));
     return job->room ? RL_OK : RL_FAIL;
 }
 

@@ -24,7 +24,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
     c->ic = w->shape[1], c->oc = w->shape[0] / c->groups, c->kh = w->shape[2], c->kw = w->shape[3];
     c->depth = c->ic * c->kh * c->kw;
     c->in = in, c->weight = w, c->bias = bias, c->out = out;
-    return in->numel > 0;
+    return in->numel > 0 && rl_conv_in_range(c);
 }
 
 #ifdef RL_SIMD_X86
@@ -109,10 +109,11 @@ static void weights_deep(float *to, const float *w, const rl_conv *c, int64_t wi
 static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plain, bool deep, int64_t width) {
     uint64_t key =
         (uint64_t)(deep ? KEY_DEEP : KEY_WIDE) << 48 | (uint64_t)c->groups << 8 | (deep ? width : 0);
-    int64_t floats = c->groups * (deep ? simd_ceil(c->oc, width) * width : c->oc) * c->depth;
+    rl_count lanes = deep ? rl_count_round_up(RL_COUNT(c->oc), width) : RL_COUNT(c->oc);
+    rl_count floats = rl_count_times(rl_count_times(lanes, c->groups), c->depth);
     float *to = plain ? NULL : k->svc->packed_find(k, c->weight, key);
     if (to) return to;
-    if (!plain) to = k->svc->packed_new(k, c->weight, key, (size_t)floats * sizeof(float));
+    if (!plain) to = k->svc->packed_new(k, c->weight, key, floats, sizeof(float));
     bool kept = to != NULL;
     if (!kept) to = rl_gemm_scratch(k, floats);
     if (!to) return NULL;
@@ -150,7 +151,7 @@ static conv_way conv_choose(const rl_conv *c) {
 
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
     bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_conv_work(c) <= RL_GEMM_SMALL;
-    int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->svc->threads);
+    int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->threads);
     bool deep = conv_is_deep(c, width);
     direct_job j = {
         .groups = c->groups, .ic = c->ic, .oc = c->oc, .oh = c->oh, .ow = c->ow, .plane = c->oh * c->ow};
@@ -167,15 +168,17 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
         copy.phase = c->ow + (c->kw - 1) * c->dw / c->sw;
     }
     int64_t line = copies ? c->sw * copy.phase : c->w, planes = c->groups * c->ic;
+    rl_count image = RL_COUNT(planes, copy.rows, line);
+    if (image.n < 0) return rl_fail(k, RL_MEMORY, "not enough memory for the padded input of conv2d");
     j.channel = copy.rows * line, j.row = c->sh * line;
     for (int64_t y = 0; y < c->kh; y++)
         for (int64_t x = 0; x < c->kw; x++)
             j.tap[y * c->kw + x] = y * c->dh * line + x * c->dw % c->sw * copy.phase + x * c->dw / c->sw;
 
-    int64_t image = planes * j.channel, round = c->n;
+    int64_t round = c->n;
     if (copies) {
-        round = simd_min(c->n, simd_max(threads, CONV_COPY / image));
-        copy.to = rl_gemm_scratch(k, round * image);
+        round = simd_min(c->n, simd_max(threads, CONV_COPY / image.n));
+        copy.to = rl_gemm_scratch(k, rl_count_times(image, round));
         if (!copy.to) return RL_FAIL;
     }
     int64_t block = deep ? 2 * width : CONV_WIDE, rows = deep ? 1 : 2;

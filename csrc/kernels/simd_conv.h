@@ -13,6 +13,11 @@ typedef struct {
 enum { RL_CONV_TAPS = 128 }; /* elements of a kernel that the direct way takes */
 /* False when the call is not a dense float32 one with something to compute. */
 bool rl_conv_read(const rl_call *k, rl_conv *c);
+/* Are all sizes below 2^31, so that the product of two cannot overflow? */
+static inline bool rl_conv_in_range(const rl_conv *c) {
+    int64_t all = c->n | c->h | c->w | c->oh | c->ow | c->depth | c->groups | c->oc | c->pt | c->pl;
+    return (all | c->sh | c->sw | c->dh | c->dw | (c->oh - 1) * c->sh | (c->ow - 1) * c->sw) <= INT32_MAX;
+}
 rl_status simd_conv2d_gemm(rl_call *k);
 /* The direct way on dense planes, at most RL_CONV_TAPS taps. `plain` weights are packed for this call only;
  * NULL takes c->weight. Padding may be negative. */

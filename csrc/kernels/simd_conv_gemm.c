@@ -91,18 +91,19 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static const float *conv_strips(rl_call *k, const rl_conv *c, const rl_gemm_kit *kit, int64_t group_floats) {
+static const float *conv_strips(rl_call *k, const rl_conv *c, const rl_gemm_kit *kit, rl_count group_floats) {
     uint64_t key = (uint64_t)KEY_STRIPS << 48 | (uint64_t)c->groups << 8 | (unsigned)kit->mr;
     float *to = k->svc->packed_find(k, c->weight, key);
     if (to) return to;
     const float *w = rl_plain_input(k, c->weight);
+    rl_count floats = rl_count_times(group_floats, c->groups);
     if (!w) return NULL;
-    to = k->svc->packed_new(k, c->weight, key, (size_t)(c->groups * group_floats) * sizeof(float));
+    to = k->svc->packed_new(k, c->weight, key, floats, sizeof(float));
     bool kept = to != NULL;
-    if (!kept) to = rl_gemm_scratch(k, c->groups * group_floats);
+    if (!kept) to = rl_gemm_scratch(k, floats);
     if (!to) return NULL;
     for (int64_t g = 0; g < c->groups; g++)
-        rl_gemm_pack_a(to + g * group_floats, kit->mr, w + g * c->oc * c->depth, c->oc, c->depth, c->depth,
+        rl_gemm_pack_a(to + g * group_floats.n, kit->mr, w + g * c->oc * c->depth, c->oc, c->depth, c->depth,
                        1);
     if (kept) k->svc->packed_ready(k, c->weight, key);
     return to;
@@ -112,13 +113,14 @@ RL_KERNEL(simd_conv2d_gemm) {
     rl_conv c;
     const rl_gemm_kit *kit = rl_gemm_kit_get(k);
     if (!kit || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
-    int64_t pixels = c.oh * c.ow, threads = simd_max(1, k->svc->threads);
+    int64_t pixels = c.oh * c.ow, threads = simd_max(1, k->threads);
     patch_job j = {.c = &c, .kit = kit, .tile = kit->nr * (kit->nr == 16 ? 9 : 5), .part = c.oc, .parts = 1};
-    j.strip_floats = simd_ceil(c.oc, kit->mr) * kit->mr * c.depth;
+    rl_count strip_floats = rl_count_times(rl_count_round_up(RL_COUNT(c.oc), kit->mr), c.depth);
+    j.strip_floats = strip_floats.n;
     j.in = rl_plain_input(k, c.in);
     j.bias = c.bias ? rl_const_data(c.bias) : NULL;
     if (!j.in) return RL_FAIL;
-    j.weights = conv_strips(k, &c, kit, j.strip_floats);
+    j.weights = conv_strips(k, &c, kit, strip_floats);
     if (!j.weights) return RL_FAIL;
     bool one = threads == 1 || rl_conv_work(&c) <= RL_GEMM_SMALL;
     j.tiles = simd_ceil(pixels, j.tile);
@@ -128,7 +130,7 @@ RL_KERNEL(simd_conv2d_gemm) {
         j.part = simd_ceil(strips, j.parts) * kit->mr;
         j.parts = simd_ceil(c.oc, j.part);
     }
-    j.room = rl_gemm_scratch(k, j.tile * RL_GEMM_KB * (one ? 1 : threads));
+    j.room = rl_gemm_scratch(k, RL_COUNT(j.tile, RL_GEMM_KB, one ? 1 : threads));
     if (!j.room) return RL_FAIL;
     j.out = rl_data(c.out, RL_WRITE);
     int64_t items = c.n * c.groups * j.tiles * j.parts;

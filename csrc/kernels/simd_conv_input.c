@@ -12,7 +12,7 @@
 /* ---- stride 1 ---- */
 static float *turned_weights(rl_call *k, const rl_conv *c, const float *w) {
     int64_t taps = c->kh * c->kw;
-    float *to = rl_gemm_scratch(k, c->groups * c->oc * c->depth);
+    float *to = rl_gemm_scratch(k, RL_COUNT(c->groups, c->oc, c->depth));
     for (int64_t g = 0; to && g < c->groups; g++)
         for (int64_t o = 0; o < c->oc; o++)
             for (int64_t i = 0; i < c->ic; i++, w += taps) {
@@ -95,15 +95,16 @@ static void sent_items(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, const float *w) {
     sent_job j = {.c = c, .kit = rl_gemm_kit_get(k), .grad = grad, .weight = w};
-    int64_t taps = c->kh * c->kw,
-            threads = rl_conv_work(c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->svc->threads);
+    int64_t taps = c->kh * c->kw, threads = rl_conv_work(c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->threads);
     j.plain = taps == 1 && c->sh == 1 && c->sw == 1 && !c->pt && !c->pl && c->oh == c->h && c->ow == c->w;
     j.part = simd_min(c->ic, simd_max(1, SENT_TAPS / taps));
     j.parts = simd_ceil(c->ic, j.part);
     j.rows = simd_min(c->oh, simd_max(1, SENT / (j.part * taps * c->ow)));
     j.packed = (int64_t)RL_GEMM_MB * RL_GEMM_KB, j.tail = j.kit->nr * c->oc;
-    j.room_step = j.packed + j.tail + (j.plain ? 0 : j.part * taps * j.rows * c->ow);
-    j.room = rl_gemm_scratch(k, j.room_step * threads);
+    rl_count room = rl_count_plus(RL_COUNT(j.kit->nr, c->oc), j.packed);
+    if (!j.plain) room = rl_count_plus(room, RL_COUNT(j.part, taps, j.rows, c->ow).n);
+    j.room_step = room.n;
+    j.room = rl_gemm_scratch(k, rl_count_times(room, threads));
     if (!j.room) return RL_FAIL;
     j.out = rl_data(k->out[0], RL_WRITE);
     int64_t items = c->n * c->groups * j.parts;

@@ -31,7 +31,7 @@ bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weigh
     c->sh = a[7], c->sw = a[8], c->dh = a[10], c->dw = a[11];
     c->ic = weight->shape[1], c->oc = weight->shape[0] / c->groups;
     c->depth = c->ic * c->kh * c->kw;
-    return true;
+    return rl_conv_in_range(c);
 }
 
 #ifdef RL_SIMD_X86
@@ -198,7 +198,7 @@ static int64_t weight_chunks(weight_job *j, int64_t threads) {
 
 static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
     const rl_conv *c = j->c;
-    int64_t *taps = k->svc->scratch(k, (size_t)c->depth * sizeof *taps), plane = j->height * j->pitch;
+    int64_t *taps = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *taps), plane = j->height * j->pitch;
     for (int64_t i = 0; taps && i < c->depth; i++) {
         int64_t y = i / c->kw % c->kh * c->dh, x = i % c->kw * c->dw;
         taps[i] = i / (c->kh * c->kw) * j->channel + (y % c->sh * c->sw + x % c->sw) * plane +
@@ -211,17 +211,19 @@ RL_KERNEL(simd_conv_weight) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
-    int64_t threads = rl_conv_work(&c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->svc->threads);
+    int64_t threads = rl_conv_work(&c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->threads);
     weight_job j = {.c = &c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c.groups * c.oc};
     weight_layout(&j);
     int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c.depth;
-    j.in_room = j.copies ? j.images * c.ic * j.channel : 0;
-    j.room_step = j.in_room + (j.spreads ? j.images * simd_min(c.oc, j.split) * j.rows * j.pitch : 0);
-    j.room = rl_gemm_scratch(k, j.room_step * threads);
+    rl_count room = j.copies ? RL_COUNT(j.images, c.ic, c.sh, c.sw, j.height, j.pitch) : RL_COUNT(0);
+    j.in_room = room.n;
+    if (j.spreads) room = rl_count_plus(room, RL_COUNT(j.images, simd_min(c.oc, j.split), j.rows, j.pitch).n);
+    j.room_step = room.n;
+    j.room = rl_gemm_scratch(k, rl_count_times(room, threads));
     j.in = rl_plain_input(k, in), j.grad = rl_plain_input(k, grad);
     j.tap = weight_taps(k, &j);
     float *to = rl_data(out, RL_WRITE);
-    j.sums = chunks == 1 ? to : rl_gemm_scratch(k, chunks * floats);
+    j.sums = chunks == 1 ? to : rl_gemm_scratch(k, RL_COUNT(chunks, floats));
     if (!j.room || !j.in || !j.grad || !j.tap || !j.sums) return RL_FAIL;
     if (threads == 1)
         weight_items(&j, 0, chunks * j.splits, 0);

@@ -140,13 +140,6 @@ void rl_gemm_block(const rl_gemm_kit *kit, const rl_gemm *g, int64_t m0, int64_t
     }
 }
 
-float *rl_gemm_scratch(rl_call *k, int64_t floats) {
-    float *p = k->svc->scratch(k, (size_t)floats * sizeof(float));
-    if (!p)
-        rl_fail(k, RL_MEMORY, "not enough memory: you tried to allocate %lld bytes.", (long long)floats * 4);
-    return p;
-}
-
 typedef struct {
     const rl_gemm_kit *kit;
     const rl_gemm *g;
@@ -166,11 +159,11 @@ static void gemm_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
-    int64_t panels = simd_ceil(g->n, kit->nr), threads = simd_max(1, k->svc->threads);
+    int64_t panels = simd_ceil(g->n, kit->nr), threads = simd_max(1, k->threads);
     bool one = threads == 1 || (double)g->m * (double)g->n * (double)g->k <= RL_GEMM_SMALL;
     gemm_job j = {.kit = kit, .g = g, .mb = g->m, .pb = panels, .room_step = rl_gemm_room(kit, g)};
     if (j.room_step) {
-        j.room = rl_gemm_scratch(k, j.room_step * (one ? 1 : threads));
+        j.room = rl_gemm_scratch(k, RL_COUNT(j.room_step, one ? 1 : threads));
         if (!j.room) return RL_FAIL;
     }
     if (!one) {

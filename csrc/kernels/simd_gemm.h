@@ -69,6 +69,7 @@ void rl_gemm_block(const rl_gemm_kit *kit, const rl_gemm *g, int64_t m0, int64_t
                    float *room);
 /* All of it, by svc->parallel. RL_FAIL when there is no scratch memory. */
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g);
-/* Asks for scratch and reports PyTorch's text when there is none. */
-float *rl_gemm_scratch(rl_call *k, int64_t floats);
+static inline float *rl_gemm_scratch(rl_call *k, rl_count floats) {
+    return (float *)k->svc->scratch(k, floats, sizeof(float));
+}
 #endif

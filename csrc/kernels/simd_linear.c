@@ -11,10 +11,11 @@ enum { KEY_LINEAR = 0x11 }; /* panels of simd_gemm.h; the panel width is added *
 /* The weight's panels: its companion, or a copy for this call unless `keep_only`. */
 static const float *linear_panels(rl_call *k, const rl_gemm_kit *kit, const rl_view *w, bool keep_only) {
     uint64_t key = KEY_LINEAR << 8 | (unsigned)kit->nr;
-    int64_t n = w->shape[0], depth = w->shape[1], floats = simd_ceil(n, kit->nr) * kit->nr * depth;
+    int64_t n = w->shape[0], depth = w->shape[1];
+    rl_count floats = rl_count_times(rl_count_round_up(RL_COUNT(n), kit->nr), depth);
     float *to = k->svc->packed_find(k, w, key);
     if (to) return to;
-    to = k->svc->packed_new(k, w, key, (size_t)floats * sizeof(float));
+    to = k->svc->packed_new(k, w, key, floats, sizeof(float));
     bool kept = to != NULL;
     if (!kept && !keep_only) to = rl_gemm_scratch(k, floats);
     if (!to) return NULL;

@@ -16,9 +16,9 @@ static bool matmul_packs(const product *p) {
     return p->b_col != 1 || p->m >= 48;
 }
 
-static int64_t matmul_room_b(const rl_gemm_kit *kit, const product *p) {
+static rl_count matmul_room_b(const rl_gemm_kit *kit, const product *p) {
     int64_t panels = matmul_packs(p) ? simd_ceil(p->n, kit->nr) : 1;
-    return (panels * kit->nr * p->k + 15) / 16 * 16;
+    return rl_count_round_up(RL_COUNT(panels, kit->nr, p->k), 16);
 }
 
 /* Fills g; `room` takes the packed panels. k is NULL when this thread should do it all. */
@@ -94,7 +94,8 @@ static void batch_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
-    int64_t threads = simd_max(1, k->svc->threads), work = j->p.m * j->p.n * j->p.k;
+    int64_t threads = simd_max(1, k->threads), work = RL_COUNT(j->p.m, j->p.n, j->p.k).n;
+    if (work < 0) work = INT64_MAX - 1;
     if (count < threads && work > RL_GEMM_SMALL) {
         for (int64_t i = 0; i < count; i++) {
             product p = batch_at(j, i);
@@ -104,11 +105,12 @@ static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
         return RL_OK;
     }
     rl_gemm shape = {.m = j->p.m, .n = j->p.n, .k = j->p.k, .a_col = j->p.a_col};
-    j->room_b = matmul_room_b(j->kit, &j->p);
-    j->room_step = j->room_b + rl_gemm_room(j->kit, &shape);
+    rl_count room_b = matmul_room_b(j->kit, &j->p),
+             room = rl_count_plus(room_b, rl_gemm_room(j->kit, &shape));
+    j->room_b = room_b.n, j->room_step = room.n;
     int64_t grain = 1 + RL_GEMM_SMALL / (work + 1);
     bool one = count <= grain;
-    j->room = rl_gemm_scratch(k, j->room_step * (one ? 1 : threads));
+    j->room = rl_gemm_scratch(k, rl_count_times(room, one ? 1 : threads));
     if (!j->room) return RL_FAIL;
     if (one)
         batch_chunk(j, 0, count, 0);

@@ -38,7 +38,7 @@ RL_KERNEL(simd_max_pool2d) {
     int64_t planes = out->numel / (j.oh * j.ow), grain = 1 + POOL_GRAIN / (j.h * j.w + 1);
     bool one = planes <= grain;
     if (!j.pairs) {
-        j.lines = rl_gemm_scratch(k, j.line * (one ? 1 : simd_max(1, k->svc->threads)));
+        j.lines = rl_gemm_scratch(k, RL_COUNT(j.line, one ? 1 : simd_max(1, k->threads)));
         if (!j.lines) return RL_FAIL;
     }
     j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
@@ -85,7 +85,7 @@ RL_KERNEL(simd_max_pool_back) {
     bool pairs = pool_back_pairs(k->attr, &j);
     if (!pairs && !pool_back_read(k->attr, &j)) return RL_UNSUPPORTED;
     if (!pairs) {
-        j.room = rl_gemm_scratch(k, j.kd * j.kh * j.line * simd_max(1, k->svc->threads));
+        j.room = rl_gemm_scratch(k, RL_COUNT(j.kd, j.kh, j.line, simd_max(1, k->threads)));
         if (!j.room) return RL_FAIL;
     }
     j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);

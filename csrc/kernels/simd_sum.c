@@ -108,7 +108,7 @@ RL_KERNEL(simd_sum) {
         return RL_OK;
     }
     j.pieces = simd_ceil(j.run, BLOCK);
-    if (j.pieces > 1 && !(j.parts = k->svc->scratch(k, (size_t)(j.lead * j.pieces) * sizeof *j.parts)))
+    if (j.pieces > 1 && !(j.parts = k->svc->scratch(k, RL_COUNT(j.lead, j.pieces), sizeof *j.parts)))
         return RL_FAIL;
     j.to = rl_data(out, RL_WRITE);
     sum_spread(k, &j, j.lead * j.pieces, simd_min(j.run, BLOCK), rows_chunk);

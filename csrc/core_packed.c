@@ -1,0 +1,138 @@
+/* Packed companions: weights in a kernel's own layout, kept with their storage while they are unchanged. */
+#include "core.h"
+#include <pthread.h>
+
+/* Note [Packed companions]
+ *
+ *   call ──► packing ──► NULL             being filled: this call's own, whoever else packs the same
+ *     │ packed_ready: nobody wrote
+ *     ▼
+ *   storage ──► packed ──► packed ──► NULL        one per (key, offset, shape, strides)
+ *               │ writes == storage->writes ?  good : stale, freed when the next one is published
+ *
+ * Kernels fill a companion without the GIL, maybe beside a writer: Note [Writes]. Then it serves its call, as
+ * the weights themselves would have, and dies with it. */
+struct rl_packed {
+    rl_packed *next;
+    uint64_t key, writes, shape_hash;
+    void *mem;
+};
+
+enum { MAX_PACKED = 8 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists of published companions */
+
+static void fork_hold(void) {
+    pthread_mutex_lock(&lock);
+}
+static void fork_release(void) {
+    pthread_mutex_unlock(&lock);
+}
+void rl_packed_guard_fork(void) {
+    pthread_atfork(fork_hold, fork_release, fork_release);
+}
+
+static uint64_t view_hash(const rl_view *v) {
+    uint64_t h = (uint64_t)v->offset * 31 + v->dtype;
+    for (int i = 0; i < v->ndim; i++) {
+        h = (h ^ (uint64_t)v->shape[i]) * 0x9e3779b97f4a7c15u;
+        h = (h ^ (uint64_t)v->strides[i]) * 0x9e3779b97f4a7c15u;
+    }
+    return h;
+}
+
+static uint64_t writes_of(const rl_storage *s) {
+    return __atomic_load_n(&s->writes, __ATOMIC_ACQUIRE);
+}
+
+/* may somebody outside write to it unseen? */
+static bool is_exported(const rl_storage *s) {
+    return __atomic_load_n(&s->exports, __ATOMIC_RELAXED) > 0 ||
+           __atomic_load_n(&s->pointer_seen, __ATOMIC_RELAXED);
+}
+
+static rl_packed *packed_search(rl_packed *list, uint64_t key, uint64_t hash) {
+    while (list && !(list->key == key && list->shape_hash == hash)) list = list->next;
+    return list;
+}
+
+void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
+    (void)k;
+    rl_storage *s = v->storage;
+    if (!__atomic_load_n(&s->packed, __ATOMIC_ACQUIRE) || is_exported(s)) return NULL;
+    void *found = NULL;
+    uint64_t hash = view_hash(v);
+    pthread_mutex_lock(&lock);
+    rl_packed *p = packed_search(s->packed, key, hash);
+    if (p && p->writes == writes_of(s)) found = p->mem;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void rl_packed_free(rl_packed *p) {
+    while (p) {
+        rl_packed *next = p->next;
+        rl_free(p->mem);
+        rl_free(p);
+        p = next;
+    }
+}
+
+void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize) {
+    uint64_t writes = writes_of(v->storage);
+    if ((writes & RL_WRITERS) || is_exported(v->storage)) return NULL;
+    rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
+    void *mem = p ? rl_alloc(n, itemsize) : NULL;
+    if (!mem) { /* packing is only a help: the call goes on in scratch */
+        rl_error_clear();
+        rl_free(p);
+        return NULL;
+    }
+    *p = (rl_packed){
+        .next = k->packing_, .key = key, .writes = writes, .shape_hash = view_hash(v), .mem = mem};
+    k->packing_ = p;
+    return mem;
+}
+
+/* Takes stale companions out of the list and counts the others, lock held. While another call uses the
+ * storage nothing is taken: it may read a companion right now. */
+static rl_packed *packed_cut(rl_storage *s, int *left) {
+    rl_packed *cut = NULL, **at = &s->packed;
+    bool alone = __atomic_load_n(&s->pins, __ATOMIC_RELAXED) <= 1;
+    for (*left = 0; *at;) {
+        rl_packed *p = *at;
+        if (alone && p->writes != writes_of(s)) {
+            __atomic_store_n(at, p->next, __ATOMIC_RELEASE);
+            p->next = cut;
+            cut = p;
+        } else {
+            at = &p->next;
+            ++*left;
+        }
+    }
+    return cut;
+}
+
+void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
+    rl_storage *s = v->storage;
+    rl_packed **at = &k->packing_;
+    uint64_t hash = view_hash(v);
+    while (*at && !((*at)->key == key && (*at)->shape_hash == hash)) at = &(*at)->next;
+    rl_packed *p = *at;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the weights were read before the word is read again */
+    if (!p || p->writes != writes_of(s) || is_exported(s)) return;
+    int left;
+    pthread_mutex_lock(&lock);
+    rl_packed *stale = packed_cut(s, &left);
+    if (left < MAX_PACKED && !packed_search(s->packed, key, hash)) {
+        *at = p->next;
+        p->next = s->packed;
+        __atomic_store_n(&s->packed, p, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    rl_packed_free(stale);
+}
+
+void rl_packed_forget(rl_call *k) {
+    rl_packed_free(k->packing_);
+    k->packing_ = NULL;
+}
