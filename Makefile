@@ -24,7 +24,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench parity asan fuzz fuzz-long ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench instructions instructions-record parity asan fuzz fuzz-long ref isa no-onednn werror stubs lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -77,6 +77,13 @@ parity: $(PARITY_VENV)/.parity $(PARITY_VENV)/.weights
 bench: $(PARITY_VENV)/.parity
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
 	for b in benchmarks/bench_*.py; do $(PARITY_VENV)/bin/python $$b || exit 1; done
+
+# instructions of small operations under callgrind, against benchmarks/instructions.txt; or write that anew
+instructions: $(VENV)/.installed
+	$(RUN) benchmarks/count_instructions.py $(COUNT)
+
+instructions-record: $(VENV)/.installed
+	$(RUN) benchmarks/count_instructions.py --record
 
 stubs: $(VENV)/.installed
 	$(RUN) tests/make_stub.py pysrc/rushlight/_C.pyi
