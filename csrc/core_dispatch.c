@@ -116,6 +116,7 @@ void rl_call_begin(rl_call *k) {
     k->stream = NULL;
     k->scratch_ = NULL;
     k->packing_ = NULL;
+    k->n_used_ = 0;
 }
 
 void rl_call_end(rl_call *k) {
@@ -124,7 +125,7 @@ void rl_call_end(rl_call *k) {
         k->scratch_ = *block;
         rl_free(block);
     }
-    if (RL_UNLIKELY(k->packing_ != NULL)) rl_packed_forget(k);
+    if (RL_UNLIKELY(k->packing_ || k->n_used_)) rl_packed_leave(k);
 }
 
 /* ---- the walk ---- */

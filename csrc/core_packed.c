@@ -16,6 +16,7 @@ struct rl_packed {
     rl_packed *next;
     uint64_t key, writes, shape_hash;
     void *mem;
+    int users; /* calls that read it: none frees it under them */
 };
 
 enum { MAX_PACKED = 8 };
@@ -55,17 +56,22 @@ static rl_packed *packed_search(rl_packed *list, uint64_t key, uint64_t hash) {
     return list;
 }
 
+static void packed_use(rl_call *k, rl_packed *p) {
+    p->users++;
+    k->used_[k->n_used_++] = p;
+}
+
 void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
-    (void)k;
     rl_storage *s = v->storage;
-    if (!__atomic_load_n(&s->packed, __ATOMIC_ACQUIRE) || is_exported(s)) return NULL;
-    void *found = NULL;
+    if (!__atomic_load_n(&s->packed, __ATOMIC_ACQUIRE) || is_exported(s) || k->n_used_ == RL_MAX_USED)
+        return NULL;
     uint64_t hash = view_hash(v);
     pthread_mutex_lock(&lock);
     rl_packed *p = packed_search(s->packed, key, hash);
-    if (p && p->writes == writes_of(s)) found = p->mem;
+    if (p && p->writes != writes_of(s)) p = NULL;
+    if (p) packed_use(k, p);
     pthread_mutex_unlock(&lock);
-    return found;
+    return p ? p->mem : NULL;
 }
 
 void rl_packed_free(rl_packed *p) {
@@ -93,14 +99,12 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     return mem;
 }
 
-/* Takes stale companions out of the list and counts the others, lock held. While another call uses the
- * storage nothing is taken: it may read a companion right now. */
+/* Takes stale companions that nobody reads out of the list and counts the others, lock held. */
 static rl_packed *packed_cut(rl_storage *s, int *left) {
     rl_packed *cut = NULL, **at = &s->packed;
-    bool alone = __atomic_load_n(&s->pins, __ATOMIC_RELAXED) <= 1;
     for (*left = 0; *at;) {
         rl_packed *p = *at;
-        if (alone && p->writes != writes_of(s)) {
+        if (p->users == 0 && p->writes != writes_of(s)) {
             __atomic_store_n(at, p->next, __ATOMIC_RELEASE);
             p->next = cut;
             cut = p;
@@ -123,8 +127,9 @@ void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
     int left;
     pthread_mutex_lock(&lock);
     rl_packed *stale = packed_cut(s, &left);
-    if (left < MAX_PACKED && !packed_search(s->packed, key, hash)) {
+    if (left < MAX_PACKED && k->n_used_ < RL_MAX_USED && !packed_search(s->packed, key, hash)) {
         *at = p->next;
+        packed_use(k, p);
         p->next = s->packed;
         __atomic_store_n(&s->packed, p, __ATOMIC_RELEASE);
     }
@@ -132,7 +137,10 @@ void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
     rl_packed_free(stale);
 }
 
-void rl_packed_forget(rl_call *k) {
+void rl_packed_leave(rl_call *k) {
+    pthread_mutex_lock(&lock);
+    while (k->n_used_ > 0) k->used_[--k->n_used_]->users--;
+    pthread_mutex_unlock(&lock);
     rl_packed_free(k->packing_);
     k->packing_ = NULL;
 }

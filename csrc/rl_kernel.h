@@ -18,6 +18,7 @@
 #define RL_MAX_ARGS   16
 #define RL_MAX_OUT    3
 #define RL_MAX_ATTR   16
+#define RL_MAX_USED   4
 #define RL_KERNEL_ABI 2
 
 #ifdef __cplusplus
@@ -128,8 +129,8 @@ static inline rl_count rl_count_plus(rl_count c, int64_t more) {
     return c;
 }
 static inline rl_count rl_count_product(const int64_t *factors, int n) {
-    rl_count c = {1};
-    for (int i = 0; i < n; i++) c = rl_count_times(c, factors[i]);
+    rl_count c = {n == 0 ? 1 : factors[0] < 0 ? -1 : factors[0]};
+    for (int i = 1; i < n; i++) c = rl_count_times(c, factors[i]);
     return c;
 }
 static inline rl_count rl_count_round_up(rl_count c, int64_t multiple) {
@@ -157,7 +158,7 @@ typedef struct rl_packed rl_packed;
  * `writes` is a sequence lock: Note [Writes]. A packed companion is the same values in a kernel's layout,
  * good for one value of `writes`; none is kept while `exports` > 0 (somebody outside can write unseen) nor
  * once `pointer_seen` is set.
- * `pins` > 0: a kernel runs on it without the GIL, so resizing allocates anew. */
+ * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized. */
 typedef struct rl_storage {
     void *mem_; /* only rl_data and core_storage touch it: tests/test_rooms.py looks */
     size_t nbytes;
@@ -304,8 +305,10 @@ struct rl_call {
     rl_view *out[RL_MAX_OUT];  /* allocated by the front door; never overlap an input unless in-place */
     int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
     void *stream;              /* device stream; NULL on the CPU */
-    void *scratch_;            /* the dispatcher's lists: memory of this call, companions not yet published */
-    rl_packed *packing_;
+    void *scratch_;            /* the dispatcher's: memory of this call, */
+    rl_packed *packing_;       /*   companions not yet published, */
+    rl_packed *used_[RL_MAX_USED];
+    int n_used_; /*   published ones that it reads */
 };
 
 static inline const rl_view *rl_in(const rl_call *k, int i) {

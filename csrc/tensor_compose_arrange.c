@@ -170,12 +170,16 @@ COMPOSE(take_along_dim) {
 /* ---- repeat_interleave ---- */
 /* index i, times[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
 static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, int64_t expected) {
-    int64_t total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t count = counts ? counts[i] : times;
+    int64_t total = counts ? 0 : RL_COUNT(n, times).n;
+    if (total < 0) {
+        PyErr_SetString(PyExc_RuntimeError, times < 0 ? "Repeats must be non-negative"
+                                                      : "repeat_interleave: the result is too large");
+        return NULL;
+    }
+    for (int64_t i = 0; counts && i < n; i++) {
+        int64_t count = counts[i];
         if (count < 0) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            counts ? "repeats can not be negative" : "Repeats must be non-negative");
+            PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative");
             return NULL;
         }
         if (__builtin_add_overflow(total, count, &total)) {
@@ -190,7 +194,7 @@ static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, in
     rl_tensor *index = rl_tensor_new(RL_I64, RL_CPU, 0, &total, 1);
     if (!index) return NULL;
     int64_t *to = rl_data(&index->v, RL_WRITE);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; total && i < n; i++)
         for (int64_t j = counts ? counts[i] : times; j > 0; j--) *to++ = i;
     return (PyObject *)index;
 }

@@ -12,37 +12,42 @@ int rl_heavy_load(void) {
     return done ? 0 : -1;
 }
 
-/* Elements of all tensors of a call. A view may have 2^63 - 1 of them, so the sum stops at UINT64_MAX. */
-static uint64_t call_size(const rl_call *k) {
-    uint64_t n = 0;
-    bool huge = false;
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) huge |= __builtin_add_overflow(n, (uint64_t)k->arg[i].u.t->numel, &n);
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            if (k->arg[i].u.ts[j]) huge |= __builtin_add_overflow(n, (uint64_t)k->arg[i].u.ts[j]->numel, &n);
-    }
-    for (int i = 0; i < k->n_out; i++) huge |= __builtin_add_overflow(n, (uint64_t)k->out[i]->numel, &n);
-    return huge ? UINT64_MAX : n;
-}
-
-/* Changed under the GIL, read without it by who wants to drop a stale companion. */
-static inline void pin(rl_storage *s, int by) {
-    __atomic_store_n(&s->pins, s->pins + by, __ATOMIC_RELAXED);
-}
-
-static void pin_call(rl_call *k, int by) {
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) pin(k->arg[i].u.t->storage, by);
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            if (k->arg[i].u.ts[j]) pin(k->arg[i].u.ts[j]->storage, by);
-    }
-    for (int i = 0; i < k->n_out; i++) pin(k->out[i]->storage, by);
-}
-
 enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
 /* More than any memory holds: only views that repeat elements have so many, and no kernel ever came to an
- * end. */
+ * end. A view may have 2^63 - 1 of them, so they are not added up before they are refused. */
 #define MOST_ELEMENTS ((uint64_t)1 << 47)
+
+/* elements of all tensors of a call; *bits are those of their numbers */
+static uint64_t call_size(const rl_call *k, uint64_t *bits) {
+    uint64_t n = 0;
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) {
+            n += (uint64_t)k->arg[i].u.t->numel;
+            *bits |= (uint64_t)k->arg[i].u.t->numel;
+        } else if (RL_UNLIKELY(k->arg[i].tag == RL_TENSORS)) {
+            for (int j = 0; j < k->arg[i].n; j++) {
+                const rl_view *v = k->arg[i].u.ts[j];
+                n += v ? (uint64_t)v->numel : 0;
+                *bits |= v ? (uint64_t)v->numel : 0;
+            }
+        }
+    }
+    for (int i = 0; i < k->n_out; i++) {
+        n += (uint64_t)k->out[i]->numel;
+        *bits |= (uint64_t)k->out[i]->numel;
+    }
+    return n;
+}
+
+/* Only calls without the GIL need it: with it nobody else can resize. */
+static void pin_call(rl_call *k, int by) {
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            if (k->arg[i].u.ts[j]) k->arg[i].u.ts[j]->storage->pins += by;
+    }
+    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
+}
 
 /* ---- Note [Writes]: what others may see is bracketed ---- */
 static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
@@ -145,8 +150,10 @@ static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_r
 }
 
 static bool without_gil(const rl_bound *b, uint64_t size) {
+    if (size >= WITHOUT_GIL && !rl_gil_kept) return true;
+    if (RL_LIKELY(b->schema->row->rng_arg < 0)) return false;
     rl_shared_generator *g = generator_of(b);
-    return (size >= WITHOUT_GIL && !rl_gil_kept) || (RL_UNLIKELY(g != NULL) && rl_generator_busy(g));
+    return g && rl_generator_busy(g);
 }
 
 _Thread_local bool rl_gil_kept;
@@ -159,17 +166,15 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
         if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
         k->stream = rl_device_driver_get(device)->stream(index);
     }
-    uint64_t size = call_size(k);
-    if (RL_UNLIKELY(size > MOST_ELEMENTS))
+    uint64_t bits = 0, size = call_size(k, &bits);
+    if (RL_UNLIKELY(bits >= MOST_ELEMENTS))
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
     if (without_gil(b, size)) {
         status = run_without_gil(b, k, device, results);
     } else {
-        pin_call(k, 1);
         status = dispatch(b, k, device, results);
-        pin_call(k, -1);
     }
     rl_call_end(k);
     return status;

@@ -61,7 +61,7 @@ static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (writes)
         rl_storage_export(S(self));
     else
-        __atomic_add_fetch(&S(self)->pins, 1, __ATOMIC_RELAXED); /* the bytes must not move under a reader */
+        S(self)->pins++; /* the bytes must not move under a reader */
     view->internal = writes ? S(self) : NULL;
     return 0;
 }
@@ -69,7 +69,7 @@ static void storage_releasebuffer(PyObject *self, Py_buffer *view) {
     if (view->internal)
         rl_storage_unexport(S(self));
     else
-        __atomic_sub_fetch(&S(self)->pins, 1, __ATOMIC_RELAXED);
+        S(self)->pins--;
 }
 
 static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {

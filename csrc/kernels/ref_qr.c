@@ -56,6 +56,7 @@ RL_KERNEL(ref_qr) {
     m.least = m.rows < m.cols ? m.rows : m.cols;
     bool wanted = k->attr[1] != 0;
     char *to_q = rl_data(k->out[0], RL_WRITE), *to_r = rl_data(r, RL_WRITE);
+    if (k->out[0]->numel == 0 && r->numel == 0) return RL_OK;
     m.a = k->svc->scratch(k, RL_COUNT(m.rows, m.cols), sizeof *m.a);
     m.tau = k->svc->scratch(k, RL_COUNT(m.least), sizeof *m.tau);
     m.q = k->svc->scratch(k, RL_COUNT(wanted ? m.rows : 0, width), sizeof *m.q);

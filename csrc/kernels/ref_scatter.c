@@ -58,11 +58,10 @@ static void target_walk(rl_call *k, rl_walk *w, scattering *s, const int64_t *di
     s->step = to->ndim ? to->strides[dim] * s->item : 0;
     w->nops = 1;
     w->ndim = ndim;
-    w->numel = 1;
+    w->numel = rl_count_product(dims, ndim).n;
     w->base[0] = rl_data(to, RL_WRITE);
     for (int d = 0; d < ndim; d++) {
         w->size[d] = dims[d];
-        w->numel *= dims[d];
         w->stride[0][d] = d == dim || !to->ndim ? 0 : to->strides[d] * s->item;
     }
 }
@@ -72,10 +71,13 @@ static void add_element(rl_walk *w, void *element) {
     w->base[w->nops++] = element;
 }
 
-static void scatter_walk(rl_walk *w, const scattering *s) {
-    if (w->numel == 0) return;
+/* Without a place to go to the first index is wrong, however many there are. */
+static rl_status scatter_walk(rl_call *k, rl_walk *w, const scattering *s) {
+    if (w->numel == 0) return RL_OK;
+    if (w->numel < 0) return rl_fail(k, RL_MEMORY, "%s", "numel: integer multiplication overflow");
     rl_walk_merge(w);
-    rl_walk_range(w, 0, w->numel, scatter_strip, s);
+    rl_walk_range(w, 0, s->size ? w->numel : 1, scatter_strip, s);
+    return RL_OK;
 }
 
 static rl_status scatter_fault(rl_call *k, const scattering *s, rl_error kind, const char *name) {
@@ -100,21 +102,20 @@ static rl_status by_vector(rl_call *k, scattering *s, const rl_view *source, voi
         add_element(&w, element);
     else
         rl_walk_add(&w, source);
-    scatter_walk(&w, s);
-    return RL_OK;
+    return scatter_walk(k, &w, s);
 }
 
 RL_KERNEL(ref_index_add) {
     scattering s = {.combine = rl_strip_combine(RL_JOIN_ADD, k->out[0]->dtype),
                     .numbers = {.d = {rl_num(k, 4)}, .i = {rl_int(k, 4)}}};
-    by_vector(k, &s, k->arg[3].u.t, NULL);
+    if (by_vector(k, &s, k->arg[3].u.t, NULL) != RL_OK) return RL_FAIL;
     if (s.faulty && k->out[0]->ndim <= 1) return rl_fail(k, RL_INDEX, "index out of range in self");
     return scatter_fault(k, &s, RL_RUNTIME, "");
 }
 
 RL_KERNEL(ref_index_copy) {
     scattering s = {.combine = NULL};
-    by_vector(k, &s, k->arg[3].u.t, NULL);
+    if (by_vector(k, &s, k->arg[3].u.t, NULL) != RL_OK) return RL_FAIL;
     return scatter_fault(k, &s, RL_INDEX, "index_copy_(): ");
 }
 
@@ -122,7 +123,7 @@ RL_KERNEL(ref_index_fill) {
     scattering s = {.wraps = true};
     uint64_t element;
     if (rl_element_from(k, 3, k->out[0]->dtype, &element) != RL_OK) return RL_FAIL;
-    by_vector(k, &s, NULL, &element);
+    if (by_vector(k, &s, NULL, &element) != RL_OK) return RL_FAIL;
     return scatter_fault(k, &s, RL_INDEX, "");
 }
 
@@ -137,7 +138,7 @@ static rl_status by_index(rl_call *k, scattering *s, void *element) {
         add_element(&w, element);
     else
         rl_walk_add(&w, k->arg[3].u.t);
-    scatter_walk(&w, s);
+    if (scatter_walk(k, &w, s) != RL_OK) return RL_FAIL;
     return scatter_fault(k, s, RL_RUNTIME, "");
 }
 
@@ -213,7 +214,7 @@ static rl_status divide_by_counts(rl_call *k, bool include_self) {
     s.step = out->ndim ? places.stride[1][k->attr[0]] : 0;
     rl_walk_add(&w, index);
     add_element(&w, &one);
-    scatter_walk(&w, &s);
+    if (scatter_walk(k, &w, &s) != RL_OK) return RL_FAIL;
     mean_job job = {out->dtype};
     rl_walk_merge(&places);
     rl_walk_parallel(k, &places, mean_strip, &job);
