@@ -28,7 +28,10 @@ MODES = {  # compiler options, linker options
     "release": (["-O3", "-DNDEBUG", "-g0"], ["-Wl,-s"]),
     "debug": (["-O0", "-g3", "-UNDEBUG", "-DRL_CHECKED=1"], []),
     "asan": (
-        ["-O1", "-g", "-UNDEBUG", "-DRL_CHECKED=1", "-fno-omit-frame-pointer", "-fsanitize=address", *SANITIZE_UNDEFINED],
+        [
+            *("-O1", "-g", "-UNDEBUG", "-DRL_CHECKED=1", "-fno-omit-frame-pointer"),
+            *("-fsanitize=address", *SANITIZE_UNDEFINED),
+        ],
         ["-fsanitize=address,undefined"],
     ),
     "ubsan": (["-O1", "-g", "-UNDEBUG", *SANITIZE_UNDEFINED], ["-fsanitize=undefined"]),

@@ -116,7 +116,7 @@ FORMULA(prelu) { /* where x > 0: x, else weight * x */
 FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
     V x = X(0);
     if (x.tag != RL_TENSOR || !rl_back_wants(g, 0)) return;
-    int64_t dim = rl_back_int(g, 1), half = x.u.t->shape[dim < 0 ? dim + x.u.t->ndim : dim] / 2;
+    int64_t dim = rl_back_int(g, 1), half = rl_size_at(x.u.t, dim < 0 ? dim + x.u.t->ndim : dim) / 2;
     V a = OP(narrow, x, INT(dim), INT(0), INT(half)), b = OP(narrow, x, INT(dim), INT(half), INT(half));
     V gate = OP(sigmoid, b), first = OP(mul, gate, G);
     V second = OP(mul, OP(sigmoid_backward, G, gate), a);

@@ -45,8 +45,9 @@ static PyObject *ones_for(PyObject *o) {
     }
     rl_tensor *ones = rl_tensor_new(t->v.dtype, t->v.device, t->v.device_index, t->v.shape, t->v.ndim);
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = ones ? &ones->v : NULL}, {.tag = RL_INT, .u.i = 1}};
-    if (ones && t->v.device == RL_CPU && t->v.dtype == RL_F32) { /* the usual loss */
-        *(float *)rl_data(&ones->v, RL_WRITE) = 1;
+    if (ones && ones->v.device == RL_CPU && ones->v.dtype == RL_F32) { /* the usual loss */
+        RL_RAW;
+        *(float *)rl_data(&ones->v, RL_FRESH) = 1;
         return (PyObject *)ones;
     }
     RL_OWNED PyObject *held = (PyObject *)ones;

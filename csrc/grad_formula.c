@@ -1,4 +1,5 @@
 /* What formulas are written with: see grad.h. */
+#include "tensor_object.h"
 #include "grad.h"
 #include <string.h>
 
@@ -128,7 +129,9 @@ V rl_back_join(rl_back *g, V a, V b, int64_t dim) {
 
 bool rl_back_any(rl_back *g, V truths) {
     V found = OP(any, truths);
-    return !g->failed && *(const uint8_t *)rl_const_data(found.u.t);
+    int any = g->failed ? -1 : rl_tensor_bool((PyObject *)RL_TENSOR_OF(found.u.t));
+    g->failed |= any < 0;
+    return any > 0;
 }
 
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {

@@ -140,8 +140,9 @@ static int check_all_marks(function_call *c) {
 /* ---- results ---- */
 static PyObject *view_of(PyObject *o) {
     rl_tensor *t = (rl_tensor *)o;
-    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v},
-                       {.tag = RL_INTS, .n = t->v.ndim, .u.ints = t->v.shape}};
+    int64_t shape[RL_MAX_DIMS];
+    memcpy(shape, t->v.shape, t->v.ndim * sizeof *shape);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_INTS, .n = t->v.ndim, .u.ints = shape}};
     int grad = rl_grad_enabled;
     rl_grad_enabled = 0;
     PyObject *view = rl_op_run(RL_OP_view, args, 2);

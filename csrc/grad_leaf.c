@@ -150,7 +150,7 @@ static int sum_repeats(PyObject **grad, const int64_t *dims, int n) {
     double count = 1;
     for (int i = 0; i < n; i++) {
         const rl_view *v = &((rl_tensor *)*grad)->v;
-        if (v->strides[dims[i]] != 0 || v->shape[dims[i]] < 2) continue;
+        if (rl_size_at(v, dims[i]) < 2 || v->strides[dims[i]] != 0) continue;
         count *= (double)v->shape[dims[i]];
         rl_slot args[4] = {slot_of(*grad), int_slot(dims[i]), int_slot(0), int_slot(1)};
         PyObject *once = rl_op_run(RL_OP_narrow, args, 4);
@@ -170,7 +170,7 @@ static int sum_dims(PyObject **grad, int64_t *dims, int n, bool keep) {
     rl_slot args[3] = {
         slot_of(*grad), {.tag = RL_INTS, .n = n, .u.ints = dims}, {.tag = RL_TRUTH, .u.i = keep}};
     bool left = false;
-    for (int i = 0; i < n; i++) left |= ((rl_tensor *)*grad)->v.shape[dims[i]] != 1;
+    for (int i = 0; i < n; i++) left |= rl_size_at(&((rl_tensor *)*grad)->v, dims[i]) != 1;
     if (!left) return 0; /* the caller drops dims of 1 */
     PyObject *sum = rl_op_run(RL_OP_sum, args, 3);
     if (!sum) return -1;

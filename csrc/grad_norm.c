@@ -48,7 +48,7 @@ FORMULA(instance_norm) { /* as batch_norm; statistics of the input are those of 
     V made[3], x = X(0), no = NONE;
     if (g->failed) return;
     if (rl_back_int(g, 5))
-        OPS(made, 3, native_group_norm_backward, G, x, no, no, X(1), INT(x.u.t->shape[1]), X(7));
+        OPS(made, 3, native_group_norm_backward, G, x, no, no, X(1), INT(rl_size_at(x.u.t, 1)), X(7));
     else
         OPS(made, 3, native_batch_norm_backward, G, x, X(1), X(3), X(4), no, no, TRUTH(false), X(7));
     pass_norm(g, made, 1, 2);

@@ -139,10 +139,9 @@ static V others(rl_back *g, V x, int64_t dim, int64_t size) {
     V left = OP(cumprod, OP(cat, from_left, INT(dim)), INT(dim));
     return OP(mul, left, OP(flip, OP(cumprod, OP(cat, from_right, INT(dim)), INT(dim)), dims));
 }
-/* are there zeros, so that result / x does not answer? -1: raised */
+/* are there zeros, so that result / x does not answer? */
 static bool has_zeros(rl_back *g, V x) {
-    V found = OP(any, OP(eq, x, INT(0)));
-    return !g->failed && *(const uint8_t *)rl_const_data(found.u.t);
+    return rl_back_any(g, OP(eq, x, INT(0)));
 }
 FORMULA(prod) {
     if (!rl_back_wants(g, 0)) return;

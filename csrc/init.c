@@ -45,7 +45,7 @@ static int fill_module(PyObject *m) {
                                         rl_mode_init,   rl_generator_init,   rl_ops_init,
                                         rl_create_init, rl_numpy_init,       rl_load_init,
                                         rl_save_init,   rl_device_init,      rl_optim_init,
-                                        rl_grad_init,   rl_module_init};
+                                        rl_grad_init,   rl_module_init,      rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions);

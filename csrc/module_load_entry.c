@@ -102,6 +102,7 @@ int rl_load_bytes(rl_tensor *to, rl_tensor *from) {
     if (to->v.dtype != from->v.dtype || to->v.numel != from->v.numel || bytes > LOAD_SMALL || to->inference ||
         !rl_is_contiguous(&to->v) || !rl_is_contiguous(&from->v))
         return 0;
+    RL_RAW;
     rl_write_begin(to->v.storage);
     if (bytes) memmove(rl_data(&to->v, RL_WRITE), rl_const_data(&from->v), (size_t)bytes);
     rl_write_end(to->v.storage);

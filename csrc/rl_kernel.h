@@ -200,7 +200,7 @@ static inline int64_t rl_itemsize(int dtype) {
  * Whoever may change a byte that others can see brackets it with rl_write_begin and rl_write_end; what two
  * threads count is never lost. A reader that copies the bytes (a packed companion) trusts its copy only if
  * nobody was writing when it began and the word is the same afterwards. The front door does this for all
- * results of a call but new ones, whose memory nobody else has seen yet (rl_new_begin). */
+ * results of a call but new ones, whose memory nobody else has seen yet. */
 enum { RL_WRITERS = 0xffff };
 #ifndef RL_CHECKED
 #define RL_CHECKED 0 /* 1 in builds for debugging: new results are bracketed, too, and rl_data looks */
@@ -212,16 +212,9 @@ static inline void rl_write_end(rl_storage *s) {
     __atomic_fetch_add(&s->writes, (uint64_t)RL_WRITERS, __ATOMIC_RELEASE); /* one ended, one fewer at work */
 }
 
-/* the same for memory that nobody else has seen */
-static inline void rl_new_begin(rl_storage *s) {
-    if (RL_CHECKED) rl_write_begin(s);
-}
-static inline void rl_new_end(rl_storage *s) {
-    if (RL_CHECKED) rl_write_end(s);
-}
-
-enum { RL_READ = 1, RL_WRITE = 2 };
-/* The one door to memory. RL_WRITE stands inside a bracket of Note [Writes], or on memory that is new. */
+enum { RL_READ = 1, RL_WRITE = 2, RL_FRESH = 4 };
+/* The one door to memory. RL_WRITE stands inside a bracket of Note [Writes]; RL_FRESH is a write to memory that
+ * nobody else has seen. */
 static inline void *rl_data(const rl_view *v, int mode) {
     if (RL_CHECKED && (mode & RL_WRITE) &&
         !(__atomic_load_n(&v->storage->writes, __ATOMIC_RELAXED) & RL_WRITERS))

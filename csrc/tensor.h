@@ -17,6 +17,7 @@ static inline PyObject *rl_give(PyObject **o) {
     *o = NULL;
     return given;
 }
+#include "tensor_raw.h"
 
 /* ---- the objects ----
  * A Tensor is ONE object:
@@ -66,9 +67,12 @@ static inline void rl_version_bump(rl_tensor *t) {
 }
 
 /* ---- tensor_object.c ---- */
-rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL */
+rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL; not yet revealed */
+static inline void rl_tensor_reveal(rl_tensor *t) {       /* it is whole: from here on Python may find it */
+    PyObject_GC_Track((PyObject *)t);
+}
 rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
-                         int ndim); /* contiguous, uninitialised */
+                         int ndim); /* contiguous, uninitialised; shape may be a tensor's own */
 /* A tensor of `type` on the storage of `t` with t's dims and version; base and grad metadata empty. */
 rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
 int rl_version_part(rl_tensor *t, uint32_t count); /* t counts for itself from now on */
@@ -109,6 +113,7 @@ int rl_device_need(int device, int index); /* loads the device's extension; -1 a
 extern _Thread_local int rl_grad_enabled, rl_inference_mode;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */
+int rl_gc_init(PyObject *m);
 int rl_types_init(PyObject *m);
 int rl_device_type_init(PyObject *m);
 int rl_tensor_init(PyObject *m);

@@ -253,7 +253,7 @@ PyGetSetDef rl_tensor_getset[] = {
 #define METHOD0(name) static PyObject *m_##name(PyObject *self, PyObject *unused)
 
 static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, const char *name,
-                             rl_tensor *t, const int64_t *values, bool as_size) {
+                             rl_tensor *t, bool strides) {
     PyObject *which = n == 1 ? args[0] : Py_None;
     if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && n == 0 &&
         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
@@ -263,8 +263,9 @@ static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwna
         return NULL;
     }
     if (which == Py_None) {
-        RL_OWNED PyObject *size = rl_size_new(values, t->v.ndim);
-        if (!size || as_size) return rl_give(&size);
+        if (!strides) return rl_tensor_shape(t);
+        RL_OWNED PyObject *size = rl_size_new(t->v.strides, t->v.ndim);
+        if (!size) return NULL;
         return PyObject_CallOneArg((PyObject *)&PyTuple_Type, size); /* strides are a plain tuple */
     }
     RL_OWNED PyObject *number = PyNumber_Index(which);
@@ -276,13 +277,13 @@ static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwna
         return NULL;
     }
     if (rl_dim_wrap(&dim, t->v.ndim) != RL_OK) return rl_raise(name);
-    return PyLong_FromLongLong(values[dim]);
+    return PyLong_FromLongLong(strides ? t->v.strides[dim] : t->v.shape[dim]);
 }
 static PyObject *m_size(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
-    return dims_or_one(args, n, kw, "size", T(self), T(self)->v.shape, true);
+    return dims_or_one(args, n, kw, "size", T(self), false);
 }
 static PyObject *m_stride(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
-    return dims_or_one(args, n, kw, "stride", T(self), T(self)->v.strides, false);
+    return dims_or_one(args, n, kw, "stride", T(self), true);
 }
 METHOD0(dim) {
     NO(unused);
@@ -323,10 +324,11 @@ METHOD0(detach_) {
 }
 METHOD0(data_ptr) {
     NO(unused);
+    RL_RAW;
     /* from here on anybody may write: nothing is cached any more */
     __atomic_store_n(&T(self)->v.storage->pointer_seen, 1, __ATOMIC_RELAXED);
     return PyLong_FromVoidPtr(
-        T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_WRITE) : NULL);
+        T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_READ) : NULL);
 }
 METHOD0(is_floating_point) {
     NO(unused);

@@ -105,13 +105,18 @@ static PyObject *call_view(rl_bound *b) {
                     : rl_inference_mode && !out->inference ? RL_VIEW_INFERENCE
                     : rl_grad_enabled                      ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
-    if (rl_history_wanted(b) && set_history(b, &out, b->k.arg) < 0) Py_CLEAR(out);
+    if (rl_history_wanted(b) && set_history(b, &out, b->k.arg) < 0) {
+        Py_DECREF(out);
+        return NULL;
+    }
+    rl_tensor_reveal(out);
     return (PyObject *)out;
 }
 
 static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     int shown = b->schema->row->n_shown;
     for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
+    for (int i = 0; i < shown; i++) rl_tensor_reveal(out[i]);
     if (shown == 1) return (PyObject *)out[0];
     PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
     for (int i = 0; i < shown; i++) {
@@ -123,7 +128,8 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
+/* What the arguments are good for now. Casting them may run Python, which may change them again. */
+static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
     const rl_row *row = b->schema->row;
     int compute;
     if (rl_call_device(b, device, index) < 0) return -1;
@@ -137,10 +143,32 @@ static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
     return rl_call_cast(b, compute);
 }
 
+/* Note [From checks to kernels]
+ * Everything that may run Python comes first: results are made, numbers and tensors cast, until a look at the
+ * arguments casts nothing. From that look on, over the shape rule and the memory of the results, to the end
+ * of the kernels, no Python runs: what was checked is what the kernels see. */
+static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
+    int kept;
+    do {
+        kept = b->n_keep;
+        if (prepare_once(b, device, index, out_dtype) < 0) return -1;
+    } while (RL_UNLIKELY(b->n_keep != kept));
+    return 0;
+}
+
 static void fill_generator(rl_bound *b) {
     int i = b->schema->row->rng_arg;
     if (i >= 0 && b->k.arg[i].tag == RL_NONE)
         b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+}
+
+static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, int index) {
+    RL_RAW;
+    for (int i = 0; i < b->k.n_out; i++) out[i]->v.dtype = (uint8_t)dtype;
+    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < b->k.n_out; i++)
+        if (alloc_storage(out[i], device, index) < 0) return RL_FAIL;
+    return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
 }
 
 static PyObject *call_new(rl_bound *b) {
@@ -157,25 +185,22 @@ static PyObject *call_new(rl_bound *b) {
     made = 0;
     /* before shapes are read, since it may run Python */
     if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
-    if (prepare(b, &device, &index, &dtype) < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
-        out[made]->v.dtype = (uint8_t)dtype;
         out[made]->inference = (uint8_t)rl_inference_mode;
         b->k.out[made] = &out[made]->v;
     }
     fill_generator(b);
-    if (row->shape(&b->k) != RL_OK) goto fail_pending;
-    for (int i = 0; i < made; i++)
-        if (alloc_storage(out[i], device, index) < 0) goto fail_pending;
-    if (rl_run_kernels(b, device, index, RL_RESULTS_NEW) != RL_OK) goto fail_pending;
+    if (prepare(b, &device, &index, &dtype) < 0) goto fail;
+    if (run_new(b, out, dtype, device, index) != RL_OK) {
+        fail_call(b);
+        goto fail;
+    }
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
     if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
         rl_tensor_set_requires_grad(out[0], 1) < 0)
         goto fail;
     return pack_results(b, out);
-fail_pending:
-    fail_call(b);
 fail:
     while (made > 0) Py_DECREF(out[--made]);
     return NULL;
@@ -241,64 +266,91 @@ static PyObject *copy_of(rl_tensor *self) {
 }
 
 /* in place, a row has one result at most that only the derivative sees */
-static PyObject *hidden_new(rl_bound *b, bool history, int dtype) {
+static PyObject *hidden_new(rl_bound *b, bool history) {
     b->k.n_out = history ? b->schema->row->n_out : 1;
     rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
     if (!hidden) return NULL;
-    hidden->v.dtype = (uint8_t)dtype;
     b->k.out[1] = b->k.n_out > 1 ? &hidden->v : NULL;
     return (PyObject *)hidden;
+}
+
+typedef struct {
+    rl_tensor *self, *result, *hidden;
+    int device, index, dtype, staged; /* staged: self lies elsewhere, and result is copied to it */
+    bool direct;                      /* the kernels write self itself */
+} inplace_call;
+
+/* Note [From checks to kernels] */
+static int inplace_prepare(rl_bound *b, inplace_call *c) {
+    int kept;
+    c->staged = 0;
+    do {
+        kept = b->n_keep;
+        if (prepare(b, &c->device, &c->index, &c->dtype) < 0) return -1;
+        if (RL_UNLIKELY(c->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
+    } while (RL_UNLIKELY(b->n_keep != kept));
+    return 0;
+}
+
+static rl_status inplace_run(rl_bound *b, inplace_call *c) {
+    RL_RAW;
+    rl_view *self = &c->self->v;
+    if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)c->dtype;
+    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (c->hidden && alloc_storage(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
+    if (check_result(self, &c->result->v, c->dtype) < 0) return RL_FAIL;
+    c->direct = c->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
+    if (c->direct) {
+        b->k.out[0] = self;
+    } else {
+        c->result->v.dtype = (uint8_t)c->dtype;
+        if (alloc_storage(c->result, self->device, self->device_index) < 0) return RL_FAIL;
+    }
+    return rl_run_kernels(b, c->device, c->index, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
 }
 
 static PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
-    int device, index, dtype;
     bool history = rl_history_wanted(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-    if (check_writable(self, history) < 0) return NULL;
-    RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
-    if (PyErr_Occurred() || prepare(b, &device, &index, &dtype) < 0) return NULL;
-    int staged = RL_UNLIKELY(device != RL_CPU) ? rl_device_stage(b) : 0;
-    if (staged < 0) return NULL;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
     if (!held) return NULL;
-    rl_tensor *result = (rl_tensor *)held;
-    b->k.out[0] = &result->v;
-    fill_generator(b);
+    inplace_call c = {.self = self, .result = (rl_tensor *)held};
+    b->k.out[0] = &c.result->v;
     if (RL_UNLIKELY(b->schema->row->n_out > 1)) {
-        if (!(hidden = hidden_new(b, history, dtype))) return NULL;
-        out[1] = (rl_tensor *)hidden;
+        if (!(hidden = hidden_new(b, history))) return NULL;
+        out[1] = c.hidden = (rl_tensor *)hidden;
     }
-    if (b->schema->row->shape(&b->k) != RL_OK) return fail_call(b);
-    if (hidden && alloc_storage(out[1], self->v.device, self->v.device_index) < 0) return fail_call(b);
-    if (check_result(&self->v, &result->v, dtype) < 0) return NULL;
-    bool direct = dtype == self->v.dtype && !staged && !inputs_overlap(b, &self->v);
-    if (direct) {
-        b->k.out[0] = &self->v;
-    } else {
-        result->v.dtype = (uint8_t)dtype;
-        if (alloc_storage(result, self->v.device, self->v.device_index) < 0) return fail_call(b);
-    }
-    if (rl_run_kernels(b, device, index, direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW) != RL_OK)
-        return fail_call(b);
+    fill_generator(b);
+    if (check_writable(self, history) < 0) return NULL;
+    RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
+    if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
+    if (RL_UNLIKELY(original || b->n_keep) && check_writable(self, history) < 0) return NULL; /* still? */
+    if (inplace_run(b, &c) != RL_OK) return fail_call(b);
+    bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
     RL_OWNED PyObject *node =
         history ? (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, original) : NULL;
     if (direct) rl_version_bump(self);
     if (history && !node) return NULL;
-    if (!direct && rl_tensor_copy(self, result) < 0) return NULL;
+    if (!direct && rl_tensor_copy(self, c.result) < 0) return NULL;
     if (history && rl_history_rebase(self, (rl_node *)rl_give(&node)) < 0) return NULL;
     return Py_NewRef((PyObject *)self);
 }
 
 /* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
+static rl_status run_lists(rl_bound *b, int device, int index) {
+    RL_RAW;
+    return b->schema->row->shape(&b->k) == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN)
+                                                 : RL_FAIL;
+}
+
 static PyObject *call_lists(rl_bound *b) {
     int device, index;
     if (rl_call_device(b, &device, &index) < 0) return NULL;
-    if (b->schema->row->shape(&b->k) != RL_OK || rl_run_kernels(b, device, index, RL_RESULTS_SEEN) != RL_OK)
-        return fail_call(b);
+    if (run_lists(b, device, index) != RL_OK) return fail_call(b);
     for (int i = 0; i < b->k.n_arg; i++)
         for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
             rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));

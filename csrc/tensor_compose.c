@@ -71,8 +71,8 @@ static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t l
 }
 
 static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
-    RL_OWNED PyObject *pieces = PyList_New(0);
     int64_t at = 0, whole = ((rl_tensor *)x)->v.shape[dim];
+    RL_OWNED PyObject *pieces = PyList_New(0);
     for (int64_t i = 0; pieces && i < n; i++) {
         int64_t size = sizes ? sizes[i] : each < whole - at ? each : whole - at;
         RL_OWNED PyObject *piece = narrow_piece(x, dim, at, size);
@@ -147,8 +147,9 @@ COMPOSE(split) {
 }
 
 static PyObject *slices_of(rl_slot x, int64_t dim) {
+    int64_t n = x.u.t->shape[dim];
     RL_OWNED PyObject *slices = PyList_New(0);
-    for (int64_t i = 0; slices && i < x.u.t->shape[dim]; i++) {
+    for (int64_t i = 0; slices && i < n; i++) {
         rl_slot args[3] = {x, int_slot(dim), int_slot(i)};
         RL_OWNED PyObject *slice = rl_op_run(RL_OP_select, args, 3);
         if (!slice || PyList_Append(slices, slice) < 0) return NULL;

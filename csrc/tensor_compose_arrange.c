@@ -31,31 +31,52 @@ static PyObject *truths_of(PyObject *x) {
     return (PyObject *)truths;
 }
 
-/* The places of the non-zero elements as (n, ndim) int64; flat: as (n) of the flat tensor. */
-static PyObject *places_of(PyObject *x, bool flat) {
-    RL_OWNED PyObject *truths = truths_of(x);
-    if (!truths) return NULL;
-    const rl_view *v = view_of(truths);
-    if (v->device != RL_CPU) {
-        PyErr_SetString(PyExc_NotImplementedError,
-                        v->device == RL_META
-                            ? "which elements are not zero cannot be known of meta tensors: they have no data"
-                            : "rushlight finds non-zero elements on the CPU only");
-        return NULL;
-    }
+/* `held` is a look at t, which is on the CPU, without gaps and of that dtype */
+static int hold_dense(rl_view *held, PyObject *t, int dtype) {
+    if (rl_held_take(held, view_of(t)) < 0) return -1;
+    return held->dtype == dtype && held->device == RL_CPU && rl_is_contiguous(held) ? 0 : rl_held_changed();
+}
+
+static int64_t truths_count(const rl_view *v) {
+    RL_RAW;
     const uint8_t *truth = rl_const_data(v);
-    int64_t shape[2] = {0, flat ? 1 : v->ndim};
-    for (int64_t i = 0; i < v->numel; i++) shape[0] += truth[i] != 0;
-    rl_tensor *places = rl_tensor_new(RL_I64, RL_CPU, 0, shape, flat ? 1 : 2);
-    if (!places) return NULL;
-    int64_t *to = rl_data(&places->v, RL_WRITE);
-    for (int64_t i = 0; i < v->numel; i++) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < v->numel; i++) n += truth[i] != 0;
+    return n;
+}
+
+/* Fills `places`, whose room was counted before: no more than that, and zeros where there is less. */
+static void places_fill(const rl_view *v, const rl_view *places, bool flat) {
+    RL_RAW;
+    const uint8_t *truth = rl_const_data(v);
+    int64_t *to = rl_data(places, RL_FRESH), *end = to + places->numel, width = flat ? 1 : v->ndim;
+    for (int64_t i = 0; i < v->numel && to < end; i++) {
         int64_t rest = i;
         if (!truth[i]) continue;
         for (int d = v->ndim - 1; !flat && d >= 0; rest /= v->shape[d--]) to[d] = rest % v->shape[d];
         if (flat) *to = i;
-        to += shape[1];
+        to += width;
     }
+    while (to < end) *to++ = 0;
+}
+
+/* The places of the non-zero elements as (n, ndim) int64; flat: as (n) of the flat tensor. */
+static PyObject *places_of(PyObject *x, bool flat) {
+    RL_OWNED PyObject *truths = truths_of(x);
+    if (!truths) return NULL;
+    int device = view_of(truths)->device;
+    if (device != RL_CPU) {
+        PyErr_SetString(PyExc_NotImplementedError,
+                        device == RL_META
+                            ? "which elements are not zero cannot be known of meta tensors: they have no data"
+                            : "rushlight finds non-zero elements on the CPU only");
+        return NULL;
+    }
+    RL_HELD v = {.storage = NULL};
+    if (hold_dense(&v, truths, RL_BOOL) < 0) return NULL;
+    int64_t shape[2] = {truths_count(&v), v.ndim};
+    rl_tensor *places = rl_tensor_new(RL_I64, RL_CPU, 0, shape, flat ? 1 : 2);
+    if (places) places_fill(&v, &places->v, flat);
     return (PyObject *)places;
 }
 
@@ -116,7 +137,7 @@ COMPOSE(masked_select) {
 /* ---- take_along_dim ---- */
 /* indices of any size wrap, as PyTorch's do */
 static PyObject *wrapped_gather(PyObject *x, int64_t dim, PyObject *index) {
-    rl_slot size[2] = {tensor_slot(index), int_slot(view_of(x)->shape[dim])};
+    rl_slot size[2] = {tensor_slot(index), int_slot(rl_size_at(view_of(x), dim))};
     if (size[1].u.i == 0) size[1].u.i = 1;
     RL_OWNED PyObject *whole = rl_op_run(RL_OP_remainder, size, 2);
     if (!whole) return NULL;
@@ -131,7 +152,7 @@ static PyObject *stretched_but(PyObject *t, PyObject *to, int64_t dim) {
     rl_view like = *view_of(to);
     int n;
     memcpy(full, like.shape, (size_t)like.ndim * sizeof *full);
-    full[dim] = v->shape[dim];
+    full[dim] = rl_size_at(v, dim);
     like.shape = full;
     if (rl_dims_broadcast(v->ndim ? &like : v, v, shape, &n) != RL_OK) return rl_raise("take_along_dim");
     rl_slot args[2] = {tensor_slot(t), ints_slot(shape, n)};
@@ -168,34 +189,47 @@ COMPOSE(take_along_dim) {
 }
 
 /* ---- repeat_interleave ---- */
-/* index i, times[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
-static PyObject *interleaved(const int64_t *counts, int64_t times, int64_t n, int64_t expected) {
+/* The sum of the counts (held, or NULL: `times` for each), which are `expected` if that is not negative; -1:
+ * raised */
+static int64_t interleaved_total(const rl_view *v, int64_t times, int64_t n, int64_t expected) {
+    RL_RAW;
+    const int64_t *counts = v ? rl_const_data(v) : NULL;
     int64_t total = counts ? 0 : RL_COUNT(n, times).n;
     if (total < 0) {
         PyErr_SetString(PyExc_RuntimeError, times < 0 ? "Repeats must be non-negative"
                                                       : "repeat_interleave: the result is too large");
-        return NULL;
+        return -1;
     }
     for (int64_t i = 0; counts && i < n; i++) {
         int64_t count = counts[i];
         if (count < 0) {
             PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative");
-            return NULL;
+            return -1;
         }
         if (__builtin_add_overflow(total, count, &total)) {
             PyErr_SetString(PyExc_RuntimeError, "repeat_interleave: the result is too large");
-            return NULL;
+            return -1;
         }
     }
-    if (expected >= 0 && expected != total) {
-        PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
-        return NULL;
-    }
-    rl_tensor *index = rl_tensor_new(RL_I64, RL_CPU, 0, &total, 1);
-    if (!index) return NULL;
-    int64_t *to = rl_data(&index->v, RL_WRITE);
-    for (int64_t i = 0; total && i < n; i++)
-        for (int64_t j = counts ? counts[i] : times; j > 0; j--) *to++ = i;
+    if (expected < 0 || expected == total) return total;
+    PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
+    return -1;
+}
+
+static void interleaved_fill(const rl_view *v, int64_t times, int64_t n, const rl_view *index) {
+    RL_RAW;
+    const int64_t *counts = v ? rl_const_data(v) : NULL;
+    int64_t *to = rl_data(index, RL_FRESH), *end = to + index->numel;
+    for (int64_t i = 0; to < end && i < n; i++)
+        for (int64_t j = counts ? counts[i] : times; j > 0 && to < end; j--) *to++ = i;
+    while (to < end) *to++ = 0; /* the counts were written in between */
+}
+
+/* index i, counts[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
+static PyObject *interleaved(const rl_view *counts, int64_t times, int64_t n, int64_t expected) {
+    int64_t total = interleaved_total(counts, times, n, expected);
+    rl_tensor *index = total < 0 ? NULL : rl_tensor_new(RL_I64, RL_CPU, 0, &total, 1);
+    if (index) interleaved_fill(counts, times, n, &index->v);
     return (PyObject *)index;
 }
 
@@ -238,7 +272,12 @@ static PyObject *index_unseen(int64_t n) {
 }
 
 static int64_t slice_count(PyObject *x, int64_t dim) {
-    return view_of(x)->ndim ? view_of(x)->shape[dim] : 1;
+    return view_of(x)->ndim ? rl_size_at(view_of(x), dim) : 1;
+}
+
+static int64_t first_count(const rl_view *v) {
+    RL_RAW;
+    return *(const int64_t *)rl_const_data(v);
 }
 
 COMPOSE(repeat_interleave) {
@@ -257,27 +296,27 @@ COMPOSE(repeat_interleave_tensor) {
         return unseen ? picked(x, dim, unseen) : NULL;
     }
     RL_OWNED PyObject *counts = x ? counts_of(tensor_of(b, 1)) : NULL;
-    if (!counts) return NULL;
-    const rl_view *v = view_of(counts);
-    const int64_t *each = rl_const_data(v);
+    RL_HELD v = {.storage = NULL};
+    if (!counts || hold_dense(&v, counts, RL_I64) < 0) return NULL;
     int64_t n = slice_count(x, dim);
-    bool one = v->numel == 1;
-    if (!one && v->numel != n) {
+    bool one = v.numel == 1;
+    if (!one && v.numel != n) {
         PyErr_Format(PyExc_RuntimeError,
                      "repeats must have the same size as input along dim, but got repeats.size(0) = %lld and "
                      "input.size(%lld) = %lld",
-                     (long long)v->numel, (long long)dim, (long long)n);
+                     (long long)v.numel, (long long)dim, (long long)n);
         return NULL;
     }
-    RL_OWNED PyObject *index = interleaved(one ? NULL : each, one ? *each : 0, n, expected_of(b, 3));
+    RL_OWNED PyObject *index = interleaved(one ? NULL : &v, one ? first_count(&v) : 0, n, expected_of(b, 3));
     return index ? picked(x, dim, index) : NULL;
 }
 
 COMPOSE(repeat_interleave_index) {
     if (b->k.arg[0].u.t->device == RL_META && expected_of(b, 1) >= 0) return index_unseen(expected_of(b, 1));
     RL_OWNED PyObject *counts = counts_of(tensor_of(b, 0));
-    if (!counts) return NULL;
-    return interleaved(rl_const_data(view_of(counts)), 0, view_of(counts)->numel, expected_of(b, 1));
+    RL_HELD v = {.storage = NULL};
+    if (!counts || hold_dense(&v, counts, RL_I64) < 0) return NULL;
+    return interleaved(&v, 0, v.numel, expected_of(b, 1));
 }
 
 /* ---- dimensions ---- */

@@ -74,7 +74,8 @@ static int form_dtype(PyObject *data, form *f, int depth) {
     return 0;
 }
 
-static int write_number(char *to, int dtype, PyObject *o) {
+/* one number in memory of our own: converting it may run Python */
+static int number_put(void *to, int dtype, PyObject *o) {
     RL_OWNED PyObject *held = NULL;
     if (is_scalar_tensor(o)) {
         if (!(held = rl_tensor_item(o, NULL))) return -1;
@@ -149,16 +150,35 @@ static int write_number(char *to, int dtype, PyObject *o) {
     return 0;
 }
 
-static int write_rows(char **to, const form *f, int depth, PyObject *data) {
+typedef struct {
+    const rl_view *v; /* held */
+    int64_t at;       /* bytes from its first element */
+} cursor;
+
+static int write_number(cursor *c, int dtype, PyObject *o) {
+    rl_complex128 number;
+    if (number_put(&number, dtype, o) < 0) return -1;
+    RL_RAW;
+    char *to = (char *)rl_data(c->v, RL_FRESH) + c->at;
+    switch (rl_itemsize(dtype)) {
+    case 1: memcpy(to, &number, 1); break;
+    case 2: memcpy(to, &number, 2); break;
+    case 4: memcpy(to, &number, 4); break;
+    case 8: memcpy(to, &number, 8); break;
+    default: memcpy(to, &number, sizeof number);
+    }
+    c->at += rl_itemsize(dtype);
+    return 0;
+}
+
+static int write_rows(cursor *c, const form *f, int depth, PyObject *data) {
     if (depth == f->ndim) {
         if (is_row(data)) {
             PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
                          Py_TYPE(data)->tp_name);
             return -1;
         }
-        int rc = write_number(*to, f->dtype, data);
-        *to += rl_itemsize(f->dtype);
-        return rc;
+        return write_number(c, f->dtype, data);
     }
     if (!is_row(data)) {
         PyErr_Format(PyExc_TypeError, "object of type '%s' has no len()", Py_TYPE(data)->tp_name);
@@ -172,7 +192,7 @@ static int write_rows(char **to, const form *f, int depth, PyObject *data) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
-        if (write_rows(to, f, depth + 1, PyTuple_GET_ITEM(items, i)) < 0) return -1;
+        if (write_rows(c, f, depth + 1, PyTuple_GET_ITEM(items, i)) < 0) return -1;
     return 0;
 }
 
@@ -212,10 +232,10 @@ PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
     int wanted = f.dtype;
     if ((f.dtype = written_as(wanted)) < 0) return NULL;
     RL_OWNED PyObject *t = (PyObject *)rl_tensor_new(f.dtype, RL_CPU, 0, f.shape, f.ndim);
-    if (!t) return NULL;
-    rl_view *v = &((rl_tensor *)t)->v;
-    char *to = rl_data(v, RL_WRITE);
-    if (v->numel && write_rows(&to, &f, 0, data) < 0) return NULL;
+    RL_HELD v = {.storage = NULL};
+    if (!t || rl_held_take(&v, &((rl_tensor *)t)->v) < 0) return NULL;
+    cursor c = {.v = &v};
+    if (v.numel && write_rows(&c, &f, 0, data) < 0) return NULL;
     return f.dtype == wanted ? rl_give(&t) : copy_as((rl_tensor *)t, wanted);
 }
 

@@ -43,7 +43,14 @@ static rl_tensor *readable(rl_tensor *t) {
 
 PyObject *rl_scalar_get(const rl_view *v) {
     RL_OWNED PyObject *t = (PyObject *)readable(RL_TENSOR_OF(v));
-    return t ? element_get(rl_const_data(&((rl_tensor *)t)->v), ((rl_tensor *)t)->v.dtype) : NULL;
+    if (!t) return NULL;
+    const rl_view *there = &((rl_tensor *)t)->v;
+    if (RL_UNLIKELY(there != v) && (there->numel != 1 || there->device != RL_CPU)) {
+        rl_held_changed();
+        return NULL;
+    }
+    RL_RAW;
+    return element_get(rl_const_data(there), there->dtype);
 }
 
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
@@ -61,12 +68,16 @@ PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {
     return rl_scalar_get(&t->v);
 }
 
-static PyObject *list_of(const rl_view *v, int dim, const char *p) {
-    if (dim == v->ndim) return element_get(p, v->dtype);
+/* at: bytes from the first element; v is held, its memory may move */
+static PyObject *list_of(const rl_view *v, int dim, int64_t at) {
+    if (dim == v->ndim) {
+        RL_RAW;
+        return element_get((const char *)rl_const_data(v) + at, v->dtype);
+    }
     RL_OWNED PyObject *list = PyList_New((Py_ssize_t)v->shape[dim]);
     int64_t step = v->strides[dim] * rl_itemsize(v->dtype);
     for (int64_t i = 0; list && i < v->shape[dim]; i++) {
-        PyObject *item = list_of(v, dim + 1, p + i * step);
+        PyObject *item = list_of(v, dim + 1, at + i * step);
         if (!item) return NULL;
         PyList_SET_ITEM(list, (Py_ssize_t)i, item);
     }
@@ -76,9 +87,10 @@ static PyObject *list_of(const rl_view *v, int dim, const char *p) {
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused) {
     (void)unused;
     RL_OWNED PyObject *here = (PyObject *)readable((rl_tensor *)self);
-    if (!here) return NULL;
-    const rl_view *v = &((rl_tensor *)here)->v;
-    return list_of(v, 0, rl_const_data(v));
+    RL_HELD v = {.storage = NULL};
+    if (!here || rl_held_take(&v, &((rl_tensor *)here)->v) < 0) return NULL;
+    if (v.device != RL_CPU && rl_held_changed() < 0) return NULL;
+    return list_of(&v, 0, 0);
 }
 
 int rl_tensor_bool(PyObject *self) {

@@ -120,8 +120,8 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     rl_tensor *t = rl_tensor_new(RL_U8, RL_CPU, 0, &n, 1);
     if (!t) return NULL;
     generator_do(self, step_read, g);
-    rl_new_begin(t->v.storage);
-    char *p = rl_data(&t->v, RL_WRITE);
+    RL_RAW;
+    char *p = rl_data(&t->v, RL_FRESH);
     int32_t left = g->left, seeded = 1, valid = g->has_normal;
     uint64_t next = g->next;
     memset(p, 0, STATE_BYTES);
@@ -137,7 +137,6 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     memcpy(p + AT_VALID, &valid, 4);
     if (g->has_normal_float) memcpy(p + AT_FLOAT, &g->normal_float, 4);
     p[AT_FLOAT_VALID] = g->has_normal_float;
-    rl_new_end(t->v.storage);
     return (PyObject *)t;
 }
 
@@ -153,6 +152,7 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
         PyErr_SetString(PyExc_RuntimeError, "RNG state is wrong size");
         return NULL;
     }
+    RL_RAW;
     const char *p = rl_const_data(v);
     int32_t left, valid;
     uint64_t next;

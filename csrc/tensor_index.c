@@ -104,7 +104,10 @@ static int subscript_note_truth(subscript *s, bool truth) {
     const int64_t n = truth;
     Py_SETREF(s->sliced, new_dim(s->sliced, s->dim));
     rl_tensor *index = s->sliced ? rl_tensor_new(RL_I64, RL_CPU, 0, &n, 1) : NULL;
-    if (index && truth) *(int64_t *)rl_data(&index->v, RL_WRITE) = 0;
+    if (index && truth) {
+        RL_RAW;
+        *(int64_t *)rl_data(&index->v, RL_FRESH) = 0;
+    }
     return subscript_note_steal(s, (PyObject *)index);
 }
 
@@ -274,10 +277,12 @@ static int run_in_place(int op, rl_slot *args, int n) {
 /* Leading dims of size 1 that the target does not have may go: x[0] = ones(1, 1, 3). */
 static PyObject *without_leading_ones(PyObject *value) {
     const rl_view *v = view_of(value);
-    int ones = 0;
+    int64_t rest[RL_MAX_DIMS];
+    int ones = 0, n;
     while (ones < v->ndim && v->shape[ones] == 1) ones++;
     if (ones == 0) return Py_NewRef(value);
-    rl_slot args[2] = {tensor_slot(value), {.tag = RL_INTS, .n = v->ndim - ones, .u.ints = v->shape + ones}};
+    for (n = 0; n < v->ndim - ones; n++) rest[n] = v->shape[ones + n];
+    rl_slot args[2] = {tensor_slot(value), {.tag = RL_INTS, .n = n, .u.ints = rest}};
     return rl_op_run(RL_OP_view, args, 2);
 }
 
@@ -289,7 +294,9 @@ static int assign_view(PyObject *x, PyObject *value) {
     const rl_view *to = view_of(x), *from = view_of(value);
     RL_OWNED PyObject *fitting = from->ndim > to->ndim ? without_leading_ones(value) : Py_NewRef(value);
     if (fitting && !same_shape(view_of(fitting), to)) {
-        rl_slot args[2] = {tensor_slot(fitting), {.tag = RL_INTS, .n = to->ndim, .u.ints = to->shape}};
+        int64_t shape[RL_MAX_DIMS];
+        memcpy(shape, to->shape, to->ndim * sizeof *shape);
+        rl_slot args[2] = {tensor_slot(fitting), {.tag = RL_INTS, .n = to->ndim, .u.ints = shape}};
         Py_SETREF(fitting, rl_op_run(RL_OP_expand, args, 2));
     }
     if (!fitting) return -1;

@@ -72,11 +72,14 @@ int rl_history_may_write(rl_tensor *self, bool tracked) {
 static rl_node *view_node(rl_tensor *view) {
     rl_tensor *base = (rl_tensor *)view->base;
     rl_bound b;
-    int64_t offset = view->v.offset;
+    int64_t offset = view->v.offset, size[RL_MAX_DIMS], stride[RL_MAX_DIMS];
+    int n = view->v.ndim;
+    if (n) memcpy(size, view->v.shape, (size_t)n * sizeof *size);
+    if (n) memcpy(stride, view->v.strides, (size_t)n * sizeof *stride);
     rl_bound_begin(&b, &rl_schemas[RL_OP_as_strided]);
     b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &base->v};
-    b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = view->v.ndim, .u.ints = view->v.shape};
-    b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = view->v.ndim, .u.ints = view->v.strides};
+    b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = size};
+    b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = stride};
     b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
     rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
     rl_bound_end(&b);

@@ -179,6 +179,7 @@ static PyObject *archive_flat(PyObject *self, PyObject *args) {
     v->dtype = (uint8_t)code;
     v->device = s->device, v->device_index = s->device_index;
     v->storage = rl_storage_keep(s);
+    rl_tensor_reveal((rl_tensor *)t);
     return rl_give(&t);
 }
 

@@ -60,17 +60,23 @@ static void storage_want_huge_pages(void *at, size_t n) {
     if (n >= WORTH) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish, no more */
 }
 
+/* also without the GIL: nobody else knows the storage yet */
+static rl_status storage_fill(rl_load *load, rl_load_storage *s, rl_storage *made) {
+    RL_RAW;
+    void *to = rl_storage_bytes(made, RL_FRESH);
+    storage_want_huge_pages(to, (size_t)s->nbytes);
+    return rl_storage_fill(load, s, to);
+}
+
 static rl_storage *storage_read(loader *c, rl_load_storage *s) {
     rl_storage *made = rl_storage_new(RL_COUNT(s->nbytes), 1);
     if (!made) return NULL;
-    void *to = rl_storage_bytes(made, RL_WRITE);
     rl_status status;
-    storage_want_huge_pages(to, (size_t)s->nbytes);
     if (s->nbytes > 65536) {
-        Py_BEGIN_ALLOW_THREADS status = rl_storage_fill(c->load, s, to);
+        Py_BEGIN_ALLOW_THREADS status = storage_fill(c->load, s, made);
         Py_END_ALLOW_THREADS
     } else {
-        status = rl_storage_fill(c->load, s, to);
+        status = storage_fill(c->load, s, made);
     }
     if (!status) return made;
     rl_storage_drop(made);
@@ -123,13 +129,18 @@ static int storage_place(loader *c, PyObject *location, int *device, int *index)
     return rl_device_parse(answer, device, index);
 }
 
+/* Whole bytes between devices; false: the driver has left an error. */
+static bool storage_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver, int index) {
+    RL_RAW;
+    return !driver->copy(index, rl_storage_bytes(to, RL_FRESH), rl_storage_bytes(from, RL_READ), from->nbytes,
+                         to->device, from->device, driver->stream(index)) &&
+           !driver->synchronize(index); /* the source may go away */
+}
+
 static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
     const rl_device_driver *driver = rl_device_driver_get(device);
-    if (there && made->nbytes && device != RL_META &&
-        (driver->copy(index, rl_storage_bytes(there, RL_WRITE), rl_storage_bytes(made, RL_READ), made->nbytes,
-                      device, RL_CPU, driver->stream(index)) ||
-         driver->synchronize(index))) { /* the source goes away below */
+    if (there && made->nbytes && device != RL_META && !storage_copy(there, made, driver, index)) {
         rl_storage_drop(there);
         there = NULL;
     }
@@ -190,8 +201,9 @@ static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
     if (!made || rl_tensor_copy((rl_tensor *)made, (rl_tensor *)lazy) < 0) return NULL;
     rl_view *v = &((rl_tensor *)made)->v;
     /* signs are single bits: that of the real part for neg, that of the imaginary one for either, not both */
-    int64_t half = rl_itemsize(t->dtype) / 2;
-    uint8_t *p = rl_data(v, RL_WRITE);
+    int64_t half = rl_itemsize(v->dtype) / 2;
+    RL_RAW;
+    uint8_t *p = rl_data(v, RL_FRESH);
     for (int64_t i = 0; i < v->numel; i++, p += 2 * half) {
         if (neg) p[half - 1] ^= 0x80;
         if (neg != conj) p[2 * half - 1] ^= 0x80;
@@ -209,6 +221,7 @@ static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
     v->dtype = (uint8_t)t->dtype;
     v->device = storage->device, v->device_index = storage->device_index;
     v->storage = rl_storage_keep(storage);
+    rl_tensor_reveal((rl_tensor *)object);
     if ((t->conj || t->neg) && storage->device != RL_META)
         Py_SETREF(object, tensor_resolve(object, t->conj, t->neg));
     if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
@@ -232,10 +245,7 @@ PyObject *rl_storage_readable(rl_storage *s) {
     const rl_device_driver *driver = rl_device_driver_get(s->device);
     if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
     rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
-    if (!copy ||
-        driver->copy(s->device_index, rl_storage_bytes(copy, RL_WRITE), rl_storage_bytes(s, RL_READ),
-                     s->nbytes, RL_CPU, s->device, driver->stream(s->device_index)) ||
-        driver->synchronize(s->device_index)) {
+    if (!copy || !storage_copy(copy, s, driver, s->device_index)) {
         rl_storage_drop(copy);
         return rl_raise(NULL);
     }

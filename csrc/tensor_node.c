@@ -49,7 +49,7 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
     size_t bytes = (size_t)p->n_edge * sizeof(rl_edge) + (size_t)p->n_out * sizeof(rl_meta) +
                    (size_t)p->n_arg * sizeof(rl_slot) + (size_t)p->n_saved * sizeof(rl_saved);
     if (!type && !(type = named_type(name))) return NULL;
-    rl_node *node = (rl_node *)type->tp_alloc(type, (Py_ssize_t)(bytes / WORD) + p->n_words);
+    rl_node *node = (rl_node *)rl_type_alloc(type, (Py_ssize_t)(bytes / WORD) + p->n_words);
     if (!node) return NULL;
     node->kind = kind;
     node->name = name;

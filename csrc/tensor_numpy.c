@@ -50,14 +50,6 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
         return NULL;
     }
     PyArrayObject *a = (PyArrayObject *)o;
-    int dtype = dtype_of(a), ndim = PyArray_NDIM(a);
-    if (dtype < 0) return NULL;
-    if (!PyArray_ISNOTSWAPPED(a)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "given numpy array has byte order different from the native byte order. Conversion "
-                        "between byte orders is currently not supported.");
-        return NULL;
-    }
     if (warn && !PyArray_ISWRITEABLE(a) &&
         PyErr_WarnEx(PyExc_UserWarning,
                      "The given NumPy array is not writable, and PyTorch does not support non-writable "
@@ -67,6 +59,17 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
                      "its data or make it writable before converting it to a tensor.",
                      1) < 0)
         return NULL;
+    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 0); /* Python code that runs here may change the array */
+    RL_OWNED PyObject *held = (PyObject *)t;
+    if (!held) return NULL;
+    int dtype = dtype_of(a), ndim = PyArray_NDIM(a);
+    if (dtype < 0) return NULL;
+    if (!PyArray_ISNOTSWAPPED(a)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "given numpy array has byte order different from the native byte order. Conversion "
+                        "between byte orders is currently not supported.");
+        return NULL;
+    }
     int64_t item = rl_itemsize(dtype), span = 1;
     for (int i = 0; i < ndim; i++) {
         npy_intp stride = PyArray_STRIDE(a, i);
@@ -92,8 +95,7 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
         RL_OWNED PyObject *aligned = PyArray_NewCopy(a, NPY_CORDER);
         return aligned ? rl_numpy_borrow(aligned, false) : NULL;
     }
-    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, ndim);
-    if (!t) return NULL;
+    if (ndim && rl_view_dims(&t->v, ndim) != RL_OK) return rl_raise("from_numpy");
     t->v.dtype = (uint8_t)dtype;
     for (int i = 0; i < ndim; i++) {
         t->v.shape[i] = PyArray_DIM(a, i);
@@ -101,12 +103,10 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
     }
     t->v.numel = PyArray_SIZE(a);
     t->v.storage = rl_storage_borrow(PyArray_DATA(a), (size_t)(span * item), array_free, Py_NewRef(o));
-    if (!t->v.storage) {
-        Py_DECREF(t);
-        return rl_raise("from_numpy");
-    }
+    if (!t->v.storage) return rl_raise("from_numpy");
     t->v.storage->exports = 1; /* the array's owner writes unseen */
-    return (PyObject *)t;
+    rl_tensor_reveal(t);
+    return rl_give(&held);
 }
 
 /* The base of a lent array: holds the storage, and tells it when the array is gone. */
@@ -115,8 +115,9 @@ typedef struct {
 } loan;
 static void loan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    rl_storage_unexport(((loan *)self)->storage);
-    rl_storage_drop(((loan *)self)->storage);
+    rl_storage *storage = ((loan *)self)->storage;
+    if (storage) rl_storage_unexport(storage);
+    rl_storage_drop(storage);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -125,10 +126,24 @@ static PyType_Spec loan_spec = {"rushlight._C._Loan", sizeof(loan), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, loan_slots};
 static PyTypeObject *loan_type;
 
+/* An array of no base: NumPy makes it without running Python. */
+static PyObject *array_over(const rl_view *v) {
+    npy_intp dims[RL_MAX_DIMS], strides[RL_MAX_DIMS];
+    RL_RAW;
+    for (int i = 0; i < v->ndim; i++) {
+        dims[i] = (npy_intp)v->shape[i];
+        strides[i] = (npy_intp)(v->strides[i] * rl_itemsize(v->dtype));
+    }
+    return PyArray_New(&PyArray_Type, v->ndim, dims, numpy_types[v->dtype], strides, rl_data(v, RL_READ), 0,
+                       NPY_ARRAY_WRITEABLE, NULL);
+}
+
 PyObject *rl_numpy_lend(PyObject *o) {
     rl_tensor *t = (rl_tensor *)o;
-    npy_intp dims[RL_MAX_DIMS], strides[RL_MAX_DIMS];
     if (numpy_load() < 0) return NULL;
+    RL_OWNED PyObject *held = rl_type_alloc(loan_type, 0); /* nothing may run between looking and lending */
+    loan *base = (loan *)held;
+    if (!held) return NULL;
     if (numpy_types[t->v.dtype] < 0) {
         PyErr_Format(PyExc_TypeError, "Got unsupported ScalarType %s", rl_dtype_title(t->v.dtype));
         return NULL;
@@ -146,23 +161,13 @@ PyObject *rl_numpy_lend(PyObject *o) {
         PyErr_SetString(PyExc_ValueError, "NumPy arrays cannot have so many dimensions");
         return NULL;
     }
-    for (int i = 0; i < t->v.ndim; i++) {
-        dims[i] = (npy_intp)t->v.shape[i];
-        strides[i] = (npy_intp)(t->v.strides[i] * rl_itemsize(t->v.dtype));
-    }
-    loan *base = (loan *)loan_type->tp_alloc(loan_type, 0);
-    if (!base) return NULL;
     base->storage = rl_storage_keep(t->v.storage);
-    rl_storage_export(base->storage);
-    PyObject *a = PyArray_New(&PyArray_Type, t->v.ndim, dims, numpy_types[t->v.dtype], strides,
-                              rl_data(&t->v, RL_WRITE), 0, NPY_ARRAY_WRITEABLE, NULL);
-    if (!a) {
-        Py_DECREF(base);
-        return NULL;
-    }
+    rl_storage_export(base->storage); /* the memory stays where it is from here on */
+    PyObject *a = array_over(&t->v);
+    if (!a) return NULL;
     PyArray_UpdateFlags((PyArrayObject *)a,
                         NPY_ARRAY_ALIGNED | NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
-    if (PyArray_SetBaseObject((PyArrayObject *)a, (PyObject *)base) < 0) Py_CLEAR(a);
+    if (PyArray_SetBaseObject((PyArrayObject *)a, rl_give(&held)) < 0) Py_CLEAR(a);
     return a;
 }
 

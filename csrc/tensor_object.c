@@ -16,15 +16,16 @@ static struct {
 
 rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim) {
     rl_tensor *t;
+    rl_gc_point();
     if (RL_LIKELY(type == rl_tensor_type && free_list.n > 0)) {
         t = free_list.block[--free_list.n];
         PyObject_Init((PyObject *)t, type);
         memset((char *)t + sizeof(PyObject), 0, offsetof(rl_tensor, v.small) - sizeof(PyObject));
         memset((char *)t + offsetof(rl_tensor, grad), 0, sizeof *t - offsetof(rl_tensor, grad));
-        PyObject_GC_Track(t);
     } else {
         t = (rl_tensor *)type->tp_alloc(type, 0);
         if (!t) return NULL;
+        PyObject_GC_UnTrack(t);
     }
     rl_live_add(RL_LIVE_TENSORS, 1);
     t->v.shape = t->v.small;
@@ -37,7 +38,9 @@ rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim) {
     return t;
 }
 
-rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape, int ndim) {
+rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *dims, int ndim) {
+    int64_t shape[RL_MAX_DIMS];
+    if (ndim > 0 && ndim <= RL_MAX_DIMS) memcpy(shape, dims, (size_t)ndim * sizeof *shape);
     rl_tensor *t = rl_tensor_alloc(rl_tensor_type, ndim);
     if (!t) return NULL;
     t->v.dtype = (uint8_t)dtype;
@@ -46,7 +49,10 @@ rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
     if (ndim) memcpy(t->v.shape, shape, (size_t)ndim * sizeof *shape);
     rl_dims_contiguous(shape, ndim, t->v.strides);
     t->v.numel = rl_dims_numel(shape, ndim);
-    if (rl_view_allocate(&t->v) == RL_OK) return t;
+    if (rl_view_allocate(&t->v) == RL_OK) {
+        rl_tensor_reveal(t);
+        return t;
+    }
     rl_raise(NULL);
     Py_DECREF(t);
     return NULL;
@@ -64,6 +70,7 @@ rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *source) {
     if (t->v.storage) rl_storage_keep(t->v.storage);
     rl_version_share(t, source);
     t->inference = (uint8_t)rl_inference_mode;
+    rl_tensor_reveal(t);
     return t;
 }
 

@@ -105,12 +105,21 @@ static int lists_fill(step_lists *l, PyObject *params, PyObject *state) {
         if (PyErr_Occurred()) return STEP_FAILED;
         rl_tensor *grad = (rl_tensor *)t->grad;
         if (!grad) continue;
-        if (!is_usual(t) || !same_kind(&t->v, &grad->v) || (l->n && t->v.dtype != l->params[0]->dtype) ||
-            (l->buffers && (!buffer || !same_kind(&t->v, &buffer->v))))
-            return STEP_UNUSUAL;
+        if (l->buffers && !buffer) return STEP_UNUSUAL;
         lists_add(l, t, grad, buffer);
     }
     return STEP_DONE;
+}
+
+/* when all of them are found, since finding one may run Python, which may change those before */
+static bool lists_are_usual(const step_lists *l) {
+    for (int i = 0; i < l->n; i++) {
+        const rl_view *v = l->params[i];
+        if (!is_usual(RL_TENSOR_OF(v)) || !same_kind(v, l->grads[i]) || v->dtype != l->params[0]->dtype ||
+            (l->buffers && !same_kind(v, l->buffers[i])))
+            return false;
+    }
+    return true;
 }
 
 static rl_slot list_slot(rl_view **list, int n) {
@@ -153,6 +162,7 @@ static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n
         if (!all) return PyErr_NoMemory();
         step_lists l = {all, all + count, s.momentum != 0 ? all + 2 * count : NULL, count, 0};
         rc = lists_fill(&l, held, args[1]);
+        if (rc == STEP_DONE && !lists_are_usual(&l)) rc = STEP_UNUSUAL;
         if (rc == STEP_DONE) rc = sgd_run(&s, &l);
         lists_drop(&l);
         if (all != few) PyMem_Free(all);

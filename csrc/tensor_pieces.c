@@ -4,14 +4,22 @@
 
 const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
 
+static int pieces_words(PyObject *pieces) {
+    int n = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pieces); i++)
+        n += ((rl_tensor *)PyTuple_GET_ITEM(pieces, i))->v.ndim;
+    return n;
+}
+
 static rl_node *pieces_node(rl_tensor *whole, PyObject *pieces, const char *name, int64_t dim, int how) {
     rl_node_plan plan = {.n_edge = 1, .n_out = (int)PyTuple_GET_SIZE(pieces), .n_arg = 1};
     int64_t *words;
-    for (int i = 0; i < plan.n_out; i++) plan.n_words += ((rl_tensor *)PyTuple_GET_ITEM(pieces, i))->v.ndim;
+    plan.n_words = pieces_words(pieces);
     RL_OWNED PyObject *held = (PyObject *)rl_node_alloc(NULL, rl_pieces_kinds[how], name, &plan, &words);
     rl_node *node = (rl_node *)held;
     if (!node || rl_history_link(whole, &node->edge[0]) < 0) return NULL;
     node->arg[0] = (rl_slot){.tag = RL_INT, .u.i = dim};
+    if (pieces_words(pieces) != plan.n_words && rl_history_refuse() < 0) return NULL;
     for (int i = 0; i < plan.n_out; i++)
         rl_meta_set(&node->meta[i], &((rl_tensor *)PyTuple_GET_ITEM(pieces, i))->v, &words);
     return (rl_node *)rl_give(&held);

@@ -59,6 +59,7 @@ static int cast_list(rl_bound *b, int dtype) {
     if (i == s->n) return 0;
     PyObject *made = PyList_New(0);
     if (rl_bound_keep_steal(b, made) < 0) return -1;
+    PyObject_GC_UnTrack(made); /* nobody finds and empties it */
     PyObject *room = PyBytes_FromStringAndSize(NULL, s->n * (Py_ssize_t)sizeof(rl_view *));
     if (rl_bound_keep_steal(b, room) < 0) return -1;
     rl_view **list = memcpy(PyBytes_AS_STRING(room), s->u.ts, (size_t)s->n * sizeof *list);

@@ -130,29 +130,30 @@ static int tensor_meta(saver *s, const rl_view *v, PyObject *o, bool requires_gr
     return tensor_end(s, o);
 }
 
-static int tensor_plain(saver *s, rl_tensor *t, PyObject *o, bool requires_grad) {
-    if (t->v.device == RL_META) return tensor_meta(s, &t->v, o, requires_grad);
-    return tensor_name(s, &t->v) || tensor_args(s, &t->v, requires_grad) || tensor_end(s, o) ? -1 : 0;
+/* v: a private look at the tensor, here and below */
+static int tensor_plain(saver *s, const rl_view *v, PyObject *o, bool requires_grad) {
+    if (v->device == RL_META) return tensor_meta(s, v, o, requires_grad);
+    return tensor_name(s, v) || tensor_args(s, v, requires_grad) || tensor_end(s, o) ? -1 : 0;
 }
 
-static int tensor_parameter(saver *s, rl_tensor *t, PyObject *state) {
+static int tensor_parameter(saver *s, rl_tensor *t, const rl_view *v, PyObject *state) {
     const char *name = state ? "_rebuild_parameter_with_state" : "_rebuild_parameter";
     if (rl_save_name(s, name, "torch._utils", name) || (state && rl_save_op(s, '(')) ||
-        tensor_plain(s, t, NULL, false) || tensor_flag(s, t->requires_grad) || tensor_hooks(s))
+        tensor_plain(s, v, NULL, false) || tensor_flag(s, t->requires_grad) || tensor_hooks(s))
         return -1;
     if (state ? rl_save_object(s, state) || rl_save_op(s, 't') : rl_save_op(s, (char)0x87)) return -1;
     return rl_save_put(s, NULL, NULL) || tensor_end(s, (PyObject *)t) ? -1 : 0;
 }
 
-static int tensor_of_type(saver *s, rl_tensor *t, PyObject *state) {
+static int tensor_of_type(saver *s, rl_tensor *t, const rl_view *v, PyObject *state) {
     PyTypeObject *type = Py_TYPE(t);
     if (rl_save_name(s, "type_v2", "torch._tensor", "_rebuild_from_type_v2") || rl_save_op(s, '(') ||
-        tensor_name(s, &t->v))
+        tensor_name(s, v))
         return -1;
     if (type == rl_tensor_type ? rl_save_name(s, type, "torch", "Tensor")
                                : rl_save_object(s, (PyObject *)type))
         return -1;
-    if (tensor_args(s, &t->v, t->requires_grad) || rl_save_object(s, state ? state : Py_None) ||
+    if (tensor_args(s, v, t->requires_grad) || rl_save_object(s, state ? state : Py_None) ||
         rl_save_op(s, 't') || rl_save_put(s, NULL, NULL))
         return -1;
     return tensor_end(s, (PyObject *)t);
@@ -183,12 +184,14 @@ int rl_save_tensor(saver *s, PyObject *o) {
     if (itself) return itself < 0 ? -1 : 0;
     RL_OWNED PyObject *state = NULL;
     if (tensor_state(t, &state) < 0) return -1;
+    RL_HELD v = {.storage = NULL};
+    if (rl_held_take(&v, &t->v) < 0) return -1;
     int failed;
     if (parameter)
-        failed = tensor_parameter(s, t, state);
-    else if (t->v.device != RL_META && (state || Py_TYPE(o) != rl_tensor_type))
-        failed = tensor_of_type(s, t, state);
+        failed = tensor_parameter(s, t, &v, state);
+    else if (v.device != RL_META && (state || Py_TYPE(o) != rl_tensor_type))
+        failed = tensor_of_type(s, t, &v, state);
     else
-        failed = tensor_plain(s, t, o, t->requires_grad);
+        failed = tensor_plain(s, &v, o, t->requires_grad);
     return failed ? -1 : 1;
 }

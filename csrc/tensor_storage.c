@@ -55,8 +55,9 @@ static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
         PyErr_SetString(PyExc_BufferError, "only the CPU's memory can be read directly");
         return -1;
     }
-    if (PyBuffer_FillInfo(view, self, rl_storage_bytes(S(self), writes ? RL_WRITE : RL_READ),
-                          (Py_ssize_t)S(self)->nbytes, !writes, flags) < 0)
+    RL_RAW;
+    if (PyBuffer_FillInfo(view, self, rl_storage_bytes(S(self), RL_READ), (Py_ssize_t)S(self)->nbytes,
+                          !writes, flags) < 0)
         return -1;
     if (writes)
         rl_storage_export(S(self));
@@ -78,8 +79,9 @@ static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {
 }
 static PyObject *storage_data_ptr(PyObject *self, PyObject *unused) {
     (void)unused;
+    RL_RAW;
     __atomic_store_n(&S(self)->pointer_seen, 1, __ATOMIC_RELAXED);
-    return PyLong_FromVoidPtr(rl_storage_bytes(S(self), RL_WRITE));
+    return PyLong_FromVoidPtr(rl_storage_bytes(S(self), RL_READ));
 }
 /* equal for two objects on the same memory; unlike data_ptr() it promises nothing about writing */
 static PyObject *storage_key(PyObject *self, void *c) {

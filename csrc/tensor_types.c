@@ -70,8 +70,7 @@ static PyType_Spec dtype_spec = {"rushlight.dtype", sizeof(dtype_object), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 /* ---- Size: a tuple that says torch.Size([2, 3]) ---- */
-PyObject *rl_size_new(const int64_t *dims, int n) {
-    PyObject *size = rl_size_type->tp_alloc(rl_size_type, n);
+static PyObject *size_fill_steal(PyObject *size, const int64_t *dims, int n) {
     for (int i = 0; size && i < n; i++) {
         PyObject *d = PyLong_FromLongLong(dims[i]);
         if (!d)
@@ -82,8 +81,19 @@ PyObject *rl_size_new(const int64_t *dims, int n) {
     return size;
 }
 
+PyObject *rl_size_new(const int64_t *dims, int n) {
+    int64_t kept[RL_MAX_DIMS];
+    if (n && n <= RL_MAX_DIMS) dims = memcpy(kept, dims, (size_t)n * sizeof *kept);
+    return size_fill_steal(rl_type_alloc(rl_size_type, n), dims, n);
+}
+
+/* The dims are read when the tuple is there, whose making may have changed them. */
 PyObject *rl_tensor_shape(rl_tensor *t) {
-    return rl_size_new(t->v.shape, t->v.ndim);
+    int n = t->v.ndim;
+    PyObject *size = rl_type_alloc(rl_size_type, n);
+    if (RL_LIKELY(n == t->v.ndim)) return size_fill_steal(size, t->v.shape, n);
+    Py_XDECREF(size);
+    return size ? rl_tensor_shape(t) : NULL;
 }
 
 /* a plain tuple becomes a Size; other results of tuple's slots pass */
