@@ -75,7 +75,8 @@ void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
 /* tensor_prepare.c */
 rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
-int rl_call_cast(rl_bound *b, int dtype);       /* tensors of the call, and numbers that become tensors */
+/* Tensors of the call, and numbers that become tensors; 1 when tensors were cast, which may run Python. */
+int rl_call_cast(rl_bound *b, int dtype);
 int rl_call_device(const rl_bound *b, int *device, int *index);
 int rl_call_devices_agree(const rl_bound *b, int device);
 

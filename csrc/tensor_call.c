@@ -116,8 +116,9 @@ static PyObject *call_view(rl_bound *b) {
 static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     int shown = b->schema->row->n_shown;
     for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
-    for (int i = 0; i < shown; i++) rl_tensor_reveal(out[i]);
-    if (shown == 1) return (PyObject *)out[0];
+    rl_tensor_reveal(out[0]);
+    if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
+    for (int i = 1; i < shown; i++) rl_tensor_reveal(out[i]);
     PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
     for (int i = 0; i < shown; i++) {
         if (tuple)
@@ -128,7 +129,7 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-/* What the arguments are good for now. Casting them may run Python, which may change them again. */
+/* 1: tensors were cast, which may have run Python, which may have changed the others */
 static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
     const rl_row *row = b->schema->row;
     int compute;
@@ -148,12 +149,10 @@ static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
  * arguments casts nothing. From that look on, over the shape rule and the memory of the results, to the end
  * of the kernels, no Python runs: what was checked is what the kernels see. */
 static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
-    int kept;
-    do {
-        kept = b->n_keep;
-        if (prepare_once(b, device, index, out_dtype) < 0) return -1;
-    } while (RL_UNLIKELY(b->n_keep != kept));
-    return 0;
+    int cast;
+    do cast = prepare_once(b, device, index, out_dtype);
+    while (RL_UNLIKELY(cast > 0));
+    return cast;
 }
 
 static void fill_generator(rl_bound *b) {
@@ -164,9 +163,10 @@ static void fill_generator(rl_bound *b) {
 
 static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, int index) {
     RL_RAW;
-    for (int i = 0; i < b->k.n_out; i++) out[i]->v.dtype = (uint8_t)dtype;
+    const int n = b->k.n_out;
+    for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)dtype;
     if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
-    for (int i = 0; i < b->k.n_out; i++)
+    for (int i = 0; i < n; i++)
         if (alloc_storage(out[i], device, index) < 0) return RL_FAIL;
     return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
 }

@@ -22,9 +22,11 @@ rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim) {
         PyObject_Init((PyObject *)t, type);
         memset((char *)t + sizeof(PyObject), 0, offsetof(rl_tensor, v.small) - sizeof(PyObject));
         memset((char *)t + offsetof(rl_tensor, grad), 0, sizeof *t - offsetof(rl_tensor, grad));
+    } else if (type == rl_tensor_type) {
+        if (!(t = PyObject_GC_New(rl_tensor, type))) return NULL;
+        memset((char *)t + sizeof(PyObject), 0, sizeof *t - sizeof(PyObject));
     } else {
-        t = (rl_tensor *)type->tp_alloc(type, 0);
-        if (!t) return NULL;
+        if (!(t = (rl_tensor *)type->tp_alloc(type, 0))) return NULL;
         PyObject_GC_UnTrack(t);
     }
     rl_live_add(RL_LIVE_TENSORS, 1);

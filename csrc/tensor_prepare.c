@@ -37,6 +37,7 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
 static int cast_inputs(rl_bound *b, int dtype) {
     uint16_t operands = b->schema->row->operands;
     bool all = b->schema->row->rule != RL_TYPES_where;
+    int cast = 0;
     for (int i = 0; i < b->k.n_arg; i++) {
         rl_slot *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR) {
@@ -44,11 +45,12 @@ static int cast_inputs(rl_bound *b, int dtype) {
             rl_tensor *made = rl_cast_view(s->u.t, dtype);
             if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
             s->u.t = &made->v;
+            cast = 1;
         } else if ((operands >> i & 1) && s->tag != RL_NONE) {
             *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, dtype)};
         }
     }
-    return 0;
+    return cast;
 }
 
 /* in a list of its own: history goes by the tensors that were given */
@@ -70,7 +72,7 @@ static int cast_list(rl_bound *b, int dtype) {
         list[i] = &((rl_tensor *)t)->v;
     }
     s->u.ts = list;
-    return 0;
+    return 1;
 }
 
 int rl_call_cast(rl_bound *b, int dtype) {
