@@ -46,9 +46,9 @@ def test_operations_may_neither_appear_nor_vanish():
     "tools, probe, word",
     [
         (TOOLS, 10_000, None),
-        (TOOLS, 10_050, None),
-        (TOOLS, 10_051, "plain Python"),
-        (TOOLS, 9_949, "plain Python"),
+        (TOOLS, 10_100, None),
+        (TOOLS, 10_101, "plain Python"),
+        (TOOLS, 9_899, "plain Python"),
         (TOOLS | {"python": "CPython 3.11.8, GCC 12.2.0"}, 10_000, "3.11.8"),
         (TOOLS | {"compiler": "GCC 13.1.0"}, 10_000, "13.1.0"),
     ],
@@ -74,9 +74,9 @@ def test_every_operation_is_recorded():
 def test_totals_are_read_without_the_empty_loop(tmp_path):
     texts = {"relu * 500": 1_000, "state * 20": 900, "empty * 500": 100, "empty * 20": 4}
     for number, (name, total) in enumerate(texts.items()):
-        text = f"version: 1\ndesc: Trigger: Client Request: {name}\nevents: Ir\n0 5\ntotals: {total}\n"
+        text = f"version: 1\ndesc: Trigger: Client Request: {name}\nsummary: {total}\n\n0 5\ntotals: 9999\n"
         (tmp_path / f"counts.{number}").write_text(text)
-    (tmp_path / "counts.9").write_text("desc: Trigger: Program termination\ntotals: 77\n")
+    (tmp_path / "counts.9").write_text("desc: Trigger: Program termination\nsummary: 77\n")
     dumps = sorted(tmp_path.iterdir())
     assert guard.totals_of(dumps) == {"relu": (900, 500), "state": (896, 20)}
 
