@@ -44,7 +44,6 @@
     X(assign_to_params_buffers)                                                                              \
     X(persistent)                                                                                            \
     X(materialize)                                                                                           \
-    X(summary)                                                                                               \
     X(forward)                                                                                               \
     X(items)                                                                                                 \
     X(keys)                                                                                                  \

@@ -3,8 +3,10 @@
 
 /* ---- a miss ----
  * Note [Errors of properties]: a property that raises AttributeError inside looks to Python as if it were
- * not there, and the miss names the property itself. The text stays as it is, but what was raised becomes
- * its cause. A user's __getattr__ stands between the two, so the raised one waits in this list. */
+ * not there, and the miss names the property itself. The text stays as it is; before Python 3.12 what was
+ * raised becomes its cause. From then on Python drops it before we are asked, and a property is never run
+ * a second time: a note says that there is one. A user's __getattr__ stands between the raised error and
+ * the miss, so it waits in this list. */
 typedef struct attr_waiting {
     PyObject *module, *name, *raised; /* borrowed */
     struct attr_waiting *outer;
@@ -17,46 +19,35 @@ static void attr_wait_end(attr_waiting *wait) { /* threads may leave in another 
     *at = wait->outer;
 }
 
-#if PY_VERSION_HEX >= 0x030C0000
-/* Python's own hook drops what the property raised: ask once more, but not again within that. */
-static PyObject *attr_raised_again(PyObject *m, PyObject *name) {
-    static int asking;
-    PyObject *descr = _PyType_Lookup(Py_TYPE(m), name);
-    if (asking || descr == NULL || !PyObject_TypeCheck(descr, &PyProperty_Type)) return NULL;
-    RL_OWNED PyObject *held = Py_NewRef(descr);
-    asking = 1;
-    RL_OWNED PyObject *value = Py_TYPE(held)->tp_descr_get(held, m, (PyObject *)Py_TYPE(m));
-    asking = 0;
-    return value == NULL ? rl_raised_take() : NULL;
-}
-#endif
-
 /* What the property of this name raised, if there is one: owned, or NULL without an error. */
 static PyObject *attr_raised(PyObject *m, PyObject *name) {
     for (attr_waiting *wait = attr_waits; wait; wait = wait->outer)
         if (wait->module == m && wait->name == name) return Py_XNewRef(wait->raised);
-#if PY_VERSION_HEX >= 0x030C0000
-    return attr_raised_again(m, name);
-#else
     return NULL;
-#endif
 }
 
-/* m.summary, for whoever has nothing of that name: no method of the class, as that would hide a child. */
-static PyObject *attr_summary(PyObject *m) {
-    RL_OWNED PyObject *home = PyImport_ImportModule("rushlight._summary");
-    RL_OWNED PyObject *function = home ? PyObject_GetAttr(home, rl_name.summary) : NULL;
-    return function ? PyMethod_New(function, m) : NULL;
+/* Adds the note to the raised error when the class has a property of this name. */
+static void attr_note(PyObject *m, PyObject *name) {
+    PyObject *descr = PyUnicode_Check(name) ? _PyType_Lookup(Py_TYPE(m), name) : NULL;
+    if (descr == NULL || !PyObject_TypeCheck(descr, &PyProperty_Type)) return;
+    PyObject *error = rl_raised_take();
+    RL_OWNED PyObject *text = PyUnicode_FromFormat(
+        "'%U' is a property of the class: the AttributeError that it raised inside was taken for a miss",
+        name);
+    RL_OWNED PyObject *done = text ? PyObject_CallMethod(error, "add_note", "O", text) : NULL;
+    if (done == NULL) PyErr_Clear();
+    rl_raised_put_steal(error);
 }
 
 static PyObject *attr_missing(PyObject *m, PyObject *name, PyObject *raised) {
     RL_OWNED PyObject *cause = raised ? Py_NewRef(raised) : attr_raised(m, name);
-    if (cause == NULL && PyUnicode_Check(name) && PyUnicode_Compare(name, rl_name.summary) == 0)
-        return attr_summary(m);
     RL_OWNED PyObject *type = PyType_GetName(Py_TYPE(m));
     if (type == NULL) return NULL;
     PyErr_Format(PyExc_AttributeError, "'%U' object has no attribute '%S'", type, name);
-    if (cause == NULL) return NULL;
+    if (cause == NULL) {
+        if (PY_VERSION_HEX >= 0x030C0000) attr_note(m, name);
+        return NULL;
+    }
     PyObject *error = rl_raised_take();
     PyException_SetCause(error, rl_give(&cause));
     rl_raised_put_steal(error);

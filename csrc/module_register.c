@@ -24,8 +24,6 @@ static int register_clashes(PyObject *m, PyObject *name, PyObject *map) {
     PyObject *known;
     const rl_module_facts *f = rl_module_facts_get(Py_TYPE(m));
     int plain = f->plain_get && (f->ours >> RL_M___getattr__ & 1), has;
-    /* every module answers to this name, see attr_summary, and it stays free nevertheless */
-    if (PyUnicode_Compare(name, rl_name.summary) == 0) plain = 1;
     if (plain && _PyType_Lookup(Py_TYPE(m), name) == NULL) {
         PyObject *const places[] = {rl_name._parameters, rl_name._buffers, rl_name._modules};
         PyObject *dict = rl_module_dict(m);

@@ -35,7 +35,7 @@ Memory: input 6.1 KB, outputs 67.6 KB, params 34.4 KB, buffers 56 bytes
 
 def test_table(capsys):
     m = Net()
-    result = m.summary(input_size=(2, 1, 28, 28))
+    result = torch.summary(m, input_size=(2, 1, 28, 28))
     assert capsys.readouterr().out == TABLE
     assert str(result) + "\n" == TABLE
     assert repr(result) == "<Summary: 7 rows, 8,818 params>"
@@ -72,7 +72,7 @@ def test_module_stays_as_it_was():
     m.features.eval()
     before = {k: v.clone() for k, v in m.state_dict().items()}
     state = torch.get_rng_state()
-    m.summary((1, 1, 28, 28), verbose=False)
+    torch.summary(m, (1, 1, 28, 28), verbose=False)
     assert m.training and m.fc.training and not m.features.training and not m.features[0].training
     assert not any(each._forward_hooks for each in m.modules())
     assert all(torch.equal(v, before[k]) for k, v in m.state_dict().items())
@@ -82,10 +82,10 @@ def test_module_stays_as_it_was():
 def test_failing_forward_leaves_the_module_and_says_where():
     m = Net()
     with pytest.raises(RuntimeError, match="Given groups=1") as caught:
-        m.summary((1, 3, 28, 28))
+        torch.summary(m, (1, 3, 28, 28))
     assert "raised while summary() ran the model; no layer had answered yet" in caught.value.__notes__
     with pytest.raises(RuntimeError) as caught:
-        m.summary((1, 1, 8, 8))
+        torch.summary(m, (1, 1, 8, 8))
     assert any("layers that had answered: features, 0, 1, 2, 3" in note for note in caught.value.__notes__)
     assert m.training and not any(each._forward_hooks for each in m.modules())
 
@@ -106,32 +106,32 @@ class Several(nn.Module):
 
 def test_inputs_of_all_kinds():
     m = Several()
-    two = m.summary([(1, 2), (3, 2)], verbose=False)
+    two = torch.summary(m, [(1, 2), (3, 2)], verbose=False)
     assert [row[2] for row in two.rows] == ["[3, 3], [1, 2]", "[1, 3] x2", "", ""]
     assert [row[:2] for row in two.rows][2] == ("  same", "Linear (the same again)")
     assert two.mult_adds == 3 * 3 * 2 + 3 * 2
-    assert m.summary(input_data=torch.ones(4, 2), verbose=False).rows[1][2] == "[4, 3]"
-    assert m.summary(input_data=(torch.ones(4, 2), torch.ones(5, 2)), verbose=False).rows[1][2] == "[4, 3] x2"
-    named = m.summary(input_data={"x": torch.ones(4, 2), "k": 3}, verbose=False)
+    assert torch.summary(m, input_data=torch.ones(4, 2), verbose=False).rows[1][2] == "[4, 3]"
+    assert torch.summary(m, input_data=(torch.ones(4, 2), torch.ones(5, 2)), verbose=False).rows[1][2] == "[4, 3] x2"
+    named = torch.summary(m, input_data={"x": torch.ones(4, 2), "k": 3}, verbose=False)
     assert named.rows[0][2] == "[4, 3], [4, 2]"
-    double = m.double().summary((1, 2), verbose=False)
+    double = torch.summary(m.double(), (1, 2), verbose=False)
     assert double.input_bytes == 16
 
 
 def test_wrong_arguments():
     m = Several()
     with pytest.raises(ValueError, match="input_size or input_data, not both"):
-        m.summary((1, 2), torch.ones(1, 2))
+        torch.summary(m, (1, 2), torch.ones(1, 2))
     with pytest.raises(ValueError, match="1 input sizes and 2 dtypes"):
-        m.summary((1, 2), dtype=[torch.float32, torch.float64])
+        torch.summary(m, (1, 2), dtype=[torch.float32, torch.float64])
     with pytest.raises(TypeError, match=r"summary\(\) expects an nn.Module, but got int"):
         torch.summary(3)
 
 
 def test_lazy_parameters():
     m = nn.Sequential(nn.LazyLinear(3))
-    assert "Some parameters have no shape yet" in str(m.summary(verbose=False))
-    assert m.summary((1, 2), verbose=False).total_params == 9
+    assert "Some parameters have no shape yet" in str(torch.summary(m, verbose=False))
+    assert torch.summary(m, (1, 2), verbose=False).total_params == 9
 
 
 class Hiding(nn.Module):
@@ -149,7 +149,7 @@ class Hiding(nn.Module):
 
 def test_what_is_not_registered_is_pointed_out():
     unseen = "which parameters() and state_dict() do not see"
-    result = Hiding().summary(verbose=False)
+    result = torch.summary(Hiding(), verbose=False)
     assert result.unregistered == [
         f"Hiding.layers is a list with 3 modules, {unseen} (9 parameters): make it an nn.ModuleList",
         f"Hiding.heads is a dict with 1 module, {unseen} (3 parameters): make it an nn.ModuleDict",
@@ -157,11 +157,11 @@ def test_what_is_not_registered_is_pointed_out():
         f"Hiding.extra is a dict with 2 parameters, {unseen}: make it an nn.ParameterDict",
     ]
     assert "Not registered:\n  Hiding.layers is a list" in str(result)
-    assert Net().summary(verbose=False).unregistered == []
+    assert torch.summary(Net(), verbose=False).unregistered == []
 
 
-def test_name_stays_free():
-    """summary is found where nothing else is called so, and never hides or refuses anything."""
+def test_modules_have_no_such_attribute():
+    """The function is rushlight's alone; the name is free for attributes, children and parameters."""
 
     class Own(nn.Module):
         def __getattr__(self, name):
@@ -169,17 +169,13 @@ def test_name_stays_free():
 
     for cls in (nn.Module, Own):
         m = cls()
-        assert "summary" not in dir(m) and m.summary.__self__ is m
+        assert not hasattr(m, "summary") and "summary" not in dir(m)
+        with pytest.raises(AttributeError, match=f"^'{cls.__name__}' object has no attribute 'summary'$"):
+            m.summary()
         m.register_buffer("summary", torch.ones(1))
         assert m.summary.shape == (1,)
         m = cls()
         m.summary = nn.ReLU()
         assert isinstance(m.summary, nn.ReLU) and list(m._modules) == ["summary"]
-        m = cls()
-        m.add_module("summary", nn.ReLU())
-        m.register_parameter("p", None)
         with pytest.raises(KeyError, match="attribute 'summary' already exists"):
             m.register_parameter("summary", None)
-        m = cls()
-        m.summary = 3
-        assert m.summary == 3
