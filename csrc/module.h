@@ -287,7 +287,8 @@ int rl_forward_get(PyObject *m, rl_forward *f);
 PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyObject *kwargs);
 PyObject *rl_module_call(PyObject *m, PyObject *args, PyObject *kwargs);
 /* ---- module_hooks.c ---- */
-/* The global hook dicts; Python's functions fill them. */
+/* The global hook dicts; Python's functions fill them, and users put others in their place: whoever runs
+ * user code over one holds it. */
 #define RL_GLOBAL_HOOKS(X)                                                                                   \
     X(buffer_registration_hooks)                                                                             \
     X(module_registration_hooks)                                                                             \

@@ -71,14 +71,20 @@ static int snapshot_add(hook_snapshot *s, PyObject *hooks) {
 static int snapshot_begin(hook_snapshot *s, PyObject *global, PyObject *m, PyObject *own_name) {
     s->pairs = s->small;
     s->n = 0;
-    RL_OWNED PyObject *own = rl_module_state_get(m, own_name);
-    return own && snapshot_add(s, global) == 0 ? snapshot_add(s, own) : -1;
+    RL_OWNED PyObject *held = Py_NewRef(global), *own = rl_module_state_get(m, own_name);
+    return own && snapshot_add(s, held) == 0 ? snapshot_add(s, own) : -1;
 }
 
 /* id in m.name */
 static int hooks_marked(PyObject *m, PyObject *name, PyObject *id) {
     RL_OWNED PyObject *marks = rl_module_state_get(m, name);
     return marks ? rl_map_has(marks, id) : -1;
+}
+
+/* id in the global dict, which user code may replace meanwhile */
+static int hooks_marked_globally(PyObject *global, PyObject *id) {
+    RL_OWNED PyObject *marks = Py_NewRef(global);
+    return rl_map_has(marks, id);
 }
 
 /* ---- the stages ---- */
@@ -158,11 +164,11 @@ static int hooked_run_post(hooked_call *c, hook_snapshot *s) {
     for (Py_ssize_t i = 0; i < s->n; i++) {
         PyObject *id = s->pairs[2 * i];
         int always = hooks_marked(c->m, rl_name._forward_hooks_always_called, id);
-        if (always == 0) always = rl_map_has(rl_hooks.forward_hooks_always_called, id);
+        if (always == 0) always = hooks_marked_globally(rl_hooks.forward_hooks_always_called, id);
         if (always > 0 && c->called == NULL) c->called = PySet_New(NULL);
         if (always < 0 || (always && (c->called == NULL || PySet_Add(c->called, id) < 0))) return -1;
         int with_kwargs = hooks_marked(c->m, rl_name._forward_hooks_with_kwargs, id);
-        if (with_kwargs == 0) with_kwargs = rl_map_has(rl_hooks.forward_hooks_with_kwargs, id);
+        if (with_kwargs == 0) with_kwargs = hooks_marked_globally(rl_hooks.forward_hooks_with_kwargs, id);
         if (with_kwargs < 0 || post_hook_call(c, s->pairs[2 * i + 1], with_kwargs) < 0) return -1;
     }
     return 0;
@@ -252,10 +258,11 @@ static void hooked_run_always(hooked_call *c) {
     PyObject *raised = rl_raised_take();
     PyObject *before = PyErr_GetHandledException();
     PyErr_SetHandledException(raised);
+    RL_OWNED PyObject *global = Py_NewRef(rl_hooks.forward_hooks);
+    RL_OWNED PyObject *global_marks = Py_NewRef(rl_hooks.forward_hooks_always_called);
     RL_OWNED PyObject *own = rl_module_state_get(c->m, rl_name._forward_hooks);
     RL_OWNED PyObject *marks = own ? rl_module_state_get(c->m, rl_name._forward_hooks_always_called) : NULL;
-    int fine = marks && always_run(c, rl_hooks.forward_hooks, rl_hooks.forward_hooks_always_called, 1) == 0 &&
-               always_run(c, own, marks, 0) == 0;
+    int fine = marks && always_run(c, global, global_marks, 1) == 0 && always_run(c, own, marks, 0) == 0;
     PyErr_SetHandledException(before);
     Py_XDECREF(before);
     if (fine)
@@ -277,7 +284,35 @@ PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args
     return c.result;
 }
 
-/* _C._global_forward_hooks ... : the dicts that rushlight.nn.modules.module fills */
+/* ---- the global dicts ---- */
+static PyObject *hooks_use(PyObject *module, PyObject *args) {
+    static const struct {
+        const char *name;
+        PyObject **slot;
+    } known[] = {
+#define X(name) {"_global_" #name, &rl_hooks.name},
+        RL_GLOBAL_HOOKS(X)
+#undef X
+    };
+    PyObject *name, *hooks;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "UO:_use_global_hooks", &name, &hooks)) return NULL;
+    if (!PyDict_Check(hooks))
+        return PyErr_Format(PyExc_TypeError, "%U must be a dict, not %s", name, Py_TYPE(hooks)->tp_name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, known[i].name)) continue;
+        Py_SETREF(*known[i].slot, Py_NewRef(hooks));
+        Py_RETURN_NONE;
+    }
+    return PyErr_Format(PyExc_KeyError, "%U", name);
+}
+
+static PyMethodDef hooks_functions[] = {
+    {"_use_global_hooks", hooks_use, METH_VARARGS,
+     "_use_global_hooks(name, hooks)\n--\n\nTakes the dict from now on; nn.modules.module tells it."},
+    {NULL, NULL, 0, NULL}};
+
+/* _C._global_forward_hooks ... : the dicts that rushlight.nn.modules.module starts with */
 int rl_module_hooks_init(PyObject *m) {
 #define X(name)                                                                                              \
     if ((rl_hooks.name = PyODict_New()) == NULL ||                                                           \
@@ -285,5 +320,5 @@ int rl_module_hooks_init(PyObject *m) {
         return -1;
     RL_GLOBAL_HOOKS(X)
 #undef X
-    return 0;
+    return PyModule_AddFunctions(m, hooks_functions);
 }

@@ -74,9 +74,10 @@ static int register_name_check(const char *what, PyObject *m, PyObject *name, Py
 static int register_put(PyObject *hooks, PyObject *m, PyObject *map, PyObject *name, PyObject *value) {
     RL_OWNED PyObject *now = Py_NewRef(value);
     if (RL_LIKELY(PyDict_GET_SIZE(hooks) == 0)) return rl_map_set(map, name, now);
+    RL_OWNED PyObject *held = Py_NewRef(hooks);
     RL_ITEMS it;
     int more;
-    if (rl_items_begin(&it, hooks) < 0) return -1;
+    if (rl_items_begin(&it, held) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         PyObject *args[] = {m, name, now};
         PyObject *other = PyObject_Vectorcall(it.value, args, 3, NULL);

@@ -3,9 +3,11 @@
 import pickle
 import sys
 from collections import OrderedDict
+from unittest import mock
 
 import pytest
 
+import rushlight as torch
 from module_samples import Failing, Identity, Leaf
 from rushlight import nn
 from rushlight.nn.modules import module as module_file
@@ -195,3 +197,154 @@ def test_handle_of_a_dead_dict_does_nothing():
     del hooks
     handle.remove()
     assert pickle.loads(pickle.dumps(handle)).hooks_dict_ref() is None
+
+
+# ---- global dicts that somebody replaces ----
+class Logging(OrderedDict):
+    """Behaves as a dict whose reading is seen, and lets go of itself while it is read."""
+
+    def items(self):
+        module_file._global_forward_hooks = OrderedDict()
+        return super().items()
+
+
+GLOBAL_HOOKS = {
+    "forward_pre_hooks": "register_module_forward_pre_hook",
+    "forward_hooks": "register_module_forward_hook",
+    "backward_pre_hooks": "register_module_full_backward_pre_hook",
+    "backward_hooks": "register_module_full_backward_hook",
+    "buffer_registration_hooks": "register_module_buffer_registration_hook",
+    "module_registration_hooks": "register_module_module_registration_hook",
+    "parameter_registration_hooks": "register_module_parameter_registration_hook",
+}
+
+
+@pytest.fixture
+def global_hooks():
+    """Puts back what a test did to the global hooks."""
+    names = [name for name in vars(module_file) if name.startswith("_global_")]
+    before = {name: getattr(module_file, name) for name in names}
+    yield
+    for name, value in before.items():
+        setattr(module_file, name, value)
+
+
+def events(seen):
+    """Build and use a module that makes every kind of global hook run."""
+    seen.clear()
+    m = nn.Sequential(nn.BatchNorm1d(2))
+    m(torch.ones(3, 2, requires_grad=True)).sum().backward()
+    return len(seen)
+
+
+def hook_into(name, seen):
+    getattr(module_file, GLOBAL_HOOKS[name])(lambda *args: seen.append(name))
+    return "_global_" + name
+
+
+@pytest.mark.parametrize("name", GLOBAL_HOOKS)
+def test_an_assigned_global_dict_is_the_one_that_counts(name, global_hooks, monkeypatch):
+    seen = []
+    full = hook_into(name, seen)
+    old = getattr(module_file, full)
+    runs = events(seen)
+    assert runs > 0 and events(seen) == runs
+    with mock.patch.object(module_file, full, OrderedDict()):
+        assert events(seen) == 0
+        hook_into(name, seen)
+        assert events(seen) == runs and len(old) == 1
+    assert events(seen) == runs
+    with monkeypatch.context() as patch:
+        patch.setattr(module_file, full, dict(old))
+        assert events(seen) == runs
+        patch.setattr(f"rushlight.nn.modules.module.{full}", OrderedDict())
+        assert events(seen) == 0
+        patch.delattr(module_file, full)
+        assert events(seen) == 0
+    assert events(seen) == runs
+    delattr(module_file, full)
+    assert events(seen) == 0 and not hasattr(module_file, full)
+    setattr(module_file, full, old)
+    assert events(seen) == runs
+    setattr(module_file, full, OrderedDict())
+    old.clear()
+    assert events(seen) == 0
+
+
+@pytest.mark.parametrize("mark", ["with_kwargs", "always_call"])
+def test_an_assigned_dict_of_marks_counts(mark, global_hooks):
+    seen = []
+    module_file.register_module_forward_hook(lambda *args: seen.append(len(args)), **{mark: True})
+    m = Failing() if mark == "always_call" else Identity()
+
+    def call():
+        seen.clear()
+        try:
+            m(1)
+        except ValueError:
+            pass
+        return seen.copy()
+
+    assert call() == ([4] if mark == "with_kwargs" else [3])
+    name = "always_called" if mark == "always_call" else mark
+    setattr(module_file, f"_global_forward_hooks_{name}", OrderedDict())
+    assert call() == ([3] if mark == "with_kwargs" else [])
+
+
+def test_the_kind_of_global_backward_hooks_can_be_reset(global_hooks):
+    module_file.register_module_full_backward_hook(lambda *args: None)
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks"):
+        module_file.register_module_backward_hook(lambda *args: None)
+    module_file._global_backward_hooks = OrderedDict()
+    module_file._global_is_full_backward_hook = None
+    module_file.register_module_backward_hook(lambda *args: None)
+    assert module_file._global_is_full_backward_hook is False
+
+
+def test_global_hooks_must_be_a_dict(global_hooks):
+    before = module_file._global_forward_hooks
+    for wrong in (None, [], 3):
+        with pytest.raises(TypeError, match="^_global_forward_hooks must be a dict, not "):
+            module_file._global_forward_hooks = wrong
+    assert module_file._global_forward_hooks is before
+    module_file._global_own_name = 3
+    assert module_file._global_own_name == 3
+    del module_file._global_own_name
+
+
+def test_hooks_may_replace_the_dict_that_they_stand_in(global_hooks):
+    seen = []
+
+    def replacing(*args):
+        seen.append("first")
+        module_file._global_forward_pre_hooks = OrderedDict()
+        module_file._global_forward_hooks = OrderedDict()
+        module_file._global_parameter_registration_hooks = OrderedDict()
+
+    for _ in range(2):
+        module_file._global_forward_pre_hooks = OrderedDict(a=replacing, b=lambda *args: seen.append("last"))
+        Identity()(1)
+        module_file._global_forward_hooks = Logging(a=replacing, b=lambda *args: seen.append("last"))
+        Identity()(1)
+        hooks = OrderedDict(a=replacing, b=lambda *args: seen.append("last"))
+        module_file._global_parameter_registration_hooks = hooks
+        del hooks
+        nn.Module().register_parameter("w", nn.Parameter(torch.ones(1)))
+    assert seen == ["first", "last"] * 6
+    Identity()(1)
+    assert len(seen) == 12
+
+
+def test_always_called_hooks_may_replace_their_dict(global_hooks):
+    seen = []
+
+    def replacing(*args):
+        seen.append("first")
+        module_file._global_forward_hooks = OrderedDict()
+
+    module_file.register_module_forward_hook(replacing, always_call=True)
+    module_file.register_module_forward_hook(lambda *args: seen.append("last"), always_call=True)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="forward failed"):
+            Failing()(1)
+    assert seen == ["first", "last"]

@@ -111,7 +111,8 @@ def test_inputs_of_all_kinds():
     assert [row[:2] for row in two.rows][2] == ("  same", "Linear (the same again)")
     assert two.mult_adds == 3 * 3 * 2 + 3 * 2
     assert torch.summary(m, input_data=torch.ones(4, 2), verbose=False).rows[1][2] == "[4, 3]"
-    assert torch.summary(m, input_data=(torch.ones(4, 2), torch.ones(5, 2)), verbose=False).rows[1][2] == "[4, 3] x2"
+    both = torch.summary(m, input_data=(torch.ones(4, 2), torch.ones(5, 2)), verbose=False)
+    assert both.rows[1][2] == "[4, 3] x2"
     named = torch.summary(m, input_data={"x": torch.ones(4, 2), "k": 3}, verbose=False)
     assert named.rows[0][2] == "[4, 3], [4, 2]"
     double = torch.summary(m.double(), (1, 2), verbose=False)

@@ -4,6 +4,8 @@ Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is
 """
 
 import functools
+import sys
+import types
 import warnings
 import weakref
 from collections import OrderedDict, namedtuple
@@ -21,6 +23,7 @@ from rushlight._C import (
     _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
+    _use_global_hooks,
 )
 from rushlight.nn.modules._parse_to import parse_to
 from rushlight.nn.parameter import is_lazy, refuse_lazy
@@ -115,6 +118,31 @@ class _WrappedHook:
 
 
 # ---- hooks common to all modules ----
+_HOOK_DICTS = frozenset(
+    name for name in globals() if name.startswith("_global_") and name != "_global_is_full_backward_hook"
+)
+
+
+class _HookHome(types.ModuleType):
+    """The type of this module: a hook dict that is assigned to it is the one that calls look into."""
+
+    def __setattr__(self, name, value):
+        if name in _HOOK_DICTS:
+            _use_global_hooks(name, value)
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        if name in _HOOK_DICTS:
+            _use_global_hooks(name, OrderedDict())
+
+
+for _name in _HOOK_DICTS:  # also when this file is run again
+    _use_global_hooks(_name, globals()[_name])
+del _name
+sys.modules[__name__].__class__ = _HookHome
+
+
 def _register(hooks: OrderedDict, hook: Callable, extra: object = None) -> RemovableHandle:
     handle = RemovableHandle(hooks, extra_dict=extra)
     hooks[handle.id] = hook
