@@ -1,6 +1,7 @@
 /* From Python's arguments to slots: positional and keyword arguments, defaults, overloads, PyTorch's texts.
  */
 #include "tensor_args.h"
+#include "tensor_numpy.h"
 #include "tensor_object.h"
 #include <string.h>
 
@@ -73,14 +74,15 @@ int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     }
     /* NumPy's scalars are neither */
     PyNumberMethods *nb = Py_TYPE(o)->tp_as_number;
-    if (!nb || rl_tensor_check(o) || PyUnicode_Check(o) || PySequence_Check(o)) return 0;
+    if (!nb || rl_tensor_check(o) || PyUnicode_Check(o) || PySequence_Check(o) || PyComplex_Check(o))
+        return 0;
     if (nb->nb_index) {
         int64_t i;
         int rc = value_int(o, &i);
         if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
         return rc;
     }
-    if (!nb->nb_float) return 0;
+    if (!nb->nb_float || rl_numpy_kind(o) != 'f') return 0;
     double d = PyFloat_AsDouble(o);
     if (d == -1 && PyErr_Occurred()) return -1;
     *slot = (rl_slot){.tag = RL_FLOAT, .u.d = d};

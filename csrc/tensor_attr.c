@@ -403,11 +403,16 @@ static PyObject *m_array(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) return NULL;
     RL_OWNED PyObject *empty = PyTuple_New(0);
     RL_OWNED PyObject *a = empty ? m_numpy(self, empty, NULL) : NULL;
-    if (a && dtype != Py_None)
-        Py_SETREF(a, PyObject_CallMethod(a, "astype", "O", dtype));
-    else if (a && copy == Py_True)
-        Py_SETREF(a, PyObject_CallMethod(a, "copy", NULL));
-    return rl_give(&a);
+    int must = a && copy != Py_None ? PyObject_IsTrue(copy) : 0;
+    if (!a || must < 0) return NULL;
+    if (dtype == Py_None) return must ? PyObject_CallMethod(a, "copy", NULL) : rl_give(&a);
+    RL_OWNED PyObject *cast =
+        PyObject_CallMethod(a, "astype", "OssOO", dtype, "K", "unsafe", Py_True, must ? Py_True : Py_False);
+    if (cast && cast != a && copy != Py_None && !must) {
+        PyErr_SetString(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
+        return NULL;
+    }
+    return rl_give(&cast);
 }
 
 Py_ssize_t rl_tensor_length(PyObject *self) {

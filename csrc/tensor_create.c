@@ -44,6 +44,10 @@ static int form_shape(PyObject *data, form *f) {
 
 static int scalar_dtype(PyObject *o) {
     if (PyBool_Check(o)) return RL_BOOL;
+    if (PyFloat_CheckExact(o)) return rl_dtype_default();
+    if (PyLong_CheckExact(o)) return RL_I64;
+    int numpy = PyUnicode_Check(o) ? -2 : rl_numpy_scalar_dtype(o); /* np.float64 is a float as well */
+    if (numpy != -2) return numpy;
     if (PyFloat_Check(o)) return rl_dtype_default();
     if (PyComplex_Check(o)) return rl_dtype_default() == RL_F64 ? RL_C128 : RL_C64;
     if (PyLong_Check(o)) return RL_I64;
@@ -55,6 +59,23 @@ static int scalar_dtype(PyObject *o) {
     return -1;
 }
 
+/* the least dtype that holds numbers of both; -1 and an exception where there is none */
+static int form_join(int a, int b) {
+    enum { UNSIGNED = 1u << RL_U16 | 1u << RL_U32 | 1u << RL_U64, DOUBLE = 1u << RL_F64 | 1u << RL_C128 };
+    if (a == b) return a;
+    if ((UNSIGNED >> a & 1) || (UNSIGNED >> b & 1)) {
+        if (rl_is_float(a) || rl_is_float(b)) return rl_is_float(a) ? a : b;
+        PyErr_Format(PyExc_RuntimeError,
+                     "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote %s "
+                     "and %s",
+                     rl_dtype_title(a), rl_dtype_title(b));
+        return -1;
+    }
+    if ((RL_SET_COMPLEX >> a & 1) || (RL_SET_COMPLEX >> b & 1))
+        return (DOUBLE >> a & 1) || (DOUBLE >> b & 1) ? RL_C128 : RL_C64;
+    return rl_dtype_promote(a, b);
+}
+
 static int form_dtype(PyObject *data, form *f, int depth) {
     if (!is_row(data) || depth == f->ndim) {
         if (is_row(data)) {
@@ -64,8 +85,8 @@ static int form_dtype(PyObject *data, form *f, int depth) {
         }
         int dtype = scalar_dtype(data);
         if (dtype < 0) return -1;
-        f->dtype = f->dtype < 0 ? dtype : rl_dtype_promote(f->dtype, dtype);
-        return 0;
+        f->dtype = f->dtype < 0 ? dtype : form_join(f->dtype, dtype);
+        return f->dtype < 0 ? -1 : 0;
     }
     RL_OWNED PyObject *items = row_items(data);
     if (!items) return -1;

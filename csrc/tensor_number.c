@@ -1,5 +1,6 @@
 /* Operators of the language: x + 1, 1 - x, x @ y, x += y, x < y. They answer NotImplemented to strangers. */
 #include "tensor_args.h"
+#include "tensor_numpy.h"
 #include "tensor_object.h"
 
 static int operand_slot(PyObject *o, rl_slot *s) {
@@ -10,13 +11,43 @@ static int operand_slot(PyObject *o, rl_slot *s) {
     return rl_scalar_slot(o, s);
 }
 
+static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how);
+
+static bool is_complex(PyObject *o) {
+    return PyComplex_Check(o) || rl_numpy_kind(o) == 'c';
+}
+
+/* Complex numbers become tensors. t == array and array / t are the two operators that do not leave arrays
+ * to NumPy. */
+static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
+    if (op != RL_OP_matmul && (is_complex(a) || is_complex(b))) {
+        bool left = is_complex(a);
+        RL_OWNED PyObject *tensor = rl_tensor_from_data(left ? a : b, -1);
+        if (!tensor) return NULL;
+        return number_binary(op, left ? tensor : a, left ? b : tensor, how);
+    }
+    if (how == RL_CALL_NORMAL && op == RL_OP_eq && rl_numpy_is_array(b)) {
+        RL_OWNED PyObject *tensor = rl_numpy_borrow(b, false);
+        if (tensor) return number_binary(op, a, tensor, how);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+        PyErr_Clear();
+    }
+    if (how == RL_CALL_NORMAL && op == RL_OP_div && rl_numpy_is_array(a)) {
+        RL_OWNED PyObject *inverse = rl_op_unary(RL_OP_reciprocal, b);
+        PyObject *result = inverse ? PyNumber_Multiply(inverse, a) : NULL;
+        if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+        PyErr_Clear();
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
     rl_bound call;
     rl_bound_begin(&call, &rl_schemas[op]);
     int ra = operand_slot(a, &call.k.arg[0]), rb = ra == 1 ? operand_slot(b, &call.k.arg[1]) : 0;
     if (ra < 0 || rb < 0) return NULL;
     if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
-        Py_RETURN_NOTIMPLEMENTED;
+        return number_stranger(op, a, b, how);
     rl_bound_defaults(&call);
     PyObject *result = rl_front_door(&call, how);
     rl_bound_end(&call);
@@ -39,6 +70,10 @@ RL_NUMBER_INPLACE(X)
 PyObject *rl_number_power(PyObject *a, PyObject *b, PyObject *mod) {
     if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
     return number_binary(RL_OP_pow, a, b, RL_CALL_NORMAL);
+}
+PyObject *rl_number_inplace_power(PyObject *a, PyObject *b, PyObject *mod) {
+    if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return number_binary(RL_OP_pow, a, b, RL_CALL_INPLACE);
 }
 PyObject *rl_number_negative(PyObject *a) {
     return rl_op_unary(RL_OP_neg, a);

@@ -24,17 +24,44 @@ static const int numpy_types[RL_NDTYPES] = {
     [RL_C128] = NPY_COMPLEX128,   [RL_U16] = NPY_UINT16,  [RL_U32] = NPY_UINT32,  [RL_U64] = NPY_UINT64,
     [RL_F8E5M2... RL_BITS16] = -1};
 
-static int dtype_of(PyArrayObject *a) {
-    int type = PyArray_TYPE(a);
-    if (type == NPY_LONGLONG || type == NPY_LONG) type = PyArray_ITEMSIZE(a) == 8 ? NPY_INT64 : NPY_INT32;
+static int dtype_of(PyArray_Descr *descr) {
+    int type = descr->type_num;
+    if (type == NPY_LONG) type = sizeof(long) == 8 ? NPY_INT64 : NPY_INT32;
+    if (type == NPY_ULONG) type = sizeof(long) == 8 ? NPY_UINT64 : NPY_UINT32;
+    if (type == NPY_LONGLONG) type = NPY_INT64;
+    if (type == NPY_ULONGLONG) type = NPY_UINT64;
     for (int i = 0; i < RL_NDTYPES; i++)
         if (numpy_types[i] == type) return i;
     PyErr_Format(PyExc_TypeError,
-                 "can't convert np.ndarray of type %R. The only supported types are: float64, float32, "
-                 "float16, int64, "
-                 "int32, int16, int8, uint8, and bool.",
-                 PyArray_DESCR(a)->typeobj);
+                 "can't convert np.ndarray of type %s. The only supported types are: float64, float32, "
+                 "float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, "
+                 "and bool.",
+                 descr->typeobj->tp_name);
     return -1;
+}
+
+static bool is_generic(PyObject *o) {
+    if (PyArray_API) return PyArray_CheckScalar(o) && !PyArray_Check(o);
+    for (PyTypeObject *t = Py_TYPE(o); t; t = t->tp_base)
+        if (strcmp(t->tp_name, "numpy.generic") == 0) return true;
+    return false;
+}
+
+char rl_numpy_kind(PyObject *o) {
+    if (!is_generic(o)) return 0;
+    if (numpy_load() < 0) { /* NumPy is there, as its scalar is, but not its C interface */
+        PyErr_Clear();
+        return 0;
+    }
+    if (PyArray_IsScalar(o, ComplexFloating)) return 'c';
+    return PyArray_IsScalar(o, Floating) || PyArray_IsScalar(o, Bool) ? 'f' : 0;
+}
+
+int rl_numpy_scalar_dtype(PyObject *o) {
+    if (!is_generic(o)) return -2;
+    if (numpy_load() < 0) return -1;
+    RL_OWNED PyObject *descr = (PyObject *)PyArray_DescrFromScalar(o);
+    return descr ? dtype_of((PyArray_Descr *)descr) : -1;
 }
 
 static void array_free(void *owner) {
@@ -62,7 +89,7 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
     rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 0); /* Python code that runs here may change the array */
     RL_OWNED PyObject *held = (PyObject *)t;
     if (!held) return NULL;
-    int dtype = dtype_of(a), ndim = PyArray_NDIM(a);
+    int dtype = dtype_of(PyArray_DESCR(a)), ndim = PyArray_NDIM(a);
     if (dtype < 0) return NULL;
     if (!PyArray_ISNOTSWAPPED(a)) {
         PyErr_SetString(PyExc_ValueError,

@@ -264,6 +264,7 @@ static PyType_Slot tensor_slots[] = {{Py_tp_new, rl_tensor_construct},
                                          RL_NUMBER_INPLACE(X)
 #undef X
                                              {Py_nb_power, rl_number_power},
+                                     {Py_nb_inplace_power, rl_number_inplace_power},
                                      {Py_nb_negative, rl_number_negative},
                                      {Py_nb_positive, rl_number_positive},
                                      {Py_nb_absolute, rl_number_absolute},

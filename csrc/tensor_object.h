@@ -33,6 +33,7 @@ RL_NUMBER_BINARY(X)
 RL_NUMBER_INPLACE(X)
 #undef X
 PyObject *rl_number_power(PyObject *a, PyObject *b, PyObject *mod);
+PyObject *rl_number_inplace_power(PyObject *a, PyObject *b, PyObject *mod);
 PyObject *rl_number_negative(PyObject *a);
 PyObject *rl_number_positive(PyObject *a);
 PyObject *rl_number_absolute(PyObject *a);

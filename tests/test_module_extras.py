@@ -101,9 +101,9 @@ def test_failing_property_runs_once(cls):
         look()
         assert m.runs == ["p"]
     m.runs.clear()
-    with pytest.raises(AttributeError, match="^'" + cls.__name__ + "' object has no attribute 'p'$"):
+    with pytest.raises(AttributeError) as caught:
         m.__getattr__("p")
-    assert m.runs == []
+    assert str(caught.value) == f"'{cls.__name__}' object has no attribute 'p'" and m.runs == []
 
 
 def test_property_that_a_user_answers_for():

@@ -210,6 +210,15 @@ class _Methods:
             warn_if_has_hooks(self)
         return _reduce_tensor(self)
 
+    # ---- NumPy ----
+    __array_priority__ = 1000  # arrays and their scalars leave binary operators to Tensor
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """Make a tensor of what a NumPy function computed; truth values become uint8, as in PyTorch."""
+        if array.dtype == bool:
+            array = array.astype("uint8")
+        return _C.from_numpy(array)
+
     # ---- moving and casting ----
     def to(self, *args, **kwargs):
         """Move and cast: to(dtype), to(device, dtype), to(other); itself when nothing changes."""
