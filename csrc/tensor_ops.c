@@ -27,6 +27,19 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
     return result;
 }
 
+/* torch.exp_(x): the same without a self */
+static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    rl_bound b;
+    PyObject *result = NULL;
+    if (rl_bind(&b, op, args, n, kwnames, false) < 0) return NULL;
+    if (b.out)
+        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", rl_rows[op].name);
+    else
+        result = rl_front_door(&b, RL_CALL_INPLACE);
+    rl_bound_end(&b);
+    return result;
+}
+
 #define ENTRIES(id)                                                                                          \
     static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
         (void)m;                                                                                             \
@@ -36,6 +49,7 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
         return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_NORMAL);                                        \
     }                                                                                                        \
     static PyObject *inplace_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {          \
+        if (!self) return op_inplace(RL_OP_##id, a, n, kw);                                                  \
         return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_INPLACE);                                       \
     }
 #define RL_OP(id, ...)      ENTRIES(id)
@@ -82,7 +96,7 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
         } else
             Py_SETREF(text, PyUnicode_FromFormat("%U=None", text));
     }
-    if (text && (s->row->flags & RL_OUT) && !method)
+    if (text && (s->row->flags & RL_OUT) && !method && name == s->row->name)
         Py_SETREF(text, PyUnicode_FromFormat("%U%sout=None", text, starred ? ", " : ", *, "));
     if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->row->doc));
     Py_ssize_t n;
@@ -102,14 +116,16 @@ static PyMethodDef *method_def(const rl_schema *s, const char *suffix, entry_fn 
     }
     memcpy(name, s->row->name, n + 1);
     strcat(name, suffix);
-    char *doc = entry_doc(s, name, method);
+    char *doc = entry_doc(s, *suffix ? name : s->row->name, method);
     if (!doc) return NULL;
     *def = (PyMethodDef){name, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
     return def; /* lives as long as the process, as its function does */
 }
 
-static int add_function(PyObject *m, const rl_schema *s, entry_fn fn, PyObject *module_name) {
-    PyMethodDef *def = method_def(s, "", fn, false);
+/* pickles find it by the module's name and its own */
+static int add_function(PyObject *m, const rl_schema *s, const char *suffix, entry_fn fn,
+                        PyObject *module_name) {
+    PyMethodDef *def = method_def(s, suffix, fn, false);
     RL_OWNED PyObject *f = def ? PyCFunction_NewEx(def, NULL, module_name) : NULL;
     return f ? PyObject_SetAttrString(m, def->ml_name, f) : -1;
 }
@@ -141,24 +157,24 @@ static PyMethodDef ops_functions[] = {
 int rl_ops_init(PyObject *m) {
     if (rl_schema_init() < 0) return -1;
     RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
-    RL_OWNED PyObject *nn = PyModule_New("rushlight._C._nn");
+    RL_OWNED PyObject *nn_name = PyUnicode_FromString("rushlight._C._nn");
+    RL_OWNED PyObject *nn = nn_name ? PyModule_NewObject(nn_name) : NULL;
     if (!name || !nn) return -1;
     for (int i = 0; i < RL_OP_COUNT; i++) {
         const rl_schema *s = &rl_schemas[i];
         uint16_t flags = s->row->flags;
         if (!s->first) continue;
         /* rows that only write in place carry the underscore in their name */
-        if ((flags & RL_FN) && add_function(m, s, entries[i].function, name) < 0) return -1;
-        if ((flags & RL_NN) && add_function(nn, s, entries[i].function, name) < 0) return -1;
+        if ((flags & RL_FN) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
+        if ((flags & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
         if ((flags & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
         if ((flags & RL_INPLACE) && (flags & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
             return -1;
         /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
-        if ((flags & RL_INPLACE) && ((flags & RL_NN) || !(s->row->operands | (flags & RL_NO_GRAD)))) {
-            PyMethodDef *def = method_def(s, "_", entries[i].inplace, true);
-            RL_OWNED PyObject *f = def ? PyDescr_NewMethod(rl_tensor_type, def) : NULL;
-            if (!f || PyObject_SetAttrString(flags & RL_NN ? nn : m, def->ml_name, f) < 0) return -1;
-        }
+        bool in_nn = flags & RL_NN;
+        if ((flags & RL_INPLACE) && (in_nn || !(s->row->operands | (flags & RL_NO_GRAD))) &&
+            add_function(in_nn ? nn : m, s, "_", entries[i].inplace, in_nn ? nn_name : name) < 0)
+            return -1;
     }
     if (PyModule_AddFunctions(m, ops_functions) < 0) return -1;
     return PyModule_AddObjectRef(m, "_nn", nn);

@@ -5,12 +5,15 @@
 """
 # ruff: noqa: F401
 
+import sys as _sys
+
 from . import _C, _functions, _missing, _tensor, random
 from ._C import *  # noqa: F403
 from ._missing import __version__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
+_sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
 # what belongs to nn and to autograd is no name of this module
 del Module, Node, Parameter  # noqa: F821
 globals().update(_functions._public_names())
@@ -23,6 +26,9 @@ _LAZY |= {name: name for name in ("linalg", "utils", "version", "_onednn", "_ten
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str"}
+_LAZY |= {title + "Storage": "storage" for title in "BFloat16 Bool Byte Char Double Float Half Int".split()}
+_LAZY |= {title + "Storage": "storage" for title in "ComplexDouble ComplexFloat Long Short Typed".split()}
+_LAZY |= {title + "Storage": "storage" for title in "QInt8 QInt32 QUInt8 QUInt4x2 QUInt2x4".split()}
 _missing_name = _missing.lacks(__name__)
 _star = {n for n, value in globals().items() if n[0] != "_" and type(value) is not type(_C)}
 __all__ = sorted(_star | {"load", "save", "set_printoptions"})

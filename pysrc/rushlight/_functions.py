@@ -343,7 +343,6 @@ def _attach_methods():
                 setattr(_C.Tensor, alias + suffix, method)
     for function in (isclose, allclose, equal, is_nonzero):
         setattr(_C.Tensor, function.__name__, function)
-    _C.Tensor.is_signed = lambda self: self.dtype.is_signed
 
 
 _attach_methods()

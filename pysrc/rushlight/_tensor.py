@@ -136,7 +136,7 @@ def _caster(name, dtype):
             raise TypeError(f"{name}() takes 0 positional arguments but {len(args)} was given")
         return _C._cast(self, dtype, None, False)
 
-    cast.__name__, cast.__qualname__ = name, f"Tensor.{name}"
+    cast.__name__, cast.__qualname__, cast.__module__ = name, f"Tensor.{name}", "rushlight"
     cast.__doc__ = f"Return the tensor as {dtype}; itself when it is that already."
     return cast
 
@@ -313,6 +313,10 @@ class _Methods:
             requires_grad=requires_grad,
         )
 
+    def is_signed(self):
+        """Whether the dtype holds negative numbers."""
+        return self.dtype.is_signed
+
     # ---- gradients ----
     @property
     def is_mps(self):
@@ -361,7 +365,7 @@ def _new_like(name):
         except TypeError as error:
             raise TypeError(str(error).replace(f"{name}()", f"new_{name}()")) from None
 
-    new.__name__, new.__qualname__ = f"new_{name}", f"Tensor.new_{name}"
+    new.__name__, new.__qualname__, new.__module__ = f"new_{name}", f"Tensor.new_{name}", "rushlight"
     new.__doc__ = f"Return {name}(size) of the same dtype and device."
     return new
 

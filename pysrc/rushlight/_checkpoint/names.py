@@ -16,10 +16,32 @@ _LAZY_HOMES = {
 }
 _LAZY = "rushlight.nn.modules.lazy"
 # Where functions stand that PyTorch wrote in C++ and pickles by these places.
-_BUILTIN_HOMES = {"torch._C._nn": "rushlight.nn.functional", "torch._C._VariableFunctions": "rushlight"}
+_BUILTINS = "rushlight._C._nn"
+_BUILTIN_HOMES = {
+    "torch._C._nn": [_BUILTINS, "rushlight.nn.functional"],
+    "torch._C._linalg": [_BUILTINS],
+    "torch._C._VariableFunctions": ["rushlight"],
+}
+# Classes of PyTorch whose static methods are the functions of this package.
+_FUNCTION_HOLDERS = ("_VariableFunctionsClass", "_VariableFunctions")
 _OLD_MODULES = {"torch.tensor": "torch._tensor"}
+# Files of PyTorch whose public names stand one level higher here.
+_HIGHER = {
+    "torch.amp.autocast_mode": "rushlight",
+    "torch.autograd.variable": "rushlight.autograd",
+    "torch.cuda.memory": "rushlight.cuda",
+    "torch.cuda.random": "rushlight.cuda",
+    "torch.functional": "rushlight",
+}
+_OTHER_NAMES = {
+    ("torch.nn.functional", "_threshold"): ("torch.nn.functional", "threshold"),
+    ("torch._C", "TensorBase"): ("torch", "Tensor"),
+    ("torch._C", "_TensorBase"): ("torch", "Tensor"),
+}
 # Layers live here; one that rushlight lacks still keeps what the file says about it.
-_LAYER_HOMES = ("torch.nn.modules.", "torch.nn.parallel.", "torch.nn.quantized.", "torch.ao.nn.")
+# Other layers with the names of plain ones.
+_QUANTIZED_HOMES = ("torch.nn.quantized.", "torch.nn.qat.", "torch.nn.intrinsic.", "torch.nn.quantizable.")
+_LAYER_HOMES = ("torch.nn.modules.", "torch.nn.parallel.", "torch.ao.nn.", *_QUANTIZED_HOMES)
 
 
 def is_torch(module):
@@ -45,11 +67,30 @@ def _walk(owner, name):
     return owner
 
 
+class _Functions:
+    """Stands for the class of PyTorch that has these functions as static methods."""
+
+    def __getattr__(self, name):
+        from .. import nn
+
+        if name.startswith("_"):
+            raise AttributeError(name)
+        for home in (sys.modules["rushlight"], nn.functional):
+            if hasattr(home, name):
+                return getattr(home, name)
+        raise pickle.UnpicklingError(f"the file asks for torch.{name}, which rushlight does not have")
+
+
 def find(module, name):
     """Return what stands here for a name of PyTorch, a placeholder for a layer that is not built."""
     module = _OLD_MODULES.get(module, module)
-    homes = [_BUILTIN_HOMES.get(module) or "rushlight" + module[len("torch") :]]
-    if module.startswith("torch.nn."):
+    if module == "torch._C" and name in _FUNCTION_HOLDERS:
+        return _Functions()
+    module, name = _OTHER_NAMES.get((module, name), (module, name))
+    homes = [*_BUILTIN_HOMES.get(module, ["rushlight" + module[len("torch") :]])]
+    if module in _HIGHER:
+        homes.append(_HIGHER[module])
+    if module.startswith("torch.nn.") and not module.startswith(_QUANTIZED_HOMES):
         homes += ["rushlight.nn.modules", "rushlight.nn.functional"]
     for home in homes:
         owner = _import(home)
@@ -66,7 +107,7 @@ def find(module, name):
 
 def _home_of_function(obj, name):
     """PyTorch's module for a function or class that stands in a private module here."""
-    for public in ("rushlight.nn.functional", "rushlight.nn", "rushlight"):
+    for public in ("rushlight.nn.functional", "rushlight.nn", "rushlight.autograd", "rushlight"):
         if getattr(sys.modules.get(public), name, None) is obj:
             return public
     return None
@@ -83,6 +124,8 @@ def torch_name(obj, name=None):
     if not is_ours(module):
         _check_importable(obj, module, name)
         return module, name
+    if module == _BUILTINS:
+        return "torch._C._linalg" if name.startswith("linalg_") else "torch._C._nn", name
     if module == _LAZY:
         home = next((file for start, file in _LAZY_HOMES.items() if name.startswith(start)), "lazy")
         return f"torch.nn.modules.{home}", name

@@ -1,0 +1,67 @@
+"""Functions and classes in files: what rushlight writes PyTorch finds, and the other way round."""
+
+import importlib
+import io
+import warnings
+
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+HOMES = """
+nn nn.functional nn.init nn.parameter nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune
+optim autograd autograd.functional autograd.graph linalg random serialization utils.checkpoint utils.hooks
+""".split()
+# one function under several names here, several in PyTorch; storages, which files hold in their own way
+ELSEWHERE = set(rushlight._functions._ALIASES) | set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
+
+
+def shared(home):
+    """The public functions and classes that both have, as (name, PyTorch's, rushlight's)."""
+    theirs, ours = (importlib.import_module(f"{top}.{home}".rstrip(".")) for top in ("torch", "rushlight"))
+    for name in dir(ours):
+        mine, other = getattr(ours, name), getattr(theirs, name, None)
+        if name.startswith("_") or name in ELSEWHERE or not callable(mine) or other is None:
+            continue
+        if str(getattr(mine, "__module__", "rushlight")).startswith("rushlight"):
+            yield name, other, mine
+
+
+def through(obj, writer, reader):
+    file = io.BytesIO()
+    writer.save([obj], file)
+    file.seek(0)
+    return reader.load(file, weights_only=False)[0]
+
+
+@pytest.mark.parametrize("home", ["", *HOMES])
+def test_names_both_ways(home):
+    checked = 0
+    for name, theirs, ours in shared(home):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert through(ours, rushlight, torch) is theirs, name
+            if "boolean_dispatch" not in getattr(theirs, "__qualname__", ""):  # PyTorch cannot pickle those
+                assert through(theirs, torch, rushlight) is ours, name
+        checked += 1
+    assert checked > 0
+
+
+def holder(t):
+    m = t.nn.Sequential(t.nn.Linear(2, 3), t.nn.ReLU())
+    m.act, m.norm, m.start = t.nn.functional.gelu, t.linalg.vector_norm, t.nn.init.zeros_
+    m.inplace, m.plain, m.method = t.nn.functional.leaky_relu_, t.tanh, t.Tensor.relu
+    return m
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_modules_that_hold_functions(zipped):
+    for theirs, ours in ((torch, rushlight), (rushlight, torch)):
+        file = io.BytesIO()
+        theirs.save(holder(theirs), file, _use_new_zipfile_serialization=zipped)
+        file.seek(0)
+        back, wanted = ours.load(file, weights_only=False), holder(ours)
+        for name in ("act", "norm", "start", "inplace", "plain", "method"):
+            assert getattr(back, name) is getattr(wanted, name), name
