@@ -1,5 +1,6 @@
 /* torch.Generator: the object around rl_generator, the default one, and PyTorch's 5056-byte state. */
 #include "tensor_args.h"
+#include "tensor_numpy.h"
 #include <string.h>
 
 typedef struct {
@@ -13,8 +14,8 @@ rl_generator *rl_generator_default(void) {
 }
 
 int rl_generator_parse(PyObject *o, rl_generator **g) {
-    if (!Py_IS_TYPE(o, generator_type)) return 0;
-    *g = &((generator_object *)o)->shared.g;
+    if (!PyObject_TypeCheck(o, generator_type)) return 0;
+    *g = &((generator_object *)o)->g;
     return 1;
 }
 
@@ -66,9 +67,13 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     return (PyObject *)generator_alloc(type);
 }
 
-/* any int: negative ones wrap as in PyTorch */
+/* any int, also of NumPy: negative ones wrap as in PyTorch */
 static int parse_seed(PyObject *o, uint64_t *seed) {
-    RL_OWNED PyObject *number = PyNumber_Long(o);
+    if (PyBool_Check(o) || (!PyLong_Check(o) && rl_numpy_kind(o) != 'i')) {
+        PyErr_Format(PyExc_RuntimeError, "manual_seed expected a long, but got %s", Py_TYPE(o)->tp_name);
+        return -1;
+    }
+    RL_OWNED PyObject *number = PyNumber_Index(o);
     if (!number) return -1;
     int overflow;
     int64_t i = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -76,7 +81,7 @@ static int parse_seed(PyObject *o, uint64_t *seed) {
     if (overflow > 0) *seed = PyLong_AsUnsignedLongLong(number);
     if (overflow < 0 || (overflow && PyErr_Occurred())) {
         PyErr_Clear();
-        PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+        PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return -1;
     }
     return 0;
@@ -141,18 +146,21 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
-    rl_generator fresh, *g = &fresh;
-    if (!rl_tensor_check(state) || ((rl_tensor *)state)->v.dtype != RL_U8 ||
-        ((rl_tensor *)state)->v.device != RL_CPU) {
+    rl_generator *g = &((generator_object *)self)->g;
+    if (!rl_tensor_check(state))
+        return PyErr_Format(PyExc_TypeError, "expected a torch.ByteTensor, but got %s",
+                            Py_TYPE(state)->tp_name);
+    if (((rl_tensor *)state)->v.dtype != RL_U8 || ((rl_tensor *)state)->v.device != RL_CPU) {
         PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
         return NULL;
     }
     const rl_view *v = &((rl_tensor *)state)->v;
-    if (v->numel != STATE_BYTES || !rl_is_contiguous(v)) {
-        PyErr_SetString(PyExc_RuntimeError, "RNG state is wrong size");
-        return NULL;
-    }
-    RL_RAW;
+    if (!rl_is_contiguous(v)) return PyErr_Format(PyExc_RuntimeError, "RNG state must be contiguous");
+    if (v->numel != STATE_BYTES)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
+                            "to be %lld",
+                            STATE_BYTES, (long long)v->numel);
     const char *p = rl_const_data(v);
     int32_t left, valid;
     uint64_t next;
@@ -201,8 +209,8 @@ static PyType_Slot generator_slots[] = {
     {Py_tp_doc,
      "Generator(device='cpu')\n--\n\nA stream of random numbers (mt19937), PyTorch's for the same seed."},
     {0, NULL}};
-static PyType_Spec generator_spec = {"rushlight.Generator", sizeof(generator_object), 0, Py_TPFLAGS_DEFAULT,
-                                     generator_slots};
+static PyType_Spec generator_spec = {"rushlight.Generator", sizeof(generator_object), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};
 
 int rl_generator_init(PyObject *m) {
     generator_type = (PyTypeObject *)PyType_FromSpec(&generator_spec);

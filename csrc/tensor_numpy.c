@@ -54,6 +54,7 @@ char rl_numpy_kind(PyObject *o) {
         return 0;
     }
     if (PyArray_IsScalar(o, ComplexFloating)) return 'c';
+    if (PyArray_IsScalar(o, Integer) && !PyArray_IsScalar(o, Timedelta)) return 'i';
     return PyArray_IsScalar(o, Floating) || PyArray_IsScalar(o, Bool) ? 'f' : 0;
 }
 

@@ -4,8 +4,8 @@
 #include "tensor.h"
 /* Is o a numpy.ndarray? Never imports NumPy. */
 bool rl_numpy_is_array(PyObject *o);
-/* Is o one of NumPy's scalars that is read as a real number ('f', truth values as well), or a complex one
- * ('c')? 0 for all others. Never imports NumPy. */
+/* Which kind of NumPy's scalars is o? 'i' an integer, 'f' another number or a truth value, which are read as
+ * real numbers, 'c' a complex one; 0 for all others. Never imports NumPy. */
 char rl_numpy_kind(PyObject *o);
 /* The dtype of one of NumPy's scalars; -1 raised, -2 it is none. */
 int rl_numpy_scalar_dtype(PyObject *o);

@@ -1,7 +1,11 @@
 """The random streams: numbers recorded from PyTorch 2.13 on a CPU (floats in hexadecimal, so exact)."""
 
+import copy
 import hashlib
+import io
+import pickle
 
+import numpy as np
 import pytest
 
 import rushlight as torch
@@ -161,7 +165,7 @@ def test_a_forged_state_cannot_read_outside(at, value):
     if at == 12:  # only a flag
         torch.set_rng_state(state)
     else:
-        with pytest.raises(RuntimeError, match="RNG state"):
+        with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
             torch.set_rng_state(state)
     assert torch.equal(before[24:], torch.get_rng_state()[24:])
     torch.rand(2000)
@@ -172,3 +176,161 @@ def test_generators_are_independent():
     torch.manual_seed(1)
     assert exact(torch.rand(5, generator=g)) == RECORDED["rand"]
     assert g.initial_seed() == 0 and torch.initial_seed() == 1
+
+
+# ---- seeds ----
+class Index:
+    def __index__(self):
+        return 7
+
+
+@pytest.mark.parametrize(
+    ("seed", "wanted"),
+    [
+        (1.5, 1),
+        (True, 1),
+        (" 4 ", 4),
+        (np.int64(3), 3),
+        (-1, 2**64 - 1),
+        (2**64 - 1, 2**64 - 1),
+        (Index(), 7),
+    ],
+)
+def test_seeds_of_the_default_stream_go_through_int(seed, wanted):
+    assert torch.manual_seed(seed) is torch.default_generator and torch.initial_seed() == wanted
+    first = torch.rand(3).tolist()
+    assert torch.rand(3, generator=torch.Generator().manual_seed(wanted)).tolist() == first
+
+
+@pytest.mark.parametrize(
+    "seed", [1.5, True, None, "3", b"5", 1j, [1], Index(), np.float64(2), np.bool_(True)]
+)
+def test_seeds_of_generators_are_ints(seed):
+    g = torch.Generator().manual_seed(3)
+    kind = type(seed).__name__ if not isinstance(seed, np.generic) else f"numpy.{type(seed).__name__}"
+    with pytest.raises(RuntimeError, match=f"^manual_seed expected a long, but got {kind}$"):
+        g.manual_seed(seed)
+    assert g.initial_seed() == 3
+    for number in (np.int64(-3), np.uint64(2**64 - 1), np.int8(5)):
+        assert g.manual_seed(number).initial_seed() == int(number) % 2**64
+
+
+@pytest.mark.parametrize("seed", [2**64, -(2**63) - 1, 2**70])
+def test_seeds_that_are_too_large(seed):
+    for start in (torch.manual_seed, torch.Generator().manual_seed):
+        with pytest.raises(ValueError, match="^Overflow when unpacking long long$"):
+            start(seed)
+
+
+def test_seeds_from_the_system():
+    g = torch.Generator()
+    assert g.seed() == g.initial_seed() != torch.Generator().seed()
+    assert torch.seed() == torch.initial_seed()
+
+
+# ---- copies of generators ----
+COPIES = {
+    "clone_state": lambda g: g.clone_state(),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda g: pickle.loads(pickle.dumps(g)),
+    "pickle 2": lambda g: pickle.loads(pickle.dumps(g, 2)),
+    "state": lambda g: torch.Generator().set_state(g.get_state()),
+    "setstate": lambda g: (new := torch.Generator(), new.__setstate__(g.__reduce__()[2]))[0],
+    "file": lambda g: loaded({"g": g})["g"],
+    "old file": lambda g: loaded({"g": g}, _use_new_zipfile_serialization=False)["g"],
+}
+
+
+def loaded(obj, **options):
+    file = io.BytesIO()
+    torch.save(obj, file, **options)
+    for _ in range(3):  # what lay in the memory of the numbers
+        torch.full((5056,), 255, dtype=torch.uint8)
+    file.seek(0)
+    return torch.load(file, weights_only=False)
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_go_on_from_where_they_were_taken(way):
+    g = torch.Generator().manual_seed(5)
+    torch.randn(3, generator=g, dtype=torch.float64)
+    twin = COPIES[way](g)
+    assert twin is not g and isinstance(twin, torch.Generator) and type(copy.copy(twin)) is torch.Generator
+    assert twin.initial_seed() == 5 and twin.device == torch.device("cpu")
+    wanted = torch.randn(7, generator=g).tolist()
+    assert torch.randn(7, generator=twin).tolist() == wanted
+    assert torch.equal(twin.get_state(), g.get_state())
+    torch.rand(1, generator=twin)
+    assert not torch.equal(twin.get_state(), g.get_state())
+
+
+def test_copies_of_the_default_generator_are_apart():
+    torch.manual_seed(4)
+    for twin in (copy.deepcopy(torch.default_generator), pickle.loads(pickle.dumps(torch.default_generator))):
+        assert twin is not torch.default_generator and twin.initial_seed() == 4
+    pair = copy.deepcopy([twin, twin])
+    assert pair[0] is pair[1] is not twin
+
+
+def test_what_generators_are_made_of():
+    make, args, state = torch.Generator().manual_seed(8).__reduce__()
+    assert make is torch.Generator and args == (torch.device("cpu"),)
+    assert state[:2] == (8, None) and state[2].shape == (5056,)
+
+
+def test_what_only_generators_of_gpus_have():
+    g = torch.Generator()
+    for call in (g.get_offset, lambda: g.set_offset(4)):
+        with pytest.raises(RuntimeError, match="^CPU Generator does not use offset$"):
+            call()
+    with pytest.raises(RuntimeError, match="^manual_offset expected a long, but got float$"):
+        g.set_offset(1.5)
+    for call in (g.graphsafe_get_state, lambda: g.graphsafe_set_state(g)):
+        with pytest.raises(
+            NotImplementedError, match="graphsafe_.et_state is not supported in this Generator"
+        ):
+            call()
+    with pytest.raises(TypeError, match="^expected a Generator, but got int$"):
+        g.graphsafe_set_state(3)
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "text"),
+    [
+        (1, TypeError, "expected a torch.ByteTensor, but got int"),
+        (torch.zeros(5056), TypeError, "RNG state must be a torch.ByteTensor"),
+        (
+            torch.zeros(3, dtype=torch.uint8),
+            RuntimeError,
+            "Expected a CPUGeneratorImplState of size 5056 but found",
+        ),
+        (torch.zeros(10112, dtype=torch.uint8)[::2], RuntimeError, "RNG state must be contiguous"),
+        (torch.zeros(5056, dtype=torch.uint8), RuntimeError, "Invalid mt19937 state"),
+    ],
+)
+def test_wrong_states(state, error, text):
+    g = torch.Generator().manual_seed(2)
+    before = g.get_state()
+    with pytest.raises(error, match=f"^{text}"):
+        g.set_state(state)
+    with pytest.raises(error, match=f"^{text}"):
+        g.__setstate__((2, None, state))
+    for wrong in (3, (1, 2), ("a", None, before), (1, 3, before)):
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            g.__setstate__(wrong)
+    assert torch.equal(g.get_state(), before)
+
+
+def test_subclasses_of_generators():
+    class Own(torch.Generator):
+        pass
+
+    g = Own().manual_seed(3)
+    g.note = 1
+    assert (
+        type(g) is Own
+        and torch.rand(2, generator=g).tolist()
+        == torch.rand(2, generator=torch.Generator().manual_seed(3)).tolist()
+    )
+    assert type(copy.deepcopy(g)) is type(g.clone_state()) is torch.Generator

@@ -7,7 +7,7 @@
 
 import sys as _sys
 
-from . import _C, _functions, _missing, _tensor, random
+from . import _C, _functions, _generator, _missing, _tensor, random
 from ._C import *  # noqa: F403
 from ._missing import __version__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled

@@ -25,11 +25,7 @@ def manual_seed(seed):
 
 def seed():
     """Start the stream with a seed from the system and return it."""
-    import os
-
-    value = int.from_bytes(os.urandom(8), "little") >> 1
-    default_generator.manual_seed(value)
-    return value
+    return default_generator.seed()
 
 
 def initial_seed():

@@ -121,6 +121,20 @@ _FUNCTIONS = {
 }
 
 
+def _later_generator(later):
+    """The class of generators in a stream, whose numbers stand behind the object."""
+
+    class Generator(_C.Generator):
+        __slots__ = ()
+        _torch_name = ("torch", "Generator")
+
+        def __setstate__(self, state):
+            later(functools.partial(super().__setstate__, state))
+
+    later(functools.partial(delattr, Generator, "__setstate__"))
+    return Generator
+
+
 def _class_named(module, name):
     found = _FUNCTIONS.get(module, {}).get(name)
     if found is not None:
@@ -146,6 +160,8 @@ def _unpickler(pickle_module):
             if not is_torch(module):
                 return super().find_class(module, name)
             found = _class_named(module, name)
+            if found is _C.Generator and self._later is not _at_once:
+                return _later_generator(self._later)
             return functools.partial(found, self._later) if hasattr(found, "_needs_values") else found
 
         def persistent_load(self, pid):
