@@ -43,7 +43,9 @@ static PyObject *ones_for(PyObject *o) {
         PyErr_SetString(PyExc_RuntimeError, "grad can be implicitly created only for scalar outputs");
         return NULL;
     }
-    rl_tensor *ones = rl_tensor_new(t->v.dtype, t->v.device, t->v.device_index, t->v.shape, t->v.ndim);
+    int64_t shape[RL_MAX_DIMS]; /* of t as it is now: the allocation may run Python */
+    for (int d = 0; d < t->v.ndim; d++) shape[d] = 1;
+    rl_tensor *ones = rl_tensor_new(t->v.dtype, t->v.device, t->v.device_index, shape, t->v.ndim);
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = ones ? &ones->v : NULL}, {.tag = RL_INT, .u.i = 1}};
     if (ones && ones->v.device == RL_CPU && ones->v.dtype == RL_F32) { /* the usual loss */
         RL_RAW;

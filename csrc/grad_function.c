@@ -155,16 +155,15 @@ static PyObject *without_history(PyObject *o, bool argument, bool dirty) {
     if (!rl_requires_grad(t)) return argument && !dirty ? view_of(o) : Py_NewRef(o);
     if (argument) return rl_tensor_detach(o);
     if (!t->base) {
-        Py_CLEAR(t->grad_fn);
         t->requires_grad = 0;
+        Py_CLEAR(t->grad_fn);
     }
     return Py_NewRef(o);
 }
 
 static int rebase_dirty(function_call *c, rl_tensor *t, bool argument, int nr) {
-    int failed;
-    rl_node *fn = rl_history_grad_fn(t, &failed);
-    if (failed) return -1;
+    RL_OWNED PyObject *fn = NULL;
+    if (rl_history_grad_fn(t, &fn) < 0) return -1;
     if (!fn && rl_requires_grad(t))
         return refuse("a leaf Variable that requires grad has been used in an in-place operation.");
     if (!argument &&

@@ -165,16 +165,17 @@ static PyObject *get_saved_tensors(PyObject *self, void *c) {
         rl_saved_freed();
         return NULL;
     }
-    RL_OWNED PyObject *tuple = PyTuple_New(node->n_saved);
-    for (int i = 0; tuple && i < node->n_saved; i++) {
-        PyObject *t = node->saved[i].value ? rl_saved_get(node, i) : Py_NewRef(Py_None);
+    int n = node->n_saved; /* grows while forward ends; unpack() may let other threads run */
+    RL_OWNED PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) {
+        PyObject *t = rl_saved_get(node, i);
         if (!t) return NULL;
         PyTuple_SET_ITEM(tuple, i, t);
     }
-    int clears = tuple && node->n_saved ? clears_on_access(self) : 0;
+    int clears = tuple && n ? clears_on_access(self) : 0;
     if (clears < 0) return NULL;
-    for (int i = 0; clears && i < node->n_saved; i++) Py_CLEAR(node->saved[i].value);
-    F(self)->cleared = clears;
+    F(self)->cleared |= clears;
+    for (int i = 0; clears && i < n; i++) Py_CLEAR(node->saved[i].value);
     return rl_give(&tuple);
 }
 
@@ -274,11 +275,11 @@ static PyObject *delayed_error(PyObject *m, PyObject *args) {
     PyObject *message, *tensors;
     (void)m;
     if (!PyArg_ParseTuple(args, "UO!:_delayed_error", &message, &PyTuple_Type, &tensors)) return NULL;
-    int n = (int)PyTuple_GET_SIZE(tensors), words_of = 0;
+    int n = (int)PyTuple_GET_SIZE(tensors), left = 0; /* words */
     for (int i = 0; i < n; i++)
         if (rl_tensor_check(PyTuple_GET_ITEM(tensors, i)))
-            words_of += ((rl_tensor *)PyTuple_GET_ITEM(tensors, i))->v.ndim;
-    rl_node_plan plan = {.n_edge = n, .n_out = n, .n_words = words_of};
+            left += ((rl_tensor *)PyTuple_GET_ITEM(tensors, i))->v.ndim;
+    rl_node_plan plan = {.n_edge = n, .n_out = n, .n_words = left};
     int64_t *words;
     RL_OWNED PyObject *results = PyTuple_New(n);
     RL_OWNED PyObject *held =
@@ -295,6 +296,11 @@ static PyObject *delayed_error(PyObject *m, PyObject *args) {
         rl_tensor *alias = (rl_tensor *)rl_tensor_detach((PyObject *)t);
         if (!alias) return NULL;
         PyTuple_SET_ITEM(results, i, (PyObject *)alias);
+        left -= t->v.ndim;
+        if (left < 0) { /* making the others ran Python */
+            rl_history_refuse();
+            return NULL;
+        }
         rl_meta_set(&node->meta[i], &t->v, &words);
         if (rl_history_edge(t, &node->edge[i]) < 0 ||
             rl_history_set(alias, (rl_node *)Py_NewRef(held), i) < 0)

@@ -5,14 +5,8 @@
 
 bool rl_anomaly_mode, rl_anomaly_nan = true;
 
-static PyObject *metadata_of(rl_node *node) { /* borrowed */
-    rl_node_extras *e = rl_node_extras_get(node);
-    if (e && !e->metadata) e->metadata = PyDict_New();
-    return e ? e->metadata : NULL;
-}
-
 int rl_anomaly_remember(rl_node *node) {
-    PyObject *metadata = metadata_of(node);
+    PyObject *metadata = rl_node_metadata(node);
     RL_OWNED PyObject *traceback = metadata ? PyImport_ImportModule("traceback") : NULL;
     RL_OWNED PyObject *stack = traceback ? PyObject_CallMethod(traceback, "format_stack", NULL) : NULL;
     if (!stack || PyDict_SetItemString(metadata, "traceback_", stack) < 0) return -1;
@@ -51,9 +45,10 @@ void rl_anomaly_report(rl_node *node) {
     for (int n = 0; at && n < MOST_PARENTS; n++) {
         RL_OWNED PyObject *metadata = PyObject_GetAttrString(at, "metadata");
         bool is_dict = metadata && PyDict_Check(metadata);
-        PyObject *stack = is_dict ? PyDict_GetItemString(metadata, "traceback_") : NULL;
-        PyObject *parent = is_dict ? PyDict_GetItemString(metadata, "parent_") : NULL;
-        RL_OWNED PyObject *next = Py_XNewRef(parent);
+        /* owned at once: what follows runs Python, and the dict is the user's */
+        RL_OWNED PyObject *stack =
+            is_dict ? Py_XNewRef(PyDict_GetItemString(metadata, "traceback_")) : NULL;
+        RL_OWNED PyObject *next = is_dict ? Py_XNewRef(PyDict_GetItemString(metadata, "parent_")) : NULL;
         if (warn_about(at, stack, n == 0) < 0) break;
         Py_SETREF(at, rl_give(&next));
     }

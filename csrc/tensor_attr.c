@@ -30,9 +30,8 @@ GET(requires_grad) {
 }
 GET(is_leaf) {
     NO(c);
-    int failed;
-    rl_node *fn = rl_history_grad_fn(T(self), &failed);
-    return failed ? NULL : PyBool_FromLong(!fn);
+    RL_OWNED PyObject *fn = NULL;
+    return rl_history_grad_fn(T(self), &fn) < 0 ? NULL : PyBool_FromLong(!fn);
 }
 GET(grad) {
     NO(c);
@@ -51,9 +50,9 @@ GET(grad) {
 }
 GET(grad_fn) {
     NO(c);
-    int failed;
-    rl_node *fn = rl_history_grad_fn(T(self), &failed);
-    return failed ? NULL : Py_NewRef(fn ? (PyObject *)fn : Py_None);
+    PyObject *fn;
+    if (rl_history_grad_fn(T(self), &fn) < 0) return NULL;
+    return fn ? fn : Py_NewRef(Py_None);
 }
 GET(data) {
     NO(c);
@@ -318,8 +317,8 @@ METHOD0(detach_) {
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.");
         return NULL;
     }
+    T(self)->requires_grad = 0; /* first: what dies with grad_fn may run Python */
     Py_CLEAR(T(self)->grad_fn);
-    T(self)->requires_grad = 0;
     return Py_NewRef(self);
 }
 METHOD0(data_ptr) {

@@ -258,10 +258,11 @@ static int check_result(const rl_view *self, const rl_view *result, int dtype) {
 
 /* what an in-place call overwrites, for the derivative that needs it; it keeps self's place in the history */
 static PyObject *copy_of(rl_tensor *self) {
-    int failed = 0;
-    rl_node *fn = rl_history_grad_fn(self, &failed);
-    rl_tensor *copy = failed ? NULL : rl_cast_view(&self->v, self->v.dtype);
-    if (copy && fn) rl_history_set(copy, (rl_node *)Py_NewRef((PyObject *)fn), self->output_nr);
+    RL_OWNED PyObject *fn = NULL;
+    if (rl_history_grad_fn(self, &fn) < 0) return NULL;
+    int nr = self->output_nr; /* of fn; copying may run Python */
+    rl_tensor *copy = rl_cast_view(&self->v, self->v.dtype);
+    if (copy && fn) rl_history_set(copy, (rl_node *)rl_give(&fn), nr);
     return (PyObject *)copy;
 }
 

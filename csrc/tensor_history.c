@@ -17,6 +17,11 @@ rl_node *rl_history_accumulator(rl_tensor *leaf) {
     if (leaf->accumulator) return (rl_node *)Py_NewRef((PyObject *)leaf->accumulator);
     rl_node *node = rl_node_alloc(NULL, rl_leaf_kind, "AccumulateGrad", &plan, &words);
     if (!node) return NULL;
+    if (RL_UNLIKELY(leaf->accumulator != NULL)) { /* the allocation ran Python, which made one */
+        PyObject *other = Py_NewRef((PyObject *)leaf->accumulator);
+        Py_DECREF(node);
+        return (rl_node *)other;
+    }
     if (leaf->v.ndim != plan.n_words) {
         Py_DECREF(node);
         rl_history_refuse();
@@ -31,13 +36,12 @@ rl_node *rl_history_accumulator(rl_tensor *leaf) {
 }
 
 int rl_history_edge(rl_tensor *t, rl_edge *edge) {
-    int failed = 0;
+    PyObject *fn;
     *edge = (rl_edge){NULL, 0};
     if (!rl_requires_grad(t)) return 0;
-    rl_node *fn = rl_history_grad_fn(t, &failed);
-    if (failed) return -1;
-    edge->to = fn ? (rl_node *)Py_NewRef((PyObject *)fn) : rl_history_accumulator(t);
+    if (rl_history_grad_fn(t, &fn) < 0) return -1;
     edge->nr = fn ? t->output_nr : 0;
+    edge->to = fn ? (rl_node *)fn : rl_history_accumulator(t);
     return edge->to ? 0 : -1;
 }
 
@@ -71,14 +75,19 @@ int rl_history_link(rl_tensor *t, rl_edge *edge) {
 }
 
 int rl_history_set(rl_tensor *t, rl_node *node, int nr) {
-    if (RL_UNLIKELY(t->hooks || t->retains) && rl_hooks_move(t, node, nr) < 0) {
+    if (RL_UNLIKELY(t->retains) && rl_hooks_move(t, node, nr) < 0) {
         Py_DECREF(node);
         return -1;
     }
-    Py_XSETREF(t->grad_fn, node);
+    rl_node *before = t->grad_fn;
+    PyObject *hooks = t->hooks; /* they stay with the node before */
+    t->hooks = NULL;
+    t->grad_fn = node;
     t->output_nr = nr;
     t->requires_grad = 1;
     if (t->base) t->seen = rl_version_of(t);
+    Py_XDECREF((PyObject *)before); /* last: this may run Python, which must find all of t */
+    Py_XDECREF(hooks);
     return 0;
 }
 

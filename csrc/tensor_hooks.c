@@ -9,8 +9,18 @@
 
 #define T(self) ((rl_tensor *)(self))
 
+/* A dict or list that is made when missing; that may run Python, which may have made one meanwhile. */
+static int made_at(PyObject **place, PyObject *made_steal) {
+    if (!made_steal) return -1;
+    if (*place)
+        Py_DECREF(made_steal);
+    else
+        *place = made_steal;
+    return 0;
+}
+
 PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook) {
-    if (!*hooks && !(*hooks = PyODict_New())) return NULL;
+    if (!*hooks && made_at(hooks, PyODict_New()) < 0) return NULL;
     RL_OWNED PyObject *dict = Py_NewRef(*hooks);
     RL_OWNED PyObject *utils = PyImport_ImportModule("rushlight.utils.hooks");
     RL_OWNED PyObject *handle = utils ? PyObject_CallMethod(utils, "RemovableHandle", "O", dict) : NULL;
@@ -21,8 +31,9 @@ PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook) {
 
 /* (nr, value) at the end of the list at *entries */
 static int entry_add(PyObject **entries, int nr, PyObject *value) {
-    if (!*entries && !(*entries = PyList_New(0))) return -1;
-    RL_OWNED PyObject *entry = Py_BuildValue("(iO)", nr, value);
+    RL_OWNED PyObject *held = Py_NewRef(value);
+    if (!*entries && made_at(entries, PyList_New(0)) < 0) return -1;
+    RL_OWNED PyObject *entry = Py_BuildValue("(iO)", nr, held);
     return entry ? PyList_Append(*entries, entry) : -1;
 }
 
@@ -39,9 +50,10 @@ static int retain_at(rl_tensor *t, rl_node *node, int nr) {
 }
 
 static void retain_forget(rl_node *node, rl_tensor *t) {
+    RL_OWNED PyObject *held = Py_XNewRef((PyObject *)node);
     PyObject *entries = node && node->extras ? node->extras->retained : NULL;
     for (Py_ssize_t i = 0; entries && i < PyList_GET_SIZE(entries); i++) {
-        PyObject *ref = PyTuple_GET_ITEM(PyList_GET_ITEM(entries, i), 1);
+        RL_OWNED PyObject *ref = Py_NewRef(PyTuple_GET_ITEM(PyList_GET_ITEM(entries, i), 1));
         RL_OWNED PyObject *target = PyObject_CallNoArgs(ref);
         if (target != (PyObject *)t) continue;
         PyList_SetSlice(entries, i, i + 1, NULL);
@@ -50,25 +62,21 @@ static void retain_forget(rl_node *node, rl_tensor *t) {
 }
 
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr) {
-    if (t->retains) {
-        if (retain_at(t, to, nr) < 0) return -1;
-        retain_forget(t->grad_fn, t);
-    }
-    Py_CLEAR(t->hooks);
+    if (retain_at(t, to, nr) < 0) return -1;
+    retain_forget(t->grad_fn, t);
     return 0;
 }
 
 static PyObject *tensor_retain_grad(PyObject *self, PyObject *unused) {
     (void)unused;
-    int failed;
+    RL_OWNED PyObject *fn = NULL;
     if (!rl_requires_grad(T(self))) {
         PyErr_SetString(PyExc_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
         return NULL;
     }
-    rl_node *fn = rl_history_grad_fn(T(self), &failed);
-    if (failed) return NULL;
+    if (rl_history_grad_fn(T(self), &fn) < 0) return NULL;
     if (fn && !T(self)->retains) {
-        if (retain_at(T(self), fn, T(self)->output_nr) < 0) return NULL;
+        if (retain_at(T(self), (rl_node *)fn, T(self)->output_nr) < 0) return NULL;
         T(self)->retains = 1;
     }
     Py_RETURN_NONE;
@@ -86,23 +94,20 @@ static int hooks_allowed(PyObject *self) {
 }
 
 static PyObject *tensor_register_hook(PyObject *self, PyObject *hook) {
-    int failed;
-    if (hooks_allowed(self) < 0) return NULL;
-    rl_node *fn = rl_history_grad_fn(T(self), &failed);
-    if (failed) return NULL;
+    RL_OWNED PyObject *fn = NULL;
+    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
     if (!T(self)->hooks && fn) {
+        int nr = T(self)->output_nr;
         RL_OWNED PyObject *hooks = PyODict_New();
-        if (!hooks || rl_hooks_attach(fn, T(self)->output_nr, hooks) < 0) return NULL;
+        if (!hooks || rl_hooks_attach((rl_node *)fn, nr, hooks) < 0) return NULL;
         Py_XSETREF(T(self)->hooks, rl_give(&hooks));
     }
     return rl_hooks_add(&T(self)->hooks, hook);
 }
 
 static PyObject *tensor_register_post(PyObject *self, PyObject *hook) {
-    int failed;
-    if (hooks_allowed(self) < 0) return NULL;
-    rl_node *fn = rl_history_grad_fn(T(self), &failed);
-    if (failed) return NULL;
+    RL_OWNED PyObject *fn = NULL;
+    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
     if (fn) {
         PyErr_SetString(PyExc_RuntimeError,
                         "post accumulate grad hooks cannot be registered on non-leaf tensors");

@@ -36,10 +36,10 @@ static const char *const view_refusals[] = {
 /* a view's history may be rewritten only where it is one view of one known step */
 static int view_may_rebase(rl_tensor *v) {
     if (v->creation == RL_VIEW_NORMAL) return 0;
-    int failed;
     char made[128];
-    const rl_node *fn = rl_history_grad_fn(v, &failed);
-    if (failed) return -1;
+    RL_OWNED PyObject *held = NULL;
+    if (rl_history_grad_fn(v, &held) < 0) return -1;
+    const rl_node *fn = (rl_node *)held;
     if (fn)
         snprintf(made, sizeof made, "Output %d of %.*s is a view and is being modified inplace.",
                  (int)v->output_nr, rl_node_name_short(rl_node_name(fn)), rl_node_name(fn));
@@ -86,17 +86,16 @@ static rl_node *view_node(rl_tensor *view) {
     return node;
 }
 
-rl_node *rl_history_grad_fn(rl_tensor *t, int *failed) {
+int rl_history_grad_fn(rl_tensor *t, PyObject **fn) {
     rl_tensor *base = (rl_tensor *)t->base;
-    *failed = 0;
-    if (RL_LIKELY(!base) || t->seen == rl_version_of(t) || !base->requires_grad) return t->grad_fn;
-    rl_node *node = view_node(t);
-    if (!node) {
-        *failed = 1;
-        return NULL;
+    int failed = 0;
+    *fn = NULL;
+    if (RL_UNLIKELY(base != NULL) && t->seen != rl_version_of(t) && base->requires_grad) {
+        rl_node *node = view_node(t);
+        failed = node ? rl_history_set(t, node, 0) : -1;
     }
-    *failed = rl_history_set(t, node, 0) < 0;
-    return t->grad_fn;
+    if (!failed) *fn = Py_XNewRef((PyObject *)t->grad_fn);
+    return failed;
 }
 
 static rl_slot keep_dims(const int64_t *dims, int n, int64_t **words) {
@@ -137,12 +136,11 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
 }
 
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
-    int failed;
+    RL_OWNED PyObject *fn = NULL;
     if (!self->base) return rl_history_set(self, node_steal, 0);
     rl_node *node = copy_slices_node(self, node_steal);
     if (!node) return -1;
     if (rl_history_set((rl_tensor *)self->base, node, 0) < 0) return -1;
     self->seen = rl_version_of(self) - 1; /* what it had led to the base as it was before */
-    rl_history_grad_fn(self, &failed);
-    return failed ? -1 : 0;
+    return rl_history_grad_fn(self, &fn);
 }

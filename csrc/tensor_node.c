@@ -73,12 +73,24 @@ rl_node_extras *rl_node_extras_get(rl_node *node) {
     return node->extras;
 }
 
+PyObject *rl_node_metadata(rl_node *node) {
+    rl_node_extras *e = rl_node_extras_get(node);
+    if (e && !e->metadata) {
+        PyObject *made = PyDict_New(); /* may run Python, which may have asked for it */
+        if (e->metadata)
+            Py_XDECREF(made);
+        else
+            e->metadata = made;
+    }
+    return e ? e->metadata : NULL;
+}
+
 void rl_node_release(rl_node *node) {
+    node->released |= node->keeps; /* first: what is dropped below may run Python, and this node */
     for (int i = 0; i < node->n_saved; i++) {
         Py_CLEAR(node->saved[i].value);
         Py_CLEAR(node->saved[i].unpack);
     }
-    node->released |= node->keeps;
     if (node->kind == rl_copy_slices_kind)
         Py_CLEAR(node->owner); /* the node within has saved something, too */
 }
@@ -134,20 +146,24 @@ static void extras_free(rl_node *node) {
     PyMem_Free(e);
 }
 
-/* a leaf knows its node only while the node knows it */
+/* a leaf must not find a node that is about to die */
 static void leaf_forget(rl_node *node) {
     rl_tensor *leaf = node->kind == rl_leaf_kind ? (rl_tensor *)node->owner : NULL;
     if (leaf && leaf->accumulator == node) leaf->accumulator = NULL;
 }
 
-int rl_node_clear(PyObject *self) {
-    rl_node *node = (rl_node *)self;
-    leaf_forget(node);
+static void node_drop(rl_node *node) {
     rl_node_release(node);
     extras_free(node);
     Py_CLEAR(node->owner);
     if (node->kind->clear) node->kind->clear(node);
     for (int i = 0; i < node->n_edge; i++) Py_CLEAR(node->edge[i].to);
+}
+
+/* For the garbage collector. A living leaf may still hand its AccumulateGrad out while that is done, so it is
+ * left whole: each cycle through it leads through the leaf, or a dict of hooks, and they can be cleared. */
+int rl_node_clear(PyObject *self) {
+    if (((rl_node *)self)->kind != rl_leaf_kind) node_drop((rl_node *)self);
     return 0;
 }
 
@@ -159,8 +175,8 @@ void rl_node_dealloc(PyObject *self) {
     static _Thread_local bool busy;
     rl_node *node = (rl_node *)self;
     PyObject_GC_UnTrack(self);
+    leaf_forget(node); /* before callbacks run, which may ask the leaf */
     if (node->weakrefs) PyObject_ClearWeakRefs(self);
-    leaf_forget(node);
     node->dying = dying;
     dying = node;
     if (busy) return;
@@ -169,7 +185,7 @@ void rl_node_dealloc(PyObject *self) {
         PyObject *dead = (PyObject *)dying;
         PyTypeObject *type = Py_TYPE(dead);
         dying = dying->dying;
-        rl_node_clear(dead);
+        node_drop((rl_node *)dead);
         if (((rl_node *)dead)->kind->free) ((rl_node *)dead)->kind->free((rl_node *)dead);
         rl_live_add(RL_LIVE_NODES, -1);
         type->tp_free(dead);

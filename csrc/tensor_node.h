@@ -31,6 +31,7 @@ typedef struct {
     int32_t place; /* argument, or RL_MAX_ARGS + result */
     int32_t nr;    /* in a Tensor[] argument */
     bool own;      /* a result of this node */
+    bool linked;   /* an argument that had a grad_fn: without one now it was detached in place */
 } rl_saved;
 
 typedef struct rl_node_kind rl_node_kind;
@@ -98,6 +99,7 @@ int rl_node_name_short(const char *name);          /* how much of it is "Mul" */
 extern _Thread_local rl_node *rl_node_running;     /* of this thread's engine, or NULL */
 extern _Thread_local const bool *rl_node_unwanted; /* which of its edges no target needs; NULL: none */
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
+PyObject *rl_node_metadata(rl_node *node);         /* a dict, borrowed; made when missing */
 void rl_node_release(rl_node *node);               /* drops what it saved */
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
@@ -106,7 +108,7 @@ bool rl_meta_same(const rl_meta *meta, const rl_view *v);
 int rl_hooks_init(void);
 /* A handle that removes `hook` from the dict at *hooks again; the dict is made when missing. */
 PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
-/* t gets another grad_fn: hooks stay with the old one, retain_grad() follows. */
+/* t, which retain_grad() was called on, gets another grad_fn: that follows; hooks stay with the old one. */
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
 int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
@@ -117,8 +119,9 @@ extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
 int rl_history_link(rl_tensor *t, rl_edge *edge);              /* ... of a new node, from t as it looks now */
 rl_node *rl_history_accumulator(rl_tensor *leaf);              /* owned */
-rl_node *rl_history_grad_fn(rl_tensor *t, int *failed);        /* borrowed; up to date for a view */
-int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t has hooks */
+/* Owned, since whatever runs next may give t another one; up to date for a view. -1: raised. */
+int rl_history_grad_fn(rl_tensor *t, PyObject **fn);
+int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t retains its gradient */
 /* self was written in place by `node` (stolen): of a view the base's history changes, too. */
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
 int rl_history_refuse(void);                             /* always -1: a tensor changed meanwhile */
@@ -141,8 +144,10 @@ enum { RL_SLICE_SIZE, RL_SLICE_STRIDE, RL_SLICE_OFFSET, RL_BASE_SIZE, RL_BASE_ST
 
 int rl_saved_init(PyObject *m);
 int rl_saved_freed(void); /* always -1: PyTorch's text */
-/* Unpacks a saved tensor: owned; NULL: raised (modified in place, freed). */
+/* Unpacks a saved tensor: owned, None for what is absent in a list; NULL: raised (written in place, freed). */
 PyObject *rl_saved_get(rl_node *node, int i);
+/* The same for a derivative, which would lose its way back from what was detached in place: raises, too. */
+PyObject *rl_saved_use(rl_node *node, int i);
 int rl_saved_find(const rl_node *node, int place, int nr); /* -1 when it was not saved */
 int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own);
 #endif

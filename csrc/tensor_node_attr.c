@@ -35,9 +35,7 @@ static PyObject *node_get_requires_grad(PyObject *self, void *c) {
 }
 static PyObject *node_get_metadata(PyObject *self, void *c) {
     (void)c;
-    rl_node_extras *e = rl_node_extras_get(N(self));
-    if (!e || (!e->metadata && !(e->metadata = PyDict_New()))) return NULL;
-    return Py_NewRef(e->metadata);
+    return Py_XNewRef(rl_node_metadata(N(self)));
 }
 /* of each result its shape, dtype and device */
 static PyObject *node_get_input_metadata(PyObject *self, void *c) {

@@ -72,7 +72,8 @@ static PyObject *saved_unpack(const rl_saved *s) {
 /* ---- saving ---- */
 int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own) {
     rl_tensor *t = (rl_tensor *)tensor;
-    *s = (rl_saved){.version = rl_version_of(t), .place = place, .nr = nr, .own = own};
+    *s = (rl_saved){
+        .version = rl_version_of(t), .place = place, .nr = nr, .own = own, .linked = !own && t->grad_fn};
     if (t->inference && !rl_inference_mode) {
         PyErr_SetString(
             PyExc_RuntimeError,
@@ -105,7 +106,7 @@ int rl_saved_freed(void) {
 
 static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
     const rl_tensor *t = (const rl_tensor *)s->value;
-    const rl_node *maker = s->own ? node : t->grad_fn;
+    const rl_node *maker = s->own || (s->linked && !t->grad_fn) ? node : t->grad_fn;
     char dims[RL_DIMS_TEXT], made[128] = "";
     if (maker)
         snprintf(made, sizeof made, ", which is output %d of %.*s,",
@@ -147,4 +148,14 @@ PyObject *rl_saved_get(rl_node *node, int i) {
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
     return (PyObject *)again;
+}
+
+PyObject *rl_saved_use(rl_node *node, int i) {
+    const rl_saved *s = &node->saved[i];
+    bool lost = s->linked && s->value && !s->unpack && !((const rl_tensor *)s->value)->grad_fn;
+    if (RL_LIKELY(!lost)) return rl_saved_get(node, i);
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This "
+                    "is not supported, please use out-of-place `.detach()` instead");
+    return NULL;
 }
