@@ -13,7 +13,17 @@
  *     TO(1, OP(mul, G, X(0)));
  * }
  * A value is a slot: a tensor or a number. Tensors made on the way belong to the call and are dropped when it
- * ends. After a failure every OP answers nothing at once, so that formulas need no checks. */
+ * ends. After a failure every OP answers nothing at once, so that formulas need no checks.
+ *
+ *   X(i)        argument i: a tensor, number, list or text
+ *   MAYBE(i)    ... or NONE where the call had None; OP takes that where its row does
+ *   GIVEN(i)    had the call something else than None? Reads nothing
+ *   TEXT(i)     argument i as a C string
+ *   OUT(i)      result i
+ *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x)   of a tensor; 0 and an empty list after a failure
+ *
+ * To read what is not there raises: None by X, and a tensor that the row does not save for the gradients that
+ * are wanted. So a value that only one gradient needs is read inside of its TO. */
 typedef struct {
     rl_node *node;
     PyObject *const *grads; /* of the results, NULL: undefined */
@@ -35,8 +45,12 @@ void rl_back_pass_nth(rl_back *g, int edge, V value); /* by edge: for Tensor[] a
 bool rl_back_wants_nth(const rl_back *g, int edge);
 V rl_back_grad(rl_back *g, int result); /* zeros when undefined */
 bool rl_back_has_grad(const rl_back *g, int result);
-V rl_back_arg(rl_back *g, int arg); /* the saved tensor, or the number, list, text */
-V rl_back_arg_nth(rl_back *g, int arg, int nth);
+V rl_back_arg(rl_back *g, int arg);
+V rl_back_maybe(rl_back *g, int arg);
+bool rl_back_given(const rl_back *g, int arg);
+const char *rl_back_text(rl_back *g, int arg);           /* "" after a failure */
+V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]); /* the saved tensors; NULL for None */
+const int64_t *rl_back_layout(rl_back *g, int n);        /* n numbers that LAYOUT keeps */
 V rl_back_out(rl_back *g, int result);                                  /* a saved result */
 V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
@@ -46,14 +60,30 @@ V rl_back_scaled(rl_back *g, V value,
                  V factor);    /* value * factor; a factor that is absent or 1 costs nothing */
 void rl_back_fail(rl_back *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
-const rl_meta *rl_back_like(const rl_back *g, int arg);
-V rl_back_size(const rl_back *g, int arg); /* its shape as an int list */
+const rl_meta *rl_back_like(rl_back *g, int arg);
+V rl_back_size(rl_back *g, int arg);       /* its shape as an int list */
 V rl_back_zeros(rl_back *g, int arg);      /* zeros that look like it */
 V rl_back_zeros_as(rl_back *g, const rl_meta *like);
 V rl_back_join(rl_back *g, V a, V b, int64_t dim); /* cat() */
 bool rl_back_any(rl_back *g, V truths);            /* looks at the values */
-double rl_back_num(const rl_back *g, int arg);
-int64_t rl_back_int(const rl_back *g, int arg);
+double rl_back_num(rl_back *g, int arg);
+int64_t rl_back_int(rl_back *g, int arg);
+int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
+V rl_value_shape(V v);
+static inline int rl_value_ndim(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->ndim : 0;
+}
+static inline int64_t rl_value_numel(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->numel : 0;
+}
+static inline int64_t rl_value_offset(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->offset : 0;
+}
+static inline int64_t rl_value_size(V v, int64_t dim) {
+    int n = rl_value_ndim(v);
+    dim += dim < 0 ? n : 0;
+    return dim >= 0 && dim < n ? v.u.t->shape[dim] : 0;
+}
 
 static inline V rl_value_num(double d) {
     return (V){.tag = RL_FLOAT, .u.d = d};
@@ -67,16 +97,31 @@ static inline V rl_value_truth(bool b) {
 static inline V rl_value_ints(int64_t *ints, int n) {
     return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
 }
+static inline V rl_value_word(const char *text) {
+    return (V){.tag = RL_TEXT, .u.s = text};
+}
+static inline V rl_value_dtype(int dtype) {
+    return (V){.tag = RL_DTYPE, .u.i = dtype};
+}
 static inline double rl_number(V v) {
     return v.tag == RL_FLOAT ? v.u.d : (double)v.u.i;
 }
 #define G            rl_back_grad(g, 0)
 #define X(i)         rl_back_arg(g, i)
+#define MAYBE(i)     rl_back_maybe(g, i)
+#define GIVEN(i)     rl_back_given(g, i)
+#define TEXT(i)      rl_back_text(g, i)
+#define NDIM(x)      rl_value_ndim(x)
+#define SIZE(x, d)   rl_value_size(x, d)
+#define NUMEL(x)     rl_value_numel(x)
+#define SHAPE(x)     rl_value_shape(x)
 #define OUT(i)       rl_back_out(g, i)
 #define NUM(d)       rl_value_num(d)
 #define INT(i)       rl_value_int(i)
 #define TRUTH(b)     rl_value_truth(b)
 #define INTS(p, n)   rl_value_ints(p, n)
+#define WORD(s)      rl_value_word(s)
+#define DTYPE(d)     rl_value_dtype(d)
 #define NONE         ((V){.tag = RL_NONE})
 #define OP(row, ...) rl_back_op(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V))
 #define OP_NTH(nth, row, ...)                                                                                \

@@ -4,7 +4,7 @@
 /* The row of this node once more, with G in the place of its first argument: it is linear in that. */
 static V again(rl_back *g) {
     V args[RL_MAX_ARGS] = {G};
-    for (int i = 1; i < g->node->n_arg; i++) args[i] = X(i);
+    for (int i = 1; i < g->node->n_arg; i++) args[i] = MAYBE(i);
     return rl_back_op(g, (int)(g->node->row - rl_rows), args, g->node->n_arg);
 }
 /* G times the gradient that came into the row */
@@ -32,7 +32,7 @@ FORMULA(hardtanh) {
     TO(0, OP(hardtanh_backward, G, X(0), X(1), X(2)));
 }
 FORMULA(clamp) {
-    TO(0, OP(clamp_backward, G, X(0), X(1), X(2)));
+    TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
 }
 FORMULA(shrink) {
     TO(0, OP(shrink_backward, G, X(0), X(1)));
@@ -91,8 +91,8 @@ FORMULA(rrelu) {
 /* the weights, one or one for each channel, along dimension 1 of n */
 static V channel_weights(rl_back *g, V w, int n) {
     int64_t size[RL_MAX_DIMS];
-    if (w.tag != RL_TENSOR || w.u.t->numel == 1) return w;
-    for (int d = 0; d < n; d++) size[d] = d == 1 ? w.u.t->numel : 1;
+    if (NUMEL(w) == 1) return w;
+    for (int d = 0; d < n; d++) size[d] = d == 1 ? NUMEL(w) : 1;
     return OP(reshape, w, INTS(size, n));
 }
 /* what channel_weights stretched, summed again */
@@ -100,29 +100,25 @@ static V channel_sums(rl_back *g, V x) {
     const rl_meta *w = rl_back_like(g, 1);
     int64_t dims[RL_MAX_DIMS];
     int n = 0;
-    if (x.tag != RL_TENSOR) return x;
     bool channels = w->ndim && w->shape[0] != 1;
-    for (int d = 0; d < x.u.t->ndim; d++)
+    for (int d = 0; d < NDIM(x); d++)
         if (!channels || d != 1) dims[n++] = d;
     return OP(reshape, OP(sum, x, INTS(dims, n)), rl_back_size(g, 1));
 }
 FORMULA(prelu) { /* where x > 0: x, else weight * x */
     V x = X(0), w = X(1), positive = OP(gt, x, INT(0));
-    if (x.tag != RL_TENSOR) return;
-    TO(0, OP(where, positive, G, OP(mul, channel_weights(g, w, x.u.t->ndim), G)));
+    TO(0, OP(where, positive, G, OP(mul, channel_weights(g, w, NDIM(x)), G)));
     TO(1, channel_sums(g, OP(where, positive, INT(0), OP(mul, x, G))));
 }
 
 FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
+    if (!rl_back_wants(g, 0)) return;
     V x = X(0);
-    if (x.tag != RL_TENSOR || !rl_back_wants(g, 0)) return;
-    int64_t dim = rl_back_int(g, 1), half = rl_size_at(x.u.t, dim < 0 ? dim + x.u.t->ndim : dim) / 2;
+    int64_t dim = rl_back_int(g, 1), half = SIZE(x, dim) / 2;
     V a = OP(narrow, x, INT(dim), INT(0), INT(half)), b = OP(narrow, x, INT(dim), INT(half), INT(half));
     V gate = OP(sigmoid, b), first = OP(mul, gate, G);
     V second = OP(mul, OP(sigmoid_backward, G, gate), a);
-    if (g->failed) return;
-    V parts = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){first.u.t, second.u.t}};
-    rl_back_pass(g, 0, OP(cat, parts, INT(dim)));
+    rl_back_pass(g, 0, rl_back_join(g, first, second, dim));
 }
 
 /* ---- second derivatives ---- */
@@ -194,7 +190,6 @@ static V gelu_tanh_bend(rl_back *g, V x) {
 }
 FORMULA(gelu_backward) {
     TO(0, again(g));
-    V mode = X(2);
-    bool tanh = mode.tag == RL_TEXT && mode.u.s[0] == 't';
+    bool tanh = TEXT(2)[0] == 't';
     TO(1, OP(mul, both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
 }

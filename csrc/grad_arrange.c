@@ -17,11 +17,10 @@ FORMULA(flip) {
 }
 FORMULA(roll) {
     if (!rl_back_wants(g, 0)) return;
-    V shifts = X(1);
     int64_t back[RL_MAX_DIMS];
-    int n = shifts.tag == RL_INTS ? shifts.n : 1;
-    for (int i = 0; i < n; i++) back[i] = -(shifts.tag == RL_INTS ? shifts.u.ints[i] : shifts.u.i);
-    rl_back_pass(g, 0, OP(roll, G, INTS(back, n), X(2)));
+    int n = rl_value_list(X(1), back, RL_MAX_DIMS);
+    for (int i = 0; i < n; i++) back[i] = -back[i];
+    rl_back_pass(g, 0, OP(roll, G, INTS(back, n), MAYBE(2)));
 }
 FORMULA(pixel_shuffle) {
     TO(0, OP(pixel_unshuffle, G, X(1)));
@@ -34,12 +33,11 @@ FORMULA(pixel_unshuffle) {
 FORMULA(repeat) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
-    V times = X(1);
-    int given = times.tag == RL_INTS ? times.n : 1, lead = out->ndim - in->ndim, n = 0, n_copies = 0;
-    int64_t shape[2 * RL_MAX_DIMS], copies[RL_MAX_DIMS];
+    int64_t shape[2 * RL_MAX_DIMS], copies[RL_MAX_DIMS], times[RL_MAX_DIMS];
+    int given = rl_value_list(X(1), times, RL_MAX_DIMS), lead = out->ndim - in->ndim, n = 0, n_copies = 0;
     for (int d = 0; d < out->ndim; d++) {
         int i = d - (out->ndim - given);
-        int64_t often = i < 0 ? 1 : times.tag == RL_INTS ? times.u.ints[i] : times.u.i;
+        int64_t often = i < 0 ? 1 : times[i];
         if (often != 1) {
             copies[n_copies++] = n;
             shape[n++] = often;

@@ -25,7 +25,7 @@ FORMULA(mul) {
     TO(1, OP(mul, G, X(0)));
 }
 FORMULA(div) { /* rounded quotients are flat */
-    if (X(2).tag == RL_TEXT) {
+    if (GIVEN(2)) {
         TO(0, ZEROS);
         TO(1, ZEROS);
         return;
@@ -35,7 +35,7 @@ FORMULA(div) { /* rounded quotients are flat */
 }
 FORMULA(remainder) { /* input - other * floor(input / other) */
     TO(0, G);
-    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), (V){.tag = RL_TEXT, .u.s = "floor"})));
+    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("floor"))));
 }
 FORMULA(hypot) {
     TO(0, OP(mul, G, OP(div, X(0), OUT(0))));

@@ -12,7 +12,7 @@ static int edge_of(const rl_back *g, int arg) {
         if (!(edges >> i & 1)) continue;
         const rl_slot *s = &g->node->arg[i];
         edge +=
-            s->tag == RL_NONE && rl_schemas[g->node->row - rl_rows].arg[i].kind == RL_ARG_TENSORS ? s->n : 1;
+            s->tag == RL_PLACE && rl_schemas[g->node->row - rl_rows].arg[i].kind == RL_ARG_TENSORS ? s->n : 1;
     }
     return edge;
 }
@@ -24,33 +24,75 @@ bool rl_back_wants(const rl_back *g, int arg) {
     return rl_back_wants_nth(g, edge_of(g, arg));
 }
 
+/* A formula that asks for what is not there: a mistake of ours, and none that may pass for a gradient. */
+static V refuse(rl_back *g, const char *what, int which) {
+    if (!g->failed)
+        PyErr_Format(PyExc_RuntimeError, "%s: the derivative needs %s %d, which was not given or not saved",
+                     g->node->name, what, which);
+    g->failed = true;
+    return NONE;
+}
+
 void rl_back_pass_nth(rl_back *g, int edge, V value) {
-    if (g->failed || value.tag == RL_NONE) return;
-    PyObject *t = value.tag == RL_TENSOR ? Py_NewRef((PyObject *)RL_TENSOR_OF(value.u.t)) : NULL;
-    if (!t) {
-        PyErr_Format(PyExc_SystemError, "%s: a gradient is no tensor", g->node->name);
-        g->failed = true;
+    if (g->failed) return;
+    if (value.tag != RL_TENSOR) {
+        refuse(g, "the gradient of edge", edge);
         return;
     }
-    Py_XSETREF(g->results[edge], t);
+    Py_XSETREF(g->results[edge], Py_NewRef((PyObject *)RL_TENSOR_OF(value.u.t)));
 }
 void rl_back_pass(rl_back *g, int arg, V value) {
     rl_back_pass_nth(g, edge_of(g, arg), value);
 }
 
-const rl_meta *rl_back_like(const rl_back *g, int arg) {
+const rl_meta *rl_back_like(rl_back *g, int arg) {
+    static const rl_meta nothing = {.dtype = RL_F32};
     const rl_edge *e = &g->node->edge[edge_of(g, arg)];
-    return &e->to->meta[e->nr];
+    if (RL_LIKELY(e->to != NULL)) return &e->to->meta[e->nr];
+    refuse(g, "the shape of argument", arg);
+    return &nothing;
 }
-V rl_back_size(const rl_back *g, int arg) {
+V rl_back_size(rl_back *g, int arg) {
     const rl_meta *like = rl_back_like(g, arg);
     return rl_value_ints(like->shape, like->ndim);
 }
-double rl_back_num(const rl_back *g, int arg) {
-    return rl_number(g->node->arg[arg]);
+double rl_back_num(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_FLOAT || v->tag == RL_INT || v->tag == RL_TRUTH)) return rl_number(*v);
+    refuse(g, "the number that is argument", arg);
+    return 0;
 }
-int64_t rl_back_int(const rl_back *g, int arg) {
-    return g->node->arg[arg].u.i;
+int64_t rl_back_int(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_INT || v->tag == RL_TRUTH)) return v->u.i;
+    refuse(g, "the integer that is argument", arg);
+    return 0;
+}
+const char *rl_back_text(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_TEXT)) return v->u.s;
+    refuse(g, "the text that is argument", arg);
+    return "";
+}
+bool rl_back_given(const rl_back *g, int arg) {
+    return g->node->arg[arg].tag != RL_NONE;
+}
+const int64_t *rl_back_layout(rl_back *g, int n) {
+    static const int64_t nothing[RL_MAX_DIMS + 1];
+    const V *v = &g->node->arg[g->node->n_arg - 1];
+    if (RL_LIKELY((g->node->row->saves & LAYOUT) && v->n >= n)) return v->u.ints;
+    refuse(g, "the layout of argument", 0);
+    return nothing;
+}
+int rl_value_list(V v, int64_t *room, int most) {
+    if (v.tag == RL_INT) *room = v.u.i;
+    if (v.tag != RL_INTS) return v.tag == RL_INT;
+    int n = v.n < most ? v.n : most;
+    if (n) memcpy(room, v.u.ints, (size_t)n * sizeof *room);
+    return n;
+}
+V rl_value_shape(V v) {
+    return v.tag == RL_TENSOR ? INTS(v.u.t->shape, v.u.t->ndim) : INTS(NULL, 0);
 }
 
 /* ---- values ---- */
@@ -79,29 +121,42 @@ static void back_end(rl_back *g) {
     Py_CLEAR(g->more);
 }
 
-V rl_back_arg_nth(rl_back *g, int arg, int nth) {
-    if (g->failed) return NONE;
-    const rl_node *node = g->node;
-    int i = rl_saved_find(node, arg, nth);
-    bool saved = i >= 0 || (arg < 8 && (node->row->saves >> 6 * arg & BY_ANY));
-    if (saved && node->released) {
-        g->failed = rl_saved_freed() < 0;
-        return NONE;
-    }
-    if (i >= 0 && node->saved[i].value) return rl_back_own(g, rl_saved_get(g->node, i));
-    return nth ? NONE : node->arg[arg];
+/* Is the node done with what it saved of this argument? Numbers, too: PyTorch keeps them as tensors. */
+static bool is_freed(rl_back *g, int arg) {
+    bool freed = g->node->released && arg < 8 && (g->node->row->saves >> 6 * arg & BY_ANY);
+    if (freed) g->failed = rl_saved_freed() < 0;
+    return freed;
+}
+V rl_back_maybe(rl_back *g, int arg) {
+    if (g->failed || is_freed(g, arg)) return NONE;
+    if (g->node->arg[arg].tag != RL_PLACE) return g->node->arg[arg];
+    int i = rl_saved_find(g->node, arg, 0);
+    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "argument", arg);
 }
 V rl_back_arg(rl_back *g, int arg) {
-    return rl_back_arg_nth(g, arg, 0);
+    V v = rl_back_maybe(g, arg);
+    return RL_LIKELY(v.tag != RL_NONE) ? v : refuse(g, "argument", arg);
+}
+V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]) {
+    int n = g->node->arg[arg].tag == RL_PLACE ? g->node->arg[arg].n : 0;
+    if (g->failed || is_freed(g, arg)) return NONE;
+    if (n > RL_MAX_DIMS) return refuse(g, "list", arg);
+    for (int j = 0; j < n; j++) {
+        int i = rl_saved_find(g->node, arg, j);
+        if (i < 0) return refuse(g, "list", arg);
+        room[j] = NULL;
+        if (!g->node->saved[i].value) continue;
+        V one = rl_back_own(g, rl_saved_use(g->node, i));
+        if (g->failed) return NONE;
+        room[j] = one.u.t;
+    }
+    return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
 }
 
 V rl_back_out(rl_back *g, int result) {
     if (g->failed) return NONE;
     int i = rl_saved_find(g->node, RL_MAX_ARGS + result, 0);
-    if (i >= 0) return rl_back_own(g, rl_saved_get(g->node, i));
-    PyErr_Format(PyExc_SystemError, "%s did not save result %d", g->node->name, result);
-    g->failed = true;
-    return NONE;
+    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "result", result);
 }
 
 bool rl_back_has_grad(const rl_back *g, int result) {
@@ -134,21 +189,33 @@ bool rl_back_any(rl_back *g, V truths) {
     return any > 0;
 }
 
+static PyObject *op_run(rl_back *g, int op, const V *args, int n) {
+    for (int i = 0; i < n; i++) {
+        if (RL_LIKELY(args[i].tag != RL_NONE)) continue;
+        const rl_arg *a = &rl_schemas[op].arg[i];
+        if (a->optional || a->has_fallback) continue;
+        PyErr_Format(PyExc_RuntimeError, "%s: the derivative calls %s without its argument %d", g->node->name,
+                     rl_rows[op].name, i);
+        return NULL;
+    }
+    return rl_op_run(op, (rl_slot *)args, n);
+}
+
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {
     if (g->failed) return NONE;
-    RL_OWNED PyObject *made = rl_op_run(op, (rl_slot *)args, n);
+    RL_OWNED PyObject *made = op_run(g, op, args, n);
     if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
     return rl_back_own(g, rl_give(&made));
 }
 void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results) {
-    RL_OWNED PyObject *made = g->failed ? NULL : rl_op_run(op, (rl_slot *)args, n);
+    RL_OWNED PyObject *made = g->failed ? NULL : op_run(g, op, args, n);
     if (!made) g->failed = true;
     for (int i = 0; i < n_results; i++)
         results[i] = g->failed ? NONE : rl_back_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
 }
 V rl_back_op(rl_back *g, int op, const V *args, int n) {
     if (g->failed) return NONE;
-    return rl_back_own(g, rl_op_run(op, (rl_slot *)args, n));
+    return rl_back_own(g, op_run(g, op, args, n));
 }
 
 V rl_back_scaled(rl_back *g, V value, V factor) {

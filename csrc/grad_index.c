@@ -4,29 +4,19 @@
 
 /* a number of the gradient's dtype */
 static V zero(rl_back *g) {
-    V grad = G;
-    if (g->failed) return NONE;
-    const rl_view *v = grad.u.t;
-    return rl_back_zeros_as(
-        g, &(rl_meta){.dtype = v->dtype, .device = v->device, .device_index = v->device_index});
+    return rl_back_zeros_as(g, &(rl_meta){.dtype = g->node->meta[0].dtype,
+                                          .device = g->node->meta[0].device,
+                                          .device_index = g->node->meta[0].device_index});
 }
 
 /* ---- lists of indices and masks ---- */
-static V indices_of(rl_back *g, rl_view *room[RL_MAX_DIMS]) {
-    int n = g->node->arg[1].n;
-    for (int i = 0; i < n && i < RL_MAX_DIMS; i++) {
-        V one = rl_back_arg_nth(g, 1, i);
-        room[i] = one.tag == RL_TENSOR ? one.u.t : NULL;
-    }
-    return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
-}
 FORMULA(index) {
     rl_view *room[RL_MAX_DIMS];
-    TO(0, OP(index_put, rl_back_zeros(g, 0), indices_of(g, room), G, TRUTH(true)));
+    TO(0, OP(index_put, rl_back_zeros(g, 0), rl_back_list(g, 1, room), G, TRUTH(true)));
 }
 FORMULA(index_put) { /* (input, indices, values, accumulate) */
     rl_view *room[RL_MAX_DIMS];
-    V indices = indices_of(g, room);
+    V indices = rl_back_list(g, 1, room);
     TO(0, rl_back_int(g, 3) ? G : OP(index_put, G, indices, zero(g), TRUTH(false)));
     TO(2, OP(index, G, indices));
 }
@@ -38,7 +28,7 @@ FORMULA(index_select) {
 /* what a source of slices got; sources without dimensions are slices of one */
 static V slices(rl_back *g) {
     V picked = OP(index_select, G, X(1), X(2));
-    if (g->failed || picked.u.t->ndim == rl_back_like(g, 3)->ndim) return picked;
+    if (NDIM(picked) == rl_back_like(g, 3)->ndim) return picked;
     return OP(reshape, picked, rl_back_size(g, 3));
 }
 FORMULA(index_add) { /* input + alpha * source */
@@ -55,7 +45,7 @@ FORMULA(index_copy) {
 FORMULA(index_fill) {
     TO(0, without_slices(g));
     if (!rl_back_wants(g, 3)) return;
-    V none = OP(zeros_like, G, (V){.tag = RL_DTYPE, .u.i = RL_BOOL});
+    V none = OP(zeros_like, G, DTYPE(RL_BOOL));
     V filled = OP(index_fill_number, none, X(1), X(2), INT(1)); /* an index that comes twice counts once */
     rl_back_pass(g, 3, OP(sum, OP(where, filled, G, INT(0))));
 }
@@ -99,7 +89,7 @@ static void reduced_mean(rl_back *g) {
 }
 /* all that are equal to the result share */
 static void reduced_extreme(rl_back *g) {
-    V as = {.tag = RL_DTYPE, .u.i = g->node->meta[0].dtype}, result = OUT(0);
+    V as = DTYPE(g->node->meta[0].dtype), result = OUT(0);
     V self_hits = OP(to_copy, OP(eq, X(0), result), as);
     V src_hits = OP(to_copy, OP(eq, X(3), gathered(g, result)), as);
     V share = OP(div, G, counted(g, self_hits, src_hits));
@@ -116,7 +106,7 @@ static void reduced_product(rl_back *g) {
     if (!rl_back_wants(g, 3)) return;
     V is_zero = OP(eq, src, INT(0)), none = OP(zeros_like, x);
     V zeros = gathered(
-        g, counted(g, none, OP(to_copy, is_zero, (V){.tag = RL_DTYPE, .u.i = g->node->meta[0].dtype})));
+        g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
     if (rl_grad_enabled && rl_back_any(g, OP(gt, zeros, INT(1)))) {
         PyErr_SetString(PyExc_RuntimeError,
                         "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
@@ -130,7 +120,7 @@ static void reduced_product(rl_back *g) {
     rl_back_pass(g, 3, OP(where, alone, others, quotient));
 }
 FORMULA(scatter_reduce) {
-    const char *how = g->node->arg[4].u.s;
+    const char *how = TEXT(4);
     if (how[0] == 's') {
         TO(0, G);
         TO(3, gathered(g, G));
@@ -142,9 +132,8 @@ FORMULA(scatter_reduce) {
         reduced_extreme(g);
     }
     /* without the elements of input, those that were joined have no influence */
-    int edge = 0;
-    if (g->failed || rl_back_int(g, 5) || !g->results[edge]) return;
-    V self = {.tag = RL_TENSOR, .u.t = &((rl_tensor *)g->results[edge])->v};
+    if (g->failed || rl_back_int(g, 5) || !g->results[0]) return;
+    V self = rl_back_own(g, Py_NewRef(g->results[0]));
     rl_back_pass(g, 0, OP(scatter_number, self, X(1), X(2), INT(0)));
 }
 
@@ -154,8 +143,7 @@ FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source
     if (!rl_back_wants(g, 2)) return;
     const rl_meta *like = rl_back_like(g, 2);
     V used = OP(masked_select, G, X(1));
-    if (g->failed) return;
-    int64_t rest = rl_dims_numel(like->shape, like->ndim) - used.u.t->numel;
+    int64_t rest = rl_dims_numel(like->shape, like->ndim) - NUMEL(used);
     rl_meta unused = {.shape = &rest,
                       .ndim = 1,
                       .dtype = like->dtype,
@@ -170,7 +158,7 @@ FORMULA(take) {
 FORMULA(put) { /* (input, index, source, accumulate) */
     bool kept = rl_back_int(g, 3);
     if (rl_back_wants(g, 0)) {
-        V none = kept ? NONE : OP(zeros_like, X(1), (V){.tag = RL_DTYPE, .u.i = g->node->meta[0].dtype});
+        V none = kept ? NONE : OP(zeros_like, X(1), DTYPE(g->node->meta[0].dtype));
         rl_back_pass(g, 0, kept ? G : OP(put, G, X(1), none));
     }
     TO(2, OP(reshape, OP(take, G, X(1)), rl_back_size(g, 2)));

@@ -18,12 +18,11 @@ FORMULA(embedding_dense_backward) { /* (grad_output, indices, num_weights, paddi
 
 /* ---- padding: (input, pad, mode, value) ---- */
 FORMULA(pad) {
-    V pads = X(1);
     int64_t back[2 * RL_MAX_DIMS];
-    int n = pads.tag == RL_INTS ? pads.n : 0;
-    bool constant = strcmp(X(2).u.s, "constant") == 0;
-    for (int i = 0; i < n && constant; i++) back[i] = -pads.u.ints[i];
-    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_back_size(g, 0), pads, X(2)));
+    int n = rl_value_list(X(1), back, 2 * RL_MAX_DIMS);
+    bool constant = strcmp(TEXT(2), "constant") == 0;
+    for (int i = 0; i < n; i++) back[i] = -back[i];
+    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_back_size(g, 0), X(1), X(2)));
 }
 FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
     TO(0, OP(pad, G, X(2), X(3)));
@@ -31,16 +30,16 @@ FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
 
 /* ---- resizing ---- */
 FORMULA(upsample_nearest2d) { /* (input, output_size, scales) */
-    TO(0, OP(upsample_nearest2d_backward, G, X(1), rl_back_size(g, 0), X(2), X(3)));
+    TO(0, OP(upsample_nearest2d_backward, G, X(1), rl_back_size(g, 0), MAYBE(2), MAYBE(3)));
 }
 FORMULA(upsample_nearest2d_backward) { /* (grad_output, output_size, input_size, scales) */
-    TO(0, OP(upsample_nearest2d, G, X(1), X(3), X(4)));
+    TO(0, OP(upsample_nearest2d, G, X(1), MAYBE(3), MAYBE(4)));
 }
 FORMULA(upsample_bilinear2d) { /* (input, output_size, align_corners, scales) */
-    TO(0, OP(upsample_bilinear2d_backward, G, X(1), rl_back_size(g, 0), X(2), X(3), X(4)));
+    TO(0, OP(upsample_bilinear2d_backward, G, X(1), rl_back_size(g, 0), X(2), MAYBE(3), MAYBE(4)));
 }
 FORMULA(upsample_bilinear2d_backward) { /* (grad_output, output_size, input_size, align_corners, scales) */
-    TO(0, OP(upsample_bilinear2d, G, X(1), X(3), X(4), X(5)));
+    TO(0, OP(upsample_bilinear2d, G, X(1), X(3), MAYBE(4), MAYBE(5)));
 }
 
 /* ---- dropout: (input, p, train) ---- */

@@ -12,17 +12,17 @@ static void pass_norm(rl_back *g, const V made[3], int weight, int bias) {
 /* ---- forward rows ---- */
 FORMULA(batch_norm) { /* (input, weight, bias, running_mean, running_var, training, momentum, eps) */
     V made[3];
-    OPS(made, 3, native_batch_norm_backward, G, X(0), X(1), X(3), X(4), OUT(1), OUT(2), X(5), X(7));
+    OPS(made, 3, native_batch_norm_backward, G, X(0), MAYBE(1), MAYBE(3), MAYBE(4), OUT(1), OUT(2), X(5), X(7));
     pass_norm(g, made, 1, 2);
 }
 FORMULA(layer_norm) { /* (input, normalized_shape, weight, bias, eps) */
     V made[3];
-    OPS(made, 3, native_layer_norm_backward, G, X(0), X(1), OUT(1), OUT(2), X(2), X(4));
+    OPS(made, 3, native_layer_norm_backward, G, X(0), X(1), OUT(1), OUT(2), MAYBE(2), X(4));
     pass_norm(g, made, 2, 3);
 }
 FORMULA(group_norm) { /* (input, num_groups, weight, bias, eps) */
     V made[3];
-    OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), X(2), X(1), X(4));
+    OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), MAYBE(2), X(1), X(4));
     pass_norm(g, made, 2, 3);
 }
 /* of the statistics themselves, by the input: (by mean - by r * r^3 (x - mean)) / n */
@@ -38,24 +38,23 @@ static V statistics_back(rl_back *g) {
 }
 FORMULA(native_group_norm) { /* (input, weight, bias, N, C, HxW, group, eps) */
     V made[3];
-    OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), X(1), X(6), X(7));
+    OPS(made, 3, native_group_norm_backward, G, X(0), OUT(1), OUT(2), MAYBE(1), X(6), X(7));
     V x = X(0);
-    bool more = !g->failed && x.u.t->numel && (rl_back_has_grad(g, 1) || rl_back_has_grad(g, 2));
+    bool more = NUMEL(x) && (rl_back_has_grad(g, 1) || rl_back_has_grad(g, 2));
     if (more && rl_back_wants(g, 0)) made[0] = OP(add, made[0], statistics_back(g));
     pass_norm(g, made, 1, 2);
 }
 FORMULA(instance_norm) { /* as batch_norm; statistics of the input are those of groups of one channel */
     V made[3], x = X(0), no = NONE;
-    if (g->failed) return;
     if (rl_back_int(g, 5))
-        OPS(made, 3, native_group_norm_backward, G, x, no, no, X(1), INT(rl_size_at(x.u.t, 1)), X(7));
+        OPS(made, 3, native_group_norm_backward, G, x, no, no, MAYBE(1), INT(SIZE(x, 1)), X(7));
     else
-        OPS(made, 3, native_batch_norm_backward, G, x, X(1), X(3), X(4), no, no, TRUTH(false), X(7));
+        OPS(made, 3, native_batch_norm_backward, G, x, MAYBE(1), MAYBE(3), MAYBE(4), no, no, TRUTH(false), X(7));
     pass_norm(g, made, 1, 2);
 }
 FORMULA(rms_norm) { /* (input, normalized_shape, weight, eps) */
     V made[3] = {0};
-    OPS(made, 2, rms_norm_backward, G, X(0), X(1), X(2), X(3));
+    OPS(made, 2, rms_norm_backward, G, X(0), X(1), MAYBE(2), MAYBE(3));
     pass_norm(g, made, 2, -1);
 }
 
@@ -145,7 +144,7 @@ static void norm_pass(norm_back *n, int weight) {
 /* the gradients that came, and what the row was given; n->size and n->over are set */
 static void norm_begin(norm_back *n, int weight, int bias) {
     rl_back *g = n->g;
-    n->grad = shaped(n, X(0)), n->x = shaped(n, X(1)), n->weight = by_channel(n, X(weight));
+    n->grad = shaped(n, X(0)), n->x = shaped(n, X(1)), n->weight = by_channel(n, MAYBE(weight));
     n->a = rl_back_has_grad(g, 0) ? shaped(n, rl_back_grad(g, 0)) : NONE;
     n->b = rl_back_has_grad(g, 1) ? by_channel(n, rl_back_grad(g, 1)) : NONE;
     n->c = bias && rl_back_has_grad(g, 2) ? by_channel(n, rl_back_grad(g, 2)) : NONE;
@@ -205,7 +204,7 @@ FORMULA(rms_norm_backward) { /* (.., normalized_shape 2, weight 3, eps 4) */
     int dtype = g->node->meta[0].dtype;
     n.around_zero = true;
     norm_begin(&n, 3, false);
-    norm_statistics(&n, X(4).tag != RL_NONE ? rl_back_num(g, 4)
+    norm_statistics(&n, GIVEN(4)            ? rl_back_num(g, 4)
                         : dtype == RL_F64   ? DBL_EPSILON
                                             : FLT_EPSILON);
     norm_pass(&n, 3);

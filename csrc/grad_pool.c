@@ -1,30 +1,26 @@
 /* Derivatives of pooling. */
 #include "grad.h"
-#include <string.h>
 
 /* The elements of x (the spatial dims of an input) that a pooling's indices name. */
 static V picked(rl_back *g, V x, V indices, int spatial) {
-    int64_t shape[RL_MAX_DIMS];
-    if (x.tag != RL_TENSOR || indices.tag != RL_TENSOR) return NONE;
-    int lead = x.u.t->ndim - spatial, n = indices.u.t->ndim;
-    memcpy(shape, indices.u.t->shape, (size_t)n * sizeof *shape);
+    int lead = NDIM(x) - spatial;
     V values = OP(flatten, x, INT(lead), INT(-1));
     V where = OP(flatten, indices, INT(lead), INT(-1));
-    return OP(reshape, OP(gather, values, INT(lead), where), INTS(shape, n));
+    return OP(reshape, OP(gather, values, INT(lead), where), SHAPE(indices));
 }
 
 /* kernel_size, stride, padding, dilation, ceil_mode: arguments 1 to 5 forward, 2 to 6 backward */
 #define MAX_POOL(n)                                                                                          \
     FORMULA(max_pool##n##d) {                                                                                \
-        TO(0, OP(max_pool##n##d_backward, G, X(0), X(1), X(2), X(3), X(4), X(5)));                           \
+        TO(0, OP(max_pool##n##d_backward, G, X(0), X(1), MAYBE(2), X(3), X(4), X(5)));                       \
     }                                                                                                        \
     FORMULA(max_pool##n##d_backward) {                                                                       \
         if (!rl_back_wants(g, 0)) return;                                                                    \
-        V where = OP_NTH(1, max_pool##n##d_with_indices, X(1), X(2), X(3), X(4), X(5), X(6));                \
+        V where = OP_NTH(1, max_pool##n##d_with_indices, X(1), X(2), MAYBE(3), X(4), X(5), X(6));            \
         rl_back_pass(g, 0, picked(g, G, where, n));                                                          \
     }                                                                                                        \
     FORMULA(max_pool##n##d_with_indices) {                                                                   \
-        TO(0, OP(max_pool##n##d_with_indices_backward, G, X(0), X(1), X(2), X(3), X(4), X(5), OUT(1)));      \
+        TO(0, OP(max_pool##n##d_with_indices_backward, G, X(0), X(1), MAYBE(2), X(3), X(4), X(5), OUT(1)));  \
     }                                                                                                        \
     FORMULA(max_pool##n##d_with_indices_backward) {                                                          \
         TO(0, picked(g, G, X(7), n));                                                                        \
@@ -44,10 +40,10 @@ MAX_POOL(3)
  * backward. avg_pool1d has no divisor: its slot is absent in both. */
 #define AVG_POOL(n, forward, backward)                                                                       \
     FORMULA(avg_pool##n##d) {                                                                                \
-        TO(0, OP(avg_pool##n##d_backward, G, X(0), X(1), X(2), X(3), X(4), X(5) forward));                   \
+        TO(0, OP(avg_pool##n##d_backward, G, X(0), X(1), MAYBE(2), X(3), X(4), X(5) forward));               \
     }                                                                                                        \
     FORMULA(avg_pool##n##d_backward) {                                                                       \
-        TO(0, OP(avg_pool##n##d, G, X(2), X(3), X(4), X(5), X(6) backward));                                 \
+        TO(0, OP(avg_pool##n##d, G, X(2), MAYBE(3), X(4), X(5), X(6) backward));                             \
     }                                                                                                        \
     FORMULA(adaptive_avg_pool##n##d) {                                                                       \
         TO(0, OP(adaptive_avg_pool##n##d_backward, G, X(0)));                                                \
@@ -58,7 +54,7 @@ MAX_POOL(3)
         rl_back_pass(g, 0, OP(adaptive_avg_pool##n##d, G, INTS(like->shape + like->ndim - n, n)));           \
     }
 #define NO_DIVISOR
-#define DIVISOR(i) , X(i)
+#define DIVISOR(i) , MAYBE(i)
 AVG_POOL(1, NO_DIVISOR, NO_DIVISOR)
 AVG_POOL(2, DIVISOR(6), DIVISOR(7))
 AVG_POOL(3, DIVISOR(6), DIVISOR(7))

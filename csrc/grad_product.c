@@ -3,17 +3,14 @@
  *   C = A B      dA = dC B^T      dB = A^T dC        transposes are views: the kernels take any strides */
 #include "grad.h"
 
-static int dims(V x) {
-    return x.tag == RL_TENSOR ? x.u.t->ndim : 0;
-}
 static V flipped(rl_back *g, V x) {
-    return dims(x) == 2 ? OP(t, x) : OP(transpose, x, INT(-2), INT(-1));
+    return NDIM(x) == 2 ? OP(t, x) : OP(transpose, x, INT(-2), INT(-1));
 }
 /* all but the last dimension become one */
 static V rows(rl_back *g, V x) {
-    if (dims(x) == 2 || !dims(x)) return x;
-    int64_t last = x.u.t->shape[dims(x) - 1], n = 1, size[2];
-    for (int d = 0; d < dims(x) - 1; d++) n *= x.u.t->shape[d];
+    if (NDIM(x) == 2 || !NDIM(x)) return x;
+    int64_t last = SIZE(x, -1), n = 1, size[2];
+    for (int d = 0; d < NDIM(x) - 1; d++) n *= SIZE(x, d);
     size[0] = n, size[1] = last;
     return OP(reshape, x, INTS(size, 2));
 }
@@ -48,7 +45,7 @@ FORMULA(mv) {
 /* by A, of which `like` tells the shape */
 static V left_of(rl_back *g, int like, V b, V grad) {
     int m = rl_back_like(g, like)->ndim;
-    int n = dims(b);
+    int n = NDIM(b);
     if (n == 1) return OP(mul, m == 1 ? grad : column(g, grad), b);
     if (m > 1) return OP(matmul, grad, flipped(g, b));
     if (n == 2) return OP(mv, b, grad);
@@ -56,7 +53,7 @@ static V left_of(rl_back *g, int like, V b, V grad) {
 }
 static V right_of(rl_back *g, int like, V a, V grad) {
     int n = rl_back_like(g, like)->ndim;
-    int m = dims(a);
+    int m = NDIM(a);
     if (m == 1 && n == 1) return OP(mul, grad, a);
     if (m == 1) return OP(mul, column(g, a), n == 2 ? grad : OP(unsqueeze, grad, INT(-2)));
     if (n == 1)
@@ -72,25 +69,26 @@ FORMULA(matmul) {
 /* input @ weight^T + bias, so that the gradient of the weight needs no transposed copy */
 FORMULA(linear) {
     bool vector =
-        rl_back_wants(g, 1) ? rl_back_like(g, 1)->ndim == 1 : rl_back_wants(g, 0) && dims(X(1)) == 1;
+        rl_back_wants(g, 1) ? rl_back_like(g, 1)->ndim == 1 : rl_back_wants(g, 0) && NDIM(X(1)) == 1;
     if (vector) {
         TO(0, left_of(g, 0, X(1), G));
         TO(1, right_of(g, 1, X(0), G));
     } else {
         TO(0, OP(matmul, G, X(1)));
-        TO(1, dims(G) == 1 ? OP(outer, G, X(0)) : OP(mm, flipped(g, rows(g, G)), rows(g, X(0))));
+        TO(1, NDIM(G) == 1 ? OP(outer, G, X(0)) : OP(mm, flipped(g, rows(g, G)), rows(g, X(0))));
     }
     TO(2, G);
 }
 
 /* ---- sums of products ---- */
 FORMULA(lerp) { /* input + weight * (end - input) */
-    V weight = X(2);
-    bool number = weight.tag != RL_TENSOR;
-    if (rl_back_wants(g, 0))
-        rl_back_pass(g, 0,
-                     OP(mul, G, number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1))));
-    TO(1, OP(mul, G, weight));
+    if (rl_back_wants(g, 0)) {
+        V weight = X(2);
+        bool number = weight.tag != RL_TENSOR;
+        V left = number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1));
+        rl_back_pass(g, 0, OP(mul, G, left));
+    }
+    TO(1, OP(mul, G, X(2)));
     TO(2, OP(mul, G, OP(sub, X(1), X(0))));
 }
 FORMULA(addcmul) { /* input + value * tensor1 * tensor2 */

@@ -11,9 +11,7 @@ static V block(rl_back *g, V x, int64_t row, int64_t rows, int64_t column) {
     return columns(g, OP(narrow, x, INT(-2), INT(row), INT(rows)), column, 1);
 }
 static V beside(rl_back *g, V left, V right) {
-    if (g->failed) return NONE;
-    V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){left.u.t, right.u.t}};
-    return OP(cat, both, INT(-1));
+    return rl_back_join(g, left, right, -1);
 }
 
 /* X with X L == B, L lower triangular: its columns from the last to the first */
@@ -45,8 +43,8 @@ FORMULA(linalg_qr) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *a = rl_back_like(g, 0);
     int64_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1];
-    char mode = X(1).u.s[0];
-    if (mode == 'r' && !X(1).u.s[1]) {
+    char mode = TEXT(1)[0];
+    if (mode == 'r' && !TEXT(1)[1]) {
         refuse(g, "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
                   "linalg.qr(A, mode='reduced') if you are going to require gradients");
         return;

@@ -4,13 +4,10 @@
 
 /* which dims an int[]? dim argument means; all when it is None or empty */
 static uint64_t dims_of(rl_back *g, int arg, int ndim) {
-    V dim = X(arg);
+    int64_t dims[RL_MAX_DIMS];
     uint64_t mask = 0;
-    int n = dim.tag == RL_INTS ? dim.n : dim.tag == RL_INT;
-    for (int i = 0; i < n; i++) {
-        int64_t d = dim.tag == RL_INTS ? dim.u.ints[i] : dim.u.i;
-        mask |= (uint64_t)1 << (d < 0 ? d + ndim : d);
-    }
+    int n = rl_value_list(MAYBE(arg), dims, RL_MAX_DIMS);
+    for (int i = 0; i < n; i++) mask |= (uint64_t)1 << ((dims[i] < 0 ? dims[i] + ndim : dims[i]) & 63);
     return n ? mask : ~(uint64_t)0;
 }
 
@@ -69,7 +66,7 @@ static V spread(rl_back *g, const span *s, V grad, double correction) {
     return OP(mul, grad, OP(where, OP(eq, gap, INT(0)), NUM(NAN), NUM(INFINITY)));
 }
 static double correction_of(rl_back *g, int arg) {
-    return X(arg).tag == RL_NONE ? 1 : rl_back_num(g, arg);
+    return GIVEN(arg) ? rl_back_num(g, arg) : 1;
 }
 FORMULA(var) {
     if (!rl_back_wants(g, 0)) return;
@@ -133,15 +130,8 @@ static V others(rl_back *g, V x, int64_t dim, int64_t size) {
     V dims = INTS(&dim, 1), first = OP(narrow, x, INT(dim), INT(0), INT(1)), one = OP(ones_like, first);
     V before = OP(narrow, x, INT(dim), INT(0), INT(size - 1));
     V after = OP(flip, OP(narrow, x, INT(dim), INT(1), INT(size - 1)), dims);
-    if (g->failed) return NONE;
-    V from_left = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){one.u.t, before.u.t}};
-    V from_right = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){one.u.t, after.u.t}};
-    V left = OP(cumprod, OP(cat, from_left, INT(dim)), INT(dim));
-    return OP(mul, left, OP(flip, OP(cumprod, OP(cat, from_right, INT(dim)), INT(dim)), dims));
-}
-/* are there zeros, so that result / x does not answer? */
-static bool has_zeros(rl_back *g, V x) {
-    return rl_back_any(g, OP(eq, x, INT(0)));
+    V left = OP(cumprod, rl_back_join(g, one, before, dim), INT(dim));
+    return OP(mul, left, OP(flip, OP(cumprod, rl_back_join(g, one, after, dim), INT(dim)), dims));
 }
 FORMULA(prod) {
     if (!rl_back_wants(g, 0)) return;
@@ -150,9 +140,9 @@ FORMULA(prod) {
     span s = span_of(g, 1, rl_back_int(g, 2));
     if (!like->ndim) {
         rl_back_pass(g, 0, G);
-    } else if (!has_zeros(g, x)) {
+    } else if (!rl_back_any(g, OP(eq, x, INT(0)))) { /* else result / x does not answer */
         rl_back_pass(g, 0, OP(mul, restored(g, &s, G), OP(div, restored(g, &s, OUT(0)), x)));
-    } else if (X(1).tag == RL_NONE) {
+    } else if (!GIVEN(1)) {
         int64_t size = (int64_t)s.count;
         V rest = others(g, OP(reshape, x, INTS(&size, 1)), 0, size);
         rl_back_pass(g, 0, OP(mul, G, OP(reshape, rest, rl_back_size(g, 0))));
@@ -188,7 +178,7 @@ static V norm_slope(rl_back *g, const span *s, V grad, double p) {
 }
 FORMULA(vector_norm) {
     if (!rl_back_wants(g, 0)) return;
-    V order = X(1);
+    V order = MAYBE(1);
     double p = order.tag == RL_INT || order.tag == RL_FLOAT ? rl_number(order) : 2; /* None and 'fro' */
     span s = span_of(g, 2, rl_back_int(g, 3));
     if (p != 0) rl_back_pass(g, 0, norm_slope(g, &s, restored(g, &s, G), p));

@@ -13,10 +13,10 @@ FORMULA(reshaped) {
 
 FORMULA(permute) {
     if (!rl_back_wants(g, 0)) return;
-    V dims = X(1);
-    int64_t back[RL_MAX_DIMS], n = dims.tag == RL_INTS ? dims.n : 1;
-    for (int i = 0; i < n; i++) back[dims.tag == RL_INTS ? wrapped(dims.u.ints[i], n) : 0] = i;
-    rl_back_pass(g, 0, OP(permute, G, INTS(back, (int)n)));
+    int64_t back[RL_MAX_DIMS], dims[RL_MAX_DIMS];
+    int n = rl_value_list(X(1), dims, RL_MAX_DIMS);
+    for (int i = 0; i < n; i++) back[wrapped(dims[i], n)] = i;
+    rl_back_pass(g, 0, OP(permute, G, INTS(back, n)));
 }
 FORMULA(transpose) {
     TO(0, OP(transpose, G, X(1), X(2)));
@@ -36,7 +36,7 @@ static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
 }
 
 /* the whole's own strides; its number of dims */
-static int whole_strides(const rl_back *g, int64_t *strides) {
+static int whole_strides(rl_back *g, int64_t *strides) {
     const rl_meta *whole = rl_back_like(g, 0);
     rl_dims_contiguous(whole->shape, whole->ndim, strides);
     return whole->ndim;
@@ -68,8 +68,7 @@ FORMULA(narrow) {
 }
 FORMULA(slice) {
     if (!rl_back_wants(g, 0)) return;
-    bool open = g->node->arg[2].tag == RL_NONE;
-    range_part(g, rl_back_int(g, 1), open ? 0 : rl_back_int(g, 2), rl_back_int(g, 4));
+    range_part(g, rl_back_int(g, 1), GIVEN(2) ? rl_back_int(g, 2) : 0, rl_back_int(g, 4));
 }
 
 /* the diagonal of dims one and two, as the last dim of the part */
@@ -100,19 +99,17 @@ FORMULA(diag) { /* of a matrix, or the matrix of a vector */
 FORMULA(as_strided) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
-    const rl_slot *layout = &g->node->arg[4], *stride = &g->node->arg[2], *at = &g->node->arg[3];
-    int64_t base = layout->u.ints[in->ndim], low = base, extent = base + 1;
-    int64_t start = at->tag == RL_NONE ? base : at->u.i, end = start + 1, strides[RL_MAX_DIMS];
-    for (int i = 0; i < in->ndim; i++) extent += (in->shape[i] - (in->shape[i] > 0)) * layout->u.ints[i];
-    for (int i = 0; i < out->ndim; i++) {
-        strides[i] = stride->tag == RL_INTS ? stride->u.ints[i] : stride->u.i;
-        end += (out->shape[i] - (out->shape[i] > 0)) * strides[i];
-    }
+    const int64_t *layout = rl_back_layout(g, in->ndim + 1);
+    int64_t base = layout[in->ndim], low = base, extent = base + 1, strides[RL_MAX_DIMS] = {0};
+    int64_t start = GIVEN(3) ? rl_back_int(g, 3) : base, end = start + 1;
+    rl_value_list(X(2), strides, RL_MAX_DIMS);
+    for (int i = 0; i < in->ndim; i++) extent += (in->shape[i] - (in->shape[i] > 0)) * layout[i];
+    for (int i = 0; i < out->ndim; i++) end += (out->shape[i] - (out->shape[i] > 0)) * strides[i];
     if (start < low) low = start;
     int64_t flat = (end > extent ? end : extent) - low;
     V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);
     V memory = OP(as_strided_scatter, G, whole, size, INTS(strides, out->ndim), INT(start - low));
-    V in_strides = INTS(layout->u.ints, in->ndim);
+    V in_strides = INTS((int64_t *)layout, in->ndim);
     rl_back_pass(g, 0, OP(as_strided, memory, rl_back_size(g, 0), in_strides, INT(base - low)));
 }
 
@@ -120,15 +117,14 @@ FORMULA(as_strided) {
 FORMULA(as_strided_scatter) {
     if (!rl_back_wants(g, 0)) return;
     V whole = OP(contiguous, G);
-    if (whole.tag != RL_TENSOR) return;
-    int64_t offset = whole.u.t->offset + rl_back_int(g, 4);
+    int64_t offset = rl_value_offset(whole) + rl_back_int(g, 4);
     rl_back_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
 }
 
 FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
     const rl_meta *out = &g->node->meta[0];
     int64_t dim = wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
-    const int64_t *numel = g->node->arg[2].u.ints;
+    const int64_t *numel = rl_back_layout(g, g->node->n_edge);
     for (int d = 0; d < out->ndim; d++)
         if (d != dim) across *= out->shape[d];
     for (int i = 0; i < g->node->n_edge; i++) {

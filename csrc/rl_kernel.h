@@ -249,6 +249,7 @@ typedef enum {
     RL_DTYPE,   /* u.i */
     RL_RNG,     /* u.g */
     RL_OBJECT,  /* u.o, used above the kernels only */
+    RL_PLACE,   /* in a node: tensors stood here, n of them; what the row saves lies elsewhere */
 } rl_slot_tag;
 typedef struct {
     uint8_t tag;

@@ -143,7 +143,7 @@ static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint3
     return p;
 }
 
-/* numbers as they are, lists and texts as copies, tensors as their count */
+/* numbers as they are, lists and texts as copies, of tensors only that they were there */
 static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
     rl_slot kept = *s;
     if (s->tag == RL_INTS) {
@@ -152,8 +152,10 @@ static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
     } else if (s->tag == RL_TEXT) {
         kept.u.s = strcpy((char *)*words, s->u.s);
         *words += text_words(s->u.s);
-    } else if (s->tag == RL_TENSOR || s->tag == RL_TENSORS || s->tag == RL_RNG || s->tag == RL_OBJECT) {
-        kept = (rl_slot){.tag = RL_NONE, .n = s->tag == RL_TENSORS ? s->n : 1};
+    } else if (s->tag == RL_TENSOR || s->tag == RL_TENSORS) {
+        kept = (rl_slot){.tag = RL_PLACE, .n = s->tag == RL_TENSORS ? s->n : 1};
+    } else if (s->tag == RL_RNG || s->tag == RL_OBJECT) {
+        kept = (rl_slot){.tag = RL_NONE};
     }
     return kept;
 }

@@ -18,8 +18,9 @@ class RemovableHandle:
 
     def __init__(self, hooks_dict, *, extra_dict=None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
+        number = RemovableHandle.next_id
+        RemovableHandle.next_id = number + 1  # before anything else may run and take the same one
+        self.id = number
         extras = extra_dict if isinstance(extra_dict, list) else [extra_dict]
         self.extra_dict_ref: tuple = tuple(weakref.ref(extra) for extra in extras if isinstance(extra, dict))
 
