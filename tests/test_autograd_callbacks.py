@@ -71,30 +71,21 @@ def test_hooks_while_a_node_dies():
     assert ref() is None and seen == [1]
 
 
-class Loud:
-    """Not known to the collector, so it is destroyed while others of its garbage are still whole."""
-
-    __slots__ = ()
-    action = None
-
-    def __del__(self):
-        Loud.action()
-
-
 def test_the_collector_meets_the_node_of_a_living_leaf():
+    """Code objects are not known to the collector: they die while others of its garbage are still whole."""
     x, taken = leaf(3), []
-    garbage = [Loud()]
+    garbage = [compile("1", "unseen", "eval")]
+    ref = weakref.ref(garbage[0], lambda _: taken.append(x * 3))
     node = accumulator(x)
-    garbage.append(node)
     node.register_hook(lambda a, b, garbage=garbage: None)
+    garbage.insert(0, node)
+    node.metadata["self"] = node
     del garbage, node
-    Loud.action = lambda: taken.append(x * 3)
     gc.collect()
     (x * 2).sum().backward()
     for y in taken:
         y.sum().backward()
-    Loud.action = None
-    assert len(taken) == 1 and x.grad.tolist() == [5, 5, 5]
+    assert ref() is None and len(taken) == 1 and x.grad.tolist() == [5, 5, 5]
 
 
 # ---- a tensor that changes its history ----
@@ -255,27 +246,31 @@ def test_hooks_that_replace_what_runs_them():
 
 # ---- the collector runs inside of any allocation ----
 def at_each_collection(work, meddle):
-    """Runs work() again and again; meddle() runs once in each, at a later collection each time."""
+    """Runs work() again and again, collecting after each `every` allocations; meddle() runs once in each, in
+    the collection number `at`."""
     threshold = gc.get_threshold()
-    for at in itertools.count():
-        count = itertools.count()
-        done = []
+    for every in itertools.count(1):
+        for at in itertools.count():
+            count, done = itertools.count(), []
 
-        def callback(phase, info, at=at, count=count, done=done):
-            if phase == "start" and next(count) == at:
-                done.append(1)
-                meddle()
+            def callback(phase, info, at=at, count=count, done=done):
+                if phase == "start" and next(count) == at:
+                    done.append(1)
+                    meddle()
 
-        gc.callbacks.append(callback)
-        gc.set_threshold(1)
-        try:
-            result = work()
-        finally:
-            gc.set_threshold(*threshold)
-            gc.callbacks.remove(callback)
-        yield result
-        if not done:
-            return
+            gc.collect()
+            gc.callbacks.append(callback)
+            gc.set_threshold(every)
+            try:
+                result = work()
+            finally:
+                gc.set_threshold(*threshold)
+                gc.callbacks.remove(callback)
+            yield result
+            if not done:
+                break
+        if not at:
+            break
 
 
 def test_a_leaf_has_one_node_whoever_asks_meanwhile():
@@ -285,9 +280,14 @@ def test_a_leaf_has_one_node_whoever_asks_meanwhile():
         place[:] = [leaf(3)]
         return place[0] * 2
 
-    for y in at_each_collection(work, lambda: taken.append(place[0] * 3) if place else None):
+    def meddle():
+        taken.extend(x * 3 for x in place)
+
+    for y in at_each_collection(work, meddle):
         x = place[0]
         assert autograd.grad(y.sum(), x)[0].tolist() == [2, 2, 2]
+        for z in taken:
+            assert autograd.grad(z.sum(), x)[0].tolist() == [3, 3, 3]
         taken.clear()
 
 
