@@ -61,6 +61,7 @@ V rl_back_scaled(rl_back *g, V value,
 void rl_back_fail(rl_back *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
 const rl_meta *rl_back_like(rl_back *g, int arg);
+const rl_meta *rl_back_like_nth(rl_back *g, int edge);
 V rl_back_size(rl_back *g, int arg);       /* its shape as an int list */
 V rl_back_zeros(rl_back *g, int arg);      /* zeros that look like it */
 V rl_back_zeros_as(rl_back *g, const rl_meta *like);

@@ -45,12 +45,15 @@ void rl_back_pass(rl_back *g, int arg, V value) {
     rl_back_pass_nth(g, edge_of(g, arg), value);
 }
 
-const rl_meta *rl_back_like(rl_back *g, int arg) {
+const rl_meta *rl_back_like_nth(rl_back *g, int edge) {
     static const rl_meta nothing = {.dtype = RL_F32};
-    const rl_edge *e = &g->node->edge[edge_of(g, arg)];
+    const rl_edge *e = &g->node->edge[edge];
     if (RL_LIKELY(e->to != NULL)) return &e->to->meta[e->nr];
-    refuse(g, "the shape of argument", arg);
+    refuse(g, "the shape of the input of edge", edge);
     return &nothing;
+}
+const rl_meta *rl_back_like(rl_back *g, int arg) {
+    return rl_back_like_nth(g, edge_of(g, arg));
 }
 V rl_back_size(rl_back *g, int arg) {
     const rl_meta *like = rl_back_like(g, arg);

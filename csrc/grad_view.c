@@ -130,7 +130,7 @@ FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many element
     for (int i = 0; i < g->node->n_edge; i++) {
         int64_t size = across ? numel[i] / across : 0;
         if (rl_back_wants_nth(g, i)) {
-            const rl_meta *like = &g->node->edge[i].to->meta[g->node->edge[i].nr];
+            const rl_meta *like = rl_back_like_nth(g, i);
             if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
             V part = OP(narrow, G, INT(dim), INT(at), INT(size));
             bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */

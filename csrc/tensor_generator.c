@@ -15,7 +15,7 @@ rl_generator *rl_generator_default(void) {
 
 int rl_generator_parse(PyObject *o, rl_generator **g) {
     if (!PyObject_TypeCheck(o, generator_type)) return 0;
-    *g = &((generator_object *)o)->g;
+    *g = &((generator_object *)o)->shared.g;
     return 1;
 }
 
@@ -146,7 +146,7 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
-    rl_generator *g = &((generator_object *)self)->g;
+    rl_generator fresh, *g = &fresh;
     if (!rl_tensor_check(state))
         return PyErr_Format(PyExc_TypeError, "expected a torch.ByteTensor, but got %s",
                             Py_TYPE(state)->tp_name);
@@ -161,6 +161,7 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
                             "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
                             "to be %lld",
                             STATE_BYTES, (long long)v->numel);
+    RL_RAW;
     const char *p = rl_const_data(v);
     int32_t left, valid;
     uint64_t next;
@@ -170,7 +171,7 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     g->left = left;
     g->next = next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;
     if (!rl_generator_is_valid(g)) {
-        PyErr_SetString(PyExc_RuntimeError, "RNG state is not one of an mt19937 generator");
+        PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
         return NULL;
     }
     memcpy(&g->seed, p, 8);

@@ -209,6 +209,124 @@ def test_a_failed_backward_can_be_run_again():
     assert x.grad.tolist() == [2, 4]
 
 
+# ---- saved tensors that were detached ----
+DETACHED = (
+    r"^Trying to use a saved tensor that has been detached in-place, i.e. with .detach_\(\).This is not "
+    r"supported, please use out-of-place `.detach\(\)` instead$"
+)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda y: (y**3).sum(),
+        lambda y: (y * y).sum(),
+        lambda y: nn.functional.mse_loss(y, torch.zeros(2)),
+        lambda y: nn.functional.mse_loss(torch.zeros(2), y),
+    ],
+)
+@pytest.mark.parametrize("create", [False, True])
+def test_what_was_detached_after_it_was_saved_has_no_derivative(run, create):
+    """Else the second derivative would lose its way to the leaf without a word."""
+    x = leaf()
+    y = x * 2
+    total = run(y)
+    y.detach_()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=DETACHED):
+            grad(total, x, create_graph=create, retain_graph=True)
+    y.requires_grad_()
+    with pytest.raises(RuntimeError, match=DETACHED):
+        grad(total, x, create_graph=create)
+
+
+def test_the_second_derivative_of_what_was_detached():
+    x, by = leaf(), torch.ones((), requires_grad=True)
+    y = x * 2
+    (first,) = grad(nn.functional.mse_loss(y, torch.zeros(2)), x, by, create_graph=True)
+    y.detach_()
+    with pytest.raises(RuntimeError, match=DETACHED):
+        grad(first.sum(), by)
+
+
+def test_detached_and_written():
+    x = leaf()
+    y = x * 2
+    z = y * y
+    y.detach_()
+    assert z.grad_fn._saved_self is y  # looking is free
+    with torch.no_grad():
+        y.mul_(2)
+    with pytest.raises(RuntimeError, match=DETACHED):
+        grad(z.sum(), x)
+    with pytest.raises(RuntimeError, match="output 0 of Mul, is at version 1; expected version 0"):
+        z.grad_fn._saved_self  # noqa: B018
+
+
+def test_detached_but_not_needed():
+    x = leaf()
+    y = x * 2
+    z, e = (y * torch.ones(2)).sum(), y.exp()
+    total = e.sum()
+    y.detach_()
+    e.detach_()  # a result: its node knows it
+    assert grad(z, x, retain_graph=True)[0].tolist() == [2, 2]
+    (first,) = grad(total, x, create_graph=True)
+    (second,) = grad(first.sum(), x)
+    assert torch.allclose(second, first * 2)
+
+
+def test_a_function_gets_what_was_detached():
+    class Squared(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2 * ctx.saved_tensors[0]
+
+    x = leaf()
+    y = x * 2
+    z = Squared.apply(y)
+    y.detach_()
+    assert z.grad_fn.saved_tensors[0] is y
+    assert grad(z.sum(), x)[0].tolist() == [8, 16]
+
+
+def test_packed_tensors_have_their_place_though_they_were_detached():
+    x = leaf()
+    y = x * 2
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        z = y * y
+    y.detach_()
+    (first,) = grad(z.sum(), x, create_graph=True)
+    assert first.tolist() == [8, 16] and grad(first.sum(), x)[0].tolist() == [8, 8]
+
+
+def test_a_view_of_what_was_detached_keeps_its_history():
+    x = leaf()
+    y = x * 2
+    view = y[:1]
+    z = view * view
+    y.detach_()
+    (first,) = grad(z.sum(), x, create_graph=True)
+    assert first.tolist() == [8, 0] and first.requires_grad
+
+
+@pytest.mark.parametrize("change", ["detach_", "requires_grad_"])
+def test_leaves_that_stop_wanting_a_gradient(change):
+    """A leaf is no longer differentiated by; that is what was asked for, and no error."""
+    x, w = leaf(), leaf(3.0, 4.0)
+    z = (x * x * w).sum()
+    x.detach_() if change == "detach_" else x.requires_grad_(False)
+    (first,) = grad(z, w, create_graph=True)
+    assert first.tolist() == [1, 4] and first.requires_grad
+    z.backward()
+    assert x.grad is None and w.grad.tolist() == [1, 4]
+
+
 # ---- errors keep their place ----
 def test_a_failing_backward_keeps_its_traceback():
     class Failing(Function):

@@ -189,9 +189,16 @@ def no_switch_over_operators(path, text):
         yield f"{path} switches over operators"
 
 
+def formulas_ask(path, text):
+    """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there."""
+    formulas = room(path) == "grad" and path.endswith(".c") and re.search(r"^\s*FORMULA\(", text, flags=re.M)
+    if formulas and (found := re.search(r"(?:\.|->)u\.\w+|\bnode->(?:arg|saved|edge)\b", code(text))):
+        yield f"{path} looks into a slot by itself: {found[0]}"
+
+
 RULES = [
     *(include_direction, python_below, table_readers, head_comment, length, memory_door),
-    *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked),
+    *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked, formulas_ask),
 ]
 
 
@@ -250,6 +257,8 @@ BREAKS = [
     (counts_are_checked, "core_view.c", "p = rl_alloc(RL_COUNT(n), sizeof(int) * 2);"),
     (counts_are_checked, "tensor_storage.c", "s = rl_storage_on(0, 0, RL_COUNT((int64_t)n), 1);"),
     (no_switch_over_operators, "tensor_call.c", "switch (op) { case RL_OP_add: break; }"),
+    (formulas_ask, "grad_new.c", "FORMULA(new) {\n    int n = X(0).u.t->ndim;\n}"),
+    (formulas_ask, "grad_new.c", "FORMULA(new) {\n    const rl_slot *s = &g->node->arg[1];\n}"),
 ]
 
 
@@ -266,6 +275,7 @@ GOOD = [
     ),
     ("kernels/dnnl_load.c", '#include "dnnl_plan.h"\nstatic void *library;\n'),
     ("cuda/cuda_add.cu", '#include "cuda_walk.h"\ntemplate <class T> static void launch(int a) {\n}\n'),
+    ("grad_new.c", '#include "grad.h"\nFORMULA(new) {\n    TO(0, OP(mul, G, X(1)));\n}\n'),
     (
         "core_debug.c",
         '#include "core.h"\nvoid *rl_alloc(rl_count n) {\n    return aligned_alloc(64, n.n);\n}\n',
