@@ -1,0 +1,378 @@
+"""Programs for tests/fuzz/fuzz_ops.py: one call of one row of the operator table each, as Python source.
+
+Half of the calls start from a sample of tests/opinfo.py and change a thing or two, so that they get past the
+checks; the others take their arguments from the schema alone. The same (seed, number) gives the same program.
+"""
+
+import random
+import re
+
+import numpy as np
+
+import make_stub
+import opinfo
+from fuzz_kit import FLOATS, KEPT, LAYOUTS
+
+EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30]
+WORDS = [
+    *("mean", "sum", "constant", "reflect", "replicate", "circular", "same", "valid", "none", "tanh", "floor"),
+    *("trunc", "add", "multiply", "prod", "amax", "amin", "reduced", "complete", "r", "fro", "nuc", "", "?"),
+    *("\ud800", "x" * 300),
+]
+ODD = [
+    *("None", "'x'", "object()", "1j", "[1, 'a']", "b''", "{}", "(1,) * 70", "np.int64(3)", "np.float32(2)"),
+    *("np.ones((2, 2))", "torch.float32", "len", "[[1], [2]]", "[None]", "(True,)", "1.5", "torch.Size([2])"),
+]
+HUGE = ["2**48", "2**49", "2**58", "2**61", "2**62", "2**63 - 1"]
+MEDDLING = ["data", "more", "meta", "resize", "grow", "fill", "grad", "detach"]
+BACKWARDS = ["sum"] * 4 + ["double"] * 3 + ["expanded", "wild", "wrong", "meta", "hook", "saved", "race"]
+# beside the rows: what else writes, reads or replaces a tensor's memory
+OTHERS = [
+    ("__getitem__", "__getitem__(Tensor input, Key key)"),
+    ("__setitem__", "__setitem__(Tensor input, Key key, Operand value)"),
+    ("__setattr__", "__setattr__(Tensor input, Attribute name, Tensor value)"),
+    ("to", "to(Tensor input, ScalarType dtype)"),
+    ("to_device", "to(Tensor input, Device device, ScalarType? dtype=None)"),
+    ("item", "item(Tensor input)"),
+    ("numpy", "numpy(Tensor input)"),
+    ("deepcopy", "__deepcopy__(Tensor input, Memo memo)"),
+    ("new_full", "new_full(Tensor input, int[] size, Scalar value)"),
+    ("new_tensor", "new_tensor(Tensor input, Nested data)"),
+    ("view_as", "view_as(Tensor input, Tensor other)"),
+    ("requires_grad_", "requires_grad_(Tensor input, bool requires_grad=True)"),
+    ("__iadd__", "__iadd__(Tensor input, Operand other)"),
+    ("__rsub__", "__rsub__(Tensor input, Operand other)"),
+    ("__matmul__", "__matmul__(Tensor input, Tensor other)"),
+]
+SGD = (
+    "sgd(Tensor[] params, Tensor[] grads, Tensor[] buffers, float lr, float momentum, float dampening, "
+    "float weight_decay, bool nesterov, bool maximize)"
+)
+KIT = 1 << 30  # the flag of what fuzz_kit.py itself defines
+
+
+class Argument:
+    def __init__(self, text, keyword_only):
+        declared, _, self.default = text.partition("=")
+        kind, _, self.name = declared.rpartition(" ")
+        kind = re.sub(r"\([a-z]!?\)", "", kind)
+        self.optional = kind.endswith("?")
+        self.kind, bracket, length = kind.rstrip("?").partition("[")
+        self.listed, self.length = bool(bracket), int(length[:-1] or 0) if bracket else 0
+        self.keyword_only = keyword_only
+
+
+def arguments(schema):
+    inside, starred, found = schema[schema.index("(") + 1 :].rsplit(" -> ", 1)[0].rstrip()[:-1], False, []
+    for text in make_stub.split_arguments(inside):
+        if text == "*":
+            starred = True
+        else:
+            found.append(Argument(text, starred))
+    return found
+
+
+def table():
+    """The rows that Python can call, and OTHERS: (id, row, its arguments)."""
+    rows = list(opinfo.ROWS.values())
+    dtypes = (1 << len(opinfo.DTYPES)) - 1
+    for name, schema in [*OTHERS, ("sgd", SGD)]:
+        flags = KIT if name == "sgd" else opinfo.METHOD
+        rows.append(dict(id=name, name=schema.split("(")[0], flags=flags, dtypes=dtypes, schema=schema))
+    return [(row["id"], row, arguments(row["schema"])) for row in rows]
+
+
+class Program:
+    """One call being written. `lines` make the tensors; `values` are the expressions of the arguments."""
+
+    def __init__(self, rows, seed, number):
+        self.rng = random.Random(f"{seed}/{number}")
+        self.id, self.row, self.arguments = self.rng.choice(rows)
+        self.lines, self.names, self.shape = [], [], None
+        self.dtypes = opinfo.admitted(self.row) or ["float32"]
+
+    def odds(self, chance):
+        return self.rng.random() < chance
+
+    # ---- numbers ----
+    def integer(self, argument=None):
+        rng, name = self.rng, argument.name if argument else ""
+        if self.odds(0.12):
+            return repr(rng.choice(EDGES))
+        if name.startswith(("dim", "axis", "start_dim", "end_dim")):
+            return str(rng.randint(-4, 3))
+        number = rng.choice((0, 1, 1, 2, 2, 3, 4, 5, 7, -1, -2, -3))
+        if self.names and self.odds(0.02):
+            return f"Int({number}, {rng.choice(self.names)}, {rng.choice(MEDDLING)!r})"
+        return str(number)
+
+    def integers(self, argument):
+        n = argument.length or self.rng.choice((0, 1, 1, 2, 2, 3, 4))
+        if self.odds(0.15):
+            n = self.rng.choice((0, 1, 2, 3, 4, 5, 65))
+        elif argument.length and self.odds(0.3):
+            return self.integer(argument)
+        values = [self.integer(argument) for _ in range(n)]
+        if argument.kind == "MaybeInt" and self.odds(0.3):
+            values = ["None" if self.odds(0.5) else v for v in values]
+        return f"[{', '.join(values)}]" if self.odds(0.3) else f"({''.join(v + ', ' for v in values)})"
+
+    def number(self):
+        if self.odds(0.4):
+            return self.integer()
+        return self.rng.choice(
+            ("0.0", "-0.0", "0.5", "1.5", "-2.5", "nan", "inf", "-inf", "1e308", "1e-300", "True", "1e-5")
+        )
+
+    # ---- tensors ----
+    def some_shape(self):
+        rng = self.rng
+        if self.odds(0.02):
+            return rng.choice(((0, 2**62), (2**62, 0), (0, 2**40, 2**40), (2**31, 2**31, 0, 4), (1,) * 64))
+        if self.odds(0.03):
+            return rng.choice(((40000,), (200, 160), (3, 16, 33, 31), (70000, 1)))
+        if self.shape is not None and self.odds(0.65):
+            shape = list(self.shape)
+            if shape and self.odds(0.3):
+                shape[rng.randrange(len(shape))] = rng.choice((0, 1, 1, 2, 3, 5))
+            if self.odds(0.15):
+                shape = shape[1:]
+            return tuple(shape)
+        return tuple(rng.choice((0, 1, 2, 2, 3, 4, 5, 8, 17)) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4, 5))))
+
+    def made(self, shape, kind="x", dtype=None):
+        """An expression for a new tensor."""
+        rng = self.rng
+        if dtype is None:
+            dtype = rng.choice(self.dtypes if self.odds(0.85) else opinfo.DTYPES)
+            if self.odds(0.35) and "float32" in self.dtypes:
+                dtype = "float32"
+        if self.odds(0.02):
+            return f"kept({shape}, {rng.choice(KEPT)!r})"
+        if self.odds(0.05):
+            kind = "wild"
+        return f"t({shape}, {dtype!r}, {kind!r}, {rng.randrange(9)})"
+
+    def laid(self, text, chance=0.35):
+        """Perhaps in another layout."""
+        rng = self.rng
+        while self.odds(chance):
+            how = rng.choice([*LAYOUTS, *("leaf", "node", "part", "transposed", "strided") * 3])
+            more = {"huge": HUGE, "stretched": HUGE}.get(how)
+            numbers = f", {rng.randrange(64)}" + (f", {rng.choice(more)}" if more else "")
+            text, chance = f"lay({text}, {how!r}{numbers})", 0.15
+        return text
+
+    def named(self, text):
+        name = "abcdefghijklm"[len(self.names) % 13] + "1" * (len(self.names) // 13)
+        self.names.append(name)
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def again(self):
+        """A tensor that shares the memory of an earlier one."""
+        a = self.rng.choice(self.names)
+        return self.rng.choice((a, a, f"{a}.detach()", f"{a}.reshape(-1)", f"lay({a}, 'flipped')", f"{a}[:1]"))
+
+    def tensor(self, argument):
+        rng, name = self.rng, argument.name
+        if self.names and self.odds(0.08):
+            return self.again()
+        shape = self.some_shape()
+        if name.startswith(("ind", "target", "repeats")) and self.odds(0.9):
+            dtype = rng.choice(("int64", "int64", "int64", "int32", "uint8", "bool"))
+            text = f"at({shape}, {rng.choice((1, 2, 3, 5, 8))}, {dtype!r}, {self.odds(0.3)}, {rng.randrange(9)})"
+        elif name in ("mask", "condition") and self.odds(0.9):
+            text = f"t({shape}, 'bool', 'x', {rng.randrange(9)})"
+        else:
+            text = self.made(shape)
+        if self.shape is None:
+            self.shape = shape
+        return self.named(self.laid(text))
+
+    # ---- any argument ----
+    def key(self):
+        def one():
+            i = self.rng.randrange(7)
+            if i == 0:
+                return "None"
+            if i == 1:
+                return "..."
+            if i == 2:
+                return f"slice({self.integer()}, {self.integer()}, {self.rng.choice((None, 1, 2, 2**63 - 1))})"
+            if i == 3:
+                return self.tensor(Argument("Tensor index", False))
+            return self.integer()
+
+        return f"({''.join(one() + ', ' for _ in range(self.rng.randrange(4)))})" if self.odds(0.6) else one()
+
+    def value(self, argument):
+        """An expression for an argument, by its type in the schema."""
+        rng, kind = self.rng, argument.kind
+        if self.odds(0.02):
+            return rng.choice(ODD)
+        if argument.optional and self.odds(0.4):
+            return "None"
+        if kind == "Tensor" and argument.listed:
+            items = [self.tensor(argument) for _ in range(rng.choice((0, 1, 2, 2, 3)))]
+            if "?[" in self.row["schema"] and self.odds(0.4):
+                items.insert(rng.randint(0, len(items)), "None")
+            return f"[{', '.join(items)}]"
+        if kind == "Tensor" or (kind == "Operand" and self.odds(0.6)):
+            return self.tensor(argument)
+        if kind in ("Operand", "Scalar", "float"):
+            return self.number()
+        if kind == "Padding" and self.odds(0.2):
+            return repr(rng.choice(("same", "valid", "full")))
+        if argument.listed:
+            return self.integers(argument)
+        choices = {
+            "bool": ("True", "False"),
+            "str": [ascii(w) for w in WORDS],
+            "ScalarType": [f"torch.{d}" for d in (*opinfo.DTYPES, *KEPT[:3])] + ["float", "int", "bool"],
+            "Layout": ("torch.strided", "torch.sparse_coo"),
+            "Device": ("'cpu'", "'meta'", "'cuda'", "torch.device('cpu')", "0"),
+            "MemoryFormat": ("torch.channels_last", "torch.contiguous_format", "torch.preserve_format"),
+            "Generator": ("torch.default_generator", "torch.Generator()"),
+            "Attribute": ("'data'", "'grad'", "'requires_grad'"),
+            "Memo": ("{}",),
+            "Nested": ("[[1, 2.5]]", "[]", "[1, [2]]", "2**70", "'a'", "[[], []]"),
+        }
+        if kind == "Key":
+            return self.key()
+        return self.integer(argument) if kind == "int" else rng.choice(choices[kind])
+
+    def from_schema(self):
+        values = {}
+        for a in self.arguments:
+            if a.default and self.odds(0.6):
+                continue
+            values[a.name] = self.value(a)
+        return values
+
+    def from_sample(self):
+        """A sample's arguments, a few of them changed."""
+        rng = self.rng
+        sample, dtype = rng.choice(opinfo.samples(self.id)), rng.choice(self.dtypes)
+        if "float32" in self.dtypes and self.odds(0.3):
+            dtype = "float32"
+        grad = self.odds(0.6) and dtype in FLOATS
+        given = dict(zip([a.name for a in self.arguments], sample.args)) | sample.kwargs
+        values = {name: self.placed(value, dtype, grad) for name, value in given.items()}
+        for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
+            self.change(values, given)
+        return values
+
+    def placed(self, value, dtype, grad):
+        if isinstance(value, list) and any(isinstance(v, opinfo.Placeholder) for v in value):
+            return f"[{', '.join(self.placed(v, dtype, grad) for v in value)}]"
+        if not isinstance(value, opinfo.Placeholder):
+            return repr(value)
+        if value.values is None:
+            kind = "wild" if value.special else "pos" if value.low > 0 else "unit" if value.low == 0 else "x"
+            text, shape = self.made(value.shape, kind, dtype), value.shape
+        else:
+            array = np.asarray(value.values)
+            shape, name = array.shape, dtype if value.follows else str(array.dtype)
+            text = f"v({array.tolist()}, {name!r}, {shape})" if array.size < 100 else f"t({shape}, {name!r})"
+        if self.shape is None:
+            self.shape = shape
+        if grad and value.follows and self.odds(0.6):
+            text = f"lay({text}, {self.rng.choice(('leaf', 'leaf', 'node', 'part'))!r})"
+        return self.named(self.laid(text, 0.15))
+
+    def change(self, values, given):
+        """One thing becomes another."""
+        rng = self.rng
+        name = rng.choice([a.name for a in self.arguments])
+        argument = next(a for a in self.arguments if a.name == name)
+        old = given.get(name)
+        if name in values and self.odds(0.1):
+            del values[name]
+        elif name in values and isinstance(old, opinfo.Placeholder) and self.odds(0.7):
+            values[name] = self.again() if self.odds(0.15) else self.named(self.laid(values[name], 0.9))
+        elif name in values and isinstance(old, tuple) and old and self.odds(0.7):
+            parts = [repr(v) for v in old]
+            parts[rng.randrange(len(parts))] = self.integer()
+            if self.odds(0.3):
+                parts = rng.choice((parts[1:], [*parts, self.integer()], parts[:1] * 3))
+            values[name] = f"({''.join(v + ', ' for v in parts)})"
+        else:
+            values[name] = self.value(argument)
+
+    # ---- the call ----
+    def call(self, values):
+        rng, flags, row = self.rng, self.row["flags"], self.row
+        known = [a.name for a in self.arguments]
+        method, twin = None, ""
+        forms = [f for f in (opinfo.FN, opinfo.METHOD, opinfo.NN, KIT) if flags & f]
+        form = rng.choice(forms)
+        if flags & opinfo.INPLACE and self.odds(0.35):
+            twin = "_"
+            form = opinfo.METHOD if flags & opinfo.METHOD else form
+        keyword = self.odds(0.15)  # all of them by name
+        positional, named = [], []
+        for i, name in enumerate(known):
+            if name not in values:
+                keyword = True
+                continue
+            a = self.arguments[i]
+            by_name = a.keyword_only or (keyword and not (form == opinfo.METHOD and i == 0))
+            by_name = by_name or (len(positional) > 1 and self.odds(0.05))
+            keyword = keyword or by_name
+            if by_name and name in ("from", "input") and row["name"].endswith("_"):
+                by_name = False
+            (named.append(f"{name}={values[name]}") if by_name and name != "from" else positional.append(values[name]))
+        if flags & opinfo.OUT and not twin and form != opinfo.METHOD and self.odds(0.2):
+            named.append(f"out={self.out()}")
+        if form == opinfo.METHOD:
+            method = positional.pop(0) if positional and known and known[0] in values else "torch.ones((2, 3))"
+        owner = method or ("torch" if form == opinfo.FN else "nn")
+        owner = owner if owner.isidentifier() else f"({owner})"
+        owner = "" if form == KIT else owner + "."
+        return f"{owner}{row['name']}{twin}({', '.join([*positional, *named])})"
+
+    def out(self):
+        if self.names and self.odds(0.3):
+            return self.again()
+        shape = self.rng.choice(((), (0,), self.shape or ()))
+        return self.named(self.laid(self.made(shape)))
+
+    def around(self):
+        """What stands around the call: a mode, or somebody who meddles; nothing most of the time."""
+        rng = self.rng
+        if not self.names or self.odds(0.88):
+            return "{}"
+        who, how = rng.choice(self.names), rng.choice(MEDDLING)
+        if self.odds(0.2):
+            who = f"[{', '.join(self.names)}]"
+        return rng.choice(
+            (
+                f"with meddling({who}, {how!r}, {rng.randrange(5)}):\n    {{}}",
+                f"r = race(lambda: {{}}, {who}, {how!r})",
+                f"with packing({who}, {how!r}):\n    {{}}",
+                "with no_grad():\n    {}",
+                "with inference_mode():\n    {}",
+            )
+        )
+
+    def text(self):
+        samples = opinfo.SAMPLES.get(self.id)
+        values = self.from_sample() if samples and self.odds(0.65) else self.from_schema()
+        call, around = self.call(values), self.around()
+        self.lines += [around.format(call if "lambda" in around else f"r = {call}"), "look(r)"]
+        if self.odds(0.6):
+            more = "".join(f", {name}" for name in self.names)
+            self.lines.append(f"backward(r, {self.rng.choice(BACKWARDS)!r}{more})")
+        return "\n".join(self.lines)
+
+
+def features(text):
+    """What --without can name."""
+    found = {how for how in LAYOUTS if f"'{how}'" in text}
+    found |= {word for word in ("race", "meddling", "Int", "out=", "backward", "kept", "packing") if word in text}
+    if re.search(r"2\*\*(4[89]|[56]\d)|\d{10}", text):
+        found.add("large")
+    return found
+
+
