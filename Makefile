@@ -24,7 +24,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench instructions instructions-record parity asan fuzz fuzz-long ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench instructions instructions-record parity asan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -47,11 +47,19 @@ no-onednn: $(VENV)/.installed
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
 
+fuzz: fuzz-files fuzz-ops
+
+# every operator row with whatever its schema allows, under the sanitizers; CALLS=n, about 300 a second
+CALLS ?= 20000
+SEED ?= 0
+fuzz-ops: $(VENV)/.asan
+	$(ASAN) PYTHONPATH=$(VENV)/asan $(RUN) tests/fuzz/fuzz_ops.py --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
+
 # the reader of checkpoints over seeds and mutants of them, under the sanitizers; MUTANTS=n, about 5000 a second
 FUZZED = $(wildcard csrc/load_*.c) csrc/core_crc.c csrc/core_debug.c csrc/core_dtype.c csrc/core_error.c csrc/core_view.c
 FUZZ_FLAGS = -std=gnu11 -g -O1 -Icsrc -fsanitize=address,undefined -fno-sanitize-recover=undefined
 MUTANTS ?= 100000
-fuzz: $(VENV)/.installed
+fuzz-files: $(VENV)/.installed
 	@mkdir -p build/fuzz && rm -rf build/fuzz/seeds
 	$(RUN) tests/fuzz/make_seeds.py build/fuzz/seeds
 	$(CC) $(FUZZ_FLAGS) tests/fuzz/fuzz_load.c tests/fuzz/replay.c $(FUZZED) -o build/fuzz/replay -lm -lpthread
@@ -59,7 +67,7 @@ fuzz: $(VENV)/.installed
 
 # the same with clang's libFuzzer, for as long as SECONDS says
 SECONDS ?= 600
-fuzz-long: fuzz
+fuzz-long: fuzz-files
 	clang $(FUZZ_FLAGS) -fsanitize=fuzzer tests/fuzz/fuzz_load.c $(FUZZED) -o build/fuzz/fuzz_load -lm -lpthread
 	mkdir -p build/fuzz/corpus
 	build/fuzz/fuzz_load -dict=tests/fuzz/load.dict -max_len=2048 -timeout=5 -max_total_time=$(SECONDS) \

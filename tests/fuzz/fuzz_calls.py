@@ -13,7 +13,7 @@ import make_stub
 import opinfo
 from fuzz_kit import FLOATS, KEPT, LAYOUTS
 
-EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63 - 1, -(2**63), 2**63, 10**30]
+EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63, *[2**63 - 1, -(2**63)] * 2, 10**30]
 WORDS = [
     *("mean", "sum", "constant", "reflect", "replicate", "circular", "same", "valid", "none", "tanh", "floor"),
     *("trunc", "add", "multiply", "prod", "amax", "amin", "reduced", "complete", "r", "fro", "nuc", "", "?"),
@@ -100,7 +100,8 @@ class Program:
         if self.odds(0.12):
             return repr(rng.choice(EDGES))
         if name.startswith(("dim", "axis", "start_dim", "end_dim")):
-            return str(rng.randint(-4, 3))
+            n = max(len(self.shape or ()), 1) if self.odds(0.8) else 5
+            return str(rng.randint(-n, n - 1))
         number = rng.choice((0, 1, 1, 2, 2, 3, 4, 5, 7, -1, -2, -3))
         if self.names and self.odds(0.02):
             return f"Int({number}, {rng.choice(self.names)}, {rng.choice(MEDDLING)!r})"
@@ -348,7 +349,7 @@ class Program:
             who = f"[{', '.join(self.names)}]"
         return rng.choice(
             (
-                f"with meddling({who}, {how!r}, {rng.randrange(5)}):\n    {{}}",
+                f"with meddling({who}, {how!r}, {rng.randrange(5)}, {rng.choice((1, 1, 2, 3, 5))}):\n    {{}}",
                 f"r = race(lambda: {{}}, {who}, {how!r})",
                 f"with packing({who}, {how!r}):\n    {{}}",
                 "with no_grad():\n    {}",

@@ -116,6 +116,18 @@ def _overlapping(a, step, *_):
     return a.reshape(-1).as_strided(tuple(a.shape), strides)
 
 
+def _wide(a, d, *_):
+    """Strides beyond all reason where nobody walks along them: sizes 1 and 0."""
+    step = (2**63 - 1, 2**62, 2**61 + 1)[d % 3]
+    if d % 4 == 0:
+        a = a.narrow(d % a.ndim, 0, d % 2)
+    if d % 5 == 0:
+        a = a.unsqueeze(d % (a.ndim + 1))
+    if a.numel() == 0:
+        return a.as_strided(tuple(a.shape), (step,) * a.ndim)
+    return a.as_strided(tuple(a.shape), [step if n == 1 else s for n, s in zip(a.shape, a.stride(), strict=True)])
+
+
 def _from_numpy(a, *_):
     if max(a.shape, default=0) > 2**16:
         return a
@@ -127,6 +139,7 @@ LAYOUTS = {
     "strided": _strided,
     "offset": _offset,
     "overlapping": _overlapping,
+    "wide": _wide,
     "expanded": lambda a, d, *_: a.narrow(d % a.ndim, 0, 1).expand(a.shape),
     "last": lambda a, *_: a.contiguous(memory_format=torch.channels_last),
     "numpy": _from_numpy,
@@ -197,12 +210,13 @@ class Meddler:
 
 
 @contextmanager
-def meddling(a, how, times=3):
+def meddling(a, how, times=3, after=1):
+    """Within the block, every so many allocations of objects a finalizer meddles."""
     gc.disable()
     Meddler(a, how, times)
     Meddler.at_work = True
     try:
-        gc.set_threshold(1, 1, 1)
+        gc.set_threshold(after, 1, 1)
         gc.enable()
         yield
     finally:
@@ -331,3 +345,4 @@ def look(result):
             raise SystemError(f"shape {shape}, strides {strides}, offset {offset} outside of the storage")
         if a.numel() < 5000:
             repr(a)
+            a.tolist()

@@ -290,7 +290,8 @@ def tell(finding, told, fuzz_calls, options):
     with contextlib.suppress(Exception):
         finding.setdefault("program", program.text())
     row = finding.get("row", program.id)
-    key = (finding["kind"], row, finding.get("where") or finding["what"].split("\n")[0][:60])
+    where = finding.get("where") or re.sub(r"[\d\s,()-]+", "#", finding["what"])[:40]
+    key = (finding["kind"], row if finding["kind"] in ("hangs", "leaks") else "", where)
     told[key] = told.get(key, 0) + 1
     if told[key] > 1:
         return 0
