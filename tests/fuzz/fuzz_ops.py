@@ -10,6 +10,7 @@ it; a child that dies is a finding, and another goes on behind the call.
 
 import argparse
 import contextlib
+import ctypes
 import faulthandler
 import gc
 import json
@@ -43,9 +44,8 @@ class Child:
 
         self.options, self.calls, self.kit = options, fuzz_calls, fuzz_kit
         self.rows = fuzz_calls.table()
-        self.exclude = set(filter(None, options.exclude.split(",")))
-        self.without = set(filter(None, options.without.split(",")))
-        self.only = set(filter(None, options.only.split(",")))
+        lists = (options.exclude, options.only, options.without, options.having)
+        self.exclude, self.only, self.without, self.having = (set(filter(None, w.split(","))) for w in lists)
         self.seen = {}  # row: [returned, raised]
 
     def write(self, **finding):
@@ -54,10 +54,10 @@ class Child:
     def program(self, number):
         program = self.calls.Program(self.rows, self.options.seed, number)
         text = program.text()
-        if program.id in self.exclude or self.calls.features(text) & self.without:
-            return program.id, None
-        if self.only and program.id not in self.only:
-            return program.id, None
+        has = self.calls.features(text)
+        unwanted = program.id in self.exclude or has & self.without or (self.having and not has & self.having)
+        if unwanted or (self.only and program.id not in self.only):
+            text = None
         return program.id, text
 
     def run(self, text):
@@ -130,6 +130,7 @@ def wrong(error):
 
 def child(options):
     warnings.simplefilter("ignore")
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # no child outlives its parent
     work = Child(options)
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     if not ASAN:
@@ -174,9 +175,10 @@ class Chunk:
         environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1")
         if ASAN:
             environment["ASAN_OPTIONS"] += ":" + CAPS
-        command = [sys.executable, "-X", "faulthandler=0", __file__, "--child", "--ring", self.ring]
+        command = [sys.executable, __file__, "--child", "--ring", self.ring]
         command += ["--first", str(first), "--calls", str(stop - first), "--seed", str(options.seed)]
-        command += ["--exclude", options.exclude, "--without", options.without, "--only", options.only]
+        for name in ("exclude", "only", "without", "having"):
+            command += [f"--{name}", getattr(options, name)]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
         self.at, self.since, self.used, self.hung = -1, time.monotonic(), 0.0, False
@@ -328,6 +330,7 @@ def main():
     parser.add_argument("--exclude", default="", help="rows to leave out: topk,mm")
     parser.add_argument("--only", default="", help="rows to try")
     parser.add_argument("--without", default="", help="what calls must not have: huge,race,meddling,out=")
+    parser.add_argument("--having", default="", help="... and one of these of which they must have one")
     parser.add_argument("--stats", action="store_true", help="how often each row returned")
     parser.add_argument("--replay", type=int, nargs="+", metavar=("SEED", "N"), help="print and run call N")
     parser.add_argument("--loud", action="store_true", help="with --replay: show the exception")
