@@ -62,9 +62,7 @@ rl_status rl_view_dims(rl_view *v,
 rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
 void rl_view_clear(rl_view *v);         /* gives back a long dims block; not the storage */
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
-/* -1 when the product of all dims but the zeros does not fit: so no stride of an empty tensor overflows either */
-int64_t rl_dims_numel(const int64_t *shape, int ndim);
-rl_status rl_dims_too_large(const int64_t *shape, int ndim); /* sets PyTorch's error for these dims */
+int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
 void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
 void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]);
 enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };

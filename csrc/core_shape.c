@@ -13,7 +13,9 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim) {
             return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
                                 (long long)shape[d], rl_dims_text(text, shape, ndim));
     v->numel = rl_dims_numel(shape, ndim);
-    if (v->numel < 0 || v->numel > INT64_MAX / 16) return rl_dims_too_large(shape, ndim);
+    if (v->numel < 0 || v->numel > INT64_MAX / 16)
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
+                            rl_dims_text(text, shape, ndim));
     if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
     for (int d = 0; d < ndim; d++) v->shape[d] = shape[d];
     rl_dims_contiguous(shape, ndim, v->strides);

@@ -53,27 +53,19 @@ rl_status rl_view_copy(rl_view *to, const rl_view *from) {
 
 int64_t rl_dims_numel(const int64_t *shape, int ndim) {
     int64_t n = 1;
-    bool huge = false, empty = false;
+    bool huge = false;
     for (int i = 0; i < ndim; i++) {
-        empty |= shape[i] == 0;
-        huge |= __builtin_mul_overflow(n, shape[i] ? shape[i] : 1, &n);
+        if (shape[i] == 0) return 0;
+        huge |= __builtin_mul_overflow(n, shape[i], &n);
     }
-    return huge ? -1 : empty ? 0 : n;
-}
-
-rl_status rl_dims_too_large(const int64_t *shape, int ndim) {
-    char text[RL_DIMS_TEXT];
-    for (int64_t i = 0, n = 1; i < ndim && !__builtin_mul_overflow(n, shape[i], &n); i++)
-        if (shape[i] == 0) return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
-    return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
-                        rl_dims_text(text, shape, ndim));
+    return huge ? -1 : n;
 }
 
 void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
-    uint64_t step = 1; /* of dims that are refused afterwards it may wrap */
+    int64_t step = 1;
     for (int i = ndim - 1; i >= 0; i--) {
-        strides[i] = (int64_t)step;
-        step *= shape[i] > 1 ? (uint64_t)shape[i] : 1;
+        strides[i] = step;
+        step *= shape[i] > 1 ? shape[i] : 1;
     }
 }
 
