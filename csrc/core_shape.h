@@ -15,4 +15,7 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
 /* A pooling row in n dimensions, attr[] as core_shape_pool.c says; dilation_arg 0: none. */
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
+/* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
+ * element. */
+rl_status rl_one_dim(const rl_view *v);
 #endif

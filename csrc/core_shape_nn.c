@@ -299,6 +299,11 @@ RL_SHAPE(adaptive_avg_pool2d) {
     return rl_out_dims(k, 0, shape, n);
 }
 
+rl_status rl_one_dim(const rl_view *v) {
+    if (!v || v->ndim == 1 || v->numel <= 1) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "TensorAccessor expected 1 dims but tensor has %d", v->ndim);
+}
+
 RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var */
     static const char *const names[] = {"", "weight", "bias", "running_mean", "running_var"};
     const rl_view *x = k->arg[0].u.t;
@@ -316,6 +321,7 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
         if (v && v->numel != x->shape[1])
             return rl_error_set(RL_RUNTIME, "%s should contain %lld elements not %lld", names[i],
                                 (long long)x->shape[1], (long long)v->numel);
+        if (rl_one_dim(v) != RL_OK) return RL_FAIL;
         if (v && v->dtype != x->dtype && x->dtype == RL_F64)
             return rl_error_set(RL_RUNTIME, "mixed dtype (CPU): all inputs must share same datatype.");
         if (v && v->dtype != x->dtype && v->dtype != RL_F32)

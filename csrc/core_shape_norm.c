@@ -287,5 +287,7 @@ RL_SHAPE(native_batch_norm_backward) { /* args 3, 4: running, 5, 6: saved statis
     bool train = k->arg[7].u.i != 0;
     if (!train && (!rl_in(k, 3) || !rl_in(k, 4)))
         return rl_error_set(RL_RUNTIME, "running_mean must be defined in evaluation mode");
+    for (int i = 2; i <= 6; i++)
+        if (rl_one_dim(rl_in(k, i)) != RL_OK) return RL_FAIL;
     return norm_back_channels(k, 0, rl_in(k, 2), train ? 5 : 3, 2);
 }

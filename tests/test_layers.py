@@ -80,6 +80,29 @@ def test_batch_norm_counts_and_averages():
     assert moving.num_batches_tracked.item() == 2
 
 
+@pytest.mark.parametrize("at", range(4))
+def test_batch_norm_takes_vectors_only(at):
+    """A column has as many elements as there are channels, but they lie elsewhere."""
+    memory = rushlight.arange(15.0).view(3, 5)
+    given = [memory[:, i] for i in range(4)]
+    given[at] = memory[:, at : at + 1]
+    weight, bias, mean, var = given
+    for x in (rushlight.ones(2, 3, 9), rushlight.ones(2, 3).double()):  # a fast kernel, and the other one
+        given = [v.to(x.dtype) for v in (weight, bias, mean, var)] if x.dtype != memory.dtype else given
+        with pytest.raises(RuntimeError, match="expected 1 dims but tensor has 2"):
+            rushlight.batch_norm(x, *given, True, 0.1, 1e-5, True)
+    assert memory.tolist() == rushlight.arange(15.0).view(3, 5).tolist()
+
+
+def test_the_gradient_of_batch_norm_takes_vectors_only():
+    x = rushlight.ones(2, 3, 9)
+    column, vector = rushlight.ones(3, 5)[:, :1], rushlight.ones(3)
+    for given in ((column, vector, vector), (vector, column, vector), (vector, vector, column)):
+        weight, mean, deviation = given
+        with pytest.raises(RuntimeError, match="expected 1 dims but tensor has 2"):
+            rushlight._C._nn.native_batch_norm_backward(x, x, weight, None, None, mean, deviation, True, 1e-5)
+
+
 def test_implicit_softmax_dim_warns_at_the_caller():
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
