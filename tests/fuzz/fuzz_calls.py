@@ -8,15 +8,30 @@ import random
 import re
 
 import numpy as np
+from fuzz_kit import FLOATS, KEPT, LAYOUTS
 
 import make_stub
 import opinfo
-from fuzz_kit import FLOATS, KEPT, LAYOUTS
 
 EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63, *[2**63 - 1, -(2**63)] * 2, 10**30]
 WORDS = [
-    *("mean", "sum", "constant", "reflect", "replicate", "circular", "same", "valid", "none", "tanh", "floor"),
-    *("trunc", "add", "multiply", "prod", "amax", "amin", "reduced", "complete", "r", "fro", "nuc", "", "?"),
+    *("mean", "sum", "constant", "reflect", "replicate", "circular", "same", "valid", "none", "tanh"),
+    *(
+        "floor",
+        "trunc",
+        "add",
+        "multiply",
+        "prod",
+        "amax",
+        "amin",
+        "reduced",
+        "complete",
+        "r",
+        "fro",
+        "nuc",
+        "",
+        "?",
+    ),
     *("\ud800", "x" * 300),
 ]
 ODD = [
@@ -139,7 +154,8 @@ class Program:
             if self.odds(0.15):
                 shape = shape[1:]
             return tuple(shape)
-        return tuple(rng.choice((0, 1, 2, 2, 3, 4, 5, 8, 17)) for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4, 5))))
+        ndim = rng.choice((0, 1, 1, 2, 2, 3, 4, 5))
+        return tuple(rng.choice((0, 1, 2, 2, 3, 4, 5, 8, 17)) for _ in range(ndim))
 
     def made(self, shape, kind="x", dtype=None):
         """An expression for a new tensor."""
@@ -173,7 +189,8 @@ class Program:
     def again(self):
         """A tensor that shares the memory of an earlier one."""
         a = self.rng.choice(self.names)
-        return self.rng.choice((a, a, f"{a}.detach()", f"{a}.reshape(-1)", f"lay({a}, 'flipped')", f"{a}[:1]"))
+        views = (f"{a}.detach()", f"{a}.reshape(-1)", f"lay({a}, 'flipped')", f"{a}[:1]")
+        return self.rng.choice((a, a, *views))
 
     def tensor(self, argument):
         rng, name = self.rng, argument.name
@@ -182,7 +199,8 @@ class Program:
         shape = self.some_shape()
         if name.startswith(("ind", "target", "repeats")) and self.odds(0.9):
             dtype = rng.choice(("int64", "int64", "int64", "int32", "uint8", "bool"))
-            text = f"at({shape}, {rng.choice((1, 2, 3, 5, 8))}, {dtype!r}, {self.odds(0.3)}, {rng.randrange(9)})"
+            high, wild = rng.choice((1, 2, 3, 5, 8)), self.odds(0.3)
+            text = f"at({shape}, {high}, {dtype!r}, {wild}, {rng.randrange(9)})"
         elif name in ("mask", "condition") and self.odds(0.9):
             text = f"t({shape}, 'bool', 'x', {rng.randrange(9)})"
         else:
@@ -200,7 +218,8 @@ class Program:
             if i == 1:
                 return "..."
             if i == 2:
-                return f"slice({self.integer()}, {self.integer()}, {self.rng.choice((None, 1, 2, 2**63 - 1))})"
+                step = self.rng.choice((None, 1, 2, 2**63 - 1))
+                return f"slice({self.integer()}, {self.integer()}, {step})"
             if i == 3:
                 return self.tensor(Argument("Tensor index", False))
             return self.integer()
@@ -302,36 +321,35 @@ class Program:
             values[name] = self.value(argument)
 
     # ---- the call ----
-    def call(self, values):
-        rng, flags, row = self.rng, self.row["flags"], self.row
-        known = [a.name for a in self.arguments]
-        method, twin = None, ""
-        forms = [f for f in (opinfo.FN, opinfo.METHOD, opinfo.NN, KIT) if flags & f]
-        form = rng.choice(forms)
-        if flags & opinfo.INPLACE and self.odds(0.35):
-            twin = "_"
-            form = opinfo.METHOD if flags & opinfo.METHOD else form
-        keyword = self.odds(0.15)  # all of them by name
+    def given(self, values, method):
+        """The arguments as positional and keyword texts."""
         positional, named = [], []
-        for i, name in enumerate(known):
+        by_name = self.odds(0.15)
+        for i, argument in enumerate(self.arguments):
+            name = argument.name
+            by_name |= name not in values or argument.keyword_only or (i > 1 and self.odds(0.05))
             if name not in values:
-                keyword = True
                 continue
-            a = self.arguments[i]
-            by_name = a.keyword_only or (keyword and not (form == opinfo.METHOD and i == 0))
-            by_name = by_name or (len(positional) > 1 and self.odds(0.05))
-            keyword = keyword or by_name
-            if by_name and name in ("from", "input") and row["name"].endswith("_"):
-                by_name = False
-            (named.append(f"{name}={values[name]}") if by_name and name != "from" else positional.append(values[name]))
-        if flags & opinfo.OUT and not twin and form != opinfo.METHOD and self.odds(0.2):
+            if name == "from" or (method and i == 0) or not by_name:  # `from` is no name in Python
+                positional.append(values[name])
+            else:
+                named.append(f"{name}={values[name]}")
+        return positional, named
+
+    def call(self, values):
+        flags, name = self.row["flags"], self.row["name"]
+        form = self.rng.choice([f for f in (opinfo.FN, opinfo.METHOD, opinfo.NN, KIT) if flags & f])
+        if flags & opinfo.INPLACE and self.odds(0.35):
+            name += "_"
+            form = opinfo.METHOD if flags & opinfo.METHOD else form
+        positional, named = self.given(values, form == opinfo.METHOD)
+        if flags & opinfo.OUT and not name.endswith("_") and form != opinfo.METHOD and self.odds(0.2):
             named.append(f"out={self.out()}")
-        if form == opinfo.METHOD:
-            method = positional.pop(0) if positional and known and known[0] in values else "torch.ones((2, 3))"
-        owner = method or ("torch" if form == opinfo.FN else "nn")
-        owner = owner if owner.isidentifier() else f"({owner})"
-        owner = "" if form == KIT else owner + "."
-        return f"{owner}{row['name']}{twin}({', '.join([*positional, *named])})"
+        owner = {opinfo.FN: "torch.", opinfo.NN: "nn.", KIT: ""}.get(form)
+        if owner is None:
+            owner = positional.pop(0) if positional else "torch.ones((2, 3))"
+            owner = f"{owner}." if owner.isidentifier() else f"({owner})."
+        return f"{owner}{name}({', '.join([*positional, *named])})"
 
     def out(self):
         if self.names and self.odds(0.3):
@@ -347,9 +365,10 @@ class Program:
         who, how = rng.choice(self.names), rng.choice(MEDDLING)
         if self.odds(0.2):
             who = f"[{', '.join(self.names)}]"
+        times, after = rng.randrange(5), rng.choice((1, 1, 2, 3, 5))
         return rng.choice(
             (
-                f"with meddling({who}, {how!r}, {rng.randrange(5)}, {rng.choice((1, 1, 2, 3, 5))}):\n    {{}}",
+                f"with meddling({who}, {how!r}, {times}, {after}):\n    {{}}",
                 f"r = race(lambda: {{}}, {who}, {how!r})",
                 f"with packing({who}, {how!r}):\n    {{}}",
                 "with no_grad():\n    {}",
@@ -371,9 +390,8 @@ class Program:
 def features(text):
     """What --without can name."""
     found = {how for how in LAYOUTS if f"'{how}'" in text}
-    found |= {word for word in ("race", "meddling", "Int", "out=", "backward", "kept", "packing") if word in text}
+    words = ("race", "meddling", "Int", "out=", "backward", "kept", "packing")
+    found |= {word for word in words if word in text}
     if re.search(r"2\*\*(4[89]|[56]\d)|\d{10}", text):
         found.add("large")
     return found
-
-

@@ -125,7 +125,8 @@ def _wide(a, d, *_):
         a = a.unsqueeze(d % (a.ndim + 1))
     if a.numel() == 0:
         return a.as_strided(tuple(a.shape), (step,) * a.ndim)
-    return a.as_strided(tuple(a.shape), [step if n == 1 else s for n, s in zip(a.shape, a.stride(), strict=True)])
+    strides = [step if n == 1 else s for n, s in zip(a.shape, a.stride(), strict=True)]
+    return a.as_strided(tuple(a.shape), strides)
 
 
 def _from_numpy(a, *_):

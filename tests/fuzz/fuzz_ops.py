@@ -3,13 +3,12 @@
 python tests/fuzz/fuzz_ops.py --calls 50000                 (make fuzz CALLS=50000)
 python tests/fuzz/fuzz_ops.py --replay 0 1234               what call 1234 of seed 0 was, and once more
 
-A call may return or raise. It may not crash, hang, raise a SystemError, give a tensor outside of its memory or
-leave objects alive. Calls run in child processes, a chunk each, that write down every program before they run
-it; a child that dies is a finding, and another goes on behind the call.
+A call may return or raise. It may not crash, hang, raise a SystemError, give a tensor outside of its memory
+or leave objects alive. Calls run in child processes, a chunk each, that write down every program before they
+run it; a child that dies is a finding, and another goes on behind the call.
 """
 
 import argparse
-import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -47,11 +46,14 @@ class Child:
         lists = (options.exclude, options.only, options.without, options.having)
         self.exclude, self.only, self.without, self.having = (set(filter(None, w.split(","))) for w in lists)
         self.seen = {}  # row: [returned, raised]
+        self.given = given_programs(options)
 
     def write(self, **finding):
         print(json.dumps(finding), flush=True)
 
     def program(self, number):
+        if self.given:
+            return "given", self.given[number] if number < len(self.given) else None
         program = self.calls.Program(self.rows, self.options.seed, number)
         text = program.text()
         has = self.calls.features(text)
@@ -110,6 +112,11 @@ class Child:
                 guilty += 1
         if not guilty:
             self.write(kind="leaks", number=start, row="?", what=f"somewhere up to {stop}")
+
+
+def given_programs(options):
+    """Those of --programs: a blank line stands between two."""
+    return Path(options.programs).read_text().strip().split("\n\n") if options.programs else []
 
 
 def grown(before, after):
@@ -177,7 +184,7 @@ class Chunk:
             environment["ASAN_OPTIONS"] += ":" + CAPS
         command = [sys.executable, __file__, "--child", "--ring", self.ring]
         command += ["--first", str(first), "--calls", str(stop - first), "--seed", str(options.seed)]
-        for name in ("exclude", "only", "without", "having"):
+        for name in ("exclude", "only", "without", "having", "programs"):
             command += [f"--{name}", getattr(options, name)]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
@@ -225,7 +232,7 @@ class Chunk:
                 "where": place(error),
             }
         )
-        return found, None, max(number, self.first) + 1
+        return found, None, self.stop if number < 0 else max(number, self.first) + 1
 
 
 def processor_seconds(pid):
@@ -252,10 +259,8 @@ def place(error):
 
 
 def parent(options):
-    import fuzz_calls
-
     findings, told, seen = 0, {}, {}
-    begun = time.monotonic()
+    begun, work = time.monotonic(), Child(options)
     with tempfile.TemporaryDirectory() as folder:
         stop = options.first + options.calls
         waiting = [(n, min(n + options.chunk, stop)) for n in range(options.first, stop, options.chunk)][::-1]
@@ -272,12 +277,13 @@ def parent(options):
                 for row, (returned, raised) in (done["seen"] if done else {}).items():
                     seen[row] = [seen.get(row, [0, 0])[0] + returned, seen.get(row, [0, 0])[1] + raised]
                 for finding in found:
-                    findings += tell(finding, told, fuzz_calls, options)
+                    findings += tell(finding, told, work)
             if findings >= options.most:
                 waiting = []
     calls = sum(map(sum, seen.values()))
     returned = sum(r for r, _ in seen.values())
-    print(f"{calls} calls of {len(seen)} rows, {returned} returned, {time.monotonic() - begun:.0f} s: {findings} findings")
+    seconds = time.monotonic() - begun
+    print(f"{calls} calls of {len(seen)} rows, {returned} returned, {seconds:.0f} s: {findings} findings")
     if options.stats:
         for row, (fine, raised) in sorted(seen.items(), key=lambda item: item[1][0] / sum(item[1])):
             print(f"  {row:32} {fine:6} returned {raised:6} raised")
@@ -286,19 +292,18 @@ def parent(options):
     return bool(findings)
 
 
-def tell(finding, told, fuzz_calls, options):
+def tell(finding, told, work):
     """Prints a finding with its program; 1, or 0 where one like it was printed."""
-    program = fuzz_calls.Program(fuzz_calls.table(), options.seed, finding["number"])
-    with contextlib.suppress(Exception):
-        finding.setdefault("program", program.text())
-    row = finding.get("row", program.id)
+    number, seed = finding["number"], work.options.seed
+    row, text = work.program(number) if number >= 0 else ("?", "")
+    row = finding.get("row", row)
     where = finding.get("where") or re.sub(r"[\d\s,()-]+", "#", finding["what"])[:40]
     key = (finding["kind"], row if finding["kind"] in ("hangs", "leaks") else "", where)
     told[key] = told.get(key, 0) + 1
     if told[key] > 1:
         return 0
-    print(f"---- {finding['kind']}: {row}, --replay {options.seed} {finding['number']}")
-    print(finding.get("program", ""))
+    print(f"---- {finding['kind']}: {row}, --replay {seed} {number}")
+    print(finding.get("program", text))
     print("    " + finding["what"].replace("\n", "\n    "), flush=True)
     return 1
 
@@ -331,6 +336,7 @@ def main():
     parser.add_argument("--only", default="", help="rows to try")
     parser.add_argument("--without", default="", help="what calls must not have: huge,race,meddling,out=")
     parser.add_argument("--having", default="", help="... and one of these of which they must have one")
+    parser.add_argument("--programs", default="", help="a file of programs to run instead")
     parser.add_argument("--stats", action="store_true", help="how often each row returned")
     parser.add_argument("--replay", type=int, nargs="+", metavar=("SEED", "N"), help="print and run call N")
     parser.add_argument("--loud", action="store_true", help="with --replay: show the exception")
