@@ -93,11 +93,19 @@ void rl_generator_release(rl_shared_generator *s);
 void rl_generator_guard_fork(void); /* once, at start */
 
 /* ---- core_threads.c ---- */
-void rl_threads_load(void); /* finds libgomp once; without it all runs serially */
-int rl_threads_get(void);
+void rl_threads_load(void);  /* finds libgomp once; without it all runs serially */
+int rl_threads_get(void);    /* how many a call may use */
+int rl_threads_wanted(void); /* the number that was set, however large */
 void rl_threads_set(int n);
+int rl_threads_lend(rl_call *k, int n); /* svc->openmp */
 void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
                          void *ctx);
+
+/* ---- core_cpu_count.c ---- */
+int rl_cpu_count_here(void); /* how many threads a kernel takes unless somebody says otherwise */
+/* The same from OMP_NUM_THREADS (or NULL), the CPUs of the machine and of this process, and a root of files.
+ */
+int rl_cpu_count(const char *omp, int online, int allowed, const char *root);
 
 /* ---- core_debug.c: allocations, live counts, trace ---- */
 void *rl_alloc(rl_count n, size_t itemsize); /* 64-byte aligned; NULL and RL_MEMORY pending */

@@ -7,17 +7,17 @@ int64_t rl_live_count[RL_LIVE_KINDS];
 static int64_t fail_after = -1;
 
 void rl_alloc_fail_after(int64_t n) {
-    fail_after = n;
+    __atomic_store_n(&fail_after, n, __ATOMIC_RELAXED);
 }
 
 bool rl_alloc_armed(void) {
-    return fail_after >= 0;
+    return __atomic_load_n(&fail_after, __ATOMIC_RELAXED) >= 0;
 }
 
 void *rl_alloc(rl_count n, size_t itemsize) {
     rl_count count = rl_count_times(n, itemsize);
     size_t bytes = (size_t)count.n;
-    if (RL_UNLIKELY(fail_after >= 0) && fail_after-- == 0) {
+    if (RL_UNLIKELY(rl_alloc_armed()) && __atomic_fetch_sub(&fail_after, 1, __ATOMIC_RELAXED) == 0) {
         rl_error_set(RL_MEMORY, "out of memory (allocating %zu bytes, on request)", bytes);
         return NULL;
     }

@@ -75,6 +75,7 @@ static rl_services services = {
     .abi = RL_KERNEL_ABI,
     .scratch = call_scratch,
     .parallel = rl_threads_parallel,
+    .openmp = rl_threads_lend,
     .fail = call_fail,
     .packed_find = rl_packed_find,
     .packed_new = rl_packed_new,

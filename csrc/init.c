@@ -3,12 +3,14 @@
 #include "tensor_object.h"
 #include "tensor_storage.h"
 
+static long long live(int kind) {
+    return __atomic_load_n(&rl_live_count[kind], __ATOMIC_RELAXED);
+}
+
 static PyObject *debug_live(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "tensors", (long long)rl_live_count[RL_LIVE_TENSORS],
-                         "storages", (long long)rl_live_count[RL_LIVE_STORAGES], "nodes",
-                         (long long)rl_live_count[RL_LIVE_NODES], "bytes",
-                         (long long)rl_live_count[RL_LIVE_BYTES]);
+    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "tensors", live(RL_LIVE_TENSORS), "storages",
+                         live(RL_LIVE_STORAGES), "nodes", live(RL_LIVE_NODES), "bytes", live(RL_LIVE_BYTES));
 }
 
 static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
@@ -29,6 +31,14 @@ static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
     return PyUnicode_FromString(rl_dnnl_reason());
 }
 
+static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
+    const char *omp, *root;
+    int online, allowed;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "ziis:_cpu_count", &omp, &online, &allowed, &root)) return NULL;
+    return PyLong_FromLong(rl_cpu_count(omp, online, allowed, root));
+}
+
 static PyMethodDef functions[] = {
     {"_live", debug_live, METH_NOARGS,
      "_live()\n--\n\nCounts of living tensors, storages, nodes and their bytes."},
@@ -36,6 +46,10 @@ static PyMethodDef functions[] = {
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
     {"_dnnl_open", debug_dnnl_open, METH_O,
      "_dnnl_open(path)\n--\n\nLoads oneDNN: None, or the reason why that file does not serve."},
+    {"_cpu_count", debug_cpu_count, METH_VARARGS,
+     "_cpu_count(omp, online, allowed, root)\n--\n\nThe default of get_num_threads() where OMP_NUM_THREADS "
+     "is "
+     "omp, the machine and this process have so many CPUs, and the files of cgroups lie below root."},
     {NULL, NULL, 0, NULL}};
 
 static int fill_module(PyObject *m) {

@@ -279,6 +279,8 @@ typedef struct rl_services {
      * than k->threads. */
     void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
                      void *ctx);
+    /* Sets the count that OpenMP keeps for this thread, for a library that reads it; answers the old one. */
+    int (*openmp)(rl_call *k, int threads);
     /* Records PyTorch's text and kind; always answers RL_FAIL. */
     rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
     /* The companion of v under `key` if it is still good, else NULL. */

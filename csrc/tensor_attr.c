@@ -486,17 +486,23 @@ static PyObject *f_set_default_dtype(PyObject *m, PyObject *o) {
 static PyObject *f_get_num_threads(PyObject *m, PyObject *unused) {
     NO(m);
     NO(unused);
-    return PyLong_FromLong(rl_threads_get());
+    return PyLong_FromLong(rl_threads_wanted());
 }
 static PyObject *f_set_num_threads(PyObject *m, PyObject *o) {
     NO(m);
-    if (!PyLong_Check(o) || PyBool_Check(o)) {
+    if (!PyIndex_Check(o) || PyBool_Check(o) || rl_tensor_check(o)) {
         PyErr_Format(PyExc_RuntimeError, "set_num_threads expects an int, but got %s", Py_TYPE(o)->tp_name);
         return NULL;
     }
-    long n = PyLong_AsLong(o);
-    if (n == -1 && PyErr_Occurred()) return NULL;
-    if (n <= 0 || n > 1024) {
+    RL_OWNED PyObject *number = PyNumber_Index(o); /* NumPy's integers, too */
+    if (!number) return NULL;
+    int overflow;
+    int64_t n = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (overflow || n != (int)n) {
+        PyErr_Format(PyExc_ValueError, "Overflow when unpacking long%s", overflow ? " long" : "");
+        return NULL;
+    }
+    if (n <= 0) {
         PyErr_SetString(PyExc_RuntimeError, "set_num_threads expects a positive integer");
         return NULL;
     }

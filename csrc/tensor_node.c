@@ -27,11 +27,16 @@ static struct {
 
 static PyTypeObject *named_type(const char *name) {
     size_t at = ((uintptr_t)name * 0x9E3779B97F4A7C15ull) >> 40 & (NAMED - 1);
-    for (; named[at].name; at = (at + 1) & (NAMED - 1))
-        if (named[at].name == name) return named[at].type;
-    PyTypeObject *type = named_type_new(name);
-    if (type) named[at].name = name, named[at].type = type;
-    return type;
+    for (PyTypeObject *type = NULL;;) {
+        for (; named[at].name; at = (at + 1) & (NAMED - 1))
+            if (named[at].name == name) return named[at].type;
+        if (type) {
+            named[at].name = name, named[at].type = type;
+            return type;
+        }
+        type = named_type_new(name); /* may let others run, who take the slot */
+        if (!type) return NULL;
+    }
 }
 
 const char *rl_node_name(const rl_node *node) {
@@ -234,9 +239,10 @@ static PyTypeObject *named_type_new(const char *name) {
     PyObject *type = PyDict_GetItemString(types, name);
     if (type) return (PyTypeObject *)type;
     RL_OWNED PyObject *made = PyType_FromSpecWithBases(&spec, (PyObject *)rl_node_type);
-    if (!made || PyDict_SetItemString(types, name, made) < 0) return NULL;
-    ((PyTypeObject *)made)->tp_name = name; /* messages do not say "builtins" */
-    return (PyTypeObject *)made;            /* the dict keeps it */
+    RL_OWNED PyObject *key = made ? PyUnicode_FromString(name) : NULL;
+    if (!key) return NULL;
+    ((PyTypeObject *)made)->tp_name = name;                     /* messages do not say "builtins" */
+    return (PyTypeObject *)PyDict_SetDefault(types, key, made); /* kept by the dict; the first one counts */
 }
 
 int rl_node_init(PyObject *m) {

@@ -4,11 +4,14 @@
 /* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. */
 int rl_heavy_load(void) {
     static bool loaded;
-    if (loaded) return 0;
-    loaded = true;
+    static _Thread_local bool loading; /* a warning's handler may compute */
+    if (loaded || loading) return 0;
+    loading = true;
     rl_threads_load();
     RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
     RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
+    loading = false;
+    loaded = true; /* only now: another thread's first heavy operator loads it, too, and so waits */
     return done ? 0 : -1;
 }
 

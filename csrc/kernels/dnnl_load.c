@@ -9,7 +9,6 @@ enum { SETS = 128, WAYS = 4, LAYOUTS = 1024 };
 static struct {
     pthread_mutex_t lock;
     int ready;
-    char reason[512];
     rl_dnnl_api api;
     dnnl_engine engine;
     uint64_t clock;
@@ -17,12 +16,14 @@ static struct {
     dnnl_md layouts[LAYOUTS]; /* of weights: the index is a part of their companions' keys */
     int n_layouts;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local char reason[512];
+static pthread_once_t guarded = PTHREAD_ONCE_INIT;
 
 bool rl_dnnl_ready(void) {
     return __atomic_load_n(&state.ready, __ATOMIC_ACQUIRE);
 }
 const char *rl_dnnl_reason(void) {
-    return state.reason;
+    return reason;
 }
 
 static bool load_symbols(void *library, rl_dnnl_api *api) {
@@ -30,7 +31,7 @@ static bool load_symbols(void *library, rl_dnnl_api *api) {
     {                                                                                                        \
         void *symbol = dlsym(library, "dnnl_" #name);                                                        \
         if (!symbol) {                                                                                       \
-            snprintf(state.reason, sizeof state.reason, "dnnl_" #name " is missing");                        \
+            snprintf(reason, sizeof reason, "dnnl_" #name " is missing");                                    \
             return false;                                                                                    \
         }                                                                                                    \
         memcpy(&api->name, &symbol, sizeof symbol);                                                          \
@@ -44,16 +45,15 @@ static bool load_library(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        snprintf(state.reason, sizeof state.reason, "%s", why ? why : "dlopen failed");
+        snprintf(reason, sizeof reason, "%s", why ? why : "dlopen failed");
         return false;
     }
     if (load_symbols(library, &state.api)) {
         const dnnl_version_info *v = state.api.version();
         if (v->major != 3)
-            snprintf(state.reason, sizeof state.reason, "%s is version %d.%d, not 3.x", path, v->major,
-                     v->minor);
+            snprintf(reason, sizeof reason, "%s is version %d.%d, not 3.x", path, v->major, v->minor);
         else if (state.api.engine_create(&state.engine, DNNL_CPU, 0) != DNNL_SUCCESS)
-            snprintf(state.reason, sizeof state.reason, "%s has no CPU engine", path);
+            snprintf(reason, sizeof reason, "%s has no CPU engine", path);
         else
             return true;
     }
@@ -69,14 +69,16 @@ static void fork_release(void) {
     pthread_mutex_unlock(&state.lock);
 }
 
+static void guard_fork(void) {
+    pthread_atfork(fork_hold, fork_release, fork_release);
+}
+
 int rl_dnnl_open(const char *path) {
+    pthread_once(&guarded, guard_fork);
     pthread_mutex_lock(&state.lock);
-    if (!state.ready && load_library(path)) {
-        pthread_atfork(fork_hold, fork_release, fork_release);
-        __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
-    }
+    if (!state.ready && load_library(path)) __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&state.lock);
-    return state.ready;
+    return rl_dnnl_ready();
 }
 
 /* A number for the layout of p's packed weight, the same for equal layouts; 0 when the table is full. */
@@ -128,11 +130,16 @@ static rl_dnnl_plan *load_plan(const rl_dnnl_spec *spec) {
 
 rl_status rl_dnnl_run(rl_call *k, const rl_dnnl_spec *spec, const float *src, const rl_view *weight,
                       const float *bias, const rl_view *out) {
+    /* a primitive is made for a number of threads, and must find no other one when it runs */
+    int before = k->svc->openmp(k, (int)spec->threads);
     rl_dnnl_plan *p = load_plan(spec);
-    if (!p) return RL_UNSUPPORTED;
-    rl_status s = rl_dnnl_plan_run(&state.api, state.engine, p, k, src, weight, bias, out);
-    pthread_mutex_lock(&state.lock);
-    p->users--;
-    pthread_mutex_unlock(&state.lock);
+    rl_status s = RL_UNSUPPORTED;
+    if (p) {
+        s = rl_dnnl_plan_run(&state.api, state.engine, p, k, src, weight, bias, out);
+        pthread_mutex_lock(&state.lock);
+        p->users--;
+        pthread_mutex_unlock(&state.lock);
+    }
+    k->svc->openmp(k, before);
     return s;
 }

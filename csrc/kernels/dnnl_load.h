@@ -13,7 +13,7 @@
  * Safe to call from several threads and again; the first success counts. */
 int rl_dnnl_open(const char *path);
 bool rl_dnnl_ready(void);
-const char *rl_dnnl_reason(void); /* why the last rl_dnnl_open answered 0 */
+const char *rl_dnnl_reason(void); /* why this thread's last rl_dnnl_open answered 0 */
 
 enum { RL_DNNL_CONV = 1, RL_DNNL_LINEAR = 2 };
 /* All of it is the key of the cache: set every field, leave unused dims 0. */
