@@ -1,9 +1,9 @@
 """Builds rushlight._C, and rushlight._cuda where nvcc is.
 
-RL_BUILD=release|debug|asan|ubsan|cov   how
-RL_WERROR=1                             warnings are errors
-RUSHLIGHT_CUDA=auto|0|1                 auto: _cuda is skipped, with the reason, where it cannot be built
-RUSHLIGHT_CUDA_ARCH="80;90+PTX"         for which GPUs; NVCC or CUDA_HOME say where nvcc is
+RL_BUILD=release|debug|asan|ubsan|tsan|cov   how
+RL_WERROR=1                                  warnings are errors
+RUSHLIGHT_CUDA=auto|0|1                      auto: _cuda is skipped, with the reason, where it cannot be built
+RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """
 
 import os
@@ -35,6 +35,7 @@ MODES = {  # compiler options, linker options
         ["-fsanitize=address,undefined"],
     ),
     "ubsan": (["-O1", "-g", "-UNDEBUG", *SANITIZE_UNDEFINED], ["-fsanitize=undefined"]),
+    "tsan": (["-O1", "-g", "-DNDEBUG", "-fsanitize=thread"], ["-fsanitize=thread"]),
     "cov": (["-O0", "-g", "-UNDEBUG", "--coverage"], ["--coverage"]),
 }
 if MODE not in MODES:

@@ -66,16 +66,28 @@ static PyObject *next_grad(PyObject *before, PyObject *grad) {
     return rl_grad_enabled ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
 }
 
+/* 1: stored; 0: while objects were made for it garbage was collected, and somebody else stored; -1: raised */
+static int leaf_try(rl_tensor *leaf, PyObject *grad) {
+    RL_OWNED PyObject *before = Py_XNewRef(leaf->grad);
+    uint32_t version = before ? rl_version_of((rl_tensor *)before) : 0;
+    RL_OWNED PyObject *sum = before ? next_grad(before, grad) : first_grad(grad, leaf);
+    if (!sum) return -1;
+    if (RL_UNLIKELY(leaf->grad != before)) return 0;
+    if (sum == before) return 1;
+    if (before && RL_UNLIKELY(rl_version_of((rl_tensor *)before) != version)) return 0;
+    Py_XSETREF(leaf->grad, rl_give(&sum));
+    return 1;
+}
+
 /* Threads may share leaves: none comes in between. */
 static int leaf_store(rl_tensor *leaf, PyObject *grad) {
-    RL_OWNED PyObject *before = Py_XNewRef(leaf->grad);
     bool kept = rl_gil_kept;
+    int stored;
     rl_gil_kept = true;
-    PyObject *sum = before ? next_grad(before, grad) : first_grad(grad, leaf);
+    do stored = leaf_try(leaf, grad);
+    while (RL_UNLIKELY(!stored));
     rl_gil_kept = kept;
-    if (!sum) return -1;
-    Py_XSETREF(leaf->grad, sum);
-    return 0;
+    return stored < 0 ? -1 : 0;
 }
 
 static int leaf_apply(rl_node *node, PyObject *const *grads, PyObject **results) {

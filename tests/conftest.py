@@ -10,6 +10,8 @@ from rushlight import _C
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "allow_live: this test may leave tensors alive")
+    config.addinivalue_line("markers", "threads: run under ThreadSanitizer by make tsan")
+    config.addinivalue_line("markers", "races: its threads write without a lock: left out by make tsan")
 
 
 def pytest_collection_finish(session):
