@@ -1,17 +1,30 @@
 /* Running a bound call's kernels: pins, scratch, and other threads while a large one works. */
 #include "tensor_args.h"
+#include <pthread.h>
 
-/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. */
+/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. Other threads'
+ * first ones load it, too, and so wait for it. A child forked meanwhile would wait for an import whose thread
+ * it does not have: it goes without. */
+static bool heavy_loaded;
+static int heavy_loading; /* threads */
+
+static void heavy_after_fork(void) {
+    if (heavy_loading) heavy_loaded = true;
+}
+
 int rl_heavy_load(void) {
-    static bool loaded;
+    static bool guarded;
     static _Thread_local bool loading; /* a warning's handler may compute */
-    if (loaded || loading) return 0;
+    if (RL_LIKELY(heavy_loaded) || loading) return 0;
+    if (!guarded) guarded = pthread_atfork(NULL, NULL, heavy_after_fork) == 0;
     loading = true;
+    heavy_loading++;
     rl_threads_load();
     RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
     RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
     loading = false;
-    loaded = true; /* only now: another thread's first heavy operator loads it, too, and so waits */
+    heavy_loading--;
+    heavy_loaded = true;
     return done ? 0 : -1;
 }
 

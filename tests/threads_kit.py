@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import rushlight
+
 SANITIZED = "tsan" in os.environ.get("LD_PRELOAD", "")
 BIG = 1 << 15  # elements; kernels let other threads run from half of it
 
@@ -67,15 +69,10 @@ class beside:
 
 
 def in_process(code, **env):
-    """Runs code in an interpreter of its own, which must end with 0."""
-    env = {**os.environ, "PYTHONFAULTHANDLER": "1", **env}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=Path(__file__).parent,
-    )
+    """Runs code in an interpreter of its own, which finds what this one found and must end with 0."""
+    places = [Path(__file__).parent, Path(rushlight.__file__).parent.parent]
+    path = os.pathsep.join([*map(str, places), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    env = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": path, **env}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
