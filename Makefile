@@ -17,6 +17,14 @@ LIBRARY = $$(gcc -print-file-name=$(1))
 ASAN = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)"
 
+# the interpreter itself, not a script that starts it: what is preloaded must not be preloaded into a shell
+REAL = $(shell $(RUN) -c 'import os, sys; print(os.path.realpath(sys.executable))')
+PACKAGES = $(shell $(RUN) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+FIXED = $(shell setarch -R true 2>/dev/null && echo setarch -R)
+TSAN = TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp history_size=4" RUSHLIGHT_ONEDNN=0 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(VENV)/tsan:$(PACKAGES) $(FIXED) env LD_PRELOAD="$(call LIBRARY,libtsan.so)"
+TSAN_TESTS = $(shell grep -l 'mark.threads' tests/*.py)
+
 # $(1): how to install; the build's own words ("the CUDA extension is skipped: ...") pass through
 define install
 	@mkdir -p build && rm -rf build/lib*
@@ -24,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench instructions instructions-record parity asan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench instructions instructions-record parity asan tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -54,6 +62,10 @@ CALLS ?= 20000
 SEED ?= 0
 fuzz-ops: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(RUN) tests/fuzz/fuzz_ops.py --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
+
+# thread sanitizer, over the tests of threads; in one process, whose end tells what was found
+tsan: $(VENV)/.tsan
+	$(TSAN) $(REAL) -m pytest --capture=sys -m 'threads and not races' $(TSAN_TESTS)
 
 # the reader of checkpoints over seeds and mutants of them, under the sanitizers; MUTANTS=n, about 5000 a second
 FUZZED = $(wildcard csrc/load_*.c) csrc/core_crc.c csrc/core_debug.c csrc/core_dtype.c csrc/core_error.c csrc/core_view.c
@@ -131,6 +143,12 @@ $(VENV)/.asan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/asan
 	$(call install,RL_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/asan .)
+	@touch $@
+
+$(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
+	rm -rf $(VENV)/tsan
+	$(call install,RL_BUILD=tsan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
+		--no-build-isolation --no-deps --target $(VENV)/tsan .)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.tools

@@ -74,6 +74,7 @@ def test_backward_within_backward():
 
 
 # ---- threads ----
+@pytest.mark.threads
 def test_threads_with_graphs_of_their_own_share_leaves():
     shared, wrong = leaf(3.0), []
 
@@ -91,6 +92,7 @@ def test_threads_with_graphs_of_their_own_share_leaves():
     assert not wrong and shared.grad is None
 
 
+@pytest.mark.threads
 def test_modes_belong_to_their_thread():
     seen = []
     with torch.no_grad(), graph.saved_tensors_hooks(lambda t: 1 / 0, lambda t: t):

@@ -404,6 +404,7 @@ def in_threads(n, work):
     return failures
 
 
+@pytest.mark.threads
 @pytest.mark.parametrize("size", [3, 100_000])  # below and above where kernels let other threads run
 def test_threads_share_leaves(size):
     x = leaf(size)
@@ -416,6 +417,7 @@ def test_threads_share_leaves(size):
     assert x.grad.min().item() == x.grad.max().item() == 160
 
 
+@pytest.mark.threads
 def test_threads_share_a_graph():
     x = leaf(50_000)
     total = (x.exp() * x).tanh().sum()
@@ -426,6 +428,7 @@ def test_threads_share_a_graph():
     assert torch.allclose(shared, x.grad * 4)
 
 
+@pytest.mark.threads
 def test_threads_free_a_graph_that_others_run():
     x = leaf(50_000)
     for _ in range(5):
@@ -436,6 +439,8 @@ def test_threads_free_a_graph_that_others_run():
         assert all("second time" in str(f) for f in failures) and len(failures) < 4
 
 
+@pytest.mark.threads
+@pytest.mark.races  # one steps while another computes with the same parameters
 def test_threads_step_and_drop_gradients():
     params = [nn.Parameter(torch.ones(40_000)) for _ in range(3)]
     step = optim.SGD(params, lr=0.001, momentum=0.9)

@@ -211,6 +211,7 @@ def test_deep_modules_are_freed_by_a_loop():
     gc.collect()
 
 
+@pytest.mark.threads
 def test_ten_threads_on_shared_tensors():
     """Reads of shared tensors, writes of each thread's own, and failing calls among them."""
     weight, bias = _C.ones((64, 64)), _C.zeros(64)
@@ -243,6 +244,7 @@ def test_ten_threads_on_shared_tensors():
     assert not wrong
 
 
+@pytest.mark.threads
 def test_ten_threads_on_one_module():
     net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
     x = rushlight.ones((2, 8))

@@ -392,6 +392,7 @@ class TestHistory:
 
 
 class TestThreads:
+    @pytest.mark.threads
     def test_many_at_once(self):
         w, x = torch.ones(128, 256), torch.ones(32, 256)
         wrong = []
@@ -429,6 +430,7 @@ class TestThreads:
         with pytest.raises(RuntimeError, match="positive"):
             torch.set_num_threads(0)
 
+    @pytest.mark.threads
     def test_memory_may_change_hands_while_a_kernel_runs(self):
         x, stop = torch.ones(256, 256), threading.Event()
 
