@@ -48,9 +48,9 @@ bool rl_back_has_grad(const rl_back *g, int result);
 V rl_back_arg(rl_back *g, int arg);
 V rl_back_maybe(rl_back *g, int arg);
 bool rl_back_given(const rl_back *g, int arg);
-const char *rl_back_text(rl_back *g, int arg);           /* "" after a failure */
-V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]); /* the saved tensors; NULL for None */
-const int64_t *rl_back_layout(rl_back *g, int n);        /* n numbers that LAYOUT keeps */
+const char *rl_back_text(rl_back *g, int arg);                          /* "" after a failure */
+V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]);        /* the saved tensors; NULL for None */
+const int64_t *rl_back_layout(rl_back *g, int n);                       /* n numbers that LAYOUT keeps */
 V rl_back_out(rl_back *g, int result);                                  /* a saved result */
 V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
@@ -62,9 +62,10 @@ void rl_back_fail(rl_back *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
 const rl_meta *rl_back_like(rl_back *g, int arg);
 const rl_meta *rl_back_like_nth(rl_back *g, int edge);
-V rl_back_size(rl_back *g, int arg);       /* its shape as an int list */
-V rl_back_zeros(rl_back *g, int arg);      /* zeros that look like it */
+V rl_back_size(rl_back *g, int arg);  /* its shape as an int list */
+V rl_back_zeros(rl_back *g, int arg); /* zeros that look like it */
 V rl_back_zeros_as(rl_back *g, const rl_meta *like);
+V rl_back_zero_of(rl_back *g, V x);                /* one zero of x's dtype, where x is */
 V rl_back_join(rl_back *g, V a, V b, int64_t dim); /* cat() */
 bool rl_back_any(rl_back *g, V truths);            /* looks at the values */
 double rl_back_num(rl_back *g, int arg);

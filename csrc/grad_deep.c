@@ -20,7 +20,7 @@ static void deep_modes(const deep_run *d) {
     rl_grad_enabled = d->grad;
     rl_inference_mode = d->inference;
     rl_device_here = d->device;
-    rl_saved_hooks = d->saved_hooks;
+    rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
     rl_node_sequence = d->sequence;
 }
@@ -34,6 +34,7 @@ static void *deep_main(void *of) {
     d->failed = rl_backward_run(d->run);
     d->sequence = rl_node_sequence;
     PyErr_Fetch(&d->type, &d->error, &d->trace);
+    Py_CLEAR(rl_saved_hooks);
     PyThreadState_Clear(thread);
     PyThreadState_DeleteCurrent();
     return NULL;

@@ -175,6 +175,12 @@ V rl_back_grad(rl_back *g, int result) {
 V rl_back_zeros_as(rl_back *g, const rl_meta *like) {
     return g->failed ? NONE : rl_back_own(g, rl_grad_zeros(like));
 }
+V rl_back_zero_of(rl_back *g, V x) {
+    if (g->failed) return NONE;
+    const rl_view *v = x.u.t;
+    return rl_back_zeros_as(
+        g, &(rl_meta){.dtype = v->dtype, .device = v->device, .device_index = v->device_index});
+}
 V rl_back_zeros(rl_back *g, int arg) {
     return rl_back_wants(g, arg) ? rl_back_zeros_as(g, rl_back_like(g, arg)) : NONE;
 }

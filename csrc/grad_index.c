@@ -2,13 +2,6 @@
  * gets the gradient of the places that it went to. */
 #include "grad.h"
 
-/* a number of the gradient's dtype */
-static V zero(rl_back *g) {
-    return rl_back_zeros_as(g, &(rl_meta){.dtype = g->node->meta[0].dtype,
-                                          .device = g->node->meta[0].device,
-                                          .device_index = g->node->meta[0].device_index});
-}
-
 /* ---- lists of indices and masks ---- */
 FORMULA(index) {
     rl_view *room[RL_MAX_DIMS];
@@ -17,7 +10,7 @@ FORMULA(index) {
 FORMULA(index_put) { /* (input, indices, values, accumulate) */
     rl_view *room[RL_MAX_DIMS];
     V indices = rl_back_list(g, 1, room);
-    TO(0, rl_back_int(g, 3) ? G : OP(index_put, G, indices, zero(g), TRUTH(false)));
+    TO(0, rl_back_int(g, 3) ? G : OP(index_put, G, indices, rl_back_zero_of(g, G), TRUTH(false)));
     TO(2, OP(index, G, indices));
 }
 
@@ -105,8 +98,7 @@ static void reduced_product(rl_back *g) {
     }
     if (!rl_back_wants(g, 3)) return;
     V is_zero = OP(eq, src, INT(0)), none = OP(zeros_like, x);
-    V zeros = gathered(
-        g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
+    V zeros = gathered(g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
     if (rl_grad_enabled && rl_back_any(g, OP(gt, zeros, INT(1)))) {
         PyErr_SetString(PyExc_RuntimeError,
                         "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "

@@ -12,7 +12,8 @@ static void pass_norm(rl_back *g, const V made[3], int weight, int bias) {
 /* ---- forward rows ---- */
 FORMULA(batch_norm) { /* (input, weight, bias, running_mean, running_var, training, momentum, eps) */
     V made[3];
-    OPS(made, 3, native_batch_norm_backward, G, X(0), MAYBE(1), MAYBE(3), MAYBE(4), OUT(1), OUT(2), X(5), X(7));
+    OPS(made, 3, native_batch_norm_backward, G, X(0), MAYBE(1), MAYBE(3), MAYBE(4), OUT(1), OUT(2), X(5),
+        X(7));
     pass_norm(g, made, 1, 2);
 }
 FORMULA(layer_norm) { /* (input, normalized_shape, weight, bias, eps) */
@@ -49,7 +50,8 @@ FORMULA(instance_norm) { /* as batch_norm; statistics of the input are those of 
     if (rl_back_int(g, 5))
         OPS(made, 3, native_group_norm_backward, G, x, no, no, MAYBE(1), INT(SIZE(x, 1)), X(7));
     else
-        OPS(made, 3, native_batch_norm_backward, G, x, MAYBE(1), MAYBE(3), MAYBE(4), no, no, TRUTH(false), X(7));
+        OPS(made, 3, native_batch_norm_backward, G, x, MAYBE(1), MAYBE(3), MAYBE(4), no, no, TRUTH(false),
+            X(7));
     pass_norm(g, made, 1, 2);
 }
 FORMULA(rms_norm) { /* (input, normalized_shape, weight, eps) */
@@ -204,8 +206,6 @@ FORMULA(rms_norm_backward) { /* (.., normalized_shape 2, weight 3, eps 4) */
     int dtype = g->node->meta[0].dtype;
     n.around_zero = true;
     norm_begin(&n, 3, false);
-    norm_statistics(&n, GIVEN(4)            ? rl_back_num(g, 4)
-                        : dtype == RL_F64   ? DBL_EPSILON
-                                            : FLT_EPSILON);
+    norm_statistics(&n, GIVEN(4) ? rl_back_num(g, 4) : dtype == RL_F64 ? DBL_EPSILON : FLT_EPSILON);
     norm_pass(&n, 3);
 }

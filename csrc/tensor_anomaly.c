@@ -46,8 +46,7 @@ void rl_anomaly_report(rl_node *node) {
         RL_OWNED PyObject *metadata = PyObject_GetAttrString(at, "metadata");
         bool is_dict = metadata && PyDict_Check(metadata);
         /* owned at once: what follows runs Python, and the dict is the user's */
-        RL_OWNED PyObject *stack =
-            is_dict ? Py_XNewRef(PyDict_GetItemString(metadata, "traceback_")) : NULL;
+        RL_OWNED PyObject *stack = is_dict ? Py_XNewRef(PyDict_GetItemString(metadata, "traceback_")) : NULL;
         RL_OWNED PyObject *next = is_dict ? Py_XNewRef(PyDict_GetItemString(metadata, "parent_")) : NULL;
         if (warn_about(at, stack, n == 0) < 0) break;
         Py_SETREF(at, rl_give(&next));

@@ -117,8 +117,8 @@ extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
-int rl_history_link(rl_tensor *t, rl_edge *edge);              /* ... of a new node, from t as it looks now */
-rl_node *rl_history_accumulator(rl_tensor *leaf);              /* owned */
+int rl_history_link(rl_tensor *t, rl_edge *edge); /* ... of a new node, from t as it looks now */
+rl_node *rl_history_accumulator(rl_tensor *leaf); /* owned */
 /* Owned, since whatever runs next may give t another one; up to date for a view. -1: raised. */
 int rl_history_grad_fn(rl_tensor *t, PyObject **fn);
 int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only where t retains its gradient */
@@ -144,7 +144,8 @@ enum { RL_SLICE_SIZE, RL_SLICE_STRIDE, RL_SLICE_OFFSET, RL_BASE_SIZE, RL_BASE_ST
 
 int rl_saved_init(PyObject *m);
 int rl_saved_freed(void); /* always -1: PyTorch's text */
-/* Unpacks a saved tensor: owned, None for what is absent in a list; NULL: raised (written in place, freed). */
+/* Unpacks a saved tensor: owned, None for what is absent in a list; NULL: raised (written in place, freed).
+ */
 PyObject *rl_saved_get(rl_node *node, int i);
 /* The same for a derivative, which would lose its way back from what was detached in place: raises, too. */
 PyObject *rl_saved_use(rl_node *node, int i);

@@ -1,7 +1,7 @@
 """Which inputs need a gradient, which results have one, and what became of the inputs since: every derivative
 answers what it answers when all inputs need one, or raises PyTorch's error; a value is never lost or made up.
 
-A derivative that reads what its node does not save for these inputs raises "not given or not saved": seen here.
+A derivative that reads what its node does not save for these inputs raises "not given or not saved".
 RL_FULL=1 takes every sample and every subset."""
 
 import itertools
