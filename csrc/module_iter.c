@@ -289,6 +289,7 @@ static int iter_start(module_iter *t) {
 
 static int iter_clear(PyObject *self) {
     module_iter *t = (module_iter *)self;
+    t->done = 1;
     while (t->depth) frame_clear(&t->stack[--t->depth]);
     rl_items_end(&t->members);
     Py_CLEAR(t->root);
@@ -316,7 +317,6 @@ static PyObject *iter_next(PyObject *self) {
     t->running = 0;
     if (next == NULL) {
         PyObject *raised = PyErr_Occurred() ? rl_raised_take() : NULL;
-        t->done = 1;
         iter_clear(self);
         if (raised) rl_raised_put_steal(raised);
     }

@@ -176,12 +176,14 @@ static int tensor_clear(PyObject *self) {
     return 0;
 }
 
-/* x.grad.grad.grad ... may be a long chain: it is freed link by link, not by recursion. A subclass may have a
- * __del__ that keeps it alive, so its own .grad stays where it is. */
+static void tensor_dealloc(PyObject *self);
+
+/* x.grad.grad.grad ... may be a long chain: it is freed link by link, not by recursion. Where a class made in
+ * Python has a __del__ it may live on, so it keeps its .grad; Python bounds that recursion. */
 static void tensor_drop_grad(rl_tensor *t) {
     PyObject *grad = t->grad;
     t->grad = NULL;
-    while (grad && Py_REFCNT(grad) == 1 && Py_IS_TYPE(grad, rl_tensor_type)) {
+    while (grad && Py_REFCNT(grad) == 1 && Py_TYPE(grad)->tp_dealloc == tensor_dealloc) {
         PyObject *next = ((rl_tensor *)grad)->grad;
         ((rl_tensor *)grad)->grad = NULL;
         Py_DECREF(grad);

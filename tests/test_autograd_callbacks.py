@@ -201,6 +201,23 @@ def test_a_subclass_that_comes_back_keeps_its_gradient():
     kept.clear()
 
 
+class Derived(nn.Parameter):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make", [torch.ones, lambda n: nn.Parameter(torch.ones(n)), lambda n: Derived(torch.ones(n))]
+)
+def test_a_long_chain_of_gradients_is_freed(make):
+    first = last = make(1)
+    for _ in range(100_000):
+        last.grad = make(1)
+        last = last.grad
+    gone = weakref.ref(last)
+    del first, last
+    assert gone() is None
+
+
 # ---- hooks and reports ----
 def test_an_anomaly_report_among_changing_metadata():
     class Parent:
