@@ -40,6 +40,7 @@ typedef struct rl_tensor {
     PyObject *dict, *weakrefs;
     uint32_t seen; /* of a view: the version that grad_fn describes */
     int32_t output_nr;
+    uint32_t became; /* how often it got another memory, shape or dtype: x.data = y */
     uint8_t requires_grad, inference, creation, retains; /* retains: retain_grad() was called */
 } rl_tensor;
 /* how a view came about: what may be written through it differs */

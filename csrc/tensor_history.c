@@ -111,6 +111,17 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
     return needs;
 }
 
+uint32_t rl_history_became(const rl_row *row, const rl_slot *args, int n) {
+    uint32_t sum = 0;
+    for (int i = 0; row->edges >> i; i++) {
+        if (i >= n || !(row->edges >> i & 1)) continue;
+        if (args[i].tag == RL_TENSOR) sum += RL_TENSOR_OF(args[i].u.t)->became;
+        for (int j = 0; args[i].tag == RL_TENSORS && j < args[i].n; j++)
+            if (args[i].u.ts[j]) sum += RL_TENSOR_OF(args[i].u.ts[j])->became;
+    }
+    return sum;
+}
+
 bool rl_history_wanted(const rl_bound *b) {
     const rl_row *row = b->schema->row;
     if (!rl_grad_enabled || rl_inference_mode || !row->node || (row->flags & RL_NO_GRAD)) return false;
@@ -203,25 +214,36 @@ static int dims_words(const rl_row *row, const rl_slot *inputs, rl_tensor *const
     return n;
 }
 
+/* formulas go by the sizes of results and of what the edges lead to: they must be those of one call */
+static bool is_one_call(const rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
+                        uint32_t became) {
+    for (int i = 0; i < n_out; i++) became -= out[i]->became;
+    return became == 0 && rl_history_became(b->schema->row, inputs, b->k.n_arg) == b->became;
+}
+
 rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
                          PyObject *original) {
     const rl_row *row = b->schema->row;
     int n = b->k.n_arg, edge = 0, saved = 0, dims = dims_words(row, inputs, out, n_out);
     uint32_t needs = needs_of(row, inputs, n);
+    if (RL_UNLIKELY(!needs)) { /* they wanted gradients when the call began */
+        rl_held_changed();
+        return NULL;
+    }
     rl_node_plan plan = plan_of(row, inputs, n, needs);
     plan.n_out = n_out;
     plan.n_words += dims;
-    for (int i = 0; i < n_out; i++)
+    uint32_t became = 0;
+    for (int i = 0; i < n_out; i++) {
+        became += out[i]->became;
         if (row->saves & SAVE_OUT(i)) plan.n_saved++;
+    }
     int64_t *words;
     const char *name = RL_UNLIKELY(row->title) ? row->title(inputs) : row->node;
     rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
-    if (dims_words(row, inputs, out, n_out) != dims) {
-        rl_history_refuse();
-        goto fail;
-    }
+    if (!is_one_call(b, inputs, out, n_out, became)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
     if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], &words);
@@ -241,7 +263,9 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
         s->version +=
             n && inputs[0].tag == RL_TENSOR && inputs[0].u.t == &out[i]->v; /* about to be written */
     }
-    return node;
+    if (RL_LIKELY(is_one_call(b, inputs, out, n_out, became))) return node;
+changed:
+    rl_history_refuse();
 fail:
     Py_DECREF(node);
     return NULL;

@@ -81,6 +81,7 @@ static rl_node *view_node(rl_tensor *view) {
     b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = size};
     b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = stride};
     b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
+    b.became = rl_history_became(b.schema->row, b.k.arg, b.k.n_arg);
     rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
     rl_bound_end(&b);
     return node;
@@ -114,7 +115,7 @@ static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
     int64_t *words;
     rl_node *node = rl_node_alloc(NULL, rl_copy_slices_kind, "CopySlices", &plan, &words);
     if (!node) return NULL;
-    if (view->v.ndim != nv || base->v.ndim != nb) {
+    if (!rl_meta_same(inner_steal->meta, &view->v) || base->v.ndim != nb) {
         Py_DECREF(node);
         rl_history_refuse();
         return NULL;

@@ -106,6 +106,7 @@ int rl_tensor_become(rl_tensor *t, rl_tensor *source) {
         return -1;
     }
     rl_storage *old = t->v.storage;
+    t->became++;
     rl_view_clear(&t->v);
     t->v = view;
     if (view.ndim <= RL_SMALL_DIMS) {
