@@ -38,9 +38,9 @@ typedef struct rl_tensor {
     PyObject *hooks, *post_hooks; /* dicts: register_hook(), register_post_accumulate_grad_hook() */
     rl_version *version;          /* NULL: the storage's; x.data and its views count for themselves */
     PyObject *dict, *weakrefs;
-    uint32_t seen; /* of a view: the version that grad_fn describes */
+    uint64_t became; /* rl_became when it last got another memory, shape or dtype: x.data = y */
+    uint32_t seen;   /* of a view: the version that grad_fn describes */
     int32_t output_nr;
-    uint32_t became; /* how often it got another memory, shape or dtype: x.data = y */
     uint8_t requires_grad, inference, creation, retains; /* retains: retain_grad() was called */
 } rl_tensor;
 /* how a view came about: what may be written through it differs */
@@ -79,6 +79,7 @@ rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
 int rl_version_part(rl_tensor *t, uint32_t count); /* t counts for itself from now on */
 void rl_version_share(rl_tensor *t, const rl_tensor *with);
 PyObject *rl_tensor_detach(PyObject *t);               /* shares storage, requires_grad False, type Tensor */
+extern uint64_t rl_became;                             /* how often any tensor became another */
 int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */

@@ -62,7 +62,7 @@ typedef struct {
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool, n_words;
-    uint32_t became; /* with history: rl_history_became of the arguments before anything looked at them */
+    uint64_t became; /* with history: rl_became before anything looked at the arguments */
     bool method;     /* args[0] is self */
     int64_t pool[RL_POOL];
     rl_word words[RL_WORDS];

@@ -106,7 +106,7 @@ static PyObject *call_view(rl_bound *b) {
                     : rl_grad_enabled                      ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
     if (rl_history_wanted(b)) {
-        b->became = rl_history_became(b->schema->row, b->k.arg, b->k.n_arg);
+        b->became = rl_became;
         if (set_history(b, &out, b->k.arg) < 0) {
             Py_DECREF(out);
             return NULL;
@@ -182,7 +182,7 @@ static PyObject *call_new(rl_bound *b) {
     bool history = rl_history_wanted(b);
     if (history) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-        b->became = rl_history_became(row, inputs, b->k.n_arg);
+        b->became = rl_became;
     } else
         for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
             b->k.out[row->n_shown + made] = NULL;
@@ -320,7 +320,7 @@ static PyObject *call_inplace(rl_bound *b) {
     rl_slot inputs[RL_MAX_ARGS];
     bool history = rl_history_wanted(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-    if (history) b->became = rl_history_became(b->schema->row, inputs, b->k.n_arg);
+    if (history) b->became = rl_became;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
     if (!held) return NULL;
     inplace_call c = {.self = self, .result = (rl_tensor *)held};

@@ -111,17 +111,6 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
     return needs;
 }
 
-uint32_t rl_history_became(const rl_row *row, const rl_slot *args, int n) {
-    uint32_t sum = 0;
-    for (int i = 0; row->edges >> i; i++) {
-        if (i >= n || !(row->edges >> i & 1)) continue;
-        if (args[i].tag == RL_TENSOR) sum += RL_TENSOR_OF(args[i].u.t)->became;
-        for (int j = 0; args[i].tag == RL_TENSORS && j < args[i].n; j++)
-            if (args[i].u.ts[j]) sum += RL_TENSOR_OF(args[i].u.ts[j])->became;
-    }
-    return sum;
-}
-
 bool rl_history_wanted(const rl_bound *b) {
     const rl_row *row = b->schema->row;
     if (!rl_grad_enabled || rl_inference_mode || !row->node || (row->flags & RL_NO_GRAD)) return false;
@@ -214,11 +203,21 @@ static int dims_words(const rl_row *row, const rl_slot *inputs, rl_tensor *const
     return n;
 }
 
-/* formulas go by the sizes of results and of what the edges lead to: they must be those of one call */
-static bool is_one_call(const rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
-                        uint32_t became) {
-    for (int i = 0; i < n_out; i++) became -= out[i]->became;
-    return became == 0 && rl_history_became(b->schema->row, inputs, b->k.n_arg) == b->became;
+static bool became_since(const rl_slot *s, uint64_t when) {
+    if (s->tag == RL_TENSOR) return RL_TENSOR_OF(s->u.t)->became > when;
+    for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+        if (s->u.ts[j] && RL_TENSOR_OF(s->u.ts[j])->became > when) return true;
+    return false;
+}
+
+/* Formulas go by the sizes of results and of what the edges lead to: they must be those of one call. */
+static bool is_one_call(const rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
+    if (RL_LIKELY(rl_became == b->became)) return true;
+    for (int i = 0; i < b->k.n_arg; i++)
+        if (became_since(&inputs[i], b->became)) return false;
+    for (int i = 0; i < n_out; i++)
+        if (out[i]->became > b->became) return false;
+    return true;
 }
 
 rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
@@ -233,17 +232,14 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
     rl_node_plan plan = plan_of(row, inputs, n, needs);
     plan.n_out = n_out;
     plan.n_words += dims;
-    uint32_t became = 0;
-    for (int i = 0; i < n_out; i++) {
-        became += out[i]->became;
+    for (int i = 0; i < n_out; i++)
         if (row->saves & SAVE_OUT(i)) plan.n_saved++;
-    }
     int64_t *words;
     const char *name = RL_UNLIKELY(row->title) ? row->title(inputs) : row->node;
     rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
-    if (!is_one_call(b, inputs, out, n_out, became)) goto changed;
+    if (!is_one_call(b, inputs, out, n_out)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
     if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], &words);
@@ -263,7 +259,7 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
         s->version +=
             n && inputs[0].tag == RL_TENSOR && inputs[0].u.t == &out[i]->v; /* about to be written */
     }
-    if (RL_LIKELY(is_one_call(b, inputs, out, n_out, became))) return node;
+    if (RL_LIKELY(is_one_call(b, inputs, out, n_out))) return node;
 changed:
     rl_history_refuse();
 fail:

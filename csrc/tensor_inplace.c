@@ -81,7 +81,7 @@ static rl_node *view_node(rl_tensor *view) {
     b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = size};
     b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = stride};
     b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
-    b.became = rl_history_became(b.schema->row, b.k.arg, b.k.n_arg);
+    b.became = rl_became;
     rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
     rl_bound_end(&b);
     return node;

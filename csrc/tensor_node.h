@@ -127,8 +127,6 @@ int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
 int rl_history_refuse(void);                             /* always -1: a tensor changed meanwhile */
 int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */
 bool rl_history_wanted(const rl_bound *b);
-/* A number that tells whether tensors that gradients go to got another shape: x.data = y */
-uint32_t rl_history_became(const rl_row *row, const rl_slot *args, int n);
 /* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an
  * in-place call, when that must be saved. */
 rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,

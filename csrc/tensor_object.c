@@ -4,6 +4,7 @@
 #include <string.h>
 
 PyTypeObject *rl_tensor_type, *rl_parameter_type;
+uint64_t rl_became;
 
 /* Note [Tensor free list]
  * A forward pass makes and drops a tensor per operator, so the blocks of plain Tensors are kept. A block
@@ -106,7 +107,7 @@ int rl_tensor_become(rl_tensor *t, rl_tensor *source) {
         return -1;
     }
     rl_storage *old = t->v.storage;
-    t->became++;
+    t->became = ++rl_became;
     rl_view_clear(&t->v);
     t->v = view;
     if (view.ndim <= RL_SMALL_DIMS) {
