@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench instructions instructions-record parity asan tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -54,6 +54,11 @@ no-onednn: $(VENV)/.installed
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
+
+# under the sanitizers, with the collector and hostile Python code at every allocation of a Python object
+GC_TESTS = $(wildcard tests/test_gc*.py tests/test_autograd*.py tests/test_module*.py tests/test_files*.py)
+gc: $(VENV)/.asan
+	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) $(GC_TESTS)
 
 fuzz: fuzz-files fuzz-ops
 
