@@ -113,6 +113,7 @@ rl_status rl_dim_wrap(int64_t *dim, int ndim) {
     return RL_OK;
 }
 
+#define MOST_STRIDE ((int64_t)1 << 47)
 rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
                                int dtype, size_t nbytes) {
     __int128 last = offset, item = rl_itemsize(dtype);
@@ -128,6 +129,10 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
             return rl_error_set(
                 RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
                 rl_dims_text(steps, strides, ndim));
+        /* nobody walks along a size of 1, but kernels multiply its stride */
+        if (strides[i] > MOST_STRIDE && (size_t)strides[i] > nbytes)
+            return rl_error_set(RL_RUNTIME, "as_strided: strides %s lead beyond all memory",
+                                rl_dims_text(steps, strides, ndim));
     }
     /* each product fits in 126 bits; a sum beyond int64 cannot be inside */
     for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++)

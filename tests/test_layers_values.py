@@ -203,6 +203,21 @@ def test_rearrangements():
     assert nn.UpsamplingBilinear2d((1, 3))(x[:, :1]).tolist() == [[[[0, 0.5, 1]]]]
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-300])
+def test_a_scale_near_zero_stays_inside_the_image(scale):
+    """What lies beyond the last row is the last row; where the row is no number, the first."""
+    x = rushlight.arange(8.0).view(1, 1, 2, 4)
+    rows = x[0, 0].tolist()
+    nearest = rushlight._C._nn.upsample_nearest2d(x, (3, 4), scale, None)
+    assert nearest[0, 0].tolist() == [rows[0], rows[1], rows[1]]
+    linear = rushlight._C._nn.upsample_bilinear2d(x, (3, 4), False, scale, None)
+    assert linear[0, 0].tolist() == [rows[1]] * 3
+    back = rushlight._C._nn.upsample_nearest2d_backward(
+        rushlight.ones(1, 1, 3, 4), (3, 4), (1, 1, 2, 4), scale, None
+    )
+    assert back[0, 0].tolist() == [[1] * 4, [2] * 4]
+
+
 def test_distances():
     a, b = rushlight.tensor([[1.0, 0.0], [3.0, 4.0]]), rushlight.tensor([[0.0, 2.0], [3.0, 4.0]])
     assert nn.CosineSimilarity()(a, b).tolist() == pytest.approx([0, 1])

@@ -141,6 +141,10 @@ class TestViews:
             torch.as_strided(torch.ones(4), (2**40,), (2**40,))
         with pytest.raises(RuntimeError, match="offset"):
             torch.as_strided(torch.ones(4), (1,), (1,), -1)
+        assert torch.as_strided(torch.ones(4), (1, 4), (2**47, 1)).sum() == 4  # nobody walks that far
+        for size in (1, 0):  # but a kernel that multiplies this one leaves the numbers
+            with pytest.raises(RuntimeError, match="beyond all memory"):
+                torch.as_strided(torch.ones(4), (size, 4), (2**62, 1))
 
 
 class TestIndexing:

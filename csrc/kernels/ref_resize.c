@@ -52,8 +52,9 @@ static rl_status resize_end(rl_call *k, resize_job *job) {
 int64_t rl_resize_nearest(const rl_call *k, int arg, int64_t size, int64_t out, int64_t at) {
     float unit = k->arg[arg].tag != RL_NONE && rl_num(k, arg) > 0 ? (float)(1 / rl_num(k, arg))
                                                                   : (float)size / (float)out;
-    int64_t source = (int64_t)floorf((float)at * unit);
-    return source < size ? source : size - 1;
+    float source = floorf((float)at * unit); /* infinite, or NaN, for a scale near 0 */
+    if (!(source > 0)) return 0;
+    return source < 0x1p62f && (int64_t)source < size ? (int64_t)source : size - 1;
 }
 
 /* input units for one output unit; a given scale factor counts instead of the sizes */

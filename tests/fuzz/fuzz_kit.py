@@ -118,7 +118,7 @@ def _overlapping(a, step, *_):
 
 def _wide(a, d, *_):
     """Strides beyond all reason where nobody walks along them: sizes 1 and 0."""
-    step = (2**63 - 1, 2**62, 2**61 + 1)[d % 3]
+    step = (2**47, 2**46 + 1, 2**40)[d % 3]
     if d % 4 == 0:
         a = a.narrow(d % a.ndim, 0, d % 2)
     if d % 5 == 0:

@@ -128,7 +128,7 @@ def wrong(error):
     text = str(error)
     if isinstance(error, MemoryError):  # Python's own has no text
         return None
-    kinds = (SystemError, AssertionError, RecursionError, ZeroDivisionError, NameError, SyntaxError, KeyError)
+    kinds = (SystemError, AssertionError, RecursionError, ZeroDivisionError, NameError, SyntaxError)
     if (isinstance(error, kinds) and "not compiled with CUDA" not in text) or not text:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {text} ({os.path.basename(where.filename)}:{where.lineno})"
