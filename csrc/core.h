@@ -48,6 +48,9 @@ void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
 void rl_storage_guard_fork(void);                /* once, at start */
+/* Moves the bytes, and with them all views, into memory that forked processes share. */
+rl_status rl_storage_share(rl_storage *s);
+bool rl_storage_is_shared(const rl_storage *s);
 /* ---- core_packed.c ---- */
 void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key);
 void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
@@ -63,12 +66,15 @@ rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel 
 void rl_view_clear(rl_view *v);         /* gives back a long dims block; not the storage */
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
 int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
-void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
+/* false when a stride does not fit, which only a shape without elements can bring about */
+bool rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
 void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]);
 enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };
 bool rl_is_channels_last(const rl_view *v);
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);
 rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of range" */
+/* A size as view() and reshape() take it, with one -1 replaced (core_shape_view.c). */
+rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape);
 /* Would [offset, shape, strides] stay inside nbytes? PyTorch's setStorage text when not. */
 rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
                                int dtype, size_t nbytes);
@@ -158,6 +164,10 @@ enum {
     RL_TUPLE = 1024,      /* several results come as a named tuple */
     RL_LISTS = 2048,      /* writes into the tensors of its lists marked (a!), and answers None */
     RL_MOVES = 4096,      /* elements go to other places: in place it reads nothing that it writes */
+};
+enum { /* and of what is written in place when a dimension is expanded, so that elements share memory */
+    RL_SHARES = 8192,      /* as PyTorch, it is allowed; without this flag it is refused */
+    RL_DEPRECATED = 16384, /* ... with a warning */
 };
 struct rl_row {
     const char *id, *schema, *node, *doc, *cuda_names;

@@ -5,20 +5,42 @@
  * Kernels get inputs as they are; ref_loops.h walks them with stride 0 where a size 1 is stretched. */
 #include "core_shape.h"
 
+static rl_status odd_dims(rl_view *v) {
+    char text[RL_DIMS_TEXT];
+    rl_dims_text(text, v->shape, v->ndim);
+    for (int d = 0; d < v->ndim; d++)
+        if (v->shape[d] < 0)
+            return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
+                                (long long)v->shape[d], text);
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    if (v->numel < 0 || v->numel > INT64_MAX / 16)
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s", text);
+    if (!rl_dims_contiguous(v->shape, v->ndim, v->strides))
+        return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
+    return RL_OK;
+}
+
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim) {
     rl_view *v = k->out[i];
-    char text[RL_DIMS_TEXT];
-    for (int d = 0; d < ndim; d++)
-        if (shape[d] < 0)
-            return rl_error_set(RL_RUNTIME, "Trying to create tensor with negative dimension %lld: %s",
-                                (long long)shape[d], rl_dims_text(text, shape, ndim));
-    v->numel = rl_dims_numel(shape, ndim);
-    if (v->numel < 0 || v->numel > INT64_MAX / 16)
-        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
-                            rl_dims_text(text, shape, ndim));
+    int64_t n = 1;
+    bool odd = false; /* without elements, negative or huge */
     if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
-    for (int d = 0; d < ndim; d++) v->shape[d] = shape[d];
-    rl_dims_contiguous(shape, ndim, v->strides);
+    for (int d = ndim - 1; d >= 0; d--) {
+        int64_t size = shape[d];
+        v->shape[d] = size;
+        v->strides[d] = n;
+        odd |= (size < 1) | __builtin_mul_overflow(n, size, &n);
+    }
+    v->numel = n;
+    return RL_LIKELY(!odd && n <= INT64_MAX / 16) ? RL_OK : odd_dims(v);
+}
+
+rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {
+    rl_ints list = rl_ints_of(k, arg);
+    if (list.n != n && list.n != 1)
+        return rl_error_set(RL_RUNTIME, "%s(): argument %d must hold one or %d numbers, but got %d", k->name,
+                            arg + 1, n, list.n);
+    for (int i = 0; i < n; i++) to[i] = list.at[list.n == 1 ? 0 : i];
     return RL_OK;
 }
 
@@ -210,6 +232,12 @@ static rl_status reduce_dims(rl_call *k, int dim_arg, int keep_arg) {
 
 RL_SHAPE(reduce) {
     return reduce_dims(k, 1, 2);
+}
+
+/* any and all: an empty list of dims reduces none */
+RL_SHAPE(reduce_listed) {
+    if (k->arg[1].tag != RL_INTS || k->arg[1].n) return reduce_dims(k, 1, 2);
+    return reduce_out(k, 0, k->arg[2].u.i != 0);
 }
 
 static rl_status only_floats(rl_call *k) {

@@ -97,14 +97,20 @@ RL_SHAPE(topk) { /* attr[1]: largest */
 /* ---- moves ---- */
 RL_SHAPE(roll) {
     const rl_view *x = k->arg[0].u.t;
-    int shifts = k->arg[1].tag == RL_INTS ? k->arg[1].n : 1;
-    int dims = k->arg[2].tag == RL_INTS ? k->arg[2].n : k->arg[2].tag == RL_INT;
+    rl_ints places = rl_ints_of(k, 2);
+    int shifts = rl_ints_of(k, 1).n, dims = places.n;
     if (shifts == 0) return rl_error_set(RL_RUNTIME, "`shifts` required");
     if (shifts != dims && !(dims == 0 && shifts == 1))
         return rl_error_set(RL_RUNTIME, "shifts and dimensions must align. shifts: %d, dims:%d", shifts,
                             dims);
+    for (int i = 0; i < shifts; i++)
+        if (rl_ints_of(k, 1).at[i] == INT64_MIN)
+            return rl_error_set(RL_RUNTIME, "roll: a shift by -2^63 has no way back");
     for (int i = 0; i < dims; i++) {
-        int64_t dim = rl_int_at(k, 2, i);
+        int64_t dim = places.at[i];
+        if (x->ndim == 0)
+            return rl_error_set(RL_INDEX, "Dimension specified as %lld but tensor has no dimensions",
+                                (long long)dim);
         if (x->numel && rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
     }
     return as_input(k, 0);
@@ -112,11 +118,10 @@ RL_SHAPE(roll) {
 
 RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *dims = &k->arg[1];
-    int n = dims->tag == RL_INTS ? dims->n : 1;
+    rl_ints dims = rl_ints_of(k, 1);
     uint64_t mask = 0;
-    for (int i = 0; i < n; i++) {
-        int64_t dim = dims->tag == RL_INTS ? dims->u.ints[i] : dims->u.i;
+    for (int i = 0; i < dims.n; i++) {
+        int64_t dim = dims.at[i];
         if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
         if (mask >> dim & 1)
             return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
@@ -142,17 +147,16 @@ static rl_status repeated(rl_call *k, const int64_t *repeats, int n) {
 }
 
 RL_SHAPE(repeat) {
-    const rl_slot *s = &k->arg[1];
-    int n = s->tag == RL_INTS ? s->n : 1;
-    if (n < k->arg[0].u.t->ndim)
+    rl_ints times = rl_ints_of(k, 1);
+    if (times.n < k->arg[0].u.t->ndim)
         return rl_error_set(RL_RUNTIME, "Number of dimensions of repeat dims can not be smaller than number "
                                         "of dimensions of tensor");
-    return repeated(k, s->tag == RL_INTS ? s->u.ints : &s->u.i, n);
+    return repeated(k, times.at, times.n);
 }
 
 RL_SHAPE(tile) {
-    const rl_slot *s = &k->arg[1];
-    return repeated(k, s->tag == RL_INTS ? s->u.ints : &s->u.i, s->tag == RL_INTS ? s->n : 1);
+    rl_ints times = rl_ints_of(k, 1);
+    return repeated(k, times.at, times.n);
 }
 
 /* ---- diagonals ---- */
@@ -179,10 +183,14 @@ RL_SHAPE(diagonal) {
         v->strides[n++] = x->strides[d];
     }
     v->shape[n] = diagonal_length(x->shape[one], x->shape[two], offset);
-    v->strides[n] = x->strides[one] + x->strides[two];
+    if (__builtin_add_overflow(x->strides[one], x->strides[two], &v->strides[n]))
+        return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
     v->offset = x->offset;
-    if (v->shape[n]) v->offset += offset >= 0 ? offset * x->strides[two] : -offset * x->strides[one];
+    if (v->shape[n] &&
+        rl_view_move(v, offset >= 0 ? offset : -offset, x->strides[offset >= 0 ? two : one]) != RL_OK)
+        return RL_FAIL;
     v->numel = rl_dims_numel(v->shape, v->ndim);
+    if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
     return RL_OK;
 }
 
@@ -222,7 +230,11 @@ RL_SHAPE(pixel_shuffle) {
     int64_t r = k->arg[1].u.i, shape[RL_MAX_DIMS], square;
     int n = x->ndim;
     if (pixels_begin(k, "upscale_factor") != RL_OK) return RL_FAIL;
-    if (__builtin_mul_overflow(r, r, &square) || x->shape[n - 3] % square)
+    if (__builtin_mul_overflow(r, r, &square))
+        return rl_error_set(RL_VALUE,
+                            "upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor=%lld",
+                            (long long)r);
+    if (x->shape[n - 3] % square)
         return rl_error_set(RL_RUNTIME,
                             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the "
                             "square of upscale_factor, but input.size(-3)=%lld is not divisible by %lld",

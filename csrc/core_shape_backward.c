@@ -200,11 +200,12 @@ RL_SHAPE(upsample2d_backward) { /* args 1, 2: output size, input size */
     const rl_view *grad = k->arg[0].u.t;
     rl_view x;
     char text[RL_DIMS_TEXT];
-    if (sizes_read(k, 2, &x) != RL_OK) return RL_FAIL;
+    int64_t sizes[2];
+    if (sizes_read(k, 2, &x) != RL_OK || rl_ints_read(k, 1, 2, sizes) != RL_OK) return RL_FAIL;
     bool fits =
         x.ndim == 4 && grad->ndim == 4 && grad->shape[0] == x.shape[0] && grad->shape[1] == x.shape[1];
     for (int i = 0; fits && i < 2; i++)
-        fits = grad->shape[2 + i] == rl_int_at(k, 1, i) && grad->shape[2 + i] > 0 && x.shape[2 + i] > 0;
+        fits = grad->shape[2 + i] == sizes[i] && grad->shape[2 + i] > 0 && x.shape[2 + i] > 0;
     if (!fits)
         return rl_error_set(RL_RUNTIME,
                             "%s: grad_output with sizes %s does not fit output_size and input_size", k->name,

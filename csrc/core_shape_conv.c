@@ -28,15 +28,17 @@ static rl_status conv_list(rl_call *k, int arg, const char *what, int n) {
     const rl_slot *s = &k->arg[arg];
     char text[RL_DIMS_TEXT];
     if (s->tag != RL_INTS || s->n == 1 || s->n == n) return RL_OK;
+    if (k->arg[4].tag == RL_TEXT && strcmp(k->arg[4].u.s, "same") == 0)
+        return rl_error_set(RL_RUNTIME, "%s cannot broadcast to %d dimensions", what, n);
     return rl_error_set(RL_RUNTIME,
                         "expected %s to be a single integer value or a list of %d values to match the "
                         "convolution dimensions, but got %s=%s",
                         what, n, what, rl_dims_text(text, s->u.ints, s->n));
 }
 
-static void conv_read(rl_call *k, int arg, int to, int n, int64_t missing) {
-    for (int i = 0; i < 3; i++)
-        k->attr[to + i] = i < 3 - n ? missing : arg < 0 ? 0 : rl_int_at(k, arg, i - (3 - n));
+static rl_status conv_read(rl_call *k, int arg, int to, int n, int64_t missing) {
+    for (int i = 0; i < 3 - n; i++) k->attr[to + i] = missing;
+    return rl_ints_read(k, arg, n, k->attr + to + 3 - n);
 }
 
 static rl_status conv_dims(rl_call *k, int n) {
@@ -67,6 +69,17 @@ static rl_status conv_dtypes(const rl_call *k) {
     return RL_OK;
 }
 
+rl_status rl_conv_pads(const int64_t *pads, int n) {
+    for (int i = 0; i < n; i++) {
+        if (pads[i] < 0) return rl_error_set(RL_RUNTIME, "negative padding is not supported");
+        if (pads[i] > INT64_MAX / 2)
+            return rl_error_set(RL_RUNTIME,
+                                "Given padding=%lld at dimension %d , expected padding to be at most %lld",
+                                (long long)pads[i], i, (long long)(INT64_MAX / 2));
+    }
+    return RL_OK;
+}
+
 /* what both directions ask of strides, dilations and kernels, after they were read */
 static rl_status conv_numbers(rl_call *k, int n) {
     const rl_view *w = k->arg[1].u.t;
@@ -91,11 +104,8 @@ static rl_status conv_padding(rl_call *k, int n) {
     const rl_slot *pad = &k->arg[4];
     const rl_view *w = k->arg[1].u.t;
     if (pad->tag != RL_TEXT) {
-        conv_read(k, 4, BEFORE, n, 0);
-        conv_read(k, 4, AFTER, n, 0);
-        for (int i = 0; i < 3; i++)
-            if (k->attr[BEFORE + i] < 0) return rl_error_set(RL_RUNTIME, "negative padding is not supported");
-        return RL_OK;
+        if (conv_read(k, 4, BEFORE, n, 0) != RL_OK || conv_read(k, 4, AFTER, n, 0) != RL_OK) return RL_FAIL;
+        return rl_conv_pads(k->attr + BEFORE + 3 - n, n);
     }
     bool same = strcmp(pad->u.s, "same") == 0;
     if (!same && strcmp(pad->u.s, "valid") != 0)
@@ -103,7 +113,10 @@ static rl_status conv_padding(rl_call *k, int n) {
     for (int i = 0; i < 3; i++) {
         if (same && k->attr[STRIDE + i] != 1)
             return rl_error_set(RL_RUNTIME, "padding='same' is not supported for strided convolutions");
-        int64_t total = same && i >= 3 - n ? k->attr[DILATION + i] * (w->shape[i - (3 - n) + 2] - 1) : 0;
+        int64_t total = 0;
+        if (same && i >= 3 - n &&
+            __builtin_mul_overflow(k->attr[DILATION + i], w->shape[i - (3 - n) + 2] - 1, &total))
+            return rl_error_set(RL_RUNTIME, "%s: sizes are too large", k->name);
         k->attr[BEFORE + i] = total / 2;
         k->attr[AFTER + i] = total - total / 2;
     }
@@ -145,10 +158,9 @@ static rl_status conv_shape(rl_call *k, int n) {
     char tp[RL_DIMS_TEXT], tr[RL_DIMS_TEXT];
     bool fits = true;
     if (conv_dims(k, n) != RL_OK || conv_list(k, 3, "stride", n) != RL_OK ||
-        conv_list(k, 4, "padding", n) != RL_OK || conv_list(k, 5, "dilation", n) != RL_OK)
+        conv_list(k, 4, "padding", n) != RL_OK || conv_list(k, 5, "dilation", n) != RL_OK ||
+        conv_read(k, 3, STRIDE, n, 1) != RL_OK || conv_read(k, 5, DILATION, n, 1) != RL_OK)
         return RL_FAIL;
-    conv_read(k, 3, STRIDE, n, 1);
-    conv_read(k, 5, DILATION, n, 1);
     k->attr[GROUPS] = k->arg[6].u.i;
     k->attr[SPATIAL] = n;
     if (conv_padding(k, n) != RL_OK || conv_numbers(k, n) != RL_OK || conv_channels(k, n) != RL_OK)
@@ -258,16 +270,14 @@ static rl_status transposed_shape(rl_call *k, int n) {
     int64_t shape[5];
     if (conv_dims(k, n) != RL_OK || conv_list(k, 3, "stride", n) != RL_OK ||
         conv_list(k, 4, "padding", n) != RL_OK || conv_list(k, 7, "dilation", n) != RL_OK ||
-        conv_list(k, 5, "output_padding", n) != RL_OK)
+        conv_list(k, 5, "output_padding", n) != RL_OK || conv_read(k, 3, STRIDE, n, 1) != RL_OK ||
+        conv_read(k, 4, BEFORE, n, 0) != RL_OK || conv_read(k, 5, AFTER, n, 0) != RL_OK ||
+        conv_read(k, 7, DILATION, n, 1) != RL_OK)
         return RL_FAIL;
-    conv_read(k, 3, STRIDE, n, 1);
-    conv_read(k, 4, BEFORE, n, 0);
-    conv_read(k, 5, AFTER, n, 0);
-    conv_read(k, 7, DILATION, n, 1);
     k->attr[GROUPS] = k->arg[6].u.i;
     k->attr[SPATIAL] = n;
+    if (rl_conv_pads(k->attr + BEFORE + 3 - n, n) != RL_OK) return RL_FAIL;
     for (int i = 0; i < 3; i++) {
-        if (k->attr[BEFORE + i] < 0) return rl_error_set(RL_RUNTIME, "negative padding is not supported");
         if (k->attr[AFTER + i] < 0)
             return rl_error_set(RL_RUNTIME, "negative output_padding is not supported");
     }

@@ -83,10 +83,9 @@ static int64_t window_places(int64_t size, int64_t before, int64_t after, int64_
 static rl_status conv_padding(rl_call *k, const rl_view *w) {
     const rl_slot *pad = &k->arg[4];
     if (pad->tag != RL_TEXT) {
-        for (int i = 0; i < 2; i++) k->attr[i] = k->attr[2 + i] = rl_int_at(k, 4, i);
-        if (k->attr[0] < 0 || k->attr[1] < 0)
-            return rl_error_set(RL_RUNTIME, "negative padding is not supported");
-        return RL_OK;
+        if (rl_ints_read(k, 4, 2, k->attr) != RL_OK) return RL_FAIL;
+        memcpy(k->attr + 2, k->attr, 2 * sizeof *k->attr);
+        return rl_conv_pads(k->attr, 2);
     }
     bool same = strcmp(pad->u.s, "same") == 0;
     if (!same && strcmp(pad->u.s, "valid") != 0)
@@ -94,7 +93,9 @@ static rl_status conv_padding(rl_call *k, const rl_view *w) {
     for (int i = 0; i < 2; i++) {
         if (same && k->attr[4 + i] != 1)
             return rl_error_set(RL_RUNTIME, "padding='same' is not supported for strided convolutions");
-        int64_t total = same ? k->attr[6 + i] * (w->shape[2 + i] - 1) : 0;
+        int64_t total = 0;
+        if (same && __builtin_mul_overflow(k->attr[6 + i], w->shape[2 + i] - 1, &total))
+            return rl_error_set(RL_RUNTIME, "conv2d: sizes are too large");
         k->attr[i] = total / 2;
         k->attr[2 + i] = total - total / 2;
     }
@@ -106,6 +107,8 @@ static rl_status pair_length(rl_call *k, int arg, const char *what) {
     const rl_slot *s = &k->arg[arg];
     if (s->tag != RL_INTS || s->n == 1 || s->n == 2) return RL_OK;
     char text[RL_DIMS_TEXT];
+    if (k->arg[4].tag == RL_TEXT && strcmp(k->arg[4].u.s, "same") == 0)
+        return rl_error_set(RL_RUNTIME, "%s cannot broadcast to 2 dimensions", what);
     return rl_error_set(RL_RUNTIME,
                         "expected %s to be a single integer value or a list of 2 values to match the "
                         "convolution dimensions, but got %s=%s",
@@ -126,12 +129,9 @@ RL_SHAPE(conv2d) {
             "weight should have at least three dimensions, and %dD was given to a 2-D convolution", w->ndim);
     if (groups <= 0) return rl_error_set(RL_RUNTIME, "non-positive groups is not supported");
     if (pair_length(k, 3, "stride") != RL_OK || pair_length(k, 4, "padding") != RL_OK ||
-        pair_length(k, 5, "dilation") != RL_OK)
+        pair_length(k, 5, "dilation") != RL_OK || rl_ints_read(k, 3, 2, k->attr + 4) != RL_OK ||
+        rl_ints_read(k, 5, 2, k->attr + 6) != RL_OK)
         return RL_FAIL;
-    for (int i = 0; i < 2; i++) {
-        k->attr[4 + i] = rl_int_at(k, 3, i);
-        k->attr[6 + i] = rl_int_at(k, 5, i);
-    }
     for (int i = 0; i < 2; i++) {
         if (k->attr[4 + i] <= 0) return rl_error_set(RL_RUNTIME, "non-positive stride is not supported");
         if (k->attr[6 + i] <= 0)
@@ -171,8 +171,11 @@ RL_SHAPE(conv2d) {
         if (shape[n - 2 + i] < 1) {
             long long padded[2], reach[2];
             for (int j = 0; j < 2; j++) {
-                padded[j] = x->shape[n - 2 + j] + k->attr[j] + k->attr[2 + j];
-                reach[j] = k->attr[6 + j] * (w->shape[2 + j] - 1) + 1;
+                if (__builtin_add_overflow(x->shape[n - 2 + j], k->attr[j], &padded[j]) ||
+                    __builtin_add_overflow(padded[j], k->attr[2 + j], &padded[j]) ||
+                    __builtin_mul_overflow(k->attr[6 + j], w->shape[2 + j] - 1, &reach[j]) ||
+                    __builtin_add_overflow(reach[j], 1, &reach[j]))
+                    return rl_error_set(RL_RUNTIME, "conv2d: sizes are too large");
             }
             return rl_error_set(
                 RL_RUNTIME,
@@ -185,30 +188,23 @@ RL_SHAPE(conv2d) {
 }
 
 /* ---- pooling ---- */
-static int64_t pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
-                           bool ceil_mode) {
-    int64_t span = size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
-    int64_t places = (span < 0 && span % stride ? span / stride - 1 : span / stride) + 1;
-    /* the last window must start inside the input or its left padding */
-    if (ceil_mode && (places - 1) * stride >= size + pad) places--;
-    return places;
-}
-
 static rl_status pool_out(rl_call *k, const char *name, int dilation_arg, bool ceil_mode) {
     const rl_view *x = k->arg[0].u.t;
     int64_t shape[4];
     char text[RL_DIMS_TEXT];
     int n = x->ndim;
-    const int64_t most = INT32_MAX;
-    for (int i = 0; i < 2; i++) {
-        bool own = k->arg[2].tag != RL_NONE && !(k->arg[2].tag == RL_INTS && k->arg[2].n == 0);
-        k->attr[i] = rl_int_at(k, 1, i);
-        k->attr[2 + i] = own ? rl_int_at(k, 2, i) : k->attr[i];
-        k->attr[4 + i] = rl_int_at(k, 3, i);
-        k->attr[6 + i] = dilation_arg ? rl_int_at(k, dilation_arg, i) : 1;
-        for (int j = 0; j < 8; j += 2)
-            if (k->attr[j + i] > most) return rl_error_set(RL_RUNTIME, "integer out of range");
-    }
+    if (rl_pool_list(k, 1, "kernel_size", 2) != RL_OK || rl_pool_list(k, 2, "stride", 2) != RL_OK ||
+        rl_pool_list(k, 3, "padding", 2) != RL_OK ||
+        (dilation_arg && rl_pool_list(k, dilation_arg, "dilation", 2) != RL_OK))
+        return RL_FAIL;
+    bool own = rl_ints_of(k, 2).n > 0;
+    k->attr[6] = k->attr[7] = 1;
+    if (rl_ints_read(k, 1, 2, k->attr) != RL_OK || rl_ints_read(k, own ? 2 : 1, 2, k->attr + 2) != RL_OK ||
+        rl_ints_read(k, 3, 2, k->attr + 4) != RL_OK ||
+        (dilation_arg && rl_ints_read(k, dilation_arg, 2, k->attr + 6) != RL_OK))
+        return RL_FAIL;
+    for (int j = 0; j < 8; j++)
+        if (k->attr[j] > INT32_MAX) return rl_error_set(RL_RUNTIME, "integer out of range");
     for (int i = 0; i < 2; i++)
         if (k->attr[2 + i] <= 0) return rl_error_set(RL_RUNTIME, "stride should not be zero");
     for (int i = 0; i < 2; i++)
@@ -245,8 +241,8 @@ static rl_status pool_out(rl_call *k, const char *name, int dilation_arg, bool c
     }
     for (int d = 0; d < n - 2; d++) shape[d] = x->shape[d];
     for (int i = 0; i < 2; i++)
-        shape[n - 2 + i] = pool_places(x->shape[n - 2 + i], k->attr[4 + i], k->attr[i], k->attr[2 + i],
-                                       k->attr[6 + i], ceil_mode);
+        shape[n - 2 + i] = rl_pool_places(x->shape[n - 2 + i], k->attr[4 + i], k->attr[i], k->attr[2 + i],
+                                          k->attr[6 + i], ceil_mode);
     if (shape[n - 1] < 1 || shape[n - 2] < 1)
         return rl_error_set(RL_RUNTIME,
                             "Given input size: (%lldx%lldx%lld). Calculated output size: (%lldx%lldx%lld). "
@@ -272,18 +268,18 @@ RL_SHAPE(avg_pool2d) { /* attr[8]: count padding, attr[9]: divisor or 0 */
 
 RL_SHAPE(adaptive_avg_pool2d) {
     const rl_view *x = k->arg[0].u.t;
-    int64_t shape[4];
+    int64_t shape[4], wanted[2];
     char text[RL_DIMS_TEXT];
     int n = x->ndim;
     if (n != 3 && n != 4)
         return rl_error_set(RL_RUNTIME, "adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got %s",
                             rl_dims_text(text, x->shape, n));
-    if (k->arg[1].tag == RL_INTS && k->arg[1].n > 2)
+    if (k->arg[1].tag == RL_INTS && k->arg[1].n != 2)
         return rl_error_set(RL_RUNTIME, "adaptive_avg_pool2d: output_size must be 2");
+    if (rl_ints_read(k, 1, 2, wanted) != RL_OK) return RL_FAIL;
     for (int d = 0; d < n - 2; d++) shape[d] = x->shape[d];
-    for (int i = 0; i < 2; i++) {
-        int64_t want = rl_int_at(k, 1, i);
-        shape[n - 2 + i] = want == INT64_MIN ? x->shape[n - 2 + i] : want; /* INT64_MIN stands for None */
+    for (int i = 0; i < 2; i++) { /* INT64_MIN stands for None */
+        shape[n - 2 + i] = wanted[i] == INT64_MIN ? x->shape[n - 2 + i] : wanted[i];
         if (shape[n - 2 + i] < 0)
             return rl_error_set(
                 RL_RUNTIME,
@@ -351,9 +347,13 @@ RL_SHAPE(dropout) {
 static rl_status resize_out(rl_call *k) {
     const rl_view *x = k->arg[0].u.t;
     char text[RL_DIMS_TEXT];
+    if (k->arg[1].tag == RL_INTS && k->arg[1].n != 2)
+        return rl_error_set(RL_RUNTIME, "It is expected output_size equals to 2, but got size %d",
+                            k->arg[1].n);
     if (x->ndim != 4)
         return rl_error_set(RL_RUNTIME, "It is expected input_size equals to 4, but got size %d", x->ndim);
-    int64_t shape[4] = {x->shape[0], x->shape[1], rl_int_at(k, 1, 0), rl_int_at(k, 1, 1)};
+    int64_t shape[4] = {x->shape[0], x->shape[1]};
+    if (rl_ints_read(k, 1, 2, shape + 2) != RL_OK) return RL_FAIL;
     if (x->shape[2] <= 0 || x->shape[3] <= 0 || shape[2] <= 0 || shape[3] <= 0)
         return rl_error_set(
             RL_RUNTIME,
@@ -379,7 +379,9 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
     const rl_slot *pad = &k->arg[1];
     int64_t shape[RL_MAX_DIMS];
     char text[RL_DIMS_TEXT];
-    int mode = 0, n = pad->tag == RL_INTS ? pad->n : 0;
+    int mode = 0, n = pad->n;
+    if (pad->tag != RL_INTS)
+        return rl_error_set(RL_TYPE, "pad(): argument 'pad' (position 2) must be tuple of ints, not int");
     while (mode < 4 && strcmp(modes[mode], k->arg[2].u.s) != 0) mode++;
     if (mode == 4) return rl_error_set(RL_NOTIMPL, "Unrecognised padding mode %s", k->arg[2].u.s);
     if (n % 2) return rl_error_set(RL_RUNTIME, "Padding length must be divisible by 2");
@@ -390,7 +392,12 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
                             n, x->ndim);
     if (mode && !(n / 2 >= 1 && n / 2 <= 3 && (x->ndim == n / 2 + 1 || x->ndim == n / 2 + 2)))
         return rl_error_set(RL_NOTIMPL,
-                            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+                            "Padding size %d is not supported for %dD input tensor.\n"
+                            "Supported combinations for non-constant padding:\n"
+                            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+                            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+                            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
+                            n, x->ndim);
     if (mode && k->arg[3].tag != RL_NONE)
         return rl_error_set(RL_RUNTIME, "Padding mode \"%s\" doesn't take in value argument", modes[mode]);
     k->attr[0] = mode;

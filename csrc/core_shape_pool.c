@@ -14,23 +14,26 @@ static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
 }
 
 /* ---- the texts of each family ---- */
-static rl_status pool_list(const rl_call *k, int arg, const char *what, int n) {
+rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n) {
     static const char *const counts[] = {"", "", "two", "three"};
     const rl_slot *s = &k->arg[arg];
     bool max = k->name[0] == 'm', stride = strcmp(what, "stride") == 0;
     if (s->tag != RL_INTS || s->n == 1 || s->n == n || (stride && s->n == 0)) return RL_OK;
-    if (n == 1 && max)
+    if (n == 1 && strcmp(k->name, "max_pool1d") == 0)
         return rl_error_set(RL_RUNTIME,
                             "max_pool1d() %s must be %san int, list of ints%s tuple of ints of "
                             "size 1 but got size %d",
-                            what, stride ? "None, " : "", stride ? ", or" : " or", s->n);
+                            what, stride ? "None, " : "", stride || what[0] == 'p' ? ", or" : " or", s->n);
     if (n == 1)
-        return rl_error_set(RL_RUNTIME, "%s() argument '%s' should contain one int (got %d)", k->name, what,
-                            s->n);
-    bool plain = !max && n == 3; /* avg_pool3d says it without "either" */
+        return rl_error_set(RL_RUNTIME, "%s() argument '%s' should contain one int (got %d)",
+                            max ? "max_pool1d" : k->name, what, s->n);
+    /* avg_pool3d says it without "either", dilations in another order */
+    const char *words = !max && n == 3 ? "be " : what[0] == 'd' ? "be either " : "either ";
     return rl_error_set(RL_RUNTIME, "%s_pool%dd: %s must %s%sa single int, or a tuple of %s ints",
-                        max ? "max" : "avg", n, what, plain ? "be " : "either ",
-                        stride ? (plain ? "omitted, " : "be omitted, ") : (plain ? "" : "be "), counts[n]);
+                        max ? "max" : "avg", n, what, words,
+                        stride ? (words[0] == 'b' ? "omitted, " : "be omitted, ")
+                               : (words[0] == 'b' ? "" : "be "),
+                        counts[n]);
 }
 
 /* PyTorch gives means of one dimension a height of 1 */
@@ -133,20 +136,21 @@ static rl_status pool_padding(const rl_call *k, int n, int at) {
 
 /* ---- the windows ---- */
 static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
-    bool own = k->arg[2].tag != RL_NONE && !(k->arg[2].tag == RL_INTS && k->arg[2].n == 0);
-    if (pool_list(k, 1, "kernel_size", n) != RL_OK || pool_list(k, 2, "stride", n) != RL_OK ||
-        pool_list(k, 3, "padding", n) != RL_OK ||
-        (dilation_arg && pool_list(k, dilation_arg, "dilation", n) != RL_OK))
+    bool own = rl_ints_of(k, 2).n > 0;
+    if (rl_pool_list(k, 1, "kernel_size", n) != RL_OK || rl_pool_list(k, 2, "stride", n) != RL_OK ||
+        rl_pool_list(k, 3, "padding", n) != RL_OK ||
+        (dilation_arg && rl_pool_list(k, dilation_arg, "dilation", n) != RL_OK))
         return RL_FAIL;
-    for (int i = 0; i < 3; i++) {
-        int at = i - (3 - n);
-        k->attr[KERNEL + i] = at < 0 ? 1 : rl_int_at(k, 1, at);
-        k->attr[STRIDE + i] = at < 0 ? 1 : own ? rl_int_at(k, 2, at) : k->attr[KERNEL + i];
-        k->attr[PADDING + i] = at < 0 ? 0 : rl_int_at(k, 3, at);
-        k->attr[DILATION + i] = at < 0 || !dilation_arg ? 1 : rl_int_at(k, dilation_arg, at);
-        for (int j = KERNEL; j <= DILATION; j += 3)
-            if (k->attr[j + i] > INT32_MAX) return rl_error_set(RL_RUNTIME, "integer out of range");
-    }
+    for (int j = 0; j < 3; j++)
+        k->attr[KERNEL + j] = k->attr[STRIDE + j] = k->attr[DILATION + j] = 1, k->attr[PADDING + j] = 0;
+    int64_t *last = k->attr + 3 - n; /* the row's dimensions are the last of three */
+    if (rl_ints_read(k, 1, n, last + KERNEL) != RL_OK ||
+        rl_ints_read(k, own ? 2 : 1, n, last + STRIDE) != RL_OK ||
+        rl_ints_read(k, 3, n, last + PADDING) != RL_OK ||
+        (dilation_arg && rl_ints_read(k, dilation_arg, n, last + DILATION) != RL_OK))
+        return RL_FAIL;
+    for (int j = KERNEL; j < DILATION + 3; j++)
+        if (k->attr[j] > INT32_MAX) return rl_error_set(RL_RUNTIME, "integer out of range");
     k->attr[SPATIAL] = n;
     /* PyTorch looks at strides first, but for max_pool1d at kernels */
     static const int8_t orders[2][3] = {{STRIDE, KERNEL, DILATION}, {KERNEL, STRIDE, DILATION}};
@@ -157,14 +161,19 @@ static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
     return RL_OK;
 }
 
-static int64_t pool_places(const rl_call *k, int at, int64_t size, bool ceil_mode) {
-    int64_t stride = k->attr[STRIDE + at], pad = k->attr[PADDING + at];
-    int64_t span = size + 2 * pad - k->attr[DILATION + at] * (k->attr[KERNEL + at] - 1) - 1 +
-                   (ceil_mode ? stride - 1 : 0);
-    int64_t places = (span < 0 && span % stride ? span / stride - 1 : span / stride) + 1;
+int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
+                       bool ceil_mode) {
+    /* all but the size are below 2^31, so that these numbers are below 2^64 */
+    __int128 span = (__int128)size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
+    __int128 places = (span < 0 && span % stride ? span / stride - 1 : span / stride) + 1;
     /* the last window must start inside the input or its left padding */
-    if (ceil_mode && (places - 1) * stride >= size + pad) places--;
-    return places;
+    if (ceil_mode && (places - 1) * stride >= (__int128)size + pad) places--;
+    return places > INT64_MAX ? INT64_MAX : (int64_t)places;
+}
+
+static int64_t pool_places_at(const rl_call *k, int at, int64_t size, bool ceil_mode) {
+    const int64_t *a = k->attr + at;
+    return rl_pool_places(size, a[PADDING], a[KERNEL], a[STRIDE], a[DILATION], ceil_mode);
 }
 
 /* "2x5x5": channels and sizes */
@@ -188,7 +197,7 @@ rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     int lead = x->ndim - n;
     for (int d = 0; d < lead; d++) shape[d] = x->shape[d];
     for (int i = 0; i < n; i++) {
-        shape[lead + i] = pool_places(k, 3 - n + i, x->shape[lead + i], ceil_mode);
+        shape[lead + i] = pool_places_at(k, 3 - n + i, x->shape[lead + i], ceil_mode);
         fits &= shape[lead + i] >= 1;
     }
     if (!fits && n == 1 && max)
@@ -239,7 +248,7 @@ RL_SHAPE(avg_pool3d) {
 /* ---- adaptive: output_size says how many windows ---- */
 static rl_status adaptive_length(const rl_call *k, int n) {
     const rl_slot *s = &k->arg[1];
-    if (s->tag != RL_INTS || s->n == n || s->n == 1) return RL_OK;
+    if (s->tag != RL_INTS || s->n == n) return RL_OK;
     if (n == 1)
         return rl_error_set(RL_RUNTIME, "%s() argument 'output_size' should contain one int (got %d)",
                             k->name, s->n);
@@ -265,7 +274,7 @@ static rl_status adaptive_shape(rl_call *k, int n) {
     }
     if (adaptive_length(k, n) != RL_OK) return RL_FAIL;
     for (int d = 0; d < lead; d++) shape[d] = x->shape[d];
-    for (int i = 0; i < n; i++) shape[lead + i] = rl_int_at(k, 1, i);
+    if (rl_ints_read(k, 1, n, shape + lead) != RL_OK) return RL_FAIL;
     for (int i = 0; k->n_out == 1 && i < n; i++)
         if (shape[lead + i] < 0)
             return n == 1 ? rl_error_set(RL_RUNTIME,

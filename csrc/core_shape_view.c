@@ -1,7 +1,6 @@
 /* Rules of views (they write dims, strides and offset of out[0], which shares argument 0's storage),
  * joins, and new tensors. */
 #include "core_shape.h"
-#include <math.h>
 
 /* out[0] starts as a copy of the input's view with room for ndim dims */
 static rl_status view_begin(rl_call *k, int ndim) {
@@ -18,6 +17,14 @@ static rl_status view_end(rl_call *k) {
     return RL_OK;
 }
 
+/* the offset moves by `count` strides; without elements a stride may be anything */
+rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride) {
+    int64_t by;
+    if (__builtin_mul_overflow(count, stride, &by) || __builtin_add_overflow(v->offset, by, &v->offset))
+        return rl_error_set(RL_RUNTIME, "storage offset calculation overflowed");
+    return RL_OK;
+}
+
 static void view_same(rl_view *v, int to, const rl_view *x, int from) {
     v->shape[to] = x->shape[from];
     v->strides[to] = x->strides[from];
@@ -28,7 +35,10 @@ static void view_same(rl_view *v, int to, const rl_view *x, int from) {
 static rl_status restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides) {
     int view_d = ndim - 1;
     if (x->numel == 0) {
-        rl_dims_contiguous(shape, ndim, strides);
+        if (ndim == x->ndim && (!ndim || memcmp(shape, x->shape, (size_t)ndim * sizeof *shape) == 0))
+            memcpy(strides, x->strides, (size_t)ndim * sizeof *strides);
+        else if (!rl_dims_contiguous(shape, ndim, strides))
+            return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
         return RL_OK;
     }
     if (x->ndim == 0) {
@@ -53,9 +63,9 @@ static rl_status restride(const rl_view *x, const int64_t *shape, int ndim, int6
     return view_d < 0 ? RL_OK : RL_UNSUPPORTED;
 }
 
-/* replaces one -1 */
-static rl_status infer_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
+rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
     int unknown = -1;
+    bool huge = false, none = false;
     int64_t known = 1;
     char text[RL_DIMS_TEXT];
     const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &s->u.i;
@@ -69,11 +79,15 @@ static rl_status infer_size(const rl_view *x, const rl_slot *s, int64_t *shape) 
         } else if (dims[i] < 0) {
             return rl_error_set(RL_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
                                 (long long)dims[i], i, text);
-        } else if (__builtin_mul_overflow(known, dims[i], &known)) {
-            return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
-                                (long long)x->numel);
+        } else {
+            none |= dims[i] == 0;
+            huge |= __builtin_mul_overflow(known, dims[i], &known);
         }
     }
+    if (none) known = 0;
+    if (huge && !none)
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
+                            (long long)x->numel);
     if (unknown >= 0 && known == 0)
         return rl_error_set(
             RL_RUNTIME,
@@ -98,9 +112,12 @@ RL_SHAPE(view) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *s = &k->arg[1];
     int n = s->tag == RL_INTS ? s->n : 1;
-    if (view_begin(k, n) != RL_OK || infer_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
+    if (view_begin(k, n) != RL_OK || rl_view_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
     k->out[0]->numel = x->numel;
-    if (restride(x, k->out[0]->shape, n, k->out[0]->strides) != RL_OK)
+    if (x->numel == 0 && view_end(k) != RL_OK) return RL_FAIL;
+    rl_status laid = restride(x, k->out[0]->shape, n, k->out[0]->strides);
+    if (laid == RL_FAIL) return RL_FAIL;
+    if (laid != RL_OK)
         return rl_error_set(
             RL_RUNTIME,
             "view size is not compatible with input tensor's size and stride (at least one dimension "
@@ -121,7 +138,7 @@ RL_SHAPE(permute) {
             x->ndim, n);
     if (view_begin(k, n) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++) {
-        int64_t d = rl_int_at(k, 1, i);
+        int64_t d = rl_ints_of(k, 1).at[i];
         if (rl_dim_wrap(&d, n) != RL_OK) return RL_FAIL;
         if (seen >> d & 1) return rl_error_set(RL_RUNTIME, "permute(): duplicate dims are not allowed.");
         seen |= 1ull << d;
@@ -170,6 +187,9 @@ RL_SHAPE(squeeze_dim) {
     for (int i = 0; i < n; i++) {
         int64_t d = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
         if (rl_dim_wrap(&d, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
+        if (mask >> d & 1)
+            return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
+                                (long long)d);
         mask |= 1ull << d;
     }
     return squeeze_mask(k, mask);
@@ -182,7 +202,9 @@ RL_SHAPE(unsqueeze) {
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d < at ? d : d + 1, x, d);
     v->shape[at] = 1;
-    v->strides[at] = at < x->ndim ? x->shape[at] * x->strides[at] : 1;
+    v->strides[at] = 1;
+    if (at < x->ndim && __builtin_mul_overflow(x->shape[at], x->strides[at], &v->strides[at]))
+        v->strides[at] = x->strides[at]; /* nothing is there to step over */
     return view_end(k);
 }
 
@@ -238,7 +260,7 @@ RL_SHAPE(select) {
     if (view_begin(k, x->ndim - 1) != RL_OK) return RL_FAIL;
     for (int d = 0, n = 0; d < x->ndim; d++)
         if (d != dim) view_same(k->out[0], n++, x, d);
-    k->out[0]->offset += index * x->strides[dim];
+    if (rl_view_move(k->out[0], index, x->strides[dim]) != RL_OK) return RL_FAIL;
     return view_end(k);
 }
 
@@ -247,9 +269,10 @@ static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t leng
     if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
-    v->offset += start * x->strides[dim];
+    if (rl_view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
     v->shape[dim] = length;
-    if (length > 1) v->strides[dim] *= step;
+    if (__builtin_mul_overflow(v->strides[dim], step, &v->strides[dim]))
+        v->strides[dim] = x->strides[dim]; /* of one element or none, the stride is not used */
     return view_end(k);
 }
 
@@ -262,7 +285,7 @@ RL_SHAPE(narrow) {
     if (length < 0) return rl_error_set(RL_RUNTIME, "narrow(): length must be non-negative.");
     if (start < -size || start > size)
         return rl_error_set(RL_INDEX,
-                            "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
                             (long long)-size, (long long)size, (long long)start);
     if (start < 0) start += size;
     if (length > size - start)
@@ -291,13 +314,18 @@ RL_SHAPE(slice) {
 RL_SHAPE(as_strided) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *size = &k->arg[1], *stride = &k->arg[2];
-    int n = size->tag == RL_INTS ? size->n : 1, m = stride->tag == RL_INTS ? stride->n : 1;
-    if (n != m) return rl_error_set(RL_RUNTIME, "mismatch in length of strides and shape");
+    for (int i = 1; i < 3; i++)
+        if (k->arg[i].tag != RL_INTS)
+            return rl_error_set(RL_TYPE,
+                                "as_strided(): argument '%s' (position %d) must be tuple of ints, not int",
+                                i == 1 ? "size" : "stride", i + 1);
+    int n = size->n;
+    if (n != stride->n) return rl_error_set(RL_RUNTIME, "mismatch in length of strides and shape");
     if (view_begin(k, n) != RL_OK) return RL_FAIL;
     rl_view *v = k->out[0];
     for (int i = 0; i < n; i++) {
-        v->shape[i] = size->tag == RL_INTS ? size->u.ints[i] : size->u.i;
-        v->strides[i] = stride->tag == RL_INTS ? stride->u.ints[i] : stride->u.i;
+        v->shape[i] = size->u.ints[i];
+        v->strides[i] = stride->u.ints[i];
     }
     if (k->arg[3].tag != RL_NONE) v->offset = k->arg[3].u.i;
     if (rl_view_check_bounds(v->shape, v->strides, n, v->offset, x->dtype, x->storage->nbytes) != RL_OK)
@@ -380,7 +408,7 @@ static bool is_dense(const rl_view *x) {
         for (int d = 0; d < x->ndim; d++) {
             if ((seen >> d & 1) || (x->shape[d] != 1 && x->strides[d] != step)) continue;
             seen |= 1ull << d;
-            step *= x->shape[d];
+            if (__builtin_mul_overflow(step, x->shape[d], &step)) return false;
             break;
         }
     return seen == (x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1);
@@ -418,25 +446,44 @@ RL_SHAPE(zeros) {
     return size_out(k, 0);
 }
 
+static rl_status whole_number(const rl_slot *s, int64_t *i) {
+    if (s->tag == RL_FLOAT && !(s->u.d >= -0x1p63 && s->u.d < 0x1p63))
+        return rl_error_set(RL_RUNTIME, "value cannot be converted to type int64_t without overflow");
+    *i = s->tag == RL_FLOAT ? (int64_t)s->u.d : s->u.i;
+    return RL_OK;
+}
+
+/* int64 counts in whole numbers, which a double would round */
+static rl_status arange_whole(rl_call *k, const rl_slot *const *given) {
+    int64_t bound[3], size;
+    for (int i = 0; i < 3; i++)
+        if (whole_number(given[i], &bound[i]) != RL_OK) return RL_FAIL;
+    if (bound[2] == 0) return rl_error_set(RL_VALUE, "step must be nonzero");
+    __int128 span = (__int128)bound[1] - bound[0], step = bound[2], n = span / step + (span % step != 0);
+    if (span && (span < 0) != (step < 0)) n = -1; /* too near to each other for doubles to tell */
+    if (n < 0 || n > INT64_MAX) return rl_error_set(RL_RUNTIME, "invalid size, possible overflow?");
+    size = (int64_t)n;
+    return rl_out_dims(k, 0, &size, 1);
+}
+
 RL_SHAPE(arange) { /* attr[0]: where start stands, -1 for 0; attr[1]: step */
     bool bounds = k->arg[1].tag == RL_INT || k->arg[1].tag == RL_FLOAT || k->arg[1].tag == RL_TRUTH;
-    double start = bounds ? rl_num(k, 0) : 0, end = rl_num(k, bounds ? 1 : 0),
-           step = bounds ? rl_num(k, 2) : 1;
+    static const rl_slot nothing = {.tag = RL_INT, .u.i = 0}, one = {.tag = RL_INT, .u.i = 1};
+    const rl_slot *given[3] = {bounds ? &k->arg[0] : &nothing, &k->arg[bounds], bounds ? &k->arg[2] : &one};
+    double number[3];
     k->attr[0] = bounds ? 0 : -1;
     k->attr[1] = bounds ? 2 : -1;
-    if (k->out[0]->dtype == RL_I64) { /* int64 counts in whole numbers from the start */
-        start = trunc(start);
-        end = trunc(end);
-        step = trunc(step);
-        if (step == 0) return rl_error_set(RL_VALUE, "step must be nonzero");
-    }
-    if (step == 0) return rl_error_set(RL_RUNTIME, "step must be nonzero");
+    for (int i = 0; i < 3; i++) number[i] = given[i]->tag == RL_FLOAT ? given[i]->u.d : (double)given[i]->u.i;
+    double start = number[0], end = number[1], step = number[2], n = (end - start) / step;
+    if (!(step > 0 || step < 0)) return rl_error_set(RL_RUNTIME, "step must be nonzero");
     if (!(start - start == 0 && end - end == 0))
         return rl_error_set(RL_RUNTIME, "unsupported range: %g -> %g", start, end);
     if ((step > 0 && end < start) || (step < 0 && end > start))
         return rl_error_set(RL_RUNTIME, "upper bound and lower bound inconsistent with step sign");
-    double n = (end - start) / step;
-    if (!(n < 9e18)) return rl_error_set(RL_RUNTIME, "invalid size, possible overflow?");
+    if (k->out[0]->dtype == RL_I64) return arange_whole(k, given);
+    for (int i = 0; i < 3 && !rl_is_float(k->out[0]->dtype); i++)
+        if (given[i]->tag == RL_FLOAT && whole_number(given[i], &(int64_t){0}) != RL_OK) return RL_FAIL;
+    if (!(n < 0x1p63)) return rl_error_set(RL_RUNTIME, "invalid size, possible overflow?");
     int64_t size = (int64_t)n;
     if ((double)size < n) size++;
     return rl_out_dims(k, 0, &size, 1);
@@ -497,11 +544,18 @@ RL_SHAPE(bernoulli) {
     return fills_itself(k);
 }
 
-RL_SHAPE(random) { /* attr[0], attr[1]: from and to; random_(to) counts from 0 */
-    bool both = k->arg[2].tag == RL_INT;
+/* attr[0], attr[1]: from and to; attr[2]: 1 when the dtype's largest stands for to, 2 when for both */
+RL_SHAPE(random_all) {
+    k->attr[0] = k->attr[1] = 0;
+    k->attr[2] = 2;
+    return fills_itself(k);
+}
+RL_SHAPE(random) { /* (from, to or None), or (to) alone */
+    bool both = k->n_arg == 4;
     k->attr[0] = both ? k->arg[1].u.i : 0;
     k->attr[1] = both ? k->arg[2].u.i : k->arg[1].u.i;
-    if (k->attr[0] >= k->attr[1])
+    k->attr[2] = both && k->arg[2].tag == RL_NONE;
+    if (!k->attr[2] && k->attr[0] >= k->attr[1])
         return rl_error_set(RL_RUNTIME,
                             "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
                             (long long)k->attr[0], (long long)k->attr[1]);

@@ -2,6 +2,7 @@
 #include "core.h"
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { HEADER = 192, CLASSES = 24, CLASS_NONE = 255, CACHED_PER_CLASS = 16 };
 _Static_assert(sizeof(rl_storage) <= HEADER, "the bytes follow the header in one block");
@@ -250,7 +251,48 @@ rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes) {
     char *mem = root->mem_ ? (char *)root->mem_ + at : NULL;
     rl_storage *s = rl_storage_borrow(mem, nbytes, slice_free, root);
     if (!s) return NULL;
-    s->exports = 1;
+    s->exports = s->foreign = 1;
     s->device = root->device, s->device_index = root->device_index;
     return s;
+}
+
+/* ---- memory that forked processes share ---- */
+typedef struct {
+    void *mem;
+    size_t nbytes;
+} shared_block;
+
+static void shared_free(void *owner) {
+    shared_block *b = owner;
+    munmap(b->mem, b->nbytes);
+    rl_free(b);
+}
+
+bool rl_storage_is_shared(const rl_storage *s) {
+    return s->free == shared_free;
+}
+
+rl_status rl_storage_share(rl_storage *s) {
+    size_t size = s->nbytes ? s->nbytes : 1;
+    if (rl_storage_is_shared(s)) return RL_OK;
+    if (s->device != RL_CPU) return rl_error_set(RL_RUNTIME, "_share_fd_: only available on CPU");
+    if (s->exports > s->foreign || s->pins > 0)
+        return rl_error_set(RL_RUNTIME, "cannot move a storage while its memory is in use elsewhere");
+    shared_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
+    if (!b) return RL_FAIL;
+    *b = (shared_block){mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), size};
+    if (b->mem == MAP_FAILED) {
+        rl_free(b);
+        return rl_error_set(RL_MEMORY, "there is no shared memory for %zu bytes", size);
+    }
+    if (s->nbytes) memcpy(b->mem, s->mem_, s->nbytes);
+    storage_release_mem(s);
+    s->mem_ = b->mem;
+    s->free = shared_free;
+    s->owner = b;
+    s->exports -= s->foreign; /* whoever had lent the bytes keeps them and writes no more here */
+    s->foreign = 0;
+    rl_write_begin(s);
+    rl_write_end(s);
+    return RL_OK;
 }

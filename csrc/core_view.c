@@ -52,29 +52,28 @@ rl_status rl_view_copy(rl_view *to, const rl_view *from) {
 }
 
 int64_t rl_dims_numel(const int64_t *shape, int ndim) {
-    int64_t n = 1;
+    uint64_t n = 1; /* as PyTorch multiplies: a zero does not excuse what overflowed before it */
     bool huge = false;
-    for (int i = 0; i < ndim; i++) {
-        if (shape[i] == 0) return 0;
-        huge |= __builtin_mul_overflow(n, shape[i], &n);
-    }
-    return huge ? -1 : n;
+    for (int i = 0; i < ndim; i++) huge |= __builtin_mul_overflow(n, (uint64_t)shape[i], &n);
+    return huge || n > INT64_MAX ? -1 : (int64_t)n;
 }
 
-void rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
+bool rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
     int64_t step = 1;
+    bool huge = false;
     for (int i = ndim - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= shape[i] > 1 ? shape[i] : 1;
+        if (i > 0) huge |= __builtin_mul_overflow(step, shape[i] > 1 ? shape[i] : 1, &step);
     }
+    return !huge;
 }
 
 void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]) {
     static const int order[4] = {1, 3, 2, 0}; /* channels lie side by side, then columns, rows, images */
-    int64_t step = 1;
+    uint64_t step = 1;                        /* wraps for what has no elements and could not be made so */
     for (int i = 0; i < 4; i++) {
-        strides[order[i]] = step;
-        step *= shape[order[i]] > 1 ? shape[order[i]] : 1;
+        strides[order[i]] = (int64_t)step;
+        step *= (uint64_t)(shape[order[i]] > 1 ? shape[order[i]] : 1);
     }
 }
 
@@ -138,6 +137,9 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
     for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++)
         last += (__int128)(shape[i] - 1) * strides[i];
     __int128 needed = empty ? (__int128)offset * item : (last + 1) * item;
+    if (!empty && needed > INT64_MAX)
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s and strides=%s",
+                            rl_dims_text(sizes, shape, ndim), rl_dims_text(steps, strides, ndim));
     if (needed > (__int128)nbytes && !(empty && offset == 0))
         return rl_error_set(
             RL_RUNTIME,

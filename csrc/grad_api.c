@@ -219,7 +219,7 @@ static PyObject *api_increment_version(PyObject *m, PyObject *tensors) {
                             "increment_version expects each element of the iterable to be a tensor");
             return NULL;
         }
-        if (!t->inference) rl_version_bump(t);
+        if (!rl_version_none(t)) rl_version_bump(t);
     }
     return all ? Py_NewRef(Py_None) : NULL;
 }

@@ -19,7 +19,7 @@ FORMULA(roll) {
     if (!rl_back_wants(g, 0)) return;
     int64_t back[RL_MAX_DIMS];
     int n = rl_value_list(X(1), back, RL_MAX_DIMS);
-    for (int i = 0; i < n; i++) back[i] = -back[i];
+    for (int i = 0; i < n; i++) back[i] = back[i] == INT64_MIN ? 0 : -back[i]; /* refused going forward */
     rl_back_pass(g, 0, OP(roll, G, INTS(back, n), MAYBE(2)));
 }
 FORMULA(pixel_shuffle) {

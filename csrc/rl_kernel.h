@@ -170,6 +170,7 @@ typedef struct rl_storage {
     uint32_t version;
     uint8_t device, size_class, pointer_seen, resizable;
     int8_t device_index;
+    uint8_t foreign; /* one of the exports is the owner of borrowed bytes */
 } rl_storage;
 
 typedef struct rl_view {
@@ -234,6 +235,13 @@ static inline bool rl_is_contiguous(const rl_view *v) {
         expected *= v->shape[i];
     }
     return true;
+}
+
+/* do elements share memory because a dimension has stride 0? */
+static inline bool rl_view_expanded(const rl_view *v) {
+    for (int d = 0; d < v->ndim; d++)
+        if (v->strides[d] == 0 && v->shape[d] > 1 && v->numel) return true;
+    return false;
 }
 
 /* ---- one call of one operator ---- */
@@ -316,11 +324,16 @@ static inline double rl_num(const rl_call *k, int i) {
 static inline int64_t rl_int(const rl_call *k, int i) {
     return k->arg[i].tag == RL_FLOAT ? (int64_t)k->arg[i].u.d : k->arg[i].u.i;
 }
-/* element i of an int[] argument that may have been given as one number */
-static inline int64_t rl_int_at(const rl_call *k, int arg, int i) {
+/* The numbers of an int[] argument, which may have been given as one; none when it is absent. How many there
+ * are is the caller's choice: rl_ints_read (core_shape.h) is for rows that need n of them. */
+typedef struct {
+    const int64_t *at;
+    int n;
+} rl_ints;
+static inline rl_ints rl_ints_of(const rl_call *k, int arg) {
     const rl_slot *s = &k->arg[arg];
-    if (s->tag != RL_INTS) return s->u.i;
-    return s->u.ints[s->n == 1 ? 0 : i];
+    rl_ints list = {s->tag == RL_INTS ? s->u.ints : &s->u.i, s->tag == RL_INTS ? s->n : s->tag == RL_INT};
+    return list;
 }
 #define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
 

@@ -45,6 +45,8 @@ typedef struct rl_tensor {
 } rl_tensor;
 /* how a view came about: what may be written through it differs */
 enum { RL_VIEW_NORMAL, RL_VIEW_NO_GRAD, RL_VIEW_MULTI, RL_VIEW_FUNCTION, RL_VIEW_INFERENCE };
+/* made in inference mode: nobody counts its versions, but those of what x.detach() or x.data made of it */
+#define rl_version_none(t) ((t)->inference && !(t)->version)
 #define RL_TENSOR_OF(view) ((rl_tensor *)((char *)(view) - offsetof(rl_tensor, v)))
 
 extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type,

@@ -65,7 +65,7 @@ GET(base) {
 }
 GET(version) {
     NO(c);
-    if (T(self)->inference) {
+    if (rl_version_none(T(self))) {
         PyErr_SetString(PyExc_RuntimeError, "Inference tensors do not track version counter.");
         return NULL;
     }
@@ -77,7 +77,9 @@ GET(itemsize) {
 }
 GET(nbytes) {
     NO(c);
-    return PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype) * T(self)->v.numel);
+    RL_OWNED PyObject *n = PyLong_FromLongLong(T(self)->v.numel); /* an expanded tensor may have 2^63 - 1 */
+    RL_OWNED PyObject *item = PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype));
+    return n && item ? PyNumber_Multiply(n, item) : NULL;
 }
 GET(is_cuda) {
     NO(c);
@@ -217,7 +219,9 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
         return -1;
     }
     if (rl_version_part(T(self), rl_version_of(T(self))) < 0) return -1; /* it counts on as before */
-    return rl_tensor_become(T(self), T(value));
+    if (rl_tensor_become(T(self), T(value)) < 0) return -1;
+    T(self)->inference = T(value)->inference;
+    return 0;
 }
 
 PyGetSetDef rl_tensor_getset[] = {

@@ -215,15 +215,27 @@ static int dtype_category(int dtype) {
     return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_kept(dtype) ? 3 : 1;
 }
 
-static int check_writable(rl_tensor *self, bool tracked) {
-    for (int d = 0; self->v.numel && d < self->v.ndim; d++)
-        if (self->v.strides[d] == 0 && self->v.shape[d] > 1) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            "unsupported operation: more than one element of the written-to tensor refers to "
-                            "a single memory "
-                            "location. Please clone() the tensor before performing the operation.");
-            return -1;
-        }
+/* self is expanded: few rows write that, and say so in their flags */
+static int shared_write(const rl_row *row, const rl_slot *args) {
+    bool copies = row == &rl_rows[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
+    if (!(row->flags & RL_SHARES) || copies) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "unsupported operation: more than one element of the written-to tensor refers to "
+                        "a single memory "
+                        "location. Please clone() the tensor before performing the operation.");
+        return -1;
+    }
+    if (!(row->flags & RL_DEPRECATED)) return 0;
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. "
+        "tensor[%s",
+        row->name, row->name[5] == '_' && row->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
+}
+
+static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && shared_write(b->schema->row, b->k.arg) < 0) return -1;
     return rl_history_may_write(self, tracked);
 }
 
@@ -330,10 +342,10 @@ static PyObject *call_inplace(rl_bound *b) {
         out[1] = c.hidden = (rl_tensor *)hidden;
     }
     fill_generator(b);
-    if (check_writable(self, history) < 0) return NULL;
+    if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
-    if (RL_UNLIKELY(original || b->n_keep) && check_writable(self, history) < 0) return NULL; /* still? */
+    if (RL_UNLIKELY(original || b->n_keep) && check_writable(self, history, b) < 0) return NULL; /* still? */
     if (inplace_run(b, &c) != RL_OK) return fail_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
@@ -368,14 +380,14 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
     rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
     if (!result) return NULL;
-    if (check_writable(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return NULL;
+    bool same = out->v.ndim == made->v.ndim &&
+                memcmp(out->v.shape, made->v.shape, made->v.ndim * sizeof *made->v.shape) == 0;
+    if (rl_history_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return NULL;
     if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
                      rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
         return NULL;
     }
-    bool same = out->v.ndim == made->v.ndim &&
-                memcmp(out->v.shape, made->v.shape, made->v.ndim * sizeof *made->v.shape) == 0;
     if (!same && out->v.dtype == made->v.dtype) {
         if (rl_tensor_become(out, made) < 0) return NULL;
     } else if (!same) {

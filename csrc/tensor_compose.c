@@ -22,9 +22,14 @@ static PyObject *clone_as(PyObject *x, int64_t format) {
 /* x.view(sizes), or a contiguous copy's view where strides do not allow it */
 static PyObject *reshape_to(PyObject *x, rl_slot size) {
     rl_slot args[2] = {tensor_slot(x), size};
+    int64_t shape[RL_MAX_DIMS];
     PyObject *view = rl_op_run(RL_OP_view, args, 2);
     if (view || !PyErr_ExceptionMatches(PyExc_RuntimeError) || rl_is_contiguous(&((rl_tensor *)x)->v))
         return view;
+    if (size.n > RL_MAX_DIMS || rl_view_size(&((rl_tensor *)x)->v, &size, shape) != RL_OK) {
+        rl_error_clear(); /* a copy would not help: what view() said stays */
+        return NULL;
+    }
     PyErr_Clear();
     RL_OWNED PyObject *copy = clone_as(x, RL_FORMAT_CONTIGUOUS);
     if (!copy) return NULL;
@@ -59,7 +64,11 @@ COMPOSE(flatten) {
     int n = 0;
     for (int64_t d = 0; d < start; d++) shape[n++] = x->shape[d];
     shape[n] = 1;
-    for (int64_t d = start; d <= end && d < x->ndim; d++) shape[n] *= x->shape[d];
+    for (int64_t d = start; d <= end && d < x->ndim; d++)
+        if (__builtin_mul_overflow(shape[n], x->shape[d], &shape[n])) {
+            PyErr_SetString(PyExc_RuntimeError, "numel: integer multiplication overflow");
+            return NULL;
+        }
     n++;
     for (int64_t d = end + 1; d < x->ndim; d++) shape[n++] = x->shape[d];
     return reshape_to(self_of(b), (rl_slot){.tag = RL_INTS, .n = n, .u.ints = shape});
@@ -70,16 +79,35 @@ static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t l
     return rl_op_run(RL_OP_narrow, args, 4);
 }
 
+/* Room for n pieces at once, so that a number beyond all memory fails first; long loops can be interrupted.
+ */
+static PyObject *pieces_new(int64_t n) {
+    PyObject *pieces = PyTuple_New((Py_ssize_t)n);
+    if (pieces) PyObject_GC_UnTrack(pieces); /* nobody finds it before it is whole */
+    if (pieces || !PyErr_ExceptionMatches(PyExc_MemoryError)) return pieces;
+    PyErr_Clear();
+    PyErr_Format(PyExc_RuntimeError, "there is no memory for a tuple of %lld tensors", (long long)n);
+    return NULL;
+}
+static int piece_put_steal(PyObject *pieces, int64_t i, PyObject *piece) {
+    if (!piece) return -1;
+    PyTuple_SET_ITEM(pieces, (Py_ssize_t)i, piece);
+    return i % 4096 == 4095 ? PyErr_CheckSignals() : 0;
+}
+static PyObject *pieces_give(PyObject **pieces) {
+    if (*pieces) PyObject_GC_Track(*pieces);
+    return rl_give(pieces);
+}
+
 static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
-    int64_t at = 0, whole = ((rl_tensor *)x)->v.shape[dim];
-    RL_OWNED PyObject *pieces = PyList_New(0);
+    RL_OWNED PyObject *pieces = pieces_new(n);
+    int64_t at = 0, whole = rl_size_at(&((rl_tensor *)x)->v, dim);
     for (int64_t i = 0; pieces && i < n; i++) {
         int64_t size = sizes ? sizes[i] : each < whole - at ? each : whole - at;
-        RL_OWNED PyObject *piece = narrow_piece(x, dim, at, size);
-        if (!piece || PyList_Append(pieces, piece) < 0) return NULL;
+        if (piece_put_steal(pieces, i, narrow_piece(x, dim, at, size)) < 0) return NULL;
         at += size;
     }
-    return pieces ? PyList_AsTuple(pieces) : NULL;
+    return pieces_give(&pieces);
 }
 
 static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
@@ -113,7 +141,7 @@ COMPOSE(chunk) {
     }
     int64_t size = b->k.arg[0].u.t->shape[dim], each = size / chunks + (size % chunks != 0);
     if (size == 0) return pieces_of(self_of(b), dim, NULL, chunks, 0);
-    return pieces_of(self_of(b), dim, NULL, (size + each - 1) / each, each);
+    return pieces_of(self_of(b), dim, NULL, size / each + (size % each != 0), each);
 }
 
 COMPOSE(split) {
@@ -123,10 +151,16 @@ COMPOSE(split) {
     if (wrap_of(b, 2, &dim, "split") < 0) return NULL;
     int64_t size = b->k.arg[0].u.t->shape[dim];
     if (s->tag == RL_INTS) {
-        for (int i = 0; i < s->n; i++) {
-            if (s->u.ints[i] < 0 || __builtin_add_overflow(total, s->u.ints[i], &total)) total = -1;
-            if (total < 0) break;
-        }
+        for (int i = 0; i < s->n; i++)
+            if (s->u.ints[i] < 0) {
+                PyErr_Format(PyExc_RuntimeError,
+                             "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                             "split_sizes=%s",
+                             rl_dims_text(text, s->u.ints, s->n));
+                return NULL;
+            }
+        for (int i = 0; i < s->n && total >= 0; i++)
+            if (__builtin_add_overflow(total, s->u.ints[i], &total)) total = -1;
         if (total != size) {
             PyErr_Format(
                 PyExc_RuntimeError,
@@ -137,7 +171,13 @@ COMPOSE(split) {
         }
         return pieces_of(self_of(b), dim, s->u.ints, s->n, 0);
     }
-    if (s->u.i < 0 || (s->u.i == 0 && size != 0)) {
+    if (s->u.i == 0 && size != 0) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
+                     (long long)size);
+        return NULL;
+    }
+    if (s->u.i < 0) {
         PyErr_Format(PyExc_RuntimeError, "split expects split_size be non-negative, but got split_size=%lld",
                      (long long)s->u.i);
         return NULL;
@@ -148,13 +188,12 @@ COMPOSE(split) {
 
 static PyObject *slices_of(rl_slot x, int64_t dim) {
     int64_t n = x.u.t->shape[dim];
-    RL_OWNED PyObject *slices = PyList_New(0);
+    RL_OWNED PyObject *slices = pieces_new(n);
     for (int64_t i = 0; slices && i < n; i++) {
         rl_slot args[3] = {x, int_slot(dim), int_slot(i)};
-        RL_OWNED PyObject *slice = rl_op_run(RL_OP_select, args, 3);
-        if (!slice || PyList_Append(slices, slice) < 0) return NULL;
+        if (piece_put_steal(slices, i, rl_op_run(RL_OP_select, args, 3)) < 0) return NULL;
     }
-    return slices ? PyList_AsTuple(slices) : NULL;
+    return pieces_give(&slices);
 }
 
 COMPOSE(unbind) {

@@ -189,30 +189,30 @@ COMPOSE(take_along_dim) {
 }
 
 /* ---- repeat_interleave ---- */
-/* The sum of the counts (held, or NULL: `times` for each), which are `expected` if that is not negative; -1:
- * raised */
+#define ANY_LENGTH INT64_MIN
+/* The sum of the counts (held, or NULL: `times` for each), which are `expected` unless that is ANY_LENGTH;
+ * -1: raised */
 static int64_t interleaved_total(const rl_view *v, int64_t times, int64_t n, int64_t expected) {
     RL_RAW;
     const int64_t *counts = v ? rl_const_data(v) : NULL;
-    int64_t total = counts ? 0 : RL_COUNT(n, times).n;
-    if (total < 0) {
-        PyErr_SetString(PyExc_RuntimeError, times < 0 ? "Repeats must be non-negative"
-                                                      : "repeat_interleave: the result is too large");
-        return -1;
-    }
+    int64_t total = 0, least = counts || times < 0 ? 0 : times;
+    bool huge = !counts && __builtin_mul_overflow(n, least, &total);
+    if (!counts && times < 0 && n) least = times;
     for (int64_t i = 0; counts && i < n; i++) {
-        int64_t count = counts[i];
-        if (count < 0) {
-            PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative");
-            return -1;
-        }
-        if (__builtin_add_overflow(total, count, &total)) {
-            PyErr_SetString(PyExc_RuntimeError, "repeat_interleave: the result is too large");
-            return -1;
-        }
+        if (counts[i] < least) least = counts[i];
+        huge |= __builtin_add_overflow(total, counts[i] < 0 ? 0 : counts[i], &total);
     }
-    if (expected < 0 || expected == total) return total;
-    PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
+    if (least < 0 || huge)
+        PyErr_SetString(PyExc_RuntimeError, least >= 0 ? "numel: integer multiplication overflow"
+                                            : counts   ? "repeats can not be negative"
+                                                       : "Repeats must be non-negative");
+    else if (expected < 0 && expected != ANY_LENGTH)
+        PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: [%lld]",
+                     (long long)expected, (long long)expected);
+    else if (expected >= 0 && expected != total)
+        PyErr_SetString(PyExc_RuntimeError, "allocated size does not match required size");
+    else
+        return total;
     return -1;
 }
 
@@ -225,7 +225,7 @@ static void interleaved_fill(const rl_view *v, int64_t times, int64_t n, const r
     while (to < end) *to++ = 0; /* the counts were written in between */
 }
 
-/* index i, counts[i] times (each `times` when counts is NULL), for i below n; expected < 0: any length */
+/* index i, counts[i] times (each `times` when counts is NULL), for i below n */
 static PyObject *interleaved(const rl_view *counts, int64_t times, int64_t n, int64_t expected) {
     int64_t total = interleaved_total(counts, times, n, expected);
     rl_tensor *index = total < 0 ? NULL : rl_tensor_new(RL_I64, RL_CPU, 0, &total, 1);
@@ -264,7 +264,7 @@ static PyObject *slices_of(rl_bound *b, int64_t *dim) {
 }
 
 static int64_t expected_of(rl_bound *b, int arg) {
-    return b->k.arg[arg].tag == RL_INT ? b->k.arg[arg].u.i : -1;
+    return b->k.arg[arg].tag == RL_INT ? b->k.arg[arg].u.i : ANY_LENGTH;
 }
 
 static PyObject *index_unseen(int64_t n) {
@@ -283,8 +283,15 @@ static int64_t first_count(const rl_view *v) {
 COMPOSE(repeat_interleave) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
-    RL_OWNED PyObject *index =
-        x ? interleaved(NULL, b->k.arg[1].u.i, slice_count(x, dim), expected_of(b, 3)) : NULL;
+    const rl_slot *size = &b->k.arg[3];
+    int64_t total;
+    if (x && size->tag == RL_INT && !__builtin_mul_overflow(b->k.arg[1].u.i, slice_count(x, dim), &total) &&
+        total >= 0 && total != size->u.i) {
+        PyErr_Format(PyExc_RuntimeError, "repeat_interleave: Invalid output_size, expected %lld but got %lld",
+                     (long long)total, (long long)size->u.i);
+        return NULL;
+    }
+    RL_OWNED PyObject *index = x ? interleaved(NULL, b->k.arg[1].u.i, slice_count(x, dim), ANY_LENGTH) : NULL;
     return index ? picked(x, dim, index) : NULL;
 }
 

@@ -349,6 +349,11 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     if (key == Py_True) key = Py_None;
     if (subscript_read(&s, self, key) < 0) return -1;
     args[0] = tensor_slot(s.sliced);
+    if (s.n == 0 && number &&
+        rl_view_expanded(view_of(s.sliced))) { /* copy_() refuses it, fill_() does not */
+        RL_OWNED PyObject *t = value_tensor(s.sliced, &args[1]);
+        return t ? assign_view(s.sliced, t) : -1;
+    }
     if (s.n == 0) return number ? run_in_place(RL_OP_fill_, args, 2) : assign_view(s.sliced, value);
     RL_OWNED PyObject *t = number ? value_tensor(s.sliced, &args[1]) : Py_NewRef(value);
     return t ? assign_indexed(&s, t) : -1;

@@ -53,7 +53,7 @@ static int view_may_rebase(rl_tensor *v) {
 
 int rl_history_may_write(rl_tensor *self, bool tracked) {
     const rl_tensor *base = (rl_tensor *)self->base;
-    if (self->inference && !rl_inference_mode)
+    if (rl_version_none(self) && !rl_inference_mode)
         return refuse(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
             "clone to get a normal tensor before doing inplace update.See "

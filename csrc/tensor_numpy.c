@@ -132,7 +132,7 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
     t->v.numel = PyArray_SIZE(a);
     t->v.storage = rl_storage_borrow(PyArray_DATA(a), (size_t)(span * item), array_free, Py_NewRef(o));
     if (!t->v.storage) return rl_raise("from_numpy");
-    t->v.storage->exports = 1; /* the array's owner writes unseen */
+    t->v.storage->exports = t->v.storage->foreign = 1; /* the array's owner writes unseen */
     rl_tensor_reveal(t);
     return rl_give(&held);
 }

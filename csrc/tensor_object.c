@@ -50,9 +50,11 @@ rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *dims, 
     t->v.device = (uint8_t)device;
     t->v.device_index = (int8_t)index;
     if (ndim) memcpy(t->v.shape, shape, (size_t)ndim * sizeof *shape);
-    rl_dims_contiguous(shape, ndim, t->v.strides);
+    bool fits = rl_dims_contiguous(shape, ndim, t->v.strides);
     t->v.numel = rl_dims_numel(shape, ndim);
-    if (rl_view_allocate(&t->v) == RL_OK) {
+    if (t->v.numel >= 0 && !fits) {
+        rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
+    } else if (rl_view_allocate(&t->v) == RL_OK) {
         rl_tensor_reveal(t);
         return t;
     }
@@ -72,8 +74,11 @@ rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *source) {
     }
     if (t->v.storage) rl_storage_keep(t->v.storage);
     rl_version_share(t, source);
-    t->inference = (uint8_t)rl_inference_mode;
-    rl_tensor_reveal(t);
+    t->inference = source->inference;
+    if (RL_UNLIKELY(t->inference && !t->version) && rl_version_part(t, 0) < 0)
+        Py_CLEAR(t);
+    else
+        rl_tensor_reveal(t);
     return t;
 }
 
@@ -240,7 +245,7 @@ static PyObject *parameter_new(PyTypeObject *type, PyObject *args, PyObject *kwa
                         "Only Tensors of floating point and complex dtype can require gradients");
         return NULL;
     }
-    ((rl_tensor *)p)->requires_grad = (uint8_t)on;
+    if (on && rl_tensor_set_requires_grad((rl_tensor *)p, 1) < 0) return NULL;
     return rl_give(&p);
 }
 

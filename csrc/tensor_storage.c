@@ -106,6 +106,14 @@ static PyObject *storage_resize(PyObject *self, PyObject *size) {
     if (rl_storage_resize(S(self), RL_COUNT(n)) != RL_OK) return rl_raise("resize_");
     return Py_NewRef(self);
 }
+static PyObject *storage_share(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return rl_storage_share(S(self)) == RL_OK ? Py_NewRef(self) : rl_raise("share_memory_");
+}
+static PyObject *storage_is_shared(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(rl_storage_is_shared(S(self)));
+}
 static Py_ssize_t storage_length(PyObject *self) {
     return (Py_ssize_t)S(self)->nbytes;
 }
@@ -115,6 +123,10 @@ static PyMethodDef storage_methods[] = {
     {"data_ptr", storage_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first byte."},
     {"resize_", storage_resize, METH_O,
      "resize_($self, size, /)\n--\n\nRuntimeError when the memory is used elsewhere."},
+    {"share_memory_", storage_share, METH_NOARGS,
+     "share_memory_($self, /)\n--\n\nMoves the bytes into memory that forked processes share."},
+    {"is_shared", storage_is_shared, METH_NOARGS,
+     "is_shared($self, /)\n--\n\nDo forked processes share the bytes?"},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef storage_getset[] = {{"_cdata", storage_key, NULL, "Tells storages apart.", NULL},
                                        {"device", storage_get_device, NULL, "Where the memory lies.", NULL},

@@ -138,6 +138,8 @@ class TestViews:
         with pytest.raises(RuntimeError, match="out of bounds for storage of size 16"):
             torch.as_strided(torch.ones(4), (3, 3), (1, 1))
         with pytest.raises(RuntimeError, match="out of bounds"):
+            torch.as_strided(torch.ones(4), (2**20,), (2**20,))
+        with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
             torch.as_strided(torch.ones(4), (2**40,), (2**40,))
         with pytest.raises(RuntimeError, match="offset"):
             torch.as_strided(torch.ones(4), (1,), (1,), -1)

@@ -107,17 +107,17 @@ static rl_status roll_flat(rl_call *k, int64_t shift) {
 
 RL_KERNEL(ref_roll) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
-    int dims = k->arg[2].tag == RL_INTS ? k->arg[2].n : k->arg[2].tag == RL_INT;
+    rl_ints shifts = rl_ints_of(k, 1), dims = rl_ints_of(k, 2); /* as many, or one shift without dims */
     roll_job job = {.item = rl_itemsize(x->dtype), .last = x->ndim - 1};
     if (x->numel == 0) return RL_OK;
-    if (dims == 0 || x->ndim == 0) return roll_flat(k, rl_int_at(k, 1, 0));
+    if (dims.n == 0) return roll_flat(k, shifts.at[0]);
     job.from = rl_const_data(x);
     for (int d = 0; d < x->ndim; d++) {
         int64_t size = x->shape[d], shift = 0;
-        for (int i = 0; i < dims; i++) {
-            int64_t dim = rl_int_at(k, 2, i);
+        for (int i = 0; i < dims.n; i++) {
+            int64_t dim = dims.at[i];
             if ((dim < 0 ? dim + x->ndim : dim) == d)
-                shift = shift_within(shift + shift_within(rl_int_at(k, 1, i), size), size);
+                shift = shift_within(shift + shift_within(shifts.at[i], size), size);
         }
         job.source[d] = k->svc->scratch(k, RL_COUNT(size), sizeof(int64_t));
         if (!job.source[d]) return RL_FAIL;

@@ -43,8 +43,8 @@ typedef struct {
     int dtype;
     double low, high; /* uniform: bounds; normal: mean and deviation; bernoulli: probability, value */
     int64_t from;
-    uint64_t range;
-    bool mask;
+    uint64_t range;  /* 0: all 2^64 numbers */
+    bool mask, wide; /* wide: an integer takes 64 bits of the stream */
     void (*draw)(const void *fill, char *to);
 } random_fill;
 
@@ -163,8 +163,8 @@ RL_KERNEL(ref_randn) {
 /* ---- integers ---- */
 static void integer_draw(const void *ctx, char *to) {
     const random_fill *fill = ctx;
-    uint64_t draw = fill->range >= 1u << 28 ? rl_random64(fill->g) : rl_random32(fill->g);
-    int64_t x = RL_WRAP(draw % fill->range, +, fill->from);
+    uint64_t draw = fill->wide ? rl_random64(fill->g) : rl_random32(fill->g);
+    int64_t x = RL_WRAP(fill->range ? draw % fill->range : draw, +, fill->from);
     rl_row_put_ints(fill->dtype, to, 0, 1, &x);
 }
 
@@ -174,20 +174,33 @@ static int64_t last_bit(int64_t bound, int digits) {
     return (int64_t)1 << (n - digits + 1);
 }
 
+static const int8_t digits[RL_NDTYPES] = {[RL_F16] = 11, [RL_F32] = 24, [RL_F64] = 53, [RL_BF16] = 8};
+
 static void float_bounds(int dtype, int64_t *from, int64_t *to) {
-    static const int digits[RL_NDTYPES] = {[RL_F16] = 11, [RL_F32] = 24, [RL_F64] = 53, [RL_BF16] = 8};
-    static const double limit = 0x1p62; /* beyond it the steps themselves would overflow */
     char element[8];
     double low, high;
+    int64_t moved;
     rl_row_put_double(dtype, element, (double)(*from + 1));
     low = rl_row_double(dtype, element);
     rl_row_put_double(dtype, element, (double)(*to - 1));
     high = rl_row_double(dtype, element);
-    if (low > -limit && low < (double)*from) *from = (int64_t)low + last_bit(*from + 1, digits[dtype]);
-    if (high < limit && high >= (double)*to) *to = (int64_t)high - last_bit(*to - 1, digits[dtype]);
+    if (low >= -0x1p63 && low < 0x1p63 && (int64_t)low < *from &&
+        !__builtin_add_overflow((int64_t)low, last_bit(*from + 1, digits[dtype]), &moved))
+        *from = moved;
+    if (high >= -0x1p63 && high < 0x1p63 && (int64_t)high >= *to &&
+        !__builtin_sub_overflow((int64_t)high, last_bit(*to - 1, digits[dtype]), &moved))
+        *to = moved;
 }
 
-static rl_status integer_fill(rl_call *k) {
+/* the largest number below which the dtype holds all, itself included */
+static int64_t last_exact(int dtype) {
+    static const int64_t high[RL_NDTYPES] = {UINT8_MAX, INT8_MAX,  INT16_MAX,
+                                             INT32_MAX, INT64_MAX, [RL_BOOL] = 1};
+    return rl_is_float(dtype) ? (int64_t)1 << digits[dtype] : high[dtype];
+}
+
+/* attr[0], attr[1]: from and to; open: the last exact number stands for to, and is drawn, too */
+static rl_status integer_fill(rl_call *k, bool open) {
     static const int64_t low[RL_NDTYPES] = {
         [RL_I8] = INT8_MIN, [RL_I16] = INT16_MIN, [RL_I32] = INT32_MIN, [RL_F16] = -65504};
     static const int64_t high[RL_NDTYPES] = {[RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX, [RL_I16] = INT16_MAX,
@@ -197,24 +210,49 @@ static rl_status integer_fill(rl_call *k) {
         "int64_t",       [RL_F16] = "c10::Half", [RL_BOOL] = "bool"};
     int dtype = k->out[0]->dtype;
     random_fill fill = {.draw = integer_draw, .from = k->attr[0]};
-    int64_t to = k->attr[1];
-    if (rl_is_float(dtype) && fill.from < INT64_MAX && to > INT64_MIN) float_bounds(dtype, &fill.from, &to);
-    fill.range = (uint64_t)to - (uint64_t)fill.from;
-    if (fill.range == 0) return rl_fail(k, RL_RUNTIME, "random_ expects 'from' to be less than 'to'");
+    int64_t last = open ? last_exact(dtype) : k->attr[1] - 1;
+    if (rl_is_float(dtype) && fill.from < INT64_MAX && last < INT64_MAX) {
+        int64_t to = last + 1;
+        float_bounds(dtype, &fill.from, &to);
+        if (!open) last = to - 1;
+    }
     if (names[dtype] && dtype != RL_I64) {
-        if (k->attr[0] < low[dtype] || k->attr[0] > high[dtype])
+        if (fill.from < low[dtype] || fill.from > high[dtype])
             return rl_fail(k, RL_RUNTIME, "from is out of bounds for %s", names[dtype]);
-        if (k->attr[1] - 1 < low[dtype] || k->attr[1] - 1 > high[dtype])
+        if (last < low[dtype] || last > high[dtype])
             return rl_fail(k, RL_RUNTIME, "to - 1 is out of bounds for %s", names[dtype]);
     }
+    if (rl_is_float(dtype) && (open ? fill.from >= last : fill.from > last))
+        return rl_fail(k, RL_RUNTIME,
+                       open ? "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' "
+                              "casted to dtype, but got from=%lld > to_inc=%lld"
+                            : "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                              "but got from=%lld >= to=%lld",
+                       (long long)fill.from, (long long)last + !open);
+    fill.range = (uint64_t)last - (uint64_t)fill.from + 1;
+    fill.wide = fill.range >= 1u << 28;
     return fill_run(k, &fill);
 }
 
 RL_KERNEL(ref_randint) {
-    return integer_fill(k);
+    return integer_fill(k, false);
 }
-RL_KERNEL(ref_random) {
-    return integer_fill(k);
+RL_KERNEL(ref_random) { /* attr[2]: 1: from, but no to; 2: neither */
+    int dtype = k->out[0]->dtype;
+    random_fill fill = {.draw = integer_draw, .wide = dtype == RL_I64 || dtype == RL_F64};
+    if (k->attr[2] == 2) {
+        fill.range = (uint64_t)last_exact(dtype) + 1;
+        return fill_run(k, &fill);
+    }
+    if (k->attr[2] == 0 || k->attr[0] != INT64_MIN) return integer_fill(k, k->attr[2] == 1);
+    if (dtype == RL_F16 || dtype == RL_BOOL)
+        return rl_fail(k, RL_NOTIMPL, "\"random_full_64_bits_range_kernel_cpu\" not implemented for '%s'",
+                       dtype == RL_F16 ? "Half" : "Bool");
+    if (dtype != RL_I64 && !rl_is_float(dtype))
+        return rl_fail(k, RL_RUNTIME,
+                       "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
+    fill.wide = true;
+    return fill_run(k, &fill);
 }
 
 RL_KERNEL(ref_randperm) {

@@ -93,6 +93,10 @@ static rl_status by_vector(rl_call *k, scattering *s, const rl_view *source, voi
     rl_walk w;
     for (int d = 0; d < shaped->ndim; d++) dims[d] = d == dim ? index->numel : shaped->shape[d];
     if (shaped->ndim == 0) dims[0] = index->numel; /* a number takes them one after the other */
+    int64_t all = 1;
+    for (int d = 0; d < (shaped->ndim ? shaped->ndim : 1); d++) /* of an expanded tensor */
+        if (__builtin_mul_overflow(all, dims[d], &all))
+            return rl_fail(k, RL_RUNTIME, "numel: integer multiplication overflow");
     rl_view_start(k);
     target_walk(k, &w, s, dims, shaped->ndim ? shaped->ndim : 1);
     s->wide = index->dtype == RL_I64;

@@ -263,21 +263,9 @@ class _Methods:
         return self.device.index if self.is_cuda else -1
 
     def share_memory_(self):
-        """Move the numbers into memory that forked processes share."""
-        if self.is_meta:
-            raise RuntimeError("_share_fd_: only available on CPU")
-        if not self.is_cpu or not self.numel():
-            return self
-        import mmap
-
-        import numpy as np
-
-        if self.dtype is _C.bfloat16:
-            raise refuse("share_memory_() of a bfloat16 tensor")
-        values = self.detach().numpy()
-        shared = np.frombuffer(mmap.mmap(-1, values.nbytes), dtype=values.dtype).reshape(values.shape)
-        shared[...] = values
-        self.data = _C.from_numpy(shared)
+        """Move the storage, and with it all its views, into memory that forked processes share."""
+        if not self.is_cuda:
+            self.untyped_storage().share_memory_()
         return self
 
     # ---- shapes as another tensor has them ----
@@ -348,8 +336,8 @@ class _Methods:
         return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
 
     def is_shared(self):
-        """Whether share_memory_() can be left out: only on a GPU."""
-        return self.is_cuda
+        """Whether forked processes share the numbers."""
+        return self.is_cuda or self.untyped_storage().is_shared()
 
 
 def _new_like(name):

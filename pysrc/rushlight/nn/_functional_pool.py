@@ -39,7 +39,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 def _kept(output_size, input):
     """Put the input's sides where output_size has None."""
-    if not isinstance(output_size, (tuple, list)):
+    if isinstance(output_size, int):
         return output_size
     if input.dim() <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
@@ -79,6 +79,9 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 
 
 def _lp_pool(average, largest, input, norm_type, kernel_size, stride, ceil_mode, sides):
+    if sides > 1 and not isinstance(kernel_size, int) and len(kernel_size) != sides:
+        few = f"not enough values to unpack (expected {sides}, got {len(kernel_size)})"
+        raise ValueError(few if len(kernel_size) < sides else f"too many values to unpack (expected {sides})")
     if norm_type == float("inf"):
         return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
     if norm_type == -float("inf"):

@@ -92,8 +92,11 @@ def bilinear(input1, input2, weight, bias=None):
     return result if bias is None else result + bias
 
 
-def _two(numbers):
-    return (numbers, numbers) if isinstance(numbers, int) else tuple(numbers)
+def _two(numbers, what):
+    two = (numbers, numbers) if isinstance(numbers, int) else tuple(numbers)
+    if len(two) != 2:
+        raise RuntimeError(f"It is expected {what} equals to 2, but got size {len(two)}")
+    return two
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -101,7 +104,8 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
     RuntimeError for sizes that give no block. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.unfold.html
     """
-    kernel, dilation, padding, stride = _two(kernel_size), _two(dilation), _two(padding), _two(stride)
+    kernel, dilation = _two(kernel_size, "kernel_size"), _two(dilation, "dilation")
+    padding, stride = _two(padding, "padding"), _two(stride, "stride")
     for numbers, least, what, name, must in (
         (kernel, 1, "kernel size", "kernel", "greater than zero"),
         (dilation, 1, "dilation", "dilation", "greater than zero"),
