@@ -485,8 +485,8 @@ SAMPLES = {
     "normal_": [S(x(2, 3)), S(x(20), 1.0, 2.0)],
     "bernoulli_": [S(x(2, 3)), S(x(20), 0.25)],
     "random_": [S(x(2, 3)), S(x(20))],
-    "random_to": [S(x(2, 3), 10).but("bool"), S(x(20), 100).but("bool"), S(x(3), 2)],
-    "random_from": [S(x(2, 3), 0, 10).but("bool"), S(x(20), 1, 100).but("bool"), S(x(3), 0, None)],
+    "random_to_": [S(x(2, 3), 10).but("bool"), S(x(20), 100).but("bool"), S(x(3), 2)],
+    "random_from_": [S(x(2, 3), 0, 10).but("bool"), S(x(20), 1, 100).but("bool"), S(x(3), 0, None)],
 }
 FACTORIES = {
     *("empty", "zeros", "ones", "full", "arange", "arange_start", "linspace", "eye", "rand", "randn"),
@@ -495,7 +495,7 @@ FACTORIES = {
 UNINITIALISED = {"empty", "empty_like"}
 RANDOM = {
     *("rand", "randn", "rand_like", "randn_like", "randint", "randint_low", "randperm", "dropout"),
-    *("uniform_", "normal_", "bernoulli_", "random_", "random_to", "random_from"),
+    *("uniform_", "normal_", "bernoulli_", "random_", "random_to_", "random_from_"),
 }
 
 

@@ -48,7 +48,7 @@ def forms(name, sample, dtype, device):
 NEEDS_VALUES = ("nonzero", "masked_select", "index", "index_put")  # the last two: of their masks
 # kernels refuse what the rows' dtypes admit
 VALUES_CHECKED = {
-    (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to", "random_from")
+    (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")
 }
 
 
