@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 from . import _C
-from ._missing import __version__, refuse
+from ._missing import __version__
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 
 _TITLES = {

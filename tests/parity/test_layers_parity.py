@@ -1,6 +1,6 @@
 """Layers, functional, init, optim, modes, pickling: the same lines on torch and on rushlight, in one process.
 
-tensor_cases.txt, layers_cases.txt and device_cases.txt hold the lines; cases are separated by ---.
+tensor_, number_, layers_ and device_cases.txt hold the lines; cases are separated by ---.
 """
 
 import copy
@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 # the last line is an expression; what it answers or raises must be equal
 CASES = [
     case
-    for name in ("tensor_cases.txt", "layers_cases.txt", "device_cases.txt")
+    for name in ("tensor_cases.txt", "number_cases.txt", "layers_cases.txt", "device_cases.txt")
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]
 
@@ -33,7 +33,9 @@ def environment(t):
         "x": t.zeros(2, 3),
         "y": t.ones(2, 3, requires_grad=True),
         "m": t.arange(12.0).view(3, 4),
+        "i3": t.arange(12.0).view(1, 2, 6),
         "i4": t.arange(32.0).view(1, 2, 4, 4),
+        "i5": t.arange(64.0).view(1, 1, 4, 4, 4),
         "copy": copy,
         "pickle": pickle,
         "OrderedDict": OrderedDict,
