@@ -165,8 +165,9 @@ enum {
     RL_LISTS = 2048,      /* writes into the tensors of its lists marked (a!), and answers None */
     RL_MOVES = 4096,      /* elements go to other places: in place it reads nothing that it writes */
 };
-enum { /* and of what is written in place when a dimension is expanded, so that elements share memory */
-    RL_SHARES = 8192,      /* as PyTorch, it is allowed; without this flag it is refused */
+/* and for tensors with an expanded dimension, whose elements share memory */
+enum {
+    RL_SHARES = 8192,      /* in place, they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 16384, /* ... with a warning */
 };
 struct rl_row {

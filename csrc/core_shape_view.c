@@ -311,6 +311,15 @@ RL_SHAPE(slice) {
     return view_range(k, dim, start, span ? (span - 1) / step + 1 : 0, step);
 }
 
+/* As PyTorch, a view without elements may begin anywhere, as long as its place can be said in bytes. */
+static rl_status strided_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
+                                int dtype, size_t nbytes) {
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) empty |= shape[i] == 0;
+    if (empty && offset > 0 && offset <= INT64_MAX / 16) offset = 0;
+    return rl_view_check_bounds(shape, strides, ndim, offset, dtype, nbytes);
+}
+
 RL_SHAPE(as_strided) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *size = &k->arg[1], *stride = &k->arg[2];
@@ -328,7 +337,7 @@ RL_SHAPE(as_strided) {
         v->strides[i] = stride->u.ints[i];
     }
     if (k->arg[3].tag != RL_NONE) v->offset = k->arg[3].u.i;
-    if (rl_view_check_bounds(v->shape, v->strides, n, v->offset, x->dtype, x->storage->nbytes) != RL_OK)
+    if (strided_bounds(v->shape, v->strides, n, v->offset, x->dtype, x->storage->nbytes) != RL_OK)
         return RL_FAIL;
     return view_end(k);
 }
@@ -341,7 +350,7 @@ RL_SHAPE(as_strided_scatter) {
         return rl_error_set(RL_RUNTIME, "_as_strided_backward: input must have the shape size");
     if (rl_out_dims(k, 0, whole->u.ints, whole->n) != RL_OK) return RL_FAIL;
     size_t bytes = (size_t)k->out[0]->numel * (size_t)rl_itemsize(x->dtype);
-    return rl_view_check_bounds(size->u.ints, stride->u.ints, size->n, k->arg[4].u.i, x->dtype, bytes);
+    return strided_bounds(size->u.ints, stride->u.ints, size->n, k->arg[4].u.i, x->dtype, bytes);
 }
 
 /* ---- joins ---- */

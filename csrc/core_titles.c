@@ -39,7 +39,7 @@ const char *rl_title_pad(const rl_slot *a) {
 const char *rl_title_rms_norm(const rl_slot *a) {
     const rl_view *x = a[0].u.t;
     int64_t extent = 1;
-    for (int d = 0; d < x->ndim; d++) extent += (x->shape[d] - 1) * x->strides[d];
+    for (int d = 0; x->numel && d < x->ndim; d++) extent += (x->shape[d] - 1) * x->strides[d];
     return extent == x->numel && !rl_is_contiguous(x) ? "CloneBackward0" : "MulBackward0";
 }
 const char *rl_title_adaptive_avg_pool(const rl_slot *a) {

@@ -110,10 +110,11 @@ static PyObject *grad_like_base(rl_node *node, PyObject *grad) {
     const rl_slot *size = &node->arg[RL_BASE_SIZE], *stride = &node->arg[RL_BASE_STRIDE];
     int64_t extent = 1, dense = 1;
     bool contiguous = true;
+    if (rl_dims_numel(size->u.ints, size->n) == 0) return contiguous_copy(grad); /* nothing to place */
     for (int i = size->n - 1; i >= 0; i--) {
         contiguous &= size->u.ints[i] == 1 || stride->u.ints[i] == dense;
         dense *= size->u.ints[i];
-        extent += size->u.ints[i] > 0 ? (size->u.ints[i] - 1) * stride->u.ints[i] : 0;
+        extent += (size->u.ints[i] - 1) * stride->u.ints[i];
     }
     if (contiguous) return contiguous_copy(grad);
     rl_meta memory = *node->meta;

@@ -60,7 +60,9 @@ static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
     start = wrapped(start, whole->shape[dim]);
     start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
     int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
-    strides[dim] *= step;
+    int64_t whole_step = strides[dim];
+    if (__builtin_mul_overflow(whole_step, step, &strides[dim]))
+        strides[dim] = whole_step; /* of one element */
     place_part(g, strides, offset);
 }
 FORMULA(narrow) {
@@ -103,8 +105,11 @@ FORMULA(as_strided) {
     int64_t base = layout[in->ndim], low = base, extent = base + 1, strides[RL_MAX_DIMS] = {0};
     int64_t start = GIVEN(3) ? rl_back_int(g, 3) : base, end = start + 1;
     rl_value_list(X(2), strides, RL_MAX_DIMS);
-    for (int i = 0; i < in->ndim; i++) extent += (in->shape[i] - (in->shape[i] > 0)) * layout[i];
-    for (int i = 0; i < out->ndim; i++) end += (out->shape[i] - (out->shape[i] > 0)) * strides[i];
+    /* strides of tensors without elements reach nothing, and may be anything */
+    bool in_some = rl_dims_numel(in->shape, in->ndim) > 0,
+         out_some = rl_dims_numel(out->shape, out->ndim) > 0;
+    for (int i = 0; in_some && i < in->ndim; i++) extent += (in->shape[i] - 1) * layout[i];
+    for (int i = 0; out_some && i < out->ndim; i++) end += (out->shape[i] - 1) * strides[i];
     if (start < low) low = start;
     int64_t flat = (end > extent ? end : extent) - low;
     V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);

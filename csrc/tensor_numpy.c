@@ -116,7 +116,7 @@ PyObject *rl_numpy_borrow(PyObject *o, bool warn) {
                 "reallocate the memory.");
             return NULL;
         }
-        if (PyArray_DIM(a, i) > 1) span += (PyArray_DIM(a, i) - 1) * (stride / item);
+        if (PyArray_SIZE(a) && PyArray_DIM(a, i) > 1) span += (PyArray_DIM(a, i) - 1) * (stride / item);
     }
     if (PyArray_SIZE(a) == 0) span = 0;
     if ((uintptr_t)PyArray_DATA(a) % (uintptr_t)item) { /* kernels read whole elements */

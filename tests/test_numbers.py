@@ -1,4 +1,4 @@
-"""The numbers of a call: lengths of lists, counts, sizes and strides at the edges of int64, draws of integers."""
+"""The numbers of a call: lengths of lists, counts, sizes and strides at the edges of int64, random_()."""
 
 import re
 

@@ -193,3 +193,14 @@ def test_inference_tensors_stay_out_of_the_history():
     assert other.is_inference()
     x.data = torch.zeros(2)
     assert not x.is_inference()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_parts_of_empty_batches_are_written(shape):
+    leaf = torch.zeros(shape, requires_grad=True)
+    x = leaf * 1
+    x[1:, :].mul_(2)
+    x[:, 1:].mul_(2)
+    x.t()[1:].mul_(2)
+    x.sum().backward()
+    assert leaf.grad.shape == shape

@@ -202,22 +202,6 @@ RL_KERNEL(ref_where) {
     return RL_OK;
 }
 
-/* may two elements lie at one place? Surely not when each stride steps over all that lesser strides reach. */
-static bool may_overlap(const rl_view *v) {
-    int64_t reach = 0;
-    uint64_t seen = 0;
-    for (int round = 0; round < v->ndim; round++) {
-        int least = -1;
-        for (int d = 0; d < v->ndim; d++)
-            if (!(seen >> d & 1) && (least < 0 || v->strides[d] < v->strides[least])) least = d;
-        seen |= 1ull << least;
-        if (v->shape[least] <= 1) continue;
-        if (v->strides[least] <= reach) return true;
-        reach += (v->shape[least] - 1) * v->strides[least];
-    }
-    return false;
-}
-
 /* In place, elements that share memory go in order: what one thread keeps another may have filled. */
 RL_KERNEL(ref_masked_fill) {
     rl_walk w;
@@ -231,7 +215,7 @@ RL_KERNEL(ref_masked_fill) {
     rl_walk_add(&w, k->arg[0].u.t);
     rl_walk_merge(&w);
     rl_strip select = select_strip(rl_itemsize(k->out[0]->dtype));
-    if (k->out[0] == k->arg[0].u.t && w.numel && may_overlap(k->out[0]))
+    if (k->out[0] == k->arg[0].u.t && w.numel && rl_view_overlaps(k->out[0]))
         rl_walk_range(&w, 0, w.numel, select, NULL);
     else
         rl_walk_parallel(k, &w, select, NULL);

@@ -82,6 +82,8 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
 rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
+/* May two of its indices mean one element? (ref_scatter_view.c) */
+bool rl_view_overlaps(const rl_view *v);
 /* out[0] gets the elements of argument 0, unless it is that tensor */
 void rl_view_start(rl_call *k);
 

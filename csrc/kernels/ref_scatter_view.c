@@ -14,7 +14,7 @@ RL_EACH_FLOAT(ADD_STRIP, add)
 static const rl_strip add_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, add)};
 
 /* May two indices mean one element? Not when each stride steps over all that the smaller ones reach. */
-static bool may_overlap(const rl_view *v) {
+bool rl_view_overlaps(const rl_view *v) {
     uint64_t done = 0;
     int64_t reach = 0;
     for (int i = 0; i < v->ndim; i++) {
@@ -44,7 +44,7 @@ RL_KERNEL(ref_as_strided_scatter) {
     rl_walk_begin(&w, &part, RL_WRITE);
     rl_walk_add(&w, grad);
     rl_walk_merge(&w);
-    if (may_overlap(&part))
+    if (rl_view_overlaps(&part))
         rl_walk_range(&w, 0, w.numel, add_strips[out->dtype], NULL);
     else
         rl_walk_parallel(k, &w, rl_strip_copy(rl_itemsize(out->dtype)), NULL);
