@@ -277,6 +277,48 @@ def hooked(x):
     return [x.grad, y.grad]
 
 
+class Doubled(rushlight.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2, x + 1
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads[0] * 2 + grads[1] * ctx.saved_tensors[0]
+
+
+class Written(rushlight.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    @rushlight.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return grad * 2
+
+
+def own_functions(x):
+    y = sum(Doubled.apply(x))
+    z = Written.apply(y[0])
+    first = rushlight.autograd.grad(z.sum() + y.sum(), x, create_graph=True)
+    return [y, z, *first]
+
+
+def twice(x):
+    first = rushlight.autograd.grad((x**3).prod(), x, create_graph=True)[0]
+    return rushlight.autograd.grad(first[..., 0].sum(), x)
+
+
+def packed(x):
+    with rushlight.autograd.graph.saved_tensors_hooks(lambda t: [t], lambda held: held[0]):
+        y = (x * x).exp()
+    y.sum().backward()
+    return [x.grad]
+
+
 OTHERS = {
     "tolist": (lambda: (six_dims(),), lambda x: x.tolist()),
     "tolist_float8": (lambda: (six_dims().to(_C.float8_e5m2),), lambda x: x.tolist()),
@@ -302,6 +344,10 @@ OTHERS = {
     "view_written": (lambda: (six_dims(True),), lambda x: (x * 1).view(12).mul_(3).sum().backward()),
     "base_written": (lambda: (six_dims(True),), lambda x: trace_of_views(x * 1)),
     "pieces": (lambda: (six_dims(True),), lambda x: sum(p.sum() for p in x.split(1, 1)).backward()),
+    "functions": (lambda: (six_dims(True),), own_functions),
+    "twice": (lambda: (six_dims(True),), twice),
+    "saved_hooks": (lambda: (six_dims(True),), packed),
+    "picked": (lambda: (six_dims(True), six_dims() > 0), lambda x, m: x[m].sum().backward()),
     "hooks": (lambda: (six_dims(True),), hooked),
     "sgd": (lambda: ([_C.ones((2, 3)), _C.ones(6)],), stepped(0)),
     "sgd_momentum": (lambda: ([_C.ones((2, 3)), _C.ones(6)],), stepped(0.9)),
@@ -352,8 +398,7 @@ def test_state_dicts_survive_modules_that_lose_entries():
             at.change = at.tensors = None
 
 
-def test_a_pointer_that_lives_on_is_found():
-    """The gc points really run code inside of the operators."""
+def test_points_run_code_inside_of_operators():
     seen = []
     with At(0, lambda t: seen.append(tuple(t.shape)), [_C.ones(2)]) as at:
         _C.ones(2, 3) + 1
