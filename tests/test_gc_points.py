@@ -338,6 +338,7 @@ OTHERS = {
         lambda x: [x[1], x[..., None], x[[0, 2]], x[x > 0], x[True], x[1:, 2]],
     ),
     "assign": (lambda: (six_dims(), six_dims()), lambda x, y: assigned(x, ..., y)),
+    "assign_stretched": (lambda: (six_dims(), _C.ones(3)), lambda x, y: assigned(x, ..., y)),
     "assign_wider": (lambda: (_C.ones((2, 3)), _C.ones((1,) * 6 + (2, 3))), lambda x, y: assigned(x, ..., y)),
     "assign_mask": (lambda: (six_dims(), six_dims()), lambda x, y: assigned(x, x > 0, y.reshape(-1))),
     "grad": (lambda: (six_dims(True),), lambda x: _C.Tensor.backward((x * 2).exp_().sum())),
