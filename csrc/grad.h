@@ -20,7 +20,7 @@
  *   GIVEN(i)    had the call something else than None? Reads nothing
  *   TEXT(i)     argument i as a C string
  *   OUT(i)      result i
- *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x)   of a tensor; 0 and an empty list after a failure
+ *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
  *
  * To read what is not there raises: None by X, and a tensor that the row does not save for the gradients that
  * are wanted. So a value that only one gradient needs is read inside of its TO. */
@@ -71,7 +71,7 @@ bool rl_back_any(rl_back *g, V truths);            /* looks at the values */
 double rl_back_num(rl_back *g, int arg);
 int64_t rl_back_int(rl_back *g, int arg);
 int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
-V rl_value_shape(V v);
+V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]);
 static inline int rl_value_ndim(V v) {
     return v.tag == RL_TENSOR ? v.u.t->ndim : 0;
 }
@@ -116,7 +116,7 @@ static inline double rl_number(V v) {
 #define NDIM(x)      rl_value_ndim(x)
 #define SIZE(x, d)   rl_value_size(x, d)
 #define NUMEL(x)     rl_value_numel(x)
-#define SHAPE(x)     rl_value_shape(x)
+#define SHAPE(x, to) rl_value_shape(x, to)
 #define OUT(i)       rl_back_out(g, i)
 #define NUM(d)       rl_value_num(d)
 #define INT(i)       rl_value_int(i)

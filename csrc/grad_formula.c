@@ -94,8 +94,10 @@ int rl_value_list(V v, int64_t *room, int most) {
     if (n) memcpy(room, v.u.ints, (size_t)n * sizeof *room);
     return n;
 }
-V rl_value_shape(V v) {
-    return v.tag == RL_TENSOR ? INTS(v.u.t->shape, v.u.t->ndim) : INTS(NULL, 0);
+V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]) {
+    int n = rl_value_ndim(v);
+    if (n) memcpy(room, v.u.t->shape, (size_t)n * sizeof *room);
+    return INTS(room, n);
 }
 
 /* ---- values ---- */

@@ -286,7 +286,6 @@ static PyObject *delayed_error(PyObject *m, PyObject *args) {
         results ? (PyObject *)rl_node_alloc(NULL, &error_kind, "Error", &plan, &words) : NULL;
     rl_node *node = (rl_node *)held;
     if (!node) return NULL;
-    const int64_t *end = words + words_of;
     node->owner = Py_NewRef(message);
     for (int i = 0; i < n; i++) {
         rl_tensor *t = (rl_tensor *)PyTuple_GET_ITEM(tensors, i);

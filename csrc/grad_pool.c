@@ -4,9 +4,10 @@
 /* The elements of x (the spatial dims of an input) that a pooling's indices name. */
 static V picked(rl_back *g, V x, V indices, int spatial) {
     int lead = NDIM(x) - spatial;
+    int64_t sizes[RL_MAX_DIMS];
     V values = OP(flatten, x, INT(lead), INT(-1));
     V where = OP(flatten, indices, INT(lead), INT(-1));
-    return OP(reshape, OP(gather, values, INT(lead), where), SHAPE(indices));
+    return OP(reshape, OP(gather, values, INT(lead), where), SHAPE(indices, sizes));
 }
 
 /* kernel_size, stride, padding, dilation, ceil_mode: arguments 1 to 5 forward, 2 to 6 backward */

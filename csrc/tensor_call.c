@@ -216,27 +216,33 @@ static int dtype_category(int dtype) {
 }
 
 /* self is expanded: few rows write that, and say so in their flags */
-static int shared_write(const rl_row *row, const rl_slot *args) {
+static bool row_shares(const rl_row *row, const rl_slot *args) {
     bool copies = row == &rl_rows[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
-    if (!(row->flags & RL_SHARES) || copies) {
+    return (row->flags & RL_SHARES) && !copies;
+}
+
+/* Runs no Python, but when it raises. */
+static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->row, b->k.arg)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "unsupported operation: more than one element of the written-to tensor refers to "
                         "a single memory "
                         "location. Please clone() the tensor before performing the operation.");
         return -1;
     }
-    if (!(row->flags & RL_DEPRECATED)) return 0;
+    return rl_history_may_write(self, tracked);
+}
+
+static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    if (still_writable(self, tracked, b) < 0) return -1;
+    if (RL_LIKELY(!(row->flags & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
     return PyErr_WarnFormat(
         PyExc_UserWarning, 1,
         "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
         "performing this operation. This also applies to advanced indexing e.g. "
         "tensor[%s",
         row->name, row->name[5] == '_' && row->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
-}
-
-static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
-    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && shared_write(b->schema->row, b->k.arg) < 0) return -1;
-    return rl_history_may_write(self, tracked);
 }
 
 /* May a kernel write self while it reads the inputs? Only the very same view is safe. */
@@ -345,7 +351,7 @@ static PyObject *call_inplace(rl_bound *b) {
     if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
-    if (RL_UNLIKELY(original || b->n_keep) && check_writable(self, history, b) < 0) return NULL; /* still? */
+    if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return fail_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */

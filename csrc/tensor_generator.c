@@ -145,8 +145,35 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     return (PyObject *)t;
 }
 
+static int state_read(const rl_view *v, rl_generator *g) {
+    RL_RAW;
+    const char *p = rl_const_data(v);
+    int32_t left, valid;
+    uint64_t next;
+    memcpy(&left, p + AT_LEFT, 4);
+    memcpy(&next, p + AT_NEXT, 8);
+    memcpy(&valid, p + AT_VALID, 4);
+    g->left = left;
+    g->next = next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;
+    if (!rl_generator_is_valid(g)) {
+        PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
+        return -1;
+    }
+    memcpy(&g->seed, p, 8);
+    for (int i = 0; i < RL_MT_N; i++) {
+        uint64_t word;
+        memcpy(&word, p + AT_WORDS + 8 * i, 8);
+        g->state[i] = (uint32_t)word;
+    }
+    memcpy(&g->normal, p + AT_NORMAL + 8, 8);
+    g->has_normal = valid != 0;
+    memcpy(&g->normal_float, p + AT_FLOAT, 4);
+    g->has_normal_float = p[AT_FLOAT_VALID] != 0;
+    return 0;
+}
+
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
-    rl_generator fresh, *g = &fresh;
+    rl_generator fresh;
     if (!rl_tensor_check(state))
         return PyErr_Format(PyExc_TypeError, "expected a torch.ByteTensor, but got %s",
                             Py_TYPE(state)->tp_name);
@@ -161,30 +188,8 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
                             "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
                             "to be %lld",
                             STATE_BYTES, (long long)v->numel);
-    RL_RAW;
-    const char *p = rl_const_data(v);
-    int32_t left, valid;
-    uint64_t next;
-    memcpy(&left, p + AT_LEFT, 4);
-    memcpy(&next, p + AT_NEXT, 8);
-    memcpy(&valid, p + AT_VALID, 4);
-    g->left = left;
-    g->next = next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;
-    if (!rl_generator_is_valid(g)) {
-        PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
-        return NULL;
-    }
-    memcpy(&g->seed, p, 8);
-    for (int i = 0; i < RL_MT_N; i++) {
-        uint64_t word;
-        memcpy(&word, p + AT_WORDS + 8 * i, 8);
-        g->state[i] = (uint32_t)word;
-    }
-    memcpy(&g->normal, p + AT_NORMAL + 8, 8);
-    g->has_normal = valid != 0;
-    memcpy(&g->normal_float, p + AT_FLOAT, 4);
-    g->has_normal_float = p[AT_FLOAT_VALID] != 0;
-    generator_do(self, step_write, g);
+    if (state_read(v, &fresh) < 0) return NULL;
+    generator_do(self, step_write, &fresh);
     return Py_NewRef(self);
 }
 

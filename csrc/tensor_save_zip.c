@@ -143,9 +143,29 @@ static int zip_record_named(zip_writer *z, const char *name, int64_t n_name, PyO
     return rl_save_bytes(&z->text, behind.at, behind.n);
 }
 
+/* Sums and files are written without the GIL: what another thread may train meanwhile is copied, so that
+ * the sum is that of the bytes in the file. NULL without an exception when there is no need. */
+static PyObject *zip_copy(const zip_writer *z, PyObject *object) {
+    PyThreadState *any = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    if (!z->checksums || !any || !PyThreadState_Next(any) || PyBytes_CheckExact(object)) return NULL;
+    Py_buffer data;
+    if (PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0) return NULL;
+    PyObject *copy = data.len > SMALL ? PyBytes_FromStringAndSize(NULL, data.len) : NULL;
+    if (copy) {
+        char *to = PyBytes_AS_STRING(copy);
+        Py_BEGIN_ALLOW_THREADS memcpy(to, data.buf, (size_t)data.len);
+        Py_END_ALLOW_THREADS
+    }
+    PyBuffer_Release(&data);
+    return copy;
+}
+
 static int zip_record(zip_writer *z, const char *name, PyObject *object) {
     RL_OWNED PyObject *full = PyBytes_FromFormat("%s/%s", z->prefix, name);
+    RL_OWNED PyObject *copy = full ? zip_copy(z, object) : NULL;
     Py_buffer data;
+    if (PyErr_Occurred()) return -1;
+    if (copy) object = copy;
     if (!full || PyObject_GetBuffer(object, &data, PyBUF_SIMPLE) < 0) return -1;
     int failed = 0;
     if (PyBytes_GET_SIZE(full) > UINT16_MAX) {

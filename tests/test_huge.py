@@ -1,4 +1,4 @@
-"""Views of more elements than any memory holds: each is legal, and every operator over them answers or raises.
+"""Views of more elements than any memory holds are legal, and every operator over them answers or raises.
 
 Such a view repeats one element (stride 0) or has no element at all beside a huge dimension.
 """
@@ -80,7 +80,8 @@ def huge_twins(tensor):
             yield tensor.narrow(d, 0, 1).expand(shape)
     for d in range(tensor.dim()) if tensor.dim() > 1 else ():
         shape = list(tensor.shape)
-        shape[d], shape[d - 1] = 0, HUGE
+        others = tensor.numel() // max(1, shape[d] * shape[d - 1])
+        shape[d], shape[d - 1] = 0, min(HUGE, 2**61 // max(1, others * shape[d]))
         yield torch.empty(shape, dtype=tensor.dtype)
 
 

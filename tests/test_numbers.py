@@ -164,13 +164,10 @@ def test_strides_without_elements(shape):
 
 
 def test_wild_strides_of_nothing():
-    x = torch.zeros(3).as_strided((0, 4, 1), (1, 2**62, 2**62))
-    with pytest.raises(RuntimeError, match="offset calculation overflowed"):
-        x.select(1, 3)
-    assert x.unsqueeze(1).shape == (0, 1, 4, 1) and x.clone().shape == (0, 4, 1)
-    one = torch.zeros(3).as_strided((1, 1), (2**62, 2**62))
-    with pytest.raises(RuntimeError, match="Stride calculation overflowed"):
-        one.diagonal()
+    x = torch.empty(0, 4, 2**60)
+    assert x.stride() == (2**62, 2**60, 1)
+    assert x.select(1, 3).shape == (0, 2**60)
+    assert x.unsqueeze(1).shape == (0, 1, 4, 2**60) and x.clone().shape == x.shape
 
 
 def test_a_hopeless_reshape_copies_nothing():

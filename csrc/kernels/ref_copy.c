@@ -215,7 +215,7 @@ RL_KERNEL(ref_masked_fill) {
     rl_walk_add(&w, k->arg[0].u.t);
     rl_walk_merge(&w);
     rl_strip select = select_strip(rl_itemsize(k->out[0]->dtype));
-    if (k->out[0] == k->arg[0].u.t && w.numel && rl_view_overlaps(k->out[0]))
+    if (k->out[0]->storage == k->arg[0].u.t->storage && w.numel && rl_view_overlaps(k->out[0]))
         rl_walk_range(&w, 0, w.numel, select, NULL);
     else
         rl_walk_parallel(k, &w, select, NULL);
