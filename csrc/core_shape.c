@@ -35,7 +35,7 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim) {
     return RL_LIKELY(!odd && n <= INT64_MAX / 16) ? RL_OK : odd_dims(v);
 }
 
-rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {
+rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to) {
     rl_ints list = rl_ints_of(k, arg);
     if (list.n != n && list.n != 1)
         return rl_error_set(RL_RUNTIME, "%s(): argument %d must hold one or %d numbers, but got %d", k->name,

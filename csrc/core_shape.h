@@ -13,7 +13,12 @@ rl_status shape_like(rl_call *k); /* core_shape_view.c */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 /* The n numbers of an int[n] argument, of which one stands for all; refuses lists of another length. */
-rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to);
+rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to);
+static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {
+    if (k->arg[arg].tag != RL_INT) return rl_ints_list(k, arg, n, to);
+    for (int i = 0; i < n; i++) to[i] = k->arg[arg].u.i;
+    return RL_OK;
+}
 /* Shape rules that say it in PyTorch's words of a pooling row: an int[n] argument called `what`. */
 rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
 /* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */

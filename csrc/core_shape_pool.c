@@ -17,8 +17,9 @@ static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
 rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n) {
     static const char *const counts[] = {"", "", "two", "three"};
     const rl_slot *s = &k->arg[arg];
+    if (s->tag != RL_INTS || s->n == 1 || s->n == n) return RL_OK;
     bool max = k->name[0] == 'm', stride = strcmp(what, "stride") == 0;
-    if (s->tag != RL_INTS || s->n == 1 || s->n == n || (stride && s->n == 0)) return RL_OK;
+    if (stride && s->n == 0) return RL_OK;
     if (n == 1 && strcmp(k->name, "max_pool1d") == 0)
         return rl_error_set(RL_RUNTIME,
                             "max_pool1d() %s must be %san int, list of ints%s tuple of ints of "
@@ -161,13 +162,20 @@ static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
     return RL_OK;
 }
 
+/* All but the size are below 2^31, so that these numbers are below 2^62 for sizes below 2^61, else 2^64. */
+#define POOL_PLACES(T)                                                                                       \
+    T span = (T)size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);                 \
+    T places = (span < 0 && span % stride ? span / stride - 1 : span / stride) + 1;                          \
+    /* the last window must start inside the input or its left padding */                                    \
+    if (ceil_mode && (places - 1) * stride >= (T)size + pad) places--;
+
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode) {
-    /* all but the size are below 2^31, so that these numbers are below 2^64 */
-    __int128 span = (__int128)size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
-    __int128 places = (span < 0 && span % stride ? span / stride - 1 : span / stride) + 1;
-    /* the last window must start inside the input or its left padding */
-    if (ceil_mode && (places - 1) * stride >= (__int128)size + pad) places--;
+    if (RL_LIKELY(size < INT64_MAX / 4)) {
+        POOL_PLACES(int64_t)
+        return places;
+    }
+    POOL_PLACES(__int128)
     return places > INT64_MAX ? INT64_MAX : (int64_t)places;
 }
 
