@@ -25,6 +25,12 @@ rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride) {
     return RL_OK;
 }
 
+/* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */
+static int64_t scaled(int64_t stride, int64_t n) {
+    int64_t step;
+    return __builtin_mul_overflow(stride, n, &step) || step > (int64_t)1 << 47 ? stride : step;
+}
+
 static void view_same(rl_view *v, int to, const rl_view *x, int from) {
     v->shape[to] = x->shape[from];
     v->strides[to] = x->strides[from];
@@ -202,9 +208,7 @@ RL_SHAPE(unsqueeze) {
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d < at ? d : d + 1, x, d);
     v->shape[at] = 1;
-    v->strides[at] = 1;
-    if (at < x->ndim && __builtin_mul_overflow(x->shape[at], x->strides[at], &v->strides[at]))
-        v->strides[at] = x->strides[at]; /* nothing is there to step over */
+    v->strides[at] = at < x->ndim ? scaled(x->strides[at], x->shape[at]) : 1;
     return view_end(k);
 }
 
@@ -271,8 +275,7 @@ static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t leng
     for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
     if (rl_view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
     v->shape[dim] = length;
-    if (__builtin_mul_overflow(v->strides[dim], step, &v->strides[dim]))
-        v->strides[dim] = x->strides[dim]; /* of one element or none, the stride is not used */
+    v->strides[dim] = scaled(x->strides[dim], step);
     return view_end(k);
 }
 
