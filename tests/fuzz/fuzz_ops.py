@@ -31,7 +31,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 SLOTS, SLOT, NUMBER = 8, 16384, 8  # the last programs, one in each slot
 BLOCK = 250  # calls between two looks at what is alive
 ASAN = "ASAN_OPTIONS" in os.environ
-CAPS = "handle_abort=1:max_allocation_size_mb=400:soft_rss_limit_mb=2500:allocator_may_return_null=1"
+CAPS = "handle_abort=1:handle_sigill=1:allocator_may_return_null=1"
+CAPS += ":max_allocation_size_mb=400:soft_rss_limit_mb=2500"
 ROOM = 1 << 30  # bytes that a child may take beside what it starts with
 
 
@@ -253,9 +254,8 @@ def essence(error):
 
 
 def place(error):
-    """The innermost line of our own sources, so that equal findings are told once."""
-    own = re.search(r"(csrc/\S+?:\d+)", error)
-    return own.group(1) if own else ""
+    """The innermost lines of our own sources, so that equal findings are told once."""
+    return " ".join(re.findall(r"csrc/\S+?\.c:\d+", error)[:2])
 
 
 def parent(options):
