@@ -186,6 +186,7 @@ struct rl_row {
         rng_arg;          /* positions in the schema, -1 without; set when it is read */
     uint16_t operands;    /* bit i: argument i is a Tensor or a number */
     uint16_t edges;       /* bit i: a gradient goes to argument i */
+    uint16_t side_writes; /* bit i: argument i is written, besides the results */
     uint8_t n_arg, n_out; /* hidden results counted */
     uint8_t n_shown;      /* results that the caller gets */
     uint64_t saves;       /* Note [What a node saves] */

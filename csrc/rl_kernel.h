@@ -214,13 +214,14 @@ static inline void rl_write_end(rl_storage *s) {
 }
 
 enum { RL_READ = 1, RL_WRITE = 2, RL_FRESH = 4 };
-/* The one door to memory. RL_WRITE stands inside a bracket of Note [Writes]; RL_FRESH is a write to memory that
- * nobody else has seen. */
+/* The one door to memory. RL_WRITE stands inside a bracket of Note [Writes]; RL_FRESH is a write to memory
+ * that nobody else has seen. */
 static inline void *rl_data(const rl_view *v, int mode) {
     if (RL_CHECKED && (mode & RL_WRITE) &&
         !(__atomic_load_n(&v->storage->writes, __ATOMIC_RELAXED) & RL_WRITERS))
         __builtin_trap(); /* a write that nobody announced */
-    return (char *)v->storage->mem_ + v->offset * rl_itemsize(v->dtype);
+    /* a view without elements may begin anywhere: its address is never used, and may wrap */
+    return (char *)((uintptr_t)v->storage->mem_ + (uint64_t)v->offset * (uint64_t)rl_itemsize(v->dtype));
 }
 static inline const void *rl_const_data(const rl_view *v) {
     return rl_data(v, RL_READ);

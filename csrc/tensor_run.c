@@ -70,20 +70,23 @@ static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
     if (s) step(s);
 }
 
-static void bracket_writes(const rl_bound *b, void (*step)(rl_storage *)) {
-    const rl_call *k = &b->k;
+static void bracket_writes(const rl_row *row, const rl_call *k, void (*step)(rl_storage *)) {
     for (int i = 0; i < k->n_out; i++) bracket(k->out[i]->storage, step);
-    for (int i = 0; i < k->n_arg; i++)
-        for (int j = 0; b->schema->arg[i].written && k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+    for (int i = 0; row->side_writes >> i; i++) {
+        if (!(row->side_writes >> i & 1)) continue;
+        if (k->arg[i].tag == RL_TENSOR) bracket(k->arg[i].u.t->storage, step);
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
             bracket(k->arg[i].u.ts[j]->storage, step);
+    }
 }
 
 static rl_status dispatch(const rl_bound *b, rl_call *k, int device, rl_results results) {
     const rl_row *row = b->schema->row;
-    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW)) return rl_dispatch(row, k, device);
-    bracket_writes(b, rl_write_begin);
+    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !row->side_writes))
+        return rl_dispatch(row, k, device);
+    bracket_writes(row, k, rl_write_begin);
     rl_status status = rl_dispatch(row, k, device);
-    bracket_writes(b, rl_write_end);
+    bracket_writes(row, k, rl_write_end);
     return status;
 }
 

@@ -151,6 +151,7 @@ static int read_schema(rl_schema *s, rl_row *row) {
         if (a->kind == RL_ARG_DTYPE) row->dtype_arg = (int8_t)s->n;
         if (a->kind == RL_ARG_DEVICE) row->device_arg = (int8_t)s->n;
         if (strcmp(word, "requires_grad") == 0) row->grad_arg = (int8_t)s->n;
+        if (a->written && (s->n > 0 || a->kind == RL_ARG_TENSORS)) row->side_writes |= (uint16_t)(1u << s->n);
         if (a->kind == RL_ARG_OPERAND) row->operands |= (uint16_t)(1u << s->n);
         if (a->kind <= RL_ARG_TENSORS && !(s->n < 8 && row->saves & FIXED(s->n)))
             row->edges |= (uint16_t)(1u << s->n);
