@@ -98,9 +98,11 @@ int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 
 enum { RL_DEVICE_UNASKED = -1 };
 extern _Thread_local int rl_device_here;
 
-/* ---- tensor_call.c: the front door ---- */
+/* ---- tensor_raise.c ---- */
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
 PyObject *rl_raise(const char *where);
+
+/* ---- tensor_call.c: the front door ---- */
 /* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
 PyObject *rl_op_run(int op, rl_slot *args, int n);
 PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */

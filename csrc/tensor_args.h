@@ -88,6 +88,9 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
 int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 
+/* tensor_raise.c: as rl_raise, with the operator, shapes and dtypes as a note */
+PyObject *rl_raise_call(const rl_bound *b);
+
 /* tensor_call.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_front_door(rl_bound *b, int how);

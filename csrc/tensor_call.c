@@ -1,71 +1,10 @@
-/* The front door: the one way from Python (and from the other rooms) to a kernel, and the one place that
- * raises what the rooms below left pending.
+/* The front door: the one way from Python (and from the other rooms) to a kernel.
  *
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
 #include "tensor_node.h"
 #include "tensor_object.h"
 #include <string.h>
-
-/* ---- raising ---- */
-static PyObject *error_class(rl_error kind) {
-    switch (kind) {
-    case RL_VALUE: return PyExc_ValueError;
-    case RL_TYPE: return PyExc_TypeError;
-    case RL_INDEX: return PyExc_IndexError;
-    case RL_NOTIMPL: return PyExc_NotImplementedError;
-    default: return PyExc_RuntimeError; /* PyTorch's out of memory is one, too */
-    }
-}
-
-PyObject *rl_raise(const char *where) {
-    rl_error kind = rl_error_kind();
-    if (PyErr_Occurred()) {
-        rl_error_clear();
-        return NULL;
-    }
-    if (!kind) {
-        PyErr_Format(PyExc_SystemError, "%s failed without a reason", where ? where : "rushlight");
-        return NULL;
-    }
-    PyErr_SetString(error_class(kind), rl_error_text());
-    rl_error_clear();
-    return NULL;
-}
-
-/* add_note() on the exception in flight: operator, shapes and dtypes */
-static void error_note(const rl_row *row, const rl_call *k) {
-    char text[900], dims[RL_DIMS_TEXT];
-    size_t used = (size_t)snprintf(text, sizeof text, "rushlight: in %s(", row->name);
-    for (int i = 0, shown = 0; i < k->n_arg && used + 330 < sizeof text; i++) {
-        if (k->arg[i].tag != RL_TENSOR) continue;
-        const rl_view *v = k->arg[i].u.t;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s", shown++ ? ", " : "",
-                                 rl_dtype_name(v->dtype), rl_dims_text(dims, v->shape, v->ndim));
-    }
-    snprintf(text + used, sizeof text - used, ")");
-#if PY_VERSION_HEX >= 0x030c0000
-    PyObject *value = PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (value && trace) PyException_SetTraceback(value, trace);
-#endif
-    RL_OWNED PyObject *done = value ? PyObject_CallMethod(value, "add_note", "s", text) : NULL;
-    if (!done) PyErr_Clear();
-#if PY_VERSION_HEX >= 0x030c0000
-    PyErr_SetRaisedException(value);
-#else
-    PyErr_Restore(type, value, trace);
-#endif
-}
-
-static PyObject *fail_call(rl_bound *b) {
-    rl_raise(b->schema->row->name);
-    error_note(b->schema->row, &b->k);
-    return NULL;
-}
 
 /* ---- history ---- */
 /* one node for all results; those that cannot be differentiated (indices) stay without */
@@ -94,7 +33,7 @@ static PyObject *call_view(rl_bound *b) {
     out->v.device_index = base->v.device_index;
     if (b->schema->row->shape(&b->k) != RL_OK) {
         Py_DECREF(out);
-        return fail_call(b);
+        return rl_raise_call(b);
     }
     out->v.storage = rl_storage_keep(base->v.storage);
     out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
@@ -140,7 +79,7 @@ static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
     if (row->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
         return -1; /* zeros_like reads no element */
     if (rl_types_resolve(row, &b->k, &compute, out_dtype) != RL_OK) {
-        fail_call(b);
+        rl_raise_call(b);
         return -1;
     }
     if (compute < 0) return 0;
@@ -197,7 +136,7 @@ static PyObject *call_new(rl_bound *b) {
     fill_generator(b);
     if (prepare(b, &device, &index, &dtype) < 0) goto fail;
     if (run_new(b, out, dtype, device, index) != RL_OK) {
-        fail_call(b);
+        rl_raise_call(b);
         goto fail;
     }
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
@@ -352,7 +291,7 @@ static PyObject *call_inplace(rl_bound *b) {
     RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
-    if (inplace_run(b, &c) != RL_OK) return fail_call(b);
+    if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
     RL_OWNED PyObject *node =
@@ -374,7 +313,7 @@ static rl_status run_lists(rl_bound *b, int device, int index) {
 static PyObject *call_lists(rl_bound *b) {
     int device, index;
     if (rl_call_device(b, &device, &index) < 0) return NULL;
-    if (run_lists(b, device, index) != RL_OK) return fail_call(b);
+    if (run_lists(b, device, index) != RL_OK) return rl_raise_call(b);
     for (int i = 0; i < b->k.n_arg; i++)
         for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
             rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));
