@@ -27,8 +27,8 @@ void *rl_alloc(rl_count n, size_t itemsize) {
                      "an address can have.");
         return NULL;
     }
-    void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-    if (!p && bytes == 0) p = aligned_alloc(64, 64);
+    void *p; /* to the byte, so that sanitizers see the end */
+    if (posix_memalign(&p, 64, bytes ? bytes : 1)) p = NULL;
     if (!p)
         rl_error_set(RL_MEMORY,
                      "DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes.", bytes);

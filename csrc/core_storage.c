@@ -62,6 +62,7 @@ static rl_storage *storage_block(size_t nbytes) {
         if (cache[c].n > 0) s = cache[c].block[--cache[c].n];
         pthread_mutex_unlock(&lock);
     }
+    if (!BLOCK_CACHE) rounded = nbytes;
     if (!s) s = rl_alloc(rl_count_plus(RL_COUNT(rounded), HEADER), 1);
     if (!s) return NULL;
     memset(s, 0, sizeof *s);
