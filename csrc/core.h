@@ -69,6 +69,9 @@ int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not
 /* false when a stride does not fit, which only a shape without elements can bring about */
 bool rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides);
 void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]);
+/* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */
+#define RL_MOST_STRIDE ((int64_t)1 << 47)
+int64_t rl_stride_scaled(int64_t stride, int64_t n);
 enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };
 bool rl_is_channels_last(const rl_view *v);
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);

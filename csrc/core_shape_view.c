@@ -25,12 +25,6 @@ rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride) {
     return RL_OK;
 }
 
-/* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */
-static int64_t scaled(int64_t stride, int64_t n) {
-    int64_t step;
-    return __builtin_mul_overflow(stride, n, &step) || step > (int64_t)1 << 47 ? stride : step;
-}
-
 static void view_same(rl_view *v, int to, const rl_view *x, int from) {
     v->shape[to] = x->shape[from];
     v->strides[to] = x->strides[from];
@@ -208,7 +202,7 @@ RL_SHAPE(unsqueeze) {
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d < at ? d : d + 1, x, d);
     v->shape[at] = 1;
-    v->strides[at] = at < x->ndim ? scaled(x->strides[at], x->shape[at]) : 1;
+    v->strides[at] = at < x->ndim ? rl_stride_scaled(x->strides[at], x->shape[at]) : 1;
     return view_end(k);
 }
 
@@ -275,7 +269,7 @@ static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t leng
     for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
     if (rl_view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
     v->shape[dim] = length;
-    v->strides[dim] = scaled(x->strides[dim], step);
+    v->strides[dim] = rl_stride_scaled(x->strides[dim], step);
     return view_end(k);
 }
 

@@ -77,6 +77,11 @@ void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]) {
     }
 }
 
+int64_t rl_stride_scaled(int64_t stride, int64_t n) {
+    int64_t step;
+    return __builtin_mul_overflow(stride, n, &step) || step > RL_MOST_STRIDE ? stride : step;
+}
+
 bool rl_is_channels_last(const rl_view *v) {
     int64_t strides[4];
     if (v->ndim != 4) return false;
@@ -112,7 +117,6 @@ rl_status rl_dim_wrap(int64_t *dim, int ndim) {
     return RL_OK;
 }
 
-#define MOST_STRIDE ((int64_t)1 << 47)
 rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
                                int dtype, size_t nbytes) {
     __int128 last = offset, item = rl_itemsize(dtype);
@@ -129,7 +133,7 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
                 RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
                 rl_dims_text(steps, strides, ndim));
         /* nobody walks along a size of 1, but kernels multiply its stride */
-        if (strides[i] > MOST_STRIDE && (size_t)strides[i] > nbytes)
+        if (strides[i] > RL_MOST_STRIDE && (size_t)strides[i] > nbytes)
             return rl_error_set(RL_RUNTIME, "as_strided: strides %s lead beyond all memory",
                                 rl_dims_text(steps, strides, ndim));
     }

@@ -60,9 +60,7 @@ static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
     start = wrapped(start, whole->shape[dim]);
     start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
     int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
-    int64_t whole_step = strides[dim];
-    if (__builtin_mul_overflow(whole_step, step, &strides[dim]))
-        strides[dim] = whole_step; /* of one element */
+    strides[dim] = rl_stride_scaled(strides[dim], step);
     place_part(g, strides, offset);
 }
 FORMULA(narrow) {
