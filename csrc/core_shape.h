@@ -25,6 +25,9 @@ rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
 rl_status rl_conv_pads(const int64_t *pads, int n); /* none negative, none too large */
 /* how many windows fit, below 1: none */
+/* The part of a kernel that can reach elements: kernels of max pooling walk no further, however large it is.
+ */
+int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation);
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode);
 /* A pooling row in n dimensions, attr[] as core_shape_pool.c says; dilation_arg 0: none. */

@@ -251,6 +251,8 @@ static rl_status pool_out(rl_call *k, const char *name, int dilation_arg, bool c
                             (long long)x->shape[n - 1], (long long)x->shape[n - 3], (long long)shape[n - 2],
                             (long long)shape[n - 1]);
     (void)name;
+    for (int i = 0; dilation_arg && i < 2; i++)
+        k->attr[i] = rl_pool_reach(k->attr[i], x->shape[n - 2 + i], k->attr[4 + i], k->attr[6 + i]);
     return rl_out_dims(k, 0, shape, n);
 }
 

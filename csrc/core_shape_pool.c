@@ -179,6 +179,11 @@ int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride
     return places > INT64_MAX ? INT64_MAX : (int64_t)places;
 }
 
+int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation) {
+    int64_t reach = size > INT64_MAX - pad ? kernel : (size + pad - 1) / dilation + 1;
+    return reach > 0 && reach < kernel ? reach : kernel;
+}
+
 static int64_t pool_places_at(const rl_call *k, int at, int64_t size, bool ceil_mode) {
     const int64_t *a = k->attr + at;
     return rl_pool_places(size, a[PADDING], a[KERNEL], a[STRIDE], a[DILATION], ceil_mode);
@@ -223,6 +228,9 @@ rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
                             "Given input size: (%s). Calculated output size: (%s). Output size is too small",
                             times_text(have, x->shape + lead - 1, n + 1, n == 1),
                             times_text(made, shape + lead - 1, n + 1, n == 1));
+    for (int i = 3 - n; max && i < 3; i++)
+        k->attr[KERNEL + i] = rl_pool_reach(k->attr[KERNEL + i], x->shape[x->ndim - 3 + i],
+                                            k->attr[PADDING + i], k->attr[DILATION + i]);
     return pool_outputs(k, shape);
 }
 

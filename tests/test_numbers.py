@@ -269,3 +269,14 @@ def test_one_element_of_a_wide_step(step):
     (x[::step] * 2 + torch.ones(5)).sum().backward()
     assert x.grad.sum(1).tolist() == [10, 0, 0, 0]
     assert x[::step].contiguous().stride() == (5, 1)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_windows_beyond_the_input(dims):
+    """A window may be far larger than what it sees, with ceil_mode: it ends with the input."""
+    x = torch.randn((2, *[5] * dims), requires_grad=True)
+    pool = getattr(torch, f"max_pool{dims}d")
+    far = pool(x, 2**31 - 1, None, 0, 1, True)
+    assert far.shape == (2, *[1] * dims) and torch.equal(far.flatten(), x.flatten(1).max(1).values)
+    far.sum().backward()
+    assert x.grad.sum() == 2
