@@ -70,7 +70,6 @@ rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
     char text[RL_DIMS_TEXT];
     const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &s->u.i;
     int n = s->tag == RL_INTS ? s->n : 1;
-    rl_dims_text(text, dims, n);
     for (int i = 0; i < n; i++) {
         shape[i] = dims[i];
         if (dims[i] == -1) {
@@ -78,7 +77,7 @@ rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
             unknown = i;
         } else if (dims[i] < 0) {
             return rl_error_set(RL_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
-                                (long long)dims[i], i, text);
+                                (long long)dims[i], i, rl_dims_text(text, dims, n));
         } else {
             none |= dims[i] == 0;
             huge |= __builtin_mul_overflow(known, dims[i], &known);
@@ -86,17 +85,17 @@ rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
     }
     if (none) known = 0;
     if (huge && !none)
-        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
-                            (long long)x->numel);
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld",
+                            rl_dims_text(text, dims, n), (long long)x->numel);
     if (unknown >= 0 && known == 0)
         return rl_error_set(
             RL_RUNTIME,
             "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
             "-1 can be any value and is ambiguous",
-            text);
+            rl_dims_text(text, dims, n));
     if (unknown >= 0 ? x->numel % known : x->numel != known)
-        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld", text,
-                            (long long)x->numel);
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld",
+                            rl_dims_text(text, dims, n), (long long)x->numel);
     if (unknown >= 0) shape[unknown] = x->numel / known;
     return RL_OK;
 }
@@ -211,13 +210,14 @@ RL_SHAPE(expand) {
     const rl_slot *s = &k->arg[1];
     int n = s->tag == RL_INTS ? s->n : 1;
     char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
-    rl_dims_text(want, s->tag == RL_INTS ? s->u.ints : &s->u.i, n);
+    const int64_t *wanted = s->tag == RL_INTS ? s->u.ints : &s->u.i;
     if (n < x->ndim)
         return rl_error_set(
             RL_RUNTIME,
             "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal "
             "to the number of dimensions in the tensor (%d)",
-            rl_dtype_title(x->dtype), rl_dims_text(have, x->shape, x->ndim), want, n, x->ndim);
+            rl_dtype_title(x->dtype), rl_dims_text(have, x->shape, x->ndim), rl_dims_text(want, wanted, n), n,
+            x->ndim);
     if (view_begin(k, n) != RL_OK) return RL_FAIL;
     rl_view *v = k->out[0];
     for (int i = 0; i < n; i++) {
@@ -238,7 +238,8 @@ RL_SHAPE(expand) {
                 RL_RUNTIME,
                 "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
                 "non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
-                (long long)size, (long long)x->shape[from], i, want, rl_dims_text(have, x->shape, x->ndim));
+                (long long)size, (long long)x->shape[from], i, rl_dims_text(want, wanted, n),
+                rl_dims_text(have, x->shape, x->ndim));
     }
     return view_end(k);
 }
