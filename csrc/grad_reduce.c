@@ -7,7 +7,8 @@ static uint64_t dims_of(rl_back *g, int arg, int ndim) {
     int64_t dims[RL_MAX_DIMS];
     uint64_t mask = 0;
     int n = rl_value_list(MAYBE(arg), dims, RL_MAX_DIMS);
-    for (int i = 0; i < n; i++) mask |= (uint64_t)1 << ((dims[i] < 0 ? dims[i] + (ndim ? ndim : 1) : dims[i]) & 63);
+    for (int i = 0; i < n; i++)
+        mask |= (uint64_t)1 << ((dims[i] < 0 ? dims[i] + (ndim ? ndim : 1) : dims[i]) & 63);
     return n ? mask : ~(uint64_t)0;
 }
 

@@ -330,8 +330,8 @@ METHOD0(data_ptr) {
     RL_RAW;
     /* from here on anybody may write: nothing is cached any more */
     __atomic_store_n(&T(self)->v.storage->pointer_seen, 1, __ATOMIC_RELAXED);
-    return PyLong_FromVoidPtr(
-        T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_READ) : NULL);
+    return PyLong_FromVoidPtr(T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_READ)
+                                                                               : NULL);
 }
 METHOD0(is_floating_point) {
     NO(unused);

@@ -5,11 +5,12 @@
  * may be anybody's code, which may give any tensor another memory, shape or dtype (x.data = y,
  * storage.resize_()). What was read from a tensor is good until the next such call, therefore:
  *
- *   RL_RAW;           addresses of elements exist from here to the end of the block only, and nothing in it
- * runs Python. Without it rl_data does not compile; tests/test_rooms.py reads the calls. RL_HELD v = ...   a
- * private look at a tensor: its dims and its storage stay as they were when it was taken. dims are copied
- * before they are handed on; test_rooms.py refuses x->shape elsewhere. rl_tensor_reveal  shows a tensor to
- * the collector, and so to Python, when it is whole.
+ *   RL_RAW;             addresses of elements exist from here to the end of the block only, and nothing in it
+ *                       runs Python. Without it rl_data does not compile; tests/test_rooms_raw.py reads on.
+ *   RL_HELD v = ...     a private look at a tensor: its dims and its storage stay as they were when taken
+ *   rl_tensor_reveal    shows a tensor to the collector, and so to Python, when it is whole
+ *
+ * Dims are copied before they are handed on; test_rooms_raw.py refuses x->shape elsewhere.
  *
  * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (tensor_gc.c): RL_GC_EVERY=1
  * has the collector run at each, and _gc_every(f) whatever Python code a test brings. */
