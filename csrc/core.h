@@ -166,6 +166,7 @@ enum {
     RL_HEAVY = 512,       /* release the GIL and load oneDNN whatever the size */
     RL_TUPLE = 1024,      /* several results come as a named tuple */
     RL_LISTS = 2048,      /* writes into the tensors of its lists marked (a!), and answers None */
+    RL_PICKS = 32768,     /* of its first argument it reads as many elements as the others name */
     RL_MOVES = 4096,      /* elements go to other places: in place it reads nothing that it writes */
 };
 /* and for tensors with an expanded dimension, whose elements share memory */

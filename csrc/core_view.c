@@ -132,10 +132,6 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
             return rl_error_set(
                 RL_RUNTIME, "as_strided: Negative strides are not supported at the moment, got strides: %s",
                 rl_dims_text(steps, strides, ndim));
-        /* nobody walks along a size of 1, but kernels multiply its stride */
-        if (strides[i] > RL_MOST_STRIDE && (size_t)strides[i] > nbytes)
-            return rl_error_set(RL_RUNTIME, "as_strided: strides %s lead beyond all memory",
-                                rl_dims_text(steps, strides, ndim));
     }
     /* each product fits in 126 bits; a sum beyond int64 cannot be inside */
     for (int i = 0; i < ndim && !empty && last <= INT64_MAX; i++)
@@ -153,5 +149,9 @@ rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int
             (long long)item, needed > INT64_MAX ? (long long)INT64_MAX : (long long)needed, nbytes);
     if (rl_dims_numel(shape, ndim) < 0)
         return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    for (int i = 0; i < ndim; i++) /* nobody walks along a size of 1, but kernels multiply its stride */
+        if (strides[i] > RL_MOST_STRIDE && (size_t)strides[i] > nbytes)
+            return rl_error_set(RL_RUNTIME, "as_strided: strides %s lead beyond all memory",
+                                rl_dims_text(steps, strides, ndim));
     return RL_OK;
 }

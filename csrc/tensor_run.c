@@ -33,10 +33,11 @@ enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run
  * end. A view may have 2^63 - 1 of them, so they are not added up before they are refused. */
 #define MOST_ELEMENTS ((uint64_t)1 << 47)
 
-/* elements of all tensors of a call; *bits are those of their numbers */
-static uint64_t call_size(const rl_call *k, uint64_t *bits) {
+/* elements of all tensors of a call, of its arguments only those after `from`; *bits are those of their
+ * numbers */
+static uint64_t call_size(const rl_call *k, int from, uint64_t *bits) {
     uint64_t n = 0;
-    for (int i = 0; i < k->n_arg; i++) {
+    for (int i = from; i < k->n_arg; i++) {
         if (k->arg[i].tag == RL_TENSOR) {
             n += (uint64_t)k->arg[i].u.t->numel;
             *bits |= (uint64_t)k->arg[i].u.t->numel;
@@ -53,6 +54,13 @@ static uint64_t call_size(const rl_call *k, uint64_t *bits) {
         *bits |= (uint64_t)k->out[i]->numel;
     }
     return n;
+}
+
+/* too many elements to walk over; those of a tensor that others pick from are not walked over */
+static bool is_endless(const rl_row *row, const rl_call *k) {
+    uint64_t bits = 0;
+    call_size(k, row->flags & RL_PICKS ? 1 : 0, &bits);
+    return bits >= MOST_ELEMENTS;
 }
 
 /* Only calls without the GIL need it: with it nobody else can resize. */
@@ -185,8 +193,8 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
         if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
         k->stream = rl_device_driver_get(device)->stream(index);
     }
-    uint64_t bits = 0, size = call_size(k, &bits);
-    if (RL_UNLIKELY(bits >= MOST_ELEMENTS))
+    uint64_t bits = 0, size = call_size(k, 0, &bits);
+    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->row, k))
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
