@@ -41,6 +41,7 @@ rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), vo
 void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is the caller's, as mem is */
 rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes); /* the same memory */
 rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize);
+rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
 rl_storage *rl_storage_keep(rl_storage *s);
 void rl_storage_drop(rl_storage *s);
 rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
@@ -61,9 +62,8 @@ void rl_packed_leave(rl_call *k); /* the call reads no companion any more; those
 
 /* ---- core_view.c ---- */
 rl_status rl_view_dims(rl_view *v,
-                       int ndim);       /* room for ndim dims; v->shape and v->strides may be stale before */
-rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
-void rl_view_clear(rl_view *v);         /* gives back a long dims block; not the storage */
+                       int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
+void rl_view_clear(rl_view *v);   /* gives back a long dims block; not the storage */
 rl_status rl_view_copy(rl_view *to, const rl_view *from); /* all but the storage reference count */
 int64_t rl_dims_numel(const int64_t *shape, int ndim);    /* -1 when it does not fit in int64 */
 /* false when a stride does not fit, which only a shape without elements can bring about */

@@ -175,6 +175,16 @@ rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize) {
     return s;
 }
 
+rl_status rl_view_allocate(rl_view *v) {
+    char text[RL_DIMS_TEXT];
+    rl_count bytes = RL_COUNT(v->numel, rl_itemsize(v->dtype));
+    if (RL_UNLIKELY(bytes.n < 0))
+        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
+                            rl_dims_text(text, v->shape, v->ndim));
+    v->storage = rl_storage_on(v->device, v->device_index, bytes, 1);
+    return v->storage ? RL_OK : RL_FAIL;
+}
+
 rl_storage *rl_storage_keep(rl_storage *s) {
     __atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
     return s;

@@ -21,16 +21,6 @@ rl_status rl_view_dims(rl_view *v, int ndim) {
     return RL_OK;
 }
 
-rl_status rl_view_allocate(rl_view *v) {
-    char text[RL_DIMS_TEXT];
-    rl_count bytes = RL_COUNT(v->numel, rl_itemsize(v->dtype));
-    if (RL_UNLIKELY(bytes.n < 0))
-        return rl_error_set(RL_RUNTIME, "Storage size calculation overflowed with sizes=%s",
-                            rl_dims_text(text, v->shape, v->ndim));
-    v->storage = rl_storage_on(v->device, v->device_index, bytes, 1);
-    return v->storage ? RL_OK : RL_FAIL;
-}
-
 void rl_view_clear(rl_view *v) {
     if (v->shape && v->shape != v->small) rl_free(v->shape);
     v->shape = v->small;
