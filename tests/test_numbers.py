@@ -280,3 +280,11 @@ def test_windows_beyond_the_input(dims):
     assert far.shape == (2, *[1] * dims) and torch.equal(far.flatten(), x.flatten(1).max(1).values)
     far.sum().backward()
     assert x.grad.sum() == 2
+
+
+@pytest.mark.parametrize(
+    "shape, pad", [((2, 3, 0), (1, 1)), ((2, 3, 0, 6), (1, 4, 3, 1)), ((1, 2, 3, 0, 2), (1,) * 6)]
+)
+def test_nothing_cannot_be_repeated(shape, pad):
+    with pytest.raises(RuntimeError, match="possibly 0 batch size and other non-zero dimensions for input"):
+        torch.nn.functional.pad(torch.zeros(shape), pad, "replicate")
