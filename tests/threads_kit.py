@@ -11,6 +11,9 @@ import pytest
 import rushlight
 
 SANITIZED = "tsan" in os.environ.get("LD_PRELOAD", "")
+# The sanitizers' own allocators do not hold their locks while a process forks: a child of one that had other
+# threads may wait for ever in its first malloc. (ThreadSanitizer says so too: die_after_fork.)
+FORKS_WITH_THREADS = "san.so" not in os.environ.get("LD_PRELOAD", "")
 BIG = 1 << 15  # elements; kernels let other threads run from half of it
 
 # For what a user's program must not do, either in PyTorch: it loses numbers, but must break nothing else.
