@@ -75,7 +75,7 @@ tsan: $(VENV)/.tsan
 	$(TSAN) $(REAL) -m pytest --capture=sys -m 'threads and not races' $(TSAN_TESTS)
 
 # the reader of checkpoints over seeds and mutants of them, under the sanitizers; MUTANTS=n, about 5000 a second
-FUZZED = $(wildcard csrc/load_*.c) csrc/core_crc.c csrc/core_debug.c csrc/core_dtype.c csrc/core_error.c csrc/core_view.c
+FUZZED = $(wildcard csrc/unpickle/*.c) $(patsubst %,csrc/core/%.c,crc32 memory dtype error view)
 FUZZ_FLAGS = -std=gnu11 -g -O1 -Icsrc -fsanitize=address,undefined -fno-sanitize-recover=undefined
 MUTANTS ?= 100000
 fuzz-files: $(VENV)/.installed

@@ -48,15 +48,15 @@ def files(*patterns):
     return sorted(str(p.relative_to(ROOT)) for pattern in patterns for p in ROOT.glob(pattern))
 
 
-HEADERS = files("csrc/*.h", "csrc/*.def", "csrc/kernels/*.h", "csrc/cuda/*.h")
-CUDA_GLUE = "csrc/cuda_module.c"
+HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
+CUDA_GLUE = "csrc/cuda_init.c"
 
 
 def c_extension():
     compile_args, link_args = MODES[MODE]
     return Extension(
         "rushlight._C",
-        [s for s in files("csrc/*.c", "csrc/kernels/*.c") if s != CUDA_GLUE],
+        [s for s in files("csrc/**/*.c") if s != CUDA_GLUE],
         include_dirs=["csrc"],
         depends=HEADERS,
         extra_compile_args=[

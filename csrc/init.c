@@ -1,7 +1,7 @@
 /* rushlight._C: the only file that sees all rooms. */
-#include "kernels/dnnl_load.h"
-#include "tensor_object.h"
-#include "tensor_storage.h"
+#include "kernels/dnnl/load.h"
+#include "bindings/bindings.h"
+#include "object/storage.h"
 
 static long long live(int kind) {
     return __atomic_load_n(&rl_live_count[kind], __ATOMIC_RELAXED);

@@ -60,7 +60,7 @@ def test_every_function_has_a_signature_and_a_text():
 
 # ---- the sources ----
 KERNEL = """
-#include "rl_kernel.h"
+#include "contract/kernel.h"
 RL_KERNEL(cuda_probe) { return k->stream ? RL_OK : RL_UNSUPPORTED; }
 static rl_kernel_fn const probe = cuda_probe;
 rl_kernel_fn probe_get(void) { return probe; }
@@ -69,7 +69,7 @@ rl_kernel_fn probe_get(void) { return probe; }
 
 @pytest.mark.parametrize("compiler, language", [("cc", "c"), ("c++", "c++")])
 def test_kernel_header_compiles_alone(compiler, language, tmp_path):
-    """A kernel needs rl_kernel.h and nothing else, as C and as C++ (which nvcc reads)."""
+    """A kernel needs contract/kernel.h and nothing else, as C and as C++ (which nvcc reads)."""
     if not shutil.which(compiler):
         compiler = {"cc": "gcc", "c++": "g++"}[compiler]
     flags = ["-std=gnu11", "-Wmissing-prototypes"] if language == "c" else ["-std=c++17"]
@@ -87,9 +87,9 @@ def test_kernel_header_compiles_alone(compiler, language, tmp_path):
 
 
 def test_cuda_kernels_of_the_table_exist():
-    rows = "".join(p.read_text() for p in (ROOT / "csrc").glob("ops_*.def"))
+    rows = "".join(p.read_text() for p in (ROOT / "csrc" / "ops").rglob("*.def"))
     wanted = set(re.findall(r"K\((cuda_\w+)\)", rows))
-    header = (ROOT / "csrc" / "cuda" / "cuda_device.h").read_text()
+    header = (ROOT / "csrc" / "cuda" / "device.h").read_text()
     listed = set(re.findall(r"X\((cuda_\w+)\)", header))
     defined = {
         name

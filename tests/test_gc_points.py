@@ -1,7 +1,7 @@
 """Python code that runs where nobody expects it (the collector inside an allocation, a destructor) may change
 any tensor. Whatever it does, no operator reads or writes memory that is not its own.
 
-The gc points of debug and asan builds (csrc/tensor_raw.h) run such code at each allocation of an object, and
+The gc points of debug and asan builds (csrc/object/raw.h) run such code at each allocation of an object, and
 `make gc` has the sanitizers look on.
 """
 

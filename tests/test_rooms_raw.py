@@ -1,13 +1,13 @@
-"""Note [Python in between] of csrc/tensor_raw.h, enforced on the source text: addresses of elements exist in
+"""Note [Python in between] of csrc/object/raw.h, enforced on the source text: addresses of elements exist in
 RL_RAW regions only, nothing there runs Python, and a tensor's dims are copied before they are handed on."""
 
 import re
 
 import pytest
 
-from test_rooms import HEAD, ROOT, SOURCES, code, room
+from test_rooms import COMPONENTS, HEAD, ROOT, SOURCES, TOPS, code, room
 
-WITH_PYTHON = {"tensor", "grad", "module", "init"}
+WITH_PYTHON = {name for name, (_, python, _) in COMPONENTS.items() if python} | TOPS
 ACCESSORS = "rl_data|rl_const_data|rl_storage_bytes"
 # What a region may call. Numbers are no objects that the collector knows, and no exception that is set runs
 # code, but what %S, %R and %A show does.
@@ -29,7 +29,7 @@ ALLOWED = {
 MEMBERS = {"copy", "shape", "stream", "synchronize"}  # of rows and drivers
 RUN_PYTHON = {"rl_storage_drop"}  # what it frees may be an array, whose weak references have callbacks
 # Who hands an address out, to an object that keeps the memory where it is.
-LENDERS = {("tensor_numpy.c", "PyArray_New"), ("tensor_storage.c", "PyBuffer_FillInfo")}
+LENDERS = {("bindings/numpy.c", "PyArray_New"), ("object/storage.c", "PyBuffer_FillInfo")}
 # Who is done with dims before it runs anything, or copies them first.
 READS_DIMS = {
     *(
@@ -45,7 +45,7 @@ READS_DIMS = {
 }
 
 
-BELOW_HEADERS = ("core.h", "rl_kernel.h", "rl_random.h", "load.h")
+BELOW_HEADERS = ("core/core.h", "contract/kernel.h", "contract/random.h", "unpickle/unpickle.h")
 
 
 def declared_below():
@@ -95,7 +95,7 @@ def calls_wrong(path, body, local, seen):
 # ---- the rules: each yields what is wrong with one file ----
 def raw_addresses(path, text):
     text = code(text)
-    if room(path) not in WITH_PYTHON or path == "tensor_raw.h":
+    if room(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     inside = regions(text)
     for m in re.finditer(rf"\b({ACCESSORS})\s*\(", text):
@@ -107,7 +107,7 @@ def raw_addresses(path, text):
 
 
 def raw_calls(path, text):
-    if room(path) not in WITH_PYTHON or path == "tensor_raw.h":
+    if room(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     shown = re.search(r"PyErr_Format\([^;]*%[SRA]", text)
     text = code(text)
@@ -120,7 +120,7 @@ def raw_calls(path, text):
 
 
 def dims_of_views(path, text):
-    if room(path) not in WITH_PYTHON or path == "tensor_raw.h":
+    if room(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     text = code(text)
     views = {"v"} | set(re.findall(r"\brl_view \*?(\w+)\b(?!\()", text))
@@ -178,7 +178,7 @@ BREAKS = [
 @pytest.mark.parametrize("rule, text", BREAKS)
 def test_rule_can_fail(rule, text):
     body = text if text.startswith(("static", "int")) else f"int f(void) {{\n    {text}\n}}\n"
-    assert list(rule("tensor_call.c", HEAD + body))
+    assert list(rule("call/dispatcher.c", HEAD + body))
 
 
 GOOD = [
@@ -192,11 +192,11 @@ GOOD = [
 @pytest.mark.parametrize("text", GOOD)
 def test_rules_let_good_code_pass(text):
     assert not [
-        w for rule in RULES for w in rule("tensor_call.c", HEAD + f"int f(void) {{\n    {text}\n}}\n")
+        w for rule in RULES for w in rule("call/dispatcher.c", HEAD + f"int f(void) {{\n    {text}\n}}\n")
     ]
 
 
 def test_regions_are_found():
     """The front door and the export of numbers have them, or the rules would read nothing."""
-    found = {s.name for s in SOURCES if regions(code(s.read_text()))}
-    assert {"tensor_call.c", "tensor_export.c", "tensor_compose_arrange.c"} <= found
+    found = {str(s.relative_to(ROOT / "csrc")) for s in SOURCES if regions(code(s.read_text()))}
+    assert {"call/dispatcher.c", "bindings/scalar.c", "composite/arrange.c"} <= found

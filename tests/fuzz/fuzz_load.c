@@ -7,7 +7,7 @@
  *
  * Any answer will do, but it must be one: an error with words, or a tree whose tensors lie in their storages.
  */
-#include "load.h"
+#include "unpickle/unpickle.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

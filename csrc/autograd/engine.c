@@ -1,0 +1,377 @@
+/* The engine: runs the nodes that lead from the roots to the leaves, each when all that it waits for is
+ * there.
+ *
+ *   states[i]: node │ waiting │ gradients so far ...      table: node ─► i (open addressing)
+ *   ready:     a heap of states, the highest sequence number first
+ *
+ * Everything that a run counts lies in its task, nothing in the nodes: runs may nest, and threads may run
+ * backward through graphs that share nodes. */
+#include "autograd.h"
+#include <string.h>
+
+typedef struct {
+    rl_node *node;
+    PyObject *grad, **grads; /* owned; `grads` when the node has several results */
+    int32_t waiting;
+    bool needed, runs; /* leads to a target or is one; is applied (always, without targets) */
+} state;
+
+enum { SMALL = 24, SMALL_TABLE = 64 };
+typedef struct {
+    rl_backward *run;
+    state *states;
+    int32_t *table, *ready;
+    int n, room, mask, n_ready;
+    state small_states[SMALL];
+    int32_t small_table[SMALL_TABLE], small_ready[SMALL];
+    int64_t id; /* what hooks know the run by */
+} task;
+
+static _Thread_local task *running; /* the innermost run of this thread */
+
+/* ---- the table of states ---- */
+static size_t hash_of(const rl_node *node) {
+    return (size_t)(((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20);
+}
+
+static void task_begin(task *t, rl_backward *run) {
+    t->run = run;
+    t->states = t->small_states;
+    t->table = t->small_table;
+    t->ready = t->small_ready;
+    t->n = t->n_ready = 0;
+    t->room = SMALL;
+    t->mask = SMALL_TABLE - 1;
+    memset(t->small_table, 0xff, sizeof t->small_table);
+}
+
+static void state_drop(state *s) {
+    Py_CLEAR(s->grad);
+    for (int i = 0; s->grads && i < s->node->n_out; i++) Py_XDECREF(s->grads[i]);
+    PyMem_Free(s->grads);
+    s->grads = NULL;
+}
+
+static void task_end(task *t) {
+    for (int i = 0; i < t->n; i++) state_drop(&t->states[i]);
+    if (t->states == t->small_states) return;
+    PyMem_Free(t->states);
+    PyMem_Free(t->table);
+    PyMem_Free(t->ready);
+}
+
+static void table_put(task *t, int i) {
+    size_t at = hash_of(t->states[i].node) & (size_t)t->mask;
+    while (t->table[at] >= 0) at = (at + 1) & (size_t)t->mask;
+    t->table[at] = i;
+}
+
+static int task_grow(task *t) {
+    bool fits = t->room < INT32_MAX / 16;
+    int room = fits ? t->room * 4 : 0, size = 1;
+    while (size < room * 2) size *= 2;
+    state *states = fits ? PyMem_Malloc((size_t)room * sizeof *states) : NULL;
+    int32_t *table = PyMem_Malloc((size_t)size * sizeof *table),
+            *ready = PyMem_Malloc((size_t)room * sizeof *ready);
+    if (!states || !table || !ready) {
+        PyMem_Free(states);
+        PyMem_Free(table);
+        PyMem_Free(ready);
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(states, t->states, (size_t)t->n * sizeof *states);
+    memcpy(ready, t->ready, (size_t)t->n_ready * sizeof *ready);
+    if (t->states != t->small_states) {
+        PyMem_Free(t->states);
+        PyMem_Free(t->table);
+        PyMem_Free(t->ready);
+    }
+    t->states = states;
+    t->ready = ready;
+    t->room = room;
+    t->table = memset(table, 0xff, (size_t)size * sizeof *table);
+    t->mask = size - 1;
+    for (int i = 0; i < t->n; i++) table_put(t, i);
+    return 0;
+}
+
+static int state_find(const task *t, const rl_node *node) {
+    size_t at = hash_of(node) & (size_t)t->mask;
+    for (; t->table[at] >= 0; at = (at + 1) & (size_t)t->mask)
+        if (t->states[t->table[at]].node == node) return t->table[at];
+    return -1;
+}
+
+/* its index; *fresh when it was not there; -1: no memory */
+static int state_of(task *t, rl_node *node, bool *fresh) {
+    int i = state_find(t, node);
+    *fresh = i < 0;
+    if (i >= 0) return i;
+    if (t->n == t->room && task_grow(t) < 0) return -1;
+    t->states[t->n] = (state){.node = node, .runs = true};
+    if (node->n_out > 1 && !(t->states[t->n].grads = PyMem_Calloc((size_t)node->n_out, sizeof(PyObject *)))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    table_put(t, t->n);
+    return t->n++;
+}
+
+static PyObject **state_grads(state *s) {
+    return s->grads ? s->grads : &s->grad;
+}
+
+/* ---- what waits for what ---- */
+/* All that the roots reach, each with the number of edges that lead to it. States are found in an order in
+ * which `t->ready` can serve as the stack of those still to look at. */
+static int task_count(task *t) {
+    bool fresh;
+    int n_stack = 0;
+    for (int i = 0; i < t->run->n_roots; i++) {
+        int at = state_of(t, t->run->roots[i].to, &fresh);
+        if (at < 0) return -1;
+        t->states[at].waiting++;
+        if (fresh) t->ready[n_stack++] = at;
+        t->n_ready = n_stack; /* so that growing keeps the stack */
+    }
+    while (n_stack) {
+        rl_node *node = t->states[t->ready[--n_stack]].node;
+        for (int e = 0; e < node->n_edge; e++) {
+            if (!node->edge[e].to) continue;
+            t->n_ready = n_stack;
+            int at = state_of(t, node->edge[e].to, &fresh);
+            if (at < 0) return -1;
+            t->states[at].waiting++;
+            if (fresh) t->ready[n_stack++] = at;
+        }
+    }
+    t->n_ready = 0;
+    return 0;
+}
+
+/* With targets only what leads to one is run. `order` lists states so that a node stands before its inputs.
+ */
+static int task_mark(task *t) {
+    rl_backward *run = t->run;
+    int32_t *order = PyMem_Malloc(2 * (size_t)t->n * sizeof *order), *waits = order + t->n;
+    int n = 0;
+    if (!order) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < t->n; i++) waits[i] = t->states[i].waiting;
+    for (int i = 0; i < run->n_roots; i++) {
+        int at = state_find(t, run->roots[i].to);
+        if (--waits[at] == 0) order[n++] = at;
+    }
+    for (int i = 0; i < n; i++) {
+        rl_node *node = t->states[order[i]].node;
+        for (int e = 0; e < node->n_edge; e++) {
+            if (!node->edge[e].to) continue;
+            int at = state_find(t, node->edge[e].to);
+            if (--waits[at] == 0) order[n++] = at;
+        }
+    }
+    for (int i = 0; i < t->n; i++) t->states[i].runs = false;
+    for (int i = 0; i < run->n_targets; i++) {
+        int at = run->targets[i].to ? state_find(t, run->targets[i].to) : -1;
+        if (at < 0) continue;
+        t->states[at].needed = true;
+        t->states[at].runs = run->accumulate;
+    }
+    while (n--) {
+        state *s = &t->states[order[n]];
+        for (int e = 0; e < s->node->n_edge && !s->runs; e++)
+            s->runs = s->node->edge[e].to && t->states[state_find(t, s->node->edge[e].to)].needed;
+        s->needed |= s->runs;
+    }
+    PyMem_Free(order);
+    return 0;
+}
+
+/* ---- the ready: a binary heap that breaks ties as PyTorch's priority queue does, since hooks show it ----
+ */
+static bool before(const task *t, int a, int b) {
+    return t->states[a].node->sequence < t->states[b].node->sequence;
+}
+static void heap_up(task *t, int hole, int top, int value) {
+    while (hole > top && before(t, t->ready[(hole - 1) / 2], value)) {
+        t->ready[hole] = t->ready[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    t->ready[hole] = value;
+}
+static void heap_push(task *t, int value) {
+    int hole = t->n_ready++;
+    heap_up(t, hole, 0, value);
+}
+static int heap_pop(task *t) {
+    int first = t->ready[0], value = t->ready[--t->n_ready], n = t->n_ready, hole = 0;
+    if (!n) return first;
+    int child = 0;
+    while (child < (n - 1) / 2) {
+        child = 2 * (child + 1);
+        if (before(t, t->ready[child], t->ready[child - 1])) child--;
+        t->ready[hole] = t->ready[child];
+        hole = child;
+    }
+    if ((n & 1) == 0 && child == (n - 2) / 2) {
+        child = 2 * (child + 1);
+        t->ready[hole] = t->ready[child - 1];
+        hole = child - 1;
+    }
+    heap_up(t, hole, 0, value);
+    return first;
+}
+
+/* ---- one node ---- */
+static int deliver(task *t, const rl_edge *edge, PyObject *grad_steal) {
+    int at = state_find(t, edge->to);
+    state *s = &t->states[at];
+    int failed = 0;
+    if (grad_steal && (!t->run->n_targets || s->needed))
+        failed = rl_grad_add(&state_grads(s)[edge->nr], grad_steal);
+    else
+        Py_XDECREF(grad_steal);
+    if (--s->waiting == 0) heap_push(t, at);
+    return failed;
+}
+
+static void capture(task *t, const rl_node *node, PyObject *const *grads) {
+    for (int i = 0; i < t->run->n_targets && !t->run->accumulate; i++)
+        if (t->run->targets[i].to == node && grads[t->run->targets[i].nr])
+            t->run->found[i] = Py_NewRef(grads[t->run->targets[i].nr]);
+}
+
+static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
+    bool small[16], *unwanted = NULL;
+    const bool *outer = rl_node_unwanted;
+    if (t->run->n_targets && node->n_edge <= (int)Py_ARRAY_LENGTH(small)) {
+        unwanted = small;
+        for (int e = 0; e < node->n_edge; e++)
+            unwanted[e] = node->edge[e].to && !t->states[state_find(t, node->edge[e].to)].needed;
+    }
+    rl_node_unwanted = unwanted;
+    int failed = node->kind->apply(node, grads, results);
+    rl_node_unwanted = outer;
+    if (!failed && node->extras && node->extras->after) failed = rl_hooks_after(node, results, grads);
+    for (int e = 0; !failed && e < node->n_edge; e++) {
+        const rl_edge *edge = &node->edge[e];
+        if (results[e] && edge->to)
+            failed = rl_grad_conform(&edge->to->meta[edge->nr], &results[e], rl_node_name(node), e);
+    }
+    return failed;
+}
+
+/* detect_anomaly(check_nan=True) */
+static int refuse_nan(const rl_node *node, PyObject *const *results) {
+    int grad = rl_grad_enabled, failed = 0;
+    rl_grad_enabled = 0;
+    for (int e = 0; e < node->n_edge && !failed; e++) {
+        RL_OWNED PyObject *which = results[e] ? rl_op_unary(RL_OP_isnan, results[e]) : NULL;
+        RL_OWNED PyObject *any = which ? rl_op_unary(RL_OP_any, which) : NULL;
+        int found = any ? PyObject_IsTrue(any) : results[e] ? -1 : 0;
+        if (found > 0)
+            PyErr_Format(PyExc_RuntimeError, "Function '%s' returned nan values in its %dth output.",
+                         rl_node_name(node), e);
+        failed = found ? -1 : 0;
+    }
+    rl_grad_enabled = grad;
+    return failed;
+}
+
+static int run_state(task *t, int at) {
+    PyObject *small[8], **results = small, *grad = t->states[at].grad, **several = t->states[at].grads;
+    rl_node *node = t->states[at].node;
+    bool runs = t->states[at].runs;
+    int n = node->n_edge, failed = 0;
+    rl_grad_enabled = t->run->create_graph; /* a hook may have left it otherwise */
+    /* the gradients are ours from here on: hooks may run anything */
+    t->states[at].grad = NULL;
+    t->states[at].grads = NULL;
+    PyObject **grads = several ? several : &grad;
+    if (n > (int)Py_ARRAY_LENGTH(small) && !(results = PyMem_Malloc((size_t)n * sizeof *results))) {
+        PyErr_NoMemory();
+        failed = -1;
+        n = 0;
+    }
+    for (int i = 0; i < n; i++) results[i] = NULL;
+    /* as in PyTorch a target that is also run gives its gradient before hooks see it */
+    if (!failed && runs) capture(t, node, grads);
+    if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_leaf_kind))
+        failed = rl_hooks_before(node, grads);
+    if (!failed && !runs) capture(t, node, grads);
+    if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
+    if (!failed && runs) failed = apply(t, node, grads, results);
+    if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
+    for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);
+    PyMem_Free(several);
+    if (!t->run->keep_graph && runs && !failed) rl_node_release(node);
+    for (int e = 0; e < n; e++) {
+        if (!failed && node->edge[e].to)
+            failed = deliver(t, &node->edge[e], results[e]);
+        else
+            Py_XDECREF(results[e]);
+    }
+    if (results != small) PyMem_Free(results);
+    return failed;
+}
+
+static int task_run(task *t) {
+    rl_backward *run = t->run;
+    if (task_count(t) < 0 || (run->n_targets && task_mark(t) < 0)) return -1;
+    for (int i = 0; i < run->n_roots; i++) {
+        const rl_edge *root = &run->roots[i];
+        RL_OWNED PyObject *grad = Py_NewRef(run->root_grads[i]);
+        if (rl_grad_conform(&root->to->meta[root->nr], &grad, rl_node_name(root->to), i) < 0 ||
+            deliver(t, root, rl_give(&grad)) < 0)
+            return -1;
+    }
+    while (t->n_ready) {
+        int at = heap_pop(t);
+        if (run->n_targets && !t->states[at].needed) { /* still what waits for it must be told */
+            rl_node *node = t->states[at].node;
+            for (int e = 0; e < node->n_edge; e++)
+                if (node->edge[e].to && deliver(t, &node->edge[e], NULL) < 0) return -1;
+            continue;
+        }
+        rl_node_running = t->states[at].node;
+        if (run_state(t, at) < 0) {
+            if (RL_UNLIKELY(rl_anomaly_mode)) rl_anomaly_report(rl_node_running);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int64_t rl_backward_id(void) {
+    return running ? running->id : -1;
+}
+bool rl_backward_reaches_all(void) {
+    return !running || !running->run->n_targets;
+}
+
+int rl_backward_runs(const rl_node *node) {
+    int at = running ? state_find(running, node) : -1;
+    return at >= 0 && (!running->run->n_targets || running->states[at].needed);
+}
+
+int rl_backward_run_here(rl_backward *run) {
+    static int64_t ids;
+    task t, *outer = running;
+    rl_node *outer_node = rl_node_running;
+    int grad = rl_grad_enabled;
+    task_begin(&t, run);
+    t.id = ids++;
+    running = &t;
+    rl_grad_enabled = run->create_graph;
+    for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);
+    int failed = task_run(&t);
+    rl_grad_enabled = grad;
+    running = outer;
+    rl_node_running = outer_node;
+    task_end(&t);
+    for (int i = 0; i < run->n_roots; i++) Py_DECREF((PyObject *)run->roots[i].to);
+    return failed;
+}

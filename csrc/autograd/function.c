@@ -1,0 +1,345 @@
+/* Function.apply: runs forward without recording, then makes its results those of one node.
+ *
+ *   arguments ─► ctx with edges ─► forward [─► setup_context] ─► what becomes of each result ─► saved tensors
+ *
+ *   result          becomes
+ *   new tensor      itself, with the node as grad_fn
+ *   an argument     a view of it with that grad_fn; written (mark_dirty): itself, its history rebased
+ *   not differentiable, or nothing to differentiate: without history */
+#include "autograd.h"
+
+typedef struct {
+    PyObject *cls, *const *args;
+    Py_ssize_t n_args; /* the last ones by keyword */
+    PyObject *kwnames;
+    rl_node *ctx;
+    bool records, has_setup;
+    PyObject *raw, *results; /* tuples: what forward answered, and what the caller gets */
+} function_call;
+
+enum { MOST_RESULTS = 30000 };
+
+static int refuse(const char *text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    return -1;
+}
+
+static bool among(PyObject *tuple, PyObject *o) {
+    for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple); i++)
+        if (PyTuple_GET_ITEM(tuple, i) == o) return true;
+    return false;
+}
+static bool is_argument(const function_call *c, PyObject *o) {
+    for (Py_ssize_t i = 0; i < c->n_args; i++)
+        if (c->args[i] == o) return true;
+    return false;
+}
+
+/* ---- ctx ---- */
+static int begin(function_call *c) {
+    int tensors = 0;
+    RL_OWNED PyObject *backward_cls = PyObject_GetAttrString(c->cls, "_backward_cls");
+    RL_OWNED PyObject *needs = backward_cls ? PyTuple_New(c->n_args) : NULL;
+    if (!needs) return -1;
+    if (!PyType_Check(backward_cls) || !PyType_IsSubtype((PyTypeObject *)backward_cls, rl_function_type)) {
+        PyErr_SetString(PyExc_TypeError, "_backward_cls of a Function is not a BackwardCFunction");
+        return -1;
+    }
+    bool any = false;
+    for (Py_ssize_t i = 0; i < c->n_args; i++) {
+        bool tensor = rl_tensor_check(c->args[i]), need = tensor && rl_requires_grad((rl_tensor *)c->args[i]);
+        tensors += tensor;
+        any |= need;
+        PyTuple_SET_ITEM(needs, i, Py_NewRef(need ? Py_True : Py_False));
+    }
+    c->records = any && rl_grad_enabled;
+    c->ctx = rl_function_new((PyTypeObject *)backward_cls, c->records ? tensors : 0, (int)c->n_args);
+    if (!c->ctx) return -1;
+    rl_function *f = rl_function_of(c->ctx);
+    f->needs = rl_give(&needs);
+    for (Py_ssize_t i = 0, edge = 0; i < c->n_args; i++) {
+        f->is_tensor[i] = (uint8_t)rl_tensor_check(c->args[i]);
+        if (c->records && f->is_tensor[i] &&
+            rl_history_link((rl_tensor *)c->args[i], &c->ctx->edge[edge++]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- forward ---- */
+static PyObject *call_forward(function_call *c) {
+    RL_OWNED PyObject *forward = PyObject_GetAttrString(c->cls, "forward");
+    Py_ssize_t keywords = c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0, n = c->n_args - keywords;
+    if (!forward || c->has_setup)
+        return forward ? PyObject_Vectorcall(forward, c->args, (size_t)n, c->kwnames) : NULL;
+    PyObject *small[9], **args = small;
+    if (c->n_args >= (Py_ssize_t)Py_ARRAY_LENGTH(small) &&
+        !(args = PyMem_Malloc(((size_t)c->n_args + 1) * sizeof *args)))
+        return PyErr_NoMemory();
+    args[0] = (PyObject *)c->ctx;
+    for (Py_ssize_t i = 0; i < c->n_args; i++) args[i + 1] = c->args[i];
+    PyObject *answer = PyObject_Vectorcall(forward, args, (size_t)n + 1, c->kwnames);
+    if (args != small) PyMem_Free(args);
+    return answer;
+}
+
+static int call_setup(function_call *c, PyObject *answer) {
+    Py_ssize_t n = c->n_args - (c->kwnames ? PyTuple_GET_SIZE(c->kwnames) : 0);
+    RL_OWNED PyObject *inputs = PyTuple_New(n);
+    for (Py_ssize_t i = 0; inputs && i < n; i++) PyTuple_SET_ITEM(inputs, i, Py_NewRef(c->args[i]));
+    RL_OWNED PyObject *done =
+        inputs ? PyObject_CallMethod(c->cls, "setup_context", "OOO", c->ctx, inputs, answer) : NULL;
+    return done ? 0 : -1;
+}
+
+static PyObject *run_forward(function_call *c) {
+    int grad = rl_grad_enabled;
+    rl_grad_enabled = 0;
+    PyObject *answer = call_forward(c);
+    if (answer && c->has_setup && call_setup(c, answer) < 0) Py_CLEAR(answer);
+    rl_grad_enabled = grad;
+    return answer;
+}
+
+/* ---- what ctx was told ---- */
+static int check_marks(PyObject *marks, const char *attribute, const char *text) {
+    if (!marks) return 0;
+    if (!PyTuple_Check(marks)) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "autograd internal error: %s attribute is expected to be a tuple but is %s", attribute,
+                     Py_TYPE(marks)->tp_name);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(marks); i++) {
+        PyObject *o = PyTuple_GET_ITEM(marks, i);
+        if (rl_tensor_check(o)) continue;
+        PyErr_Format(PyExc_RuntimeError, text, Py_TYPE(o)->tp_name);
+        return -1;
+    }
+    return 0;
+}
+
+static int check_all_marks(function_call *c) {
+    rl_function *f = rl_function_of(c->ctx);
+    if (check_marks(f->fixed, "non_differentiable",
+                    "mark_non_differentiable only accepts variable arguments, but got %s") < 0 ||
+        check_marks(f->dirty, "dirty_tensors", "mark_dirty can only accept variables, but got %s") < 0 ||
+        check_marks(f->to_save, "to_save", NULL) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; f->dirty && i < PyTuple_GET_SIZE(f->dirty); i++) {
+        PyObject *o = PyTuple_GET_ITEM(f->dirty, i);
+        rl_version_bump((rl_tensor *)o);
+        if (!among(c->raw, o))
+            return refuse(
+                "Some elements marked as dirty during the forward method were not returned as output. The "
+                "inputs that are modified inplace must all be outputs of the Function.");
+    }
+    return 0;
+}
+
+/* ---- results ---- */
+static PyObject *view_of(PyObject *o) {
+    rl_tensor *t = (rl_tensor *)o;
+    int64_t shape[RL_MAX_DIMS];
+    memcpy(shape, t->v.shape, t->v.ndim * sizeof *shape);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_INTS, .n = t->v.ndim, .u.ints = shape}};
+    int grad = rl_grad_enabled;
+    rl_grad_enabled = 0;
+    PyObject *view = rl_op_run(RL_OP_view, args, 2);
+    rl_grad_enabled = grad;
+    return view;
+}
+
+static PyObject *without_history(PyObject *o, bool argument, bool dirty) {
+    rl_tensor *t = (rl_tensor *)o;
+    if (!rl_requires_grad(t)) return argument && !dirty ? view_of(o) : Py_NewRef(o);
+    if (argument) return rl_tensor_detach(o);
+    if (!t->base) {
+        t->requires_grad = 0;
+        Py_CLEAR(t->grad_fn);
+    }
+    return Py_NewRef(o);
+}
+
+static int rebase_dirty(function_call *c, rl_tensor *t, bool argument, int nr) {
+    RL_OWNED PyObject *fn = NULL;
+    if (rl_history_grad_fn(t, &fn) < 0) return -1;
+    if (!fn && rl_requires_grad(t))
+        return refuse("a leaf Variable that requires grad has been used in an in-place operation.");
+    if (!argument &&
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there "
+            "is no need to pass it to mark_dirty().",
+            1) < 0)
+        return -1;
+    if (t->base && PyTuple_GET_SIZE(c->raw) > 1)
+        return refuse("If your Function modifies inplace an input that is a view of another Tensor, your "
+                      "Function cannot return "
+                      "more than one Tensor. This is not supported by the current autograd engine. You "
+                      "should either make sure "
+                      "the input is not a view (using .clone() for example) or make your Function only "
+                      "return one Tensor "
+                      "(potentially splitting it into two Functions: one doing the inplace that returns a "
+                      "single Tensor and a "
+                      "second one that does the other operations). You can ask on the forum "
+                      "https://discuss.pytorch.org/ if you "
+                      "need help to do this change.");
+    Py_CLEAR(t->grad);
+    rl_node *node = (rl_node *)Py_NewRef((PyObject *)c->ctx);
+    return t->base ? rl_history_rebase(t, node) : rl_history_set(t, node, nr);
+}
+
+/* What the caller gets for one tensor of forward; *differs: a gradient can come back through it. */
+static PyObject *result_of(function_call *c, PyObject *o, int nr, bool *differs) {
+    rl_function *f = rl_function_of(c->ctx);
+    bool argument = is_argument(c, o), dirty = among(f->dirty, o);
+    *differs = c->records && rl_is_float(((rl_tensor *)o)->v.dtype) && !among(f->fixed, o);
+    RL_OWNED PyObject *result = NULL;
+    if (!*differs) {
+        result = without_history(o, argument, dirty);
+    } else if (dirty) {
+        if (rebase_dirty(c, (rl_tensor *)o, argument, nr) < 0) return NULL;
+        result = Py_NewRef(o);
+    } else {
+        if (argument && c->has_setup && among(f->to_save, o)) {
+            refuse("An input that has been returned as-is as output is being saved for backward. This is not "
+                   "supported if you override setup_context. You should return and save a view of the input "
+                   "instead, e.g. with x.view_as(x) or setup ctx inside the forward function itself.");
+            return NULL;
+        }
+        result = argument ? view_of(o) : Py_NewRef(o);
+        if (!result || rl_history_set((rl_tensor *)result, (rl_node *)Py_NewRef((PyObject *)c->ctx), nr) < 0)
+            return NULL;
+    }
+    if (result && !(argument && dirty) && ((rl_tensor *)result)->base)
+        ((rl_tensor *)result)->creation = RL_VIEW_FUNCTION;
+    return rl_give(&result);
+}
+
+static int make_results(function_call *c) {
+    Py_ssize_t n = PyTuple_GET_SIZE(c->raw);
+    int n_differ = 0;
+    if (!(c->results = PyTuple_New(n))) return -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *o = PyTuple_GET_ITEM(c->raw, i);
+        bool differs = false;
+        PyObject *result = rl_tensor_check(o) ? result_of(c, o, (int)i, &differs) : Py_NewRef(o);
+        if (!result) return -1;
+        PyTuple_SET_ITEM(c->results, i, result);
+        n_differ += differs;
+    }
+    for (Py_ssize_t i = 0; n_differ > 1 && i < n; i++) {
+        rl_tensor *t = (rl_tensor *)PyTuple_GET_ITEM(c->results, i);
+        if (rl_tensor_check((PyObject *)t) && t->base) t->creation = RL_VIEW_MULTI;
+    }
+    return 0;
+}
+
+/* ---- saved tensors ---- */
+static int save_all(function_call *c, PyObject *to_save) {
+    rl_node *node = c->ctx;
+    node->keeps = true;
+    for (Py_ssize_t i = 0; to_save && i < PyTuple_GET_SIZE(to_save); i++) {
+        PyObject *o = PyTuple_GET_ITEM(to_save, i);
+        rl_saved *s = &node->saved[node->n_saved];
+        if (o != Py_None && !rl_tensor_check(o)) {
+            PyErr_Format(PyExc_TypeError,
+                         "save_for_backward can only save variables, but argument %zd is of type %s", i,
+                         Py_TYPE(o)->tp_name);
+            return -1;
+        }
+        rl_tensor *t = (rl_tensor *)o;
+        bool own = o != Py_None && t->grad_fn == node;
+        int failed = o == Py_None ? 0 : rl_saved_set(s, o, own ? RL_MAX_ARGS + t->output_nr : 0, 0, own);
+        node->n_saved++; /* so that what a failure leaves behind is dropped with the node */
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+static int finish(function_call *c, PyObject *answer) {
+    c->raw = PyTuple_Check(answer) ? Py_NewRef(answer) : PyTuple_Pack(1, answer);
+    if (!c->raw || check_all_marks(c) < 0) return -1;
+    rl_function *f = rl_function_of(c->ctx);
+    RL_OWNED PyObject *to_save = Py_XNewRef(f->to_save); /* warnings and packing may run anything */
+    Py_ssize_t n = PyTuple_GET_SIZE(c->raw), n_saved = to_save ? PyTuple_GET_SIZE(to_save) : 0;
+    if (n > MOST_RESULTS || n_saved > MOST_RESULTS) return refuse("a Function has too many results");
+    if (c->records &&
+        rl_function_results(c->ctx, ((PyTupleObject *)c->raw)->ob_item, (int)n, (int)n_saved) < 0)
+        return -1;
+    if (make_results(c) < 0) return -1;
+    Py_CLEAR(f->dirty);
+    Py_CLEAR(f->fixed);
+    Py_CLEAR(f->for_forward);
+    Py_CLEAR(f->to_save);
+    return c->records ? save_all(c, to_save) : 0;
+}
+
+static PyObject *apply(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                       bool has_setup) {
+    function_call c = {.cls = cls,
+                       .args = args,
+                       .n_args = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0),
+                       .kwnames = kwnames,
+                       .has_setup = has_setup};
+    RL_OWNED PyObject *answer = begin(&c) < 0 ? NULL : run_forward(&c), *result = NULL;
+    if (answer && finish(&c, answer) == 0)
+        result = PyTuple_Check(answer) ? Py_NewRef(c.results) : Py_NewRef(PyTuple_GET_ITEM(c.results, 0));
+    Py_XDECREF(c.raw);
+    Py_XDECREF(c.results);
+    Py_XDECREF((PyObject *)c.ctx);
+    return rl_give(&result);
+}
+
+/* ---- Function.apply ---- */
+/* a function of rushlight.autograd.function; borrowed */
+static PyObject *python_part(PyObject **cache, const char *name) {
+    if (*cache) return *cache;
+    RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.autograd.function");
+    return *cache = module ? PyObject_GetAttrString(module, name) : NULL;
+}
+
+/* 1: the class overrides setup_context, so that forward gets no ctx; -1: raised */
+static int overrides_setup(PyObject *cls) {
+    static PyObject *base;
+    PyObject *usual = python_part(&base, "_setup_context");
+    RL_OWNED PyObject *setup = usual ? PyObject_GetAttrString(cls, "setup_context") : NULL;
+    return setup ? setup != usual : -1;
+}
+
+/* Are the arguments those of forward one for one? Otherwise inspect binds them and adds the defaults. */
+static int are_bound(PyObject *cls, Py_ssize_t n, PyObject *kwnames) {
+    RL_OWNED PyObject *forward = PyObject_GetAttrString(cls, "forward");
+    if (!forward) return -1;
+    if (kwnames || !PyFunction_Check(forward)) return 0;
+    const PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(forward);
+    return code->co_argcount == n && !code->co_kwonlyargcount;
+}
+
+static PyObject *type_apply(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    static PyObject *binder;
+    int setup = overrides_setup(cls), bound = setup > 0 ? are_bound(cls, n, kwnames) : 1;
+    if (setup < 0 || bound < 0) return NULL;
+    if (bound) return apply(cls, args, n, kwnames, setup);
+    PyObject *bind = python_part(&binder, "_apply_with_defaults");
+    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject **with = bind ? PyMem_Malloc(((size_t)all + 1) * sizeof *with) : NULL;
+    if (!with) return bind ? PyErr_NoMemory() : NULL;
+    with[0] = cls;
+    for (Py_ssize_t i = 0; i < all; i++) with[i + 1] = args[i];
+    PyObject *result = PyObject_Vectorcall(bind, with, (size_t)n + 1, kwnames);
+    PyMem_Free(with);
+    return result;
+}
+static PyObject *type_apply_bound(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    return apply(cls, args, n, kwnames, true);
+}
+
+#define VECTOR(fn) (PyCFunction)(void (*)(void)) fn
+PyMethodDef rl_function_methods[] = {
+    {"apply", VECTOR(type_apply), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
+     "apply($type, /, *args, **kwargs)\n--\n\nRuns forward; backward() will run backward of the same class."},
+    {"_apply_bound", VECTOR(type_apply_bound), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
+     "_apply_bound($type, /, *args, **kwargs)\n--\n\napply() with all arguments of forward."},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,181 @@
+/* Python's entries, one C function per row and kind, from the table: rushlight.add, Tensor.add, Tensor.add_.
+ */
+#include "call/call.h"
+#include "bindings.h"
+#include <string.h>
+
+static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how,
+                         bool method) {
+    rl_bound b;
+    if (rl_bind(&b, op, args, n, kwnames, method) < 0) return NULL;
+    PyObject *result = rl_front_door(&b, how);
+    rl_bound_end(&b);
+    return result;
+}
+
+/* a method's self becomes argument 0 */
+static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                           int how) {
+    PyObject *small[8], **all = small;
+    Py_ssize_t total = 1 + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (total > (Py_ssize_t)Py_ARRAY_LENGTH(small) && !(all = PyMem_Malloc((size_t)total * sizeof *all)))
+        return PyErr_NoMemory();
+    all[0] = self;
+    if (total > 1) memcpy(all + 1, args, (size_t)(total - 1) * sizeof *all);
+    PyObject *result = op_call(op, all, n + 1, kwnames, how, true);
+    if (all != small) PyMem_Free(all);
+    return result;
+}
+
+/* torch.exp_(x): the same without a self */
+static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    rl_bound b;
+    PyObject *result = NULL;
+    if (rl_bind(&b, op, args, n, kwnames, false) < 0) return NULL;
+    if (b.out)
+        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", rl_rows[op].name);
+    else
+        result = rl_front_door(&b, RL_CALL_INPLACE);
+    rl_bound_end(&b);
+    return result;
+}
+
+#define ENTRIES(id)                                                                                          \
+    static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
+        (void)m;                                                                                             \
+        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL, false);                                         \
+    }                                                                                                        \
+    static PyObject *method_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {           \
+        return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_NORMAL);                                        \
+    }                                                                                                        \
+    static PyObject *inplace_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {          \
+        if (!self) return op_inplace(RL_OP_##id, a, n, kw);                                                  \
+        return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_INPLACE);                                       \
+    }
+#define RL_OP(id, ...)      ENTRIES(id)
+#define RL_VIEW(id, ...)    ENTRIES(id)
+#define RL_COMPOSE(id, ...) ENTRIES(id)
+#include "ops/declarations/all.def"
+#undef RL_OP
+#undef RL_VIEW
+#undef RL_COMPOSE
+
+typedef PyObject *(*entry_fn)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+static const struct {
+    entry_fn function, method, inplace;
+} entries[RL_OP_COUNT] = {
+#define RL_OP(id, ...)      {function_##id, method_##id, inplace_##id},
+#define RL_VIEW(id, ...)    {function_##id, method_##id, inplace_##id},
+#define RL_COMPOSE(id, ...) {function_##id, method_##id, inplace_##id},
+#include "ops/declarations/all.def"
+};
+
+/* "add(input, other, *, alpha=1)\n--\n\ndoc": what help() and inspect.signature() read */
+static char *entry_doc(const rl_schema *s, const char *name, bool method) {
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s(%s", name, method ? "$self, /" : "");
+    bool starred = false, comma = method;
+    for (int i = method ? 1 : 0; text && i < s->n; i++) {
+        const rl_arg *a = &s->arg[i];
+        /* a plain parameter cannot follow one with a default: those rows take it by keyword */
+        const char *star = a->keyword_only && !starred ? "*, " : "";
+        starred |= a->keyword_only;
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%U", text, comma ? ", " : "", star, a->name));
+        comma = true;
+        if (!text || !a->has_fallback) continue;
+        const rl_slot *d = &a->fallback;
+        if (d->tag == RL_INT)
+            Py_SETREF(text, PyUnicode_FromFormat("%U=%lld", text, (long long)d->u.i));
+        else if (d->tag == RL_TRUTH)
+            Py_SETREF(text, PyUnicode_FromFormat("%U=%s", text, d->u.i ? "True" : "False"));
+        else if (d->tag == RL_TEXT)
+            Py_SETREF(text, PyUnicode_FromFormat("%U='%s'", text, d->u.s));
+        else if (d->tag == RL_FLOAT) {
+            RL_OWNED PyObject *number = PyFloat_FromDouble(d->u.d);
+            if (!number) return NULL;
+            Py_SETREF(text, PyUnicode_FromFormat("%U=%R", text, number));
+        } else
+            Py_SETREF(text, PyUnicode_FromFormat("%U=None", text));
+    }
+    if (text && (s->row->flags & RL_OUT) && !method && name == s->row->name)
+        Py_SETREF(text, PyUnicode_FromFormat("%U%sout=None", text, starred ? ", " : ", *, "));
+    if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->row->doc));
+    Py_ssize_t n;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+    char *doc = utf8 ? PyMem_Malloc((size_t)n + 1) : NULL;
+    if (doc) memcpy(doc, utf8, (size_t)n + 1);
+    return doc;
+}
+
+static PyMethodDef *method_def(const rl_schema *s, const char *suffix, entry_fn fn, bool method) {
+    size_t n = strlen(s->row->name);
+    PyMethodDef *def = PyMem_Calloc(1, sizeof *def);
+    char *name = PyMem_Malloc(n + 2);
+    if (!def || !name) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    memcpy(name, s->row->name, n + 1);
+    strcat(name, suffix);
+    char *doc = entry_doc(s, *suffix ? name : s->row->name, method);
+    if (!doc) return NULL;
+    *def = (PyMethodDef){name, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
+    return def; /* lives as long as the process, as its function does */
+}
+
+/* pickles find it by the module's name and its own */
+static int add_function(PyObject *m, const rl_schema *s, const char *suffix, entry_fn fn,
+                        PyObject *module_name) {
+    PyMethodDef *def = method_def(s, suffix, fn, false);
+    RL_OWNED PyObject *f = def ? PyCFunction_NewEx(def, NULL, module_name) : NULL;
+    return f ? PyObject_SetAttrString(m, def->ml_name, f) : -1;
+}
+
+static int add_method(const rl_schema *s, const char *suffix, entry_fn fn) {
+    PyMethodDef *def = method_def(s, suffix, fn, true);
+    RL_OWNED PyObject *f = def ? PyDescr_NewMethod(rl_tensor_type, def) : NULL;
+    return f ? PyObject_SetAttrString((PyObject *)rl_tensor_type, def->ml_name, f) : -1;
+}
+
+/* the stub's and the docs' view of the table */
+static PyObject *ops_table(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    RL_OWNED PyObject *rows = PyList_New(0);
+    for (int i = 0; rows && i < RL_OP_COUNT; i++) {
+        const rl_row *row = &rl_rows[i];
+        RL_OWNED PyObject *item =
+            Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:I,s:s,s:i}", "id", row->id, "name", row->name, "schema",
+                          row->schema, "doc", row->doc, "flags", (int)row->flags, "dtypes",
+                          (unsigned)row->dtypes, "node", row->node ? row->node : "", "kind", (int)row->kind);
+        if (!item || PyList_Append(rows, item) < 0) return NULL;
+    }
+    return rl_give(&rows);
+}
+static PyMethodDef ops_functions[] = {
+    {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator rows: a list of dicts."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_ops_init(PyObject *m) {
+    if (rl_schema_init() < 0) return -1;
+    RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
+    RL_OWNED PyObject *nn_name = PyUnicode_FromString("rushlight._C._nn");
+    RL_OWNED PyObject *nn = nn_name ? PyModule_NewObject(nn_name) : NULL;
+    if (!name || !nn) return -1;
+    for (int i = 0; i < RL_OP_COUNT; i++) {
+        const rl_schema *s = &rl_schemas[i];
+        uint16_t flags = s->row->flags;
+        if (!s->first) continue;
+        /* rows that only write in place carry the underscore in their name */
+        if ((flags & RL_FN) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
+        if ((flags & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
+        if ((flags & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
+        if ((flags & RL_INPLACE) && (flags & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
+            return -1;
+        /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
+        bool in_nn = flags & RL_NN;
+        if ((flags & RL_INPLACE) && (in_nn || !(s->row->operands | (flags & RL_NO_GRAD))) &&
+            add_function(in_nn ? nn : m, s, "_", entries[i].inplace, in_nn ? nn_name : name) < 0)
+            return -1;
+    }
+    if (PyModule_AddFunctions(m, ops_functions) < 0) return -1;
+    return PyModule_AddObjectRef(m, "_nn", nn);
+}

@@ -1,0 +1,98 @@
+/* Operators of the language: x + 1, 1 - x, x @ y, x += y, x < y. They answer NotImplemented to strangers. */
+#include "call/call.h"
+#include "numpy.h"
+#include "bindings.h"
+
+static int operand_slot(PyObject *o, rl_slot *s) {
+    if (rl_tensor_check(o)) {
+        *s = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
+        return 1;
+    }
+    return rl_scalar_slot(o, s);
+}
+
+static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how);
+
+static bool is_complex(PyObject *o) {
+    return PyComplex_Check(o) || rl_numpy_kind(o) == 'c';
+}
+
+/* Complex numbers become tensors. t == array and array / t are the two operators that do not leave arrays
+ * to NumPy. */
+static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
+    if (op != RL_OP_matmul && (is_complex(a) || is_complex(b))) {
+        bool left = is_complex(a);
+        RL_OWNED PyObject *tensor = rl_tensor_from_data(left ? a : b, -1);
+        if (!tensor) return NULL;
+        return number_binary(op, left ? tensor : a, left ? b : tensor, how);
+    }
+    if (how == RL_CALL_NORMAL && op == RL_OP_eq && rl_numpy_is_array(b)) {
+        RL_OWNED PyObject *tensor = rl_numpy_borrow(b, false);
+        if (tensor) return number_binary(op, a, tensor, how);
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
+        PyErr_Clear();
+    }
+    if (how == RL_CALL_NORMAL && op == RL_OP_div && rl_numpy_is_array(a)) {
+        RL_OWNED PyObject *inverse = rl_op_unary(RL_OP_reciprocal, b);
+        PyObject *result = inverse ? PyNumber_Multiply(inverse, a) : NULL;
+        if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+        PyErr_Clear();
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
+    rl_bound call;
+    rl_bound_begin(&call, &rl_schemas[op]);
+    int ra = operand_slot(a, &call.k.arg[0]), rb = ra == 1 ? operand_slot(b, &call.k.arg[1]) : 0;
+    if (ra < 0 || rb < 0) return NULL;
+    if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
+        return number_stranger(op, a, b, how);
+    rl_bound_defaults(&call);
+    PyObject *result = rl_front_door(&call, how);
+    rl_bound_end(&call);
+    return result;
+}
+
+#define X(slot, op)                                                                                          \
+    PyObject *rl_number_##slot(PyObject *a, PyObject *b) {                                                   \
+        return number_binary(RL_OP_##op, a, b, RL_CALL_NORMAL);                                              \
+    }
+RL_NUMBER_BINARY(X)
+#undef X
+#define X(slot, op)                                                                                          \
+    PyObject *rl_number_inplace_##slot(PyObject *a, PyObject *b) {                                           \
+        return number_binary(RL_OP_##op, a, b, RL_CALL_INPLACE);                                             \
+    }
+RL_NUMBER_INPLACE(X)
+#undef X
+
+PyObject *rl_number_power(PyObject *a, PyObject *b, PyObject *mod) {
+    if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return number_binary(RL_OP_pow, a, b, RL_CALL_NORMAL);
+}
+PyObject *rl_number_inplace_power(PyObject *a, PyObject *b, PyObject *mod) {
+    if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    return number_binary(RL_OP_pow, a, b, RL_CALL_INPLACE);
+}
+PyObject *rl_number_negative(PyObject *a) {
+    return rl_op_unary(RL_OP_neg, a);
+}
+PyObject *rl_number_positive(PyObject *a) {
+    return Py_NewRef(a);
+}
+PyObject *rl_number_absolute(PyObject *a) {
+    return rl_op_unary(RL_OP_abs, a);
+}
+PyObject *rl_number_invert(PyObject *a) {
+    if (!rl_is_float(((rl_tensor *)a)->v.dtype)) return rl_op_unary(RL_OP_bitwise_not, a);
+    PyErr_SetString(PyExc_TypeError,
+                    "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return NULL;
+}
+
+PyObject *rl_tensor_compare(PyObject *a, PyObject *b, int how) {
+    static const int ops[] = {[Py_LT] = RL_OP_lt, [Py_LE] = RL_OP_le, [Py_EQ] = RL_OP_eq,
+                              [Py_NE] = RL_OP_ne, [Py_GT] = RL_OP_gt, [Py_GE] = RL_OP_ge};
+    return number_binary(ops[how], a, b, RL_CALL_NORMAL);
+}

@@ -1,0 +1,406 @@
+/* From Python's arguments to slots: positional and keyword arguments, defaults, overloads, PyTorch's texts.
+ */
+#include "call.h"
+#include "bindings/numpy.h"
+#include "bindings/bindings.h"
+#include <string.h>
+
+void rl_bound_begin(rl_bound *b, const rl_schema *s) {
+    b->schema = s;
+    b->out = NULL;
+    b->list = NULL;
+    b->n_keep = b->n_pool = b->n_words = 0;
+    b->k.name = s->row->name;
+    b->k.n_arg = s->n;
+    b->k.n_out = s->row->n_out;
+    for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;
+}
+
+static void bound_drop(rl_bound *b) {
+    while (b->n_keep > 0) Py_DECREF(b->keep[--b->n_keep]);
+    PyMem_Free(b->list);
+    b->list = NULL;
+}
+
+void rl_bound_end(rl_bound *b) {
+    bound_drop(b);
+}
+
+int rl_bound_keep_steal(rl_bound *b, PyObject *o) {
+    if (!o) return -1;
+    if (b->n_keep == RL_KEEP) {
+        Py_DECREF(o);
+        PyErr_SetString(PyExc_SystemError, "an operator keeps too many temporaries");
+        return -1;
+    }
+    b->keep[b->n_keep++] = o;
+    return 0;
+}
+
+/* ---- one value: 1 it fits, 0 it does not, -1 raised ---- */
+static int value_int(PyObject *o, int64_t *i) {
+    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
+    RL_OWNED PyObject *number = PyNumber_Index(o);
+    if (!number) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    int overflow;
+    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (!overflow) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    return -1;
+}
+
+int rl_scalar_slot(PyObject *o, rl_slot *slot) {
+    if (PyFloat_Check(o)) {
+        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};
+        return 1;
+    }
+    if (PyBool_Check(o)) {
+        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
+        return 1;
+    }
+    if (PyLong_Check(o)) {
+        int overflow;
+        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) {
+            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+            return -1;
+        }
+        *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+        return 1;
+    }
+    /* NumPy's scalars are neither */
+    PyNumberMethods *nb = Py_TYPE(o)->tp_as_number;
+    if (!nb || rl_tensor_check(o) || PyUnicode_Check(o) || PySequence_Check(o) || PyComplex_Check(o))
+        return 0;
+    if (nb->nb_index) {
+        int64_t i;
+        int rc = value_int(o, &i);
+        if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+        return rc;
+    }
+    if (!nb->nb_float || rl_numpy_kind(o) != 'f') return 0;
+    double d = PyFloat_AsDouble(o);
+    if (d == -1 && PyErr_Occurred()) return -1;
+    *slot = (rl_slot){.tag = RL_FLOAT, .u.d = d};
+    return 1;
+}
+
+static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
+    if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
+    const rl_view *v = &((rl_tensor *)o)->v;
+    if (v->ndim || (v->device == RL_META && b->schema->next >= 0))
+        return 0; /* another overload takes tensors */
+    RL_OWNED PyObject *number = rl_tensor_item(o, NULL);
+    return number ? rl_scalar_slot(number, slot) : -1;
+}
+
+static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const rl_arg *a, rl_slot *slot) {
+    if (n > RL_MAX_DIMS || b->n_pool + n > RL_POOL) {
+        PyErr_Format(PyExc_RuntimeError, "tensors have at most %d dimensions, but '%U' has %zd numbers",
+                     RL_MAX_DIMS, a->name, n);
+        return -1;
+    }
+    int64_t *ints = b->pool + b->n_pool;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (items[i] == Py_None && a->kind == RL_ARG_MAYBE_INTS) {
+            ints[i] = INT64_MIN;
+            continue;
+        }
+        int rc = value_int(items[i], &ints[i]);
+        if (rc != 1) return rc;
+    }
+    *slot = (rl_slot){.tag = RL_INTS, .n = (int32_t)n, .u.ints = ints};
+    b->n_pool += (int)n;
+    return 1;
+}
+
+static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
+    if (PyTuple_Check(o)) return value_ints(b, &PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o), a, slot);
+    if (PyList_Check(o)) { /* __index__ may change the list: work on a copy */
+        PyObject *copy = PyList_AsTuple(o);
+        if (rl_bound_keep_steal(b, copy) < 0) return -1;
+        return value_ints(b, &PyTuple_GET_ITEM(copy, 0), PyTuple_GET_SIZE(copy), a, slot);
+    }
+    if (o == Py_None || (a->length == 0 && a->kind != RL_ARG_INTS)) {
+        if (o != Py_None || a->kind != RL_ARG_MAYBE_INTS) return 0;
+        *slot = (rl_slot){.tag = RL_INT, .u.i = INT64_MIN};
+        return 1;
+    }
+    int64_t i;
+    int rc = value_int(o, &i);
+    if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
+    return rc;
+}
+
+static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
+    if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
+    PyObject *items = PySequence_Tuple(o);
+    if (rl_bound_keep_steal(b, items) < 0) return -1;
+    Py_ssize_t n = PyTuple_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        if (!rl_tensor_check(item) && (item != Py_None || a->kind != RL_ARG_MAYBE_TENSORS)) return 0;
+    }
+    if (n > INT32_MAX || b->list || !(b->list = PyMem_Calloc((size_t)n + 1, sizeof *b->list))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        b->list[i] = item == Py_None ? NULL : &((rl_tensor *)item)->v;
+    }
+    *slot = (rl_slot){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = b->list};
+    return 1;
+}
+
+static int value_text(PyObject *o, rl_slot *slot) {
+    if (!PyUnicode_Check(o)) return 0;
+    *slot = (rl_slot){.tag = RL_TEXT, .u.s = PyUnicode_AsUTF8(o)};
+    return slot->u.s ? 1 : -1;
+}
+
+static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
+    if (o == Py_None && a->optional) {
+        slot->tag = RL_NONE;
+        return 1;
+    }
+    switch ((rl_arg_kind)a->kind) {
+    case RL_ARG_TENSOR:
+    case RL_ARG_OPERAND:
+        if (RL_LIKELY(rl_tensor_check(o))) {
+            slot->tag = RL_TENSOR;
+            slot->u.t = &((rl_tensor *)o)->v;
+            return 1;
+        }
+        return a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
+    case RL_ARG_TENSORS:
+    case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
+    case RL_ARG_SCALAR: return value_scalar(b, o, slot);
+    case RL_ARG_FLOAT: {
+        int rc = value_scalar(b, o, slot);
+        if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
+        return rc;
+    }
+    case RL_ARG_INT: slot->tag = RL_INT; return value_int(o, &slot->u.i);
+    case RL_ARG_BOOL:
+        if (!PyBool_Check(o)) return 0;
+        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
+        return 1;
+    case RL_ARG_PADDING:
+        if (PyUnicode_Check(o)) return value_text(o, slot);
+        return value_sequence(b, o, a, slot);
+    case RL_ARG_INTS:
+    case RL_ARG_MAYBE_INTS: return value_sequence(b, o, a, slot);
+    case RL_ARG_TEXT: return value_text(o, slot);
+    case RL_ARG_DTYPE: {
+        if (!Py_IS_TYPE(o, rl_dtype_type) && !PyType_Check(o)) return 0;
+        int dtype = rl_dtype_parse(o);
+        *slot = (rl_slot){.tag = RL_DTYPE, .u.i = dtype};
+        return dtype < 0 ? -1 : 1;
+    }
+    case RL_ARG_DEVICE: {
+        int device, index;
+        if (!Py_IS_TYPE(o, rl_device_type_object) && !PyUnicode_Check(o) &&
+            (!PyLong_Check(o) || PyBool_Check(o)))
+            return 0;
+        if (rl_device_parse(o, &device, &index) < 0) return -1;
+        *slot = (rl_slot){.tag = RL_INT, .u.i = device * 256 + index + 1};
+        return 1;
+    }
+    case RL_ARG_FORMAT: slot->tag = RL_INT; return rl_format_parse(o, &slot->u.i);
+    case RL_ARG_LAYOUT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return 1;
+    case RL_ARG_RNG: slot->tag = RL_RNG; return rl_generator_parse(o, &slot->u.g);
+    }
+    return 0;
+}
+
+/* ---- names ---- */
+static int arg_named(const rl_schema *s, PyObject *name) {
+    static const char *const aliases[][2] = {
+        {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"self", "input"}};
+    for (int i = 0; i < s->n; i++)
+        if (s->arg[i].name == name) return i;
+    for (int i = 0; i < s->n; i++)
+        if (PyUnicode_Compare(s->arg[i].name, name) == 0) return i;
+    for (size_t j = 0; j < Py_ARRAY_LENGTH(aliases); j++)
+        for (int i = 0; i < s->n; i++)
+            if (PyUnicode_CompareWithASCIIString(name, aliases[j][0]) == 0 &&
+                PyUnicode_CompareWithASCIIString(s->arg[i].name, aliases[j][1]) == 0)
+                return i;
+    return -1;
+}
+
+static PyObject *kind_name(const rl_arg *a) {
+    static const char *const names[] = {
+        "Tensor",      "Tensor",       "tuple of Tensors", "tuple of Tensors",    "Number",         "int",
+        "float",       "bool",         "tuple of ints",    "tuple of ints",       "tuple of ints",  "str",
+        "torch.dtype", "torch.device", "torch.layout",     "torch.memory_format", "torch.Generator"};
+    return PyUnicode_FromString(names[a->kind]);
+}
+
+/* ---- one overload: 1 bound, 0 does not fit (raised only when `loud`), -1 raised ---- */
+static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int position) {
+    RL_OWNED PyObject *kind = kind_name(a);
+    if (!kind) return -1;
+    if (position > 0)
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %U, not %s", s->row->name,
+                     a->name, position, kind, Py_TYPE(o)->tp_name);
+    else
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%U' must be %U, not %s", s->row->name, a->name, kind,
+                     Py_TYPE(o)->tp_name);
+    return 0;
+}
+
+/* view(2, 3) for view((2, 3)): where the numbers of an int[] stand one by one */
+static bool takes_rest(const rl_schema *s, int i, PyObject *const *args, Py_ssize_t n) {
+    if (!(s->row->flags & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
+        return false;
+    return n - i != 1 || !(PyTuple_Check(args[i]) || PyList_Check(args[i]));
+}
+
+static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *values, PyObject *kwnames,
+                         uint32_t *given, bool loud) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = values[i];
+        int at = arg_named(s, name);
+        if (at < 0) {
+            if ((s->row->flags & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+                if (value != Py_None && !rl_tensor_check(value)) {
+                    if (loud)
+                        PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s",
+                                     s->row->name, Py_TYPE(value)->tp_name);
+                    return 0;
+                }
+                b->out = value == Py_None ? NULL : value;
+                continue;
+            }
+            if (loud)
+                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", s->row->name,
+                             name);
+            return 0;
+        }
+        if (*given >> at & 1) {
+            if (loud)
+                PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", s->row->name,
+                             name);
+            return 0;
+        }
+        int rc = value_bind(b, &s->arg[at], value, &b->k.arg[at]);
+        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[at], value, 0);
+        if (rc != 1) return rc;
+        *given |= 1u << at;
+    }
+    return 1;
+}
+
+static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                    bool loud) {
+    uint32_t given = 0;
+    int self = b->method; /* a method's positions are counted without self */
+    for (int i = 0; i < n; i++) {
+        if (i >= s->n_positional) {
+            if (loud)
+                PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given",
+                             s->row->name, s->n_positional, s->n_positional == 1 ? "" : "s", n,
+                             n == 1 ? "was" : "were");
+            return 0;
+        }
+        int rc;
+        given |= 1u << i;
+        if (takes_rest(s, i, args, n)) {
+            rc = value_ints(b, args + i, n - i, &s->arg[i], &b->k.arg[i]);
+            if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
+            if (rc != 1) return rc;
+            break;
+        }
+        rc = value_bind(b, &s->arg[i], args[i], &b->k.arg[i]);
+        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
+        if (rc != 1) return rc;
+    }
+    if (kwnames) {
+        int rc = bind_keywords(b, s, args + n, kwnames, &given, loud);
+        if (rc != 1) return rc;
+    }
+    for (int i = 0; i < s->n; i++) {
+        if (given >> i & 1) continue;
+        const rl_arg *a = &s->arg[i];
+        if (a->has_fallback) {
+            b->k.arg[i] = a->fallback;
+            continue;
+        }
+        if ((s->row->flags & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
+            b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
+            if (s->row->flags & RL_FACTORY) continue;
+        }
+        if (loud)
+            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%U\"",
+                         s->row->name, a->name);
+        return 0;
+    }
+    return 1;
+}
+
+/* conv2d takes its padding as numbers or as a word: PyTorch has two overloads for that */
+static bool has_padding(const rl_schema *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->arg[i].kind == RL_ARG_PADDING) return true;
+    return false;
+}
+
+/* ---- the combined error of overloaded names ---- */
+static PyObject *given_text(PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    RL_OWNED PyObject *text = PyUnicode_FromString("");
+    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; text && i < all; i++) {
+        const char *type = strrchr(Py_TYPE(args[i])->tp_name, '.');
+        type = type ? type + 1 : Py_TYPE(args[i])->tp_name;
+        if (i < n)
+            Py_SETREF(text, PyUnicode_FromFormat("%U%s%s", text, i ? ", " : "", type));
+        else
+            Py_SETREF(text, PyUnicode_FromFormat("%U%s%U=%s", text, i ? ", " : "",
+                                                 PyTuple_GET_ITEM(kwnames, i - n), type));
+    }
+    return rl_give(&text);
+}
+
+static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                            bool method) {
+    RL_OWNED PyObject *got = given_text(args + method, n - method, kwnames), *text = NULL;
+    if (got)
+        text = PyUnicode_FromFormat(
+            "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
+            rl_rows[first_op].name, got);
+    for (int op = first_op; text && op >= 0; op = rl_schemas[op].next) {
+        for (int word = 0; text && word <= has_padding(&rl_schemas[op]); word++) {
+            RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op], word);
+            if (!schema) return -1;
+            Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
+        }
+    }
+    if (text) PyErr_SetObject(PyExc_TypeError, text);
+    return -1;
+}
+
+void rl_bound_defaults(rl_bound *b) {
+    const rl_schema *s = b->schema;
+    for (int i = 0; i < s->n; i++)
+        if (b->k.arg[i].tag == RL_NONE && s->arg[i].has_fallback) b->k.arg[i] = s->arg[i].fallback;
+}
+
+int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method) {
+    bool overloaded = rl_schemas[first_op].next >= 0;
+    b->method = method;
+    for (int op = first_op; op >= 0; op = rl_schemas[op].next) {
+        rl_bound_begin(b, &rl_schemas[op]);
+        bool loud = !overloaded && !has_padding(&rl_schemas[op]);
+        int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, loud);
+        if (RL_LIKELY(rc == 1)) return 0;
+        bound_drop(b);
+        if (rc < 0 || loud) return -1;
+    }
+    return bind_no_overload(first_op, args, n, kwnames, method);
+}

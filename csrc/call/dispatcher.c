@@ -1,0 +1,410 @@
+/* The front door: the one way from Python (and from the other rooms) to a kernel.
+ *
+ *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
+ * Tensor */
+#include "history/node.h"
+#include "bindings/bindings.h"
+#include <string.h>
+
+/* ---- history ---- */
+/* one node for all results; those that cannot be differentiated (indices) stay without */
+static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
+    RL_OWNED PyObject *node = (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, NULL);
+    if (!node) return -1;
+    for (int i = 0; i < b->schema->row->n_shown; i++)
+        if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->saves & FIXED_OUT(i)))
+            rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
+    return 0;
+}
+
+/* ---- the three ways through ---- */
+static int alloc_storage(rl_tensor *t, int device, int index) {
+    t->v.device = (uint8_t)device;
+    t->v.device_index = (int8_t)index;
+    return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
+}
+
+static PyObject *call_view(rl_bound *b) {
+    rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!out) return NULL;
+    b->k.out[0] = &out->v;
+    out->v.dtype = base->v.dtype;
+    out->v.device = base->v.device;
+    out->v.device_index = base->v.device_index;
+    if (b->schema->row->shape(&b->k) != RL_OK) {
+        Py_DECREF(out);
+        return rl_raise_call(b);
+    }
+    out->v.storage = rl_storage_keep(base->v.storage);
+    out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
+    out->inference = base->inference;
+    if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
+    out->seen = rl_version_of(out);
+    out->creation = base->creation                         ? base->creation
+                    : rl_inference_mode && !out->inference ? RL_VIEW_INFERENCE
+                    : rl_grad_enabled                      ? RL_VIEW_NORMAL
+                                                           : RL_VIEW_NO_GRAD;
+    if (rl_history_wanted(b)) {
+        b->became = rl_became;
+        if (set_history(b, &out, b->k.arg) < 0) {
+            Py_DECREF(out);
+            return NULL;
+        }
+    }
+    rl_tensor_reveal(out);
+    return (PyObject *)out;
+}
+
+static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
+    int shown = b->schema->row->n_shown;
+    for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
+    rl_tensor_reveal(out[0]);
+    if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
+    for (int i = 1; i < shown; i++) rl_tensor_reveal(out[i]);
+    PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
+    for (int i = 0; i < shown; i++) {
+        if (tuple)
+            PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
+        else
+            Py_DECREF(out[i]);
+    }
+    return tuple;
+}
+
+/* 1: tensors were cast, which may have run Python, which may have changed the others */
+static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
+    const rl_row *row = b->schema->row;
+    int compute;
+    if (rl_call_device(b, device, index) < 0) return -1;
+    if (row->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
+        return -1; /* zeros_like reads no element */
+    if (rl_types_resolve(row, &b->k, &compute, out_dtype) != RL_OK) {
+        rl_raise_call(b);
+        return -1;
+    }
+    if (compute < 0) return 0;
+    return rl_call_cast(b, compute);
+}
+
+/* Note [From checks to kernels]
+ * Everything that may run Python comes first: results are made, numbers and tensors cast, until a look at the
+ * arguments casts nothing. From that look on, over the shape rule and the memory of the results, to the end
+ * of the kernels, no Python runs: what was checked is what the kernels see. */
+static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
+    int cast;
+    do cast = prepare_once(b, device, index, out_dtype);
+    while (RL_UNLIKELY(cast > 0));
+    return cast;
+}
+
+static void fill_generator(rl_bound *b) {
+    int i = b->schema->row->rng_arg;
+    if (i >= 0 && b->k.arg[i].tag == RL_NONE)
+        b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+}
+
+static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, int index) {
+    RL_RAW;
+    const int n = b->k.n_out;
+    for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)dtype;
+    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < n; i++)
+        if (alloc_storage(out[i], device, index) < 0) return RL_FAIL;
+    return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
+}
+
+static PyObject *call_new(rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    int device, index, dtype, made = 0;
+    rl_tensor *out[RL_MAX_OUT];
+    rl_slot inputs[RL_MAX_ARGS];
+    bool history = rl_history_wanted(b);
+    if (history) {
+        memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+        b->became = rl_became;
+    } else
+        for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
+            b->k.out[row->n_shown + made] = NULL;
+    made = 0;
+    /* before shapes are read, since it may run Python */
+    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    for (; made < b->k.n_out; made++) {
+        if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
+        out[made]->inference = (uint8_t)rl_inference_mode;
+        b->k.out[made] = &out[made]->v;
+    }
+    fill_generator(b);
+    if (prepare(b, &device, &index, &dtype) < 0) goto fail;
+    if (run_new(b, out, dtype, device, index) != RL_OK) {
+        rl_raise_call(b);
+        goto fail;
+    }
+    if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
+    if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
+        rl_tensor_set_requires_grad(out[0], 1) < 0)
+        goto fail;
+    return pack_results(b, out);
+fail:
+    while (made > 0) Py_DECREF(out[--made]);
+    return NULL;
+}
+
+/* ---- in place ---- */
+static int dtype_category(int dtype) {
+    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_kept(dtype) ? 3 : 1;
+}
+
+/* self is expanded: few rows write that, and say so in their flags */
+static bool row_shares(const rl_row *row, const rl_slot *args) {
+    bool copies = row == &rl_rows[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
+    return (row->flags & RL_SHARES) && !copies;
+}
+
+/* Runs no Python, but when it raises. */
+static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->row, b->k.arg)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "unsupported operation: more than one element of the written-to tensor refers to "
+                        "a single memory "
+                        "location. Please clone() the tensor before performing the operation.");
+        return -1;
+    }
+    return rl_history_may_write(self, tracked);
+}
+
+static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    const rl_row *row = b->schema->row;
+    if (still_writable(self, tracked, b) < 0) return -1;
+    if (RL_LIKELY(!(row->flags & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. "
+        "tensor[%s",
+        row->name, row->name[5] == '_' && row->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
+}
+
+/* May a kernel write self while it reads the inputs? Only the very same view is safe. */
+static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
+    for (int i = 1; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
+        if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
+        const rl_view *v = s->u.t;
+        if ((b->schema->row->flags & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
+            memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
+            memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_result(const rl_view *self, const rl_view *result, int dtype) {
+    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+    if (dtype_category(dtype) > dtype_category(self->dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
+        return -1;
+    }
+    if (self->ndim != result->ndim ||
+        memcmp(self->shape, result->shape, self->ndim * sizeof *self->shape) != 0) {
+        PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                     rl_dims_text(have, self->shape, self->ndim),
+                     rl_dims_text(want, result->shape, result->ndim));
+        return -1;
+    }
+    return 0;
+}
+
+/* what an in-place call overwrites, for the derivative that needs it; it keeps self's place in the history */
+static PyObject *copy_of(rl_tensor *self) {
+    RL_OWNED PyObject *fn = NULL;
+    if (rl_history_grad_fn(self, &fn) < 0) return NULL;
+    int nr = self->output_nr; /* of fn; copying may run Python */
+    rl_tensor *copy = rl_cast_view(&self->v, self->v.dtype);
+    if (copy && fn) rl_history_set(copy, (rl_node *)rl_give(&fn), nr);
+    return (PyObject *)copy;
+}
+
+/* in place, a row has one result at most that only the derivative sees */
+static PyObject *hidden_new(rl_bound *b, bool history) {
+    b->k.n_out = history ? b->schema->row->n_out : 1;
+    rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!hidden) return NULL;
+    b->k.out[1] = b->k.n_out > 1 ? &hidden->v : NULL;
+    return (PyObject *)hidden;
+}
+
+typedef struct {
+    rl_tensor *self, *result, *hidden;
+    int device, index, dtype, staged; /* staged: self lies elsewhere, and result is copied to it */
+    bool direct;                      /* the kernels write self itself */
+} inplace_call;
+
+/* Note [From checks to kernels] */
+static int inplace_prepare(rl_bound *b, inplace_call *c) {
+    int kept;
+    c->staged = 0;
+    do {
+        kept = b->n_keep;
+        if (prepare(b, &c->device, &c->index, &c->dtype) < 0) return -1;
+        if (RL_UNLIKELY(c->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
+    } while (RL_UNLIKELY(b->n_keep != kept));
+    return 0;
+}
+
+static rl_status inplace_run(rl_bound *b, inplace_call *c) {
+    RL_RAW;
+    rl_view *self = &c->self->v;
+    if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)c->dtype;
+    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (c->hidden && alloc_storage(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
+    if (check_result(self, &c->result->v, c->dtype) < 0) return RL_FAIL;
+    c->direct = c->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
+    if (c->direct) {
+        b->k.out[0] = self;
+    } else {
+        c->result->v.dtype = (uint8_t)c->dtype;
+        if (alloc_storage(c->result, self->device, self->device_index) < 0) return RL_FAIL;
+    }
+    return rl_run_kernels(b, c->device, c->index, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
+}
+
+static PyObject *call_inplace(rl_bound *b) {
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
+    RL_OWNED PyObject *hidden = NULL;
+    rl_slot inputs[RL_MAX_ARGS];
+    bool history = rl_history_wanted(b);
+    memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    if (history) b->became = rl_became;
+    RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
+    if (!held) return NULL;
+    inplace_call c = {.self = self, .result = (rl_tensor *)held};
+    b->k.out[0] = &c.result->v;
+    if (RL_UNLIKELY(b->schema->row->n_out > 1)) {
+        if (!(hidden = hidden_new(b, history))) return NULL;
+        out[1] = c.hidden = (rl_tensor *)hidden;
+    }
+    fill_generator(b);
+    if (check_writable(self, history, b) < 0) return NULL;
+    RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
+    if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
+    if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
+    if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
+    bool direct = c.direct;
+    /* before the version counts on: who else shares the memory is saved, and linked, as it was */
+    RL_OWNED PyObject *node =
+        history ? (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, original) : NULL;
+    if (direct) rl_version_bump(self);
+    if (history && !node) return NULL;
+    if (!direct && rl_tensor_copy(self, c.result) < 0) return NULL;
+    if (history && rl_history_rebase(self, (rl_node *)rl_give(&node)) < 0) return NULL;
+    return Py_NewRef((PyObject *)self);
+}
+
+/* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
+static rl_status run_lists(rl_bound *b, int device, int index) {
+    RL_RAW;
+    return b->schema->row->shape(&b->k) == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN)
+                                                 : RL_FAIL;
+}
+
+static PyObject *call_lists(rl_bound *b) {
+    int device, index;
+    if (rl_call_device(b, &device, &index) < 0) return NULL;
+    if (run_lists(b, device, index) != RL_OK) return rl_raise_call(b);
+    for (int i = 0; i < b->k.n_arg; i++)
+        for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
+            rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));
+    Py_RETURN_NONE;
+}
+
+/* out=: the result is computed, then given to the tensor of the caller, which takes its shape */
+static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
+    RL_OWNED PyObject *result = result_steal;
+    rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
+    if (!result) return NULL;
+    bool same = out->v.ndim == made->v.ndim &&
+                memcmp(out->v.shape, made->v.shape, made->v.ndim * sizeof *made->v.shape) == 0;
+    if (rl_history_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return NULL;
+    if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
+        return NULL;
+    }
+    if (!same && out->v.dtype == made->v.dtype) {
+        if (rl_tensor_become(out, made) < 0) return NULL;
+    } else if (!same) {
+        RL_OWNED PyObject *cast = (PyObject *)rl_cast_view(&made->v, out->v.dtype);
+        if (!cast || rl_tensor_become(out, (rl_tensor *)cast) < 0) return NULL;
+    } else if (rl_tensor_copy(out, made) < 0) {
+        return NULL;
+    }
+    if (!same) rl_version_bump(out);
+    return Py_NewRef(b->out);
+}
+
+PyObject *rl_front_door(rl_bound *b, int how) {
+    const rl_row *row = b->schema->row;
+    if (row->kind == RL_ROW_VIEW) return call_view(b);
+    if (row->flags & RL_LISTS) return call_lists(b);
+    if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
+    if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
+    if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
+    if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
+        (rl_history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the arguments requires grad.",
+            row->name);
+        return NULL;
+    }
+    PyObject *result = call_new(b);
+    return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
+}
+
+/* ---- for the other rooms ---- */
+static PyObject *run_op(int op, const rl_slot *args, int n, int how) {
+    rl_bound b;
+    rl_bound_begin(&b, &rl_schemas[op]);
+    memcpy(b.k.arg, args, (size_t)n * sizeof *args);
+    rl_bound_defaults(&b);
+    PyObject *result = rl_front_door(&b, how);
+    rl_bound_end(&b);
+    return result;
+}
+PyObject *rl_op_run(int op, rl_slot *args, int n) {
+    return run_op(op, args, n, RL_CALL_NORMAL);
+}
+PyObject *rl_op_run_inplace(int op, rl_slot *args, int n) {
+    return run_op(op, args, n, RL_CALL_INPLACE);
+}
+
+PyObject *rl_op_unary(int op, PyObject *x) {
+    rl_slot args[1] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)x)->v}};
+    return rl_op_run(op, args, 1);
+}
+
+PyObject *rl_op_binary(int op, PyObject *a, PyObject *b) {
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)a)->v},
+                       {.tag = RL_TENSOR, .u.t = &((rl_tensor *)b)->v}};
+    return rl_op_run(op, args, 2);
+}
+
+/* Below autograd: no history, no leaf check. */
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
+    rl_bound b;
+    int grad = rl_grad_enabled;
+    rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
+    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &to->v};
+    b.k.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = &from->v};
+    rl_bound_defaults(&b);
+    rl_grad_enabled = 0;
+    PyObject *done = rl_front_door(&b, RL_CALL_INPLACE);
+    rl_grad_enabled = grad;
+    rl_bound_end(&b);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}

@@ -1,0 +1,208 @@
+/* Running a bound call's kernels: pins, scratch, and other threads while a large one works. */
+#include "call.h"
+#include <pthread.h>
+
+/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. Other threads'
+ * first ones load it, too, and so wait for it. A child forked meanwhile would wait for an import whose thread
+ * it does not have: it goes without. */
+static bool heavy_loaded;
+static int heavy_loading; /* threads */
+
+static void heavy_after_fork(void) {
+    if (heavy_loading) heavy_loaded = true;
+}
+
+int rl_heavy_load(void) {
+    static bool guarded;
+    static _Thread_local bool loading; /* a warning's handler may compute */
+    if (RL_LIKELY(heavy_loaded) || loading) return 0;
+    if (!guarded) guarded = pthread_atfork(NULL, NULL, heavy_after_fork) == 0;
+    loading = true;
+    heavy_loading++;
+    rl_threads_load();
+    RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
+    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
+    loading = false;
+    heavy_loading--;
+    heavy_loaded = true;
+    return done ? 0 : -1;
+}
+
+enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
+/* More than any memory holds: only views that repeat elements have so many, and no kernel ever came to an
+ * end. A view may have 2^63 - 1 of them, so they are not added up before they are refused. */
+#define MOST_ELEMENTS ((uint64_t)1 << 47)
+
+/* elements of all tensors of a call, of its arguments only those after `from`; *bits are those of their
+ * numbers */
+static uint64_t call_size(const rl_call *k, int from, uint64_t *bits) {
+    uint64_t n = 0;
+    for (int i = from; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) {
+            n += (uint64_t)k->arg[i].u.t->numel;
+            *bits |= (uint64_t)k->arg[i].u.t->numel;
+        } else if (RL_UNLIKELY(k->arg[i].tag == RL_TENSORS)) {
+            for (int j = 0; j < k->arg[i].n; j++) {
+                const rl_view *v = k->arg[i].u.ts[j];
+                n += v ? (uint64_t)v->numel : 0;
+                *bits |= v ? (uint64_t)v->numel : 0;
+            }
+        }
+    }
+    for (int i = 0; i < k->n_out; i++) {
+        n += (uint64_t)k->out[i]->numel;
+        *bits |= (uint64_t)k->out[i]->numel;
+    }
+    return n;
+}
+
+/* too many elements to walk over; those of a tensor that others pick from are not walked over */
+static bool is_endless(const rl_row *row, const rl_call *k) {
+    uint64_t bits = 0;
+    call_size(k, row->flags & RL_PICKS ? 1 : 0, &bits);
+    return bits >= MOST_ELEMENTS;
+}
+
+/* Only calls without the GIL need it: with it nobody else can resize. */
+static void pin_call(rl_call *k, int by) {
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            if (k->arg[i].u.ts[j]) k->arg[i].u.ts[j]->storage->pins += by;
+    }
+    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
+}
+
+/* ---- Note [Writes]: what others may see is bracketed ---- */
+static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
+    if (s) step(s);
+}
+
+static void bracket_writes(const rl_row *row, const rl_call *k, void (*step)(rl_storage *)) {
+    for (int i = 0; i < k->n_out; i++) bracket(k->out[i]->storage, step);
+    for (int i = 0; row->side_writes >> i; i++) {
+        if (!(row->side_writes >> i & 1)) continue;
+        if (k->arg[i].tag == RL_TENSOR) bracket(k->arg[i].u.t->storage, step);
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            bracket(k->arg[i].u.ts[j]->storage, step);
+    }
+}
+
+static rl_status dispatch(const rl_bound *b, rl_call *k, int device, rl_results results) {
+    const rl_row *row = b->schema->row;
+    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !row->side_writes))
+        return rl_dispatch(row, k, device);
+    bracket_writes(row, k, rl_write_begin);
+    rl_status status = rl_dispatch(row, k, device);
+    bracket_writes(row, k, rl_write_end);
+    return status;
+}
+
+/* Note [Snapshot]
+ * Without the GIL another thread may give a tensor other memory (x.data = y) while a kernel reads its view.
+ * So kernels then work on copies of the views, which keep the storages alive. */
+typedef struct {
+    rl_view **place; /* in the call */
+    rl_view *original, copy;
+} snapshot;
+
+static int snapshot_places(rl_call *k, snapshot *s) {
+    int n = 0;
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) {
+            if (s) s[n].place = &k->arg[i].u.t;
+            n++;
+        }
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) {
+            if (!k->arg[i].u.ts[j]) continue;
+            if (s) s[n].place = &k->arg[i].u.ts[j];
+            n++;
+        }
+    }
+    for (int i = 0; i < k->n_out; i++, n++)
+        if (s) s[n].place = &k->out[i];
+    return n;
+}
+
+static void snapshot_drop(snapshot *s, int n) {
+    for (int i = 0; i < n; i++) {
+        *s[i].place = s[i].original;
+        rl_storage_drop(s[i].copy.storage);
+        rl_view_clear(&s[i].copy);
+    }
+    rl_free(s);
+}
+
+/* NULL with RL_MEMORY pending; *n is how many views were taken */
+static snapshot *snapshot_take(rl_call *k, int *n) {
+    int places = *n = snapshot_places(k, NULL);
+    snapshot *s = rl_alloc_zero(RL_COUNT(places), sizeof *s);
+    if (!s) return NULL;
+    snapshot_places(k, s);
+    for (int i = 0; i < places; i++) {
+        s[i].original = *s[i].place;
+        if (rl_view_copy(&s[i].copy, s[i].original) != RL_OK) {
+            snapshot_drop(s, i);
+            return NULL;
+        }
+        rl_storage_keep(s[i].copy.storage);
+        *s[i].place = &s[i].copy;
+    }
+    return s;
+}
+
+/* the generator that the call draws from, or NULL */
+static rl_shared_generator *generator_of(const rl_bound *b) {
+    int i = b->schema->row->rng_arg;
+    return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
+}
+
+static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_results results) {
+    int n;
+    rl_shared_generator *g = generator_of(b);
+    rl_threads_load();
+    snapshot *s = snapshot_take(k, &n);
+    if (!s) return RL_FAIL;
+    pin_call(k, 1);
+    if (g) rl_generator_claim(g);
+    PyThreadState *thread = PyEval_SaveThread();
+    if (g) rl_generator_lock(g);
+    rl_status status = dispatch(b, k, device, results);
+    if (g) rl_generator_unlock(g);
+    PyEval_RestoreThread(thread);
+    if (g) rl_generator_release(g);
+    pin_call(k, -1);
+    snapshot_drop(s, n);
+    return status;
+}
+
+static bool without_gil(const rl_bound *b, uint64_t size) {
+    if (size >= WITHOUT_GIL && !rl_gil_kept) return true;
+    if (RL_LIKELY(b->schema->row->rng_arg < 0)) return false;
+    rl_shared_generator *g = generator_of(b);
+    return g && rl_generator_busy(g);
+}
+
+_Thread_local bool rl_gil_kept;
+
+rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results) {
+    rl_call *k = &b->k;
+    rl_status status;
+    rl_call_begin(k);
+    if (RL_UNLIKELY(device != RL_CPU)) {
+        if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
+        k->stream = rl_device_driver_get(device)->stream(index);
+    }
+    uint64_t bits = 0, size = call_size(k, 0, &bits);
+    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->row, k))
+        return rl_error_set(RL_MEMORY,
+                            "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
+                            "more elements than an address can have.");
+    if (without_gil(b, size)) {
+        status = run_without_gil(b, k, device, results);
+    } else {
+        status = dispatch(b, k, device, results);
+    }
+    rl_call_end(k);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* copy_: on one GPU any strides, broadcast and cast; between devices dense memory of one dtype, which the
+ * front door sees to. */
+#include "device.h"
+#include "walk.h"
+
+/* ---- equal dtypes: only the size of an element matters ---- */
+template <class T> __global__ void copy_bits(cuda_walk w, T *to, const T *from) {
+    CUDA_EACH(i, w) {
+        int64_t at[CUDA_OPS];
+        cuda_walk_seek(w, i, at);
+        to[at[0]] = from[at[1]];
+    }
+}
+
+/* ---- casts: integers travel as int64, floats as double, which hold every value exactly ---- */
+template <class To> struct store {
+    static __device__ To from(int64_t x) { return (To)x; }
+    static __device__ To from(double x) { return (To)(int64_t)x; }
+};
+template <> struct store<bool> {
+    static __device__ bool from(int64_t x) { return x != 0; }
+    static __device__ bool from(double x) { return x != 0; }
+};
+template <> struct store<float> {
+    static __device__ float from(int64_t x) { return (float)x; }
+    static __device__ float from(double x) { return (float)x; }
+};
+template <> struct store<double> {
+    static __device__ double from(int64_t x) { return (double)x; }
+    static __device__ double from(double x) { return x; }
+};
+template <> struct store<__half> {
+    static __device__ __half from(int64_t x) { return __float2half_rn((float)x); }
+    static __device__ __half from(double x) { return __float2half_rn((float)x); }
+};
+template <> struct store<__nv_bfloat16> {
+    static __device__ __nv_bfloat16 from(int64_t x) { return __float2bfloat16_rn((float)x); }
+    static __device__ __nv_bfloat16 from(double x) { return __float2bfloat16_rn((float)x); }
+};
+
+/* one dtype of the source for the whole launch: the branch is the same in every thread */
+template <class To> __device__ To load_as(int dtype, const void *from, int64_t i) {
+    switch (dtype) {
+    case RL_U8: return store<To>::from((int64_t)((const uint8_t *)from)[i]);
+    case RL_I8: return store<To>::from((int64_t)((const int8_t *)from)[i]);
+    case RL_I16: return store<To>::from((int64_t)((const int16_t *)from)[i]);
+    case RL_I32: return store<To>::from((int64_t)((const int32_t *)from)[i]);
+    case RL_I64: return store<To>::from(((const int64_t *)from)[i]);
+    case RL_BOOL: return store<To>::from((int64_t)(((const uint8_t *)from)[i] != 0));
+    case RL_F16: return store<To>::from((double)__half2float(((const __half *)from)[i]));
+    case RL_BF16: return store<To>::from((double)__bfloat162float(((const __nv_bfloat16 *)from)[i]));
+    case RL_F32: return store<To>::from((double)((const float *)from)[i]);
+    default: return store<To>::from(((const double *)from)[i]);
+    }
+}
+
+template <class To> __global__ void copy_cast(cuda_walk w, To *to, const void *from, int from_dtype) {
+    CUDA_EACH(i, w) {
+        int64_t at[CUDA_OPS];
+        cuda_walk_seek(w, i, at);
+        to[at[0]] = load_as<To>(from_dtype, from, at[1]);
+    }
+}
+
+template <class T> static void launch_bits(const cuda_walk &w, void *to, const void *from, cudaStream_t s) {
+    copy_bits<T><<<cuda_walk_blocks(&w), CUDA_THREADS, 0, s>>>(w, (T *)to, (const T *)from);
+}
+
+static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from) {
+    if (to->dtype != from->dtype || to->numel != from->numel || !rl_is_contiguous(to) ||
+        !rl_is_contiguous(from))
+        return RL_UNSUPPORTED;
+    int index = to->device == RL_CPU ? from->device_index : to->device_index;
+    if (rl_cuda_move(index, rl_data(to, RL_WRITE), rl_const_data(from),
+                     (size_t)(to->numel * rl_itemsize(to->dtype)), to->device, from->device,
+                     k->stream) == RL_OK)
+        return RL_OK;
+    return rl_fail(k, RL_RUNTIME, "%s", rl_cuda_last_error());
+}
+
+extern "C" RL_KERNEL(cuda_copy) {
+    const rl_view *views[2] = {k->out[0], rl_in(k, 1)}, *to = views[0], *from = views[1];
+    cuda_walk w;
+    if (to->device != from->device || to->device_index != from->device_index)
+        return copy_between(k, to, from);
+    bool kept = rl_is_kept(to->dtype) || rl_is_kept(from->dtype);
+    if (kept && to->dtype != from->dtype) return RL_UNSUPPORTED;
+    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    if (w.numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, to) != RL_OK) return RL_FAIL;
+    void *target = rl_data(to, RL_WRITE);
+    const void *source = rl_const_data(from);
+    cudaStream_t s = (cudaStream_t)k->stream;
+    if (to->dtype == from->dtype) {
+        switch (rl_itemsize(to->dtype)) {
+        case 1: launch_bits<uint8_t>(w, target, source, s); break;
+        case 2: launch_bits<uint16_t>(w, target, source, s); break;
+        case 4: launch_bits<uint32_t>(w, target, source, s); break;
+        case 8: launch_bits<uint64_t>(w, target, source, s); break;
+        default: launch_bits<double2>(w, target, source, s); break;
+        }
+        return rl_cuda_end(k);
+    }
+    switch (to->dtype) {
+#define X(tag, T, Compute)                                                                                   \
+    case tag:                                                                                                \
+        copy_cast<T><<<cuda_walk_blocks(&w), CUDA_THREADS, 0, s>>>(w, (T *)target, source, from->dtype);     \
+        break;
+        CUDA_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}

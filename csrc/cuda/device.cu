@@ -1,0 +1,118 @@
+/* Device context: the only file of this room with state, which is each thread's current stream and last
+ * error. Memory comes from cudaMalloc, whose cudaFree waits for kernels in flight, so nothing is freed in
+ * use. */
+#include "device.h"
+#include <cuda_runtime.h>
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+
+enum { MAX_DEVICES = 64 };
+static thread_local cudaStream_t current_stream[MAX_DEVICES];
+static thread_local char last_error[256];
+
+/* Every kernel of the list is one as the dispatcher calls it; a wrong signature ends the build here. */
+#define X(name) static_assert(std::is_same<decltype(&name), rl_kernel_fn>::value, #name " is no RL_KERNEL");
+RL_CUDA_KERNELS(X)
+#undef X
+static_assert(std::is_same<decltype(rl_call::stream), void *>::value, "a cudaStream_t travels as void *");
+
+static rl_status check(cudaError_t error) {
+    if (error == cudaSuccess) return RL_OK;
+    cudaGetLastError(); /* an error that can be got over is not seen again by the next call */
+    snprintf(last_error, sizeof last_error, "CUDA error: %s", cudaGetErrorString(error));
+    return RL_FAIL;
+}
+
+static rl_status select_device(int index) {
+    if (index < 0 || index >= MAX_DEVICES) return check(cudaErrorInvalidDevice);
+    return check(cudaSetDevice(index));
+}
+
+extern "C" const char *rl_cuda_last_error(void) {
+    return last_error;
+}
+
+extern "C" int rl_cuda_count(void) {
+    int n = 0;
+    if (check(cudaGetDeviceCount(&n)) != RL_OK) return 0;
+    return n < MAX_DEVICES ? n : MAX_DEVICES;
+}
+
+extern "C" void *rl_cuda_alloc(int index, size_t bytes) {
+    void *p = nullptr;
+    if (select_device(index) != RL_OK || check(cudaMalloc(&p, bytes)) != RL_OK) return nullptr;
+    return p;
+}
+
+extern "C" void rl_cuda_free(int index, void *p) {
+    if (select_device(index) == RL_OK) check(cudaFree(p));
+}
+
+static cudaMemcpyKind copy_kind(int to_device, int from_device) {
+    if (to_device == RL_CPU) return from_device == RL_CPU ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    return from_device == RL_CPU ? cudaMemcpyHostToDevice : cudaMemcpyDefault; /* may lie on two GPUs */
+}
+
+extern "C" rl_status rl_cuda_move(int index, void *to, const void *from, size_t bytes, int to_device,
+                                  int from_device, void *stream) {
+    cudaStream_t s = (cudaStream_t)stream;
+    if (bytes == 0) return RL_OK;
+    if (select_device(index) != RL_OK ||
+        check(cudaMemcpyAsync(to, from, bytes, copy_kind(to_device, from_device), s)) != RL_OK)
+        return RL_FAIL;
+    if (to_device != RL_CPU && from_device != RL_CPU) return RL_OK;
+    return check(cudaStreamSynchronize(s)); /* the CPU's side may be freed or written at once */
+}
+
+/* ---- streams ---- */
+extern "C" void *rl_cuda_stream(int index) {
+    return index >= 0 && index < MAX_DEVICES ? current_stream[index] : nullptr;
+}
+
+extern "C" rl_status rl_cuda_stream_use(int index, void *stream) {
+    if (select_device(index) != RL_OK) return RL_FAIL;
+    current_stream[index] = (cudaStream_t)stream;
+    return RL_OK;
+}
+
+extern "C" void *rl_cuda_stream_new(int index) {
+    cudaStream_t s = nullptr;
+    if (select_device(index) != RL_OK || check(cudaStreamCreate(&s)) != RL_OK) return nullptr;
+    return s;
+}
+
+extern "C" rl_status rl_cuda_stream_free(int index, void *stream) {
+    if (select_device(index) != RL_OK) return RL_FAIL;
+    if (current_stream[index] == (cudaStream_t)stream) current_stream[index] = nullptr;
+    return check(cudaStreamDestroy((cudaStream_t)stream));
+}
+
+extern "C" rl_status rl_cuda_synchronize(int index) {
+    return select_device(index) == RL_OK ? check(cudaDeviceSynchronize()) : RL_FAIL;
+}
+
+/* ---- kernels ---- */
+extern "C" rl_status rl_cuda_begin(rl_call *k, const rl_view *v) {
+    if (select_device(v->device_index) == RL_OK) return RL_OK;
+    return rl_fail(k, RL_RUNTIME, "%s", last_error);
+}
+
+extern "C" rl_status rl_cuda_end(rl_call *k) {
+    if (check(cudaGetLastError()) == RL_OK) return RL_OK;
+    return rl_fail(k, RL_RUNTIME, "%s", last_error);
+}
+
+extern "C" rl_kernel_fn rl_cuda_kernel(const char *name) {
+    static const struct {
+        const char *name;
+        rl_kernel_fn fn;
+    } kernels[] = {
+#define X(name) {#name, name},
+        RL_CUDA_KERNELS(X)
+#undef X
+    };
+    for (const auto &kernel : kernels)
+        if (strcmp(kernel.name, name) == 0) return kernel.fn;
+    return nullptr;
+}

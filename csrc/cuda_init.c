@@ -1,0 +1,105 @@
+/* rushlight._cuda: hands the CUDA device to rushlight._C as one capsule. Compiled into that extension only;
+ * csrc/cuda/ itself knows no Python.
+ *
+ *   _cuda.driver (capsule: rl_device_driver) ──► _C._register_device ──► rows' CUDA(K(..)) by name */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "core/core.h"
+#include "cuda/device.h"
+
+static const rl_device_driver driver = {
+    .abi = RL_KERNEL_ABI,
+    .device = RL_CUDA,
+    .count = rl_cuda_count,
+    .alloc = rl_cuda_alloc,
+    .free = rl_cuda_free,
+    .copy = rl_cuda_move,
+    .stream = rl_cuda_stream,
+    .synchronize = rl_cuda_synchronize,
+    .kernel = rl_cuda_kernel,
+    .last_error = rl_cuda_last_error,
+};
+
+static PyObject *raise_or_none(rl_status status) {
+    if (status == RL_OK) Py_RETURN_NONE;
+    PyErr_SetString(PyExc_RuntimeError, rl_cuda_last_error());
+    return NULL;
+}
+
+static PyObject *cuda_device_count(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyLong_FromLong(rl_cuda_count());
+}
+
+static PyObject *cuda_last_error(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return PyUnicode_FromString(rl_cuda_last_error());
+}
+
+static PyObject *cuda_synchronize(PyObject *m, PyObject *args) {
+    int index = 0;
+    rl_status status;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "|i:synchronize", &index)) return NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = rl_cuda_synchronize(index);
+    Py_END_ALLOW_THREADS;
+    return raise_or_none(status);
+}
+
+static PyObject *cuda_stream_new(PyObject *m, PyObject *args) {
+    int index = 0;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "|i:stream_new", &index)) return NULL;
+    void *stream = rl_cuda_stream_new(index);
+    return stream ? PyLong_FromVoidPtr(stream) : raise_or_none(RL_FAIL);
+}
+
+static PyObject *stream_call(PyObject *args, const char *format, rl_status (*act)(int, void *)) {
+    int index;
+    PyObject *handle;
+    if (!PyArg_ParseTuple(args, format, &index, &PyLong_Type, &handle)) return NULL;
+    void *stream = PyLong_AsVoidPtr(handle);
+    if (PyErr_Occurred()) return NULL;
+    return raise_or_none(act(index, stream));
+}
+
+static PyObject *cuda_stream_use(PyObject *m, PyObject *args) {
+    (void)m;
+    return stream_call(args, "iO!:stream_use", rl_cuda_stream_use);
+}
+
+static PyObject *cuda_stream_free(PyObject *m, PyObject *args) {
+    (void)m;
+    return stream_call(args, "iO!:stream_free", rl_cuda_stream_free);
+}
+
+static PyMethodDef functions[] = {
+    {"device_count", cuda_device_count, METH_NOARGS,
+     "device_count()\n--\n\nHow many GPUs can be used; 0 without a driver."},
+    {"last_error", cuda_last_error, METH_NOARGS, "last_error()\n--\n\nWhat CUDA last complained about."},
+    {"synchronize", cuda_synchronize, METH_VARARGS,
+     "synchronize(index=0)\n--\n\nWaits until a GPU has nothing left to do."},
+    {"stream_new", cuda_stream_new, METH_VARARGS, "stream_new(index=0)\n--\n\nThe handle of a new stream."},
+    {"stream_use", cuda_stream_use, METH_VARARGS,
+     "stream_use(index, handle)\n--\n\nMakes a stream this thread's current one; 0 is the default stream."},
+    {"stream_free", cuda_stream_free, METH_VARARGS, "stream_free(index, handle)\n--\n\nEnds a stream."},
+    {NULL, NULL, 0, NULL}};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "rushlight._cuda",
+                                        "rushlight's CUDA device.",
+                                        -1,
+                                        functions,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+PyMODINIT_FUNC PyInit__cuda(void) {
+    PyObject *m = PyModule_Create(&definition);
+    PyObject *capsule = m ? PyCapsule_New((void *)&driver, "rushlight._cuda.driver", NULL) : NULL;
+    if (!capsule || PyModule_AddObjectRef(m, "driver", capsule) < 0) Py_CLEAR(m);
+    Py_XDECREF(capsule);
+    return m;
+}

@@ -1,0 +1,195 @@
+/* Derivatives of activations, and the derivatives of those: rows of ops_backward_act.def. */
+#include "autograd/autograd.h"
+
+/* The row of this node once more, with G in the place of its first argument: it is linear in that. */
+static V again(rl_back *g) {
+    V args[RL_MAX_ARGS] = {G};
+    for (int i = 1; i < g->node->n_arg; i++) args[i] = MAYBE(i);
+    return rl_back_op(g, (int)(g->node->row - rl_rows), args, g->node->n_arg);
+}
+/* G times the gradient that came into the row */
+static V both(rl_back *g) {
+    return OP(mul, G, X(0));
+}
+
+/* ---- the rows of forward ---- */
+FORMULA(relu) {
+    TO(0, OP(threshold_backward, G, OUT(0), INT(0)));
+}
+FORMULA(threshold) {
+    TO(0, OP(threshold_backward, G, X(0), X(1)));
+}
+FORMULA(sigmoid) {
+    TO(0, OP(sigmoid_backward, G, OUT(0)));
+}
+FORMULA(tanh) {
+    TO(0, OP(tanh_backward, G, OUT(0)));
+}
+FORMULA(leaky_relu) {
+    TO(0, OP(leaky_relu_backward, G, X(0), X(1)));
+}
+FORMULA(hardtanh) {
+    TO(0, OP(hardtanh_backward, G, X(0), X(1), X(2)));
+}
+FORMULA(clamp) {
+    TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
+}
+FORMULA(shrink) {
+    TO(0, OP(shrink_backward, G, X(0), X(1)));
+}
+FORMULA(hardsigmoid) {
+    TO(0, OP(hardsigmoid_backward, G, X(0)));
+}
+FORMULA(hardswish) {
+    TO(0, OP(hardswish_backward, G, X(0)));
+}
+FORMULA(elu) {
+    TO(0, OP(elu_backward, G, X(0), X(1), INT(1), INT(1)));
+}
+FORMULA(celu) {
+    TO(0, OP(elu_backward, G, X(0), X(1), INT(1), NUM(1 / rl_back_num(g, 1))));
+}
+FORMULA(selu) { /* the numbers of Klambauer et al., 2017 */
+    TO(0, OP(elu_backward, G, X(0), NUM(1.6732632423543772848170429916717),
+             NUM(1.0507009873554804934193349852946), INT(1)));
+}
+FORMULA(softplus) {
+    TO(0, OP(softplus_backward, G, X(0), X(1), X(2)));
+}
+FORMULA(silu) {
+    TO(0, OP(silu_backward, G, X(0)));
+}
+FORMULA(mish) {
+    TO(0, OP(mish_backward, G, X(0)));
+}
+FORMULA(log_sigmoid) {
+    TO(0, OP(log_sigmoid_backward, G, X(0)));
+}
+FORMULA(gelu) {
+    TO(0, OP(gelu_backward, G, X(0), X(1)));
+}
+
+/* In training the slope of each element was drawn; it is read off the result. A constant: made without
+ * history. */
+static V drawn_slopes(rl_back *g) {
+    int grad = rl_grad_enabled;
+    rl_grad_enabled = 0;
+    V x = X(0), mean = NUM((rl_back_num(g, 1) + rl_back_num(g, 2)) / 2);
+    V below = OP(where, OP(eq, x, INT(0)), mean, OP(div, OUT(0), x));
+    V slopes = OP(where, OP(le, x, INT(0)), below, INT(1));
+    rl_grad_enabled = grad;
+    return slopes;
+}
+FORMULA(rrelu) {
+    double lower = rl_back_num(g, 1), upper = rl_back_num(g, 2);
+    if (rl_back_int(g, 3) && upper - lower > 1e-6)
+        TO(0, OP(mul, G, drawn_slopes(g)));
+    else
+        TO(0, OP(leaky_relu_backward, G, X(0), NUM((lower + upper) / 2)));
+}
+
+/* the weights, one or one for each channel, along dimension 1 of n */
+static V channel_weights(rl_back *g, V w, int n) {
+    int64_t size[RL_MAX_DIMS];
+    if (NUMEL(w) == 1) return w;
+    for (int d = 0; d < n; d++) size[d] = d == 1 ? NUMEL(w) : 1;
+    return OP(reshape, w, INTS(size, n));
+}
+/* what channel_weights stretched, summed again */
+static V channel_sums(rl_back *g, V x) {
+    const rl_meta *w = rl_back_like(g, 1);
+    int64_t dims[RL_MAX_DIMS];
+    int n = 0;
+    bool channels = w->ndim && w->shape[0] != 1;
+    for (int d = 0; d < NDIM(x); d++)
+        if (!channels || d != 1) dims[n++] = d;
+    return OP(reshape, OP(sum, x, INTS(dims, n)), rl_back_size(g, 1));
+}
+FORMULA(prelu) { /* where x > 0: x, else weight * x */
+    V x = X(0), w = X(1), positive = OP(gt, x, INT(0));
+    TO(0, OP(where, positive, G, OP(mul, channel_weights(g, w, NDIM(x)), G)));
+    TO(1, channel_sums(g, OP(where, positive, INT(0), OP(mul, x, G))));
+}
+
+FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
+    if (!rl_back_wants(g, 0)) return;
+    V x = X(0);
+    int64_t dim = rl_back_int(g, 1), half = SIZE(x, dim) / 2;
+    V a = OP(narrow, x, INT(dim), INT(0), INT(half)), b = OP(narrow, x, INT(dim), INT(half), INT(half));
+    V gate = OP(sigmoid, b), first = OP(mul, gate, G);
+    V second = OP(mul, OP(sigmoid_backward, G, gate), a);
+    rl_back_pass(g, 0, rl_back_join(g, first, second, dim));
+}
+
+/* ---- second derivatives ---- */
+FORMULA(straight_backward) { /* made of straight lines */
+    TO(0, again(g));
+    TO(1, ZEROS);
+}
+FORMULA(kept_backward) { /* no gradient goes to what chose */
+    TO(0, again(g));
+}
+FORMULA(sigmoid_backward) {
+    TO(0, again(g));
+    TO(1, OP(mul, both(g), PLUS(TIMES(X(1), -2), 1)));
+}
+FORMULA(tanh_backward) {
+    TO(0, again(g));
+    TO(1, OP(mul, both(g), TIMES(X(1), -2)));
+}
+FORMULA(hardswish_backward) {
+    TO(0, again(g));
+    TO(1, OP(hardtanh_backward, TIMES(both(g), 1. / 3), X(1), INT(-3), INT(3)));
+}
+FORMULA(elu_backward) {
+    TO(0, again(g));
+    if (!rl_back_wants(g, 1)) return;
+    V bend = OP(elu_backward, OP(mul, both(g), X(4)), X(1), X(2), X(3), X(4));
+    rl_back_pass(g, 1, OP(mul, bend, OP(lt, X(1), INT(0))));
+}
+FORMULA(softplus_backward) {
+    TO(0, again(g));
+    if (!rl_back_wants(g, 1)) return;
+    V scaled = TIMES(X(1), rl_back_num(g, 2));
+    V bend = TIMES(OP(sigmoid_backward, both(g), OP(sigmoid, scaled)), rl_back_num(g, 2));
+    rl_back_pass(g, 1, OP(mul, bend, OP(lt, scaled, X(3))));
+}
+FORMULA(silu_backward) { /* s (1 - s) (2 + x (1 - 2 s)) */
+    TO(0, again(g));
+    if (!rl_back_wants(g, 1)) return;
+    V s = OP(sigmoid, X(1)), tilt = OP(mul, X(1), PLUS(TIMES(s, -2), 1));
+    rl_back_pass(g, 1, OP(mul, OP(sigmoid_backward, both(g), s), PLUS(tilt, 2)));
+}
+FORMULA(mish_backward) { /* s (1 - t^2) (2 + x (1 - s) - 2 x t s), t = tanh(softplus(x)) */
+    TO(0, again(g));
+    if (!rl_back_wants(g, 1)) return;
+    V x = X(1), s = OP(sigmoid, x), t = OP(tanh, OP(softplus, x, INT(1), INT(20)));
+    V turn = PLUS(OP(neg, OP(add, s, TIMES(OP(mul, t, s), 2))), 1);
+    V bend = OP(mul, OP(mul, s, OP(tanh_backward, both(g), t)), PLUS(OP(mul, x, turn), 2));
+    rl_back_pass(g, 1, bend);
+}
+FORMULA(log_sigmoid_backward) {
+    TO(0, again(g));
+    TO(1, OP(neg, OP(sigmoid_backward, both(g), OP(sigmoid, X(1)))));
+}
+
+/* (2 - x^2) exp(-x^2 / 2) / sqrt(2 pi) */
+static V gelu_bend(rl_back *g, V x) {
+    V square = OP(mul, x, x), bell = TIMES(OP(exp, TIMES(square, -0.5)), 0.39894228040143267794);
+    return OP(mul, bell, PLUS(OP(neg, square), 2));
+}
+/* x / 2 (1 + tanh(u)): (1 - t^2) (u' + x u'' / 2 - x t u'^2) */
+static V gelu_tanh_bend(rl_back *g, V x) {
+    const double scale = 0.79788456080286535588, cubic = 0.044715; /* u = scale (x + cubic x^3) */
+    V square = OP(mul, x, x), cube = OP(mul, square, x);
+    V t = OP(tanh, TIMES(OP(add, x, TIMES(cube, cubic)), scale));
+    V slope = TIMES(PLUS(TIMES(square, 3 * cubic), 1), scale);
+    V curve = TIMES(square, 3 * cubic * scale); /* x u'' / 2 */
+    V inner = OP(sub, OP(add, slope, curve), OP(mul, OP(mul, x, t), OP(mul, slope, slope)));
+    return OP(tanh_backward, inner, t);
+}
+FORMULA(gelu_backward) {
+    TO(0, again(g));
+    bool tanh = TEXT(2)[0] == 't';
+    TO(1, OP(mul, both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
+}

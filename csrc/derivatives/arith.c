@@ -1,0 +1,117 @@
+/* Derivatives of arithmetic: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
+ * Products stand in PyTorch's order, so that the last bits agree. */
+#include "autograd/autograd.h"
+#include <math.h>
+
+FORMULA(same) {
+    TO(0, G);
+}
+FORMULA(flat) { /* steps, and what is rounded */
+    TO(0, ZEROS);
+}
+FORMULA(add) { /* input + alpha * other */
+    TO(0, G);
+    TO(1, rl_back_scaled(g, G, X(2)));
+}
+FORMULA(sub) {
+    TO(0, G);
+    TO(1, OP(neg, rl_back_scaled(g, G, X(2))));
+}
+FORMULA(neg) {
+    TO(0, OP(neg, G));
+}
+FORMULA(mul) {
+    TO(0, OP(mul, G, X(1)));
+    TO(1, OP(mul, G, X(0)));
+}
+FORMULA(div) { /* rounded quotients are flat */
+    if (GIVEN(2)) {
+        TO(0, ZEROS);
+        TO(1, ZEROS);
+        return;
+    }
+    TO(0, OP(div, G, X(1)));
+    TO(1, OP(mul, OP(neg, G), OP(div, OP(div, X(0), X(1)), X(1))));
+}
+FORMULA(remainder) { /* input - other * floor(input / other) */
+    TO(0, G);
+    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("floor"))));
+}
+FORMULA(hypot) {
+    TO(0, OP(mul, G, OP(div, X(0), OUT(0))));
+    TO(1, OP(mul, G, OP(div, X(1), OUT(0))));
+}
+
+/* ---- choices: ties share ---- */
+static V won(rl_back *g, V lost, V tie) {
+    return OP(masked_fill, OP(where, tie, TIMES(G, 0.5), G), lost, INT(0));
+}
+FORMULA(maximum) {
+    V tie = OP(eq, X(0), X(1));
+    TO(0, won(g, OP(lt, X(0), X(1)), tie));
+    TO(1, won(g, OP(gt, X(0), X(1)), tie));
+}
+FORMULA(minimum) {
+    V tie = OP(eq, X(0), X(1));
+    TO(0, won(g, OP(gt, X(0), X(1)), tie));
+    TO(1, won(g, OP(lt, X(0), X(1)), tie));
+}
+FORMULA(where) {
+    TO(1, OP(where, X(0), G, INT(0)));
+    TO(2, OP(where, X(0), INT(0), G));
+}
+FORMULA(masked_fill) {
+    TO(0, OP(masked_fill, G, X(1), INT(0)));
+    TO(2, OP(where, X(1), G, INT(0)));
+}
+FORMULA(copy) { /* what was there before has no influence */
+    TO(0, ZEROS);
+    TO(1, G);
+}
+FORMULA(fill) {
+    TO(0, ZEROS);
+    TO(1, OP(sum, G));
+}
+
+/* ---- powers ---- */
+/* n * x^(n - 1) for a number n; flat where n is 0, even at x = 0 */
+static V power_slope(rl_back *g, V x, double n) {
+    return n == 2 ? TIMES(x, 2) : TIMES(OP(pow, x, NUM(n - 1)), n);
+}
+FORMULA(square) {
+    TO(0, OP(mul, G, TIMES(X(0), 2)));
+}
+/* by the exponent: result * log(x), 0 where x is 0 and the exponent is not negative */
+static V power_log(rl_back *g, V x, V n) {
+    if (x.tag != RL_TENSOR) {
+        V slope = OP(mul, OUT(0), NUM(log(rl_number(x))));
+        return rl_number(x) == 0 ? OP(where, OP(ge, n, INT(0)), INT(0), slope) : slope;
+    }
+    V still = OP(logical_and, OP(eq, x, INT(0)), OP(ge, n, INT(0)));
+    return OP(where, still, INT(0), OP(mul, OUT(0), OP(log, x)));
+}
+FORMULA(pow) {
+    V n = X(1);
+    if (n.tag != RL_TENSOR) {
+        double d = rl_number(n);
+        TO(0, d == 0 ? ZEROS : OP(mul, G, power_slope(g, X(0), d)));
+        return;
+    }
+    if (rl_back_wants(g, 0)) {
+        V slope = OP(mul, n, OP(pow, X(0), OP(sub, n, INT(1))));
+        rl_back_pass(g, 0, OP(where, OP(eq, n, INT(0)), INT(0), OP(mul, G, slope)));
+    }
+    TO(1, OP(mul, G, power_log(g, X(0), n)));
+}
+FORMULA(sqrt) {
+    TO(0, OP(div, G, TIMES(OUT(0), 2)));
+}
+FORMULA(rsqrt) {
+    TO(0, OP(mul, TIMES(G, -0.5), OP(pow, OUT(0), INT(3))));
+}
+FORMULA(reciprocal) {
+    TO(0, OP(mul, OP(neg, G), OP(mul, OUT(0), OUT(0))));
+}
+FORMULA(abs) {
+    TO(0, OP(mul, G, OP(sign, X(0))));
+}

@@ -1,0 +1,278 @@
+/* What formulas are written with: see grad.h. */
+#include "bindings/bindings.h"
+#include "autograd/autograd.h"
+#include <string.h>
+
+/* ---- arguments and edges ---- */
+/* The first edge of an argument: Tensor[] arguments have one for each tensor. */
+static int edge_of(const rl_back *g, int arg) {
+    uint16_t edges = g->node->row->edges;
+    int edge = 0;
+    for (int i = 0; i < arg; i++) {
+        if (!(edges >> i & 1)) continue;
+        const rl_slot *s = &g->node->arg[i];
+        edge +=
+            s->tag == RL_PLACE && rl_schemas[g->node->row - rl_rows].arg[i].kind == RL_ARG_TENSORS ? s->n : 1;
+    }
+    return edge;
+}
+
+bool rl_back_wants_nth(const rl_back *g, int edge) {
+    return g->node->edge[edge].to && !g->failed && !(rl_node_unwanted && rl_node_unwanted[edge]);
+}
+bool rl_back_wants(const rl_back *g, int arg) {
+    return rl_back_wants_nth(g, edge_of(g, arg));
+}
+
+/* A formula that asks for what is not there: a mistake of ours, and none that may pass for a gradient. */
+static V refuse(rl_back *g, const char *what, int which) {
+    if (!g->failed)
+        PyErr_Format(PyExc_RuntimeError, "%s: the derivative needs %s %d, which was not given or not saved",
+                     g->node->name, what, which);
+    g->failed = true;
+    return NONE;
+}
+
+void rl_back_pass_nth(rl_back *g, int edge, V value) {
+    if (g->failed) return;
+    if (value.tag != RL_TENSOR) {
+        refuse(g, "the gradient of edge", edge);
+        return;
+    }
+    Py_XSETREF(g->results[edge], Py_NewRef((PyObject *)RL_TENSOR_OF(value.u.t)));
+}
+void rl_back_pass(rl_back *g, int arg, V value) {
+    rl_back_pass_nth(g, edge_of(g, arg), value);
+}
+
+const rl_meta *rl_back_like_nth(rl_back *g, int edge) {
+    static const rl_meta nothing = {.dtype = RL_F32};
+    const rl_edge *e = &g->node->edge[edge];
+    if (RL_LIKELY(e->to != NULL)) return &e->to->meta[e->nr];
+    refuse(g, "the shape of the input of edge", edge);
+    return &nothing;
+}
+const rl_meta *rl_back_like(rl_back *g, int arg) {
+    return rl_back_like_nth(g, edge_of(g, arg));
+}
+V rl_back_size(rl_back *g, int arg) {
+    const rl_meta *like = rl_back_like(g, arg);
+    return rl_value_ints(like->shape, like->ndim);
+}
+double rl_back_num(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_FLOAT || v->tag == RL_INT || v->tag == RL_TRUTH)) return rl_number(*v);
+    refuse(g, "the number that is argument", arg);
+    return 0;
+}
+int64_t rl_back_int(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_INT || v->tag == RL_TRUTH)) return v->u.i;
+    refuse(g, "the integer that is argument", arg);
+    return 0;
+}
+const char *rl_back_text(rl_back *g, int arg) {
+    const V *v = &g->node->arg[arg];
+    if (RL_LIKELY(v->tag == RL_TEXT)) return v->u.s;
+    refuse(g, "the text that is argument", arg);
+    return "";
+}
+bool rl_back_given(const rl_back *g, int arg) {
+    return g->node->arg[arg].tag != RL_NONE;
+}
+const int64_t *rl_back_layout(rl_back *g, int n) {
+    static const int64_t nothing[RL_MAX_DIMS + 1];
+    const V *v = &g->node->arg[g->node->n_arg - 1];
+    if (RL_LIKELY((g->node->row->saves & LAYOUT) && v->n >= n)) return v->u.ints;
+    refuse(g, "the layout of argument", 0);
+    return nothing;
+}
+int rl_value_list(V v, int64_t *room, int most) {
+    if (v.tag == RL_INT) *room = v.u.i;
+    if (v.tag != RL_INTS) return v.tag == RL_INT;
+    int n = v.n < most ? v.n : most;
+    if (n) memcpy(room, v.u.ints, (size_t)n * sizeof *room);
+    return n;
+}
+V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]) {
+    int n = rl_value_ndim(v);
+    if (n) memcpy(room, v.u.t->shape, (size_t)n * sizeof *room);
+    return INTS(room, n);
+}
+
+/* ---- values ---- */
+void rl_back_fail(rl_back *g) {
+    g->failed = true;
+}
+
+V rl_back_own(rl_back *g, PyObject *t) {
+    if (!t) {
+        g->failed = true;
+        return NONE;
+    }
+    if (g->n_made < (int)Py_ARRAY_LENGTH(g->made)) {
+        g->made[g->n_made++] = t;
+    } else {
+        if (!g->more && !(g->more = PyList_New(0))) g->failed = true;
+        if (g->more && PyList_Append(g->more, t) < 0) g->failed = true;
+        Py_DECREF(t);
+        if (g->failed) return NONE;
+    }
+    return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
+}
+
+static void back_end(rl_back *g) {
+    while (g->n_made) Py_DECREF(g->made[--g->n_made]);
+    Py_CLEAR(g->more);
+}
+
+/* Is the node done with what it saved of this argument? Numbers, too: PyTorch keeps them as tensors. */
+static bool is_freed(rl_back *g, int arg) {
+    bool freed = g->node->released && arg < 8 && (g->node->row->saves >> 6 * arg & BY_ANY);
+    if (freed) g->failed = rl_saved_freed() < 0;
+    return freed;
+}
+V rl_back_maybe(rl_back *g, int arg) {
+    if (g->failed || is_freed(g, arg)) return NONE;
+    if (g->node->arg[arg].tag != RL_PLACE) return g->node->arg[arg];
+    int i = rl_saved_find(g->node, arg, 0);
+    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "argument", arg);
+}
+V rl_back_arg(rl_back *g, int arg) {
+    V v = rl_back_maybe(g, arg);
+    return RL_LIKELY(v.tag != RL_NONE) ? v : refuse(g, "argument", arg);
+}
+V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]) {
+    int n = g->node->arg[arg].tag == RL_PLACE ? g->node->arg[arg].n : 0;
+    if (g->failed || is_freed(g, arg)) return NONE;
+    if (n > RL_MAX_DIMS) return refuse(g, "list", arg);
+    for (int j = 0; j < n; j++) {
+        int i = rl_saved_find(g->node, arg, j);
+        if (i < 0) return refuse(g, "list", arg);
+        room[j] = NULL;
+        if (!g->node->saved[i].value) continue;
+        V one = rl_back_own(g, rl_saved_use(g->node, i));
+        if (g->failed) return NONE;
+        room[j] = one.u.t;
+    }
+    return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
+}
+
+V rl_back_out(rl_back *g, int result) {
+    if (g->failed) return NONE;
+    int i = rl_saved_find(g->node, RL_MAX_ARGS + result, 0);
+    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "result", result);
+}
+
+bool rl_back_has_grad(const rl_back *g, int result) {
+    return g->grads[result] != NULL;
+}
+
+V rl_back_grad(rl_back *g, int result) {
+    if (g->failed) return NONE;
+    if (g->grads[result]) return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)g->grads[result])->v};
+    return rl_back_zeros_as(g, &g->node->meta[result]);
+}
+
+V rl_back_zeros_as(rl_back *g, const rl_meta *like) {
+    return g->failed ? NONE : rl_back_own(g, rl_grad_zeros(like));
+}
+V rl_back_zero_of(rl_back *g, V x) {
+    if (g->failed) return NONE;
+    const rl_view *v = x.u.t;
+    return rl_back_zeros_as(
+        g, &(rl_meta){.dtype = v->dtype, .device = v->device, .device_index = v->device_index});
+}
+V rl_back_zeros(rl_back *g, int arg) {
+    return rl_back_wants(g, arg) ? rl_back_zeros_as(g, rl_back_like(g, arg)) : NONE;
+}
+
+V rl_back_join(rl_back *g, V a, V b, int64_t dim) {
+    if (g->failed) return NONE;
+    V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){a.u.t, b.u.t}};
+    return OP(cat, both, INT(dim));
+}
+
+bool rl_back_any(rl_back *g, V truths) {
+    V found = OP(any, truths);
+    int any = g->failed ? -1 : rl_tensor_bool((PyObject *)RL_TENSOR_OF(found.u.t));
+    g->failed |= any < 0;
+    return any > 0;
+}
+
+static PyObject *op_run(rl_back *g, int op, const V *args, int n) {
+    for (int i = 0; i < n; i++) {
+        if (RL_LIKELY(args[i].tag != RL_NONE)) continue;
+        const rl_arg *a = &rl_schemas[op].arg[i];
+        if (a->optional || a->has_fallback) continue;
+        PyErr_Format(PyExc_RuntimeError, "%s: the derivative calls %s without its argument %d", g->node->name,
+                     rl_rows[op].name, i);
+        return NULL;
+    }
+    return rl_op_run(op, (rl_slot *)args, n);
+}
+
+V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {
+    if (g->failed) return NONE;
+    RL_OWNED PyObject *made = op_run(g, op, args, n);
+    if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
+    return rl_back_own(g, rl_give(&made));
+}
+void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results) {
+    RL_OWNED PyObject *made = g->failed ? NULL : op_run(g, op, args, n);
+    if (!made) g->failed = true;
+    for (int i = 0; i < n_results; i++)
+        results[i] = g->failed ? NONE : rl_back_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
+}
+V rl_back_op(rl_back *g, int op, const V *args, int n) {
+    if (g->failed) return NONE;
+    return rl_back_own(g, op_run(g, op, args, n));
+}
+
+V rl_back_scaled(rl_back *g, V value, V factor) {
+    bool one = factor.tag == RL_NONE || (factor.tag != RL_TENSOR && rl_number(factor) == 1);
+    return one ? value : OP(mul, value, factor);
+}
+
+/* ---- an operator's node ---- */
+#define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) node
+#define RL_VIEW(id, schema, shape, flags, node, doc)                 node
+#define RL_COMPOSE(id, schema, flags, doc)
+#define NODE(n)
+#define GRAD(fn, name, ...) void rl_formula_##fn(rl_back *g);
+#include "ops/declarations/all.def"
+#undef RL_OP
+#undef RL_VIEW
+#undef GRAD
+#undef NODE
+
+static const rl_formula formulas[RL_OP_COUNT] = {
+#define NODE(n)                                                      NULL
+#define GRAD(fn, name, ...)                                          rl_formula_##fn
+#define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) [RL_OP_##id] = node,
+#define RL_VIEW(id, schema, shape, flags, node, doc)                 [RL_OP_##id] = node,
+#include "ops/declarations/all.def"
+};
+
+static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
+    rl_back g = {.node = node, .grads = grads, .results = results};
+    rl_formula formula = formulas[node->row - rl_rows];
+    bool any = false;
+    for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
+    if (!any) return 0;
+    if (!formula) {
+        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->row->name);
+        return -1;
+    }
+    formula(&g);
+    back_end(&g);
+    return g.failed ? -1 : 0;
+}
+static const rl_node_kind operator_kind = {.apply = operator_apply};
+
+int rl_grad_init(PyObject *m) {
+    rl_operator_kind = &operator_kind;
+    rl_grad_pieces_init();
+    if (rl_grad_leaf_init() < 0 || rl_function_init(m) < 0) return -1;
+    return rl_grad_api_init(m);
+}

@@ -1,0 +1,85 @@
+/* Derivatives of elementary functions, with products in PyTorch's order. */
+#include "autograd/autograd.h"
+#include <math.h>
+
+static V square(rl_back *g, V x) {
+    return OP(mul, x, x);
+}
+
+/* ---- exponentials and logarithms ---- */
+FORMULA(exp) {
+    TO(0, OP(mul, G, OUT(0)));
+}
+FORMULA(exp2) {
+    TO(0, TIMES(OP(mul, G, OUT(0)), M_LN2));
+}
+FORMULA(expm1) {
+    TO(0, OP(mul, G, PLUS(OUT(0), 1)));
+}
+FORMULA(log) {
+    TO(0, OP(div, G, X(0)));
+}
+FORMULA(log1p) {
+    TO(0, OP(div, G, PLUS(X(0), 1)));
+}
+FORMULA(log2) {
+    TO(0, OP(div, G, TIMES(X(0), M_LN2)));
+}
+FORMULA(log10) {
+    TO(0, OP(div, G, TIMES(X(0), M_LN10)));
+}
+
+/* ---- circular ---- */
+FORMULA(sin) {
+    TO(0, OP(mul, G, OP(cos, X(0))));
+}
+FORMULA(cos) {
+    TO(0, OP(mul, G, OP(neg, OP(sin, X(0)))));
+}
+FORMULA(tan) {
+    TO(0, OP(mul, G, PLUS(square(g, OUT(0)), 1)));
+}
+/* 1 / sqrt(1 - x^2) */
+static V arc(rl_back *g) {
+    return OP(rsqrt, PLUS(OP(mul, OP(neg, X(0)), X(0)), 1));
+}
+FORMULA(asin) {
+    TO(0, OP(mul, G, arc(g)));
+}
+FORMULA(acos) {
+    TO(0, OP(mul, G, OP(neg, arc(g))));
+}
+FORMULA(atan) {
+    TO(0, OP(div, G, PLUS(square(g, X(0)), 1)));
+}
+
+/* ---- hyperbolic ---- */
+FORMULA(sinh) {
+    TO(0, OP(mul, G, OP(cosh, X(0))));
+}
+FORMULA(cosh) {
+    TO(0, OP(mul, G, OP(sinh, X(0))));
+}
+FORMULA(asinh) {
+    TO(0, OP(mul, G, OP(rsqrt, PLUS(square(g, X(0)), 1))));
+}
+FORMULA(acosh) {
+    TO(0, OP(mul, G, OP(rsqrt, PLUS(square(g, X(0)), -1))));
+}
+FORMULA(atanh) {
+    TO(0, OP(div, G, PLUS(OP(neg, square(g, X(0))), 1)));
+}
+
+/* ---- the error function ---- */
+static V bell(rl_back *g, double height) {
+    return OP(mul, TIMES(OP(exp, OP(neg, square(g, X(0)))), height), G);
+}
+FORMULA(erf) {
+    TO(0, bell(g, M_2_SQRTPI));
+}
+FORMULA(erfc) {
+    TO(0, bell(g, -M_2_SQRTPI));
+}
+FORMULA(erfinv) {
+    TO(0, OP(mul, TIMES(OP(exp, square(g, OP(erfinv, X(0)))), 1 / M_2_SQRTPI), G));
+}

@@ -1,0 +1,144 @@
+/* Derivatives of views and joins: gradients go back where the elements came from. */
+#include "autograd/autograd.h"
+#include <string.h>
+
+static int64_t wrapped(int64_t d, int64_t n) {
+    return d < 0 ? d + n : d;
+}
+
+/* The same elements under another shape. */
+FORMULA(reshaped) {
+    TO(0, OP(reshape, G, rl_back_size(g, 0)));
+}
+
+FORMULA(permute) {
+    if (!rl_back_wants(g, 0)) return;
+    int64_t back[RL_MAX_DIMS], dims[RL_MAX_DIMS];
+    int n = rl_value_list(X(1), dims, RL_MAX_DIMS);
+    for (int i = 0; i < n; i++) back[wrapped(dims[i], n)] = i;
+    rl_back_pass(g, 0, OP(permute, G, INTS(back, n)));
+}
+FORMULA(transpose) {
+    TO(0, OP(transpose, G, X(1), X(2)));
+}
+FORMULA(t) {
+    TO(0, OP(t, G));
+}
+
+/* ---- parts: G returns to its place among zeros ---- */
+/* size of the part: the result's; strides and offset in a contiguous whole */
+static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
+    const rl_meta *part = &g->node->meta[0];
+    V size = INTS(part->shape, part->ndim);
+    if (rl_dims_numel(part->shape, part->ndim) == 0) offset = 0; /* nowhere */
+    rl_back_pass(g, 0,
+                 OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
+}
+
+/* the whole's own strides; its number of dims */
+static int whole_strides(rl_back *g, int64_t *strides) {
+    const rl_meta *whole = rl_back_like(g, 0);
+    rl_dims_contiguous(whole->shape, whole->ndim, strides);
+    return whole->ndim;
+}
+
+FORMULA(select) {
+    int64_t strides[RL_MAX_DIMS];
+    if (!rl_back_wants(g, 0)) return;
+    const rl_meta *whole = rl_back_like(g, 0);
+    int n = whole_strides(g, strides), dim = (int)wrapped(rl_back_int(g, 1), n);
+    int64_t offset = wrapped(rl_back_int(g, 2), whole->shape[dim]) * strides[dim];
+    memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
+    place_part(g, strides, offset);
+}
+
+static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
+    int64_t strides[RL_MAX_DIMS];
+    const rl_meta *whole = rl_back_like(g, 0);
+    int n = whole_strides(g, strides);
+    dim = wrapped(dim, n);
+    start = wrapped(start, whole->shape[dim]);
+    start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
+    int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
+    strides[dim] = rl_stride_scaled(strides[dim], step);
+    place_part(g, strides, offset);
+}
+FORMULA(narrow) {
+    if (rl_back_wants(g, 0)) range_part(g, rl_back_int(g, 1), rl_back_int(g, 2), 1);
+}
+FORMULA(slice) {
+    if (!rl_back_wants(g, 0)) return;
+    range_part(g, rl_back_int(g, 1), GIVEN(2) ? rl_back_int(g, 2) : 0, rl_back_int(g, 4));
+}
+
+/* the diagonal of dims one and two, as the last dim of the part */
+static void diagonal_part(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
+    int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS];
+    if (!rl_back_wants(g, 0)) return;
+    int n = whole_strides(g, strides), left = 0;
+    int one = (int)wrapped(dim1, n), two = (int)wrapped(dim2, n);
+    for (int d = 0; d < n; d++)
+        if (d != one && d != two) kept[left++] = strides[d];
+    kept[left] = strides[one] + strides[two];
+    bool any = g->node->meta[0].shape[left] > 0;
+    place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
+}
+FORMULA(diagonal) {
+    diagonal_part(g, rl_back_int(g, 1), rl_back_int(g, 2), rl_back_int(g, 3));
+}
+FORMULA(diag) { /* of a matrix, or the matrix of a vector */
+    if (g->node->meta[0].ndim == 1)
+        diagonal_part(g, rl_back_int(g, 1), 0, 1);
+    else
+        TO(0, OP(diagonal, G, X(1)));
+}
+
+/* Note [As strided]
+ * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way
+ * back goes through that memory: what the input occupies of it is one flat tensor. */
+FORMULA(as_strided) {
+    if (!rl_back_wants(g, 0)) return;
+    const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
+    const int64_t *layout = rl_back_layout(g, in->ndim + 1);
+    int64_t base = layout[in->ndim], low = base, extent = base + 1, strides[RL_MAX_DIMS] = {0};
+    int64_t start = GIVEN(3) ? rl_back_int(g, 3) : base, end = start + 1;
+    rl_value_list(X(2), strides, RL_MAX_DIMS);
+    /* strides of tensors without elements reach nothing, and may be anything */
+    bool in_some = rl_dims_numel(in->shape, in->ndim) > 0,
+         out_some = rl_dims_numel(out->shape, out->ndim) > 0;
+    for (int i = 0; in_some && i < in->ndim; i++) extent += (in->shape[i] - 1) * layout[i];
+    for (int i = 0; out_some && i < out->ndim; i++) end += (out->shape[i] - 1) * strides[i];
+    if (start < low) low = start;
+    int64_t flat = (end > extent ? end : extent) - low;
+    V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);
+    V memory = OP(as_strided_scatter, G, whole, size, INTS(strides, out->ndim), INT(start - low));
+    V in_strides = INTS((int64_t *)layout, in->ndim);
+    rl_back_pass(g, 0, OP(as_strided, memory, rl_back_size(g, 0), in_strides, INT(base - low)));
+}
+
+/* what lies under the part, of the gradient's gradient */
+FORMULA(as_strided_scatter) {
+    if (!rl_back_wants(g, 0)) return;
+    V whole = OP(contiguous, G);
+    int64_t offset = rl_value_offset(whole) + rl_back_int(g, 4);
+    rl_back_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
+}
+
+FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
+    const rl_meta *out = &g->node->meta[0];
+    int64_t dim = wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
+    const int64_t *numel = rl_back_layout(g, g->node->n_edge);
+    for (int d = 0; d < out->ndim; d++)
+        if (d != dim) across *= out->shape[d];
+    for (int i = 0; i < g->node->n_edge; i++) {
+        int64_t size = across ? numel[i] / across : 0;
+        if (rl_back_wants_nth(g, i)) {
+            const rl_meta *like = rl_back_like_nth(g, i);
+            if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
+            V part = OP(narrow, G, INT(dim), INT(at), INT(size));
+            bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */
+            rl_back_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
+        }
+        at += size;
+    }
+}

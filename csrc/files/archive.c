@@ -1,0 +1,201 @@
+/* A checkpoint opened record by record, for the pickles that Python itself reads (weights_only=False). */
+#include "load.h"
+#include "object/storage.h"
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD loader c;
+    PyObject *held; /* what c borrows: the file's name and the arguments */
+} archive_object;
+#define A(o) ((archive_object *)(o))
+
+static void archive_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    if (A(self)->c.load) rl_loader_close(&A(self)->c);
+    Py_XDECREF(A(self)->held);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *archive_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *source;
+    long long start, size;
+    int mapped;
+    if (kwargs && PyDict_GET_SIZE(kwargs)) return PyErr_Format(PyExc_TypeError, "_Archive takes no keywords");
+    RL_OWNED PyObject *self = type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    loader *c = &A(self)->c;
+    if (!PyArg_ParseTuple(args, "OLLspOO:_Archive", &source, &start, &size, &c->file, &mapped, &c->place,
+                          &c->hook))
+        return NULL;
+    A(self)->held = Py_NewRef(args);
+    c->headline = "";
+    if (c->place == Py_None) c->place = NULL;
+    if (c->hook == Py_None) c->hook = NULL;
+    if (rl_loader_open(c, source, start, size) < 0) return NULL;
+    rl_status status;
+    Py_BEGIN_ALLOW_THREADS status = rl_zip_begin(c->load);
+    Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
+    if (mapped && rl_loader_map(c) < 0) return NULL;
+    return rl_give(&self);
+}
+
+static PyObject *archive_record(PyObject *self, PyObject *arg) {
+    loader *c = &A(self)->c;
+    const char *name = PyUnicode_AsUTF8(arg);
+    if (!name) return NULL;
+    int64_t n;
+    char *bytes = rl_zip_whole(c->load, name, INT64_MAX, &n);
+    if (bytes) return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)n);
+    if (n < 0)
+        rl_load_fail(c->load, RL_LOAD_RUNTIME, "PytorchStreamReader failed locating file %s: file not found",
+                     name);
+    return rl_loader_raise(c);
+}
+
+static PyObject *archive_has(PyObject *self, PyObject *arg) {
+    loader *c = &A(self)->c;
+    Py_ssize_t length;
+    const char *name = PyUnicode_AsUTF8AndSize(arg, &length);
+    rl_record r;
+    if (!name) return NULL;
+    int found = rl_zip_find(c->load, (rl_text){name, length}, &r);
+    return found < 0 ? rl_loader_raise(c) : PyBool_FromLong(found);
+}
+
+static rl_item *archive_text(rl_load *l, PyObject *text) {
+    Py_ssize_t n;
+    const char *at = PyUnicode_AsUTF8AndSize(text, &n);
+    return at ? rl_item_text(l, RL_ITEM_STR, at, n) : NULL;
+}
+
+/* The persistent id goes through the same checks as in a file that is not trusted. */
+static PyObject *archive_storage(PyObject *self, PyObject *args) {
+    loader *c = &A(self)->c;
+    rl_load *l = c->load;
+    const char *name;
+    PyObject *key, *location;
+    long long numel;
+    if (!PyArg_ParseTuple(args, "sUUL:storage", &name, &key, &location, &numel)) return NULL;
+    bool untyped = !strcmp(name, "UntypedStorage");
+    const char *module = untyped ? "torch.storage" : "torch";
+    rl_item *items[5] = {
+        rl_item_text(l, RL_ITEM_STR, "storage", 7),
+        rl_names_find(l, (rl_text){module, (int64_t)strlen(module)}, (rl_text){name, (int64_t)strlen(name)}),
+        archive_text(l, key), archive_text(l, location), rl_item_new(l, RL_ITEM_INT)};
+    for (int i = 0; i < 5; i++) {
+        if (!items[i]) return rl_loader_raise(c);
+    }
+    items[4]->u.i = numel;
+    rl_item *pid = rl_item_list(l, RL_ITEM_TUPLE, items, 5);
+    rl_item *storage = pid ? rl_storage_persistent(l, pid) : NULL;
+    if (!storage) return rl_loader_raise(c);
+    rl_storage *made = rl_loader_storage(c, storage->u.storage);
+    return made ? rl_untyped_storage_new(made) : NULL;
+}
+
+static PyMethodDef archive_methods[] = {
+    {"record", archive_record, METH_O,
+     PyDoc_STR("record($self, name, /)\n--\n\nThe bytes of a record, checked.")},
+    {"has", archive_has, METH_O, PyDoc_STR("has($self, name, /)\n--\n\nWhether there is such a record.")},
+    {"storage", archive_storage, METH_VARARGS,
+     PyDoc_STR("storage($self, class_name, key, location, numel, /)\n--\n\nThe bytes of a storage, placed.")},
+    {NULL, NULL, 0, NULL}};
+static PyType_Slot archive_slots[] = {
+    {Py_tp_new, archive_new},
+    {Py_tp_dealloc, archive_dealloc},
+    {Py_tp_methods, archive_methods},
+    {Py_tp_doc,
+     "_Archive(source, start, size, file, mapped, place, hook)\n--\n\nThe records of a zip checkpoint."},
+    {0, NULL}};
+static PyType_Spec archive_spec = {"rushlight._C._Archive", sizeof(archive_object), 0, Py_TPFLAGS_DEFAULT,
+                                   archive_slots};
+
+/* ---- what a file asks for ---- */
+static PyObject *archive_asked(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *source;
+    long long start, size;
+    loader c = {.headline = ""};
+    if (!PyArg_ParseTuple(args, "OLLs:_names_asked", &source, &start, &size, &c.file)) return NULL;
+    if (rl_loader_open(&c, source, start, size) < 0) return NULL;
+    rl_load *l = c.load;
+    rl_status status;
+    l->survey = true;
+    Py_BEGIN_ALLOW_THREADS status = rl_load_read(l);
+    Py_END_ALLOW_THREADS RL_OWNED PyObject *names = status ? rl_loader_raise(&c) : PyList_New(0);
+    for (int64_t i = 0; names && i < l->n_asked; i++) {
+        RL_OWNED PyObject *name = PyUnicode_FromString(l->asked[i]);
+        if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
+    }
+    rl_loader_close(&c);
+    return rl_give(&names);
+}
+
+/* The object of a tar is pickled apart from its tensors, which need no trust. */
+static PyObject *archive_tar(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *source;
+    long long start, size;
+    loader c = {.headline = ""};
+    if (!PyArg_ParseTuple(args, "OLLsOO:_tar_parts", &source, &start, &size, &c.file, &c.place, &c.hook))
+        return NULL;
+    if (c.place == Py_None) c.place = NULL;
+    if (c.hook == Py_None) c.hook = NULL;
+    if (rl_loader_open(&c, source, start, size) < 0) return NULL;
+    rl_input in = {0};
+    rl_status status;
+    c.load->legacy = true;
+    Py_BEGIN_ALLOW_THREADS status = rl_load_begin(c.load);
+    if (!status) status = rl_tar_begin(c.load, &in);
+    Py_END_ALLOW_THREADS RL_OWNED PyObject *tensors = status ? rl_loader_raise(&c) : PyDict_New();
+    int64_t key = 0, n = in.end - in.at;
+    const rl_item *item;
+    for (int64_t i = 0; tensors && (item = rl_tar_next(c.load, i, &key)); i++) {
+        RL_OWNED PyObject *name = PyLong_FromLongLong(key), *t = rl_loader_tensor(&c, item);
+        if (!name || !t || PyDict_SetItem(tensors, name, t) < 0) Py_CLEAR(tensors);
+    }
+    const uint8_t *bytes = tensors ? rl_input_take(&in, n) : NULL;
+    PyObject *answer = bytes     ? Py_BuildValue("(Oy#)", tensors, bytes, (Py_ssize_t)n)
+                       : tensors ? rl_loader_raise(&c)
+                                 : NULL;
+    rl_input_close(&in);
+    rl_loader_close(&c);
+    return answer;
+}
+
+static PyObject *archive_flat(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *storage, *dtype;
+    if (!PyArg_ParseTuple(args, "O!O:_flat_tensor", rl_untyped_storage_type, &storage, &dtype)) return NULL;
+    int code = rl_dtype_parse(dtype);
+    if (code < 0) return NULL;
+    rl_storage *s = rl_untyped_storage_peek(storage);
+    RL_OWNED PyObject *t = (PyObject *)rl_tensor_alloc(rl_tensor_type, 1);
+    if (!t) return NULL;
+    rl_view *v = &((rl_tensor *)t)->v;
+    v->numel = v->shape[0] = (int64_t)s->nbytes / rl_itemsize(code);
+    v->strides[0] = 1;
+    v->dtype = (uint8_t)code;
+    v->device = s->device, v->device_index = s->device_index;
+    v->storage = rl_storage_keep(s);
+    rl_tensor_reveal((rl_tensor *)t);
+    return rl_give(&t);
+}
+
+static PyMethodDef archive_functions[] = {
+    {"_names_asked", archive_asked, METH_VARARGS,
+     PyDoc_STR("_names_asked(source, start, size, file)\n--\n\n"
+               "The classes and functions that a file names and that are not allowed by themselves.")},
+    {"_tar_parts", archive_tar, METH_VARARGS,
+     PyDoc_STR("_tar_parts(source, start, size, file, place, hook)\n--\n\n"
+               "The tensors of a tar checkpoint by their keys, and the pickle that names them.")},
+    {"_flat_tensor", archive_flat, METH_VARARGS,
+     PyDoc_STR("_flat_tensor(storage, dtype)\n--\n\nA tensor over all whole elements of a storage.")},
+    {NULL, NULL, 0, NULL}};
+
+int rl_archive_init(PyObject *m) {
+    RL_OWNED PyObject *type = PyType_FromSpec(&archive_spec);
+    if (!type || PyModule_AddType(m, (PyTypeObject *)type) < 0) return -1;
+    return PyModule_AddFunctions(m, archive_functions);
+}

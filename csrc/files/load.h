@@ -1,0 +1,40 @@
+/* Between the two files that turn a neutral tree (load.h) into Python objects. */
+#ifndef RL_TENSOR_LOAD_H
+#define RL_TENSOR_LOAD_H
+#include "object/tensor.h"
+#include "unpickle/unpickle.h"
+
+typedef struct file_map file_map;
+typedef struct {
+    rl_load *load;
+    const char *file;     /* for messages */
+    const char *headline; /* in front of what the pickle did wrong */
+    PyObject **user;      /* the objects behind load->allowed, borrowed */
+    PyObject *place;      /* location -> device; NULL: all on the CPU */
+    PyObject *hook;       /* map_location as a function, or NULL */
+    PyObject *places;     /* what `place` answered, by location */
+    file_map *map;        /* mmap=True */
+    Py_buffer bytes;      /* the source, unless it is a file descriptor */
+} loader;
+
+/* ---- tensor_load.c ---- */
+PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name; always NULL */
+/* A file descriptor as int, or an object with a buffer. An opened loader must be closed. */
+int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size);
+void rl_loader_close(loader *c);
+
+/* ---- tensor_load_inflate.c: rl_load.inflate, with or without the GIL ---- */
+rl_status rl_loader_inflate(rl_load *l, const rl_record *r, void *to);
+
+/* ---- tensor_load_storage.c ---- */
+int rl_loader_map(loader *c); /* maps the file privately */
+void rl_loader_unmap(loader *c);
+rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; filled at the first call */
+PyObject *rl_loader_tensor(loader *c, const rl_item *item);
+PyObject *rl_storage_readable(rl_storage *s); /* UntypedStorage with its bytes in the CPU's memory */
+PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
+extern PyMethodDef rl_loader_storage_methods[];
+
+/* ---- tensor_load_archive.c ---- */
+int rl_archive_init(PyObject *m);
+#endif

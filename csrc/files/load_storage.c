@@ -1,0 +1,314 @@
+/* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
+#include "load.h"
+#include "object/storage.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* One private mapping, shared by every storage that lies in it. */
+struct file_map {
+    uint8_t *base;
+    size_t n;
+    int32_t users;
+};
+
+static void map_drop(void *owner) {
+    file_map *m = owner;
+    if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    munmap(m->base, m->n);
+    rl_free(m);
+}
+
+int rl_loader_map(loader *c) {
+    rl_load *l = c->load;
+    file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
+    if (!m) {
+        rl_error_clear();
+        PyErr_NoMemory();
+        return -1;
+    }
+    *m = (file_map){.n = (size_t)l->size, .users = 1};
+    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, l->fd, 0);
+    if (m->base == MAP_FAILED) {
+        rl_free(m);
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
+                     (long long)l->size, c->file, strerror(errno), errno);
+        return -1;
+    }
+    c->map = m;
+    return 0;
+}
+
+void rl_loader_unmap(loader *c) {
+    if (c->map) map_drop(c->map);
+    c->map = NULL;
+}
+
+static rl_storage *storage_mapped(loader *c, rl_load_storage *s) {
+    uint8_t *at = c->map->base + s->bytes.at;
+    __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
+    rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
+    if (made) rl_storage_normalise(c->load, s, at);
+    return made;
+}
+
+/* Most of the time of reading megabytes goes into making fresh pages: ask for large ones. */
+static void storage_want_huge_pages(void *at, size_t n) {
+    enum { PAGE = 4096, WORTH = 4 << 20 };
+    uintptr_t begin = ((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1),
+              end = ((uintptr_t)at + n) & ~(uintptr_t)(PAGE - 1);
+    if (n >= WORTH) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish, no more */
+}
+
+/* also without the GIL: nobody else knows the storage yet */
+static rl_status storage_fill(rl_load *load, rl_load_storage *s, rl_storage *made) {
+    RL_RAW;
+    void *to = rl_storage_bytes(made, RL_FRESH);
+    storage_want_huge_pages(to, (size_t)s->nbytes);
+    return rl_storage_fill(load, s, to);
+}
+
+static rl_storage *storage_read(loader *c, rl_load_storage *s) {
+    rl_storage *made = rl_storage_new(RL_COUNT(s->nbytes), 1);
+    if (!made) return NULL;
+    rl_status status;
+    if (s->nbytes > 65536) {
+        Py_BEGIN_ALLOW_THREADS status = storage_fill(c->load, s, made);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = storage_fill(c->load, s, made);
+    }
+    if (!status) return made;
+    rl_storage_drop(made);
+    return NULL;
+}
+
+static PyObject *storage_location(rl_load_storage *s) {
+    return PyUnicode_DecodeUTF8(s->location.at, (Py_ssize_t)s->location.n, "replace");
+}
+
+/* map_location as a function: it gets the storage on the CPU and answers a storage, or None for the default.
+ * 1: *made is what it answered; 0: None; -1: an exception. */
+static int storage_ask(loader *c, PyObject *location, rl_storage **made) {
+    RL_OWNED PyObject *object = rl_untyped_storage_new(*made);
+    RL_OWNED PyObject *answer = object ? PyObject_CallFunctionObjArgs(c->hook, object, location, NULL) : NULL;
+    if (!answer) return -1;
+    if (answer == Py_None) return 0;
+    if (answer == object) return 1;
+    if (Py_TYPE(answer) != rl_untyped_storage_type) {
+        PyErr_Format(PyExc_TypeError, "map_location must return a storage or None, not %.100s (file %s)",
+                     Py_TYPE(answer)->tp_name, c->file);
+        return -1;
+    }
+    RL_OWNED PyObject *key = PyObject_GetAttrString(answer, "_cdata");
+    rl_storage *its = key ? PyLong_AsVoidPtr(key) : NULL;
+    if (!its) return -1;
+    if (its->nbytes != (*made)->nbytes) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "map_location returned a storage of %zu bytes instead of %zu (file %s)", its->nbytes,
+                     (*made)->nbytes, c->file);
+        return -1;
+    }
+    rl_storage_keep(its);
+    rl_storage_drop(*made);
+    *made = its;
+    return 1;
+}
+
+/* The device for a location, asked once for each. */
+static int storage_place(loader *c, PyObject *location, int *device, int *index) {
+    *device = RL_CPU, *index = 0;
+    if (!c->place) return 0;
+    PyObject *answer = PyDict_GetItemWithError(c->places, location);
+    if (!answer) {
+        if (PyErr_Occurred()) return -1;
+        RL_OWNED PyObject *fresh = PyObject_CallOneArg(c->place, location);
+        if (!fresh || PyDict_SetItem(c->places, location, fresh) < 0) return -1;
+        answer = fresh; /* the dict keeps it */
+    }
+    return rl_device_parse(answer, device, index);
+}
+
+/* Whole bytes between devices; false: the driver has left an error. */
+static bool storage_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver, int index) {
+    RL_RAW;
+    return !driver->copy(index, rl_storage_bytes(to, RL_FRESH), rl_storage_bytes(from, RL_READ), from->nbytes,
+                         to->device, from->device, driver->stream(index)) &&
+           !driver->synchronize(index); /* the source may go away */
+}
+
+static rl_storage *storage_move(rl_storage *made, int device, int index) {
+    rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
+    const rl_device_driver *driver = rl_device_driver_get(device);
+    if (there && made->nbytes && device != RL_META && !storage_copy(there, made, driver, index)) {
+        rl_storage_drop(there);
+        there = NULL;
+    }
+    rl_storage_drop(made);
+    return there;
+}
+
+rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
+    if (s->made) return s->made;
+    RL_OWNED PyObject *location = storage_location(s);
+    if (!location) return NULL;
+    int device, index, kept = 0;
+    if (!c->hook && storage_place(c, location, &device, &index) < 0) return NULL;
+    if (!c->hook && device == RL_META) { /* whatever the file holds is not read */
+        rl_storage *hollow = rl_storage_on(RL_META, 0, RL_COUNT(s->nbytes), 1);
+        return hollow ? s->made = hollow : (void *)rl_raise(NULL);
+    }
+    bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
+                  (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
+    rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
+    if (!made) {
+        if (c->load->error) return (void *)rl_loader_raise(c);
+        return (void *)rl_raise(NULL);
+    }
+    if (c->hook) {
+        kept = storage_ask(c, location, &made);
+        if (kept < 0 || (!kept && storage_place(c, location, &device, &index) < 0)) {
+            rl_storage_drop(made);
+            return NULL;
+        }
+    }
+    if (!kept && device != RL_CPU) {
+        made = storage_move(made, device, index < 0 ? 0 : index);
+        if (!made) return (void *)rl_raise(NULL);
+    }
+    return s->made = made;
+}
+
+PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
+    rl_storage *made = rl_loader_storage(c, s->root ? s->root : s);
+    if (made && s->root && !s->made) {
+        s->made = rl_storage_part(made, (size_t)s->root_offset, (size_t)s->nbytes);
+        if (!s->made) return rl_raise(NULL);
+    }
+    if (s->root) made = made ? s->made : NULL;
+    RL_OWNED PyObject *bytes = made ? rl_untyped_storage_new(made) : NULL;
+    if (!bytes || s->dtype < 0) return rl_give(&bytes);
+    RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.storage");
+    RL_OWNED PyObject *dtype = module ? rl_dtype_object(s->dtype) : NULL;
+    return dtype ? PyObject_CallMethod(module, "_typed", "OO", bytes, dtype) : NULL;
+}
+
+/* Nothing here reads values lazily: a tensor with the conj or neg bit becomes one with those values. */
+static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
+    const rl_view *t = &((rl_tensor *)lazy)->v;
+    if (!(RL_SET_COMPLEX >> t->dtype & 1)) return neg ? rl_op_unary(RL_OP_neg, lazy) : Py_NewRef(lazy);
+    RL_OWNED PyObject *made = (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    if (!made || rl_tensor_copy((rl_tensor *)made, (rl_tensor *)lazy) < 0) return NULL;
+    rl_view *v = &((rl_tensor *)made)->v;
+    /* signs are single bits: that of the real part for neg, that of the imaginary one for either, not both */
+    int64_t half = rl_itemsize(v->dtype) / 2;
+    RL_RAW;
+    uint8_t *p = rl_data(v, RL_FRESH);
+    for (int64_t i = 0; i < v->numel; i++, p += 2 * half) {
+        if (neg) p[half - 1] ^= 0x80;
+        if (neg != conj) p[2 * half - 1] ^= 0x80;
+    }
+    return rl_give(&made);
+}
+
+static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
+    RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
+    if (!object) return NULL;
+    rl_view *v = &((rl_tensor *)object)->v;
+    for (int i = 0; i < t->ndim; i++) v->shape[i] = t->shape[i], v->strides[i] = t->strides[i];
+    v->numel = rl_dims_numel(t->shape, t->ndim);
+    v->offset = t->offset;
+    v->dtype = (uint8_t)t->dtype;
+    v->device = storage->device, v->device_index = storage->device_index;
+    v->storage = rl_storage_keep(storage);
+    rl_tensor_reveal((rl_tensor *)object);
+    if ((t->conj || t->neg) && storage->device != RL_META)
+        Py_SETREF(object, tensor_resolve(object, t->conj, t->neg));
+    if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
+    return rl_give(&object);
+}
+
+PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
+    const rl_load_tensor *t = item->u.tensor;
+    if (!t->storage && !t->meta) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    rl_storage *storage =
+        t->meta ? rl_storage_on(RL_META, 0, RL_COUNT(t->nbytes), 1) : rl_loader_storage(c, t->storage);
+    if (!storage) return t->meta ? rl_raise(NULL) : NULL;
+    PyObject *made = tensor_on(storage, t);
+    if (t->meta) rl_storage_drop(storage);
+    return made;
+}
+
+/* ---- for the writer ---- */
+PyObject *rl_storage_readable(rl_storage *s) {
+    if (s->device == RL_CPU) return rl_untyped_storage_new(s);
+    const rl_device_driver *driver = rl_device_driver_get(s->device);
+    if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
+    rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
+    if (!copy || !storage_copy(copy, s, driver, s->device_index)) {
+        rl_storage_drop(copy);
+        return rl_raise(NULL);
+    }
+    PyObject *bytes = rl_untyped_storage_new(copy);
+    rl_storage_drop(copy);
+    return bytes;
+}
+
+static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
+    rl_storage *s = ((rl_tensor *)arg)->v.storage;
+    return s ? rl_storage_readable(s) : PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
+}
+
+static PyObject *storage_id(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_id() wants a Tensor");
+    return PyLong_FromVoidPtr(((rl_tensor *)arg)->v.storage);
+}
+
+static PyObject *storage_attributes(PyObject *self, PyObject *arg) {
+    (void)self;
+    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_tensor_attributes() wants a Tensor");
+    PyObject *dict = ((rl_tensor *)arg)->dict;
+    return dict ? PyDict_Copy(dict) : PyDict_New();
+}
+
+static PyObject *storage_resolve(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *lazy;
+    int conj, neg;
+    if (!PyArg_ParseTuple(args, "O!pp:_resolve_bits", rl_tensor_type, &lazy, &conj, &neg)) return NULL;
+    if (((rl_tensor *)lazy)->v.device == RL_CPU) return tensor_resolve(lazy, conj, neg);
+    return PyErr_Format(PyExc_RuntimeError, "lazy conjugates of another device cannot be read");
+}
+
+static PyObject *storage_part(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *of;
+    Py_ssize_t at, n;
+    if (!PyArg_ParseTuple(args, "O!nn:_storage_part", rl_untyped_storage_type, &of, &at, &n)) return NULL;
+    rl_storage *root = rl_untyped_storage_peek(of);
+    if (at < 0 || n < 0 || (size_t)at > root->nbytes || (size_t)n > root->nbytes - (size_t)at)
+        return PyErr_Format(PyExc_RuntimeError, "a part of a storage reaches outside of it");
+    rl_storage *part = rl_storage_part(root, (size_t)at, (size_t)n);
+    if (!part) return rl_raise(NULL);
+    PyObject *object = rl_untyped_storage_new(part);
+    rl_storage_drop(part);
+    return object;
+}
+
+PyMethodDef rl_loader_storage_methods[] = {
+    {"_resolve_bits", storage_resolve, METH_VARARGS,
+     PyDoc_STR("_resolve_bits(tensor, conj, neg)\n--\n\nThe values that a file's lazy bits stand for.")},
+    {"_storage_part", storage_part, METH_VARARGS,
+     PyDoc_STR("_storage_part(storage, start, nbytes)\n--\n\nA storage over a part of another one's bytes.")},
+    {"_storage_bytes", storage_bytes, METH_O,
+     PyDoc_STR(
+         "_storage_bytes(tensor)\n--\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},
+    {"_storage_id", storage_id, METH_O,
+     PyDoc_STR("_storage_id(tensor)\n--\n\nA number that tells storages apart while they live.")},
+    {"_tensor_attributes", storage_attributes, METH_O,
+     PyDoc_STR("_tensor_attributes(tensor)\n--\n\nA copy of the attributes that were set on a tensor.")},
+    {NULL, NULL, 0, NULL},
+};

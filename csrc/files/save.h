@@ -1,0 +1,58 @@
+/* Writing checkpoints: objects become a pickle with PyTorch's names in it, storages follow in a container.
+ *
+ *   object ──► tensor_save.c ──► opcodes ──┐
+ *   tensors ─► tensor_save_tensor.c ───────┴► bytes + storages ──► tensor_save_zip.c (or a stream) ──► file
+ *
+ * Only opcodes of protocol 2 are written, whatever the number in front: PyTorch's safe reader knows no
+ * others. What this room does not know by itself is described by a Python function (_checkpoint/objects.py).
+ */
+#ifndef RL_TENSOR_SAVE_H
+#define RL_TENSOR_SAVE_H
+#include "object/tensor.h"
+
+/* What was written before: objects by identity, fixed texts by address, storages' keys by storage. */
+typedef struct {
+    const void *key; /* NULL: free */
+    PyObject *kept;  /* keeps the identity unique while the pickle grows */
+    int64_t index;
+} memo_slot;
+
+typedef struct {
+    memo_slot *slots;
+    int64_t room, used; /* open addressing, at most half full */
+} memo_table;
+
+typedef struct {
+    char *at;
+    int64_t n, room;
+    int64_t memo_next;
+    memo_table memo, storages;
+    PyObject *describe;     /* object -> what to write */
+    PyObject *newobj;       /* copyreg.__newobj__ */
+    PyObject *ordered_type; /* collections.OrderedDict */
+    PyObject *list;         /* of (key, bytes, dtype or None, number of elements) */
+    int protocol;
+    bool legacy;
+} saver;
+
+/* ---- tensor_save.c; 0, or -1 with an exception ---- */
+int rl_save_object(saver *s, PyObject *o);
+int rl_save_bytes(saver *s, const void *from, int64_t n);
+int rl_save_op(saver *s, char op);
+int rl_save_int(saver *s, int64_t value);
+int rl_save_text(saver *s, const char *text); /* a fixed one: the same address is written once */
+int rl_save_name(saver *s, const void *key, const char *module, const char *name); /* key: as in the memo */
+int rl_save_put(saver *s, const void *key,
+                PyObject *kept);             /* remembers what was just written; NULL: nothing */
+int rl_save_memo(saver *s, const void *key); /* writes a reference; 1, or 0 when it is new */
+int64_t rl_written_find(const memo_table *t, const void *key); /* -1: absent */
+int rl_written_add(memo_table *t, const void *key, PyObject *kept, int64_t index);
+void rl_written_free(memo_table *t);
+
+/* ---- tensor_save_tensor.c ---- */
+int rl_save_tensor(saver *s, PyObject *t);                     /* 1: written; 0: not of a plain kind; -1 */
+int rl_save_storage(saver *s, rl_storage *storage, int dtype); /* dtype -1: untyped */
+
+/* ---- tensor_save_zip.c ---- */
+extern PyMethodDef rl_save_zip_methods[];
+#endif

@@ -1,0 +1,147 @@
+/* Writing in place and history: what may be written, and how a view's base learns of it.
+ *
+ *   v = base[...]; v.mul_(w)      base.grad_fn:  CopySlices(geometry of v, MulBackward0)
+ *                                 v.grad_fn:     AsStridedBackward0 of the new base, made when asked for */
+#include "node.h"
+#include <string.h>
+
+static int refuse(const char *text) {
+    PyErr_SetString(PyExc_RuntimeError, text);
+    return -1;
+}
+
+/* Why a view's history may not be rewritten: by how the view came about */
+static const char *const view_refusals[] = {
+    [RL_VIEW_NO_GRAD] =
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad "
+        "block (if you don't want the inplace to be tracked) or both outside (if you want the "
+        "inplace to be tracked).",
+    [RL_VIEW_MULTI] =
+        "This view is the output of a function that returns multiple views. Such functions do not "
+        "allow the output views to be modified inplace. You should replace the inplace operation "
+        "by an out-of-place one.",
+    [RL_VIEW_FUNCTION] =
+        "This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the autograd logic to handle view+inplace would override the custom backward "
+        "associated with the custom Function, leading to incorrect gradients. This behavior is "
+        "forbidden. You can fix this by cloning the output of the custom Function.",
+    [RL_VIEW_INFERENCE] =
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+        "your code by moving both the view and the inplace either both inside the "
+        "inference_mode block (if you don't want the inplace to be tracked) or both outside "
+        "(if you want the inplace to be tracked).",
+};
+
+/* a view's history may be rewritten only where it is one view of one known step */
+static int view_may_rebase(rl_tensor *v) {
+    if (v->creation == RL_VIEW_NORMAL) return 0;
+    char made[128];
+    RL_OWNED PyObject *held = NULL;
+    if (rl_history_grad_fn(v, &held) < 0) return -1;
+    const rl_node *fn = (rl_node *)held;
+    if (fn)
+        snprintf(made, sizeof made, "Output %d of %.*s is a view and is being modified inplace.",
+                 (int)v->output_nr, rl_node_name_short(rl_node_name(fn)), rl_node_name(fn));
+    else
+        snprintf(made, sizeof made, "A view was created in %s and is being modified inplace %s.",
+                 v->creation == RL_VIEW_INFERENCE ? "inference mode" : "no_grad mode",
+                 v->creation == RL_VIEW_INFERENCE ? "in normal mode" : "with grad mode enabled");
+    PyErr_Format(PyExc_RuntimeError, "%s %s", made, view_refusals[v->creation]);
+    return -1;
+}
+
+int rl_history_may_write(rl_tensor *self, bool tracked) {
+    const rl_tensor *base = (rl_tensor *)self->base;
+    if (rl_version_none(self) && !rl_inference_mode)
+        return refuse(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+            "clone to get a normal tensor before doing inplace update.See "
+            "https://github.com/pytorch/rfcs/pull/17 for more details.");
+    if (!rl_grad_enabled) return 0;
+    if (base && (tracked || base->requires_grad) && view_may_rebase(self) < 0) return -1;
+    if (base && rl_requires_grad(self) && !base->grad_fn)
+        return refuse("a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    if (self->requires_grad && !self->grad_fn)
+        return refuse("a leaf Variable that requires grad is being used in an in-place operation.");
+    return 0;
+}
+
+/* ---- views ---- */
+/* AsStridedBackward0 from the base as it is now to this view */
+static rl_node *view_node(rl_tensor *view) {
+    rl_tensor *base = (rl_tensor *)view->base;
+    rl_bound b;
+    int64_t offset = view->v.offset, size[RL_MAX_DIMS], stride[RL_MAX_DIMS];
+    int n = view->v.ndim;
+    if (n) memcpy(size, view->v.shape, (size_t)n * sizeof *size);
+    if (n) memcpy(stride, view->v.strides, (size_t)n * sizeof *stride);
+    rl_bound_begin(&b, &rl_schemas[RL_OP_as_strided]);
+    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &base->v};
+    b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = size};
+    b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = stride};
+    b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
+    b.became = rl_became;
+    rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
+    rl_bound_end(&b);
+    return node;
+}
+
+int rl_history_grad_fn(rl_tensor *t, PyObject **fn) {
+    rl_tensor *base = (rl_tensor *)t->base;
+    int failed = 0;
+    *fn = NULL;
+    if (RL_UNLIKELY(base != NULL) && t->seen != rl_version_of(t) && base->requires_grad) {
+        rl_node *node = view_node(t);
+        failed = node ? rl_history_set(t, node, 0) : -1;
+    }
+    if (!failed) *fn = Py_XNewRef((PyObject *)t->grad_fn);
+    return failed;
+}
+
+static rl_slot keep_dims(const int64_t *dims, int n, int64_t **words) {
+    rl_slot s = {.tag = RL_INTS, .n = n, .u.ints = *words};
+    if (n) memcpy(*words, dims, (size_t)n * sizeof *dims);
+    *words += n;
+    return s;
+}
+
+static rl_node *copy_slices_node(rl_tensor *view, rl_node *inner_steal) {
+    RL_OWNED PyObject *held = (PyObject *)inner_steal;
+    rl_tensor *base = (rl_tensor *)view->base;
+    int nv = view->v.ndim, nb = base->v.ndim;
+    rl_node_plan plan = {
+        .n_edge = inner_steal->n_edge, .n_out = 1, .n_arg = RL_SLICE_ARGS, .n_words = 2 * nv + 3 * nb};
+    int64_t *words;
+    rl_node *node = rl_node_alloc(NULL, rl_copy_slices_kind, "CopySlices", &plan, &words);
+    if (!node) return NULL;
+    if (!rl_meta_same(inner_steal->meta, &view->v) || base->v.ndim != nb) {
+        Py_DECREF(node);
+        rl_history_refuse();
+        return NULL;
+    }
+    node->keeps = true;
+    rl_meta_set(node->meta, &base->v, &words);
+    node->arg[RL_SLICE_SIZE] = keep_dims(view->v.shape, nv, &words);
+    node->arg[RL_SLICE_STRIDE] = keep_dims(view->v.strides, nv, &words);
+    node->arg[RL_SLICE_OFFSET] = (rl_slot){.tag = RL_INT, .u.i = view->v.offset - base->v.offset};
+    node->arg[RL_BASE_SIZE] = keep_dims(base->v.shape, nb, &words);
+    node->arg[RL_BASE_STRIDE] = keep_dims(base->v.strides, nb, &words);
+    for (int i = 1; i < inner_steal->n_edge; i++) {
+        node->edge[i] = inner_steal->edge[i];
+        Py_XINCREF((PyObject *)node->edge[i].to);
+    }
+    node->owner = rl_give(&held);
+    if (rl_history_edge(base, &node->edge[0]) < 0) Py_CLEAR(node);
+    return node;
+}
+
+int rl_history_rebase(rl_tensor *self, rl_node *node_steal) {
+    RL_OWNED PyObject *fn = NULL;
+    if (!self->base) return rl_history_set(self, node_steal, 0);
+    rl_node *node = copy_slices_node(self, node_steal);
+    if (!node) return -1;
+    if (rl_history_set((rl_tensor *)self->base, node, 0) < 0) return -1;
+    self->seen = rl_version_of(self) - 1; /* what it had led to the base as it was before */
+    return rl_history_grad_fn(self, &fn);
+}

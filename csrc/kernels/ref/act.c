@@ -1,0 +1,159 @@
+/* Activations: one operand, one or two numbers. */
+#include "loops.h"
+#include <tgmath.h>
+
+#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
+
+/* The expressions read the row's numbers as c->d[0] and c->d[1]. */
+#define NUMBERS_KERNEL(name, first, second, expr)                                                            \
+    RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_##name)};                                  \
+        rl_numbers numbers = {.d = {first, second}};                                                         \
+        return rl_eltwise(k, 1, strips, -1, &numbers);                                                       \
+    }
+#define PLAIN_KERNEL(name, expr) NUMBERS_KERNEL(name, 0, 0, expr)
+
+/* x limited to [0, 6]; NaN stays NaN */
+#define SIX(x) ((x) < 0 ? (C)0 : (x) > 6 ? (C)6 : (x))
+PLAIN_KERNEL(hardswish, (a * SIX(a + 3) / 6))
+PLAIN_KERNEL(hardsigmoid, (SIX(a + 3) / 6))
+PLAIN_KERNEL(mish, (a * tanh(log1p(exp(a)))))
+PLAIN_KERNEL(log_sigmoid, ((a < 0 ? a : a != a ? a : 0) - log1p(exp(-fabs(a)))))
+
+NUMBERS_KERNEL(softplus, rl_num(k, 1), rl_num(k, 2),
+               (a * (C)c->d[0] > (C)c->d[1] ? a : log1p(exp(a * (C)c->d[0])) / (C)c->d[0]))
+NUMBERS_KERNEL(celu, rl_num(k, 1), 1 / rl_num(k, 1), (a < 0 ? (C)c->d[0] * expm1(a * (C)c->d[1]) : a))
+NUMBERS_KERNEL(softshrink, rl_num(k, 1), 0,
+               (a > (C)c->d[0]    ? a - (C)c->d[0]
+                : a < -(C)c->d[0] ? a + (C)c->d[0]
+                                  : a * 0))
+NUMBERS_KERNEL(hardshrink, rl_num(k, 1), 0, (a >= -(C)c->d[0] && a <= (C)c->d[0] ? 0 : a))
+
+static const double selu_alpha = 1.6732632423543772848170429916717,
+                    selu_scale = 1.0507009873554804934193349852946;
+PLAIN_KERNEL(selu, (a < 0 ? expm1(a) * (C)(selu_alpha * selu_scale) : a * (C)selu_scale))
+
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_threshold, (a <= (C)c->d[0] ? (C)c->d[1] : a))
+RL_EACH_INT(RL_UNARY_KEEP, x_threshold, (a <= c->i[0] ? c->i[1] : a))
+RL_KERNEL(ref_threshold) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold) RL_EACH_INT(RL_ENTRY, x_threshold)};
+    int dtype = k->arg[0].u.t->dtype;
+    rl_numbers numbers = {.fault = 0};
+    for (int i = 0; i < 2; i++) {
+        uint64_t element;
+        if (rl_element_from(k, 1 + i, dtype, &element) != RL_OK) return RL_FAIL;
+        if (rl_is_float(dtype))
+            rl_row_doubles(dtype, (const char *)&element, 0, 1, &numbers.d[i]);
+        else
+            rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
+    }
+    return rl_eltwise(k, 1, strips, -1, &numbers);
+}
+
+/* ---- a second operand ---- */
+#define WHERE_ABOVE (b <= (C)c->d[0] ? 0 : a)
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
+RL_EACH_INT(RL_BINARY_KEEP, x_threshold_backward, WHERE_ABOVE)
+RL_KERNEL(ref_threshold_backward) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold_backward)
+                                                    RL_EACH_INT(RL_ENTRY, x_threshold_backward)};
+    rl_numbers numbers = {.d = {rl_num(k, 2)}};
+    return rl_eltwise(k, 2, strips, -1, &numbers);
+}
+
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_prelu, (a > 0 ? a : a * b))
+RL_EACH_FLOAT(RL_BINARY_KEEP, x_glu, (a / (1 + exp(-b))))
+
+/* out = strip(x, y) where y is not an argument as it stands */
+static void pair_run(rl_call *k, const rl_strip *strips, const rl_view *x, const rl_view *y) {
+    rl_walk w;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, x);
+    rl_walk_add(&w, y);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, strips[x->dtype], NULL);
+}
+
+RL_KERNEL(ref_prelu) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_prelu)};
+    const rl_view *x = k->arg[0].u.t;
+    rl_view slope = *k->arg[1].u.t;
+    int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
+    if (slope.numel != 1) { /* the weights stand along dimension 1 */
+        for (int d = 0; d < x->ndim; d++) shape[d] = 1, strides[d] = 0;
+        shape[1] = slope.numel;
+        strides[1] = slope.strides[0];
+        slope.shape = shape;
+        slope.strides = strides;
+        slope.ndim = x->ndim;
+    }
+    pair_run(k, strips, x, &slope);
+    return RL_OK;
+}
+
+RL_KERNEL(ref_glu) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_glu)};
+    const rl_view *out = k->out[0];
+    int64_t dim = k->attr[0];
+    rl_view half = *k->arg[0].u.t;
+    if (out->numel == 0) return RL_OK;
+    half.shape = out->shape;
+    half.numel = out->numel;
+    rl_view gate = half;
+    gate.offset += out->shape[dim] * half.strides[dim];
+    pair_run(k, strips, &half, &gate);
+    return RL_OK;
+}
+
+/* ---- rrelu: in training a slope in double for each element that is not above 0, in their order ---- */
+typedef struct {
+    rl_generator *g;
+    int dtype;
+    double lower, upper;
+} slopes;
+
+static void slope_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const slopes *s = ctx;
+    for (int64_t i = 0; i < n; i++) {
+        double x = rl_row_double(s->dtype, p[1] + i * step[1]);
+        if (x <= 0) {
+            double unit = (double)(rl_random64(s->g) & ((1ull << 53) - 1)) * 0x1p-53;
+            double slope = unit * (s->upper - s->lower) + s->lower;
+            x *= s->dtype == RL_F64 ? slope : (float)slope;
+        }
+        rl_row_put_double(s->dtype, p[0] + i * step[0], x);
+    }
+}
+
+/* Through memory: GCC 12 loses a pair of casts to float and back when it makes a vector of them. */
+static double as_float(double x) {
+    float element;
+    rl_row_put_double(RL_F32, (char *)&element, x);
+    return element;
+}
+
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_leak, (a > 0 ? a : a * (C)c->d[0]))
+
+RL_KERNEL(ref_rrelu) {
+    static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_leak)};
+    const rl_view *x = k->arg[0].u.t;
+    slopes s = {.dtype = x->dtype, .lower = rl_num(k, 1), .upper = rl_num(k, 2)};
+    if (!k->arg[3].u.i) {
+        rl_numbers numbers = {.d = {(s.lower + s.upper) / 2}};
+        return rl_eltwise(k, 1, strips, -1, &numbers);
+    }
+    if (k->arg[4].tag != RL_RNG)
+        return rl_fail(k, RL_RUNTIME, "a random operator was called without a generator");
+    s.g = k->arg[4].u.g;
+    if (x->dtype != RL_F64) {
+        s.lower = as_float(s.lower);
+        s.upper = as_float(s.upper);
+    }
+    rl_walk w;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, x);
+    rl_walk_merge(&w);
+    rl_walk_range(&w, 0, w.numel, slope_strip, &s); /* a generator is a sequence: never in parallel */
+    return RL_OK;
+}

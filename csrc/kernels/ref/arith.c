@@ -1,0 +1,232 @@
+/* Two operands of one dtype, element by element: arithmetic. */
+#include "loops.h"
+#include <string.h>
+#include <tgmath.h>
+
+/* An in-place call may own a result of another dtype (a.eq_(b) of floats): then the strips write to scratch.
+ */
+static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dtype, rl_numbers *numbers) {
+    rl_walk back;
+    rl_cast_pair pair = {k->out[0]->dtype, dtype};
+    int64_t stride = rl_itemsize(dtype);
+    char *memory = k->svc->scratch(k, RL_COUNT(w->numel), stride);
+    if (!memory) return RL_FAIL;
+    rl_walk_begin(&back, k->out[0], RL_WRITE);
+    back.nops = 2;
+    back.base[1] = w->base[0] = memory;
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        w->stride[0][d] = back.stride[1][d] = stride;
+        stride *= w->size[d];
+    }
+    rl_walk_merge(w);
+    rl_walk_merge(&back);
+    rl_walk_parallel(k, w, strip, numbers);
+    if (!numbers->fault) rl_walk_parallel(k, &back, rl_strip_cast, &pair);
+    return RL_OK;
+}
+
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers) {
+    rl_walk w;
+    rl_numbers none = {.fault = 0};
+    int dtype = k->arg[0].u.t->dtype;
+    if (result < 0) result = dtype;
+    if (!strips[dtype]) return RL_UNSUPPORTED;
+    if (!numbers) numbers = &none;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
+    if (k->out[0]->dtype != result) {
+        if (through_scratch(k, &w, strips[dtype], result, numbers) != RL_OK) return RL_FAIL;
+    } else {
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, strips[dtype], numbers);
+    }
+    if (numbers->fault) return rl_fail(k, RL_RUNTIME, "ZeroDivisionError");
+    return RL_OK;
+}
+
+/* strips report a fault from any thread */
+static int64_t division_fault(const rl_numbers *c) {
+    __atomic_store_n(&((rl_numbers *)c)->fault, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static rl_status alpha_read(rl_call *k, int arg, rl_numbers *numbers) {
+    int dtype = k->arg[0].u.t->dtype;
+    const rl_slot *alpha = &k->arg[arg];
+    numbers->d[0] = alpha->tag == RL_NONE ? 1 : rl_num(k, arg);
+    numbers->i[0] = alpha->tag == RL_NONE ? 1 : rl_int(k, arg);
+    if (alpha->tag == RL_TRUTH && dtype != RL_BOOL)
+        return rl_fail(k, RL_RUNTIME, "Boolean alpha only supported for Boolean results.");
+    if (alpha->tag == RL_FLOAT && !rl_is_float(dtype))
+        return rl_fail(k, RL_RUNTIME,
+                       "For integral input tensors, argument alpha must not be a floating point number.");
+    return RL_OK;
+}
+
+RL_EACH_FLOAT(RL_BINARY_KEEP, add, a + (C)c->d[0] * b)
+RL_EACH_INT(RL_BINARY_KEEP, add, RL_WRAP(a, +, RL_WRAP(c->i[0], *, b)))
+RL_JUST_BOOL(RL_BINARY_KEEP, add, (a || (c->i[0] && b)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, sub, a - (C)c->d[0] * b)
+RL_EACH_INT(RL_BINARY_KEEP, sub, RL_WRAP(a, -, RL_WRAP(c->i[0], *, b)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, mul, a *b)
+RL_EACH_INT(RL_BINARY_KEEP, mul, RL_WRAP(a, *, b))
+RL_JUST_BOOL(RL_BINARY_KEEP, mul, (a && b))
+RL_EACH_FLOAT(RL_BINARY_KEEP, maximum, (a != a || a > b ? a : b))
+RL_EACH_INT(RL_BINARY_KEEP, maximum, (a > b ? a : b))
+RL_JUST_BOOL(RL_BINARY_KEEP, maximum, (a || b))
+RL_EACH_FLOAT(RL_BINARY_KEEP, minimum, (a != a || a < b ? a : b))
+RL_EACH_INT(RL_BINARY_KEEP, minimum, (a < b ? a : b))
+RL_JUST_BOOL(RL_BINARY_KEEP, minimum, (a && b))
+
+#define EVERY_ENTRY(name)                                                                                    \
+    RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name) RL_JUST_BOOL(RL_ENTRY, name)
+#define NUMBER_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name) RL_EACH_INT(RL_ENTRY, name)
+
+rl_strip rl_strip_combine(int join, int dtype) {
+    static const rl_strip strips[][RL_NDTYPES] = {[RL_JOIN_ADD] = {EVERY_ENTRY(add)},
+                                                  [RL_JOIN_MUL] = {EVERY_ENTRY(mul)},
+                                                  [RL_JOIN_MAX] = {EVERY_ENTRY(maximum)},
+                                                  [RL_JOIN_MIN] = {EVERY_ENTRY(minimum)},
+                                                  [RL_JOIN_MEAN] = {EVERY_ENTRY(add)}};
+    return strips[join][dtype];
+}
+
+RL_KERNEL(ref_add) {
+    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(add)};
+    rl_numbers numbers = {.fault = 0};
+    if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
+    return rl_eltwise(k, 2, strips, -1, &numbers);
+}
+
+RL_KERNEL(ref_sub) {
+    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(sub)};
+    rl_numbers numbers = {.fault = 0};
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_fail(
+            k, RL_RUNTIME,
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead.");
+    if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
+    return rl_eltwise(k, 2, strips, -1, &numbers);
+}
+
+#define TABLE_KERNEL(name, entries)                                                                          \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
+        return rl_eltwise(k, 2, strips, -1, NULL);                                                           \
+    }
+TABLE_KERNEL(mul, EVERY_ENTRY)
+TABLE_KERNEL(maximum, EVERY_ENTRY)
+TABLE_KERNEL(minimum, EVERY_ENTRY)
+
+#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
+RL_EACH_FLOAT(RL_BINARY_KEEP, hypot, hypot(a, b))
+TABLE_KERNEL(hypot, FLOAT_ENTRY)
+
+/* ---- division ---- */
+/* floor(a / b) so that a == floor_div(a, b) * b + remainder(a, b) holds as well as rounding lets it */
+#define FLOAT_DIVISION(suffix, C)                                                                            \
+    static C floor_div##suffix(C a, C b) {                                                                   \
+        if (b == 0) return a / b;                                                                            \
+        const C rest = fmod(a, b);                                                                           \
+        C quotient = (a - rest) / b;                                                                         \
+        if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;                                               \
+        if (quotient == 0) return copysign((C)0, a / b);                                                     \
+        C down = floor(quotient);                                                                            \
+        return quotient - down > (C)0.5 ? down + 1 : down;                                                   \
+    }                                                                                                        \
+    static C modulo##suffix(C a, C b) {                                                                      \
+        const C rest = fmod(a, b);                                                                           \
+        return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;                                         \
+    }
+FLOAT_DIVISION(_float, float)
+FLOAT_DIVISION(_double, double)
+#define FLOOR_DIV(a, b) _Generic((a), float: floor_div_float, default: floor_div_double)(a, b)
+#define MODULO(a, b)    _Generic((a), float: modulo_float, default: modulo_double)(a, b)
+
+/* -1 is apart: INT64_MIN / -1 would trap */
+static int64_t int_trunc_div(int64_t a, int64_t b) {
+    return b == -1 ? RL_WRAP(0, -, a) : a / b;
+}
+static int64_t int_floor_div(int64_t a, int64_t b) {
+    if (b == -1) return RL_WRAP(0, -, a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+static int64_t int_modulo(int64_t a, int64_t b) {
+    int64_t rest = b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+RL_EACH_FLOAT(RL_BINARY_KEEP, true_div, a / b)
+/* halves round the quotient before they cut it */
+#define CUT_QUOTIENT(D, T, C, LOAD, STORE, name)                                                             \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, trunc(LOAD(STORE(a / b))))
+RL_EACH_FLOAT(CUT_QUOTIENT, trunc_div)
+RL_EACH_INT(RL_BINARY_KEEP, trunc_div, (b ? int_trunc_div(a, b) : division_fault(c)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, floor_divide, FLOOR_DIV(a, b))
+RL_EACH_INT(RL_BINARY_KEEP, floor_divide, (b ? int_floor_div(a, b) : division_fault(c)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, remainder, MODULO(a, b))
+RL_EACH_INT(RL_BINARY_KEEP, remainder, (b ? int_modulo(a, b) : division_fault(c)))
+TABLE_KERNEL(floor_divide, NUMBER_ENTRY)
+TABLE_KERNEL(remainder, NUMBER_ENTRY)
+
+RL_KERNEL(ref_div) {
+    static const rl_strip by_mode[3][RL_NDTYPES] = {
+        {RL_EACH_FLOAT(RL_ENTRY, true_div)}, {NUMBER_ENTRY(trunc_div)}, {NUMBER_ENTRY(floor_divide)}};
+    int mode = (int)k->attr[0];
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_fail(k, RL_NOTIMPL, "\"div_%s_cpu\" not implemented for 'Bool'",
+                       mode == 2 ? "floor" : "trunc");
+    return rl_eltwise(k, 2, by_mode[mode], -1, NULL);
+}
+
+/* ---- powers ---- */
+static int64_t int_power(int64_t a, int64_t b) {
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+    uint64_t result = 1, base = (uint64_t)a;
+    for (; b; b >>= 1, base *= base)
+        if (b & 1) result *= base;
+    return (int64_t)result;
+}
+
+RL_EACH_FLOAT(RL_BINARY_KEEP, power, pow(a, b))
+RL_EACH_INT(RL_BINARY_KEEP, power, int_power(a, b))
+/* exponents that PyTorch serves without pow(), as they are exact or cheaper */
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_2, a *a)
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_3, a * a * a)
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_half, sqrt(a))
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_half, 1 / sqrt(a))
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_1, 1 / a)
+RL_EACH_FLOAT(RL_UNARY_KEEP, power_minus_2, 1 / (a * a))
+
+static const rl_strip *special_power(double exponent) {
+#define SPECIAL(value, name)                                                                                 \
+    if (exponent == (value)) {                                                                               \
+        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                          \
+        return strips;                                                                                       \
+    }
+    SPECIAL(2, power_2)
+    SPECIAL(3, power_3)
+    SPECIAL(0.5, power_half)
+    SPECIAL(-0.5, power_minus_half)
+    SPECIAL(-1, power_minus_1)
+    SPECIAL(-2, power_minus_2)
+#undef SPECIAL
+    return NULL;
+}
+
+RL_KERNEL(ref_pow) {
+    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(power)};
+    const rl_view *x = k->arg[0].u.t, *exponent = k->arg[1].u.t;
+    if (x->dtype == RL_BOOL) return rl_fail(k, RL_NOTIMPL, "\"pow\" not implemented for 'Bool'");
+    if (exponent->ndim == 0 && exponent->numel == 1 && x->ndim) {
+        double value = rl_row_double(exponent->dtype, rl_const_data(exponent));
+        if (rl_is_float(x->dtype)) {
+            const rl_strip *special = special_power(value);
+            if (special) return rl_eltwise(k, 1, special, -1, NULL);
+        } else if (value < 0) {
+            return rl_fail(k, RL_RUNTIME, "Integers to negative integer powers are not allowed.");
+        }
+    }
+    return rl_eltwise(k, 2, strips, -1, NULL);
+}

@@ -1,0 +1,152 @@
+/* What every reference kernel stands on: the list of dtypes with their compute types, a walk over strided
+ * broadcast views, and rows of elements loaded into or stored from a wide type. */
+#ifndef RL_REF_LOOPS_H
+#define RL_REF_LOOPS_H
+#include "contract/kernel.h"
+
+/* X(token, C type, compute type, load, store, ...): halves compute in float, integers in int64. */
+#define RL_AS_IS(x) (x)
+#define RL_EACH_FLOAT(X, ...)                                                                                \
+    X(F16, rl_half, float, rl_from_half, rl_to_half, __VA_ARGS__)                                            \
+    X(F32, float, float, RL_AS_IS, RL_AS_IS, __VA_ARGS__)                                                    \
+    X(F64, double, double, RL_AS_IS, RL_AS_IS, __VA_ARGS__)                                                  \
+    X(BF16, rl_bfloat, float, rl_from_bfloat, rl_to_bfloat, __VA_ARGS__)
+#define RL_EACH_INT(X, ...)                                                                                  \
+    X(U8, uint8_t, int64_t, RL_AS_IS, (uint8_t), __VA_ARGS__)                                                \
+    X(I8, int8_t, int64_t, RL_AS_IS, (int8_t), __VA_ARGS__)                                                  \
+    X(I16, int16_t, int64_t, RL_AS_IS, (int16_t), __VA_ARGS__)                                               \
+    X(I32, int32_t, int64_t, RL_AS_IS, (int32_t), __VA_ARGS__)                                               \
+    X(I64, int64_t, int64_t, RL_AS_IS, RL_AS_IS, __VA_ARGS__)
+#define RL_JUST_BOOL(X, ...) X(BOOL, uint8_t, int64_t, 0 !=, 0 !=, __VA_ARGS__)
+
+/* int64 arithmetic that wraps */
+#define RL_WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
+
+enum { RL_GRAIN = 32768 }; /* elements worth a thread */
+
+/* Note [Walk]
+ * Operand 0 gives the dims; the others stretch to it with stride 0. Neighbouring dims that all operands
+ * step through evenly become one, so that contiguous operands make one long strip:
+ *
+ *     size    [ outer ... | inner ]      strip(p, step, n) runs over the inner dim, or a part of it
+ *     stride  [ bytes, one row for each operand ] */
+enum { RL_WALK_OPS = 4 };
+typedef struct {
+    int nops, ndim;
+    int64_t numel, size[RL_MAX_DIMS], stride[RL_WALK_OPS][RL_MAX_DIMS];
+    char *base[RL_WALK_OPS];
+} rl_walk;
+typedef void (*rl_strip)(char *const *p, const int64_t *step, int64_t n, const void *ctx);
+
+void rl_walk_begin(rl_walk *w, const rl_view *first, int mode);
+void rl_walk_add(rl_walk *w, const rl_view *v); /* read only, stretched to the dims of the first */
+void rl_walk_drop(rl_walk *w, uint64_t dims);   /* forgets these dims of the first: they stay at index 0 */
+void rl_walk_sort(rl_walk *w, int op);          /* dims in the order of this operand's memory */
+void rl_walk_merge(rl_walk *w);
+/* Adds to p[] the offset of element `at`. */
+void rl_walk_seek(const rl_walk *w, int64_t at, char **p);
+/* Strips over [begin, end) in order. */
+void rl_walk_range(const rl_walk *w, int64_t begin, int64_t end, rl_strip strip, const void *ctx);
+void rl_walk_parallel(rl_call *k, const rl_walk *w, rl_strip strip, const void *ctx);
+
+/* ---- rows: n elements, `step` bytes apart, of any dtype ---- */
+void rl_row_floats(int dtype, const char *p, int64_t step, int64_t n, float *to);
+void rl_row_doubles(int dtype, const char *p, int64_t step, int64_t n, double *to);
+void rl_row_ints(int dtype, const char *p, int64_t step, int64_t n, int64_t *to);
+void rl_row_put_doubles(int dtype, char *p, int64_t step, int64_t n, const double *from);
+void rl_row_put_ints(int dtype, char *p, int64_t step, int64_t n, const int64_t *from);
+static inline double rl_row_double(int dtype, const char *p) {
+    double x;
+    rl_row_doubles(dtype, p, 0, 1, &x);
+    return x;
+}
+static inline void rl_row_put_double(int dtype, char *p, double x) {
+    rl_row_put_doubles(dtype, p, 0, 1, &x);
+}
+/* the values of a vector of any stride */
+static inline double rl_vector_at(const rl_view *v, int64_t i) {
+    int64_t stride = v->ndim ? v->strides[v->ndim - 1] * rl_itemsize(v->dtype) : 0;
+    return rl_row_double(v->dtype, (const char *)rl_const_data(v) + i * stride);
+}
+
+/* ---- copying (ref_copy.c) ---- */
+rl_strip rl_strip_copy(int64_t itemsize);
+typedef struct {
+    int to, from; /* dtypes */
+} rl_cast_pair;
+void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+void rl_strip_convert(char *const *p, const int64_t *step, int64_t n, const void *cast_pair);
+rl_strip rl_strip_between(int to, int from); /* the one of these that suits; its context is a cast_pair */
+/* to = from, cast and stretched */
+void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
+/* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
+rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
+rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
+/* May two of its indices mean one element? (ref_scatter_view.c) */
+bool rl_view_overlaps(const rl_view *v);
+/* out[0] gets the elements of argument 0, unless it is that tensor */
+void rl_view_start(rl_call *k);
+
+/* ---- element-wise kernels (ref_binary.c): out = strip(args 0 .. n_in - 1) ---- */
+typedef struct {
+    double d[3];
+    int64_t i[2];
+    int fault; /* set by strips, answered with ZeroDivisionError and the like */
+} rl_numbers;
+/* strips: by the dtype of the compute argument; result: dtype the strips write, -1 for that of the input */
+rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers);
+
+/* strips of three operands: target, the target again, what is added to it (times numbers->d, ->i) ... */
+rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN_MEAN adds */
+
+/* One strip for each dtype. The expressions see a, b (compute type C) and c (const rl_numbers *). */
+#define RL_STRIP_NAME(token, name) [RL_##token] = name##_##token,
+#define RL_UNARY_STRIP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                          \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        typedef C_ C;                                                                                        \
+        const rl_numbers *c = ctx;                                                                           \
+        (void)c;                                                                                             \
+        if (step[0] == sizeof(OUT) && step[1] == sizeof(T)) {                                                \
+            OUT *o = (OUT *)p[0];                                                                            \
+            const T *x = (const T *)p[1];                                                                    \
+            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                           \
+                const C a = LOAD(x[i]);                                                                      \
+                o[i] = PUT(expr);                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const C a = LOAD(*(const T *)(p[1] + i * step[1]));                                              \
+            *(OUT *)(p[0] + i * step[0]) = PUT(expr);                                                        \
+        }                                                                                                    \
+    }
+#define RL_BINARY_STRIP(D, T, C_, LOAD, STORE, name, OUT, PUT, expr)                                         \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        typedef C_ C;                                                                                        \
+        const rl_numbers *c = ctx;                                                                           \
+        (void)c;                                                                                             \
+        if (step[0] == sizeof(OUT) && step[1] == sizeof(T) && step[2] == sizeof(T)) {                        \
+            OUT *o = (OUT *)p[0];                                                                            \
+            const T *x = (const T *)p[1], *y = (const T *)p[2];                                              \
+            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                           \
+                const C a = LOAD(x[i]), b = LOAD(y[i]);                                                      \
+                o[i] = PUT(expr);                                                                            \
+            }                                                                                                \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const C a = LOAD(*(const T *)(p[1] + i * step[1])), b = LOAD(*(const T *)(p[2] + i * step[2]));  \
+            *(OUT *)(p[0] + i * step[0]) = PUT(expr);                                                        \
+        }                                                                                                    \
+    }
+#define RL_UNARY_KEEP(D, T, C, LOAD, STORE, name, expr)                                                      \
+    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, expr)
+#define RL_UNARY_BOOL(D, T, C, LOAD, STORE, name, expr)                                                      \
+    RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
+#define RL_BINARY_KEEP(D, T, C, LOAD, STORE, name, expr)                                                     \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE, expr)
+#define RL_BINARY_BOOL(D, T, C, LOAD, STORE, name, expr)                                                     \
+    RL_BINARY_STRIP(D, T, C, LOAD, STORE, name, uint8_t, (uint8_t), expr)
+/* the entries of a table rl_strip name[RL_NDTYPES] */
+#define RL_ENTRY(D, T, C, LOAD, STORE, name) RL_STRIP_NAME(D, name)
+#endif

@@ -1,0 +1,94 @@
+/* The gradients of pooling: each output's gradient goes back to where its largest element stood. */
+#include "pool_nd.h"
+
+/* operands of the planes: gradient, indices */
+typedef struct {
+    rl_walk planes;
+    int dtype;
+    int64_t out[3], step[2][3], places, volume; /* elements of a plane of the output, of the input */
+    char *to;
+    double *room; /* a plane for each thread */
+    int64_t bad;  /* an index out of range */
+    int seen;
+} spread_job;
+
+static void spread_row(spread_job *job, const char *grad, const char *index, double *sums) {
+    double g[64];
+    int64_t at[64];
+    for (int64_t w = 0, n; w < job->out[2]; w += n) {
+        n = job->out[2] - w < 64 ? job->out[2] - w : 64;
+        rl_row_doubles(job->dtype, grad + w * job->step[0][2], job->step[0][2], n, g);
+        rl_row_ints(RL_I64, index + w * job->step[1][2], job->step[1][2], n, at);
+        for (int64_t i = 0; i < n; i++) {
+            if (at[i] >= 0 && at[i] < job->volume) {
+                sums[at[i]] += g[i];
+            } else {
+                __atomic_store_n(&job->bad, at[i], __ATOMIC_RELAXED);
+                __atomic_store_n(&job->seen, 1, __ATOMIC_RELAXED);
+            }
+        }
+    }
+}
+
+static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    spread_job *job = ctx;
+    double *sums = job->room + thread * job->volume;
+    int64_t item = rl_itemsize(job->dtype);
+    for (int64_t i = begin; i < end; i++) {
+        char *p[2] = {job->planes.base[0], job->planes.base[1]};
+        rl_walk_seek(&job->planes, i, p);
+        for (int64_t v = 0; v < job->volume; v++) sums[v] = 0;
+        for (int64_t line = 0; line < job->out[0] * job->out[1]; line++) {
+            int64_t d = line / job->out[1], h = line % job->out[1];
+            spread_row(job, p[0] + d * job->step[0][0] + h * job->step[0][1],
+                       p[1] + d * job->step[1][0] + h * job->step[1][1], sums);
+        }
+        rl_row_put_doubles(job->dtype, job->to + i * job->volume * item, item, job->volume, sums);
+    }
+}
+
+/* indices lie as the view says, or densely at `computed` */
+static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
+    const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
+    int n = (int)k->attr[RL_POOL_SPATIAL], lead = grad->ndim - n;
+    spread_job job = {.dtype = grad->dtype, .places = 1, .volume = 1};
+    rl_walk w;
+    int64_t dense = sizeof(int64_t);
+    if (out->numel == 0) return RL_OK;
+    rl_walk_begin(&w, grad, RL_READ);
+    w.nops = 2;
+    w.base[1] = computed ? (char *)computed : rl_data(indices, RL_READ);
+    for (int d = grad->ndim - 1; d >= 0; d--) {
+        w.stride[1][d] = computed ? dense : indices->strides[d] * (int64_t)sizeof(int64_t);
+        dense *= grad->shape[d];
+    }
+    for (int i = 0; i < 3; i++) {
+        int at = lead + i - (3 - n);
+        job.out[i] = i < 3 - n ? 1 : grad->shape[at];
+        job.volume *= i < 3 - n ? 1 : out->shape[at];
+        for (int op = 0; op < 2; op++) job.step[op][i] = i < 3 - n ? 0 : w.stride[op][at];
+    }
+    rl_walk_drop(&w, ((1ull << n) - 1) << lead);
+    rl_walk_merge(&w);
+    job.planes = w;
+    job.to = rl_data(out, RL_WRITE);
+    job.room = k->svc->scratch(k, RL_COUNT(job.volume, k->threads), sizeof(double));
+    if (!job.room) return RL_FAIL;
+    k->svc->parallel(k, w.numel, RL_GRAIN / 8 / job.volume + 1, spread_part, &job);
+    if (!job.seen) return RL_OK;
+    return rl_fail(k, RL_RUNTIME, "found an invalid max index: %lld (a plane has %lld elements)",
+                   (long long)job.bad, (long long)job.volume);
+}
+
+RL_KERNEL(ref_max_pool_back) {
+    const rl_view *grad = k->arg[0].u.t;
+    int64_t *indices = k->svc->scratch(k, RL_COUNT(grad->numel), sizeof *indices);
+    if (!indices || rl_pool_indices(k, k->arg[1].u.t, grad, indices) != RL_OK) return RL_FAIL;
+    return spread(k, NULL, indices);
+}
+RL_KERNEL(ref_max_pool_indices_back) {
+    return spread(k, k->arg[7].u.t, NULL);
+}
+RL_KERNEL(ref_adaptive_max_pool_back) {
+    return spread(k, k->arg[2].u.t, NULL);
+}

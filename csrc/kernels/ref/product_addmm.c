@@ -1,0 +1,112 @@
+/* A product added to something, and the sums of three operands. */
+#include "product_gemm.h"
+#include <tgmath.h>
+
+/* ---- addmm and baddbmm: the product goes to scratch, since input may be the output ---- */
+typedef struct {
+    const char *a, *b;
+    int64_t a_batch, a_row, a_depth, b_batch, b_depth, b_col; /* byte steps */
+} operands;
+
+static void matrix_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+                          int64_t n, void *panel) {
+    const operands *o = p->operands;
+    const char *a = o->a + batch * o->a_batch + row * o->a_row + depth * o->a_depth;
+    for (int64_t r = 0; r < rows; r++)
+        rl_panel_row(p->dtype, a + r * o->a_row, o->a_depth, n, panel, r * RL_PANEL_DEPTH);
+}
+
+static void matrix_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+                          int64_t cols, void *panel) {
+    const operands *o = p->operands;
+    const char *b = o->b + batch * o->b_batch + depth * o->b_depth + col * o->b_col;
+    for (int64_t d = 0; d < n; d++)
+        rl_panel_row(p->dtype, b + d * o->b_depth, o->b_col, cols, panel, d * RL_PANEL_COLS);
+}
+
+/* output = beta * input + alpha * product; operands of the walk: output, product, input */
+RL_EACH_FLOAT(RL_BINARY_KEEP, weigh, ((C)c->d[1] * a + (c->d[0] == 0 ? 0 : (C)c->d[0] * b)))
+RL_EACH_INT(RL_BINARY_KEEP, weigh, (RL_WRAP(RL_WRAP(c->i[1], *, a), +, RL_WRAP(c->i[0], *, b))))
+
+RL_KERNEL(ref_addmm) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, weigh) RL_EACH_INT(RL_ENTRY, weigh)};
+    const rl_view *x = k->arg[0].u.t, *a = k->arg[1].u.t, *b = k->arg[2].u.t, *out = k->out[0];
+    int64_t item = rl_itemsize(x->dtype), at = a->ndim - 2;
+    rl_numbers numbers = {.d = {rl_num(k, 3), rl_num(k, 4)}, .i = {rl_int(k, 3), rl_int(k, 4)}};
+    operands o = {.a = rl_const_data(a), .b = rl_const_data(b)};
+    rl_product p = {
+        .dtype = x->dtype, .operands = &o, .pack_a = matrix_pack_a, .pack_b = matrix_pack_b, .batches = 1};
+    if (!strips[x->dtype]) return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    o.a_row = a->strides[at] * item, o.a_depth = a->strides[at + 1] * item;
+    o.b_depth = b->strides[at] * item, o.b_col = b->strides[at + 1] * item;
+    if (at) {
+        o.a_batch = a->strides[0] * item, o.b_batch = b->strides[0] * item;
+        p.batches = a->shape[0];
+    }
+    p.rows = a->shape[at], p.depth = a->shape[at + 1], p.cols = b->shape[at + 1];
+    p.out = k->svc->scratch(k, RL_COUNT(out->numel), item);
+    if (!p.out || rl_product_run(k, &p) != RL_OK) return RL_FAIL;
+    rl_walk w;
+    rl_walk_begin(&w, out, RL_WRITE);
+    w.base[1] = p.out;
+    for (int64_t d = out->ndim - 1, step = item; d >= 0; step *= out->shape[d--]) w.stride[1][d] = step;
+    w.nops = 2;
+    rl_walk_add(&w, x);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, strips[x->dtype], &numbers);
+    return RL_OK;
+}
+
+/* ---- three operands: output, a, b, third ---- */
+#define THREE_STRIP(D, T, C_, LOAD, STORE, name, expr)                                                       \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        typedef C_ C;                                                                                        \
+        const rl_numbers *c = ctx;                                                                           \
+        (void)c;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const C a = LOAD(*(const T *)(p[1] + i * step[1])), b = LOAD(*(const T *)(p[2] + i * step[2])),  \
+                    third = LOAD(*(const T *)(p[3] + i * step[3]));                                          \
+            *(T *)(p[0] + i * step[0]) = STORE(expr);                                                        \
+        }                                                                                                    \
+    }
+/* from the nearer end, so that weight 1 gives just b */
+#define BLEND(a, b, w) (fabs(w) < (C)0.5 ? (a) + (w) * ((b) - (a)) : (b) - ((b) - (a)) * (1 - (w)))
+RL_EACH_FLOAT(THREE_STRIP, lerp, BLEND(a, b, third))
+RL_EACH_FLOAT(RL_BINARY_KEEP, lerp_by, BLEND(a, b, (C)c->d[0]))
+RL_EACH_FLOAT(THREE_STRIP, addcmul, (a + (C)c->d[0] * b * third))
+RL_EACH_INT(THREE_STRIP, addcmul, RL_WRAP(a, +, RL_WRAP(RL_WRAP(c->i[0], *, b), *, third)))
+RL_EACH_FLOAT(THREE_STRIP, addcdiv, (a + (C)c->d[0] * b / third))
+
+static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
+    rl_walk w;
+    int dtype = k->arg[0].u.t->dtype;
+    if (!strips[dtype]) return RL_UNSUPPORTED;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, strips[dtype], numbers);
+    return RL_OK;
+}
+
+RL_KERNEL(ref_lerp) {
+    static const rl_strip each[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp)},
+                          by[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, lerp_by)};
+    const rl_view *weight = rl_in(k, 2);
+    if (weight && weight->ndim) return three_run(k, each, NULL);
+    rl_numbers numbers = {.d = {weight ? rl_row_double(weight->dtype, rl_const_data(weight)) : rl_num(k, 2)}};
+    return rl_eltwise(k, 2, by, -1, &numbers);
+}
+
+RL_KERNEL(ref_addcmul) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcmul)
+                                                    RL_EACH_INT(RL_ENTRY, addcmul)};
+    rl_numbers numbers = {.d = {rl_num(k, 3)}, .i = {rl_int(k, 3)}};
+    return three_run(k, strips, &numbers);
+}
+
+RL_KERNEL(ref_addcdiv) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, addcdiv)};
+    rl_numbers numbers = {.d = {rl_num(k, 3)}};
+    return three_run(k, strips, &numbers);
+}

@@ -1,0 +1,265 @@
+/* The blocked product of Note [Product]. */
+#include "product_gemm.h"
+#include <string.h>
+
+enum {
+    PANEL_A = RL_PANEL_ROWS * RL_PANEL_DEPTH * 8,
+    PANEL_B = RL_PANEL_DEPTH * RL_PANEL_COLS * 8,
+    PANEL_SUM = RL_PANEL_ROWS * RL_PANEL_COLS * 8,
+    PANELS = PANEL_A + PANEL_B + PANEL_SUM,
+};
+
+/* sum[rows][cols] += a[rows][n] * b[n][cols] on panels; depth is padded with zeros to a multiple of four */
+#define PANEL_MULTIPLY(T)                                                                                    \
+    static void multiply_##T(const void *pa, const void *pb, void *sums, int64_t rows, int64_t n) {          \
+        for (int64_t r = 0; r < rows; r++) {                                                                 \
+            const T *a = (const T *)pa + r * RL_PANEL_DEPTH;                                                 \
+            T *restrict s = (T *)sums + r * RL_PANEL_COLS;                                                   \
+            for (int64_t d = 0; d < n; d += 4) {                                                             \
+                const T *restrict b = (const T *)pb + d * RL_PANEL_COLS;                                     \
+                const T a0 = a[d], a1 = a[d + 1], a2 = a[d + 2], a3 = a[d + 3];                              \
+                for (int c = 0; c < RL_PANEL_COLS; c++)                                                      \
+                    s[c] += (a0 * b[c] + a1 * b[c + RL_PANEL_COLS]) +                                        \
+                            (a2 * b[c + 2 * RL_PANEL_COLS] + a3 * b[c + 3 * RL_PANEL_COLS]);                 \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+PANEL_MULTIPLY(float)
+PANEL_MULTIPLY(double)
+PANEL_MULTIPLY(uint64_t)
+
+/* thin products: without the full width of a panel the loop above would mostly multiply padding */
+#define PANEL_THIN(T)                                                                                        \
+    static void thin_##T(const void *pa, const void *pb, void *sums, int64_t rows, int64_t n,                \
+                         int64_t cols) {                                                                     \
+        for (int64_t r = 0; r < rows; r++)                                                                   \
+            for (int64_t d = 0; d < n; d++) {                                                                \
+                const T a = ((const T *)pa)[r * RL_PANEL_DEPTH + d];                                         \
+                for (int64_t c = 0; c < cols; c++)                                                           \
+                    ((T *)sums)[r * RL_PANEL_COLS + c] += a * ((const T *)pb)[d * RL_PANEL_COLS + c];        \
+            }                                                                                                \
+    }
+PANEL_THIN(float)
+PANEL_THIN(double)
+PANEL_THIN(uint64_t)
+
+void rl_panel_row(int dtype, const char *from, int64_t step, int64_t n, void *panel, int64_t at) {
+    if (dtype == RL_F64)
+        rl_row_doubles(dtype, from, step, n, (double *)panel + at);
+    else if (rl_is_float(dtype))
+        rl_row_floats(dtype, from, step, n, (float *)panel + at);
+    else
+        rl_row_ints(dtype, from, step, n, (int64_t *)panel + at);
+}
+
+static void panel_multiply(int dtype, char *panels, int64_t rows, int64_t n, int64_t cols) {
+    char *a = panels, *b = a + PANEL_A, *sums = b + PANEL_B;
+    int64_t item = dtype == RL_F64 || !rl_is_float(dtype) ? 8 : 4, whole = (n + 3) / 4 * 4;
+    if (cols < RL_PANEL_COLS / 4) {
+        if (dtype == RL_F64)
+            thin_double(a, b, sums, rows, n, cols);
+        else if (rl_is_float(dtype))
+            thin_float(a, b, sums, rows, n, cols);
+        else
+            thin_uint64_t(a, b, sums, rows, n, cols);
+        return;
+    }
+    for (int64_t d = 0; cols < RL_PANEL_COLS && d < n; d++)
+        memset(b + (d * RL_PANEL_COLS + cols) * item, 0, (size_t)((RL_PANEL_COLS - cols) * item));
+    memset(b + n * RL_PANEL_COLS * item, 0, (size_t)((whole - n) * RL_PANEL_COLS * item));
+    for (int64_t r = 0; whole > n && r < rows; r++)
+        memset(a + (r * RL_PANEL_DEPTH + n) * item, 0, (size_t)((whole - n) * item));
+    if (dtype == RL_F64)
+        multiply_double(a, b, sums, rows, whole);
+    else if (rl_is_float(dtype))
+        multiply_float(a, b, sums, rows, whole);
+    else
+        multiply_uint64_t(a, b, sums, rows, whole);
+}
+
+/* one row of sums, plus bias, to the output */
+static void row_finish(const rl_product *p, const char *sums, int64_t batch, int64_t row, int64_t col,
+                       int64_t cols) {
+    int64_t item = rl_itemsize(p->dtype);
+    char *to = p->out + ((batch * p->rows + row) * p->cols + col) * item;
+    double wide[RL_PANEL_COLS];
+    if (!rl_is_float(p->dtype)) {
+        int64_t whole[RL_PANEL_COLS];
+        memcpy(whole, sums, (size_t)cols * 8);
+        for (int64_t c = 0; p->bias && c < cols; c++) {
+            int64_t x, at = p->bias->numel == 1 ? 0 : col + c;
+            rl_row_ints(p->dtype,
+                        (const char *)rl_const_data(p->bias) +
+                            at * (p->bias->ndim ? p->bias->strides[0] : 0) * item,
+                        0, 1, &x);
+            whole[c] = RL_WRAP(whole[c], +, x);
+        }
+        rl_row_put_ints(p->dtype, to, item, cols, whole);
+        return;
+    }
+    rl_row_doubles(p->dtype == RL_F64 ? RL_F64 : RL_F32, sums, p->dtype == RL_F64 ? 8 : 4, cols, wide);
+    if (p->bias && p->bias_by_row) {
+        double x = rl_vector_at(p->bias, batch % p->bias_groups * p->rows + row);
+        for (int64_t c = 0; c < cols; c++) wide[c] += x;
+    } else if (p->bias) {
+        for (int64_t c = 0; c < cols; c++)
+            wide[c] += rl_vector_at(p->bias, p->bias->numel == 1 ? 0 : col + c);
+    }
+    rl_row_put_doubles(p->dtype, to, item, cols, wide);
+}
+
+static int64_t at_most(int64_t n, int64_t limit) {
+    return n < limit ? n : limit;
+}
+
+static void product_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const rl_product *p = ctx;
+    int64_t down = (p->rows + RL_PANEL_ROWS - 1) / RL_PANEL_ROWS,
+            across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
+    char *panels = p->scratch + (int64_t)thread * PANELS, *b = panels + PANEL_A, *sums = b + PANEL_B;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t batch = t / (down * across), row = t / across % down * RL_PANEL_ROWS,
+                col = t % across * RL_PANEL_COLS;
+        int64_t rows = at_most(p->rows - row, RL_PANEL_ROWS), cols = at_most(p->cols - col, RL_PANEL_COLS);
+        int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
+        memset(sums, 0, (size_t)(rows * RL_PANEL_COLS * item));
+        for (int64_t d = 0; d < p->depth; d += RL_PANEL_DEPTH) {
+            int64_t n = at_most(p->depth - d, RL_PANEL_DEPTH);
+            p->pack_a(p, batch, row, rows, d, n, panels);
+            p->pack_b(p, batch, d, n, col, cols, b);
+            panel_multiply(p->dtype, panels, rows, n, cols);
+        }
+        for (int64_t r = 0; r < rows; r++)
+            row_finish(p, sums + r * RL_PANEL_COLS * item, batch, row + r, col, cols);
+    }
+}
+
+rl_status rl_product_run(rl_call *k, rl_product *p) {
+    int64_t down = (p->rows + RL_PANEL_ROWS - 1) / RL_PANEL_ROWS,
+            across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
+    int64_t tiles = p->batches * down * across;
+    if (tiles == 0) return RL_OK;
+    p->scratch = k->svc->scratch(k, RL_COUNT(tiles == 1 ? 1 : k->threads), PANELS);
+    if (!p->scratch) return RL_FAIL;
+    if (tiles == 1)
+        product_part(p, 0, 1, 0);
+    else
+        k->svc->parallel(k, tiles, RL_GRAIN / (at_most(p->depth, RL_GRAIN) * 64 + 1) + 1, product_part, p);
+    return RL_OK;
+}
+
+/* ---- matmul and linear: strided operands ---- */
+typedef struct {
+    const char *a, *b;
+    rl_walk batch, rows;             /* operands of batch: a, b; of rows: a */
+    int64_t a_depth, b_depth, b_col; /* byte steps */
+} strided;
+
+static void strided_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
+                           int64_t n, void *panel) {
+    const strided *s = p->operands;
+    char *from[2] = {s->batch.base[0], s->batch.base[1]};
+    rl_walk_seek(&s->batch, batch, from);
+    for (int64_t r = 0; r < rows; r++) {
+        char *line = from[0];
+        rl_walk_seek(&s->rows, row + r, &line);
+        rl_panel_row(p->dtype, line + depth * s->a_depth, s->a_depth, n, panel, r * RL_PANEL_DEPTH);
+    }
+}
+
+/* element (i, j) of b goes to panel[i * RL_PANEL_COLS + j]; a transposed b is read along its rows */
+static void strided_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
+                           int64_t cols, void *panel) {
+    const strided *s = p->operands;
+    char *from[2] = {s->batch.base[0], s->batch.base[1]};
+    int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
+    rl_walk_seek(&s->batch, batch, from);
+    const char *b = from[1] + depth * s->b_depth + col * s->b_col;
+    if (s->b_depth != rl_itemsize(p->dtype)) {
+        for (int64_t d = 0; d < n; d++)
+            rl_panel_row(p->dtype, b + d * s->b_depth, s->b_col, cols, panel, d * RL_PANEL_COLS);
+        return;
+    }
+    union {
+        uint64_t wide[RL_PANEL_DEPTH];
+        float narrow[RL_PANEL_DEPTH];
+    } line;
+    for (int64_t c = 0; c < cols; c++) {
+        rl_panel_row(p->dtype, b + c * s->b_col, s->b_depth, n, &line, 0);
+        if (item == 8)
+            for (int64_t d = 0; d < n; d++) ((uint64_t *)panel)[d * RL_PANEL_COLS + c] = line.wide[d];
+        else
+            for (int64_t d = 0; d < n; d++) ((float *)panel)[d * RL_PANEL_COLS + c] = line.narrow[d];
+    }
+}
+
+/* rows of a: its dims before the last, from `from` on */
+static void rows_walk(rl_walk *w, const rl_view *a, int from) {
+    uint64_t drop = a->ndim ? 1ull << (a->ndim - 1) : 0;
+    rl_walk_begin(w, a, RL_READ);
+    rl_walk_drop(w, drop | ((1ull << from) - 1));
+    rl_walk_merge(w);
+}
+
+static int64_t byte_stride(const rl_view *v, int dim) {
+    return dim < 0 ? 0 : v->strides[dim] * rl_itemsize(v->dtype);
+}
+
+static void no_batch(rl_walk *w, const rl_view *a, const rl_view *b) {
+    w->nops = 2;
+    w->ndim = 0;
+    w->numel = 1;
+    w->base[0] = rl_data(a, RL_READ);
+    w->base[1] = rl_data(b, RL_READ);
+}
+
+RL_KERNEL(ref_matmul) {
+    const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t, *out = k->out[0];
+    strided s = {.a_depth = byte_stride(a, a->ndim - 1),
+                 .b_depth = byte_stride(b, b->ndim > 1 ? b->ndim - 2 : 0),
+                 .b_col = b->ndim > 1 ? byte_stride(b, b->ndim - 1) : 0};
+    rl_product p = {.dtype = out->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
+    p.out = rl_data(out, RL_WRITE);
+    p.depth = a->shape[a->ndim - 1];
+    p.cols = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;
+    if (out->numel == 0) return RL_OK;
+    if (b->ndim <= 2) { /* all of a's leading dims are rows */
+        rows_walk(&s.rows, a, 0);
+        no_batch(&s.batch, a, b);
+    } else {
+        /* the leading dims of out, with those of a and b stretched to them */
+        int lead = b->ndim - 2 > a->ndim - 2 ? b->ndim - 2 : a->ndim - 2;
+        rows_walk(&s.rows, a, a->ndim > 1 ? a->ndim - 2 : 0);
+        no_batch(&s.batch, a, b);
+        s.batch.ndim = lead;
+        for (int d = 0; d < lead; d++) {
+            int da = d - lead + a->ndim - 2, db = d - lead + b->ndim - 2;
+            s.batch.size[d] = out->shape[d];
+            s.batch.numel *= out->shape[d];
+            s.batch.stride[0][d] = da < 0 || a->shape[da] == 1 ? 0 : byte_stride(a, da);
+            s.batch.stride[1][d] = db < 0 || b->shape[db] == 1 ? 0 : byte_stride(b, db);
+        }
+        rl_walk_merge(&s.batch);
+    }
+    p.rows = s.rows.numel;
+    p.batches = s.batch.numel;
+    return rl_product_run(k, &p);
+}
+
+RL_KERNEL(ref_linear) {
+    const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
+    strided s = {.a_depth = byte_stride(x, x->ndim - 1),
+                 .b_depth = byte_stride(w, w->ndim - 1),
+                 .b_col = w->ndim == 2 ? byte_stride(w, 0) : 0};
+    rl_product p = {.dtype = x->dtype, .operands = &s, .pack_a = strided_pack_a, .pack_b = strided_pack_b};
+    p.bias = rl_in(k, 2);
+    p.out = rl_data(k->out[0], RL_WRITE);
+    if (k->out[0]->numel == 0) return RL_OK;
+    rows_walk(&s.rows, x, 0);
+    no_batch(&s.batch, x, w);
+    p.batches = 1;
+    p.rows = s.rows.numel;
+    p.depth = x->shape[x->ndim - 1];
+    p.cols = w->ndim == 2 ? w->shape[0] : 1;
+    return rl_product_run(k, &p);
+}

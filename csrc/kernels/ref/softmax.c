@@ -1,0 +1,86 @@
+/* softmax and log_softmax along one dimension, and their gradients. */
+#include "loops.h"
+#include <math.h>
+
+/* Operands: the output, then the arguments: the input; or the gradient and the answer of the forward row. */
+typedef struct softmax_job softmax_job;
+struct softmax_job {
+    rl_walk lines; /* without the dimension */
+    int dtype;
+    bool log;
+    int64_t n, step[3]; /* of the dimension */
+    void (*line)(const softmax_job *job, char *const *p, double *room);
+    double *room; /* two lines for each thread */
+};
+
+static void softmax_line(const softmax_job *job, char *const *p, double *x) {
+    const int64_t n = job->n;
+    double most = -INFINITY, sum = 0;
+    rl_row_doubles(job->dtype, p[1], job->step[1], n, x);
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] > most || x[i] != x[i]) most = x[i];
+    for (int64_t i = 0; i < n; i++) {
+        double e = job->dtype == RL_F64 ? exp(x[i] - most) : (double)expf((float)(x[i] - most));
+        sum += e;
+        x[i] = job->log ? x[i] - most : e;
+    }
+    const double log_sum = log(sum);
+    for (int64_t i = 0; i < n; i++) x[i] = job->log ? x[i] - log_sum : x[i] / sum;
+    rl_row_put_doubles(job->dtype, p[0], job->step[0], n, x);
+}
+
+static void gradient_line(const softmax_job *job, char *const *p, double *grad) {
+    const int64_t n = job->n;
+    double *y = grad + n, sum = 0;
+    rl_row_doubles(job->dtype, p[1], job->step[1], n, grad);
+    rl_row_doubles(job->dtype, p[2], job->step[2], n, y);
+    for (int64_t i = 0; i < n; i++) sum += job->log ? grad[i] : grad[i] * y[i];
+    for (int64_t i = 0; i < n; i++) grad[i] = job->log ? grad[i] - exp(y[i]) * sum : (grad[i] - sum) * y[i];
+    rl_row_put_doubles(job->dtype, p[0], job->step[0], n, grad);
+}
+
+static void softmax_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const softmax_job *job = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        char *p[3];
+        for (int op = 0; op < job->lines.nops; op++) p[op] = job->lines.base[op];
+        rl_walk_seek(&job->lines, i, p);
+        job->line(job, p, job->room + thread * 2 * job->n);
+    }
+}
+
+static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
+    int64_t dim = k->attr[0];
+    rl_walk *w = &job.lines;
+    job.dtype = k->out[0]->dtype;
+    job.n = 1;
+    if (k->out[0]->numel == 0) return RL_OK;
+    rl_walk_begin(w, k->out[0], RL_WRITE);
+    for (int i = 0; i < arguments; i++) rl_walk_add(w, k->arg[i].u.t);
+    if (w->ndim) {
+        job.n = w->size[dim];
+        for (int i = 0; i < w->nops; i++) job.step[i] = w->stride[i][dim];
+        rl_walk_drop(w, 1ull << dim);
+    }
+    rl_walk_merge(w);
+    job.room = k->svc->scratch(k, RL_COUNT(job.n, 2, k->threads), sizeof(double));
+    if (!job.room) return RL_FAIL;
+    if (w->numel * job.n <= RL_GRAIN / 8)
+        softmax_part(&job, 0, w->numel, 0);
+    else
+        k->svc->parallel(k, w->numel, RL_GRAIN / 8 / job.n + 1, softmax_part, &job);
+    return RL_OK;
+}
+
+RL_KERNEL(ref_softmax) {
+    return softmax_run(k, (softmax_job){.line = softmax_line}, 1);
+}
+RL_KERNEL(ref_log_softmax) {
+    return softmax_run(k, (softmax_job){.line = softmax_line, .log = true}, 1);
+}
+RL_KERNEL(ref_softmax_backward) {
+    return softmax_run(k, (softmax_job){.line = gradient_line}, 2);
+}
+RL_KERNEL(ref_log_softmax_backward) {
+    return softmax_run(k, (softmax_job){.line = gradient_line, .log = true}, 2);
+}

@@ -1,0 +1,40 @@
+/* conv1d as conv2d of pictures of height 1: the fast kernels serve it as they are. */
+#include "contract/kernel.h"
+#include <string.h>
+
+rl_status simd_conv2d(rl_call *k);
+rl_status simd_conv2d_gemm(rl_call *k);
+
+/* (.., L) becomes (.., 1, L) */
+static rl_view lifted(const rl_view *v, int64_t shape[4], int64_t strides[4]) {
+    rl_view picture = *v;
+    int last = v->ndim - 1;
+    memcpy(shape, v->shape, (size_t)last * sizeof *shape);
+    memcpy(strides, v->strides, (size_t)last * sizeof *strides);
+    shape[last] = 1;
+    shape[last + 1] = v->shape[last];
+    strides[last + 1] = v->strides[last];
+    strides[last] = v->strides[last] * v->shape[last];
+    picture.shape = shape;
+    picture.strides = strides;
+    picture.ndim = (uint8_t)(v->ndim + 1);
+    return picture;
+}
+
+RL_KERNEL(simd_conv1d) {
+    int64_t shape[3][4], strides[3][4];
+    if (!k->svc->isa || k->arg[0].u.t->dtype != RL_F32) return RL_UNSUPPORTED;
+    rl_view x = lifted(k->arg[0].u.t, shape[0], strides[0]), w = lifted(k->arg[1].u.t, shape[1], strides[1]),
+            out = lifted(k->out[0], shape[2], strides[2]);
+    rl_call flat = *k;
+    flat.arg[0].u.t = &x;
+    flat.arg[1].u.t = &w;
+    flat.out[0] = &out;
+    /* from core_shape_conv.c's order to that of conv2d */
+    static const int8_t from[9] = {1, 2, 4, 5, 7, 8, 10, 11, 12};
+    for (int i = 0; i < 9; i++) flat.attr[i] = k->attr[from[i]];
+    rl_status status = simd_conv2d(&flat);
+    if (status == RL_UNSUPPORTED) status = simd_conv2d_gemm(&flat);
+    k->scratch_ = flat.scratch_; /* the front door frees what they took */
+    return status;
+}

@@ -1,0 +1,109 @@
+/* max_pool2d of contiguous float32 planes. A NaN in a window wins. */
+#include "common.h"
+#ifdef RL_SIMD_X86
+#include "product_gemm.h"
+enum { POOL_SLACK = 64, POOL_GRAIN = 65536 }; /* loads run over a line's end; input numbers worth a thread */
+typedef struct {
+    const float *in;
+    float *out, *lines; /* lines: room of the threads; backward: the gradient */
+    float *room;        /* backward: kd * kh padded lines for each thread */
+    int64_t h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw;
+    int64_t line;                        /* length of a thread's line with slack */
+    int64_t d, od, kd, sd, pd, dd, cols; /* backward: depth; what of a line is no padding */
+    bool pairs;
+} pool_job;
+#define SIMD_BITS 256
+#include "isa.h"
+#include "vector_math_body.h"
+#include "pool_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "vector_math_body.h"
+#include "pool_body.h"
+
+RL_KERNEL(simd_max_pool2d) {
+    const rl_view *in = rl_in(k, 0), *out = k->out[0];
+    if (!(k->svc->isa & RL_ISA_AVX2) || k->n_out != 1 || !in || !simd_plain(in) || !simd_plain(out) ||
+        in->ndim < 3 || out->numel == 0 || in->numel == 0)
+        return RL_UNSUPPORTED;
+    const int64_t *a = k->attr;
+    pool_job j = {
+        .kh = a[0], .kw = a[1], .sh = a[2], .sw = a[3], .ph = a[4], .pw = a[5], .dh = a[6], .dw = a[7]};
+    j.h = in->shape[in->ndim - 2], j.w = in->shape[in->ndim - 1];
+    j.oh = out->shape[out->ndim - 2], j.ow = out->shape[out->ndim - 1];
+    j.line = ((j.ow - 1) * j.sw + (j.kw - 1) * j.dw + 1 + POOL_SLACK + 15) / 16 * 16;
+    j.pairs = j.kh == 2 && j.kw == 2 && j.sh == 2 && j.sw == 2 && !j.ph && !j.pw && j.dh == 1 && j.dw == 1 &&
+              2 * j.oh <= j.h && 2 * j.ow <= j.w;
+    int64_t planes = out->numel / (j.oh * j.ow), grain = 1 + POOL_GRAIN / (j.h * j.w + 1);
+    bool one = planes <= grain;
+    if (!j.pairs) {
+        j.lines = rl_gemm_scratch(k, RL_COUNT(j.line, one ? 1 : simd_max(1, k->threads)));
+        if (!j.lines) return RL_FAIL;
+    }
+    j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
+    bool wide = k->svc->isa & RL_ISA_AVX512;
+    if (one)
+        (wide ? pool_planes_avx512 : pool_planes_avx2)(&j, 0, planes, 0);
+    else
+        k->svc->parallel(k, planes, grain, wide ? pool_planes_avx512 : pool_planes_avx2, &j);
+    return RL_OK;
+}
+
+/* windows of 2 x 2 side by side, none over the edge */
+static bool pool_back_pairs(const int64_t *a, const pool_job *j) {
+    static const int64_t pairs[12] = {1, 2, 2, 1, 2, 2, 0, 0, 0, 1, 1, 1};
+    return a[14] == 2 && __builtin_memcmp(a, pairs, sizeof pairs) == 0 && 2 * j->oh <= j->h &&
+           2 * j->ow <= j->w;
+}
+
+/* false: places beyond 32 bits, windows of padding alone, or more lines than a cache holds */
+static bool pool_back_read(const int64_t *a, pool_job *j) {
+    enum { MOST = 64 };
+    j->kd = a[0], j->kh = a[1], j->kw = a[2], j->sd = a[3], j->sh = a[4], j->sw = a[5];
+    j->pd = a[6], j->ph = a[7], j->pw = a[8], j->dd = a[9], j->dh = a[10], j->dw = a[11];
+    bool padding_alone = (j->pd && j->dd > j->d) || (j->ph && j->dh > j->h) || (j->pw && j->dw > j->w);
+    if (padding_alone || j->d * j->h * j->w >= INT32_MAX || j->kd > MOST || j->kh > MOST || j->kw > MOST ||
+        j->dd > MOST || j->dh > MOST || j->dw > MOST || j->sw > MOST)
+        return false;
+    j->line = (j->ow - 1) * j->sw + (j->kw - 1) * j->dw + 1 + simd_max(POOL_SLACK, 16 * j->sw);
+    j->cols = simd_max(0, simd_min(j->w, j->line - j->pw));
+    return true;
+}
+
+/* attr[] is that of core_shape_pool.c */
+RL_KERNEL(simd_max_pool_back) {
+    const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
+    bool wide = k->svc->isa & RL_ISA_AVX512;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(in) || !simd_plain(grad) || out->numel == 0 ||
+        grad->numel == 0)
+        return RL_UNSUPPORTED;
+    int n = in->ndim, spatial = (int)k->attr[14];
+    pool_job j = {.d = spatial == 3 ? in->shape[n - 3] : 1, .od = spatial == 3 ? grad->shape[n - 3] : 1};
+    j.h = spatial > 1 ? in->shape[n - 2] : 1, j.oh = spatial > 1 ? grad->shape[n - 2] : 1;
+    j.w = in->shape[n - 1], j.ow = grad->shape[n - 1];
+    bool pairs = pool_back_pairs(k->attr, &j);
+    if (!pairs && !pool_back_read(k->attr, &j)) return RL_UNSUPPORTED;
+    if (!pairs) {
+        j.room = rl_gemm_scratch(k, RL_COUNT(j.kd, j.kh, j.line, simd_max(1, k->threads)));
+        if (!j.room) return RL_FAIL;
+    }
+    j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
+    j.lines = (float *)rl_const_data(grad);
+    int64_t volume = j.d * j.h * j.w;
+    k->svc->parallel(k, in->numel / volume, 1 + POOL_GRAIN / volume,
+                     pairs ? (wide ? pool_planes_back_avx512 : pool_planes_back_avx2)
+                           : (wide ? pool_any_back_avx512 : pool_any_back_avx2),
+                     &j);
+    return RL_OK;
+}
+#else
+RL_KERNEL(simd_max_pool2d) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+RL_KERNEL(simd_max_pool_back) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif

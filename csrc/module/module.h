@@ -1,0 +1,365 @@
+/* Module: a class made by calling type(...), so that its instances are what a Python class's are: state
+ * in the ordinary __dict__, no C fields. The behaviour is C method descriptors in the type's dict, plus
+ * tp_call (and tp_getattro before Python 3.12) patched into every subclass when it is first used.
+ *
+ *   m(x) ──► tp_call = rl_module_call ──► sizes of the hook dicts ──► forward        (module_call.c)
+ *                                              └─ not all empty ──► hooked call      (module_hooks.c)
+ *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module_attr.c)
+ *
+ * Note [Facts]: whatever a subclass may override is honoured. What its type says is kept per type
+ * version, which Python changes with every change of a class in its MRO; the instance's dict is asked
+ * each time. */
+#ifndef RL_MODULE_H
+#define RL_MODULE_H
+#include "object/tensor.h"
+
+/* ---- interned names ---- */
+#define RL_MODULE_NAMES(X)                                                                                   \
+    X(training)                                                                                              \
+    X(_parameters)                                                                                           \
+    X(_buffers)                                                                                              \
+    X(_modules)                                                                                              \
+    X(_non_persistent_buffers_set)                                                                           \
+    X(_backward_pre_hooks)                                                                                   \
+    X(_backward_hooks)                                                                                       \
+    X(_is_full_backward_hook)                                                                                \
+    X(_forward_hooks)                                                                                        \
+    X(_forward_hooks_with_kwargs)                                                                            \
+    X(_forward_hooks_always_called)                                                                          \
+    X(_forward_pre_hooks)                                                                                    \
+    X(_forward_pre_hooks_with_kwargs)                                                                        \
+    X(_state_dict_hooks)                                                                                     \
+    X(_state_dict_pre_hooks)                                                                                 \
+    X(_load_state_dict_pre_hooks)                                                                            \
+    X(_load_state_dict_post_hooks)                                                                           \
+    X(_from_public_api)                                                                                      \
+    X(_is_replica)                                                                                           \
+    X(_is_buffer)                                                                                            \
+    X(_metadata)                                                                                             \
+    X(_version)                                                                                              \
+    X(_compiled_call_impl)                                                                                   \
+    X(_extra_state)                                                                                          \
+    X(call_super_init)                                                                                       \
+    X(version)                                                                                               \
+    X(assign_to_params_buffers)                                                                              \
+    X(persistent)                                                                                            \
+    X(materialize)                                                                                           \
+    X(forward)                                                                                               \
+    X(items)                                                                                                 \
+    X(keys)                                                                                                  \
+    X(values)                                                                                                \
+    X(get)                                                                                                   \
+    X(add)                                                                                                   \
+    X(discard)                                                                                               \
+    X(startswith)                                                                                            \
+    X(detach)                                                                                                \
+    X(detach_)                                                                                               \
+    X(copy_)                                                                                                 \
+    X(zero_)                                                                                                 \
+    X(requires_grad)                                                                                         \
+    X(requires_grad_)                                                                                        \
+    X(grad)                                                                                                  \
+    X(grad_fn)                                                                                               \
+    X(shape)                                                                                                 \
+    X(size)                                                                                                  \
+    X(is_meta)                                                                                               \
+    X(type)                                                                                                  \
+    X(prefix)                                                                                                \
+    X(recurse)                                                                                               \
+    X(remove_duplicate)                                                                                      \
+    X(destination)                                                                                           \
+    X(keep_vars)                                                                                             \
+    X(__class__)                                                                                             \
+    X(__call__)                                                                                              \
+    X(__dict__)                                                                                              \
+    X(__init__)                                                                                              \
+    X(__module__)                                                                                            \
+    X(__name__)                                                                                              \
+    X(__qualname__)                                                                                          \
+    X(__getattribute__)                                                                                      \
+    X(__torch_function__)
+
+/* ---- methods that a subclass may override and that our own code calls ---- */
+#define RL_MODULE_METHODS(X)                                                                                 \
+    X(train)                                                                                                 \
+    X(apply)                                                                                                 \
+    X(children)                                                                                              \
+    X(named_children)                                                                                        \
+    X(named_modules)                                                                                         \
+    X(parameters)                                                                                            \
+    X(named_parameters)                                                                                      \
+    X(named_buffers)                                                                                         \
+    X(_named_members)                                                                                        \
+    X(state_dict)                                                                                            \
+    X(_save_to_state_dict)                                                                                   \
+    X(_load_from_state_dict)                                                                                 \
+    X(get_extra_state)                                                                                       \
+    X(set_extra_state)                                                                                       \
+    X(register_parameter)                                                                                    \
+    X(register_buffer)                                                                                       \
+    X(add_module)                                                                                            \
+    X(_call_impl)                                                                                            \
+    X(__setattr__)                                                                                           \
+    X(__delattr__)                                                                                           \
+    X(__getattr__)
+
+typedef struct {
+#define X(name) PyObject *name;
+    RL_MODULE_NAMES(X)
+    RL_MODULE_METHODS(X)
+#undef X
+    PyObject *empty; /* "" */
+} rl_module_names;
+extern rl_module_names rl_name;
+
+enum {
+#define X(name) RL_M_##name,
+    RL_MODULE_METHODS(X)
+#undef X
+        RL_M_COUNT
+};
+
+/* ---- module_type.c ---- */
+extern PyTypeObject *rl_module_type;
+typedef struct {
+    PyTypeObject *type;
+    PyObject *forward; /* borrowed from the class; NULL unless self can be put in front of its arguments */
+    uint32_t version, ours;
+    uint8_t is_module, plain_call, plain_get; /* subclass; __call__ is ours; no user __getattribute__ */
+    uint8_t plain_training;                   /* no class has `training`, so it lies in the instance */
+} rl_module_facts;
+/* What a type says; good until user code runs, so copy out what is needed later. */
+const rl_module_facts *rl_module_facts_get(PyTypeObject *type);
+/* Puts the quick slots into a subclass that does not override what they stand for. */
+void rl_module_adopt(PyTypeObject *type);
+int rl_module_check(PyObject *o); /* isinstance(o, Module): 1, 0, -1 */
+/* 1 when `m.method` is Module's own, neither overridden by a class nor put into the instance. */
+int rl_module_all_ours(PyObject *m, uint32_t methods); /* bits 1u << method */
+static inline int rl_module_ours(PyObject *m, int method) {
+    return rl_module_all_ours(m, 1u << method);
+}
+static inline PyObject *rl_module_dict(PyObject *m) { /* borrowed; NULL when there is none */
+    PyObject **dict = _PyObject_GetDictPtr(m);
+    return dict ? *dict : NULL;
+}
+/* Where __init__ puts things in a fresh __dict__. Only a guess, which costs less than a look-up: the key
+ * found there is compared. */
+enum {
+    RL_AT_training,
+    RL_AT_parameters,
+    RL_AT_buffers,
+    RL_AT_fleeting,
+    RL_AT_backward_pre,
+    RL_AT_backward,
+    RL_AT_forward = 7,
+    RL_AT_forward_pre = 10,
+    RL_AT_state_dict = 12,
+    RL_AT_state_dict_pre,
+    RL_AT_load_pre,
+    RL_AT_load_post,
+    RL_AT_modules
+};
+static inline PyObject *rl_state_peek(PyObject *dict, Py_ssize_t at,
+                                      PyObject *name) { /* borrowed, may raise */
+    PyObject *key, *value;
+    if (RL_LIKELY(PyDict_Next(dict, &at, &key, &value) && key == name)) return value;
+    return PyDict_GetItemWithError(dict, name);
+}
+static inline Py_ssize_t rl_state_at(PyObject *name) { /* of the two that are walked alike */
+    return name == rl_name._parameters ? RL_AT_parameters : RL_AT_buffers;
+}
+/* The _modules of a __dict__ that holds what __init__ puts there and nothing else, hence no methods; or NULL,
+ * where it holds more. */
+static inline PyObject *rl_state_bare(PyObject *dict) {
+    PyObject *key, *modules, *next;
+    Py_ssize_t at = RL_AT_modules;
+    if (PyDict_GET_SIZE(dict) != RL_AT_modules + 1 || !PyDict_Next(dict, &at, &key, &modules)) return NULL;
+    return key == rl_name._modules && !PyDict_Next(dict, &at, &key, &next) ? modules : NULL;
+}
+PyObject *rl_module_state_get(PyObject *m,
+                              PyObject *name); /* m.name, where the name is usually in m.__dict__ */
+PyObject *rl_module_typename(PyObject *o);     /* torch.typename */
+
+/* ---- module_seen.c: what a walk has met; owns it ---- */
+enum { RL_SEEN_FEW = 4 };
+typedef struct {
+    PyObject *set; /* the caller's, or made when it must be one */
+    PyObject **slot, *few[RL_SEEN_FEW];
+    uint32_t n, mask;
+} rl_seen;
+void rl_seen_end(rl_seen *seen);
+int rl_seen_traverse(const rl_seen *seen, visitproc visit, void *arg);
+int rl_seen_has(rl_seen *seen, PyObject *o);
+int rl_seen_add(rl_seen *seen, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
+PyObject *rl_seen_set_peek(rl_seen *seen);   /* as a set from now on; borrowed */
+
+/* ---- module_items.c: mappings, walked as `for key, value in map.items()` ---- */
+typedef struct {
+    PyObject *map, *iter; /* an exact dict is walked in place, anything else through its items() */
+    Py_ssize_t pos, used;
+    PyObject *key, *value; /* owned: the present pair */
+} rl_items;
+void rl_items_end(rl_items *it);
+#define RL_ITEMS __attribute__((cleanup(rl_items_end))) rl_items
+int rl_items_begin(rl_items *it, PyObject *map);
+int rl_items_of(rl_items *it, PyObject *m, Py_ssize_t at, PyObject *name); /* of m.name, usually found at */
+int rl_items_next(rl_items *it);                                           /* 1, 0 at the end, -1 */
+/* `for child in m.children()`, whoever defines it */
+typedef struct {
+    rl_items items;
+    PyObject *foreign;
+    PyObject *child; /* owned: the present one */
+    rl_seen seen;
+} rl_children;
+void rl_children_end(rl_children *c);
+#define RL_CHILDREN __attribute__((cleanup(rl_children_end))) rl_children
+enum { RL_CHILDREN_METHODS = 1 << RL_M_children | 1 << RL_M_named_children };
+int rl_children_begin(rl_children *c, PyObject *m);
+static inline int rl_children_none(const rl_children *c) {
+    return c->items.map == NULL && c->items.iter == NULL && c->foreign == NULL;
+}
+int rl_children_next(rl_children *c);
+
+int rl_map_has(PyObject *map, PyObject *key);                    /* key in map */
+int rl_map_find(PyObject *map, PyObject *key, PyObject **found); /* 1 and an owned value, 0, -1 */
+/* The same, borrowed, for what a map nearly always is; *found is NULL on a miss, 0: not such a dict. */
+static inline int rl_map_peek(PyObject *map, PyObject *key, PyObject **found) {
+    if (RL_UNLIKELY(!PyDict_CheckExact(map))) return 0;
+    *found = PyDict_GET_SIZE(map) ? PyDict_GetItemWithError(map, key) : NULL;
+    return 1;
+}
+int rl_map_set(PyObject *map, PyObject *key, PyObject *value);
+int rl_map_remove(PyObject *map, PyObject *key);           /* del map[key], or discard from a set, if there */
+int rl_map_empty(PyObject *map);                           /* not map */
+int rl_attr_has(PyObject *o, PyObject *name);              /* hasattr(o, name): 1, 0, -1 */
+PyObject *rl_path_join(PyObject *prefix, PyObject *name);  /* "prefix.name", "name" for an empty prefix */
+PyObject *rl_path_enter(PyObject *prefix, PyObject *name); /* prefix + name + "." */
+PyObject *rl_path_append(PyObject *prefix, PyObject *name); /* prefix + name */
+PyObject *rl_path_strip(PyObject *prefix);                  /* prefix[:-1] */
+/* A module's place in a state dict: "a.b" is its path, "a.b." its prefix. The root's prefix may be anything;
+ * below it the path comes first, and the prefix is only made for those who ask. All owned. */
+typedef struct {
+    PyObject *path, *prefix; /* either may be NULL, not both */
+} rl_place;
+static inline void rl_place_end(rl_place *place) {
+    Py_CLEAR(place->path);
+    Py_CLEAR(place->prefix);
+}
+#define RL_PLACE __attribute__((cleanup(rl_place_end))) rl_place
+PyObject *rl_place_path(rl_place *place);                      /* borrowed */
+PyObject *rl_place_prefix(rl_place *place);                    /* borrowed */
+PyObject *rl_place_key(const rl_place *place, PyObject *name); /* prefix + name */
+int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name);
+
+/* ---- module_args.c: Python's own rules and texts for binding arguments ---- */
+typedef struct {
+    const char *function;
+    int required, count; /* of `names`, self not counted */
+    const char *names[7];
+} rl_signature;
+int rl_args_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                 PyObject **out);
+/* The Module that a method bound by a method object is given as args[0]; borrowed. */
+PyObject *rl_args_self(const char *function, PyObject *const *args, Py_ssize_t nargs);
+/* f(*args, **{names: values}): the last PyTuple_GET_SIZE(names) of `stack` have names. */
+PyObject *rl_method_call(PyObject *o, PyObject *method, PyObject *const *args, size_t n, PyObject *names);
+/* The raised exception as an object with its traceback, and back again. */
+PyObject *rl_raised_take(void);
+void rl_raised_put_steal(PyObject *exception);
+
+/* ---- module_attr.c ---- */
+PyObject *rl_module_getattro(PyObject *m, PyObject *name);      /* slot: no user __getattr__ */
+PyObject *rl_module_getattro_user(PyObject *m, PyObject *name); /* slot: a user __getattr__ sees the misses */
+/* ---- module_register.c ---- */
+int rl_module_buffer_check(PyObject *value); /* isinstance(value, Buffer) */
+int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value);
+int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject *value);
+int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persistent);
+int rl_buffer_is_fleeting(PyObject *m, PyObject *name); /* not persistent: 1, 0, -1 */
+int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name,
+                        PyObject *value); /* hooks, then map[name] */
+/* ---- module_call.c ---- */
+typedef struct {
+    PyObject *callable; /* owned */
+    int unbound;        /* self goes in front of the arguments */
+} rl_forward;
+int rl_forward_get(PyObject *m, rl_forward *f);
+PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyObject *kwargs);
+PyObject *rl_module_call(PyObject *m, PyObject *args, PyObject *kwargs);
+/* ---- module_hooks.c ---- */
+/* The global hook dicts; Python's functions fill them, and users put others in their place: whoever runs
+ * user code over one holds it. */
+#define RL_GLOBAL_HOOKS(X)                                                                                   \
+    X(buffer_registration_hooks)                                                                             \
+    X(module_registration_hooks)                                                                             \
+    X(parameter_registration_hooks)                                                                          \
+    X(backward_pre_hooks)                                                                                    \
+    X(backward_hooks)                                                                                        \
+    X(forward_pre_hooks)                                                                                     \
+    X(forward_hooks)                                                                                         \
+    X(forward_hooks_always_called)                                                                           \
+    X(forward_hooks_with_kwargs)
+typedef struct {
+#define X(name) PyObject *name;
+    RL_GLOBAL_HOOKS(X)
+#undef X
+} rl_global_hooks;
+extern rl_global_hooks rl_hooks;
+/* args is a tuple, kwargs a dict or NULL */
+PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs);
+
+/* ---- module_keys.c ---- */
+typedef struct {
+    PyObject *key, *value;
+} rl_entry;
+typedef struct {
+    const rl_entry *at; /* in `list`, or in the list of a share above; NULL: only `dict` */
+    Py_ssize_t n;
+    rl_entry *list; /* owned, as its entries are */
+    PyObject *dict; /* owned; NULL until somebody needs it */
+} rl_share;
+void rl_share_end(rl_share *s);
+#define RL_SHARE __attribute__((cleanup(rl_share_end))) rl_share
+int rl_share_list(rl_share *s, PyObject *dict); /* lists what the dict has now, if it can be listed */
+PyObject *rl_share_dict(rl_share *s);           /* borrowed */
+/* When the list is, after `skip` characters, just what m and then its children ask for: how many entries
+ * are m's own. Otherwise -1, never with an exception. */
+Py_ssize_t rl_share_fits(const rl_share *s, PyObject *m, Py_ssize_t skip);
+/* Where the name after the prefix ends; -1 when the key does not start with the prefix, -2 on an error. */
+Py_ssize_t rl_key_name_end(PyObject *key, PyObject *prefix, int *dotted);
+/* The share of the child `name` at `below`, by the dict of the share at `place`; *shares starts as NULL. */
+int rl_share_deal(rl_share *share, rl_place *place, PyObject **shares, PyObject *name, rl_place *below,
+                  rl_share *piece);
+/* The next piece, which is the child's of this name; borrows the entries. */
+void rl_share_cut(const rl_share *s, Py_ssize_t *at, Py_ssize_t skip, PyObject *name, rl_share *piece);
+
+/* ---- module_load_entry.c ---- */
+typedef struct rl_load_job {
+    PyObject *whole;                         /* the state dict as it was given */
+    PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
+    PyObject *metadata;                      /* of the whole state dict, or NULL */
+    PyObject *assign;
+    PyObject *result;     /* _IncompatibleKeys(missing, unexpected) */
+    PyObject *mismatched; /* list of (key, shape given, shape here); NULL: these are errors */
+    PyObject *ties;       /* nn.modules._ties.Ties, or NULL */
+    struct rl_load_job *outer;
+} rl_load_job;
+void rl_load_job_begin(rl_load_job *job);
+void rl_load_job_end(rl_load_job *job);
+const rl_load_job *rl_load_job_find(PyObject *errors); /* NULL for lists of somebody else */
+/* Puts `value` into m.name, which holds `param`; what does not fit is noted, -1 is for exceptions. */
+int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value, int assign,
+                  PyObject *errors);
+int rl_load_bytes(rl_tensor *to,
+                  rl_tensor *from); /* 1 when that was all; 0: it takes more, to the same end */
+
+/* ---- the descriptors that each file brings to the type ---- */
+extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module_register_methods[],
+    rl_module_call_methods[], rl_module_iter_methods[], rl_module_walk_methods[], rl_module_save_methods[],
+    rl_module_load_methods[];
+/* ---- module_method.c ---- */
+PyObject *rl_module_method_new(PyMethodDef *def);
+int rl_module_method_init(void);
+int rl_module_iter_init(PyObject *m);
+int rl_module_hooks_init(PyObject *m);
+#endif

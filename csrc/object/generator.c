@@ -1,0 +1,226 @@
+/* torch.Generator: the object around rl_generator, the default one, and PyTorch's 5056-byte state. */
+#include "call/call.h"
+#include "bindings/numpy.h"
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD rl_shared_generator shared;
+} generator_object;
+static PyTypeObject *generator_type;
+static generator_object *the_default;
+
+rl_generator *rl_generator_default(void) {
+    return &the_default->shared.g;
+}
+
+int rl_generator_parse(PyObject *o, rl_generator **g) {
+    if (!PyObject_TypeCheck(o, generator_type)) return 0;
+    *g = &((generator_object *)o)->shared.g;
+    return 1;
+}
+
+static generator_object *generator_alloc(PyTypeObject *type) {
+    generator_object *o = (generator_object *)type->tp_alloc(type, 0);
+    if (o) rl_generator_make(&o->shared);
+    return o;
+}
+
+/* ---- Note [Drawing]: the numbers of the stream are read and set between draws ---- */
+typedef void generator_step(rl_generator *g, rl_generator *other);
+static void step_read(rl_generator *g, rl_generator *to) {
+    *to = *g;
+}
+static void step_write(rl_generator *g, rl_generator *from) {
+    *g = *from;
+}
+
+static void generator_do(PyObject *self, generator_step *step, rl_generator *other) {
+    rl_shared_generator *s = &((generator_object *)self)->shared;
+    if (!rl_generator_busy(s)) {
+        step(&s->g, other);
+        return;
+    }
+    rl_generator_claim(s);
+    PyThreadState *thread = PyEval_SaveThread();
+    rl_generator_lock(s);
+    step(&s->g, other);
+    rl_generator_unlock(s);
+    PyEval_RestoreThread(thread);
+    rl_generator_release(s);
+}
+
+static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"device", NULL};
+    PyObject *device = Py_None;
+    int kind = RL_CPU, index;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", names, &device)) return NULL;
+    if (device != Py_None && rl_device_parse(device, &kind, &index) < 0) return NULL;
+    if (kind == RL_META) {
+        PyErr_SetString(PyExc_RuntimeError, "META device type not an accelerator.");
+        return NULL;
+    }
+    if (kind != RL_CPU) {
+        PyErr_Format(PyExc_RuntimeError, "Device type %S is not supported for torch.Generator() api.",
+                     device);
+        return NULL;
+    }
+    return (PyObject *)generator_alloc(type);
+}
+
+/* any int, also of NumPy: negative ones wrap as in PyTorch */
+static int parse_seed(PyObject *o, uint64_t *seed) {
+    if (PyBool_Check(o) || (!PyLong_Check(o) && rl_numpy_kind(o) != 'i')) {
+        PyErr_Format(PyExc_RuntimeError, "manual_seed expected a long, but got %s", Py_TYPE(o)->tp_name);
+        return -1;
+    }
+    RL_OWNED PyObject *number = PyNumber_Index(o);
+    if (!number) return -1;
+    int overflow;
+    int64_t i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    *seed = (uint64_t)i;
+    if (overflow > 0) *seed = PyLong_AsUnsignedLongLong(number);
+    if (overflow < 0 || (overflow && PyErr_Occurred())) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *generator_manual_seed(PyObject *self, PyObject *seed) {
+    uint64_t value;
+    rl_generator fresh;
+    if (parse_seed(seed, &value) < 0) return NULL;
+    rl_generator_seed(&fresh, value);
+    generator_do(self, step_write, &fresh);
+    return Py_NewRef(self);
+}
+
+static PyObject *generator_initial_seed(PyObject *self, PyObject *unused) {
+    rl_generator now;
+    (void)unused;
+    generator_do(self, step_read, &now);
+    return PyLong_FromUnsignedLongLong(now.seed);
+}
+
+/* Note [Generator state]
+ * What get_state answers, byte for byte PyTorch's: seed u64, left i32, seeded i32, next u64, 624 words as
+ * u64, three doubles (x, y, rho of the double Box-Muller), valid i32 and padding, float sample, its flag. */
+enum {
+    STATE_BYTES = 5056,
+    AT_LEFT = 8,
+    AT_SEEDED = 12,
+    AT_NEXT = 16,
+    AT_WORDS = 24,
+    AT_NORMAL = 5016,
+    AT_VALID = 5040,
+    AT_FLOAT = 5048,
+    AT_FLOAT_VALID = 5052
+};
+
+static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
+    rl_generator now, *g = &now;
+    int64_t n = STATE_BYTES;
+    (void)unused;
+    rl_tensor *t = rl_tensor_new(RL_U8, RL_CPU, 0, &n, 1);
+    if (!t) return NULL;
+    generator_do(self, step_read, g);
+    RL_RAW;
+    char *p = rl_data(&t->v, RL_FRESH);
+    int32_t left = g->left, seeded = 1, valid = g->has_normal;
+    uint64_t next = g->next;
+    memset(p, 0, STATE_BYTES);
+    memcpy(p, &g->seed, 8);
+    memcpy(p + AT_LEFT, &left, 4);
+    memcpy(p + AT_SEEDED, &seeded, 4);
+    memcpy(p + AT_NEXT, &next, 8);
+    for (int i = 0; i < RL_MT_N; i++) {
+        uint64_t word = g->state[i];
+        memcpy(p + AT_WORDS + 8 * i, &word, 8);
+    }
+    if (valid) memcpy(p + AT_NORMAL + 8, &g->normal, 8);
+    memcpy(p + AT_VALID, &valid, 4);
+    if (g->has_normal_float) memcpy(p + AT_FLOAT, &g->normal_float, 4);
+    p[AT_FLOAT_VALID] = g->has_normal_float;
+    return (PyObject *)t;
+}
+
+static int state_read(const rl_view *v, rl_generator *g) {
+    RL_RAW;
+    const char *p = rl_const_data(v);
+    int32_t left, valid;
+    uint64_t next;
+    memcpy(&left, p + AT_LEFT, 4);
+    memcpy(&next, p + AT_NEXT, 8);
+    memcpy(&valid, p + AT_VALID, 4);
+    g->left = left;
+    g->next = next > UINT32_MAX ? UINT32_MAX : (uint32_t)next;
+    if (!rl_generator_is_valid(g)) {
+        PyErr_SetString(PyExc_RuntimeError, "Invalid mt19937 state");
+        return -1;
+    }
+    memcpy(&g->seed, p, 8);
+    for (int i = 0; i < RL_MT_N; i++) {
+        uint64_t word;
+        memcpy(&word, p + AT_WORDS + 8 * i, 8);
+        g->state[i] = (uint32_t)word;
+    }
+    memcpy(&g->normal, p + AT_NORMAL + 8, 8);
+    g->has_normal = valid != 0;
+    memcpy(&g->normal_float, p + AT_FLOAT, 4);
+    g->has_normal_float = p[AT_FLOAT_VALID] != 0;
+    return 0;
+}
+
+static PyObject *generator_set_state(PyObject *self, PyObject *state) {
+    rl_generator fresh;
+    if (!rl_tensor_check(state))
+        return PyErr_Format(PyExc_TypeError, "expected a torch.ByteTensor, but got %s",
+                            Py_TYPE(state)->tp_name);
+    if (((rl_tensor *)state)->v.dtype != RL_U8 || ((rl_tensor *)state)->v.device != RL_CPU) {
+        PyErr_SetString(PyExc_TypeError, "RNG state must be a torch.ByteTensor");
+        return NULL;
+    }
+    const rl_view *v = &((rl_tensor *)state)->v;
+    if (!rl_is_contiguous(v)) return PyErr_Format(PyExc_RuntimeError, "RNG state must be contiguous");
+    if (v->numel != STATE_BYTES)
+        return PyErr_Format(PyExc_RuntimeError,
+                            "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
+                            "to be %lld",
+                            STATE_BYTES, (long long)v->numel);
+    if (state_read(v, &fresh) < 0) return NULL;
+    generator_do(self, step_write, &fresh);
+    return Py_NewRef(self);
+}
+
+static PyObject *generator_get_device(PyObject *self, void *c) {
+    (void)self, (void)c;
+    return rl_device_new(RL_CPU, -1);
+}
+static PyMethodDef generator_methods[] = {
+    {"manual_seed", generator_manual_seed, METH_O,
+     "manual_seed($self, seed, /)\n--\n\nStarts the stream anew."},
+    {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed($self, /)\n--\n\nThe last seed."},
+    {"get_state", generator_get_state, METH_NOARGS,
+     "get_state($self, /)\n--\n\nA uint8 tensor of 5056 bytes."},
+    {"set_state", generator_set_state, METH_O,
+     "set_state($self, state, /)\n--\n\nTakes what get_state gave; RuntimeError for anything else."},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef generator_getset[] = {{"device", generator_get_device, NULL, "cpu", NULL},
+                                         {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot generator_slots[] = {
+    {Py_tp_new, generator_new},
+    {Py_tp_methods, generator_methods},
+    {Py_tp_getset, generator_getset},
+    {Py_tp_doc,
+     "Generator(device='cpu')\n--\n\nA stream of random numbers (mt19937), PyTorch's for the same seed."},
+    {0, NULL}};
+static PyType_Spec generator_spec = {"rushlight.Generator", sizeof(generator_object), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};
+
+int rl_generator_init(PyObject *m) {
+    generator_type = (PyTypeObject *)PyType_FromSpec(&generator_spec);
+    if (!generator_type || PyModule_AddType(m, generator_type) < 0) return -1;
+    the_default = generator_alloc(generator_type);
+    return the_default ? PyModule_AddObjectRef(m, "default_generator", (PyObject *)the_default) : -1;
+}

@@ -1,0 +1,150 @@
+/* torch.UntypedStorage: a tensor's memory as bytes. */
+#include "storage.h"
+
+typedef struct {
+    PyObject_HEAD rl_storage *storage;
+} storage_object;
+PyTypeObject *rl_untyped_storage_type;
+#define S(o) (((storage_object *)(o))->storage)
+
+PyObject *rl_untyped_storage_new(rl_storage *s) {
+    storage_object *o = (storage_object *)rl_untyped_storage_type->tp_alloc(rl_untyped_storage_type, 0);
+    if (o) o->storage = rl_storage_keep(s);
+    return (PyObject *)o;
+}
+
+rl_storage *rl_untyped_storage_peek(PyObject *o) {
+    return S(o);
+}
+
+static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = 0;
+    static char *names[] = {"size", "device", NULL};
+    PyObject *where = Py_None;
+    int device = RL_CPU, index = 0;
+    (void)type;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|n$O:UntypedStorage", names, &n, &where)) return NULL;
+    if (where != Py_None && rl_device_parse(where, &device, &index) < 0) return NULL;
+    if (rl_device_need(device, index) < 0) return NULL;
+    if (n < 0) {
+        PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %zd", n);
+        return NULL;
+    }
+    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, RL_COUNT(n), 1);
+    if (!s) return rl_raise("UntypedStorage");
+    PyObject *o = rl_untyped_storage_new(s);
+    rl_storage_drop(s);
+    return o;
+}
+
+static void storage_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    rl_storage_drop(S(self));
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* A reader's buffer changes nothing; a writer's counts as an export while it lives. */
+static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    bool writes = flags & PyBUF_WRITABLE;
+    if (S(self)->device == RL_META) {
+        PyErr_SetString(PyExc_NotImplementedError, "Not available for 'meta' device type");
+        return -1;
+    }
+    if (S(self)->device != RL_CPU) {
+        PyErr_SetString(PyExc_BufferError, "only the CPU's memory can be read directly");
+        return -1;
+    }
+    RL_RAW;
+    if (PyBuffer_FillInfo(view, self, rl_storage_bytes(S(self), RL_READ), (Py_ssize_t)S(self)->nbytes,
+                          !writes, flags) < 0)
+        return -1;
+    if (writes)
+        rl_storage_export(S(self));
+    else
+        S(self)->pins++; /* the bytes must not move under a reader */
+    view->internal = writes ? S(self) : NULL;
+    return 0;
+}
+static void storage_releasebuffer(PyObject *self, Py_buffer *view) {
+    if (view->internal)
+        rl_storage_unexport(S(self));
+    else
+        S(self)->pins--;
+}
+
+static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromSize_t(S(self)->nbytes);
+}
+static PyObject *storage_data_ptr(PyObject *self, PyObject *unused) {
+    (void)unused;
+    RL_RAW;
+    __atomic_store_n(&S(self)->pointer_seen, 1, __ATOMIC_RELAXED);
+    return PyLong_FromVoidPtr(rl_storage_bytes(S(self), RL_READ));
+}
+/* equal for two objects on the same memory; unlike data_ptr() it promises nothing about writing */
+static PyObject *storage_key(PyObject *self, void *c) {
+    (void)c;
+    return PyLong_FromVoidPtr(S(self));
+}
+static PyObject *storage_get_device(PyObject *self, void *c) {
+    (void)c;
+    return rl_device_of(S(self)->device, S(self)->device_index);
+}
+static PyObject *storage_resize(PyObject *self, PyObject *size) {
+    Py_ssize_t n = PyLong_AsSsize_t(size);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0) {
+        PyErr_Format(PyExc_RuntimeError, "Trying to resize storage to a negative size %zd", n);
+        return NULL;
+    }
+    if ((size_t)n < S(self)->nbytes && S(self)->refs > 1) {
+        PyErr_SetString(PyExc_RuntimeError, "cannot shrink a storage that tensors use");
+        return NULL;
+    }
+    if (rl_storage_resize(S(self), RL_COUNT(n)) != RL_OK) return rl_raise("resize_");
+    return Py_NewRef(self);
+}
+static PyObject *storage_share(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return rl_storage_share(S(self)) == RL_OK ? Py_NewRef(self) : rl_raise("share_memory_");
+}
+static PyObject *storage_is_shared(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(rl_storage_is_shared(S(self)));
+}
+static Py_ssize_t storage_length(PyObject *self) {
+    return (Py_ssize_t)S(self)->nbytes;
+}
+static PyMethodDef storage_methods[] = {
+    {"nbytes", storage_nbytes, METH_NOARGS, "nbytes($self, /)\n--\n\nNumber of bytes."},
+    {"size", storage_nbytes, METH_NOARGS, "size($self, /)\n--\n\nNumber of bytes."},
+    {"data_ptr", storage_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first byte."},
+    {"resize_", storage_resize, METH_O,
+     "resize_($self, size, /)\n--\n\nRuntimeError when the memory is used elsewhere."},
+    {"share_memory_", storage_share, METH_NOARGS,
+     "share_memory_($self, /)\n--\n\nMoves the bytes into memory that forked processes share."},
+    {"is_shared", storage_is_shared, METH_NOARGS,
+     "is_shared($self, /)\n--\n\nDo forked processes share the bytes?"},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef storage_getset[] = {{"_cdata", storage_key, NULL, "Tells storages apart.", NULL},
+                                       {"device", storage_get_device, NULL, "Where the memory lies.", NULL},
+                                       {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot storage_slots[] = {
+    {Py_tp_new, storage_new},
+    {Py_tp_dealloc, storage_dealloc},
+    {Py_bf_getbuffer, storage_getbuffer},
+    {Py_bf_releasebuffer, storage_releasebuffer},
+    {Py_sq_length, storage_length},
+    {Py_tp_methods, storage_methods},
+    {Py_tp_getset, storage_getset},
+    {Py_tp_doc, "UntypedStorage(size=0, *, device=None)\n--\n\nThe bytes behind tensors."},
+    {0, NULL}};
+static PyType_Spec storage_spec = {"rushlight.storage.UntypedStorage", sizeof(storage_object), 0,
+                                   Py_TPFLAGS_DEFAULT, storage_slots};
+
+int rl_untyped_storage_init(PyObject *m) {
+    rl_untyped_storage_type = (PyTypeObject *)PyType_FromSpec(&storage_spec);
+    return rl_untyped_storage_type ? PyModule_AddType(m, rl_untyped_storage_type) : -1;
+}

@@ -1,0 +1,138 @@
+/* The tensor rooms: Tensor, Parameter, dtype and friends, Node, argument parsing, the front door.
+ * The GIL is held, functions may raise. `_new/_get` answer owned references, `_peek` borrowed ones,
+ * `_steal` consumes its argument; NULL or -1 means that a Python exception is set. */
+#ifndef RL_TENSOR_H
+#define RL_TENSOR_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "core/core.h"
+
+/* ---- ownership: RL_OWNED PyObject *x = ...; rl_give(&x) hands it on ---- */
+static inline void rl_owned_drop(PyObject **o) {
+    Py_XDECREF(*o);
+}
+#define RL_OWNED __attribute__((cleanup(rl_owned_drop)))
+static inline PyObject *rl_give(PyObject **o) {
+    PyObject *given = *o;
+    *o = NULL;
+    return given;
+}
+#include "raw.h"
+
+/* ---- the objects ----
+ * A Tensor is ONE object:
+ *   PyObject head │ view (dtype, device, shape, strides, offset, storage) │ grad metadata │ __dict__,
+ * weakrefs */
+typedef struct rl_node rl_node;
+typedef struct {
+    int32_t refs;
+    uint32_t count;
+} rl_version;
+typedef struct rl_tensor {
+    PyObject_HEAD rl_view v;
+    PyObject *grad;   /* Tensor or NULL */
+    rl_node *grad_fn; /* NULL on a leaf; of a view: rl_history_grad_fn() knows whether it is still good */
+    rl_node
+        *accumulator; /* of a leaf, borrowed: the node keeps the leaf alive and clears this when it dies */
+    PyObject *base;   /* the tensor that this one is a view of, or NULL */
+    PyObject *hooks, *post_hooks; /* dicts: register_hook(), register_post_accumulate_grad_hook() */
+    rl_version *version;          /* NULL: the storage's; x.data and its views count for themselves */
+    PyObject *dict, *weakrefs;
+    uint64_t became; /* rl_became when it last got another memory, shape or dtype: x.data = y */
+    uint32_t seen;   /* of a view: the version that grad_fn describes */
+    int32_t output_nr;
+    uint8_t requires_grad, inference, creation, retains; /* retains: retain_grad() was called */
+} rl_tensor;
+/* how a view came about: what may be written through it differs */
+enum { RL_VIEW_NORMAL, RL_VIEW_NO_GRAD, RL_VIEW_MULTI, RL_VIEW_FUNCTION, RL_VIEW_INFERENCE };
+/* made in inference mode: nobody counts its versions, but those of what x.detach() or x.data made of it */
+#define rl_version_none(t) ((t)->inference && !(t)->version)
+#define RL_TENSOR_OF(view) ((rl_tensor *)((char *)(view) - offsetof(rl_tensor, v)))
+
+extern PyTypeObject *rl_tensor_type, *rl_parameter_type, *rl_size_type, *rl_dtype_type,
+    *rl_device_type_object;
+static inline int rl_tensor_check(PyObject *o) {
+    return Py_TYPE(o) == rl_tensor_type || PyType_IsSubtype(Py_TYPE(o), rl_tensor_type);
+}
+/* as PyTorch's isinstance(x, Parameter): a Parameter, or a Tensor marked `_is_param` */
+int rl_parameter_check(PyObject *o);
+
+/* As PyTorch's: a view of a tensor that requires grad requires it, too. */
+static inline bool rl_requires_grad(const rl_tensor *t) {
+    return t->requires_grad || (t->base && ((rl_tensor *)t->base)->requires_grad);
+}
+/* how often it was written in place, as autograd counts */
+static inline uint32_t rl_version_of(const rl_tensor *t) {
+    return t->version ? t->version->count : t->v.storage->version;
+}
+static inline void rl_version_bump(rl_tensor *t) {
+    ++*(t->version ? &t->version->count : &t->v.storage->version);
+}
+
+/* ---- tensor_object.c ---- */
+rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL; not yet revealed */
+static inline void rl_tensor_reveal(rl_tensor *t) {       /* it is whole: from here on Python may find it */
+    PyObject_GC_Track((PyObject *)t);
+}
+rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
+                         int ndim); /* contiguous, uninitialised; shape may be a tensor's own */
+/* A tensor of `type` on the storage of `t` with t's dims and version; base and grad metadata empty. */
+rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
+int rl_version_part(rl_tensor *t, uint32_t count); /* t counts for itself from now on */
+void rl_version_share(rl_tensor *t, const rl_tensor *with);
+PyObject *rl_tensor_detach(PyObject *t);               /* shares storage, requires_grad False, type Tensor */
+extern uint64_t rl_became;                             /* how often any tensor became another */
+int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
+int rl_tensor_set_requires_grad(rl_tensor *t, int on);
+PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
+PyObject *rl_size_new(const int64_t *dims, int n);
+PyObject *rl_dtype_object(int dtype);              /* new reference to torch.float32 ... */
+int rl_format_parse(PyObject *o, int64_t *format); /* 1, or 0 when o is no torch.memory_format */
+int rl_dtype_parse(PyObject *o); /* -1 and TypeError when o is no dtype (nor float, int, bool) */
+/* ---- tensor_device_type.c ---- */
+PyObject *rl_device_new(int device, int index);
+PyObject *rl_device_of(int device, int index); /* of a tensor or storage: only GPUs are numbered */
+const char *rl_device_name(int device);
+int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
+/* Where this thread's new tensors lie unless the call says so: type * 256 + index + 1. */
+enum { RL_DEVICE_UNASKED = -1 };
+extern _Thread_local int rl_device_here;
+
+/* ---- tensor_raise.c ---- */
+/* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
+PyObject *rl_raise(const char *where);
+
+/* ---- tensor_call.c: the front door ---- */
+/* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
+PyObject *rl_op_run(int op, rl_slot *args, int n);
+PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
+/* The usual short hands for other rooms. */
+PyObject *rl_op_unary(int op, PyObject *x);
+PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
+
+/* ---- tensor_device.c ---- */
+int rl_device_find(int device);            /* 1 when its extension is loaded, 0 without, -1 raised */
+int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
+
+/* ---- tensor_mode.c ---- */
+extern _Thread_local int rl_grad_enabled, rl_inference_mode;
+
+/* ---- each file adds its types and functions to rushlight._C ---- */
+int rl_gc_init(PyObject *m);
+int rl_types_init(PyObject *m);
+int rl_device_type_init(PyObject *m);
+int rl_tensor_init(PyObject *m);
+int rl_node_init(PyObject *m);
+int rl_mode_init(PyObject *m);
+int rl_ops_init(PyObject *m);
+int rl_create_init(PyObject *m);
+int rl_generator_init(PyObject *m);
+int rl_numpy_init(PyObject *m);
+int rl_load_init(PyObject *m);
+int rl_save_init(PyObject *m);
+int rl_device_init(PyObject *m);
+int rl_optim_init(PyObject *m);
+int rl_grad_init(PyObject *m);
+int rl_module_init(PyObject *m);
+#endif

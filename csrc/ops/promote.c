@@ -1,0 +1,197 @@
+/* The dtype rules that rows name in TYPES():
+ * https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html */
+#include "core/core.h"
+
+/* Note [Promotion]
+ * Three kinds of operand vote: tensors with dimensions, 0-dim tensors, Python numbers. A lesser kind only
+ * counts when its category (bool < integer < float) is higher than that of the kinds before it. */
+typedef struct {
+    int dims, zero, number; /* dtype so far, -1 for none */
+} vote;
+
+static int vote_join(int a, int b) {
+    return a < 0 ? b : b < 0 ? a : rl_dtype_promote(a, b);
+}
+
+static void vote_slot(vote *v, const rl_slot *s) {
+    if (s->tag == RL_TENSOR)
+        *(s->u.t->ndim ? &v->dims : &v->zero) = vote_join(s->u.t->ndim ? v->dims : v->zero, s->u.t->dtype);
+    else if (s->tag == RL_INT)
+        v->number = vote_join(v->number, RL_I64);
+    else if (s->tag == RL_FLOAT)
+        v->number = vote_join(v->number, rl_dtype_default());
+    else if (s->tag == RL_TRUTH)
+        v->number = vote_join(v->number, RL_BOOL);
+}
+
+static int vote_combine(int higher, int lower) {
+    if (higher < 0) return lower;
+    if (lower < 0 || rl_is_float(higher)) return higher;
+    if (higher == RL_BOOL || rl_is_float(lower)) return rl_dtype_promote(higher, lower);
+    return higher;
+}
+
+static int vote_result(const vote *v) {
+    return vote_combine(v->dims, vote_combine(v->zero, v->number));
+}
+
+static int common_dtype(const rl_row *row, const rl_call *k, uint16_t operands) {
+    vote v = {-1, -1, -1};
+    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1;
+    /* the usual case: equal dtypes */
+    if (k->n_arg >= 2 && first >= 0 && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == first &&
+        operands < 4 && (k->n_arg == 2 || k->arg[2].tag != RL_TENSOR))
+        return first;
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tag == RL_TENSOR || (operands >> i & 1)) vote_slot(&v, &k->arg[i]);
+    (void)row;
+    return vote_result(&v);
+}
+
+static int list_dtype(const rl_slot *s) {
+    vote v = {-1, -1, -1};
+    for (int i = 0; i < s->n; i++) {
+        rl_slot one = {.tag = RL_TENSOR, .u.t = s->u.ts[i]};
+        vote_slot(&v, &one);
+    }
+    return vote_result(&v);
+}
+
+static int floating(int dtype) {
+    return rl_is_float(dtype) || rl_is_kept(dtype) ? dtype : rl_dtype_default();
+}
+
+/* PyTorch says it in other words for a bias than for a weight */
+static rl_status bias_differs(const rl_row *row, int first, int weight, int bias) {
+    if (row == &rl_rows[RL_OP_linear])
+        return rl_error_set(RL_RUNTIME, "%s and mat2 must have the same dtype, but got %s and %s",
+                            weight == first ? "self" : "mat1", rl_dtype_title(weight == first ? bias : first),
+                            rl_dtype_title(weight));
+    return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
+                        rl_dtype_cpp_name(first), rl_dtype_cpp_name(bias));
+}
+
+static rl_status same_dtype(const rl_row *row, const rl_call *k, int first) {
+    bool conv = row == &rl_rows[RL_OP_conv2d], linear = row == &rl_rows[RL_OP_linear];
+    const rl_view *bias = conv || linear ? rl_in(k, 2) : NULL;
+    for (int i = 1; i < k->n_arg; i++) {
+        if (k->arg[i].tag != RL_TENSOR || k->arg[i].u.t->dtype == first) continue;
+        int other = k->arg[i].u.t->dtype;
+        if (bias && (linear || bias->dtype != first))
+            return bias_differs(row, first, k->arg[1].u.t->dtype, bias->dtype);
+        if (conv)
+            return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(first),
+                                rl_dtype_title(other));
+        return rl_error_set(RL_RUNTIME, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                            rl_dtype_cpp_name(first), rl_dtype_cpp_name(other));
+    }
+    return RL_OK;
+}
+
+static int given_dtype(const rl_row *row, const rl_call *k) {
+    return row->dtype_arg >= 0 && k->arg[row->dtype_arg].tag == RL_DTYPE ? (int)k->arg[row->dtype_arg].u.i
+                                                                         : -1;
+}
+
+static rl_status admit(const rl_row *row, int dtype) {
+    if (row->dtypes >> dtype & 1) return RL_OK;
+    if (*row->refusal)
+        return rl_error_set(RL_NOTIMPL, "\"%s\" not implemented for '%s'", row->refusal,
+                            rl_dtype_title(dtype));
+    return rl_error_set(RL_NOTIMPL, "\"%s_cpu\" not implemented for '%s'", row->name, rl_dtype_title(dtype));
+}
+
+/* Note [Kept dtypes]: no operand slips in beside one that the row admits. */
+static rl_status admit_operands(const rl_row *row, const rl_call *k) {
+    uint32_t seen = 0;
+    for (int i = 0; i < k->n_arg; i++) {
+        const rl_slot *s = &k->arg[i];
+        if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
+        for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--)
+            if (s->u.ts[n - 1]) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
+    }
+    seen &= RL_SET_KEPT & ~row->dtypes;
+    return seen ? admit(row, __builtin_ctz(seen)) : RL_OK;
+}
+
+rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out) {
+    if (admit_operands(row, k) != RL_OK) return RL_FAIL;
+    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1, given = given_dtype(row, k);
+    *compute = -1;
+    switch ((rl_types_rule)row->rule) {
+    case RL_TYPES_same:
+        if (same_dtype(row, k, first) != RL_OK) return RL_FAIL;
+        *out = first;
+        break;
+    case RL_TYPES_number:
+        *out = *compute = common_dtype(row, k, row->operands);
+        if (*out == RL_BOOL) *out = *compute = RL_I64;
+        break;
+    case RL_TYPES_sub:
+        if (k->arg[0].tag == RL_TRUTH || k->arg[1].tag == RL_TRUTH || first == RL_BOOL ||
+            (k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL)) {
+            bool two = first == RL_BOOL && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL;
+            return rl_error_set(
+                RL_RUNTIME,
+                two ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+                      "`^` or `logical_xor()` operator instead."
+                    : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                      "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+        }
+        *out = *compute = common_dtype(row, k, row->operands);
+        break;
+    case RL_TYPES_promote: *out = *compute = common_dtype(row, k, row->operands); break;
+    case RL_TYPES_float: *out = *compute = floating(common_dtype(row, k, row->operands)); break;
+    case RL_TYPES_div:
+        *out = *compute = common_dtype(row, k, row->operands);
+        if (k->arg[2].tag == RL_NONE) *out = *compute = floating(*out);
+        break;
+    case RL_TYPES_clamp: *out = *compute = common_dtype(row, k, 6); break;
+    case RL_TYPES_where: {
+        vote v = {-1, -1, -1};
+        vote_slot(&v, &k->arg[1]);
+        vote_slot(&v, &k->arg[2]);
+        *out = *compute = vote_result(&v);
+        break;
+    }
+    case RL_TYPES_list:
+        if (k->arg[0].n == 0)
+            return rl_error_set(RL_VALUE, "torch.%s(): expected a non-empty list of Tensors", row->name);
+        *out = *compute = list_dtype(&k->arg[0]);
+        break;
+    case RL_TYPES_compare:
+        *compute = common_dtype(row, k, row->operands);
+        *out = RL_BOOL;
+        return admit(row, *compute);
+    case RL_TYPES_truth: *out = RL_BOOL; return admit(row, first);
+    case RL_TYPES_verdict: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(row, first);
+    case RL_TYPES_index: *out = RL_I64; return admit(row, first);
+    case RL_TYPES_total: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
+    case RL_TYPES_mean:
+        *out = *compute = given >= 0 ? given : first;
+        if (!rl_is_float(*out) && row == &rl_rows[RL_OP_mean])
+            return rl_error_set(
+                RL_RUNTIME,
+                "mean(): could not infer output dtype. %s dtype must be either a floating point or "
+                "complex dtype. Got: %s",
+                given >= 0 ? "Optional" : "Input", rl_dtype_title(*out));
+        break;
+    case RL_TYPES_factory: *out = given >= 0 ? given : rl_dtype_default(); break;
+    case RL_TYPES_full:
+        *out = given >= 0                  ? given
+               : k->arg[1].tag == RL_INT   ? RL_I64
+               : k->arg[1].tag == RL_TRUTH ? RL_BOOL
+                                           : rl_dtype_default();
+        break;
+    case RL_TYPES_arange: {
+        bool whole = true;
+        for (int i = 0; i < k->n_arg && i < 3; i++) whole &= k->arg[i].tag != RL_FLOAT;
+        *out = given >= 0 ? given : whole ? RL_I64 : rl_dtype_default();
+        break;
+    }
+    case RL_TYPES_randint: *out = given >= 0 ? given : RL_I64; break;
+    case RL_TYPES_like: *out = given >= 0 ? given : first; break;
+    case RL_TYPES_keep: *out = first; break;
+    }
+    return admit(row, *out);
+}

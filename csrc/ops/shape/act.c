@@ -1,0 +1,63 @@
+/* Shape rules of activations with parameters. */
+#include "shape.h"
+#include <float.h>
+
+rl_status shape_same(rl_call *k); /* core_shape.c */
+
+RL_SHAPE(prelu) {
+    const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
+    if (w->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME, "prelu: Type promoting not supported. Got %s and %s",
+                            rl_dtype_title(x->dtype), rl_dtype_title(w->dtype));
+    if (w->ndim > 1)
+        return rl_error_set(
+            RL_RUNTIME, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d", w->ndim);
+    if (w->numel != 1) {
+        if (x->ndim == 0) return rl_error_set(RL_RUNTIME, "Not allow zero-dim input tensor.");
+        int64_t channels = x->ndim > 1 ? x->shape[1] : 1;
+        if (channels != w->numel)
+            return rl_error_set(RL_RUNTIME,
+                                "Mismatch of parameter numbers and input channel size. Found parameter "
+                                "numbers = %lld and channel size = %lld.",
+                                (long long)w->numel, (long long)channels);
+    }
+    return shape_same(k);
+}
+
+RL_SHAPE(rrelu) {
+    if (!(rl_num(k, 1) <= rl_num(k, 2)))
+        return rl_error_set(RL_RUNTIME, "Lower bound should be less than or equal to the upper bound");
+    if (k->arg[3].u.i && k->arg[0].u.t->dtype == RL_F16)
+        return rl_error_set(RL_NOTIMPL, "\"rrelu_with_noise_out_cpu\" not implemented for 'Half'");
+    return shape_same(k);
+}
+
+RL_SHAPE(celu) {
+    if (rl_num(k, 1) == 0) return rl_error_set(RL_RUNTIME, "ZeroDivisionError: alpha cannot be 0 for CELU");
+    return shape_same(k);
+}
+
+RL_SHAPE(softshrink) {
+    static const double most[RL_NDTYPES] = {
+        [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
+    int dtype = k->arg[0].u.t->dtype;
+    double lambd = rl_num(k, 1);
+    if (!(lambd >= 0 && lambd <= most[dtype]))
+        return rl_error_set(RL_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",
+                            most[dtype], rl_dtype_title(dtype), lambd);
+    return shape_same(k);
+}
+
+RL_SHAPE(glu) { /* attr[0]: the dimension */
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
+    if (x->ndim == 0) return rl_error_set(RL_RUNTIME, "glu does not support 0-dimensional tensors");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (x->shape[dim] % 2)
+        return rl_error_set(RL_RUNTIME, "Halving dimension must be even, but dimension %lld is size %lld",
+                            (long long)dim, (long long)x->shape[dim]);
+    memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
+    shape[dim] /= 2;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, x->ndim);
+}

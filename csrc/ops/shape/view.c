@@ -1,0 +1,438 @@
+/* Rules of views (they write dims, strides and offset of out[0], which shares argument 0's storage),
+ * joins, and copies. */
+#include "shape.h"
+
+/* out[0] starts as a copy of the input's view with room for ndim dims */
+static rl_status view_begin(rl_call *k, int ndim) {
+    rl_view *v = k->out[0];
+    if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
+    v->offset = k->arg[0].u.t->offset;
+    return RL_OK;
+}
+
+static rl_status view_end(rl_call *k) {
+    rl_view *v = k->out[0];
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    return RL_OK;
+}
+
+/* the offset moves by `count` strides; without elements a stride may be anything */
+rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride) {
+    int64_t by;
+    if (__builtin_mul_overflow(count, stride, &by) || __builtin_add_overflow(v->offset, by, &v->offset))
+        return rl_error_set(RL_RUNTIME, "storage offset calculation overflowed");
+    return RL_OK;
+}
+
+static void view_same(rl_view *v, int to, const rl_view *x, int from) {
+    v->shape[to] = x->shape[from];
+    v->strides[to] = x->strides[from];
+}
+
+/* Strides under which x reads as `shape`, or RL_UNSUPPORTED: runs of x's dims that are contiguous among
+ * themselves can be cut anew, others not. */
+static rl_status restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides) {
+    int view_d = ndim - 1;
+    if (x->numel == 0) {
+        if (ndim == x->ndim && (!ndim || memcmp(shape, x->shape, (size_t)ndim * sizeof *shape) == 0))
+            memcpy(strides, x->strides, (size_t)ndim * sizeof *strides);
+        else if (!rl_dims_contiguous(shape, ndim, strides))
+            return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
+        return RL_OK;
+    }
+    if (x->ndim == 0) {
+        for (int i = 0; i < ndim; i++) strides[i] = 1;
+        return RL_OK;
+    }
+    int64_t base = x->strides[x->ndim - 1], run = 1, taken = 1;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        run *= x->shape[d];
+        bool ends = d == 0 || (x->shape[d - 1] != 1 && x->strides[d - 1] != run * base);
+        if (!ends) continue;
+        while (view_d >= 0 && (taken < run || shape[view_d] == 1)) {
+            strides[view_d] = taken * base;
+            taken *= shape[view_d--];
+        }
+        if (taken != run) return RL_UNSUPPORTED;
+        if (d > 0) {
+            base = x->strides[d - 1];
+            run = taken = 1;
+        }
+    }
+    return view_d < 0 ? RL_OK : RL_UNSUPPORTED;
+}
+
+rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape) {
+    int unknown = -1;
+    bool huge = false, none = false;
+    int64_t known = 1;
+    char text[RL_DIMS_TEXT];
+    const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &s->u.i;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    for (int i = 0; i < n; i++) {
+        shape[i] = dims[i];
+        if (dims[i] == -1) {
+            if (unknown >= 0) return rl_error_set(RL_RUNTIME, "only one dimension can be inferred");
+            unknown = i;
+        } else if (dims[i] < 0) {
+            return rl_error_set(RL_RUNTIME, "invalid shape dimension %lld at index %d of shape %s",
+                                (long long)dims[i], i, rl_dims_text(text, dims, n));
+        } else {
+            none |= dims[i] == 0;
+            huge |= __builtin_mul_overflow(known, dims[i], &known);
+        }
+    }
+    if (none) known = 0;
+    if (huge && !none)
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld",
+                            rl_dims_text(text, dims, n), (long long)x->numel);
+    if (unknown >= 0 && known == 0)
+        return rl_error_set(
+            RL_RUNTIME,
+            "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size "
+            "-1 can be any value and is ambiguous",
+            rl_dims_text(text, dims, n));
+    if (unknown >= 0 ? x->numel % known : x->numel != known)
+        return rl_error_set(RL_RUNTIME, "shape '%s' is invalid for input of size %lld",
+                            rl_dims_text(text, dims, n), (long long)x->numel);
+    if (unknown >= 0) shape[unknown] = x->numel / known;
+    return RL_OK;
+}
+
+RL_SHAPE(alias) {
+    const rl_view *x = k->arg[0].u.t;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) view_same(k->out[0], d, x, d);
+    return view_end(k);
+}
+
+RL_SHAPE(view) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    int n = s->tag == RL_INTS ? s->n : 1;
+    if (view_begin(k, n) != RL_OK || rl_view_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
+    k->out[0]->numel = x->numel;
+    if (x->numel == 0 && view_end(k) != RL_OK) return RL_FAIL;
+    rl_status laid = restride(x, k->out[0]->shape, n, k->out[0]->strides);
+    if (laid == RL_FAIL) return RL_FAIL;
+    if (laid != RL_OK)
+        return rl_error_set(
+            RL_RUNTIME,
+            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "spans across two contiguous subspaces). Use .reshape(...) instead.");
+    return RL_OK;
+}
+
+RL_SHAPE(permute) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    uint64_t seen = 0;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    if (n != x->ndim)
+        return rl_error_set(
+            RL_RUNTIME,
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of "
+            "the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+            x->ndim, n);
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < n; i++) {
+        int64_t d = rl_ints_of(k, 1).at[i];
+        if (rl_dim_wrap(&d, n) != RL_OK) return RL_FAIL;
+        if (seen >> d & 1) return rl_error_set(RL_RUNTIME, "permute(): duplicate dims are not allowed.");
+        seen |= 1ull << d;
+        view_same(k->out[0], i, x, (int)d);
+    }
+    return view_end(k);
+}
+
+RL_SHAPE(transpose) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t a = k->arg[1].u.i, b = k->arg[2].u.i;
+    if (rl_dim_wrap(&a, x->ndim) != RL_OK || rl_dim_wrap(&b, x->ndim) != RL_OK) return RL_FAIL;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < x->ndim; i++) view_same(k->out[0], i, x, i == a ? (int)b : i == b ? (int)a : i);
+    return view_end(k);
+}
+
+RL_SHAPE(t) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim > 2)
+        return rl_error_set(RL_RUNTIME, "t() expects a tensor with <= 2 dimensions, but self is %dD",
+                            x->ndim);
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < x->ndim; i++) view_same(k->out[0], i, x, x->ndim - 1 - i);
+    return view_end(k);
+}
+
+static rl_status squeeze_mask(rl_call *k, uint64_t mask) {
+    const rl_view *x = k->arg[0].u.t;
+    int n = 0;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++)
+        if (!(mask >> d & 1) || x->shape[d] != 1) view_same(k->out[0], n++, x, d);
+    k->out[0]->ndim = (uint8_t)n;
+    return view_end(k);
+}
+
+RL_SHAPE(squeeze) {
+    return squeeze_mask(k, ~0ull);
+}
+
+RL_SHAPE(squeeze_dim) {
+    const rl_slot *s = &k->arg[1];
+    uint64_t mask = 0;
+    int n = s->tag == RL_INTS ? s->n : 1;
+    for (int i = 0; i < n; i++) {
+        int64_t d = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
+        if (rl_dim_wrap(&d, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
+        if (mask >> d & 1)
+            return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
+                                (long long)d);
+        mask |= 1ull << d;
+    }
+    return squeeze_mask(k, mask);
+}
+
+RL_SHAPE(unsqueeze) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t at = k->arg[1].u.i;
+    if (rl_dim_wrap(&at, x->ndim + 1) != RL_OK || view_begin(k, x->ndim + 1) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int d = 0; d < x->ndim; d++) view_same(v, d < at ? d : d + 1, x, d);
+    v->shape[at] = 1;
+    v->strides[at] = at < x->ndim ? rl_stride_scaled(x->strides[at], x->shape[at]) : 1;
+    return view_end(k);
+}
+
+RL_SHAPE(expand) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *s = &k->arg[1];
+    int n = s->tag == RL_INTS ? s->n : 1;
+    char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
+    const int64_t *wanted = s->tag == RL_INTS ? s->u.ints : &s->u.i;
+    if (n < x->ndim)
+        return rl_error_set(
+            RL_RUNTIME,
+            "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal "
+            "to the number of dimensions in the tensor (%d)",
+            rl_dtype_title(x->dtype), rl_dims_text(have, x->shape, x->ndim), rl_dims_text(want, wanted, n), n,
+            x->ndim);
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int i = 0; i < n; i++) {
+        int from = i - (n - x->ndim);
+        int64_t size = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
+        if (size == -1 && from < 0)
+            return rl_error_set(
+                RL_RUNTIME,
+                "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d",
+                i);
+        if (size == -1) size = x->shape[from];
+        if (size < 0)
+            return rl_error_set(RL_RUNTIME, "expand: the requested size %lld is invalid", (long long)size);
+        v->shape[i] = size;
+        v->strides[i] = from < 0 || (x->shape[from] == 1 && size != 1) ? 0 : x->strides[from];
+        if (from >= 0 && x->shape[from] != size && x->shape[from] != 1)
+            return rl_error_set(
+                RL_RUNTIME,
+                "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
+                "non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+                (long long)size, (long long)x->shape[from], i, rl_dims_text(want, wanted, n),
+                rl_dims_text(have, x->shape, x->ndim));
+    }
+    return view_end(k);
+}
+
+RL_SHAPE(select) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, index = k->arg[2].u.i;
+    char text[RL_DIMS_TEXT];
+    if (x->ndim == 0) return rl_error_set(RL_INDEX, "select() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    int64_t size = x->shape[dim];
+    if (index < -size || index >= size)
+        return rl_error_set(RL_INDEX,
+                            "select(): index %lld out of range for tensor of size %s at dimension %lld",
+                            (long long)index, rl_dims_text(text, x->shape, x->ndim), (long long)dim);
+    if (index < 0) index += size;
+    if (view_begin(k, x->ndim - 1) != RL_OK) return RL_FAIL;
+    for (int d = 0, n = 0; d < x->ndim; d++)
+        if (d != dim) view_same(k->out[0], n++, x, d);
+    if (rl_view_move(k->out[0], index, x->strides[dim]) != RL_OK) return RL_FAIL;
+    return view_end(k);
+}
+
+static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t length, int64_t step) {
+    const rl_view *x = k->arg[0].u.t;
+    if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
+    if (rl_view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
+    v->shape[dim] = length;
+    v->strides[dim] = rl_stride_scaled(x->strides[dim], step);
+    return view_end(k);
+}
+
+RL_SHAPE(narrow) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, start = k->arg[2].u.i, length = k->arg[3].u.i;
+    if (x->ndim == 0) return rl_error_set(RL_RUNTIME, "narrow() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    int64_t size = x->shape[dim];
+    if (length < 0) return rl_error_set(RL_RUNTIME, "narrow(): length must be non-negative.");
+    if (start < -size || start > size)
+        return rl_error_set(RL_INDEX,
+                            "start out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            (long long)-size, (long long)size, (long long)start);
+    if (start < 0) start += size;
+    if (length > size - start)
+        return rl_error_set(RL_RUNTIME, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+                            (long long)start, (long long)length, (long long)size);
+    return view_range(k, dim, start, length, 1);
+}
+
+static int64_t clip(int64_t i, int64_t size) {
+    if (i < 0) i += size;
+    return i < 0 ? 0 : i > size ? size : i;
+}
+
+RL_SHAPE(slice) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t dim = k->arg[1].u.i, step = k->arg[4].u.i;
+    if (x->ndim == 0) return rl_error_set(RL_INDEX, "slice() cannot be applied to a 0-dim tensor.");
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (step <= 0) return rl_error_set(RL_VALUE, "step must be greater than zero");
+    int64_t size = x->shape[dim], start = k->arg[2].tag == RL_NONE ? 0 : clip(k->arg[2].u.i, size);
+    int64_t end = k->arg[3].tag == RL_NONE ? size : clip(k->arg[3].u.i, size);
+    int64_t span = end > start ? end - start : 0;
+    return view_range(k, dim, start, span ? (span - 1) / step + 1 : 0, step);
+}
+
+/* As PyTorch, a view without elements may begin anywhere, as long as its place can be said in bytes. */
+static rl_status strided_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
+                                int dtype, size_t nbytes) {
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) empty |= shape[i] == 0;
+    if (empty && offset > 0 && offset <= INT64_MAX / 16) offset = 0;
+    return rl_view_check_bounds(shape, strides, ndim, offset, dtype, nbytes);
+}
+
+RL_SHAPE(as_strided) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *size = &k->arg[1], *stride = &k->arg[2];
+    for (int i = 1; i < 3; i++)
+        if (k->arg[i].tag != RL_INTS)
+            return rl_error_set(RL_TYPE,
+                                "as_strided(): argument '%s' (position %d) must be tuple of ints, not int",
+                                i == 1 ? "size" : "stride", i + 1);
+    int n = size->n;
+    if (n != stride->n) return rl_error_set(RL_RUNTIME, "mismatch in length of strides and shape");
+    if (view_begin(k, n) != RL_OK) return RL_FAIL;
+    rl_view *v = k->out[0];
+    for (int i = 0; i < n; i++) {
+        v->shape[i] = size->u.ints[i];
+        v->strides[i] = stride->u.ints[i];
+    }
+    if (k->arg[3].tag != RL_NONE) v->offset = k->arg[3].u.i;
+    if (strided_bounds(v->shape, v->strides, n, v->offset, x->dtype, x->storage->nbytes) != RL_OK)
+        return RL_FAIL;
+    return view_end(k);
+}
+
+RL_SHAPE(as_strided_scatter) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *whole = &k->arg[1], *size = &k->arg[2], *stride = &k->arg[3];
+    if (whole->tag != RL_INTS || size->tag != RL_INTS || stride->tag != RL_INTS || size->n != stride->n ||
+        size->n != x->ndim || (x->ndim && memcmp(size->u.ints, x->shape, x->ndim * sizeof *x->shape) != 0))
+        return rl_error_set(RL_RUNTIME, "_as_strided_backward: input must have the shape size");
+    if (rl_out_dims(k, 0, whole->u.ints, whole->n) != RL_OK) return RL_FAIL;
+    size_t bytes = (size_t)k->out[0]->numel * (size_t)rl_itemsize(x->dtype);
+    return strided_bounds(size->u.ints, stride->u.ints, size->n, k->arg[4].u.i, x->dtype, bytes);
+}
+
+/* ---- joins ---- */
+/* PyTorch lets a 1-D tensor without elements join anything */
+static bool cat_skips(const rl_view *v) {
+    return v->ndim == 1 && v->shape[0] == 0;
+}
+
+RL_SHAPE(cat) { /* attr[0]: the dimension */
+    const rl_slot *list = &k->arg[0];
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS], total = 0;
+    const rl_view *first = NULL;
+    if (list->n == 0) return rl_error_set(RL_RUNTIME, "expected a non-empty list of Tensors");
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (v->ndim == 0)
+            return rl_error_set(RL_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
+                                i);
+        if (!first && !cat_skips(v)) first = v;
+    }
+    if (!first) first = list->u.ts[0];
+    if (rl_dim_wrap(&dim, first->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (cat_skips(v)) continue;
+        if (v->ndim != first->ndim)
+            return rl_error_set(RL_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+                                first->ndim, v->ndim);
+        for (int d = 0; d < v->ndim; d++)
+            if (d != dim && v->shape[d] != first->shape[d])
+                return rl_error_set(
+                    RL_RUNTIME,
+                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
+                    "%lld for tensor number %d in the list.",
+                    (long long)dim, (long long)first->shape[d], (long long)v->shape[d], i);
+        if (__builtin_add_overflow(total, v->shape[dim], &total))
+            return rl_error_set(RL_RUNTIME, "cat: the result is too large");
+    }
+    for (int d = 0; d < first->ndim; d++) shape[d] = first->shape[d];
+    shape[dim] = total;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, first->ndim);
+}
+
+RL_SHAPE(index_select) { /* attr[0]: the dimension */
+    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (index->ndim > 1) return rl_error_set(RL_INDEX, "index_select(): Index is supposed to be a vector");
+    if (index->dtype != RL_I64 && index->dtype != RL_I32)
+        return rl_error_set(RL_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
+    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
+    if (x->ndim) shape[dim] = index->numel;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, x->ndim);
+}
+
+/* ---- copies ---- */
+/* Does x fill one block, each element once, in some order of its dims? */
+static bool is_dense(const rl_view *x) {
+    uint64_t seen = 0;
+    int64_t step = 1;
+    for (int round = 0; round < x->ndim; round++)
+        for (int d = 0; d < x->ndim; d++) {
+            if ((seen >> d & 1) || (x->shape[d] != 1 && x->strides[d] != step)) continue;
+            seen |= 1ull << d;
+            if (__builtin_mul_overflow(step, x->shape[d], &step)) return false;
+            break;
+        }
+    return seen == (x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1);
+}
+
+/* the last argument is the memory format; by default the input's order of dims stays */
+RL_SHAPE(like) {
+    const rl_view *x = k->arg[0].u.t;
+    const rl_slot *format = &k->arg[k->n_arg - 1];
+    int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
+    if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
+    if (wanted == RL_FORMAT_PRESERVE && is_dense(x))
+        memcpy(k->out[0]->strides, x->strides, x->ndim * sizeof *x->strides);
+    if (wanted == RL_FORMAT_CHANNELS_LAST) {
+        if (x->ndim != 4)
+            return rl_error_set(RL_RUNTIME, "required rank 4 tensor to use channels_last format");
+        rl_dims_channels_last(x->shape, k->out[0]->strides);
+    }
+    return RL_OK;
+}

@@ -1,0 +1,208 @@
+/* The bytes of a checkpoint, the arena that holds its tree, and the first error met. */
+#include "unpickle.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Chunks: header, then bytes; small requests share one, large ones get their own. */
+struct rl_load_chunk {
+    rl_load_chunk *next;
+    int64_t used, room;
+    char bytes[];
+};
+enum { CHUNK_ROOM = 60 << 10, WINDOW_ROOM = 64 << 10 };
+
+rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
+    rl_load *l = rl_alloc_zero(RL_COUNT(1), sizeof *l);
+    if (!l) return NULL;
+    l->data = data, l->fd = fd, l->start = start, l->size = size;
+    l->none.kind = RL_ITEM_NONE;
+    l->truth[0].kind = RL_ITEM_FALSE, l->truth[1].kind = RL_ITEM_TRUE;
+    l->none.key_weight = l->truth[0].key_weight = l->truth[1].key_weight = 1;
+    l->nothing.kind = RL_ITEM_TUPLE, l->nothing.key_weight = 1;
+    /* the key table must not be predictable from the file alone */
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    l->seed = (uint64_t)(uintptr_t)l * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20;
+    l->record = "the file";
+    return l;
+}
+
+void rl_load_free(rl_load *l) {
+    if (!l) return;
+    while (l->chunks) {
+        rl_load_chunk *next = l->chunks->next;
+        rl_free(l->chunks);
+        l->chunks = next;
+    }
+    rl_free(l->steps);
+    rl_free(l->asked);
+    rl_free(l->storages);
+    rl_free(l);
+}
+
+rl_status rl_load_fail(rl_load *l, rl_load_error kind, const char *format, ...) {
+    if (l->error) return RL_FAIL; /* the first one tells most */
+    l->error = kind;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->text, sizeof l->text, format, args);
+    va_end(args);
+    return RL_FAIL;
+}
+
+static rl_status load_no_memory(rl_load *l) {
+    rl_error_clear();
+    return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);
+}
+
+void *rl_load_alloc(rl_load *l, int64_t n) {
+    if (n < 0 || n > INT64_MAX - 4096) {
+        load_no_memory(l);
+        return NULL;
+    }
+    n = (n + 15) & ~(int64_t)15;
+    rl_load_chunk *c = l->chunks;
+    if (!c || c->room - c->used < n) {
+        int64_t room = n > CHUNK_ROOM / 4 ? n : CHUNK_ROOM;
+        c = rl_alloc(rl_count_plus(RL_COUNT(room), sizeof *c), 1);
+        if (!c) {
+            load_no_memory(l);
+            return NULL;
+        }
+        c->used = 0, c->room = room;
+        /* a chunk made for one large request goes behind the one that still has room */
+        if (room == n && l->chunks) {
+            c->next = l->chunks->next;
+            l->chunks->next = c;
+        } else {
+            c->next = l->chunks;
+            l->chunks = c;
+        }
+    }
+    void *p = c->bytes + c->used;
+    c->used += n;
+    return p;
+}
+
+char *rl_load_copy(rl_load *l, const void *from, int64_t n) {
+    char *to = rl_load_alloc(l, n + 1);
+    if (!to) return NULL;
+    if (n) memcpy(to, from, (size_t)n);
+    to[n] = 0;
+    return to;
+}
+
+rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, int64_t need, size_t size) {
+    if (need <= *room) return RL_OK;
+    int64_t wanted = *room < 32 ? 64 : *room * 2;
+    if (wanted < need) wanted = need;
+    void *bigger = rl_alloc(RL_COUNT(wanted), size);
+    if (!bigger) return load_no_memory(l);
+    if (used) memcpy(bigger, *array, (size_t)used * size);
+    rl_free(*array);
+    *array = bigger;
+    *room = wanted;
+    return RL_OK;
+}
+
+const char *rl_load_quote(rl_load *l, rl_text t) {
+    int64_t n = t.n < 160 ? t.n : 160;
+    char *text = rl_load_alloc(l, n + 4);
+    if (!text) return "?";
+    for (int64_t i = 0; i < n; i++) text[i] = t.at[i] >= 32 && t.at[i] < 127 ? t.at[i] : '?';
+    strcpy(text + n, n < t.n ? "..." : "");
+    return text;
+}
+
+bool rl_text_is(rl_text t, const char *s) {
+    return (size_t)t.n == strlen(s) && !memcmp(t.at, s, (size_t)t.n);
+}
+
+bool rl_text_utf8(rl_text t, bool surrogates) {
+    const uint8_t *p = (const uint8_t *)t.at, *end = p + t.n;
+    while (p < end) {
+        uint32_t c = *p++;
+        if (c < 0x80) continue;
+        int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+        if (c < 0xc2 || c > 0xf4 || end - p < more) return false;
+        uint32_t code = c & (0x3f >> more);
+        for (int i = 0; i < more; i++, p++) {
+            if ((*p & 0xc0) != 0x80) return false;
+            code = code << 6 | (*p & 0x3f);
+        }
+        if (more == 2 && (code < 0x800 || (!surrogates && code >= 0xd800 && code < 0xe000))) return false;
+        if (more == 3 && (code < 0x10000 || code > 0x10ffff)) return false;
+    }
+    return true;
+}
+
+rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
+    if (at < 0 || n < 0 || at > l->size || n > l->size - at) {
+        return rl_load_fail(l, RL_LOAD_EOF, "unexpected end of the file while reading %s", l->record);
+    }
+    if (l->data) {
+        if (n) memcpy(to, l->data + at, (size_t)n);
+        return RL_OK;
+    }
+    for (int64_t done = 0; done < n;) {
+        ssize_t got = pread(l->fd, (char *)to + done, (size_t)(n - done), l->start + at + done);
+        if (got > 0) {
+            done += got;
+        } else if (got == 0) {
+            return rl_load_fail(l, RL_LOAD_EOF, "the file became shorter while %s was read", l->record);
+        } else if (errno != EINTR) {
+            return rl_load_fail(l, RL_LOAD_RUNTIME, "cannot read %s: %s", l->record, strerror(errno));
+        }
+    }
+    return RL_OK;
+}
+
+const uint8_t *rl_input_take(rl_input *in, int64_t n) {
+    if (n < 0 || n > in->end - in->at) {
+        rl_load_fail(in->load, RL_LOAD_EOF, "unexpected end of the pickle in %s", in->load->record);
+        return NULL;
+    }
+    int64_t at = in->at;
+    if (in->data) {
+        in->at += n;
+        return in->data + at;
+    }
+    if (at < in->window_at || at + n > in->window_at + in->window_n) {
+        int64_t left = in->end - at, want = n > WINDOW_ROOM ? n : left < WINDOW_ROOM ? left : WINDOW_ROOM;
+        in->window_n = 0;
+        if (rl_load_grow(in->load, (void **)&in->window, &in->window_room, 0, want, 1)) return NULL;
+        if (rl_source_read(in->load, at, in->window, want)) return NULL;
+        in->window_at = at, in->window_n = want;
+    }
+    in->at += n;
+    return in->window + (at - in->window_at);
+}
+
+void rl_input_close(rl_input *in) {
+    rl_free(in->window);
+    in->window = NULL;
+    in->window_room = in->window_n = 0;
+}
+
+rl_status rl_load_begin(rl_load *l) {
+    enum { SMALL = 1 << 20 }; /* one system call instead of one for each header and record */
+    if (l->data || l->size > SMALL) return RL_OK;
+    uint8_t *all = rl_load_alloc(l, l->size + 1);
+    if (!all || rl_source_read(l, 0, all, l->size)) return RL_FAIL;
+    l->data = all;
+    return RL_OK;
+}
+
+rl_status rl_load_read(rl_load *l) {
+    uint8_t head[4];
+    if (rl_load_begin(l)) return RL_FAIL;
+    if (l->size >= 4) {
+        if (rl_source_read(l, 0, head, 4)) return RL_FAIL;
+        if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(l);
+    }
+    return rl_legacy_read(l);
+}
