@@ -107,6 +107,19 @@ def head_comment(path, text):
         yield f"{path} has no head comment"
 
 
+def comments(text):
+    found = re.findall(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', text, flags=re.S)
+    return " ".join(each for each in found if not each.startswith('"'))
+
+
+def files_named_exist(path, text):
+    """A file that a comment names: a neighbour, or a path from csrc/ or from the root."""
+    places = [(ROOT / "csrc" / path).parent, ROOT / "csrc", ROOT]
+    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|cu|def|py|md)\b(?!\w)", comments(text)):
+        if name != "Python.h" and not any((place / name).exists() for place in places):
+            yield f"{path} names {name}, which is not there"
+
+
 def length(path, text):
     lines = text.count("\n")
     if lines > FULL:
@@ -198,6 +211,7 @@ def formulas_ask(path, text):
 
 RULES = [
     *(include_direction, python_below, table_readers, head_comment, length, memory_door),
+    files_named_exist,
     *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked, formulas_ask),
 ]
 
@@ -234,6 +248,8 @@ BREAKS = [
     (table_readers, "history/node.c", '#include "ops/declarations/all.def"'),
     (table_readers, "ops/select.c", '#include "declarations/nn.def"'),
     (head_comment, "core/view.c", None),
+    (files_named_exist, "core/view.c", "/* see core/gone.c */"),
+    (files_named_exist, "core/view.c", "int x; // as tests/test_none.py says"),
     (length, "core/view.c", "\n" * FULL),
     (length, "ops/declarations/nn.def", 'RL_OP(a, "")\n' * (ROWS + 1)),
     (memory_door, "call/dispatcher.c", "void *p = v->storage->mem_;"),

@@ -138,7 +138,7 @@ static inline double rl_number(V v) {
         if (rl_back_wants(g, arg)) rl_back_pass(g, arg, value);                                              \
     } while (0)
 
-/* ---- grad_engine.c ---- */
+/* ---- autograd/engine.c ---- */
 typedef struct {
     const rl_edge *roots; /* n_roots, with their gradients: borrowed */
     PyObject *const *root_grads;
@@ -148,7 +148,7 @@ typedef struct {
     int n_targets;
     bool keep_graph, create_graph, accumulate;
 } rl_backward;
-int rl_backward_run(rl_backward *run); /* grad_deep.c */
+int rl_backward_run(rl_backward *run); /* autograd/nested.c */
 int rl_backward_run_here(rl_backward *run);
 int64_t rl_backward_id(void);              /* of the innermost run of this thread; -1: none */
 bool rl_backward_reaches_all(void);        /* false while it looks for the gradients of some tensors alone */
@@ -156,18 +156,18 @@ int rl_backward_runs(const rl_node *node); /* does that run come to this node? *
 /* -1 when `grad` cannot be the gradient of what meta describes; may replace it (reduced, cast) */
 int rl_grad_conform(const rl_meta *meta, PyObject **grad, const char *function, int index);
 
-/* ---- grad_hooks.c ---- */
+/* ---- autograd/hooks.c ---- */
 int rl_hooks_before(rl_node *node, PyObject **grads); /* tensor hooks, retain_grad; may replace */
 int rl_hooks_prehooks(rl_node *node, PyObject **grads);
 int rl_hooks_accumulated(rl_tensor *leaf);
 int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 
-/* ---- grad_leaf.c ---- */
+/* ---- autograd/accumulate.c ---- */
 PyObject *rl_grad_zeros(const rl_meta *like);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
 
-/* ---- grad_function.c, grad_function_ctx.c: autograd.Function ---- */
+/* ---- autograd/function.c, autograd/function_ctx.c: autograd.Function ---- */
 /* A Function's node is the ctx of its forward and backward. It is made before forward runs, so meta and saved
  * come later and lie in a block of their own:
  *   node │ edge[] │ rl_function │ is_tensor[n_args]          block: meta[] │ saved[] │ shapes │

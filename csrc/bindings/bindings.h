@@ -1,4 +1,4 @@
-/* What the files that make up the Tensor type share: slots and tables that tensor_object.c joins. */
+/* What the files that make up the Tensor type share: slots and tables that object/tensor.c joins. */
 #ifndef RL_TENSOR_OBJECT_H
 #define RL_TENSOR_OBJECT_H
 #include "object/tensor.h"
@@ -18,14 +18,14 @@
     RL_NUMBER_INPLACE(X)                                                                                     \
     X(matrix_multiply, matmul)
 
-/* tensor_attr.c */
+/* bindings/attr.c */
 extern PyGetSetDef rl_tensor_getset[];
 extern PyMethodDef rl_tensor_methods[];
 Py_ssize_t rl_tensor_length(PyObject *self);
 Py_hash_t rl_tensor_hash(PyObject *self);
 int rl_attr_init(PyObject *m);
 
-/* tensor_number.c */
+/* bindings/number.c */
 #define X(slot, op) PyObject *rl_number_##slot(PyObject *a, PyObject *b);
 RL_NUMBER_BINARY(X)
 #undef X
@@ -40,16 +40,16 @@ PyObject *rl_number_absolute(PyObject *a);
 PyObject *rl_number_invert(PyObject *a);
 PyObject *rl_tensor_compare(PyObject *a, PyObject *b, int op);
 
-/* tensor_index.c */
+/* bindings/index.c */
 PyObject *rl_tensor_iter(PyObject *self);
 PyObject *rl_tensor_subscript(PyObject *self, PyObject *key);
 int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
 
-/* tensor_create.c */
+/* bindings/create.c */
 PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* dtype -1: inferred */
 
-/* tensor_export.c */
+/* bindings/scalar.c */
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused);
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused);
 int rl_tensor_bool(PyObject *self);
@@ -58,5 +58,5 @@ PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
 PyObject *rl_scalar_get(const rl_view *v);           /* the single element as a Python number */
 int rl_scalar_slot(PyObject *number, rl_slot *slot); /* 1 when it is a number, 0 when not, -1 raised */
-int rl_parameter_init(PyObject *m);                  /* tensor_parameter.c: after rl_tensor_init */
+int rl_parameter_init(PyObject *m);                  /* object/parameter.c: after rl_tensor_init */
 #endif

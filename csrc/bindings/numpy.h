@@ -1,4 +1,4 @@
-/* Borrowing from NumPy and lending to it: tensor_numpy.c for the other files of this room. */
+/* Borrowing from NumPy and lending to it: bindings/numpy.c for the other files of this room. */
 #ifndef RL_TENSOR_NUMPY_H
 #define RL_TENSOR_NUMPY_H
 #include "object/tensor.h"

@@ -74,32 +74,32 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
 void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
 
-/* tensor_prepare.c */
+/* call/prepare.c */
 rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
 /* Tensors of the call, and numbers that become tensors; 1 when tensors were cast, which may run Python. */
 int rl_call_cast(rl_bound *b, int dtype);
 int rl_call_device(const rl_bound *b, int *device, int *index);
 int rl_call_devices_agree(const rl_bound *b, int device);
 
-/* tensor_run.c */
+/* call/run.c */
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
 rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results);
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
 int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 
-/* tensor_raise.c: as rl_raise, with the operator, shapes and dtypes as a note */
+/* object/raise.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);
 
-/* tensor_call.c */
+/* call/dispatcher.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_front_door(rl_bound *b, int how);
-PyObject *rl_compose(int op, rl_bound *b); /* tensor_compose.c */
-/* tensor_device.c; stage: 1 when a copy between devices needs a dense tensor for its target */
+PyObject *rl_compose(int op, rl_bound *b); /* composite/composite.c */
+/* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
 int rl_device_mixed(int found, int expected);               /* -1 and PyTorch's text */
 void rl_device_as_out(rl_bound *b);                         /* a factory takes the dtype and device of out= */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
-rl_generator *rl_generator_default(void);                   /* tensor_generator.c */
+rl_generator *rl_generator_default(void);                   /* object/generator.c */
 int rl_generator_parse(PyObject *o, rl_generator **g);
 #endif

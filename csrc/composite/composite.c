@@ -247,7 +247,7 @@ COMPOSE(stack) {
 
 #define RL_OP(id, ...)
 #define RL_VIEW(id, ...)
-#define RL_COMPOSE(id, ...) COMPOSE(id); /* some stand in tensor_compose_layers.c */
+#define RL_COMPOSE(id, ...) COMPOSE(id); /* some stand in composite/layers.c */
 #include "ops/declarations/all.def"
 #undef RL_OP
 #undef RL_VIEW

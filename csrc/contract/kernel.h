@@ -326,7 +326,7 @@ static inline int64_t rl_int(const rl_call *k, int i) {
     return k->arg[i].tag == RL_FLOAT ? (int64_t)k->arg[i].u.d : k->arg[i].u.i;
 }
 /* The numbers of an int[] argument, which may have been given as one; none when it is absent. How many there
- * are is the caller's choice: rl_ints_read (core_shape.h) is for rows that need n of them. */
+ * are is the caller's choice: rl_ints_read (ops/shape/shape.h) is for rows that need n of them. */
 typedef struct {
     const int64_t *at;
     int n;

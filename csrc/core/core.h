@@ -9,7 +9,7 @@
 
 typedef struct rl_row rl_row;
 
-/* ---- core_dtype.c ---- */
+/* ---- core/dtype.c ---- */
 const char *rl_dtype_name(int dtype);     /* "float32" */
 const char *rl_dtype_title(int dtype);    /* "Float", as PyTorch's messages say */
 const char *rl_dtype_cpp_name(int dtype); /* "float", as some of them say */
@@ -18,14 +18,14 @@ bool rl_dtype_has_grad(int dtype);        /* may a tensor of it require gradient
 int rl_dtype_promote(int a, int b);
 int rl_dtype_default(void);
 void rl_dtype_default_set(int dtype);
-/* ---- core_crc.c ---- */
+/* ---- core/crc32.c ---- */
 uint32_t rl_crc32(uint32_t crc, const void *from, int64_t n); /* zip's; crc: of what came before, else 0 */
 
-/* ---- core_types.c ---- */
+/* ---- ops/promote.c ---- */
 /* compute: cast the tensors to it before the kernel, -1 leaves them; out: dtype of the result. */
 rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out);
 
-/* ---- core_error.c: the pending error of this thread; the front door raises it ---- */
+/* ---- core/error.c: the pending error of this thread; the front door raises it ---- */
 rl_status rl_error_set(rl_error kind, const char *format, ...) __attribute__((format(printf, 2, 3)));
 rl_error rl_error_kind(void); /* 0 when none is pending */
 const char *rl_error_text(void);
@@ -34,7 +34,7 @@ void rl_error_clear(void);
 /* "[2, 3]"; long shapes end in "...]" */
 const char *rl_dims_text(char text[RL_DIMS_TEXT], const int64_t *dims, int n);
 
-/* ---- core_storage.c ---- */
+/* ---- core/storage.c ---- */
 rl_storage *rl_storage_new(rl_count n, size_t itemsize); /* CPU, uninitialised; NULL and RL_MEMORY pending */
 /* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
 rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
@@ -52,7 +52,7 @@ void rl_storage_guard_fork(void);                /* once, at start */
 /* Moves the bytes, and with them all views, into memory that forked processes share. */
 rl_status rl_storage_share(rl_storage *s);
 bool rl_storage_is_shared(const rl_storage *s);
-/* ---- core_packed.c ---- */
+/* ---- core/packed.c ---- */
 void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key);
 void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);
@@ -60,7 +60,7 @@ void rl_packed_free(rl_packed *list);
 void rl_packed_guard_fork(void);
 void rl_packed_leave(rl_call *k); /* the call reads no companion any more; those never published are freed */
 
-/* ---- core_view.c ---- */
+/* ---- core/view.c ---- */
 rl_status rl_view_dims(rl_view *v,
                        int ndim); /* room for ndim dims; v->shape and v->strides may be stale before */
 void rl_view_clear(rl_view *v);   /* gives back a long dims block; not the storage */
@@ -76,13 +76,13 @@ enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };
 bool rl_is_channels_last(const rl_view *v);
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim);
 rl_status rl_dim_wrap(int64_t *dim, int ndim); /* PyTorch's "Dimension out of range" */
-/* A size as view() and reshape() take it, with one -1 replaced (core_shape_view.c). */
+/* A size as view() and reshape() take it, with one -1 replaced (ops/shape/view.c). */
 rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape);
 /* Would [offset, shape, strides] stay inside nbytes? PyTorch's setStorage text when not. */
 rl_status rl_view_check_bounds(const int64_t *shape, const int64_t *strides, int ndim, int64_t offset,
                                int dtype, size_t nbytes);
 
-/* ---- core_generator.c: Note [Drawing] ---- */
+/* ---- core/generator.c: Note [Drawing] ---- */
 typedef struct {
     rl_generator g;
     pthread_mutex_t lock;
@@ -101,7 +101,7 @@ void rl_generator_unlock(rl_shared_generator *s); /*   and with it again: */
 void rl_generator_release(rl_shared_generator *s);
 void rl_generator_guard_fork(void); /* once, at start */
 
-/* ---- core_threads.c ---- */
+/* ---- core/threads.c ---- */
 void rl_threads_load(void);  /* finds libgomp once; without it all runs serially */
 int rl_threads_get(void);    /* how many a call may use */
 int rl_threads_wanted(void); /* the number that was set, however large */
@@ -110,13 +110,13 @@ int rl_threads_lend(rl_call *k, int n); /* svc->openmp */
 void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
                          void *ctx);
 
-/* ---- core_cpu_count.c ---- */
+/* ---- core/cpu_count.c ---- */
 int rl_cpu_count_here(void); /* how many threads a kernel takes unless somebody says otherwise */
 /* The same from OMP_NUM_THREADS (or NULL), the CPUs of the machine and of this process, and a root of files.
  */
 int rl_cpu_count(const char *omp, int online, int allowed, const char *root);
 
-/* ---- core_debug.c: allocations, live counts, trace ---- */
+/* ---- core/memory.c: allocations, live counts, trace ---- */
 void *rl_alloc(rl_count n, size_t itemsize); /* 64-byte aligned; NULL and RL_MEMORY pending */
 void *rl_alloc_zero(rl_count n, size_t itemsize);
 void rl_free(void *p);
@@ -126,10 +126,10 @@ enum { RL_LIVE_TENSORS, RL_LIVE_STORAGES, RL_LIVE_NODES, RL_LIVE_BYTES, RL_LIVE_
 extern int64_t rl_live_count[RL_LIVE_KINDS];
 #define rl_live_add(kind, n) ((void)__atomic_add_fetch(&rl_live_count[kind], (n), __ATOMIC_RELAXED))
 
-/* ---- core_dispatch.c: the operator table ---- */
+/* ---- ops/select.c: the operator table ---- */
 #define RL_MAX_KERNELS 6
 typedef enum { RL_ROW_OP, RL_ROW_VIEW, RL_ROW_COMPOSE } rl_row_kind;
-/* TYPES(rule, ...): which dtype a call computes in and answers with (core_types.c) */
+/* TYPES(rule, ...): which dtype a call computes in and answers with (ops/promote.c) */
 typedef enum {
     RL_TYPES_keep,    /* as the first tensor; the others follow no rule */
     RL_TYPES_same,    /* all tensors must agree */
@@ -222,7 +222,7 @@ enum {
     RL_OP_COUNT
 };
 extern rl_row rl_rows[RL_OP_COUNT];
-/* ---- core_titles.c: for TITLE(fn) behind GRAD's saves ---- */
+/* ---- ops/node_names.c: for TITLE(fn) behind GRAD's saves ---- */
 typedef const char *rl_title(const rl_slot *args);
 rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum, rl_title_prod,
     rl_title_mean, rl_title_diag, rl_title_pad, rl_title_rms_norm, rl_title_adaptive_avg_pool, rl_title_div,

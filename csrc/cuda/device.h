@@ -1,4 +1,4 @@
-/* The CUDA device: memory, streams and copies for the driver (see cuda_module.c), and what every cuda_
+/* The CUDA device: memory, streams and copies for the driver (see cuda_init.c), and what every cuda_
  * kernel needs around its launch. Compiled as C and as C++. */
 #ifndef RL_CUDA_DEVICE_H
 #define RL_CUDA_DEVICE_H

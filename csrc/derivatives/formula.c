@@ -1,4 +1,4 @@
-/* What formulas are written with: see grad.h. */
+/* What formulas are written with: see autograd/autograd.h. */
 #include "bindings/bindings.h"
 #include "autograd/autograd.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Between the two files that turn a neutral tree (load.h) into Python objects. */
+/* Between the two files that turn a neutral tree (unpickle/unpickle.h) into Python objects. */
 #ifndef RL_TENSOR_LOAD_H
 #define RL_TENSOR_LOAD_H
 #include "object/tensor.h"
@@ -17,16 +17,16 @@ typedef struct {
     Py_buffer bytes;      /* the source, unless it is a file descriptor */
 } loader;
 
-/* ---- tensor_load.c ---- */
+/* ---- files/load.c ---- */
 PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name; always NULL */
 /* A file descriptor as int, or an object with a buffer. An opened loader must be closed. */
 int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size);
 void rl_loader_close(loader *c);
 
-/* ---- tensor_load_inflate.c: rl_load.inflate, with or without the GIL ---- */
+/* ---- files/inflate.c: rl_load.inflate, with or without the GIL ---- */
 rl_status rl_loader_inflate(rl_load *l, const rl_record *r, void *to);
 
-/* ---- tensor_load_storage.c ---- */
+/* ---- files/load_storage.c ---- */
 int rl_loader_map(loader *c); /* maps the file privately */
 void rl_loader_unmap(loader *c);
 rl_storage *rl_loader_storage(loader *c, rl_load_storage *s); /* borrowed; filled at the first call */
@@ -35,6 +35,6 @@ PyObject *rl_storage_readable(rl_storage *s); /* UntypedStorage with its bytes i
 PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s);
 extern PyMethodDef rl_loader_storage_methods[];
 
-/* ---- tensor_load_archive.c ---- */
+/* ---- files/archive.c ---- */
 int rl_archive_init(PyObject *m);
 #endif

@@ -1,10 +1,11 @@
 /* Writing checkpoints: objects become a pickle with PyTorch's names in it, storages follow in a container.
  *
- *   object ──► tensor_save.c ──► opcodes ──┐
- *   tensors ─► tensor_save_tensor.c ───────┴► bytes + storages ──► tensor_save_zip.c (or a stream) ──► file
+ *   object ──► files/save.c ──► opcodes ──┐
+ *   tensors ─► files/save_tensor.c ───────┴► bytes + storages ──► files/save_zip.c (or a stream) ──► file
  *
  * Only opcodes of protocol 2 are written, whatever the number in front: PyTorch's safe reader knows no
- * others. What this room does not know by itself is described by a Python function (_checkpoint/objects.py).
+ * others. What this room does not know by itself is described by a Python function
+ * (pysrc/rushlight/_checkpoint/objects.py).
  */
 #ifndef RL_TENSOR_SAVE_H
 #define RL_TENSOR_SAVE_H
@@ -35,7 +36,7 @@ typedef struct {
     bool legacy;
 } saver;
 
-/* ---- tensor_save.c; 0, or -1 with an exception ---- */
+/* ---- files/save.c; 0, or -1 with an exception ---- */
 int rl_save_object(saver *s, PyObject *o);
 int rl_save_bytes(saver *s, const void *from, int64_t n);
 int rl_save_op(saver *s, char op);
@@ -49,10 +50,10 @@ int64_t rl_written_find(const memo_table *t, const void *key); /* -1: absent */
 int rl_written_add(memo_table *t, const void *key, PyObject *kept, int64_t index);
 void rl_written_free(memo_table *t);
 
-/* ---- tensor_save_tensor.c ---- */
+/* ---- files/save_tensor.c ---- */
 int rl_save_tensor(saver *s, PyObject *t);                     /* 1: written; 0: not of a plain kind; -1 */
 int rl_save_storage(saver *s, rl_storage *storage, int dtype); /* dtype -1: untyped */
 
-/* ---- tensor_save_zip.c ---- */
+/* ---- files/save_zip.c ---- */
 extern PyMethodDef rl_save_zip_methods[];
 #endif

@@ -1,5 +1,5 @@
 /* Hooks of tensors: where they are kept, and what becomes of them when a tensor gets another grad_fn. They
- * run in grad_hooks.c.
+ * run in autograd/hooks.c.
  *
  *   leaf        t->hooks: a dict, run by its AccumulateGrad
  *   otherwise   t->hooks, and the same dict in grad_fn's list (result, dict)

@@ -1,4 +1,4 @@
-/* The Node type: its block, its life. What Python sees of it stands in tensor_node_attr.c. */
+/* The Node type: its block, its life. What Python sees of it stands in history/node_attr.c. */
 #include "node.h"
 #include <structmember.h>
 #include <string.h>

@@ -72,7 +72,7 @@ struct rl_node {
     bool keeps, released; /* has saved something; has dropped it */
 };
 extern PyTypeObject *rl_node_type;
-extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): tensor_anomaly.c */
+extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): history/anomaly.c */
 int rl_anomaly_remember(rl_node *node);      /* keeps the Python stack of the forward call in its metadata */
 void rl_anomaly_report(rl_node *node); /* an exception is set: warns where the node comes from, keeps it */
 int rl_anomaly_init(PyObject *m);
@@ -104,7 +104,7 @@ void rl_node_release(rl_node *node);               /* drops what it saved */
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
 
-/* ---- tensor_hooks.c ---- */
+/* ---- history/hooks.c ---- */
 int rl_hooks_init(void);
 /* A handle that removes `hook` from the dict at *hooks again; the dict is made when missing. */
 PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
@@ -112,7 +112,7 @@ PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
 int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
-/* ---- tensor_history.c, tensor_inplace.c, tensor_saved.c ---- */
+/* ---- history/record.c, history/view.c, history/saved.c ---- */
 extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
@@ -133,7 +133,7 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
                          PyObject *original);
 bool rl_history_saves_self(const rl_bound *b);
 
-/* ---- tensor_pieces.c: split, chunk, unbind ---- */
+/* ---- history/multi_output_view.c: split, chunk, unbind ---- */
 enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */
 extern const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
 /* A tuple of views of `whole`, made unrecorded (stolen, NULL passes through), as the results of one node. */

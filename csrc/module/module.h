@@ -2,9 +2,9 @@
  * in the ordinary __dict__, no C fields. The behaviour is C method descriptors in the type's dict, plus
  * tp_call (and tp_getattro before Python 3.12) patched into every subclass when it is first used.
  *
- *   m(x) ──► tp_call = rl_module_call ──► sizes of the hook dicts ──► forward        (module_call.c)
- *                                              └─ not all empty ──► hooked call      (module_hooks.c)
- *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module_attr.c)
+ *   m(x) ──► tp_call = rl_module_call ──► sizes of the hook dicts ──► forward        (module/call.c)
+ *                                              └─ not all empty ──► hooked call      (module/hooks.c)
+ *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c)
  *
  * Note [Facts]: whatever a subclass may override is honoured. What its type says is kept per type
  * version, which Python changes with every change of a class in its MRO; the instance's dict is asked
@@ -119,7 +119,7 @@ enum {
         RL_M_COUNT
 };
 
-/* ---- module_type.c ---- */
+/* ---- module/type.c ---- */
 extern PyTypeObject *rl_module_type;
 typedef struct {
     PyTypeObject *type;
@@ -180,7 +180,7 @@ PyObject *rl_module_state_get(PyObject *m,
                               PyObject *name); /* m.name, where the name is usually in m.__dict__ */
 PyObject *rl_module_typename(PyObject *o);     /* torch.typename */
 
-/* ---- module_seen.c: what a walk has met; owns it ---- */
+/* ---- module/seen.c: what a walk has met; owns it ---- */
 enum { RL_SEEN_FEW = 4 };
 typedef struct {
     PyObject *set; /* the caller's, or made when it must be one */
@@ -193,7 +193,7 @@ int rl_seen_has(rl_seen *seen, PyObject *o);
 int rl_seen_add(rl_seen *seen, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
 PyObject *rl_seen_set_peek(rl_seen *seen);   /* as a set from now on; borrowed */
 
-/* ---- module_items.c: mappings, walked as `for key, value in map.items()` ---- */
+/* ---- module/items.c: mappings, walked as `for key, value in map.items()` ---- */
 typedef struct {
     PyObject *map, *iter; /* an exact dict is walked in place, anything else through its items() */
     Py_ssize_t pos, used;
@@ -251,7 +251,7 @@ PyObject *rl_place_prefix(rl_place *place);                    /* borrowed */
 PyObject *rl_place_key(const rl_place *place, PyObject *name); /* prefix + name */
 int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name);
 
-/* ---- module_args.c: Python's own rules and texts for binding arguments ---- */
+/* ---- module/args.c: Python's own rules and texts for binding arguments ---- */
 typedef struct {
     const char *function;
     int required, count; /* of `names`, self not counted */
@@ -267,10 +267,10 @@ PyObject *rl_method_call(PyObject *o, PyObject *method, PyObject *const *args, s
 PyObject *rl_raised_take(void);
 void rl_raised_put_steal(PyObject *exception);
 
-/* ---- module_attr.c ---- */
+/* ---- module/attr.c ---- */
 PyObject *rl_module_getattro(PyObject *m, PyObject *name);      /* slot: no user __getattr__ */
 PyObject *rl_module_getattro_user(PyObject *m, PyObject *name); /* slot: a user __getattr__ sees the misses */
-/* ---- module_register.c ---- */
+/* ---- module/register.c ---- */
 int rl_module_buffer_check(PyObject *value); /* isinstance(value, Buffer) */
 int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value);
 int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject *value);
@@ -278,7 +278,7 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
 int rl_buffer_is_fleeting(PyObject *m, PyObject *name); /* not persistent: 1, 0, -1 */
 int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name,
                         PyObject *value); /* hooks, then map[name] */
-/* ---- module_call.c ---- */
+/* ---- module/call.c ---- */
 typedef struct {
     PyObject *callable; /* owned */
     int unbound;        /* self goes in front of the arguments */
@@ -286,7 +286,7 @@ typedef struct {
 int rl_forward_get(PyObject *m, rl_forward *f);
 PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyObject *kwargs);
 PyObject *rl_module_call(PyObject *m, PyObject *args, PyObject *kwargs);
-/* ---- module_hooks.c ---- */
+/* ---- module/hooks.c ---- */
 /* The global hook dicts; Python's functions fill them, and users put others in their place: whoever runs
  * user code over one holds it. */
 #define RL_GLOBAL_HOOKS(X)                                                                                   \
@@ -308,7 +308,7 @@ extern rl_global_hooks rl_hooks;
 /* args is a tuple, kwargs a dict or NULL */
 PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs);
 
-/* ---- module_keys.c ---- */
+/* ---- module/state_keys.c ---- */
 typedef struct {
     PyObject *key, *value;
 } rl_entry;
@@ -333,7 +333,7 @@ int rl_share_deal(rl_share *share, rl_place *place, PyObject **shares, PyObject 
 /* The next piece, which is the child's of this name; borrows the entries. */
 void rl_share_cut(const rl_share *s, Py_ssize_t *at, Py_ssize_t skip, PyObject *name, rl_share *piece);
 
-/* ---- module_load_entry.c ---- */
+/* ---- module/state_entry.c ---- */
 typedef struct rl_load_job {
     PyObject *whole;                         /* the state dict as it was given */
     PyObject *missing, *unexpected, *errors; /* lists that the modules append to */
@@ -357,7 +357,7 @@ int rl_load_bytes(rl_tensor *to,
 extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module_register_methods[],
     rl_module_call_methods[], rl_module_iter_methods[], rl_module_walk_methods[], rl_module_save_methods[],
     rl_module_load_methods[];
-/* ---- module_method.c ---- */
+/* ---- module/method.c ---- */
 PyObject *rl_module_method_new(PyMethodDef *def);
 int rl_module_method_init(void);
 int rl_module_iter_init(PyObject *m);

@@ -1,4 +1,4 @@
-/* What keeps memory safe from Python code that runs in between. tensor.h includes it.
+/* What keeps memory safe from Python code that runs in between. object/tensor.h includes it.
  *
  * Note [Python in between]
  * Making a Python object may run the garbage collector, dropping one a destructor, a warning a filter; each
@@ -10,9 +10,9 @@
  *   RL_HELD v = ...     a private look at a tensor: its dims and its storage stay as they were when taken
  *   rl_tensor_reveal    shows a tensor to the collector, and so to Python, when it is whole
  *
- * Dims are copied before they are handed on; test_rooms_raw.py refuses x->shape elsewhere.
+ * Dims are copied before they are handed on; tests/test_rooms_raw.py refuses x->shape elsewhere.
  *
- * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (tensor_gc.c): RL_GC_EVERY=1
+ * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (object/gc.c): RL_GC_EVERY=1
  * has the collector run at each, and _gc_every(f) whatever Python code a test brings. */
 #ifndef RL_TENSOR_RAW_H
 #define RL_TENSOR_RAW_H

@@ -1,4 +1,5 @@
-/* The Tensor and Parameter types: allocation, life, views of storages. Attributes stand in tensor_attr.c. */
+/* The Tensor and Parameter types: allocation, life, views of storages. Attributes stand in bindings/attr.c.
+ */
 #include "bindings/bindings.h"
 #include <structmember.h>
 #include <string.h>

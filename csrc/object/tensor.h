@@ -69,7 +69,7 @@ static inline void rl_version_bump(rl_tensor *t) {
     ++*(t->version ? &t->version->count : &t->v.storage->version);
 }
 
-/* ---- tensor_object.c ---- */
+/* ---- object/tensor.c ---- */
 rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage NULL; not yet revealed */
 static inline void rl_tensor_reveal(rl_tensor *t) {       /* it is whole: from here on Python may find it */
     PyObject_GC_Track((PyObject *)t);
@@ -89,7 +89,7 @@ PyObject *rl_size_new(const int64_t *dims, int n);
 PyObject *rl_dtype_object(int dtype);              /* new reference to torch.float32 ... */
 int rl_format_parse(PyObject *o, int64_t *format); /* 1, or 0 when o is no torch.memory_format */
 int rl_dtype_parse(PyObject *o); /* -1 and TypeError when o is no dtype (nor float, int, bool) */
-/* ---- tensor_device_type.c ---- */
+/* ---- object/device.c ---- */
 PyObject *rl_device_new(int device, int index);
 PyObject *rl_device_of(int device, int index); /* of a tensor or storage: only GPUs are numbered */
 const char *rl_device_name(int device);
@@ -98,11 +98,11 @@ int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 
 enum { RL_DEVICE_UNASKED = -1 };
 extern _Thread_local int rl_device_here;
 
-/* ---- tensor_raise.c ---- */
+/* ---- object/raise.c ---- */
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
 PyObject *rl_raise(const char *where);
 
-/* ---- tensor_call.c: the front door ---- */
+/* ---- call/dispatcher.c: the front door ---- */
 /* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
 PyObject *rl_op_run(int op, rl_slot *args, int n);
 PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
@@ -111,11 +111,11 @@ PyObject *rl_op_unary(int op, PyObject *x);
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
 
-/* ---- tensor_device.c ---- */
+/* ---- call/devices.c ---- */
 int rl_device_find(int device);            /* 1 when its extension is loaded, 0 without, -1 raised */
 int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
 
-/* ---- tensor_mode.c ---- */
+/* ---- object/modes.c ---- */
 extern _Thread_local int rl_grad_enabled, rl_inference_mode;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */

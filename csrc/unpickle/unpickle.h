@@ -1,7 +1,7 @@
 /* Checkpoint files: bytes become a neutral tree here. No Python object is made, nothing is executed.
  *
  *            ┌► load_zip ────► records ─┐
- *   source ──┤                          ├─► load_pickle ──► items + steps ──► tensor_load.c ──► objects
+ *   source ──┤                          ├─► load_pickle ──► items + steps ──► files/load.c ──► objects
  *            └► load_legacy ───────────-┘      (load_names, load_rules, load_storage judge)
  *
  * A pickle is a program. The machine runs it over rl_items and writes down, in the same order, the few
@@ -181,7 +181,7 @@ typedef struct rl_load {
 
     rl_load_step *steps;
     int64_t n_steps, steps_room, n_items;
-    rl_load_storage **storages; /* open addressing over the key; see load_storage.c */
+    rl_load_storage **storages; /* open addressing over the key; see unpickle/storage.c */
     int64_t n_storages, storages_room;
     uint64_t seed;
     rl_zip *zip;
@@ -197,7 +197,7 @@ typedef struct rl_load {
     char text[1024];
 } rl_load;
 
-/* ---- load_source.c: bytes, arena, errors ---- */
+/* ---- unpickle/source.c: bytes, arena, errors ---- */
 rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size); /* NULL: no memory */
 void rl_load_free(rl_load *l);
 rl_status rl_load_begin(rl_load *l); /* takes small files into memory */
@@ -222,7 +222,7 @@ typedef struct {
 const uint8_t *rl_input_take(rl_input *in, int64_t n); /* good until the next take; NULL: EOF recorded */
 void rl_input_close(rl_input *in);
 
-/* ---- load_zip.c ---- */
+/* ---- unpickle/zip.c ---- */
 rl_status rl_zip_open(rl_load *l);
 /* Where the bytes of `prefix/name` lie. Answers 1, 0 (absent) or -1. */
 int rl_zip_find(rl_load *l, rl_text name, rl_record *r);
@@ -233,19 +233,19 @@ rl_status rl_zip_begin(rl_load *l); /* opens; the container's version and byte o
 char *rl_zip_whole(rl_load *l, const char *name, int64_t most, int64_t *size);
 rl_status rl_zip_read(rl_load *l); /* begins, reads data.pkl, fills root */
 
-/* ---- load_legacy.c ---- */
+/* ---- unpickle/legacy.c ---- */
 rl_status rl_legacy_read(rl_load *l);
 
-/* ---- load_tar.c ---- */
+/* ---- unpickle/tar.c ---- */
 rl_status rl_tar_read(rl_load *l);
 rl_status rl_tar_begin(rl_load *l, rl_input *pickle);
 rl_item *rl_tar_next(rl_load *l, int64_t i, int64_t *key); /* a tensor, until NULL */
 rl_item *rl_tar_tensor(rl_load *l, const rl_item *pid);
 
-/* ---- load_pickle.c: the machine ---- */
+/* ---- unpickle/pickle.c: the machine ---- */
 rl_status rl_pickle_read(rl_load *l, rl_input *in, rl_item **root);
 
-/* ---- load_items.c ---- */
+/* ---- unpickle/items.c ---- */
 rl_item *rl_item_new(rl_load *l, rl_item_kind kind);  /* and its MAKE step */
 rl_item *rl_item_bare(rl_load *l, rl_item_kind kind); /* no step: the caller writes it down later */
 rl_item *rl_item_text(rl_load *l, rl_item_kind kind, const void *from, int64_t n);
@@ -257,7 +257,8 @@ static inline rl_text rl_item_str(const rl_item *i) {
     return (rl_text){i->u.text, i->n};
 }
 
-/* ---- load_names.c, load_rules.c, load_tensor.c, load_layout.c, load_storage.c: what is allowed ---- */
+/* ---- unpickle/names.c, unpickle/rules.c, unpickle/tensor.c, unpickle/layout.c, unpickle/storage.c: what is
+ * allowed ---- */
 rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name);
 const char *rl_global_name(int code);
 const char *rl_item_title(const rl_item *i); /* "<class 'list'>" ... */

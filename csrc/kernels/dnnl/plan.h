@@ -1,4 +1,5 @@
-/* Plans: what oneDNN prepared for one spec. Used by dnnl_load.c (owner of the cache) and dnnl_plan.c. */
+/* Plans: what oneDNN prepared for one spec. Used by kernels/dnnl/load.c (owner of the cache) and
+ * kernels/dnnl/plan.c. */
 #ifndef RL_DNNL_PLAN_H
 #define RL_DNNL_PLAN_H
 #include "api.h"

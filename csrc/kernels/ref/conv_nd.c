@@ -1,5 +1,5 @@
-/* Convolutions of one and three dimensions as a product (ref_conv.c does the same in two), and transposed
- * ones. attr[]: see core_shape_conv.c. */
+/* Convolutions of one and three dimensions as a product (kernels/ref/conv.c does the same in two), and
+ * transposed ones. attr[]: see ops/shape/conv.c. */
 #include "conv_nd.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What convolutions of one to three dimensions read from a call. attr[]: see core_shape_conv.c. */
+/* What convolutions of one to three dimensions read from a call. attr[]: see ops/shape/conv.c. */
 #ifndef RL_REF_CONV_ND_H
 #define RL_REF_CONV_ND_H
 #include "product_gemm.h"

@@ -69,7 +69,7 @@ static inline double rl_vector_at(const rl_view *v, int64_t i) {
     return rl_row_double(v->dtype, (const char *)rl_const_data(v) + i * stride);
 }
 
-/* ---- copying (ref_copy.c) ---- */
+/* ---- copying (kernels/ref/create_copy.c) ---- */
 rl_strip rl_strip_copy(int64_t itemsize);
 typedef struct {
     int to, from; /* dtypes */
@@ -82,12 +82,12 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
 rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
-/* May two of its indices mean one element? (ref_scatter_view.c) */
+/* May two of its indices mean one element? (kernels/ref/view_scatter.c) */
 bool rl_view_overlaps(const rl_view *v);
 /* out[0] gets the elements of argument 0, unless it is that tensor */
 void rl_view_start(rl_call *k);
 
-/* ---- element-wise kernels (ref_binary.c): out = strip(args 0 .. n_in - 1) ---- */
+/* ---- element-wise kernels (kernels/ref/arith.c): out = strip(args 0 .. n_in - 1) ---- */
 typedef struct {
     double d[3];
     int64_t i[2];

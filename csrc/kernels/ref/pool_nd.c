@@ -1,5 +1,5 @@
 /* Pooling of one to three dimensions, with or without indices, plain and adaptive.
- * attr[]: see core_shape_pool.c. */
+ * attr[]: see ops/shape/pool.c. */
 #include "pool_nd.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Windows of pooling rows, forward and backward. attr[]: see core_shape_pool.c. */
+/* Windows of pooling rows, forward and backward. attr[]: see ops/shape/pool.c. */
 #ifndef RL_REF_POOL_ND_H
 #define RL_REF_POOL_ND_H
 #include "loops.h"

@@ -24,7 +24,7 @@ rl_status simd_conv2d_gemm(rl_call *k);
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out);
 /* One padded row of the input, its phases `step` apart: Note [Taps]. */
 void rl_conv_row(const rl_conv *c, float *to, const float *from, int64_t phase, int64_t step);
-/* The convolution of a backward row, its attr[] as core_shape_conv.c leaves it: false when it is not one of
+/* The convolution of a backward row, its attr[] as ops/shape/conv.c leaves it: false when it is not one of
  * float32 in up to two dimensions with something to compute. */
 bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
                        rl_conv *c);

@@ -30,7 +30,7 @@ RL_KERNEL(simd_conv1d) {
     flat.arg[0].u.t = &x;
     flat.arg[1].u.t = &w;
     flat.out[0] = &out;
-    /* from core_shape_conv.c's order to that of conv2d */
+    /* from ops/shape/conv.c's order to that of conv2d */
     static const int8_t from[9] = {1, 2, 4, 5, 7, 8, 10, 11, 12};
     for (int i = 0; i < 9; i++) flat.attr[i] = k->attr[from[i]];
     rl_status status = simd_conv2d(&flat);

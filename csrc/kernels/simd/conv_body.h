@@ -1,5 +1,5 @@
 /* Direct convolution, two ways. Both walk the taps (channel, ky, kx) in the order of `weights`, and read
- * input at row + tap[...]: Note [Taps] in simd_conv.c. */
+ * input at row + tap[...]: Note [Taps] in kernels/simd/conv.c. */
 
 /* Wide: lanes are neighbouring outputs of a row; `channels` outputs by two rows by `vectors` vectors. */
 V_INLINE void V_NAME(wide_tile)(const direct_job *j, const float *w, const float *bias, const float *r0,

@@ -1,4 +1,4 @@
-/* Gradients of `outs` output channels by four taps: Note [Correlation] in simd_conv_weight.c. */
+/* Gradients of `outs` output channels by four taps: Note [Correlation] in kernels/simd/conv_weight.c. */
 #if SIMD_BITS == 256
 #define WEIGHT_OUTS 3
 #else

@@ -1,9 +1,9 @@
-/* One vocabulary for two vector widths. A file that holds a kernel's text (simd_*_body.h) is included
+/* One vocabulary for two vector widths. A file that holds a kernel's text (*_body.h) is included
  * twice, each time after this header:
  *
  *   #define SIMD_BITS 256          #define SIMD_BITS 512
- *   #include "simd_isa.h"          #include "simd_isa.h"
- *   #include "simd_x_body.h"       #include "simd_x_body.h"
+ *   #include "isa.h"               #include "isa.h"
+ *   #include "math_body.h"         #include "math_body.h"
  *
  * and gives functions named V_NAME(f): f_avx2 and f_avx512. The compiler flags stay those of the whole
  * extension: V_TARGET enables the instructions for one function, the call's svc->isa picks it. */

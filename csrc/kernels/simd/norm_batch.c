@@ -71,7 +71,7 @@ static void norm_channels(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* Note [Lines] in ref_norm_back.c has the formulas */
+/* Note [Lines] in kernels/ref/norm_backward.c has the formulas */
 static void back_channels(void *ctx, int64_t begin, int64_t end, int thread) {
     const norm_job *j = ctx;
     double n = (double)(j->samples * j->plane);

@@ -71,7 +71,7 @@ static bool pool_back_read(const int64_t *a, pool_job *j) {
     return true;
 }
 
-/* attr[] is that of core_shape_pool.c */
+/* attr[] is that of ops/shape/pool.c */
 RL_KERNEL(simd_max_pool_back) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     bool wide = k->svc->isa & RL_ISA_AVX512;

@@ -1,4 +1,5 @@
-/* Dot products of rows, compiled once for each instruction set: the includer sets SIMD_BITS (simd_isa.h). */
+/* Dot products of rows, compiled once for each instruction set: the includer sets SIMD_BITS
+ * (kernels/simd/isa.h). */
 /* `rows` rows of x against four of w: 8 sums either way (one row runs two steps of k at once). */
 V_INLINE void V_NAME(dot_four)(const rl_dot *d, int64_t i, int64_t j, const int rows) {
     enum { STEPS = 2 };

@@ -1,4 +1,4 @@
-/* Blocks, packing and threads of the matrix product; Note [Panels] in simd_gemm.h. */
+/* Blocks, packing and threads of the matrix product; Note [Panels] in kernels/simd/product_gemm.h. */
 #include "product_gemm.h"
 #define SIMD_BITS 256
 #include "isa.h"

@@ -6,7 +6,7 @@
 #include "plain.h"
 #include "common.h"
 
-enum { KEY_LINEAR = 0x11 }; /* panels of simd_gemm.h; the panel width is added */
+enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/product_gemm.h; the panel width is added */
 
 /* The weight's panels: its companion, or a copy for this call unless `keep_only`. */
 static const float *linear_panels(rl_call *k, const rl_gemm_kit *kit, const rl_view *w, bool keep_only) {

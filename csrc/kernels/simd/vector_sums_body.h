@@ -1,4 +1,4 @@
-/* Sums of the lanes of vectors, compiled once for each instruction set (simd_isa.h). */
+/* Sums of the lanes of vectors, compiled once for each instruction set (kernels/simd/isa.h). */
 #if SIMD_BITS == 256
 #define HALF(v) (v)
 #else

@@ -2,7 +2,7 @@
 #include "shape.h"
 #include <float.h>
 
-rl_status shape_same(rl_call *k); /* core_shape.c */
+rl_status shape_same(rl_call *k); /* ops/shape/common.c */
 
 RL_SHAPE(prelu) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;

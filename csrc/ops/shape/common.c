@@ -2,7 +2,8 @@
  * dims and leaves what it normalised in attr[]; PyTorch's error texts are raised here, once per rule.
  *
  * Note [Broadcast]
- * Kernels get inputs as they are; ref_loops.h walks them with stride 0 where a size 1 is stretched. */
+ * Kernels get inputs as they are; kernels/ref/loops.h walks them with stride 0 where a size 1 is stretched.
+ */
 #include "shape.h"
 
 static rl_status odd_dims(rl_view *v) {

@@ -7,7 +7,7 @@ static rl_status as_input(rl_call *k) {
     return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
 }
 
-/* ---- x[indices]: Note [Index] in kernels/ref_index.c ---- */
+/* ---- x[indices]: Note [Index] in kernels/ref/index.c ---- */
 typedef struct {
     int at, n; /* where they stand in the result, how many dims */
     int64_t size[RL_MAX_DIMS];

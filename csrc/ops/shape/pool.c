@@ -1,4 +1,4 @@
-/* Shape rules of pooling beyond core_shape_nn.c. They leave in attr[], each for depth, height and width (what
+/* Shape rules of pooling beyond ops/shape/nn.c. They leave in attr[], each for depth, height and width (what
  * a row lacks has size 1):
  *   0 kernel   3 stride   6 padding   9 dilation   12 count padding   13 divisor or 0   14 spatial dims */
 #include "shape.h"

@@ -1,7 +1,7 @@
 /* Shape rules of products, of the factorisation and of sums of products. */
 #include "shape.h"
 
-rl_status shape_matmul(rl_call *k); /* core_shape_nn.c */
+rl_status shape_matmul(rl_call *k); /* ops/shape/nn.c */
 
 /* ---- products: the checks that matmul does not make ---- */
 RL_SHAPE(dot) {

@@ -8,7 +8,7 @@
     rl_status shape_##name(rl_call *k);                                                                      \
     rl_status shape_##name(rl_call *k)
 
-rl_status shape_like(rl_call *k); /* core_shape_view.c */
+rl_status shape_like(rl_call *k); /* ops/shape/view.c */
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
@@ -30,7 +30,7 @@ rl_status rl_conv_pads(const int64_t *pads, int n); /* none negative, none too l
 int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation);
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode);
-/* A pooling row in n dimensions, attr[] as core_shape_pool.c says; dilation_arg 0: none. */
+/* A pooling row in n dimensions, attr[] as ops/shape/pool.c says; dilation_arg 0: none. */
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
 /* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
  * element. */
