@@ -4,7 +4,7 @@
  *   _cuda.driver (capsule: rl_device_driver) ──► _C._register_device ──► rows' CUDA(K(..)) by name */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include "core/core.h"
+#include "core/device.h"
 #include "cuda/device.h"
 
 static const rl_device_driver driver = {

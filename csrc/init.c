@@ -1,7 +1,14 @@
 /* rushlight._C: the only file that sees all rooms. */
 #include "kernels/dnnl/load.h"
 #include "bindings/bindings.h"
+#include "composite/composite.h"
 #include "object/storage.h"
+#include "core/memory.h"
+#include "core/threads.h"
+#include "ops/select.h"
+#include "core/generator.h"
+#include "core/services.h"
+#include "core/storage.h"
 
 static long long live(int kind) {
     return __atomic_load_n(&rl_live_count[kind], __ATOMIC_RELAXED);
@@ -53,12 +60,17 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL}};
 
 static int fill_module(PyObject *m) {
+    rl_storage_guard_fork();
+    rl_generator_guard_fork();
+    rl_services_init();
     rl_dispatch_init();
+    if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
+    rl_composite_init();
     int (*const parts[])(PyObject *) = {rl_types_init,  rl_device_type_init, rl_untyped_storage_init,
                                         rl_tensor_init, rl_parameter_init,   rl_node_init,
                                         rl_mode_init,   rl_generator_init,   rl_ops_init,
                                         rl_create_init, rl_numpy_init,       rl_load_init,
-                                        rl_save_init,   rl_device_init,      rl_optim_init,
+                                        rl_save_init,   rl_driver_init,      rl_optim_init,
                                         rl_grad_init,   rl_module_init,      rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;

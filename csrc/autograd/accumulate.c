@@ -1,5 +1,7 @@
 /* Where gradients end and meet: sums of them, AccumulateGrad, CopySlices. */
 #include "autograd.h"
+#include "core/error.h"
+#include "core/view.h"
 #include <string.h>
 
 static rl_slot slot_of(PyObject *t) {

@@ -5,7 +5,10 @@
  *                          ─► hooks ─► formula of the row ─► reduce to the input's shape ─► next nodes */
 #ifndef RL_GRAD_H
 #define RL_GRAD_H
+#include "core/view.h"
+#include "call/call.h"
 #include "history/node.h"
+#include "ops/table.h"
 
 /* ---- formulas ----
  * FORMULA(mul) {

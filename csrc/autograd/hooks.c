@@ -1,5 +1,6 @@
 /* Hooks that run while the engine does: of tensors, of nodes, after accumulation; and retain_grad(). */
 #include "autograd.h"
+#include "core/dtype.h"
 #include <string.h>
 
 static PyObject *grad_or_none(PyObject *grad) {

@@ -1,8 +1,12 @@
 /* Attributes and small methods of Tensor. */
 #include "history/node.h"
-#include "numpy.h"
+#include "object/numpy.h"
 #include "bindings.h"
 #include "object/storage.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "core/view.h"
 
 #define T(self)   ((rl_tensor *)(self))
 #define GET(name) static PyObject *get_##name(PyObject *self, void *c)

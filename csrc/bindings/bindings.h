@@ -1,7 +1,7 @@
-/* What the files that make up the Tensor type share: slots and tables that object/tensor.c joins. */
+/* What the files that make up the Tensor type share: slots and tables that bindings/tensor_type.c joins. */
 #ifndef RL_TENSOR_OBJECT_H
 #define RL_TENSOR_OBJECT_H
-#include "object/tensor.h"
+#include "call/call.h"
 
 /* X(slot of PyNumberMethods, row) */
 #define RL_NUMBER_INPLACE(X)                                                                                 \
@@ -50,13 +50,10 @@ PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwar
 PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* dtype -1: inferred */
 
 /* bindings/scalar.c */
-PyObject *rl_tensor_item(PyObject *self, PyObject *unused);
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused);
 int rl_tensor_bool(PyObject *self);
 PyObject *rl_tensor_int(PyObject *self);
 PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
-PyObject *rl_scalar_get(const rl_view *v);           /* the single element as a Python number */
-int rl_scalar_slot(PyObject *number, rl_slot *slot); /* 1 when it is a number, 0 when not, -1 raised */
-int rl_parameter_init(PyObject *m);                  /* object/parameter.c: after rl_tensor_init */
+int rl_parameter_init(PyObject *m); /* bindings/parameter.c: after rl_tensor_init */
 #endif

@@ -1,7 +1,8 @@
 /* tensor(data), as_tensor(data), Tensor(...): from Python's numbers and sequences. */
 #include "call/call.h"
 #include "bindings.h"
-#include "numpy.h"
+#include "object/numpy.h"
+#include "core/dtype.h"
 #include <string.h>
 
 /* Note [Nested sequences]

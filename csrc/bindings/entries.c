@@ -79,7 +79,7 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
         /* a plain parameter cannot follow one with a default: those rows take it by keyword */
         const char *star = a->keyword_only && !starred ? "*, " : "";
         starred |= a->keyword_only;
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%U", text, comma ? ", " : "", star, a->name));
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s", text, comma ? ", " : "", star, a->name));
         comma = true;
         if (!text || !a->has_fallback) continue;
         const rl_slot *d = &a->fallback;
@@ -155,7 +155,7 @@ static PyMethodDef ops_functions[] = {
     {NULL, NULL, 0, NULL}};
 
 int rl_ops_init(PyObject *m) {
-    if (rl_schema_init() < 0) return -1;
+    if (rl_names_init() < 0) return -1;
     RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
     RL_OWNED PyObject *nn_name = PyUnicode_FromString("rushlight._C._nn");
     RL_OWNED PyObject *nn = nn_name ? PyModule_NewObject(nn_name) : NULL;

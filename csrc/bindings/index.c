@@ -5,8 +5,9 @@
  *
  * Without the second kind x[key] is `sliced`; with it the rows index and index_put do the rest. */
 #include "call/call.h"
-#include "numpy.h"
+#include "object/numpy.h"
 #include "bindings.h"
+#include "core/dtype.h"
 #include <string.h>
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Operators of the language: x + 1, 1 - x, x @ y, x += y, x < y. They answer NotImplemented to strangers. */
 #include "call/call.h"
-#include "numpy.h"
+#include "object/numpy.h"
 #include "bindings.h"
 
 static int operand_slot(PyObject *o, rl_slot *s) {

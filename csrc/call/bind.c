@@ -1,8 +1,6 @@
 /* From Python's arguments to slots: positional and keyword arguments, defaults, overloads, PyTorch's texts.
  */
 #include "call.h"
-#include "bindings/numpy.h"
-#include "bindings/bindings.h"
 #include <string.h>
 
 void rl_bound_begin(rl_bound *b, const rl_schema *s) {
@@ -38,57 +36,6 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o) {
 }
 
 /* ---- one value: 1 it fits, 0 it does not, -1 raised ---- */
-static int value_int(PyObject *o, int64_t *i) {
-    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
-    RL_OWNED PyObject *number = PyNumber_Index(o);
-    if (!number) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    int overflow;
-    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (!overflow) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
-    return -1;
-}
-
-int rl_scalar_slot(PyObject *o, rl_slot *slot) {
-    if (PyFloat_Check(o)) {
-        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};
-        return 1;
-    }
-    if (PyBool_Check(o)) {
-        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
-        return 1;
-    }
-    if (PyLong_Check(o)) {
-        int overflow;
-        int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) {
-            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
-            return -1;
-        }
-        *slot = (rl_slot){.tag = RL_INT, .u.i = i};
-        return 1;
-    }
-    /* NumPy's scalars are neither */
-    PyNumberMethods *nb = Py_TYPE(o)->tp_as_number;
-    if (!nb || rl_tensor_check(o) || PyUnicode_Check(o) || PySequence_Check(o) || PyComplex_Check(o))
-        return 0;
-    if (nb->nb_index) {
-        int64_t i;
-        int rc = value_int(o, &i);
-        if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
-        return rc;
-    }
-    if (!nb->nb_float || rl_numpy_kind(o) != 'f') return 0;
-    double d = PyFloat_AsDouble(o);
-    if (d == -1 && PyErr_Occurred()) return -1;
-    *slot = (rl_slot){.tag = RL_FLOAT, .u.d = d};
-    return 1;
-}
-
 static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
     const rl_view *v = &((rl_tensor *)o)->v;
@@ -100,7 +47,7 @@ static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
 
 static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const rl_arg *a, rl_slot *slot) {
     if (n > RL_MAX_DIMS || b->n_pool + n > RL_POOL) {
-        PyErr_Format(PyExc_RuntimeError, "tensors have at most %d dimensions, but '%U' has %zd numbers",
+        PyErr_Format(PyExc_RuntimeError, "tensors have at most %d dimensions, but '%s' has %zd numbers",
                      RL_MAX_DIMS, a->name, n);
         return -1;
     }
@@ -110,7 +57,7 @@ static int value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const r
             ints[i] = INT64_MIN;
             continue;
         }
-        int rc = value_int(items[i], &ints[i]);
+        int rc = rl_scalar_int(items[i], &ints[i]);
         if (rc != 1) return rc;
     }
     *slot = (rl_slot){.tag = RL_INTS, .n = (int32_t)n, .u.ints = ints};
@@ -131,7 +78,7 @@ static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *sl
         return 1;
     }
     int64_t i;
-    int rc = value_int(o, &i);
+    int rc = rl_scalar_int(o, &i);
     if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};
     return rc;
 }
@@ -185,7 +132,7 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
         return rc;
     }
-    case RL_ARG_INT: slot->tag = RL_INT; return value_int(o, &slot->u.i);
+    case RL_ARG_INT: slot->tag = RL_INT; return rl_scalar_int(o, &slot->u.i);
     case RL_ARG_BOOL:
         if (!PyBool_Check(o)) return 0;
         *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
@@ -223,13 +170,13 @@ static int arg_named(const rl_schema *s, PyObject *name) {
     static const char *const aliases[][2] = {
         {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"self", "input"}};
     for (int i = 0; i < s->n; i++)
-        if (s->arg[i].name == name) return i;
+        if (rl_arg_name(&s->arg[i]) == name) return i;
     for (int i = 0; i < s->n; i++)
-        if (PyUnicode_Compare(s->arg[i].name, name) == 0) return i;
+        if (PyUnicode_CompareWithASCIIString(name, s->arg[i].name) == 0) return i;
     for (size_t j = 0; j < Py_ARRAY_LENGTH(aliases); j++)
         for (int i = 0; i < s->n; i++)
             if (PyUnicode_CompareWithASCIIString(name, aliases[j][0]) == 0 &&
-                PyUnicode_CompareWithASCIIString(s->arg[i].name, aliases[j][1]) == 0)
+                strcmp(s->arg[i].name, aliases[j][1]) == 0)
                 return i;
     return -1;
 }
@@ -247,10 +194,10 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
     if (position > 0)
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%U' (position %d) must be %U, not %s", s->row->name,
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be %U, not %s", s->row->name,
                      a->name, position, kind, Py_TYPE(o)->tp_name);
     else
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%U' must be %U, not %s", s->row->name, a->name, kind,
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %U, not %s", s->row->name, a->name, kind,
                      Py_TYPE(o)->tp_name);
     return 0;
 }
@@ -337,7 +284,7 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
             if (s->row->flags & RL_FACTORY) continue;
         }
         if (loud)
-            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%U\"",
+            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"",
                          s->row->name, a->name);
         return 0;
     }
@@ -386,9 +333,7 @@ static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, P
 }
 
 void rl_bound_defaults(rl_bound *b) {
-    const rl_schema *s = b->schema;
-    for (int i = 0; i < s->n; i++)
-        if (b->k.arg[i].tag == RL_NONE && s->arg[i].has_fallback) b->k.arg[i] = s->arg[i].fallback;
+    rl_schema_defaults(b->schema, b->k.arg);
 }
 
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method) {

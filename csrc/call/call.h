@@ -1,47 +1,13 @@
-/* Schemas of the rows and the binding of Python arguments to slots. */
+/* From Python's arguments to slots, and through the dispatcher to a kernel. */
 #ifndef RL_TENSOR_ARGS_H
 #define RL_TENSOR_ARGS_H
 #include "object/tensor.h"
+#include "ops/schema.h"
 
-typedef enum {
-    RL_ARG_TENSOR,
-    RL_ARG_OPERAND, /* Tensor or number */
-    RL_ARG_TENSORS,
-    RL_ARG_MAYBE_TENSORS, /* None inside becomes NULL */
-    RL_ARG_SCALAR,
-    RL_ARG_INT,
-    RL_ARG_FLOAT,
-    RL_ARG_BOOL,
-    RL_ARG_INTS,
-    RL_ARG_MAYBE_INTS, /* None inside becomes INT64_MIN */
-    RL_ARG_PADDING,    /* int[] or text */
-    RL_ARG_TEXT,
-    RL_ARG_DTYPE,
-    RL_ARG_DEVICE, /* RL_INT: type * 256 + index + 1 */
-    RL_ARG_LAYOUT,
-    RL_ARG_FORMAT,
-    RL_ARG_RNG,
-} rl_arg_kind;
-
-typedef struct {
-    PyObject *name; /* interned */
-    rl_slot fallback;
-    int64_t fallback_int;
-    uint8_t kind, length; /* int[2]: 2 */
-    bool optional, has_fallback, keyword_only, written;
-} rl_arg;
-
-typedef struct {
-    rl_row *row;
-    rl_arg arg[RL_MAX_ARGS];
-    int n, n_positional;
-    int next; /* the next overload of this name, -1 at the end */
-    bool first;
-    const char *results[RL_MAX_OUT]; /* names of several results */
-    PyTypeObject *tuple_type;        /* their named tuple */
-} rl_schema;
-extern rl_schema rl_schemas[RL_OP_COUNT];
-int rl_schema_init(void); /* reads every row; SystemError names a bad one */
+/* ---- call/names.c: what Python knows of the schemas ---- */
+int rl_names_init(void);
+PyObject *rl_arg_name(const rl_arg *a);          /* interned; borrowed */
+PyTypeObject *rl_tuple_type(const rl_schema *s); /* the named tuple of several results; borrowed */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
 PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
 
@@ -54,7 +20,7 @@ typedef struct {
 } rl_word;
 
 /* One call with everything it borrows from Python. */
-enum { RL_POOL = 160, RL_KEEP = 6, RL_WORDS = 3 };
+enum { RL_POOL = 160, RL_KEEP = 6 };
 typedef struct {
     rl_call k;
     const rl_schema *schema;
@@ -65,7 +31,7 @@ typedef struct {
     uint64_t became; /* with history: rl_became before anything looked at the arguments */
     bool method;     /* args[0] is self */
     int64_t pool[RL_POOL];
-    rl_word words[RL_WORDS];
+    rl_word words[RL_MAX_NUMBERS];
 } rl_bound;
 void rl_bound_begin(rl_bound *b, const rl_schema *s);
 void rl_bound_end(rl_bound *b);
@@ -73,6 +39,14 @@ int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 /* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
 void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
+
+/* call/scalar.c */
+int rl_scalar_int(PyObject *number, int64_t *i);       /* 1 when it is an integer, 0 when not, -1 raised */
+int rl_scalar_slot(PyObject *number, rl_slot *slot);   /* ... a number */
+PyObject *rl_scalar_get(const rl_view *v);             /* the single element as a Python number */
+PyObject *rl_scalar_element(const char *p, int dtype); /* the element at p; runs no Python */
+rl_tensor *rl_scalar_readable(rl_tensor *t); /* itself, or a copy that rl_scalar_element can read; owned */
+PyObject *rl_tensor_item(PyObject *self, PyObject *unused);
 
 /* call/prepare.c */
 rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
@@ -88,18 +62,17 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
 extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
 int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 
-/* object/raise.c: as rl_raise, with the operator, shapes and dtypes as a note */
+/* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);
 
 /* call/dispatcher.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_front_door(rl_bound *b, int how);
-PyObject *rl_compose(int op, rl_bound *b); /* composite/composite.c */
+/* How operators that are made of others are called: set by what stands above. */
+extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
 int rl_device_mixed(int found, int expected);               /* -1 and PyTorch's text */
 void rl_device_as_out(rl_bound *b);                         /* a factory takes the dtype and device of out= */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
-rl_generator *rl_generator_default(void);                   /* object/generator.c */
-int rl_generator_parse(PyObject *o, rl_generator **g);
 #endif

@@ -1,40 +1,5 @@
-/* Devices other than the CPU: their registration, when a tensor first asks for one, and copies between them.
- */
+/* Tensors of several devices in one call: who may meet whom, and copies between them. */
 #include "call.h"
-#include <string.h>
-
-/* The extension of a device registers itself when rushlight._device imports it. */
-int rl_device_find(int device) {
-    if (rl_device_driver_get(device)) return 1;
-    if (device != RL_CUDA) return 0;
-    RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._device");
-    RL_OWNED PyObject *count = finder ? PyObject_CallMethod(finder, "cuda_driver", NULL) : NULL;
-    if (!count) return -1;
-    return rl_device_driver_get(device) != NULL;
-}
-
-int rl_device_need(int device, int index) {
-    if (device == RL_CPU || device == RL_META) return 0;
-    int found = rl_device_find(device);
-    if (found < 0) return -1;
-    if (!found && device == RL_CUDA) {
-        PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
-        return -1;
-    }
-    if (!found) {
-        const char *name = rl_device_name(device);
-        if (strcmp(name, "xpu") == 0)
-            PyErr_SetString(PyExc_AssertionError, "Torch not compiled with XPU enabled");
-        else
-            PyErr_Format(PyExc_RuntimeError, "PyTorch is not linked with support for %s devices", name);
-        return -1;
-    }
-    if (index >= rl_device_driver_get(device)->count()) {
-        PyErr_SetString(PyExc_RuntimeError, "CUDA error: invalid device ordinal");
-        return -1;
-    }
-    return 0;
-}
 
 int rl_device_mixed(int found, int expected) {
     if (found == RL_META || expected == RL_META)
@@ -94,21 +59,4 @@ int rl_device_stage(rl_bound *b) {
         b->k.arg[1].u.t = &dense->v;
     }
     return !rl_is_contiguous(to);
-}
-
-static PyObject *register_device(PyObject *m, PyObject *capsule) {
-    (void)m;
-    const rl_device_driver *driver = PyCapsule_GetPointer(capsule, "rushlight._cuda.driver");
-    if (!driver) return NULL;
-    if (rl_device_register(driver) != RL_OK) return rl_raise("_register_device");
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef device_functions[] = {
-    {"_register_device", register_device, METH_O,
-     "_register_device(capsule)\n--\n\nTakes the driver of a device extension: its memory and its kernels."},
-    {NULL, NULL, 0, NULL}};
-
-int rl_device_init(PyObject *m) {
-    return PyModule_AddFunctions(m, device_functions);
 }

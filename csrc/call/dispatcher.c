@@ -2,14 +2,23 @@
  *
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
+#include "call.h"
 #include "history/node.h"
-#include "bindings/bindings.h"
+#include "ops/promote.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/storage.h"
 #include <string.h>
 
 /* ---- history ---- */
+static bool history_wanted(const rl_bound *b) {
+    return rl_history_wanted(b->schema->row, b->k.arg, b->k.n_arg);
+}
+
 /* one node for all results; those that cannot be differentiated (indices) stay without */
 static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
-    RL_OWNED PyObject *node = (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, NULL);
+    const rl_recorded call = {b->schema->row, inputs, b->k.n_arg, b->became};
+    RL_OWNED PyObject *node = (PyObject *)rl_history_node(&call, out, b->k.n_out, NULL);
     if (!node) return -1;
     for (int i = 0; i < b->schema->row->n_shown; i++)
         if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->saves & FIXED_OUT(i)))
@@ -44,7 +53,7 @@ static PyObject *call_view(rl_bound *b) {
                     : rl_inference_mode && !out->inference ? RL_VIEW_INFERENCE
                     : rl_grad_enabled                      ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
-    if (rl_history_wanted(b)) {
+    if (history_wanted(b)) {
         b->became = rl_became;
         if (set_history(b, &out, b->k.arg) < 0) {
             Py_DECREF(out);
@@ -61,7 +70,7 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     rl_tensor_reveal(out[0]);
     if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
     for (int i = 1; i < shown; i++) rl_tensor_reveal(out[i]);
-    PyObject *tuple = PyStructSequence_New(b->schema->tuple_type);
+    PyObject *tuple = PyStructSequence_New(rl_tuple_type(b->schema));
     for (int i = 0; i < shown; i++) {
         if (tuple)
             PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
@@ -118,7 +127,7 @@ static PyObject *call_new(rl_bound *b) {
     int device, index, dtype, made = 0;
     rl_tensor *out[RL_MAX_OUT];
     rl_slot inputs[RL_MAX_ARGS];
-    bool history = rl_history_wanted(b);
+    bool history = history_wanted(b);
     if (history) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
         b->became = rl_became;
@@ -275,7 +284,7 @@ static PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
-    bool history = rl_history_wanted(b);
+    bool history = history_wanted(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
     if (history) b->became = rl_became;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
@@ -288,14 +297,15 @@ static PyObject *call_inplace(rl_bound *b) {
     }
     fill_generator(b);
     if (check_writable(self, history, b) < 0) return NULL;
-    RL_OWNED PyObject *original = history && rl_history_saves_self(b) ? copy_of(self) : NULL;
+    RL_OWNED PyObject *original =
+        history && rl_history_saves_self(b->schema->row, b->k.arg, b->k.n_arg) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
-    RL_OWNED PyObject *node =
-        history ? (PyObject *)rl_history_node(b, inputs, out, b->k.n_out, original) : NULL;
+    const rl_recorded call = {b->schema->row, inputs, b->k.n_arg, b->became};
+    RL_OWNED PyObject *node = history ? (PyObject *)rl_history_node(&call, out, b->k.n_out, original) : NULL;
     if (direct) rl_version_bump(self);
     if (history && !node) return NULL;
     if (!direct && rl_tensor_copy(self, c.result) < 0) return NULL;
@@ -345,6 +355,8 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     return Py_NewRef(b->out);
 }
 
+PyObject *(*rl_compose)(int op, rl_bound *b);
+
 PyObject *rl_front_door(rl_bound *b, int how) {
     const rl_row *row = b->schema->row;
     if (row->kind == RL_ROW_VIEW) return call_view(b);
@@ -353,7 +365,7 @@ PyObject *rl_front_door(rl_bound *b, int how) {
     if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
     if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
     if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
-        (rl_history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
+        (history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
         PyErr_Format(
             PyExc_RuntimeError,
             "%s(): functions with out=... arguments don't support automatic differentiation, but one "

@@ -1,5 +1,6 @@
 /* What the front door does to arguments before the shape rule: casts, and on which device the call runs. */
 #include "call.h"
+#include "core/storage.h"
 #include <string.h>
 
 /* ---- casts ---- */
@@ -35,7 +36,7 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
 }
 
 static int cast_inputs(rl_bound *b, int dtype) {
-    uint16_t operands = b->schema->row->operands;
+    uint32_t operands = b->schema->row->operands;
     bool all = b->schema->row->rule != RL_TYPES_where;
     int cast = 0;
     for (int i = 0; i < b->k.n_arg; i++) {

@@ -1,5 +1,14 @@
 /* Running a bound call's kernels: pins, scratch, and other threads while a large one works. */
 #include "call.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/generator.h"
+#include "core/memory.h"
+#include "core/services.h"
+#include "core/storage.h"
+#include "core/threads.h"
+#include "core/view.h"
+#include "ops/select.h"
 #include <pthread.h>
 
 /* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. Other threads'

@@ -1,5 +1,8 @@
 /* Rows that are made of other rows and whose output's shape depends on the data, and renamed dimensions. */
 #include "call/call.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/view.h"
 #include <string.h>
 
 #define COMPOSE(id)                                                                                          \

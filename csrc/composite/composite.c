@@ -1,5 +1,10 @@
 /* Rows that are made of other rows. */
+#include "composite.h"
+#include "call/call.h"
 #include "history/node.h"
+#include "core/error.h"
+#include "core/view.h"
+#include "ops/shapes.h"
 #include <string.h>
 
 #define COMPOSE(id) PyObject *compose_##id(rl_bound *b)
@@ -260,6 +265,10 @@ static PyObject *(*const composed[RL_OP_COUNT])(rl_bound *) = {
 #include "ops/declarations/all.def"
 };
 
-PyObject *rl_compose(int op, rl_bound *b) {
+static PyObject *run_composed(int op, rl_bound *b) {
     return composed[op](b);
+}
+
+void rl_composite_init(void) {
+    rl_compose = run_composed;
 }

@@ -1,5 +1,7 @@
 /* Rows of the layers that are made of other rows: distances, products, rearrangements. */
 #include "call/call.h"
+#include "core/dtype.h"
+#include "core/view.h"
 #include <string.h>
 
 #define COMPOSE(id)                                                                                          \

@@ -21,6 +21,9 @@
 #define RL_MAX_USED   4
 #define RL_KERNEL_ABI 2
 
+#define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -7,7 +7,7 @@
  * A container may see a path of its host, which does not exist in its own tree: the way up still ends at the
  * tree's root, and that is the container's group. The least of all levels holds. */
 #define _GNU_SOURCE
-#include "core.h"
+#include "threads.h"
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* CRC-32 as zip uses it: eight bytes at a time by tables, 64 at a time by carry-less products on x86-64. */
-#include "core.h"
+#include "crc32.h"
 #include <pthread.h>
 #include <string.h>
 

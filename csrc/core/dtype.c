@@ -1,6 +1,6 @@
 /* Names of the dtypes and PyTorch's promotion lattice
  * (https://docs.pytorch.org/docs/2.13/tensor_attributes.html#type-promotion-doc). */
-#include "core.h"
+#include "dtype.h"
 
 const char *rl_dtype_name(int dtype) {
     static const char *const names[RL_NDTYPES] = {

@@ -1,5 +1,5 @@
 /* The pending error of this thread. Below Python.h nothing raises: it leaves kind and text here. */
-#include "core.h"
+#include "error.h"
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Generators that threads share: whose turn it is to draw. */
-#include "core.h"
+#include "generator.h"
 #include <pthread.h>
 
 /* Note [Drawing]

@@ -1,5 +1,6 @@
 /* Aids that are always on: counted allocations, a failing one on demand. */
-#include "core.h"
+#include "error.h"
+#include "memory.h"
 #include <stdlib.h>
 #include <string.h>
 

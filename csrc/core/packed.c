@@ -1,5 +1,7 @@
 /* Packed companions: weights in a kernel's own layout, kept with their storage while they are unchanged. */
-#include "core.h"
+#include "error.h"
+#include "memory.h"
+#include "packed.h"
 #include <pthread.h>
 
 /* Note [Packed companions]

@@ -1,5 +1,9 @@
 /* Storage: who owns bytes, and when they were written. */
-#include "core.h"
+#include "device.h"
+#include "error.h"
+#include "memory.h"
+#include "packed.h"
+#include "storage.h"
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>

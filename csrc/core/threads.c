@@ -1,6 +1,6 @@
 /* Threads: the OpenMP pool that oneDNN uses too, found at run time, so that slim images without libgomp
  * still import rushlight. Without it everything runs on the calling thread. */
-#include "core.h"
+#include "threads.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* Shapes and strides: sizes that cannot overflow, broadcasting, bounds. */
-#include "core.h"
+#include "error.h"
+#include "memory.h"
+#include "view.h"
 #include <string.h>
 
 rl_status rl_view_dims(rl_view *v, int ndim) {

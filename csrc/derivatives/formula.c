@@ -1,5 +1,4 @@
 /* What formulas are written with: see autograd/autograd.h. */
-#include "bindings/bindings.h"
 #include "autograd/autograd.h"
 #include <string.h>
 
@@ -195,9 +194,9 @@ V rl_back_join(rl_back *g, V a, V b, int64_t dim) {
 
 bool rl_back_any(rl_back *g, V truths) {
     V found = OP(any, truths);
-    int any = g->failed ? -1 : rl_tensor_bool((PyObject *)RL_TENSOR_OF(found.u.t));
-    g->failed |= any < 0;
-    return any > 0;
+    RL_OWNED PyObject *truth = g->failed ? NULL : rl_scalar_get(found.u.t);
+    g->failed |= truth == NULL;
+    return truth == Py_True;
 }
 
 static PyObject *op_run(rl_back *g, int op, const V *args, int n) {

@@ -1,6 +1,7 @@
 /* A checkpoint opened record by record, for the pickles that Python itself reads (weights_only=False). */
 #include "load.h"
 #include "object/storage.h"
+#include "core/storage.h"
 #include <string.h>
 
 typedef struct {

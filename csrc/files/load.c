@@ -1,5 +1,7 @@
 /* Replays what the reader of checkpoints wrote down and makes the Python objects, in a loop. */
 #include "load.h"
+#include "core/error.h"
+#include "core/storage.h"
 #include <string.h>
 
 static PyObject *unpickling_error; /* pickle.UnpicklingError; imported with the first file */

@@ -1,6 +1,12 @@
 /* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
 #include "load.h"
 #include "object/storage.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/storage.h"
+#include "core/view.h"
+#include "ops/table.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

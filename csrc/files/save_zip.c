@@ -4,6 +4,7 @@
  *
  * Small things gather in `text`; the data of storages goes from their memory straight to the target. */
 #include "save.h"
+#include "core/crc32.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>

@@ -1,5 +1,6 @@
 /* The Node type: its block, its life. What Python sees of it stands in history/node_attr.c. */
 #include "node.h"
+#include "core/memory.h"
 #include <structmember.h>
 #include <string.h>
 

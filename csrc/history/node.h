@@ -7,7 +7,8 @@
  *   head │ edge[n_edge] │ meta[n_out] │ arg[n_arg] │ saved[n_saved] │ words: sizes, int lists, texts */
 #ifndef RL_TENSOR_NODE_H
 #define RL_TENSOR_NODE_H
-#include "call/call.h"
+#include "object/tensor.h"
+#include "ops/table.h"
 
 typedef struct {
     rl_node *to; /* NULL where an input needs no gradient */
@@ -126,12 +127,18 @@ int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only whe
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
 int rl_history_refuse(void);                             /* always -1: a tensor changed meanwhile */
 int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */
-bool rl_history_wanted(const rl_bound *b);
+/* What history knows of a call. `became`: rl_became before anything looked at the arguments. */
+typedef struct {
+    const rl_row *row;
+    const rl_slot *args; /* as they were before any cast */
+    int n;
+    uint64_t became;
+} rl_recorded;
+bool rl_history_wanted(const rl_row *row, const rl_slot *args, int n);
 /* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an
  * in-place call, when that must be saved. */
-rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
-                         PyObject *original);
-bool rl_history_saves_self(const rl_bound *b);
+rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original);
+bool rl_history_saves_self(const rl_row *row, const rl_slot *args, int n);
 
 /* ---- history/multi_output_view.c: split, chunk, unbind ---- */
 enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */

@@ -1,5 +1,7 @@
 /* What Python sees of a Node: name, next_functions, hooks, metadata, _saved_*. */
 #include "node.h"
+#include "ops/schema.h"
+#include "core/error.h"
 #include <string.h>
 
 #define N(self) ((rl_node *)(self))
@@ -163,7 +165,7 @@ static PyObject *slot_value(const rl_slot *s) {
 static int saved_place(const rl_node *node, const char *name) {
     const rl_schema *s = &rl_schemas[node->row - rl_rows];
     for (int i = 0; i < node->n_arg; i++) {
-        const char *own = PyUnicode_AsUTF8(s->arg[i].name);
+        const char *own = s->arg[i].name;
         if (strcmp(name, own) == 0 || (i == 0 && strcmp(name, "self") == 0)) return i;
     }
     for (int i = 0; i < s->row->n_out; i++)

@@ -111,18 +111,17 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
     return needs;
 }
 
-bool rl_history_wanted(const rl_bound *b) {
-    const rl_row *row = b->schema->row;
+bool rl_history_wanted(const rl_row *row, const rl_slot *args, int n) {
     if (!rl_grad_enabled || rl_inference_mode || !row->node || (row->flags & RL_NO_GRAD)) return false;
-    return needs_of(row, b->k.arg, b->k.n_arg) != 0;
+    return needs_of(row, args, n) != 0;
 }
 
 static bool saves_arg(const rl_row *row, int i, uint32_t needs) {
     return i < 8 && (row->saves >> 6 * i & BY_ANY & (needs | (needs > BY_ANY ? BY5 : 0)));
 }
 
-bool rl_history_saves_self(const rl_bound *b) {
-    return saves_arg(b->schema->row, 0, needs_of(b->schema->row, b->k.arg, b->k.n_arg));
+bool rl_history_saves_self(const rl_row *row, const rl_slot *args, int n) {
+    return saves_arg(row, 0, needs_of(row, args, n));
 }
 
 static size_t text_words(const char *text) {
@@ -211,19 +210,19 @@ static bool became_since(const rl_slot *s, uint64_t when) {
 }
 
 /* Formulas go by the sizes of results and of what the edges lead to: they must be those of one call. */
-static bool is_one_call(const rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
-    if (RL_LIKELY(rl_became == b->became)) return true;
-    for (int i = 0; i < b->k.n_arg; i++)
-        if (became_since(&inputs[i], b->became)) return false;
+static bool is_one_call(const rl_recorded *call, rl_tensor *const *out, int n_out) {
+    if (RL_LIKELY(rl_became == call->became)) return true;
+    for (int i = 0; i < call->n; i++)
+        if (became_since(&call->args[i], call->became)) return false;
     for (int i = 0; i < n_out; i++)
-        if (out[i]->became > b->became) return false;
+        if (out[i]->became > call->became) return false;
     return true;
 }
 
-rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *out, int n_out,
-                         PyObject *original) {
-    const rl_row *row = b->schema->row;
-    int n = b->k.n_arg, edge = 0, saved = 0, dims = dims_words(row, inputs, out, n_out);
+rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original) {
+    const rl_row *row = call->row;
+    const rl_slot *inputs = call->args;
+    int n = call->n, edge = 0, saved = 0, dims = dims_words(row, inputs, out, n_out);
     uint32_t needs = needs_of(row, inputs, n);
     if (RL_UNLIKELY(!needs)) { /* they wanted gradients when the call began */
         rl_held_changed();
@@ -239,7 +238,7 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
     rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
-    if (!is_one_call(b, inputs, out, n_out)) goto changed;
+    if (!is_one_call(call, out, n_out)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
     if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], &words);
@@ -259,7 +258,7 @@ rl_node *rl_history_node(rl_bound *b, const rl_slot *inputs, rl_tensor *const *o
         s->version +=
             n && inputs[0].tag == RL_TENSOR && inputs[0].u.t == &out[i]->v; /* about to be written */
     }
-    if (RL_LIKELY(is_one_call(b, inputs, out, n_out))) return node;
+    if (RL_LIKELY(is_one_call(call, out, n_out))) return node;
 changed:
     rl_history_refuse();
 fail:

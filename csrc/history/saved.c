@@ -1,6 +1,8 @@
 /* Saved tensors: what a node keeps of a call for its derivative, and how it comes back. See Note [Saved
  * tensors]. */
 #include "node.h"
+#include "core/dtype.h"
+#include "core/error.h"
 
 /* ---- saved_tensors_hooks ---- */
 _Thread_local PyObject *rl_saved_hooks; /* (pack, unpack) of the innermost saved_tensors_hooks, or NULL */

@@ -71,20 +71,16 @@ int rl_history_may_write(rl_tensor *self, bool tracked) {
 /* AsStridedBackward0 from the base as it is now to this view */
 static rl_node *view_node(rl_tensor *view) {
     rl_tensor *base = (rl_tensor *)view->base;
-    rl_bound b;
     int64_t offset = view->v.offset, size[RL_MAX_DIMS], stride[RL_MAX_DIMS];
     int n = view->v.ndim;
     if (n) memcpy(size, view->v.shape, (size_t)n * sizeof *size);
     if (n) memcpy(stride, view->v.strides, (size_t)n * sizeof *stride);
-    rl_bound_begin(&b, &rl_schemas[RL_OP_as_strided]);
-    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &base->v};
-    b.k.arg[1] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = size};
-    b.k.arg[2] = (rl_slot){.tag = RL_INTS, .n = n, .u.ints = stride};
-    b.k.arg[3] = (rl_slot){.tag = RL_INT, .u.i = offset};
-    b.became = rl_became;
-    rl_node *node = rl_history_node(&b, b.k.arg, &view, 1, NULL);
-    rl_bound_end(&b);
-    return node;
+    const rl_slot args[] = {{.tag = RL_TENSOR, .u.t = &base->v},
+                            {.tag = RL_INTS, .n = n, .u.ints = size},
+                            {.tag = RL_INTS, .n = n, .u.ints = stride},
+                            {.tag = RL_INT, .u.i = offset}};
+    const rl_recorded call = {&rl_rows[RL_OP_as_strided], args, Py_ARRAY_LENGTH(args), rl_became};
+    return rl_history_node(&call, &view, 1, NULL);
 }
 
 int rl_history_grad_fn(rl_tensor *t, PyObject **fn) {

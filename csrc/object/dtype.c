@@ -1,5 +1,7 @@
 /* torch.dtype, torch.Size, and the names: torch.layout, torch.memory_format and torch.qscheme. */
 #include "tensor.h"
+#include "core/dtype.h"
+#include "core/view.h"
 #include <string.h>
 
 PyTypeObject *rl_size_type, *rl_dtype_type;

@@ -1,5 +1,7 @@
 /* Private looks at tensors, and gc points for tests. See Note [Python in between]. */
 #include "tensor.h"
+#include "core/storage.h"
+#include "core/view.h"
 #include <assert.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* torch.Generator: the object around rl_generator, the default one, and PyTorch's 5056-byte state. */
-#include "call/call.h"
-#include "bindings/numpy.h"
+#include "tensor.h"
+#include "numpy.h"
+#include "core/generator.h"
 #include <string.h>
 
 typedef struct {

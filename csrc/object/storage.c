@@ -1,5 +1,6 @@
 /* torch.UntypedStorage: a tensor's memory as bytes. */
 #include "storage.h"
+#include "core/storage.h"
 
 typedef struct {
     PyObject_HEAD rl_storage *storage;

@@ -5,7 +5,8 @@
 #define RL_TENSOR_H
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include "core/core.h"
+#include "core/storage.h"
+#include "core/view.h"
 
 /* ---- ownership: RL_OWNED PyObject *x = ...; rl_give(&x) hands it on ---- */
 static inline void rl_owned_drop(PyObject **o) {
@@ -74,6 +75,10 @@ rl_tensor *rl_tensor_alloc(PyTypeObject *type, int ndim); /* dims unset, storage
 static inline void rl_tensor_reveal(rl_tensor *t) {       /* it is whole: from here on Python may find it */
     PyObject_GC_Track((PyObject *)t);
 }
+/* for the type, which bindings/tensor_type.c makes */
+void rl_tensor_dealloc(PyObject *self);
+int rl_tensor_traverse(PyObject *self, visitproc visit, void *arg);
+int rl_tensor_clear(PyObject *self);
 rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
                          int ndim); /* contiguous, uninitialised; shape may be a tensor's own */
 /* A tensor of `type` on the storage of `t` with t's dims and version; base and grad metadata empty. */
@@ -111,7 +116,11 @@ PyObject *rl_op_unary(int op, PyObject *x);
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */
 
-/* ---- call/devices.c ---- */
+/* ---- object/generator.c ---- */
+rl_generator *rl_generator_default(void);
+int rl_generator_parse(PyObject *o, rl_generator **g); /* 1, or 0 when o is no generator */
+
+/* ---- object/driver.c ---- */
 int rl_device_find(int device);            /* 1 when its extension is loaded, 0 without, -1 raised */
 int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
 
@@ -131,7 +140,7 @@ int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_load_init(PyObject *m);
 int rl_save_init(PyObject *m);
-int rl_device_init(PyObject *m);
+int rl_driver_init(PyObject *m);
 int rl_optim_init(PyObject *m);
 int rl_grad_init(PyObject *m);
 int rl_module_init(PyObject *m);

@@ -1,6 +1,6 @@
 /* Names of nodes that depend on the call: PyTorch numbers a function's overloads, and runs some functions as
  * others. Rows name them with GRAD(fn, "name of most calls", saves, TITLE(fn)). */
-#include "core/core.h"
+#include "node_names.h"
 #include <string.h>
 
 #define PAIR(fn, name, second)                                                                               \

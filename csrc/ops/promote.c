@@ -1,6 +1,8 @@
 /* The dtype rules that rows name in TYPES():
  * https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html */
-#include "core/core.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "table.h"
 
 /* Note [Promotion]
  * Three kinds of operand vote: tensors with dimensions, 0-dim tensors, Python numbers. A lesser kind only
@@ -35,7 +37,7 @@ static int vote_result(const vote *v) {
     return vote_combine(v->dims, vote_combine(v->zero, v->number));
 }
 
-static int common_dtype(const rl_row *row, const rl_call *k, uint16_t operands) {
+static int common_dtype(const rl_row *row, const rl_call *k, uint32_t operands) {
     vote v = {-1, -1, -1};
     int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1;
     /* the usual case: equal dtypes */

@@ -1,5 +1,7 @@
 /* The neutral tree: items, the steps that make them, and which of them the root reaches. */
 #include "unpickle.h"
+#include "core/error.h"
+#include "core/memory.h"
 #include <string.h>
 
 rl_status rl_step_add(rl_load *l, rl_step_kind kind, rl_item *item, int64_t from, int64_t to) {

@@ -1,5 +1,6 @@
 /* The pickle machine: opcodes become items and steps. It loops; nothing here recurses over file data. */
 #include "unpickle.h"
+#include "core/memory.h"
 #include <string.h>
 
 typedef struct {

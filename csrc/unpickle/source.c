@@ -1,5 +1,7 @@
 /* The bytes of a checkpoint, the arena that holds its tree, and the first error met. */
 #include "unpickle.h"
+#include "core/error.h"
+#include "core/memory.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* Storages: what persistent ids may say, and how bytes come in. */
 #include "unpickle.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/memory.h"
 #include <stdio.h>
 #include <string.h>
 

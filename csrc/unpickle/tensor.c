@@ -2,6 +2,9 @@
  * storage.
  */
 #include "unpickle.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/view.h"
 #include <string.h>
 
 static rl_item *tensor_refuse(rl_load *l, const char *why) {

@@ -10,7 +10,7 @@
  * Everything lives in one arena that rl_load_free gives back. */
 #ifndef RL_LOAD_H
 #define RL_LOAD_H
-#include "core/core.h"
+#include "contract/kernel.h"
 
 typedef enum {
     RL_LOAD_FINE,

@@ -1,5 +1,6 @@
 /* The zip container, as far as checkpoints use it: records under one prefix, stored or deflated. */
 #include "unpickle.h"
+#include "core/crc32.h"
 #include <stdlib.h>
 #include <string.h>
 

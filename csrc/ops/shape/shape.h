@@ -1,7 +1,11 @@
 /* What the files of shape rules share. */
 #ifndef RL_CORE_SHAPE_H
 #define RL_CORE_SHAPE_H
-#include "core/core.h"
+#include "contract/kernel.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/view.h"
+#include "ops/shapes.h"
 #include <string.h>
 
 #define RL_SHAPE(name)                                                                                       \

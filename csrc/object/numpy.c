@@ -1,5 +1,8 @@
 /* NumPy both ways without copying. The C API is loaded at first use: `import rushlight` imports no NumPy. */
 #include "numpy.h"
+#include "core/dtype.h"
+#include "core/storage.h"
+#include "core/view.h"
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 #include <string.h>

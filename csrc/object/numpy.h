@@ -1,7 +1,7 @@
-/* Borrowing from NumPy and lending to it: bindings/numpy.c for the other files of this room. */
+/* Borrowing from NumPy and lending to it: object/numpy.c. */
 #ifndef RL_TENSOR_NUMPY_H
 #define RL_TENSOR_NUMPY_H
-#include "object/tensor.h"
+#include "tensor.h"
 /* Is o a numpy.ndarray? Never imports NumPy. */
 bool rl_numpy_is_array(PyObject *o);
 /* Which kind of NumPy's scalars is o? 'i' an integer, 'f' another number or a truth value, which are read as

@@ -1,5 +1,5 @@
 /* The metaclass of Parameter: isinstance(x, Parameter) also holds for Tensors that are marked `_is_param`. */
-#include "bindings/bindings.h"
+#include "bindings.h"
 
 static PyObject *type_instancecheck; /* type's own */
 

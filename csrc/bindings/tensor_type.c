@@ -1,0 +1,90 @@
+/* The Tensor and Parameter types as Python sees them: the slots that the other files of this folder fill. */
+#include "bindings.h"
+#include "core/dtype.h"
+#include <structmember.h>
+
+static PyMemberDef tensor_members[] = {
+    {"__dictoffset__", T_PYSSIZET, offsetof(rl_tensor, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(rl_tensor, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
+static PyObject *parameter_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"data", "requires_grad", NULL};
+    PyObject *data = Py_None;
+    int on = 1;
+    int64_t none = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Op:Parameter", names, &data, &on)) return NULL;
+    int device = rl_device_here < 0 ? RL_CPU : rl_device_here / 256;
+    RL_OWNED PyObject *source = data == Py_None
+                                    ? (PyObject *)rl_tensor_new(rl_dtype_default(), device, 0, &none, 1)
+                                    : Py_NewRef(data);
+    if (!source) return NULL;
+    if (!rl_tensor_check(source)) {
+        PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute 'detach'",
+                     Py_TYPE(source)->tp_name);
+        return NULL;
+    }
+    RL_OWNED PyObject *p = (PyObject *)rl_tensor_alias(type, (rl_tensor *)source);
+    if (!p) return NULL;
+    if (on && !rl_dtype_has_grad(((rl_tensor *)p)->v.dtype)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "Only Tensors of floating point and complex dtype can require gradients");
+        return NULL;
+    }
+    if (on && rl_tensor_set_requires_grad((rl_tensor *)p, 1) < 0) return NULL;
+    return rl_give(&p);
+}
+
+static PyType_Slot tensor_slots[] = {{Py_tp_new, rl_tensor_construct},
+                                     {Py_tp_dealloc, rl_tensor_dealloc},
+                                     {Py_tp_traverse, rl_tensor_traverse},
+                                     {Py_tp_clear, rl_tensor_clear},
+                                     {Py_tp_members, tensor_members},
+                                     {Py_tp_getset, rl_tensor_getset},
+                                     {Py_tp_methods, rl_tensor_methods},
+                                     {Py_tp_richcompare, rl_tensor_compare},
+                                     {Py_tp_hash, rl_tensor_hash},
+                                     {Py_tp_iter, rl_tensor_iter},
+                                     {Py_mp_length, rl_tensor_length},
+                                     {Py_mp_subscript, rl_tensor_subscript},
+                                     {Py_mp_ass_subscript, rl_tensor_ass_subscript},
+                                     {Py_sq_length, rl_tensor_length},
+                                     {Py_nb_bool, rl_tensor_bool},
+                                     {Py_nb_int, rl_tensor_int},
+                                     {Py_nb_float, rl_tensor_float},
+                                     {Py_nb_index, rl_tensor_index},
+#define X(slot, op) {Py_nb_##slot, rl_number_##slot},
+                                     RL_NUMBER_BINARY(X)
+#undef X
+#define X(slot, op) {Py_nb_inplace_##slot, rl_number_inplace_##slot},
+                                         RL_NUMBER_INPLACE(X)
+#undef X
+                                             {Py_nb_power, rl_number_power},
+                                     {Py_nb_inplace_power, rl_number_inplace_power},
+                                     {Py_nb_negative, rl_number_negative},
+                                     {Py_nb_positive, rl_number_positive},
+                                     {Py_nb_absolute, rl_number_absolute},
+                                     {Py_nb_invert, rl_number_invert},
+                                     {Py_tp_doc, "An array of numbers of one dtype on one device.\n\nSee "
+                                                 "https://docs.pytorch.org/docs/2.13/tensors.html"},
+                                     {0, NULL}};
+static PyType_Spec tensor_spec = {"rushlight.Tensor", sizeof(rl_tensor), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                                  tensor_slots};
+static PyType_Slot parameter_slots[] = {
+    {Py_tp_new, parameter_new},
+    {Py_tp_doc,
+     "Parameter(data=None, requires_grad=True)\n--\n\nA Tensor that a Module registers when it is assigned."},
+    {0, NULL}};
+static PyType_Spec parameter_spec = {"rushlight.nn.parameter.Parameter", sizeof(rl_tensor), 0,
+                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, parameter_slots};
+
+int rl_tensor_init(PyObject *m) {
+    rl_tensor_type = (PyTypeObject *)PyType_FromSpec(&tensor_spec);
+    if (!rl_tensor_type || PyModule_AddType(m, rl_tensor_type) < 0) return -1;
+    rl_tensor_type->tp_name = "Tensor"; /* messages say 'Tensor', as for a class made in Python */
+    rl_parameter_type = (PyTypeObject *)PyType_FromSpecWithBases(&parameter_spec, (PyObject *)rl_tensor_type);
+    if (!rl_parameter_type || PyModule_AddType(m, rl_parameter_type) < 0) return -1;
+    rl_parameter_type->tp_name = "Parameter";
+    return rl_attr_init(m);
+}

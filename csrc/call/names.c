@@ -1,0 +1,105 @@
+/* What Python knows of the schemas: names of arguments, named tuples of results, texts of errors. */
+#include "call.h"
+#include <structmember.h>
+#include <string.h>
+
+static PyObject *names[RL_ALL_ARGS];
+static PyTypeObject *tuple_types[RL_OP_COUNT];
+
+PyObject *rl_arg_name(const rl_arg *a) {
+    return names[a - rl_args];
+}
+PyTypeObject *rl_tuple_type(const rl_schema *s) {
+    return tuple_types[s - rl_schemas];
+}
+
+/* one result a line, as PyTorch prints them */
+static PyObject *results_repr(PyObject *self) {
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s(", Py_TYPE(self)->tp_name);
+    PyMemberDef *member = Py_TYPE(self)->tp_members;
+    for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(self); i++)
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s\n%s=%R", text, i ? "," : "", member[i].name,
+                                             PyTuple_GET_ITEM(self, i)));
+    return text ? PyUnicode_FromFormat("%U)", text) : NULL;
+}
+
+static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
+    PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
+    char *name = PyMem_Malloc(64); /* the type keeps it */
+    if (!name) return -1;
+    snprintf(name, 64, "torch.return_types.%s", s->row->name);
+    for (int i = 0; i < s->row->n_shown; i++) fields[i].name = s->results[i];
+    PyStructSequence_Desc desc = {name, NULL, fields, s->row->n_shown};
+    *made = PyStructSequence_NewType(&desc);
+    if (!*made) return -1;
+    (*made)->tp_repr = results_repr;
+    return 0;
+}
+
+int rl_names_init(void) {
+    for (int op = 0; op < RL_OP_COUNT; op++) {
+        const rl_schema *s = &rl_schemas[op];
+        for (int i = 0; i < s->n; i++)
+            if (!(names[s->arg - rl_args + i] = PyUnicode_InternFromString(s->arg[i].name))) return -1;
+        if (s->row->n_shown > 1 && make_tuple_type(s, &tuple_types[op]) < 0) return -1;
+    }
+    return 0;
+}
+
+/* ---- how errors and stubs print a schema ---- */
+static const char *kind_text(const rl_arg *a) {
+    switch ((rl_arg_kind)a->kind) {
+    case RL_ARG_TENSOR: return "Tensor";
+    case RL_ARG_OPERAND: return "Tensor";
+    case RL_ARG_TENSORS:
+    case RL_ARG_MAYBE_TENSORS: return "tuple of Tensors";
+    case RL_ARG_SCALAR: return "Number";
+    case RL_ARG_INT: return "int";
+    case RL_ARG_FLOAT: return "float";
+    case RL_ARG_BOOL: return "bool";
+    case RL_ARG_INTS:
+    case RL_ARG_MAYBE_INTS:
+    case RL_ARG_PADDING: return "tuple of ints";
+    case RL_ARG_TEXT: return "str";
+    case RL_ARG_DTYPE: return "torch.dtype";
+    case RL_ARG_DEVICE: return "torch.device";
+    case RL_ARG_LAYOUT: return "torch.layout";
+    case RL_ARG_FORMAT: return "torch.memory_format";
+    case RL_ARG_RNG: return "torch.Generator";
+    }
+    return "object";
+}
+
+static PyObject *default_text(const rl_arg *a) {
+    switch (a->fallback.tag) {
+    case RL_TRUTH: return PyUnicode_FromString(a->fallback.u.i ? "True" : "False");
+    case RL_INT: return PyUnicode_FromFormat("%lld", (long long)a->fallback.u.i);
+    case RL_TEXT: return PyUnicode_FromFormat("\"%s\"", a->fallback.u.s);
+    case RL_FLOAT: {
+        RL_OWNED PyObject *d = PyFloat_FromDouble(a->fallback.u.d);
+        return d ? PyObject_Repr(d) : NULL;
+    }
+    default: return PyUnicode_FromString("None");
+    }
+}
+
+PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
+    RL_OWNED PyObject *text = PyUnicode_FromString("(");
+    for (int i = 0; text && i < s->n; i++) {
+        const rl_arg *a = &s->arg[i];
+        const char *star = a->keyword_only && (i == 0 || !s->arg[i - 1].keyword_only) ? "*, " : "";
+        bool word = padding_as_word && a->kind == RL_ARG_PADDING;
+        RL_OWNED PyObject *fallback = word              ? PyUnicode_FromString("\"valid\"")
+                                      : a->has_fallback ? default_text(a)
+                                                        : PyUnicode_FromString("");
+        if (!fallback) return NULL;
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %U%s%U", text, i ? ", " : "", star,
+                                             word ? "str" : kind_text(a), a->name,
+                                             a->has_fallback ? " = " : "", fallback));
+    }
+    if (text && (s->row->flags & RL_OUT)) {
+        bool starred = s->n && s->arg[s->n - 1].keyword_only;
+        Py_SETREF(text, PyUnicode_FromFormat("%U, %sTensor out = None", text, starred ? "" : "*, "));
+    }
+    return text ? PyUnicode_FromFormat("%U)", text) : NULL;
+}

@@ -1,0 +1,74 @@
+/* What a kernel gets from its call: scratch memory, parallel loops, errors, packed weights. */
+#include "services.h"
+#include "error.h"
+#include "memory.h"
+#include "packed.h"
+#include "threads.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *call_scratch(rl_call *k, rl_count n, size_t itemsize);
+static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    (void)k;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return rl_error_set(kind, "%s", text);
+}
+static rl_services services = {
+    .abi = RL_KERNEL_ABI,
+    .scratch = call_scratch,
+    .parallel = rl_threads_parallel,
+    .openmp = rl_threads_lend,
+    .fail = call_fail,
+    .packed_find = rl_packed_find,
+    .packed_new = rl_packed_new,
+    .packed_ready = rl_packed_ready,
+};
+void rl_services_init(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) services.isa |= RL_ISA_AVX2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        services.isa |= RL_ISA_AVX512;
+    const char *isa = getenv("RL_ISA");
+    if (isa && strcmp(isa, "avx2") == 0) services.isa &= RL_ISA_AVX2;
+    if (isa && strcmp(isa, "none") == 0) services.isa = 0;
+#endif
+}
+
+void rl_services_limit(void) {
+    services.isa = 0;
+}
+
+/* Scratch blocks hang on the call until it ends; the first 64 bytes are the link. */
+static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
+    void **block = rl_alloc(rl_count_plus(rl_count_times(n, itemsize), 64), 1);
+    if (!block) return NULL;
+    *block = k->scratch_;
+    k->scratch_ = block;
+    return (char *)block + 64;
+}
+
+void rl_call_begin(rl_call *k) {
+    k->threads = rl_threads_get();
+    k->svc = &services;
+    k->stream = NULL;
+    k->scratch_ = NULL;
+    k->packing_ = NULL;
+    k->n_used_ = 0;
+}
+
+void rl_call_end(rl_call *k) {
+    while (k->scratch_) {
+        void **block = k->scratch_;
+        k->scratch_ = *block;
+        rl_free(block);
+    }
+    if (RL_UNLIKELY(k->packing_ || k->n_used_)) rl_packed_leave(k);
+}

@@ -1,0 +1,23 @@
+/* Blocks of memory that views share. */
+#ifndef RL_CORE_STORAGE_H
+#define RL_CORE_STORAGE_H
+#include "contract/kernel.h"
+
+rl_storage *rl_storage_new(rl_count n, size_t itemsize); /* CPU, uninitialised; NULL and RL_MEMORY pending */
+/* Memory of somebody else; free(owner) is called once when the last user is gone, also when this fails. */
+rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), void *owner);
+void rl_storage_lend(rl_storage *s, void *mem, size_t nbytes); /* s itself is the caller's, as mem is */
+rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes); /* the same memory */
+rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize);
+rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
+rl_storage *rl_storage_keep(rl_storage *s);
+void rl_storage_drop(rl_storage *s);
+rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
+void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
+void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
+void rl_storage_unexport(rl_storage *s);         /* ... until here */
+void rl_storage_guard_fork(void);                /* once, at start */
+/* Moves the bytes, and with them all views, into memory that forked processes share. */
+rl_status rl_storage_share(rl_storage *s);
+bool rl_storage_is_shared(const rl_storage *s);
+#endif

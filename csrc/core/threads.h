@@ -1,0 +1,19 @@
+/* How many threads a call uses, and their parallel loops. */
+#ifndef RL_CORE_THREADS_H
+#define RL_CORE_THREADS_H
+#include "contract/kernel.h"
+
+void rl_threads_load(void);  /* finds libgomp once; without it all runs serially */
+int rl_threads_get(void);    /* how many a call may use */
+int rl_threads_wanted(void); /* the number that was set, however large */
+void rl_threads_set(int n);
+int rl_threads_lend(rl_call *k, int n); /* svc->openmp */
+void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+                         void *ctx);
+
+/* core/cpu_count.c */
+int rl_cpu_count_here(void); /* how many threads a kernel takes unless somebody says otherwise */
+/* The same from OMP_NUM_THREADS (or NULL), the CPUs of the machine and of this process, and a root of files.
+ */
+int rl_cpu_count(const char *omp, int online, int allowed, const char *root);
+#endif

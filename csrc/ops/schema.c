@@ -1,0 +1,244 @@
+/* Reads the schemas of the declarations once, at import. */
+#include "schema.h"
+#include "core/error.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+rl_schema rl_schemas[RL_OP_COUNT];
+rl_arg rl_args[RL_ALL_ARGS];
+static int n_args;
+
+/* Each name once: most arguments are called alike. */
+static const char *name_kept(const char *word) {
+    static char store[1 << 13], *list[512];
+    static int n, used;
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i], word) == 0) return list[i];
+    size_t size = strlen(word) + 1;
+    if (n == 512 || used + size > sizeof store) return NULL;
+    list[n] = memcpy(store + used, word, size);
+    used += (int)size;
+    return list[n++];
+}
+
+typedef struct {
+    const char *at, *all;
+} reader;
+
+static void reader_space(reader *r) {
+    while (*r->at == ' ') r->at++;
+}
+static bool reader_take(reader *r, const char *text) {
+    size_t n = strlen(text);
+    if (strncmp(r->at, text, n) != 0) return false;
+    r->at += n;
+    return true;
+}
+static bool reader_word(reader *r, char *word, size_t size) {
+    size_t n = 0;
+    while (isalnum((unsigned char)*r->at) || *r->at == '_') {
+        if (n + 1 >= size) return false;
+        word[n++] = *r->at++;
+    }
+    word[n] = 0;
+    return n > 0;
+}
+
+/* "-1", "0.01", "1e-05": not strtod, which follows the locale. Exact up to 15 digits and 1e22. */
+static bool reader_number(reader *r, double *d, bool *whole) {
+    bool negative = reader_take(r, "-");
+    int64_t digits = 0;
+    int exponent = 0;
+    if (!isdigit((unsigned char)*r->at)) return false;
+    while (isdigit((unsigned char)*r->at)) digits = digits * 10 + (*r->at++ - '0');
+    *whole = *r->at != '.';
+    if (reader_take(r, "."))
+        for (; isdigit((unsigned char)*r->at); exponent--) digits = digits * 10 + (*r->at++ - '0');
+    if (reader_take(r, "e-")) {
+        int more = 0;
+        while (isdigit((unsigned char)*r->at)) more = more * 10 + (*r->at++ - '0');
+        exponent -= more;
+    }
+    double scale = 1;
+    for (int i = 0; i < -exponent; i++) scale *= 10;
+    *d = (double)(negative ? -digits : digits) / scale;
+    return -exponent <= 22;
+}
+
+static rl_status schema_bad(const reader *r, const char *what) {
+    return rl_error_set(RL_RUNTIME, "operator \"%s\": %s at \"%.20s\"", r->all, what, r->at);
+}
+
+static const struct {
+    const char *name;
+    rl_arg_kind kind;
+} type_names[] = {{"Tensor", RL_ARG_TENSOR},
+                  {"Operand", RL_ARG_OPERAND},
+                  {"Scalar", RL_ARG_SCALAR},
+                  {"int", RL_ARG_INT},
+                  {"float", RL_ARG_FLOAT},
+                  {"bool", RL_ARG_BOOL},
+                  {"str", RL_ARG_TEXT},
+                  {"Padding", RL_ARG_PADDING},
+                  {"MaybeInt", RL_ARG_MAYBE_INTS},
+                  {"ScalarType", RL_ARG_DTYPE},
+                  {"Device", RL_ARG_DEVICE},
+                  {"Layout", RL_ARG_LAYOUT},
+                  {"MemoryFormat", RL_ARG_FORMAT},
+                  {"Generator", RL_ARG_RNG}};
+enum { N_TYPES = sizeof type_names / sizeof *type_names };
+
+static rl_status read_type(reader *r, rl_arg *a) {
+    char word[40];
+    if (!reader_word(r, word, sizeof word)) return schema_bad(r, "a type is missing");
+    size_t i = 0;
+    while (i < N_TYPES && strcmp(type_names[i].name, word) != 0) i++;
+    if (i == N_TYPES) return schema_bad(r, "unknown type before");
+    a->kind = (uint8_t)type_names[i].kind;
+    if (reader_take(r, "(a!)"))
+        a->written = true;
+    else
+        reader_take(r, "(a)");
+    bool maybe = reader_take(r, "?"), list = reader_take(r, "[");
+    if (list) {
+        a->length = isdigit((unsigned char)*r->at) ? (uint8_t)strtol(r->at, (char **)&r->at, 10) : 0;
+        if (!reader_take(r, "]")) return schema_bad(r, "] is missing");
+        if (a->kind == RL_ARG_INT) a->kind = RL_ARG_INTS;
+        if (a->kind == RL_ARG_TENSOR) a->kind = maybe ? RL_ARG_MAYBE_TENSORS : RL_ARG_TENSORS;
+    }
+    a->optional = list ? reader_take(r, "?") : maybe;
+    return RL_OK;
+}
+
+static rl_status read_default(reader *r, rl_arg *a) {
+    a->has_fallback = true;
+    if (reader_take(r, "None") || reader_take(r, "[]")) return RL_OK;
+    if (reader_take(r, "True") || reader_take(r, "False")) {
+        a->fallback = (rl_slot){.tag = RL_TRUTH, .u.i = r->at[-2] == 'u'};
+        return RL_OK;
+    }
+    if (*r->at == '\'') {
+        static char texts[16][16]; /* defaults that are words live as long as the process */
+        static int n;
+        const char *end = strchr(r->at + 1, '\'');
+        if (!end || end - r->at > 15 || n == 16) return schema_bad(r, "bad text");
+        memcpy(texts[n], r->at + 1, (size_t)(end - r->at - 1));
+        a->fallback = (rl_slot){.tag = RL_TEXT, .u.s = texts[n++]};
+        r->at = end + 1;
+        return RL_OK;
+    }
+    bool whole;
+    double d;
+    if (!reader_number(r, &d, &whole)) return schema_bad(r, "bad default");
+    if (whole && a->kind != RL_ARG_FLOAT)
+        a->fallback = (rl_slot){.tag = RL_INT, .u.i = (int64_t)d};
+    else
+        a->fallback = (rl_slot){.tag = RL_FLOAT, .u.d = d};
+    return RL_OK;
+}
+
+static rl_status read_results(reader *r, rl_schema *s) {
+    char word[40];
+    s->row->n_out = s->row->n_shown = 1;
+    if (reader_take(r, " -> ()")) s->row->n_out = s->row->n_shown = 0;
+    if (!reader_take(r, " -> (")) return RL_OK;
+    for (int i = 0;; i++) {
+        reader_space(r);
+        if (i == RL_MAX_OUT || !reader_take(r, "Tensor")) return schema_bad(r, "bad results");
+        bool hidden = reader_take(r, "?"); /* made only for the derivative */
+        if (!reader_take(r, " ") || !reader_word(r, word, sizeof word)) return schema_bad(r, "bad results");
+        if (!(s->results[i] = name_kept(word))) return schema_bad(r, "too many names");
+        s->row->n_out = (uint8_t)(i + 1);
+        if (!hidden) s->row->n_shown = (uint8_t)(i + 1);
+        if (reader_take(r, ")")) return RL_OK;
+        if (!reader_take(r, ",")) return schema_bad(r, ", is missing");
+    }
+}
+
+/* what the table says of an operator by the positions of its arguments */
+static void note_argument(rl_row *row, const rl_arg *a, int i) {
+    if (a->kind == RL_ARG_RNG) row->rng_arg = (int8_t)i;
+    if (a->kind == RL_ARG_DTYPE) row->dtype_arg = (int8_t)i;
+    if (a->kind == RL_ARG_DEVICE) row->device_arg = (int8_t)i;
+    if (strcmp(a->name, "requires_grad") == 0) row->grad_arg = (int8_t)i;
+    if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) row->side_writes |= 1u << i;
+    if (a->kind == RL_ARG_OPERAND) row->operands |= 1u << i;
+    if (a->kind <= RL_ARG_TENSORS && !(i < 8 && row->saves & FIXED(i))) row->edges |= 1u << i;
+}
+
+static rl_status read_arguments(reader *r, rl_schema *s) {
+    bool keyword_only = false;
+    while (!reader_take(r, ")")) {
+        char word[40];
+        reader_space(r);
+        if (reader_take(r, "*,")) {
+            keyword_only = true;
+            continue;
+        }
+        if (s->n == RL_MAX_ARGS || n_args == RL_ALL_ARGS) return schema_bad(r, "too many arguments");
+        rl_arg *a = &rl_args[n_args];
+        a->keyword_only = keyword_only;
+        if (read_type(r, a) != RL_OK) return RL_FAIL;
+        reader_space(r);
+        if (!reader_word(r, word, sizeof word)) return schema_bad(r, "an argument has no name");
+        if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
+        if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
+        note_argument(s->row, a, s->n++);
+        n_args++;
+        if (!keyword_only) s->n_positional = s->n;
+        reader_take(r, ",");
+    }
+    return RL_OK;
+}
+
+static rl_status read_schema(rl_schema *s, rl_row *row) {
+    reader r = {row->schema, row->schema};
+    s->row = row;
+    s->arg = &rl_args[n_args];
+    s->next = -1;
+    row->dtype_arg = row->device_arg = row->grad_arg = row->rng_arg = -1;
+    if (!reader_word(&r, row->name, sizeof row->name) || !reader_take(&r, "("))
+        return schema_bad(&r, "no name");
+    if (read_arguments(&r, s) != RL_OK) return RL_FAIL;
+    row->n_arg = (uint8_t)s->n;
+    /* 1 - x: the left side of arithmetic may be the number */
+    if ((row->operands & 2) && row->rule != RL_TYPES_keep) row->operands |= 1;
+    if (__builtin_popcount(row->operands) > RL_MAX_NUMBERS)
+        return schema_bad(&r, "too many numbers as tensors");
+    return read_results(&r, s);
+}
+
+/* The self-check: a declaration that cannot work fails the import and is named. */
+static rl_status check_row(const rl_schema *s) {
+    const rl_row *row = s->row;
+    const char *wrong = NULL;
+    if (row->kind == RL_ROW_OP && !row->cpu[0]) wrong = "no CPU kernel";
+    if (row->kind != RL_ROW_COMPOSE && !row->shape) wrong = "no shape rule";
+    if (row->kind == RL_ROW_VIEW && s->arg[0].kind != RL_ARG_TENSOR) wrong = "a view of no tensor";
+    if ((row->flags & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
+        wrong = "in-place on no tensor";
+    if ((row->flags & RL_ONLY_INPLACE) && !s->arg[0].written) wrong = "its first argument is not marked (a!)";
+    if (!row->doc || !*row->doc) wrong = "no doc";
+    return wrong ? rl_error_set(RL_RUNTIME, "operator %s: %s", row->id, wrong) : RL_OK;
+}
+
+rl_status rl_schema_init(void) {
+    for (int i = 0; i < RL_OP_COUNT; i++) {
+        rl_schema *s = &rl_schemas[i];
+        if (read_schema(s, &rl_rows[i]) != RL_OK || check_row(s) != RL_OK) return RL_FAIL;
+        s->first = true;
+        for (int j = i - 1; j >= 0; j--) {
+            if (strcmp(rl_rows[j].name, rl_rows[i].name) != 0) continue;
+            rl_schemas[j].next = i;
+            s->first = false;
+            break;
+        }
+    }
+    return RL_OK;
+}
+
+void rl_schema_defaults(const rl_schema *s, rl_slot *args) {
+    for (int i = 0; i < s->n; i++)
+        if (args[i].tag == RL_NONE && s->arg[i].has_fallback) args[i] = s->arg[i].fallback;
+}

@@ -1,0 +1,46 @@
+/* The schemas of the operators, read once from the texts of their declarations. */
+#ifndef RL_OPS_SCHEMA_H
+#define RL_OPS_SCHEMA_H
+#include "table.h"
+
+typedef enum {
+    RL_ARG_TENSOR,
+    RL_ARG_OPERAND, /* Tensor or number */
+    RL_ARG_TENSORS,
+    RL_ARG_MAYBE_TENSORS, /* None inside becomes NULL */
+    RL_ARG_SCALAR,
+    RL_ARG_INT,
+    RL_ARG_FLOAT,
+    RL_ARG_BOOL,
+    RL_ARG_INTS,
+    RL_ARG_MAYBE_INTS, /* None inside becomes INT64_MIN */
+    RL_ARG_PADDING,    /* int[] or text */
+    RL_ARG_TEXT,
+    RL_ARG_DTYPE,
+    RL_ARG_DEVICE, /* RL_INT: type * 256 + index + 1 */
+    RL_ARG_LAYOUT,
+    RL_ARG_FORMAT,
+    RL_ARG_RNG,
+} rl_arg_kind;
+
+typedef struct {
+    const char *name; /* one address for each name */
+    rl_slot fallback;
+    uint8_t kind, length; /* int[2]: 2 */
+    bool optional, has_fallback, keyword_only, written;
+} rl_arg;
+
+typedef struct {
+    rl_row *row;
+    const rl_arg *arg; /* n of rl_args */
+    int n, n_positional;
+    int next; /* the next overload of this name, -1 at the end */
+    bool first;
+    const char *results[RL_MAX_OUT]; /* names of several results */
+} rl_schema;
+extern rl_schema rl_schemas[RL_OP_COUNT];
+enum { RL_ALL_ARGS = 2048 };
+extern rl_arg rl_args[RL_ALL_ARGS]; /* of all schemas, one after the other */
+rl_status rl_schema_init(void);     /* reads every declaration; the pending error names a bad one */
+void rl_schema_defaults(const rl_schema *s, rl_slot *args); /* fills what is RL_NONE */
+#endif

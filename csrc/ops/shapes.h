@@ -1,0 +1,8 @@
+/* Shape rules that others than the table use. */
+#ifndef RL_OPS_SHAPES_H
+#define RL_OPS_SHAPES_H
+#include "contract/kernel.h"
+
+/* A size as view() and reshape() take it, with one -1 replaced. */
+rl_status rl_view_size(const rl_view *x, const rl_slot *s, int64_t *shape);
+#endif
