@@ -1,4 +1,4 @@
-/* Derivatives of activations, and the derivatives of those: rows of ops/declarations/backward_act.def. */
+/* Derivatives of activations, and the derivatives of those: operators of ops/declarations/act.def. */
 #include "autograd/autograd.h"
 
 /* The row of this node once more, with G in the place of its first argument: it is linear in that. */

@@ -676,11 +676,9 @@ class _min(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class _batch_norm(NamedTuple):
-    result: Tensor
-
-class _dropout(NamedTuple):
-    result: Tensor
+class _linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
 
 class _max_pool1d_with_indices(NamedTuple):
     result0: Tensor
@@ -706,23 +704,8 @@ class _adaptive_max_pool3d(NamedTuple):
     result0: Tensor
     result1: Tensor
 
-class _linalg_qr(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-class _layer_norm(NamedTuple):
+class _batch_norm(NamedTuple):
     result: Tensor
-
-class _group_norm(NamedTuple):
-    result: Tensor
-
-class _nll_loss_forward(NamedTuple):
-    output: Tensor
-    total_weight: Tensor
-
-class _nll_loss2d_forward(NamedTuple):
-    output: Tensor
-    total_weight: Tensor
 
 class _native_batch_norm(NamedTuple):
     result0: Tensor
@@ -734,6 +717,9 @@ class _native_batch_norm_backward(NamedTuple):
     grad_weight: Tensor
     grad_bias: Tensor
 
+class _layer_norm(NamedTuple):
+    result: Tensor
+
 class _native_layer_norm(NamedTuple):
     result0: Tensor
     result1: Tensor
@@ -743,6 +729,13 @@ class _native_layer_norm_backward(NamedTuple):
     grad_input: Tensor
     grad_weight: Tensor
     grad_bias: Tensor
+
+class _rms_norm_backward(NamedTuple):
+    grad_input: Tensor
+    grad_weight: Tensor
+
+class _group_norm(NamedTuple):
+    result: Tensor
 
 class _native_group_norm(NamedTuple):
     result0: Tensor
@@ -754,9 +747,13 @@ class _native_group_norm_backward(NamedTuple):
     grad_weight: Tensor
     grad_bias: Tensor
 
-class _rms_norm_backward(NamedTuple):
-    grad_input: Tensor
-    grad_weight: Tensor
+class _nll_loss_forward(NamedTuple):
+    output: Tensor
+    total_weight: Tensor
+
+class _nll_loss2d_forward(NamedTuple):
+    output: Tensor
+    total_weight: Tensor
 
 class _sort(NamedTuple):
     values: Tensor
@@ -765,6 +762,9 @@ class _sort(NamedTuple):
 class _topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _dropout(NamedTuple):
+    result: Tensor
 
 def _as_subclass(tensor, cls) -> Any: ...
 def _cast(tensor, dtype, device, copy) -> Any: ...
