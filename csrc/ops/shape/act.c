@@ -1,8 +1,26 @@
-/* Shape rules of activations with parameters. */
+/* Shape rules of activations. */
 #include "shape.h"
 #include <float.h>
 
-rl_status shape_same(rl_call *k); /* ops/shape/common.c */
+RL_SHAPE(relu) {
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(RL_RUNTIME, "Boolean inputs not supported for relu");
+    return shape_same(k);
+}
+
+/* attr[0]: the tanh approximation? */
+static rl_status gelu_mode(rl_call *k, const char *approximate) {
+    k->attr[0] = strcmp(approximate, "tanh") == 0;
+    if (!k->attr[0] && strcmp(approximate, "none") != 0)
+        return rl_error_set(RL_RUNTIME, "approximate argument must be either none or tanh.");
+    return RL_OK;
+}
+RL_SHAPE(gelu) {
+    return gelu_mode(k, k->arg[1].u.s) == RL_OK ? shape_same(k) : RL_FAIL;
+}
+RL_SHAPE(gelu_backward) {
+    return gelu_mode(k, k->arg[2].u.s) == RL_OK ? shape_broadcast(k) : RL_FAIL;
+}
 
 RL_SHAPE(prelu) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;

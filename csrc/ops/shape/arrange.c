@@ -1,100 +1,55 @@
-/* Shape rules of lookups, order, running sums and of what moves elements. */
+/* Shape rules of what moves elements. */
 #include "shape.h"
 
-static rl_status as_input(rl_call *k, int out) {
-    return rl_out_dims(k, out, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+/* ---- joins ---- */
+/* PyTorch lets a 1-D tensor without elements join anything */
+static bool cat_skips(const rl_view *v) {
+    return v->ndim == 1 && v->shape[0] == 0;
 }
 
-/* ---- lookups ---- */
-RL_SHAPE(embedding) {
-    const rl_view *weight = k->arg[0].u.t, *index = k->arg[1].u.t;
-    int64_t shape[RL_MAX_DIMS];
-    if (weight->ndim != 2) return rl_error_set(RL_RUNTIME, "'weight' must be 2-D");
-    if (index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME,
-                            "Expected tensor for argument #1 'indices' to have one of the following scalar "
-                            "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
-                            "embedding)",
-                            rl_dtype_title(index->dtype));
-    if (index->ndim == RL_MAX_DIMS)
-        return rl_error_set(RL_RUNTIME, "embedding: indices with %d dimensions", RL_MAX_DIMS);
-    for (int d = 0; d < index->ndim; d++) shape[d] = index->shape[d];
-    shape[index->ndim] = weight->shape[1];
-    return rl_out_dims(k, 0, shape, index->ndim + 1);
-}
-
-RL_SHAPE(gather) { /* attr[0]: the dimension */
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
-    int64_t dim = k->arg[1].u.i;
-    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
-    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
-    if (index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME, "gather(): Expected dtype int32/int64 for index");
-    int x_dims = x->ndim ? x->ndim : 1, index_dims = index->ndim ? index->ndim : 1;
-    if (index->numel && x_dims != index_dims)
-        return rl_error_set(RL_RUNTIME,
-                            "Index tensor must have the same number of dimensions as input tensor");
-    for (int d = 0; index->numel && d < x->ndim && d < index->ndim; d++)
-        if (d != dim && index->shape[d] > x->shape[d])
-            return rl_error_set(RL_RUNTIME,
-                                "Size does not match at dimension %d expected index %s to be no larger than "
-                                "self %s apart from dimension %lld",
-                                d, rl_dims_text(have, index->shape, index->ndim),
-                                rl_dims_text(want, x->shape, x->ndim), (long long)dim);
+RL_SHAPE(cat) { /* attr[0]: the dimension */
+    const rl_slot *list = &k->arg[0];
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS], total = 0;
+    const rl_view *first = NULL;
+    if (list->n == 0) return rl_error_set(RL_RUNTIME, "expected a non-empty list of Tensors");
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (v->ndim == 0)
+            return rl_error_set(RL_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
+                                i);
+        if (!first && !cat_skips(v)) first = v;
+    }
+    if (!first) first = list->u.ts[0];
+    if (rl_dim_wrap(&dim, first->ndim) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < list->n; i++) {
+        const rl_view *v = list->u.ts[i];
+        if (cat_skips(v)) continue;
+        if (v->ndim != first->ndim)
+            return rl_error_set(RL_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
+                                first->ndim, v->ndim);
+        for (int d = 0; d < v->ndim; d++)
+            if (d != dim && v->shape[d] != first->shape[d])
+                return rl_error_set(
+                    RL_RUNTIME,
+                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
+                    "%lld for tensor number %d in the list.",
+                    (long long)dim, (long long)first->shape[d], (long long)v->shape[d], i);
+        if (__builtin_add_overflow(total, v->shape[dim], &total))
+            return rl_error_set(RL_RUNTIME, "cat: the result is too large");
+    }
+    for (int d = 0; d < first->ndim; d++) shape[d] = first->shape[d];
+    shape[dim] = total;
     k->attr[0] = dim;
-    return rl_out_dims(k, 0, index->shape, index->ndim);
-}
-
-RL_SHAPE(triangle) {
-    if (k->arg[0].u.t->ndim < 2)
-        return rl_error_set(RL_RUNTIME, "%s: input tensor must have at least 2 dimensions", k->name);
-    return as_input(k, 0);
-}
-
-/* ---- along one dimension, which is left in attr[0] ---- */
-static rl_status one_dim(rl_call *k, int arg) {
-    k->attr[0] = k->arg[arg].u.i;
-    return rl_dim_wrap(&k->attr[0], k->arg[0].u.t->ndim);
-}
-
-RL_SHAPE(scan) {
-    if (k->arg[0].u.t->dtype == RL_BOOL) /* only when dtype= asks for it */
-        return rl_error_set(RL_NOTIMPL, "\"%s_out_cpu\" not implemented for 'Bool'", k->name);
-    if (one_dim(k, 1) != RL_OK) return RL_FAIL;
-    return as_input(k, 0);
-}
-
-static rl_status sorted(rl_call *k, int dim_arg) { /* attr[1]: descending */
-    if (one_dim(k, dim_arg) != RL_OK) return RL_FAIL;
-    k->attr[1] = k->arg[dim_arg + 1].u.i;
-    if (k->n_out == 1) return as_input(k, 0);
-    k->out[1]->dtype = RL_I64;
-    return as_input(k, 0) == RL_OK ? as_input(k, 1) : RL_FAIL;
-}
-
-RL_SHAPE(sort) {
-    return sorted(k, 1);
-}
-RL_SHAPE(sort_stable) {
-    return sorted(k, 2);
-}
-
-RL_SHAPE(topk) { /* attr[1]: largest */
-    const rl_view *x = k->arg[0].u.t;
-    int64_t shape[RL_MAX_DIMS], n = k->arg[1].u.i;
-    if (x->dtype == RL_BOOL) return rl_error_set(RL_RUNTIME, "topk does not support bool dtypes on CPU");
-    if (one_dim(k, 2) != RL_OK) return RL_FAIL;
-    if (n < 0 || n > (x->ndim ? x->shape[k->attr[0]] : 1))
-        return rl_error_set(RL_RUNTIME, "selected index k out of range");
-    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
-    if (x->ndim) shape[k->attr[0]] = n;
-    k->attr[1] = k->arg[3].u.i;
-    k->out[1]->dtype = RL_I64;
-    if (rl_out_dims(k, 0, shape, x->ndim) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 1, shape, x->ndim);
+    return rl_out_dims(k, 0, shape, first->ndim);
 }
 
 /* ---- moves ---- */
+RL_SHAPE(triangle) {
+    if (k->arg[0].u.t->ndim < 2)
+        return rl_error_set(RL_RUNTIME, "%s: input tensor must have at least 2 dimensions", k->name);
+    return rl_out_as_input(k, 0);
+}
+
 RL_SHAPE(roll) {
     const rl_view *x = k->arg[0].u.t;
     rl_ints places = rl_ints_of(k, 2);
@@ -113,7 +68,7 @@ RL_SHAPE(roll) {
                                 (long long)dim);
         if (x->numel && rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
     }
-    return as_input(k, 0);
+    return rl_out_as_input(k, 0);
 }
 
 RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
@@ -129,7 +84,7 @@ RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
         mask |= 1ull << dim;
     }
     k->attr[0] = (int64_t)mask;
-    return as_input(k, 0);
+    return rl_out_as_input(k, 0);
 }
 
 /* sizes times repeats; the lesser of both lists is filled with ones from the left */
@@ -159,48 +114,13 @@ RL_SHAPE(tile) {
     return repeated(k, times.at, times.n);
 }
 
-/* ---- diagonals ---- */
-static int64_t diagonal_length(int64_t rows, int64_t cols, int64_t offset) {
-    /* offsets beyond the matrix have nothing; this order cannot overflow */
-    int64_t n = offset >= 0 ? (offset < cols ? cols - offset : 0) : (offset > -rows ? rows + offset : 0);
-    int64_t other = offset >= 0 ? rows : cols;
-    return n < other ? n : other;
-}
-
-RL_SHAPE(diagonal) {
-    const rl_view *x = k->arg[0].u.t;
-    rl_view *v = k->out[0];
-    int64_t offset = k->arg[1].u.i, one = k->arg[2].u.i, two = k->arg[3].u.i;
-    if (rl_dim_wrap(&one, x->ndim) != RL_OK || rl_dim_wrap(&two, x->ndim) != RL_OK) return RL_FAIL;
-    if (one == two)
-        return rl_error_set(RL_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld",
-                            (long long)k->arg[2].u.i, (long long)k->arg[3].u.i);
-    if (rl_view_dims(v, x->ndim - 1) != RL_OK) return RL_FAIL;
-    int n = 0;
-    for (int d = 0; d < x->ndim; d++) {
-        if (d == one || d == two) continue;
-        v->shape[n] = x->shape[d];
-        v->strides[n++] = x->strides[d];
-    }
-    v->shape[n] = diagonal_length(x->shape[one], x->shape[two], offset);
-    if (__builtin_add_overflow(x->strides[one], x->strides[two], &v->strides[n]))
-        return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
-    v->offset = x->offset;
-    if (v->shape[n] &&
-        rl_view_move(v, offset >= 0 ? offset : -offset, x->strides[offset >= 0 ? two : one]) != RL_OK)
-        return RL_FAIL;
-    v->numel = rl_dims_numel(v->shape, v->ndim);
-    if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
-    return RL_OK;
-}
-
 RL_SHAPE(diag) {
     const rl_view *x = k->arg[0].u.t;
     int64_t offset = k->arg[1].u.i, shape[2];
     if (x->ndim != 1 && x->ndim != 2)
         return rl_error_set(RL_RUNTIME, "diag(): Supports 1D or 2D tensors. Got %dD", x->ndim);
     if (x->ndim == 2) {
-        shape[0] = diagonal_length(x->shape[0], x->shape[1], offset);
+        shape[0] = rl_diagonal_length(x->shape[0], x->shape[1], offset);
         return rl_out_dims(k, 0, shape, 1);
     }
     if (offset == INT64_MIN || __builtin_add_overflow(offset < 0 ? -offset : offset, x->shape[0], &shape[0]))
@@ -258,7 +178,7 @@ RL_SHAPE(pixel_unshuffle) {
                                 "pixel_unshuffle expects %s to be divisible by downscale_factor, but "
                                 "input.size(%d)=%lld is not divisible by %lld",
                                 d == n - 2 ? "height" : "width", d - n, (long long)x->shape[d], (long long)r);
-    if (x->numel == 0) return as_input(k, 0); /* as PyTorch answers */
+    if (x->numel == 0) return rl_out_as_input(k, 0); /* as PyTorch answers */
     for (int d = 0; d < n; d++) shape[d] = x->shape[d];
     if (__builtin_mul_overflow(shape[n - 3], r, &shape[n - 3]) ||
         __builtin_mul_overflow(shape[n - 3], r, &shape[n - 3]))

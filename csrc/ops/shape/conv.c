@@ -1,4 +1,4 @@
-/* Shape rules of convolutions of one and three dimensions and of transposed ones. They leave in attr[], each
+/* Shape rules of convolutions of one and three dimensions, and of transposed ones. They leave in attr[], each
  * for depth, height and width (what a row lacks has size 1, stride 1, no padding):
  *   0 pad before   3 pad after (transposed: output padding)   6 stride   9 dilation   12 groups   13 spatial
  */

@@ -1,20 +1,11 @@
-/* Shape rules of new tensors: sizes, sequences, random numbers. */
+/* Shape rules of new tensors, and of values written into whole ones. */
 #include "shape.h"
-
-static rl_status size_out(rl_call *k, int arg) {
-    const rl_slot *s = &k->arg[arg];
-    return s->tag == RL_INTS ? rl_out_dims(k, 0, s->u.ints, s->n) : rl_out_dims(k, 0, &s->u.i, 1);
-}
-
-RL_SHAPE(size) {
-    return size_out(k, 0);
-}
 
 RL_SHAPE(zeros) {
     for (int i = 0; i < k->arg[0].n; i++)
         if (k->arg[0].tag == RL_INTS && k->arg[0].u.ints[i] < 0)
             return rl_error_set(RL_RUNTIME, "zeros: Dimension size must be non-negative.");
-    return size_out(k, 0);
+    return rl_size_out(k, 0);
 }
 
 static rl_status whole_number(const rl_slot *s, int64_t *i) {
@@ -62,7 +53,7 @@ RL_SHAPE(arange) { /* attr[0]: where start stands, -1 for 0; attr[1]: step */
 
 RL_SHAPE(linspace) {
     if (k->arg[2].u.i < 0) return rl_error_set(RL_RUNTIME, "number of steps must be non-negative");
-    return size_out(k, 2);
+    return rl_size_out(k, 2);
 }
 
 RL_SHAPE(eye) {
@@ -74,61 +65,30 @@ RL_SHAPE(eye) {
     return rl_out_dims(k, 0, shape, 2);
 }
 
-RL_SHAPE(randint) { /* attr[0], attr[1]: low and high */
-    bool low = k->arg[1].tag == RL_INT;
-    /* randint(high, (3,)) and randint(low, high, (3,)): a bare int is never the size */
-    k->attr[0] = low ? k->arg[0].u.i : 0;
-    k->attr[1] = low ? k->arg[1].u.i : k->arg[0].u.i;
-    if (k->attr[0] >= k->attr[1])
+/* ---- copies ---- */
+RL_SHAPE(fill) {
+    const rl_view *value = rl_in(k, 1);
+    if (value && value->ndim)
         return rl_error_set(RL_RUNTIME,
-                            "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
-                            (long long)k->attr[0], (long long)k->attr[1]);
-    return size_out(k, low ? 2 : 1);
+                            "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions.",
+                            value->ndim);
+    return shape_same(k);
 }
 
-RL_SHAPE(randperm) {
-    return size_out(k, 0);
+/* Packed numbers and bits mean nothing to another dtype. */
+static rl_status converts(int to, int from) {
+    uint32_t fixed = RL_SET_KEPT & ~RL_SET_CONVERTED;
+    if (to == from || !((RL_BIT(to) | RL_BIT(from)) & fixed)) return RL_OK;
+    return rl_error_set(RL_NOTIMPL, "\"copy_\" not implemented for '%s'",
+                        rl_dtype_title(fixed >> to & 1 ? to : from));
 }
 
-static rl_status fills_itself(rl_call *k) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+RL_SHAPE(to_copy) {
+    if (converts(k->out[0]->dtype, k->arg[0].u.t->dtype) != RL_OK) return RL_FAIL;
+    return shape_like(k);
 }
 
-RL_SHAPE(uniform) {
-    double from = rl_num(k, 1), to = rl_num(k, 2);
-    if (!(from <= to))
-        return rl_error_set(
-            RL_RUNTIME, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from, to);
-    return fills_itself(k);
-}
-
-RL_SHAPE(normal) {
-    if (!(rl_num(k, 2) >= 0))
-        return rl_error_set(RL_RUNTIME, "normal expects std >= 0.0, but found std %g", rl_num(k, 2));
-    return fills_itself(k);
-}
-
-RL_SHAPE(bernoulli) {
-    double p = rl_num(k, 1);
-    if (!(p >= 0 && p <= 1))
-        return rl_error_set(RL_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-    return fills_itself(k);
-}
-
-/* attr[0], attr[1]: from and to; attr[2]: 1 when the dtype's largest stands for to, 2 when for both */
-RL_SHAPE(random_all) {
-    k->attr[0] = k->attr[1] = 0;
-    k->attr[2] = 2;
-    return fills_itself(k);
-}
-RL_SHAPE(random) { /* (from, to or None), or (to) alone */
-    bool both = k->n_arg == 4;
-    k->attr[0] = both ? k->arg[1].u.i : 0;
-    k->attr[1] = both ? k->arg[2].u.i : k->arg[1].u.i;
-    k->attr[2] = both && k->arg[2].tag == RL_NONE;
-    if (!k->attr[2] && k->attr[0] >= k->attr[1])
-        return rl_error_set(RL_RUNTIME,
-                            "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
-                            (long long)k->attr[0], (long long)k->attr[1]);
-    return fills_itself(k);
+RL_SHAPE(copy) {
+    if (converts(k->arg[0].u.t->dtype, k->arg[1].u.t->dtype) != RL_OK) return RL_FAIL;
+    return rl_stretches(k, k->arg[1].u.t, "output");
 }

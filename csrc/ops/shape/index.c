@@ -1,11 +1,7 @@
-/* Shape rules of what reads and writes at indices: x[indices], scatter, index_add and their kin. Values of
+/* Shape rules of what reads and writes at indices: x[indices], index_add and their kin. Values of
  * indices are checked by the kernels, where they are used. */
 #include "shape.h"
 #include <stdio.h>
-
-static rl_status as_input(rl_call *k) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
-}
 
 /* ---- x[indices]: Note [Index] in kernels/ref/index.c ---- */
 typedef struct {
@@ -192,15 +188,10 @@ RL_SHAPE(index_put) { /* attr[0]: the place of the picks */
                             "destination and %s for the source.",
                             rl_dtype_title(x->dtype), rl_dtype_title(values->dtype));
     k->attr[0] = p.at;
-    return as_input(k);
+    return rl_out_as_input(k, 0);
 }
 
 /* ---- index_add, index_copy, index_fill: attr[0] is the dimension ---- */
-static rl_status one_dim(rl_call *k) {
-    k->attr[0] = k->arg[1].u.i;
-    return rl_dim_wrap(&k->attr[0], k->arg[0].u.t->ndim);
-}
-
 /* equal but for dim; numbers have no dims to leave out */
 static bool same_slices(const rl_view *a, const rl_view *b, int64_t dim) {
     int64_t one[RL_MAX_DIMS], two[RL_MAX_DIMS];
@@ -212,14 +203,10 @@ static bool same_slices(const rl_view *a, const rl_view *b, int64_t dim) {
     return n == m && memcmp(one, two, (size_t)n * sizeof *one) == 0;
 }
 
-static int64_t size_along(const rl_view *v, int64_t dim) {
-    return v->ndim ? v->shape[dim] : 1;
-}
-
 RL_SHAPE(index_add) {
     const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *source = k->arg[3].u.t;
     char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
-    if (one_dim(k) != RL_OK) return RL_FAIL;
+    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     int64_t dim = k->attr[0];
     if (index->ndim > 1)
         return rl_error_set(
@@ -237,18 +224,18 @@ RL_SHAPE(index_add) {
         return rl_error_set(
             RL_RUNTIME, "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d",
             (long long)dim, source->ndim);
-    if (index->numel != size_along(source, dim))
+    if (index->numel != rl_size_along(source, dim))
         return rl_error_set(RL_RUNTIME,
                             "index_add_(): Number of indices (%lld) should be equal to source.size(dim): "
                             "(%lld), for dim: %lld",
-                            (long long)index->numel, (long long)size_along(source, dim), (long long)dim);
+                            (long long)index->numel, (long long)rl_size_along(source, dim), (long long)dim);
     if (!same_slices(x, source, x->ndim && source->ndim ? dim : -1))
         return rl_error_set(RL_RUNTIME,
                             "source tensor shape must match self tensor shape, excluding the specified "
                             "dimension. Got self.shape = %s source.shape = %s",
                             rl_dims_text(one, x->shape, x->ndim),
                             rl_dims_text(two, source->shape, source->ndim));
-    return as_input(k);
+    return rl_out_as_input(k, 0);
 }
 
 /* "3 4" of the dims but one */
@@ -265,7 +252,7 @@ static const char *slice_text(char text[RL_DIMS_TEXT], const rl_view *v, int64_t
 RL_SHAPE(index_copy) {
     const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *source = k->arg[3].u.t;
     char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
-    if (one_dim(k) != RL_OK) return RL_FAIL;
+    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     int64_t dim = k->attr[0];
     if (index->ndim > 1)
         return rl_error_set(RL_INDEX, "index_copy_(): Index should have dimension 1 or 0 (got %d)",
@@ -298,7 +285,7 @@ RL_SHAPE(index_copy) {
         return rl_error_set(
             RL_INDEX, "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)",
             (long long)index->numel, (long long)source->shape[dim]);
-    return as_input(k);
+    return rl_out_as_input(k, 0);
 }
 
 RL_SHAPE(index_fill) {
@@ -310,129 +297,20 @@ RL_SHAPE(index_fill) {
                             value->ndim);
     if (index->dtype != RL_I64)
         return rl_error_set(RL_INDEX, "index_fill_(): Expected dtype int64 for index.");
-    if (one_dim(k) != RL_OK) return RL_FAIL;
+    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     if (index->ndim > 1) return rl_error_set(RL_RUNTIME, "Index has to be a vector/scalar");
-    return as_input(k);
+    return rl_out_as_input(k, 0);
 }
 
-/* ---- scatter: attr[0] the dimension, attr[1] how elements join (RL_JOIN_*) ---- */
-static int depth(const rl_view *v) {
-    return v->ndim ? v->ndim : 1;
-}
-
-static rl_status scattered(rl_call *k) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *source = rl_in(k, 3);
-    char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT], three[RL_DIMS_TEXT];
-    if (one_dim(k) != RL_OK) return RL_FAIL;
-    int64_t dim = k->attr[0];
-    if (index->numel && index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME, "scatter(): Expected dtype int32/int64 for index");
-    if (source && source->dtype != x->dtype)
-        return rl_error_set(RL_RUNTIME, "scatter(): Expected self.dtype to be equal to src.dtype");
-    if (index->numel == 0) return as_input(k);
-    if (depth(index) != depth(x))
-        return rl_error_set(RL_RUNTIME,
-                            "Index tensor must have the same number of dimensions as self tensor");
-    if (source && depth(index) != depth(source))
-        return rl_error_set(RL_RUNTIME, "Index tensor must have the same number of dimensions as src tensor");
-    bool fits = true;
-    for (int d = 0; d < depth(index); d++) {
-        int64_t size = size_along(index, d);
-        fits &= (d == dim || size <= size_along(x, d)) && (!source || size <= size_along(source, d));
-    }
-    if (fits) return as_input(k);
-    rl_dims_text(one, index->shape, index->ndim);
-    rl_dims_text(two, x->shape, x->ndim);
-    if (!source)
-        return rl_error_set(RL_RUNTIME,
-                            "Expected index %s to be no larger than self %s apart from dimension %lld", one,
-                            two, (long long)dim);
-    return rl_error_set(
-        RL_RUNTIME,
-        "Expected index %s to be no larger than self %s apart from dimension %lld and to be no "
-        "larger size than src %s",
-        one, two, (long long)dim, rl_dims_text(three, source->shape, source->ndim));
-}
-
-RL_SHAPE(scatter) {
-    k->attr[1] = RL_JOIN_SET;
-    return scattered(k);
-}
-RL_SHAPE(scatter_add) {
-    k->attr[1] = RL_JOIN_ADD;
-    return scattered(k);
-}
-
-RL_SHAPE(scatter_join) {
-    const char *how = k->arg[4].u.s;
-    k->attr[1] = strcmp(how, "add") == 0 ? RL_JOIN_ADD : RL_JOIN_MUL;
-    if (k->attr[1] == RL_JOIN_MUL && strcmp(how, "multiply") != 0)
-        return rl_error_set(RL_RUNTIME, "reduce argument must be either add or multiply.");
-    return scattered(k);
-}
-
-RL_SHAPE(scatter_reduce) {
-    static const char *const names[] = {[RL_JOIN_ADD] = "sum",
-                                        [RL_JOIN_MUL] = "prod",
-                                        [RL_JOIN_MAX] = "amax",
-                                        [RL_JOIN_MIN] = "amin",
-                                        [RL_JOIN_MEAN] = "mean"};
-    k->attr[1] = RL_JOIN_MEAN;
-    while (k->attr[1] && strcmp(names[k->attr[1]], k->arg[4].u.s) != 0) k->attr[1]--;
-    if (k->attr[1] == RL_JOIN_SET)
-        return rl_error_set(RL_RUNTIME,
-                            "reduce argument must be either sum, prod, mean, amax or amin, got %s",
-                            k->arg[4].u.s);
-    if (k->attr[1] == RL_JOIN_MEAN && k->arg[0].u.t->dtype == RL_BOOL)
-        return rl_error_set(RL_NOTIMPL,
-                            "\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'");
-    return scattered(k);
-}
-
-/* ---- the flat tensor ---- */
-RL_SHAPE(take) {
-    const rl_view *index = k->arg[1].u.t;
-    if (index->dtype != RL_I64)
-        return rl_error_set(RL_RUNTIME, "take(): Expected a long tensor for index, but got %s",
-                            rl_dtype_title(index->dtype));
-    if (k->arg[0].u.t->numel == 0 && index->numel)
-        return rl_error_set(RL_INDEX, "take(): tried to take from an empty tensor");
-    return rl_out_dims(k, 0, index->shape, index->ndim);
-}
-
-RL_SHAPE(put) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[1].u.t, *source = k->arg[2].u.t;
-    if (index->dtype != RL_I64)
-        return rl_error_set(RL_RUNTIME, "put_(): Expected a long tensor for index, but got %s",
-                            rl_dtype_title(index->dtype));
-    if (x->dtype != source->dtype)
-        return rl_error_set(
-            RL_RUNTIME,
-            "put_(): self and source expected to have the same dtype, but got self.dtype = %s "
-            "and source.dtype = %s",
-            rl_dtype_title(x->dtype), rl_dtype_title(source->dtype));
-    if (index->numel != source->numel)
-        return rl_error_set(RL_INDEX,
-                            "put_(): Expected source and index to have the same number of elements, but got "
-                            "source.numel() = %lld, index.numel() = %lld",
-                            (long long)source->numel, (long long)index->numel);
-    if (x->numel == 0 && index->numel)
-        return rl_error_set(RL_INDEX, "put_(): Tried to put elements into an empty tensor");
-    return as_input(k);
-}
-
-RL_SHAPE(masked_scatter) {
-    const rl_view *x = k->arg[0].u.t, *mask = k->arg[1].u.t, *source = k->arg[2].u.t;
-    int64_t shape[RL_MAX_DIMS];
-    int n;
-    if (x->dtype != source->dtype)
-        return rl_error_set(RL_RUNTIME,
-                            "masked_scatter: expected self and source to have same dtypes but got%s and %s",
-                            rl_dtype_title(x->dtype), rl_dtype_title(source->dtype));
-    if (mask->dtype != RL_BOOL)
-        return rl_error_set(RL_RUNTIME,
-                            "masked_scatter_ only supports boolean masks, but got mask with dtype %s",
-                            rl_dtype_title(mask->dtype));
-    if (rl_dims_broadcast(mask, x, shape, &n) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, shape, n);
+RL_SHAPE(index_select) { /* attr[0]: the dimension */
+    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
+    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    if (index->ndim > 1) return rl_error_set(RL_INDEX, "index_select(): Index is supposed to be a vector");
+    if (index->dtype != RL_I64 && index->dtype != RL_I32)
+        return rl_error_set(RL_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
+    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
+    if (x->ndim) shape[dim] = index->numel;
+    k->attr[0] = dim;
+    return rl_out_dims(k, 0, shape, x->ndim);
 }

@@ -1,10 +1,5 @@
-/* Shape rules of normalisation and of norms of vectors. */
+/* Shape rules of normalisation. */
 #include "shape.h"
-#include <math.h>
-
-static rl_status as_input(rl_call *k) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
-}
 
 /* PyTorch's half kernels take float weights; nothing else may differ from the input */
 static rl_status weight_dtypes(const rl_call *k, int from, int to) {
@@ -60,7 +55,7 @@ static rl_status normalized_dims(rl_call *k, const char *star) {
             "Given normalized_shape=%s, expected input with shape [*%s%s, but got input of size%s", want,
             star, want + 1, rl_dims_text(have, x->shape, x->ndim));
     k->attr[0] = s->n;
-    return as_input(k);
+    return rl_out_as_input(k, 0);
 }
 
 /* What derivatives need: mean and 1 / deviation. PyTorch keeps them as the input, or as the weights when
@@ -119,7 +114,7 @@ RL_SHAPE(group_norm) {
                                 "input, but got %s of shape %s and input of shape %s",
                                 name, name, rl_dims_text(have, v->shape, v->ndim), whole);
     }
-    if (weight_dtypes(k, 2, 3) != RL_OK || as_input(k) != RL_OK) return RL_FAIL;
+    if (weight_dtypes(k, 2, 3) != RL_OK || rl_out_as_input(k, 0) != RL_OK) return RL_FAIL;
     return statistics(k, rl_in(k, 2) ? rl_in(k, 2) : rl_in(k, 3), (int64_t[]){x->shape[0], groups}, 2);
 }
 
@@ -141,64 +136,7 @@ RL_SHAPE(instance_norm) { /* args 1 to 4: weight, bias, running_mean, running_va
                                 (long long)(x->shape[0] * x->shape[1]), (long long)(x->shape[0] * v->numel));
     }
     if (weight_dtypes(k, 1, 4) != RL_OK) return RL_FAIL;
-    return as_input(k);
-}
-
-/* ---- norms ---- */
-/* an order for which nothing cannot have a norm */
-static rl_status some_elements(rl_call *k, double order) {
-    const rl_view *x = k->arg[0].u.t;
-    uint64_t mask = (uint64_t)k->attr[0];
-    if (x->numel || !(order < 0 || isinf(order))) return RL_OK;
-    if (x->ndim == __builtin_popcountll(mask))
-        return rl_error_set(RL_RUNTIME,
-                            "linalg.vector_norm cannot compute the %g norm on an empty tensor because the "
-                            "operation does not have an identity",
-                            order);
-    for (int d = 0; d < x->ndim; d++)
-        if ((mask >> d & 1) && x->shape[d] == 0)
-            return rl_error_set(RL_RUNTIME,
-                                "linalg.vector_norm cannot compute the %g norm on the dimension %dbecause "
-                                "this dimension is empty and the operation does not have an identity",
-                                order, d);
-    return RL_OK;
-}
-
-RL_SHAPE(vector_norm) { /* attr[0]: mask of reduced dims */
-    const rl_view *x = k->arg[0].u.t;
-    const rl_slot *dims = &k->arg[2];
-    int64_t shape[RL_MAX_DIMS];
-    uint64_t mask = 0;
-    int n = dims->tag == RL_INTS ? dims->n : dims->tag == RL_INT ? 1 : 0, kept = 0;
-    if (k->arg[1].tag == RL_TEXT && strcmp(k->arg[1].u.s, "fro") != 0)
-        return rl_error_set(RL_RUNTIME, "linalg.matrix_norm: Order %s not supported.", k->arg[1].u.s);
-    if (!rl_is_float(x->dtype) && k->arg[4].tag == RL_DTYPE)
-        return rl_error_set(RL_RUNTIME,
-                            "linalg.vector_norm: dtype should be floating point or complex, but got %s",
-                            rl_dtype_title(x->dtype));
-    if (!rl_is_float(x->dtype))
-        return rl_error_set(
-            RL_RUNTIME, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-            rl_dtype_title(x->dtype));
-    for (int i = 0; i < n; i++) {
-        int64_t d = dims->tag == RL_INT ? dims->u.i : dims->u.ints[i];
-        if (rl_dim_wrap(&d, x->ndim) != RL_OK) return RL_FAIL;
-        if (mask >> d & 1)
-            return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
-                                (long long)d);
-        mask |= 1ull << d;
-    }
-    for (int d = 0; n == 0 && d < x->ndim; d++) mask |= 1ull << d;
-    for (int d = 0; d < x->ndim; d++) {
-        if (!(mask >> d & 1))
-            shape[kept++] = x->shape[d];
-        else if (k->arg[3].u.i)
-            shape[kept++] = 1;
-    }
-    k->attr[0] = (int64_t)mask;
-    if (some_elements(k, k->arg[1].tag == RL_INT || k->arg[1].tag == RL_FLOAT ? rl_num(k, 1) : 2) != RL_OK)
-        return RL_FAIL;
-    return rl_out_dims(k, 0, shape, kept);
+    return rl_out_as_input(k, 0);
 }
 
 /* ---- forward rows that answer with their statistics, too ---- */
@@ -215,7 +153,7 @@ RL_SHAPE(native_group_norm) { /* args 3 to 6: N, C, HxW, group */
         if (rl_in(k, i) && (rl_in(k, i)->ndim != 1 || rl_in(k, i)->numel != channels))
             return rl_error_set(RL_RUNTIME, "native_group_norm: weight and bias need %lld elements",
                                 (long long)channels);
-    if (weight_dtypes(k, 1, 2) != RL_OK || as_input(k) != RL_OK) return RL_FAIL;
+    if (weight_dtypes(k, 1, 2) != RL_OK || rl_out_as_input(k, 0) != RL_OK) return RL_FAIL;
     return statistics(k, weight, shape, 2);
 }
 

@@ -1,6 +1,6 @@
-/* Shape rules of pooling beyond ops/shape/nn.c. They leave in attr[], each for depth, height and width (what
- * a row lacks has size 1):
- *   0 kernel   3 stride   6 padding   9 dilation   12 count padding   13 divisor or 0   14 spatial dims */
+/* Shape rules of pooling beyond ops/shape/pool_2d.c. They leave in attr[], each for depth, height and width
+ * (what a row lacks has size 1): 0 kernel   3 stride   6 padding   9 dilation   12 count padding   13 divisor
+ * or 0   14 spatial dims */
 #include "shape.h"
 #include <stdio.h>
 

@@ -1,9 +1,74 @@
-/* Shape rules of products, of the factorisation and of sums of products. */
+/* Shape rules of products of vectors and matrices. */
 #include "shape.h"
 
-rl_status shape_matmul(rl_call *k); /* ops/shape/nn.c */
+RL_SHAPE(matmul) {
+    const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
+    int64_t shape[RL_MAX_DIMS];
+    char ta[RL_DIMS_TEXT], tb[RL_DIMS_TEXT];
+    if (a->ndim == 0 || b->ndim == 0)
+        return rl_error_set(RL_RUNTIME,
+                            "both arguments to matmul need to be at least 1D, but they are %dD and %dD",
+                            a->ndim, b->ndim);
+    int64_t m = a->ndim > 1 ? a->shape[a->ndim - 2] : 1, ka = a->shape[a->ndim - 1];
+    int64_t kb = b->shape[b->ndim > 1 ? b->ndim - 2 : 0], n = b->ndim > 1 ? b->shape[b->ndim - 1] : 1;
+    if (ka != kb) {
+        if (a->ndim == 1 && b->ndim == 1)
+            return rl_error_set(
+                RL_RUNTIME,
+                "inconsistent tensor size, expected tensor %s and src %s to have the same number of "
+                "elements, but got %lld and %lld elements respectively",
+                rl_dims_text(ta, a->shape, 1), rl_dims_text(tb, b->shape, 1), (long long)ka, (long long)kb);
+        if (a->ndim == 2 && b->ndim == 1)
+            return rl_error_set(RL_RUNTIME, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+                                (long long)m, (long long)m, (long long)ka, (long long)kb);
+        if (a->ndim <= 2 || b->ndim <= 2) {
+            for (int i = 0; i < a->ndim - 2; i++) m *= a->shape[i];
+            return rl_error_set(RL_RUNTIME,
+                                "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                                (long long)m, (long long)ka, (long long)kb, (long long)n);
+        }
+        return rl_error_set(RL_RUNTIME,
+                            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but "
+                            "got: [%lld, %lld].",
+                            (long long)a->shape[a->ndim - 3], (long long)ka, (long long)b->shape[b->ndim - 3],
+                            (long long)kb);
+    }
+    rl_view la = {.shape = a->shape, .ndim = (uint8_t)(a->ndim > 2 ? a->ndim - 2 : 0)};
+    rl_view lb = {.shape = b->shape, .ndim = (uint8_t)(b->ndim > 2 ? b->ndim - 2 : 0)};
+    int lead;
+    if (rl_dims_broadcast(&la, &lb, shape, &lead) != RL_OK) return RL_FAIL;
+    if (a->ndim > 1) shape[lead++] = m;
+    if (b->ndim > 1) shape[lead++] = n;
+    return rl_out_dims(k, 0, shape, lead);
+}
 
-/* ---- products: the checks that matmul does not make ---- */
+RL_SHAPE(linear) {
+    const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t, *bias = rl_in(k, 2);
+    int64_t shape[RL_MAX_DIMS], rows = 1;
+    if (w->ndim > 2 || w->ndim < 1 || x->ndim < 1)
+        return rl_error_set(
+            RL_RUNTIME,
+            "linear: expected input of at least 1 and weight of 1 or 2 dimensions, got %dD and %dD", x->ndim,
+            w->ndim);
+    int64_t in = x->shape[x->ndim - 1], k_w = w->shape[w->ndim - 1], n = w->ndim == 2 ? w->shape[0] : 1;
+    for (int d = 0; d < x->ndim - 1; d++) rows *= shape[d] = x->shape[d];
+    if (in != k_w) {
+        return rl_error_set(RL_RUNTIME, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                            (long long)rows, (long long)in, (long long)k_w, (long long)n);
+    }
+    if (bias && (bias->ndim > 1 || (bias->ndim == 1 && bias->shape[0] != n && bias->shape[0] != 1)))
+        return rl_error_set(
+            RL_RUNTIME,
+            "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
+            "dimension %d.  Target sizes: [%lld, %lld].  Tensor sizes: [%lld]",
+            (long long)n, (long long)bias->shape[0], x->ndim - 1, (long long)rows, (long long)n,
+            (long long)bias->shape[0]);
+    if (w->ndim == 1) return rl_out_dims(k, 0, shape, x->ndim - 1);
+    shape[x->ndim - 1] = n;
+    return rl_out_dims(k, 0, shape, x->ndim);
+}
+
+/* ---- the checks that matmul does not make ---- */
 RL_SHAPE(dot) {
     const rl_view *a = k->arg[0].u.t, *b = k->arg[1].u.t;
     if (a->ndim != 1 || b->ndim != 1)
@@ -104,73 +169,4 @@ RL_SHAPE(baddbmm) {
     int64_t shape[3] = {a->shape[0], a->shape[1], b->shape[2]};
     if (stretches(x, shape, 3) != RL_OK) return RL_FAIL;
     return rl_out_dims(k, 0, shape, 3);
-}
-
-/* ---- qr ---- */
-RL_SHAPE(qr) { /* attr[0]: columns of Q, attr[1]: is Q wanted? */
-    const rl_view *a = k->arg[0].u.t;
-    const char *mode = k->arg[1].u.s;
-    int64_t shape[RL_MAX_DIMS], none = 0;
-    int n = a->ndim;
-    bool complete = strcmp(mode, "complete") == 0, just_r = strcmp(mode, "r") == 0;
-    if (n < 2)
-        return rl_error_set(RL_RUNTIME, "linalg.qr: The input tensor A must have at least 2 dimensions.");
-    if (!rl_is_float(a->dtype))
-        return rl_error_set(RL_RUNTIME,
-                            "linalg.qr: Expected a floating point or complex tensor as input. Got %s",
-                            rl_dtype_title(a->dtype));
-    if (!complete && !just_r && strcmp(mode, "reduced") != 0)
-        return rl_error_set(
-            RL_RUNTIME,
-            "qr received unrecognized mode '%s' but expected one of 'reduced' (default), 'r', "
-            "or 'complete'",
-            mode);
-    if (a->dtype != RL_F32 && a->dtype != RL_F64)
-        return rl_error_set(RL_NOTIMPL, "\"geqrf_cpu\" not implemented for '%s'", rl_dtype_title(a->dtype));
-    int64_t rows = a->shape[n - 2], cols = a->shape[n - 1], least = rows < cols ? rows : cols;
-    k->attr[0] = complete ? rows : least;
-    k->attr[1] = !just_r;
-    for (int d = 0; d < n; d++) shape[d] = a->shape[d];
-    shape[n - 2] = k->attr[0];
-    if (rl_out_dims(k, 1, shape, n) != RL_OK) return RL_FAIL;
-    if (just_r) return rl_out_dims(k, 0, &none, 1);
-    shape[n - 2] = rows;
-    shape[n - 1] = k->attr[0];
-    return rl_out_dims(k, 0, shape, n);
-}
-
-/* ---- three operands ---- */
-RL_SHAPE(broadcast3) {
-    int64_t shape[RL_MAX_DIMS], whole[RL_MAX_DIMS];
-    int n;
-    if (rl_dims_broadcast(k->arg[0].u.t, k->arg[1].u.t, shape, &n) != RL_OK) return RL_FAIL;
-    rl_view both = {.shape = shape, .ndim = (uint8_t)n};
-    const rl_view *third = rl_in(k, 2);
-    if (!third) return rl_out_dims(k, 0, shape, n);
-    if (rl_dims_broadcast(&both, third, whole, &n) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, whole, n);
-}
-
-RL_SHAPE(lerp) {
-    const rl_view *x = k->arg[0].u.t, *end = k->arg[1].u.t, *weight = rl_in(k, 2);
-    if (end->dtype != x->dtype)
-        return rl_error_set(RL_RUNTIME, "expected dtype %s for `end` but got dtype %s",
-                            rl_dtype_cpp_name(x->dtype), rl_dtype_cpp_name(end->dtype));
-    if (weight && weight->ndim && weight->dtype != x->dtype)
-        return rl_error_set(RL_RUNTIME, "expected dtype %s for `weight` but got dtype %s",
-                            rl_dtype_cpp_name(x->dtype), rl_dtype_cpp_name(weight->dtype));
-    return shape_broadcast3(k);
-}
-
-RL_SHAPE(addcdiv) {
-    if (!rl_is_float(k->arg[0].u.t->dtype)) /* all have the common dtype by now */
-        return rl_error_set(
-            RL_RUNTIME,
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
-            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
-            "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
-            "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
-            "dtypes.");
-    return shape_broadcast3(k);
 }

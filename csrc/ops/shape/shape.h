@@ -1,6 +1,6 @@
 /* What the files of shape rules share. */
-#ifndef RL_CORE_SHAPE_H
-#define RL_CORE_SHAPE_H
+#ifndef RL_OPS_SHAPE_H
+#define RL_OPS_SHAPE_H
 #include "contract/kernel.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -12,10 +12,13 @@
     rl_status shape_##name(rl_call *k);                                                                      \
     rl_status shape_##name(rl_call *k)
 
-rl_status shape_like(rl_call *k); /* ops/shape/view.c */
+/* ---- rules that others end with: ops/shape/common.c ---- */
+rl_status shape_same(rl_call *k);
+rl_status shape_broadcast(rl_call *k);
+rl_status shape_like(rl_call *k);
+
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
-rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 /* The n numbers of an int[n] argument, of which one stands for all; refuses lists of another length. */
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to);
 static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {
@@ -23,15 +26,46 @@ static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *
     for (int i = 0; i < n; i++) to[i] = k->arg[arg].u.i;
     return RL_OK;
 }
+/* output i gets the dims of argument 0 */
+static inline rl_status rl_out_as_input(rl_call *k, int i) {
+    return rl_out_dims(k, i, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+}
+rl_status rl_size_out(rl_call *k, int arg); /* output 0 gets the dims that an int[] argument says */
+rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what); /* to the shape of argument 0 */
+/* attr[0]: the dimension of argument 0 that an argument names */
+static inline rl_status rl_dim_read(rl_call *k, int arg) {
+    k->attr[0] = k->arg[arg].u.i;
+    return rl_dim_wrap(&k->attr[0], k->arg[0].u.t->ndim);
+}
+static inline int64_t rl_size_along(const rl_view *v, int64_t dim) { /* a number has one element along any */
+    return v->ndim ? v->shape[dim] : 1;
+}
+static inline bool rl_dims_same(const rl_view *v, const rl_view *w) {
+    return v->ndim == w->ndim && memcmp(v->shape, w->shape, (size_t)v->ndim * sizeof *v->shape) == 0;
+}
+
+/* ---- gradients ---- */
+rl_status rl_gradient_differs(const rl_call *k, const rl_view *want);
+/* a view that has only dims: of an int[] argument */
+rl_status rl_sizes_read(const rl_call *k, int arg, rl_view *v);
+/* the forward operator's call: k's arguments without the gradient */
+rl_call rl_call_forward(const rl_call *k, const char *name, rl_view *out);
+/* The gradient must look like the forward's answer; this operator's looks like the forward's input. */
+rl_status rl_gradient_as_input(rl_call *k, const rl_view *expected);
+
+/* ---- of one family ---- */
+/* how far an offset moves by `count` strides */
+rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
+int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset);
 /* Shape rules that say it in PyTorch's words of a pooling row: an int[n] argument called `what`. */
 rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
 /* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
 rl_status rl_conv_pads(const int64_t *pads, int n); /* none negative, none too large */
-/* how many windows fit, below 1: none */
 /* The part of a kernel that can reach elements: kernels of max pooling walk no further, however large it is.
  */
 int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation);
+/* how many windows fit, below 1: none */
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode);
 /* A pooling row in n dimensions, attr[] as ops/shape/pool.c says; dilation_arg 0: none. */

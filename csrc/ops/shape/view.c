@@ -1,5 +1,4 @@
-/* Rules of views (they write dims, strides and offset of out[0], which shares argument 0's storage),
- * joins, and copies. */
+/* Rules of views: they write dims, strides and offset of out[0], which shares argument 0's storage. */
 #include "shape.h"
 
 /* out[0] starts as a copy of the input's view with room for ndim dims */
@@ -351,88 +350,37 @@ RL_SHAPE(as_strided_scatter) {
     return strided_bounds(size->u.ints, stride->u.ints, size->n, k->arg[4].u.i, x->dtype, bytes);
 }
 
-/* ---- joins ---- */
-/* PyTorch lets a 1-D tensor without elements join anything */
-static bool cat_skips(const rl_view *v) {
-    return v->ndim == 1 && v->shape[0] == 0;
+/* ---- diagonals ---- */
+int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset) {
+    /* offsets beyond the matrix have nothing; this order cannot overflow */
+    int64_t n = offset >= 0 ? (offset < cols ? cols - offset : 0) : (offset > -rows ? rows + offset : 0);
+    int64_t other = offset >= 0 ? rows : cols;
+    return n < other ? n : other;
 }
 
-RL_SHAPE(cat) { /* attr[0]: the dimension */
-    const rl_slot *list = &k->arg[0];
-    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS], total = 0;
-    const rl_view *first = NULL;
-    if (list->n == 0) return rl_error_set(RL_RUNTIME, "expected a non-empty list of Tensors");
-    for (int i = 0; i < list->n; i++) {
-        const rl_view *v = list->u.ts[i];
-        if (v->ndim == 0)
-            return rl_error_set(RL_RUNTIME, "zero-dimensional tensor (at position %d) cannot be concatenated",
-                                i);
-        if (!first && !cat_skips(v)) first = v;
-    }
-    if (!first) first = list->u.ts[0];
-    if (rl_dim_wrap(&dim, first->ndim) != RL_OK) return RL_FAIL;
-    for (int i = 0; i < list->n; i++) {
-        const rl_view *v = list->u.ts[i];
-        if (cat_skips(v)) continue;
-        if (v->ndim != first->ndim)
-            return rl_error_set(RL_RUNTIME, "Tensors must have same number of dimensions: got %d and %d",
-                                first->ndim, v->ndim);
-        for (int d = 0; d < v->ndim; d++)
-            if (d != dim && v->shape[d] != first->shape[d])
-                return rl_error_set(
-                    RL_RUNTIME,
-                    "Sizes of tensors must match except in dimension %lld. Expected size %lld but got size "
-                    "%lld for tensor number %d in the list.",
-                    (long long)dim, (long long)first->shape[d], (long long)v->shape[d], i);
-        if (__builtin_add_overflow(total, v->shape[dim], &total))
-            return rl_error_set(RL_RUNTIME, "cat: the result is too large");
-    }
-    for (int d = 0; d < first->ndim; d++) shape[d] = first->shape[d];
-    shape[dim] = total;
-    k->attr[0] = dim;
-    return rl_out_dims(k, 0, shape, first->ndim);
-}
-
-RL_SHAPE(index_select) { /* attr[0]: the dimension */
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
-    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
-    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
-    if (index->ndim > 1) return rl_error_set(RL_INDEX, "index_select(): Index is supposed to be a vector");
-    if (index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
-    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
-    if (x->ndim) shape[dim] = index->numel;
-    k->attr[0] = dim;
-    return rl_out_dims(k, 0, shape, x->ndim);
-}
-
-/* ---- copies ---- */
-/* Does x fill one block, each element once, in some order of its dims? */
-static bool is_dense(const rl_view *x) {
-    uint64_t seen = 0;
-    int64_t step = 1;
-    for (int round = 0; round < x->ndim; round++)
-        for (int d = 0; d < x->ndim; d++) {
-            if ((seen >> d & 1) || (x->shape[d] != 1 && x->strides[d] != step)) continue;
-            seen |= 1ull << d;
-            if (__builtin_mul_overflow(step, x->shape[d], &step)) return false;
-            break;
-        }
-    return seen == (x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1);
-}
-
-/* the last argument is the memory format; by default the input's order of dims stays */
-RL_SHAPE(like) {
+RL_SHAPE(diagonal) {
     const rl_view *x = k->arg[0].u.t;
-    const rl_slot *format = &k->arg[k->n_arg - 1];
-    int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
-    if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
-    if (wanted == RL_FORMAT_PRESERVE && is_dense(x))
-        memcpy(k->out[0]->strides, x->strides, x->ndim * sizeof *x->strides);
-    if (wanted == RL_FORMAT_CHANNELS_LAST) {
-        if (x->ndim != 4)
-            return rl_error_set(RL_RUNTIME, "required rank 4 tensor to use channels_last format");
-        rl_dims_channels_last(x->shape, k->out[0]->strides);
+    rl_view *v = k->out[0];
+    int64_t offset = k->arg[1].u.i, one = k->arg[2].u.i, two = k->arg[3].u.i;
+    if (rl_dim_wrap(&one, x->ndim) != RL_OK || rl_dim_wrap(&two, x->ndim) != RL_OK) return RL_FAIL;
+    if (one == two)
+        return rl_error_set(RL_RUNTIME, "diagonal dimensions cannot be identical %lld, %lld",
+                            (long long)k->arg[2].u.i, (long long)k->arg[3].u.i);
+    if (rl_view_dims(v, x->ndim - 1) != RL_OK) return RL_FAIL;
+    int n = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        if (d == one || d == two) continue;
+        v->shape[n] = x->shape[d];
+        v->strides[n++] = x->strides[d];
     }
+    v->shape[n] = rl_diagonal_length(x->shape[one], x->shape[two], offset);
+    if (__builtin_add_overflow(x->strides[one], x->strides[two], &v->strides[n]))
+        return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
+    v->offset = x->offset;
+    if (v->shape[n] &&
+        rl_view_move(v, offset >= 0 ? offset : -offset, x->strides[offset >= 0 ? two : one]) != RL_OK)
+        return RL_FAIL;
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
     return RL_OK;
 }

@@ -1,0 +1,121 @@
+/* Shape rules of reductions and running sums. */
+#include "shape.h"
+
+static rl_status reduce_out(rl_call *k, uint64_t mask, bool keepdim) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t shape[RL_MAX_DIMS];
+    int n = 0;
+    for (int d = 0; d < x->ndim; d++) {
+        if (!(mask >> d & 1))
+            shape[n++] = x->shape[d];
+        else if (keepdim)
+            shape[n++] = 1;
+    }
+    k->attr[0] = (int64_t)mask;
+    for (int i = 0; i < k->n_out; i++)
+        if (rl_out_dims(k, i, shape, n) != RL_OK) return RL_FAIL;
+    return RL_OK;
+}
+
+static uint64_t every_dim(const rl_view *x) {
+    return x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1;
+}
+
+/* the mask of a dim argument: None and [] mean all */
+static rl_status dims_mask(const rl_view *x, const rl_slot *s, uint64_t *mask) {
+    int64_t one = s->u.i;
+    const int64_t *dims = s->tag == RL_INTS ? s->u.ints : &one;
+    int n = s->tag == RL_INTS ? s->n : s->tag == RL_INT ? 1 : 0;
+    *mask = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t d = dims[i];
+        if (rl_dim_wrap(&d, x->ndim) != RL_OK) return RL_FAIL;
+        if (*mask >> d & 1)
+            return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
+                                (long long)d);
+        *mask |= 1ull << d;
+    }
+    if (n == 0) *mask = every_dim(x);
+    return RL_OK;
+}
+
+static rl_status reduce_dims(rl_call *k, int dim_arg, int keep_arg) {
+    uint64_t mask;
+    if (dims_mask(k->arg[0].u.t, &k->arg[dim_arg], &mask) != RL_OK) return RL_FAIL;
+    return reduce_out(k, mask, k->arg[keep_arg].u.i != 0);
+}
+
+RL_SHAPE(reduce) {
+    return reduce_dims(k, 1, 2);
+}
+
+/* any and all: an empty list of dims reduces none */
+RL_SHAPE(reduce_listed) {
+    if (k->arg[1].tag != RL_INTS || k->arg[1].n) return reduce_dims(k, 1, 2);
+    return reduce_out(k, 0, k->arg[2].u.i != 0);
+}
+
+static rl_status only_floats(rl_call *k) {
+    if (rl_is_float(k->arg[0].u.t->dtype)) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "std and var only support floating point and complex dtypes");
+}
+
+RL_SHAPE(reduce_var) {
+    if (only_floats(k) != RL_OK) return RL_FAIL;
+    k->attr[1] = k->arg[2].tag == RL_NONE ? 1 : rl_int(k, 2);
+    return reduce_dims(k, 1, 3);
+}
+
+RL_SHAPE(reduce_unbiased) {
+    if (only_floats(k) != RL_OK) return RL_FAIL;
+    k->attr[1] = k->arg[1].u.i;
+    return reduce_out(k, every_dim(k->arg[0].u.t), false);
+}
+
+static rl_status not_empty(rl_call *k, uint64_t mask) {
+    const char *name = k->name;
+    const rl_view *x = k->arg[0].u.t;
+    if (x->numel || k->out[0]->numel == 0) return RL_OK;
+    if (mask == every_dim(x) && strncmp(name, "arg", 3) == 0)
+        return rl_error_set(RL_INDEX, "%s(): Expected reduction dim to be specified for input.numel() == 0.",
+                            name);
+    if (mask == every_dim(x))
+        return rl_error_set(RL_RUNTIME,
+                            "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                            "the reduction dim with the 'dim' argument.",
+                            name);
+    for (int d = 0; d < x->ndim; d++)
+        if ((mask >> d & 1) && x->shape[d] == 0)
+            return rl_error_set(RL_INDEX, "%s(): Expected reduction dim %d to have non-zero size.", name, d);
+    return RL_OK;
+}
+
+RL_SHAPE(reduce_some) {
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0]);
+}
+
+RL_SHAPE(reduce_every) {
+    uint64_t mask = every_dim(k->arg[0].u.t);
+    if (reduce_out(k, mask, false) != RL_OK) return RL_FAIL;
+    return not_empty(k, mask);
+}
+
+RL_SHAPE(reduce_arg) {
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0]);
+}
+
+RL_SHAPE(reduce_arg_dim) {
+    k->out[1]->dtype = RL_I64;
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    return not_empty(k, (uint64_t)k->attr[0]);
+}
+
+/* ---- along one dimension, which is left in attr[0] ---- */
+RL_SHAPE(scan) {
+    if (k->arg[0].u.t->dtype == RL_BOOL) /* only when dtype= asks for it */
+        return rl_error_set(RL_NOTIMPL, "\"%s_out_cpu\" not implemented for 'Bool'", k->name);
+    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
+    return rl_out_as_input(k, 0);
+}
