@@ -2,6 +2,7 @@
 #include "kernels/dnnl/load.h"
 #include "bindings/bindings.h"
 #include "composite/composite.h"
+#include "derivatives/derivatives.h"
 #include "object/storage.h"
 #include "core/memory.h"
 #include "core/threads.h"
@@ -66,6 +67,7 @@ static int fill_module(PyObject *m) {
     rl_dispatch_init();
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
     rl_composite_init();
+    rl_derivatives_init();
     int (*const parts[])(PyObject *) = {rl_types_init,  rl_device_type_init, rl_untyped_storage_init,
                                         rl_tensor_init, rl_parameter_init,   rl_node_init,
                                         rl_mode_init,   rl_generator_init,   rl_ops_init,

@@ -25,7 +25,7 @@ COMPONENTS = read_components((ROOT / "csrc" / "README.md").read_text())
 TOPS = {"init", "cuda_init"}
 STILL_UP = {("kernels/dnnl", "kernels/simd"), ("kernels/simd", "kernels/dnnl")}
 TABLE_READERS = {
-    *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/composite.c", "derivatives/formula.c")
+    *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/composite.c", "derivatives/table.c")
 }
 TOUCHES_MEMORY = {"contract/kernel.h", "core/storage.c"}
 KEEPS_STATE = {"kernels/dnnl/load.c", "cuda/device.cu"}
@@ -121,7 +121,7 @@ def length(path, text):
     lines = text.count("\n")
     if lines > FULL:
         yield f"{path} has {lines} lines; {FULL} is a defect"
-    rows = len(re.findall(r"^RL_(?:OP|VIEW|COMPOSE)\(", text, flags=re.M))
+    rows = len(re.findall(r"^(?:OP|VIEW|COMPOSITE)\(", text, flags=re.M))
     if path.endswith(".def") and rows > ROWS:
         yield f"{path} has {rows} rows; a family holds {ROWS}"
 
@@ -248,7 +248,7 @@ BREAKS = [
     (files_named_exist, "core/view.c", "/* see core/gone.c */"),
     (files_named_exist, "core/view.c", "int x; // as tests/test_none.py says"),
     (length, "core/view.c", "\n" * FULL),
-    (length, "ops/declarations/conv.def", 'RL_OP(a, "")\n' * (ROWS + 1)),
+    (length, "ops/declarations/conv.def", 'OP(a, "")\n' * (ROWS + 1)),
     (memory_door, "call/dispatcher.c", "void *p = v->storage->mem_;"),
     (memory_door, "kernels/ref/create_copy.c", "void *p = v->storage->mem_;"),
     (kernels_own_nothing, "kernels/ref/create_copy.c", "void *p = malloc(3);"),

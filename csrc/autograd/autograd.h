@@ -42,6 +42,7 @@ typedef void (*rl_formula)(rl_back *g);
     void rl_formula_##name(rl_back *g);                                                                      \
     void rl_formula_##name(rl_back *g)
 
+void rl_back_end(rl_back *g);                         /* drops what was made on the way */
 bool rl_back_wants(const rl_back *g, int arg);        /* does a gradient go to this argument? */
 void rl_back_pass(rl_back *g, int arg, V value);      /* here it is; RL_NONE: none */
 void rl_back_pass_nth(rl_back *g, int edge, V value); /* by edge: for Tensor[] arguments */
@@ -53,7 +54,7 @@ V rl_back_maybe(rl_back *g, int arg);
 bool rl_back_given(const rl_back *g, int arg);
 const char *rl_back_text(rl_back *g, int arg);                          /* "" after a failure */
 V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]);        /* the saved tensors; NULL for None */
-const int64_t *rl_back_layout(rl_back *g, int n);                       /* n numbers that LAYOUT keeps */
+const int64_t *rl_back_layout(rl_back *g, int n);                       /* n numbers of the saved layout */
 V rl_back_out(rl_back *g, int result);                                  /* a saved result */
 V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
 V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
@@ -194,5 +195,4 @@ int rl_function_init(PyObject *m);
 
 int rl_grad_leaf_init(void);
 void rl_grad_pieces_init(void);
-int rl_grad_api_init(PyObject *m);
 #endif

@@ -52,21 +52,14 @@ static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObjec
         if (!self) return op_inplace(RL_OP_##id, a, n, kw);                                                  \
         return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_INPLACE);                                       \
     }
-#define RL_OP(id, ...)      ENTRIES(id)
-#define RL_VIEW(id, ...)    ENTRIES(id)
-#define RL_COMPOSE(id, ...) ENTRIES(id)
+#define OP(id, ...) ENTRIES(id)
 #include "ops/declarations/all.def"
-#undef RL_OP
-#undef RL_VIEW
-#undef RL_COMPOSE
 
 typedef PyObject *(*entry_fn)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
 static const struct {
     entry_fn function, method, inplace;
 } entries[RL_OP_COUNT] = {
-#define RL_OP(id, ...)      {function_##id, method_##id, inplace_##id},
-#define RL_VIEW(id, ...)    {function_##id, method_##id, inplace_##id},
-#define RL_COMPOSE(id, ...) {function_##id, method_##id, inplace_##id},
+#define OP(id, ...) {function_##id, method_##id, inplace_##id},
 #include "ops/declarations/all.def"
 };
 
@@ -96,7 +89,7 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
         } else
             Py_SETREF(text, PyUnicode_FromFormat("%U=None", text));
     }
-    if (text && (s->row->flags & RL_OUT) && !method && name == s->row->name)
+    if (text && (s->row->variants & RL_OUT) && !method && name == s->row->name)
         Py_SETREF(text, PyUnicode_FromFormat("%U%sout=None", text, starred ? ", " : ", *, "));
     if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->row->doc));
     Py_ssize_t n;
@@ -142,10 +135,10 @@ static PyObject *ops_table(PyObject *m, PyObject *unused) {
     RL_OWNED PyObject *rows = PyList_New(0);
     for (int i = 0; rows && i < RL_OP_COUNT; i++) {
         const rl_row *row = &rl_rows[i];
-        RL_OWNED PyObject *item =
-            Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:I,s:s,s:i}", "id", row->id, "name", row->name, "schema",
-                          row->schema, "doc", row->doc, "flags", (int)row->flags, "dtypes",
-                          (unsigned)row->dtypes, "node", row->node ? row->node : "", "kind", (int)row->kind);
+        RL_OWNED PyObject *item = Py_BuildValue(
+            "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i}", "id", row->id, "name", row->name, "schema", row->schema,
+            "doc", row->doc, "flags", (int)(row->variants | row->traits | (row->no_grad ? 256 : 0)), "dtypes",
+            (unsigned long long)row->dtypes, "node", row->node ? row->node : "", "kind", (int)row->kind);
         if (!item || PyList_Append(rows, item) < 0) return NULL;
     }
     return rl_give(&rows);
@@ -162,17 +155,17 @@ int rl_ops_init(PyObject *m) {
     if (!name || !nn) return -1;
     for (int i = 0; i < RL_OP_COUNT; i++) {
         const rl_schema *s = &rl_schemas[i];
-        uint16_t flags = s->row->flags;
+        uint32_t variants = s->row->variants;
         if (!s->first) continue;
         /* rows that only write in place carry the underscore in their name */
-        if ((flags & RL_FN) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
-        if ((flags & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
-        if ((flags & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
-        if ((flags & RL_INPLACE) && (flags & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
+        if ((variants & RL_FUNCTION) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
+        if ((variants & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
+        if ((variants & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
+        if ((variants & RL_INPLACE) && (variants & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
             return -1;
         /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
-        bool in_nn = flags & RL_NN;
-        if ((flags & RL_INPLACE) && (in_nn || !(s->row->operands | (flags & RL_NO_GRAD))) &&
+        bool in_nn = variants & RL_NN;
+        if ((variants & RL_INPLACE) && (in_nn || (!s->row->operands && !s->row->no_grad)) &&
             add_function(in_nn ? nn : m, s, "_", entries[i].inplace, in_nn ? nn_name : name) < 0)
             return -1;
     }

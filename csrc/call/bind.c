@@ -204,7 +204,7 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
 
 /* view(2, 3) for view((2, 3)): where the numbers of an int[] stand one by one */
 static bool takes_rest(const rl_schema *s, int i, PyObject *const *args, Py_ssize_t n) {
-    if (!(s->row->flags & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
+    if (!(s->row->traits & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
         return false;
     return n - i != 1 || !(PyTuple_Check(args[i]) || PyList_Check(args[i]));
 }
@@ -215,7 +215,7 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
         PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = values[i];
         int at = arg_named(s, name);
         if (at < 0) {
-            if ((s->row->flags & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            if ((s->row->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
                 if (value != Py_None && !rl_tensor_check(value)) {
                     if (loud)
                         PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s",
@@ -247,6 +247,8 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
 static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
                     bool loud) {
     uint32_t given = 0;
+    const rl_arg *const arg = s->arg;
+    const int n_arg = s->n;
     int self = b->method; /* a method's positions are counted without self */
     for (int i = 0; i < n; i++) {
         if (i >= s->n_positional) {
@@ -259,29 +261,29 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
         int rc;
         given |= 1u << i;
         if (takes_rest(s, i, args, n)) {
-            rc = value_ints(b, args + i, n - i, &s->arg[i], &b->k.arg[i]);
-            if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
+            rc = value_ints(b, args + i, n - i, &arg[i], &b->k.arg[i]);
+            if (rc == 0 && loud) bind_wrong_type(s, &arg[i], args[i], i + 1 - self);
             if (rc != 1) return rc;
             break;
         }
-        rc = value_bind(b, &s->arg[i], args[i], &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[i], args[i], i + 1 - self);
+        rc = value_bind(b, &arg[i], args[i], &b->k.arg[i]);
+        if (rc == 0 && loud) bind_wrong_type(s, &arg[i], args[i], i + 1 - self);
         if (rc != 1) return rc;
     }
     if (kwnames) {
         int rc = bind_keywords(b, s, args + n, kwnames, &given, loud);
         if (rc != 1) return rc;
     }
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < n_arg; i++) {
         if (given >> i & 1) continue;
-        const rl_arg *a = &s->arg[i];
+        const rl_arg *a = &arg[i];
         if (a->has_fallback) {
             b->k.arg[i] = a->fallback;
             continue;
         }
-        if ((s->row->flags & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
+        if ((s->row->traits & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
             b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
-            if (s->row->flags & RL_FACTORY) continue;
+            if (s->row->traits & RL_FACTORY) continue;
         }
         if (loud)
             PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"",
@@ -289,13 +291,6 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
         return 0;
     }
     return 1;
-}
-
-/* conv2d takes its padding as numbers or as a word: PyTorch has two overloads for that */
-static bool has_padding(const rl_schema *s) {
-    for (int i = 0; i < s->n; i++)
-        if (s->arg[i].kind == RL_ARG_PADDING) return true;
-    return false;
 }
 
 /* ---- the combined error of overloaded names ---- */
@@ -322,7 +317,7 @@ static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, P
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
             rl_rows[first_op].name, got);
     for (int op = first_op; text && op >= 0; op = rl_schemas[op].next) {
-        for (int word = 0; text && word <= has_padding(&rl_schemas[op]); word++) {
+        for (int word = 0; text && word <= rl_schemas[op].has_padding; word++) {
             RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op], word);
             if (!schema) return -1;
             Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
@@ -332,16 +327,12 @@ static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, P
     return -1;
 }
 
-void rl_bound_defaults(rl_bound *b) {
-    rl_schema_defaults(b->schema, b->k.arg);
-}
-
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method) {
     bool overloaded = rl_schemas[first_op].next >= 0;
     b->method = method;
     for (int op = first_op; op >= 0; op = rl_schemas[op].next) {
         rl_bound_begin(b, &rl_schemas[op]);
-        bool loud = !overloaded && !has_padding(&rl_schemas[op]);
+        bool loud = !overloaded && !rl_schemas[op].has_padding;
         int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, loud);
         if (RL_LIKELY(rc == 1)) return 0;
         bound_drop(b);

@@ -38,10 +38,26 @@ void rl_bound_end(rl_bound *b);
 int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 /* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
 int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
-void rl_bound_defaults(rl_bound *b); /* fills what the caller left RL_NONE */
+static inline void rl_bound_defaults(rl_bound *b) { /* fills what the caller left RL_NONE */
+    rl_schema_defaults(b->schema, b->k.arg);
+}
 
 /* call/scalar.c */
-int rl_scalar_int(PyObject *number, int64_t *i);       /* 1 when it is an integer, 0 when not, -1 raised */
+/* 1 when it is an integer, 0 when not, -1 raised */
+static inline int rl_scalar_int(PyObject *o, int64_t *i) {
+    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
+    RL_OWNED PyObject *number = PyNumber_Index(o);
+    if (!number) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    int overflow;
+    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    if (!overflow) return 1;
+    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    return -1;
+}
 int rl_scalar_slot(PyObject *number, rl_slot *slot);   /* ... a number */
 PyObject *rl_scalar_get(const rl_view *v);             /* the single element as a Python number */
 PyObject *rl_scalar_element(const char *p, int dtype); /* the element at p; runs no Python */

@@ -21,7 +21,7 @@ static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs
     RL_OWNED PyObject *node = (PyObject *)rl_history_node(&call, out, b->k.n_out, NULL);
     if (!node) return -1;
     for (int i = 0; i < b->schema->row->n_shown; i++)
-        if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->saves & FIXED_OUT(i)))
+        if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->fixed_out >> i & 1))
             rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
     return 0;
 }
@@ -136,7 +136,7 @@ static PyObject *call_new(rl_bound *b) {
             b->k.out[row->n_shown + made] = NULL;
     made = 0;
     /* before shapes are read, since it may run Python */
-    if ((row->flags & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    if ((row->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
         out[made]->inference = (uint8_t)rl_inference_mode;
@@ -163,10 +163,10 @@ static int dtype_category(int dtype) {
     return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_kept(dtype) ? 3 : 1;
 }
 
-/* self is expanded: few rows write that, and say so in their flags */
+/* self is expanded: few rows write that, and say so in their traits */
 static bool row_shares(const rl_row *row, const rl_slot *args) {
     bool copies = row == &rl_rows[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
-    return (row->flags & RL_SHARES) && !copies;
+    return (row->traits & RL_SHARES) && !copies;
 }
 
 /* Runs no Python, but when it raises. */
@@ -184,7 +184,7 @@ static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
 static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
     const rl_row *row = b->schema->row;
     if (still_writable(self, tracked, b) < 0) return -1;
-    if (RL_LIKELY(!(row->flags & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
+    if (RL_LIKELY(!(row->traits & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
     return PyErr_WarnFormat(
         PyExc_UserWarning, 1,
         "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
@@ -201,7 +201,7 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
             if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
         if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
         const rl_view *v = s->u.t;
-        if ((b->schema->row->flags & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
+        if ((b->schema->row->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
             memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
             return true;
@@ -360,10 +360,10 @@ PyObject *(*rl_compose)(int op, rl_bound *b);
 PyObject *rl_front_door(rl_bound *b, int how) {
     const rl_row *row = b->schema->row;
     if (row->kind == RL_ROW_VIEW) return call_view(b);
-    if (row->flags & RL_LISTS) return call_lists(b);
+    if (row->traits & RL_LISTS) return call_lists(b);
     if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
-    if (how == RL_CALL_INPLACE || (row->flags & RL_ONLY_INPLACE)) return call_inplace(b);
-    if (b->out && (row->flags & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
+    if (how == RL_CALL_INPLACE || (row->variants & RL_ONLY_INPLACE)) return call_inplace(b);
+    if (b->out && (row->traits & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
     if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
         (history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
         PyErr_Format(

@@ -97,7 +97,7 @@ PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
                                              word ? "str" : kind_text(a), a->name,
                                              a->has_fallback ? " = " : "", fallback));
     }
-    if (text && (s->row->flags & RL_OUT)) {
+    if (text && (s->row->variants & RL_OUT)) {
         bool starred = s->n && s->arg[s->n - 1].keyword_only;
         Py_SETREF(text, PyUnicode_FromFormat("%U, %sTensor out = None", text, starred ? "" : "*, "));
     }

@@ -68,7 +68,7 @@ static uint64_t call_size(const rl_call *k, int from, uint64_t *bits) {
 /* too many elements to walk over; those of a tensor that others pick from are not walked over */
 static bool is_endless(const rl_row *row, const rl_call *k) {
     uint64_t bits = 0;
-    call_size(k, row->flags & RL_PICKS ? 1 : 0, &bits);
+    call_size(k, row->traits & RL_PICKS ? 1 : 0, &bits);
     return bits >= MOST_ELEMENTS;
 }
 

@@ -3,21 +3,6 @@
 #include "object/numpy.h"
 
 /* ---- to slots: 1 it fits, 0 it does not, -1 raised ---- */
-int rl_scalar_int(PyObject *o, int64_t *i) {
-    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
-    RL_OWNED PyObject *number = PyNumber_Index(o);
-    if (!number) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    int overflow;
-    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (!overflow) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
-    return -1;
-}
-
 int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     if (PyFloat_Check(o)) {
         *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};

@@ -250,18 +250,15 @@ COMPOSE(stack) {
     return joined;
 }
 
-#define RL_OP(id, ...)
-#define RL_VIEW(id, ...)
-#define RL_COMPOSE(id, ...) COMPOSE(id); /* some stand in composite/layers.c */
+#define OP(id, ...)
+#define VIEW(id, ...)
+#define COMPOSITE(id, ...) COMPOSE(id); /* some stand in composite/layers.c */
 #include "ops/declarations/all.def"
-#undef RL_OP
-#undef RL_VIEW
-#undef RL_COMPOSE
 
 static PyObject *(*const composed[RL_OP_COUNT])(rl_bound *) = {
-#define RL_OP(id, ...)
-#define RL_VIEW(id, ...)
-#define RL_COMPOSE(id, ...) [RL_OP_##id] = compose_##id,
+#define OP(id, ...)
+#define VIEW(id, ...)
+#define COMPOSITE(id, ...) [RL_OP_##id] = compose_##id,
 #include "ops/declarations/all.def"
 };
 

@@ -15,11 +15,11 @@
 
 #define RL_MAX_DIMS   64
 #define RL_SMALL_DIMS 5
-#define RL_MAX_ARGS   16
-#define RL_MAX_OUT    3
+#define RL_MAX_ARGS   24
+#define RL_MAX_OUT    8
 #define RL_MAX_ATTR   16
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 2
+#define RL_KERNEL_ABI 3
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -92,19 +92,17 @@ typedef enum {
         RL_NDTYPES
 } rl_dtype;
 
-#define RL_BIT(dtype) (1u << (dtype))
-enum {
-    RL_SET_FLOATS = RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16),
-    RL_SET_INTS = RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64),
-    RL_SET_BOOL = RL_BIT(RL_BOOL),
-    RL_SET_NUMBERS = RL_SET_FLOATS | RL_SET_INTS,
-    RL_SET_INTEGRAL = RL_SET_INTS | RL_SET_BOOL,
-    RL_SET_ALL = RL_SET_NUMBERS | RL_SET_BOOL,
-};
-/* 32 of them: as wide as a mask may be, so these are no enumerators */
-#define RL_SET_KEPT    (~(uint32_t)RL_SET_ALL)
-#define RL_SET_ANY     (~(uint32_t)0)
-#define RL_SET_COMPLEX (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
+/* sets of dtypes, with room for twice as many */
+#define RL_BIT(dtype)   ((uint64_t)1 << (dtype))
+#define RL_SET_FLOATS   (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
+#define RL_SET_INTS     (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
+#define RL_SET_BOOL     RL_BIT(RL_BOOL)
+#define RL_SET_NUMBERS  (RL_SET_FLOATS | RL_SET_INTS)
+#define RL_SET_INTEGRAL (RL_SET_INTS | RL_SET_BOOL)
+#define RL_SET_ALL      (RL_SET_NUMBERS | RL_SET_BOOL)
+#define RL_SET_ANY      (RL_BIT(RL_NDTYPES) - 1)
+#define RL_SET_KEPT     (RL_SET_ANY & ~RL_SET_ALL)
+#define RL_SET_COMPLEX  (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
 #define RL_SET_FLOAT8                                                                                        \
     (RL_BIT(RL_F8E5M2) | RL_BIT(RL_F8E4M3) | RL_BIT(RL_F8E5M2Z) | RL_BIT(RL_F8E4M3Z) | RL_BIT(RL_F8E8M0))
 /* the kept ones whose values are numbers that others can hold */

@@ -5,7 +5,7 @@
 /* ---- arguments and edges ---- */
 /* The first edge of an argument: Tensor[] arguments have one for each tensor. */
 static int edge_of(const rl_back *g, int arg) {
-    uint16_t edges = g->node->row->edges;
+    uint32_t edges = g->node->row->edges;
     int edge = 0;
     for (int i = 0; i < arg; i++) {
         if (!(edges >> i & 1)) continue;
@@ -82,7 +82,7 @@ bool rl_back_given(const rl_back *g, int arg) {
 const int64_t *rl_back_layout(rl_back *g, int n) {
     static const int64_t nothing[RL_MAX_DIMS + 1];
     const V *v = &g->node->arg[g->node->n_arg - 1];
-    if (RL_LIKELY((g->node->row->saves & LAYOUT) && v->n >= n)) return v->u.ints;
+    if (RL_LIKELY(g->node->row->saves_layout && v->n >= n)) return v->u.ints;
     refuse(g, "the layout of argument", 0);
     return nothing;
 }
@@ -120,14 +120,14 @@ V rl_back_own(rl_back *g, PyObject *t) {
     return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
 }
 
-static void back_end(rl_back *g) {
+void rl_back_end(rl_back *g) {
     while (g->n_made) Py_DECREF(g->made[--g->n_made]);
     Py_CLEAR(g->more);
 }
 
 /* Is the node done with what it saved of this argument? Numbers, too: PyTorch keeps them as tensors. */
 static bool is_freed(rl_back *g, int arg) {
-    bool freed = g->node->released && arg < 8 && (g->node->row->saves >> 6 * arg & BY_ANY);
+    bool freed = g->node->released && g->node->row->arg[arg].saved_for;
     if (freed) g->failed = rl_saved_freed() < 0;
     return freed;
 }
@@ -231,47 +231,4 @@ V rl_back_op(rl_back *g, int op, const V *args, int n) {
 V rl_back_scaled(rl_back *g, V value, V factor) {
     bool one = factor.tag == RL_NONE || (factor.tag != RL_TENSOR && rl_number(factor) == 1);
     return one ? value : OP(mul, value, factor);
-}
-
-/* ---- an operator's node ---- */
-#define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) node
-#define RL_VIEW(id, schema, shape, flags, node, doc)                 node
-#define RL_COMPOSE(id, schema, flags, doc)
-#define NODE(n)
-#define GRAD(fn, name, ...) void rl_formula_##fn(rl_back *g);
-#include "ops/declarations/all.def"
-#undef RL_OP
-#undef RL_VIEW
-#undef GRAD
-#undef NODE
-
-static const rl_formula formulas[RL_OP_COUNT] = {
-#define NODE(n)                                                      NULL
-#define GRAD(fn, name, ...)                                          rl_formula_##fn
-#define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) [RL_OP_##id] = node,
-#define RL_VIEW(id, schema, shape, flags, node, doc)                 [RL_OP_##id] = node,
-#include "ops/declarations/all.def"
-};
-
-static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
-    rl_back g = {.node = node, .grads = grads, .results = results};
-    rl_formula formula = formulas[node->row - rl_rows];
-    bool any = false;
-    for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
-    if (!any) return 0;
-    if (!formula) {
-        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->row->name);
-        return -1;
-    }
-    formula(&g);
-    back_end(&g);
-    return g.failed ? -1 : 0;
-}
-static const rl_node_kind operator_kind = {.apply = operator_apply};
-
-int rl_grad_init(PyObject *m) {
-    rl_operator_kind = &operator_kind;
-    rl_grad_pieces_init();
-    if (rl_grad_leaf_init() < 0 || rl_function_init(m) < 0) return -1;
-    return rl_grad_api_init(m);
 }

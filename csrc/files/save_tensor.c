@@ -10,7 +10,7 @@ static const char *const storage_class[RL_NDTYPES] = {
 #undef X
 };
 /* The dtypes that PyTorch gave a storage class of their own; later ones lie in UntypedStorages. */
-static const uint32_t storage_typed = RL_SET_ALL | RL_BIT(RL_C64) | RL_BIT(RL_C128) | RL_BIT(RL_QI8) |
+static const uint64_t storage_typed = RL_SET_ALL | RL_BIT(RL_C64) | RL_BIT(RL_C128) | RL_BIT(RL_QI8) |
                                       RL_BIT(RL_QU8) | RL_BIT(RL_QI32) | RL_BIT(RL_QU4X2) | RL_BIT(RL_QU2X4);
 static bool storage_is_typed(int dtype) {
     return storage_typed >> dtype & 1;

@@ -1,5 +1,6 @@
 /* History: which node a result gets, what the node keeps, and what writing in place does to it. */
 #include "node.h"
+#include "ops/schema.h"
 #include <string.h>
 
 const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
@@ -112,12 +113,12 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
 }
 
 bool rl_history_wanted(const rl_row *row, const rl_slot *args, int n) {
-    if (!rl_grad_enabled || rl_inference_mode || !row->node || (row->flags & RL_NO_GRAD)) return false;
-    return needs_of(row, args, n) != 0;
+    if (!row->node || !needs_of(row, args, n)) return false;
+    return rl_grad_enabled && !rl_inference_mode; /* last: variables of a thread take longest to read */
 }
 
 static bool saves_arg(const rl_row *row, int i, uint32_t needs) {
-    return i < 8 && (row->saves >> 6 * i & BY_ANY & (needs | (needs > BY_ANY ? BY5 : 0)));
+    return (row->arg[i].saved_for & needs) != 0;
 }
 
 bool rl_history_saves_self(const rl_row *row, const rl_slot *args, int n) {
@@ -138,7 +139,7 @@ static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint3
         if (s->tag == RL_INTS) p.n_words += s->n;
         if (s->tag == RL_TEXT) p.n_words += (int)text_words(s->u.s);
     }
-    if (row->saves & LAYOUT) p.n_arg++;
+    if (row->saves_layout) p.n_arg++;
     return p;
 }
 
@@ -197,7 +198,7 @@ static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
 
 /* how many words the sizes of results and the layout of inputs[0] take */
 static int dims_words(const rl_row *row, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
-    int n = !(row->saves & LAYOUT) ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
+    int n = !row->saves_layout ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
     for (int i = 0; i < n_out; i++) n += out[i]->v.ndim;
     return n;
 }
@@ -232,16 +233,16 @@ rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_o
     plan.n_out = n_out;
     plan.n_words += dims;
     for (int i = 0; i < n_out; i++)
-        if (row->saves & SAVE_OUT(i)) plan.n_saved++;
+        if (row->saved_out >> i & 1) plan.n_saved++;
     int64_t *words;
-    const char *name = RL_UNLIKELY(row->title) ? row->title(inputs) : row->node;
+    const char *name = RL_UNLIKELY(row->node_name) ? row->node_name(inputs) : row->node;
     rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
     if (!node) return NULL;
     node->row = row;
     if (!is_one_call(call, out, n_out)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
-    if (row->saves & LAYOUT) node->arg[n] = keep_layout(&inputs[0], &words);
+    if (row->saves_layout) node->arg[n] = keep_layout(&inputs[0], &words);
     for (int i = 0; i < n; i++) {
         const rl_slot *s = &inputs[i];
         if ((row->edges >> i & 1) && link_arg(node, s, &edge) < 0) goto fail;
@@ -252,7 +253,7 @@ rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_o
     }
     node->keeps |= node->n_saved > 0;
     for (int i = 0; i < n_out; i++) {
-        if (!(row->saves & SAVE_OUT(i))) continue;
+        if (!(row->saved_out >> i & 1)) continue;
         rl_saved *s = &node->saved[saved++];
         if (rl_saved_set(s, (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0) goto fail;
         s->version +=

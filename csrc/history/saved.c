@@ -131,7 +131,7 @@ static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
 /* is it a result without a history: indices, or what the caller never sees? */
 static bool is_fixed(const rl_node *node, const rl_saved *s) {
     int result = s->place - RL_MAX_ARGS;
-    return result >= node->row->n_shown || (node->row->saves & FIXED_OUT(result)) ||
+    return result >= node->row->n_shown || (node->row->fixed_out >> result & 1) ||
            !rl_is_float(node->meta[result].dtype);
 }
 

@@ -1,10 +1,10 @@
 /* Names of nodes that depend on the call: PyTorch numbers a function's overloads, and runs some functions as
- * others. Rows name them with GRAD(fn, "name of most calls", saves, TITLE(fn)). */
+ * others. The part NODE_NAME of a declaration names the function here. */
 #include "node_names.h"
 #include <string.h>
 
 #define PAIR(fn, name, second)                                                                               \
-    const char *rl_title_##fn(const rl_slot *a) {                                                            \
+    const char *rl_node_name_##fn(const rl_slot *a) {                                                        \
         return (second) ? name "1" : name "0";                                                               \
     }
 PAIR(remainder, "RemainderBackward", a[1].tag == RL_TENSOR)
@@ -14,17 +14,17 @@ PAIR(sum, "SumBackward", a[1].tag != RL_NONE)
 PAIR(prod, "ProdBackward", a[1].tag != RL_NONE)
 PAIR(mean, "MeanBackward", a[1].tag != RL_NONE)
 
-const char *rl_title_pow(const rl_slot *a) {
+const char *rl_node_name_pow(const rl_slot *a) {
     if (a[1].tag != RL_TENSOR) return "PowBackward0";
     return a[0].tag == RL_TENSOR ? "PowBackward1" : "PowBackward2";
 }
-const char *rl_title_div(const rl_slot *a) {
+const char *rl_node_name_div(const rl_slot *a) {
     return a[2].tag == RL_TEXT ? "DivBackward2" : "DivBackward0";
 }
-const char *rl_title_diag(const rl_slot *a) {
+const char *rl_node_name_diag(const rl_slot *a) {
     return a[0].u.t->ndim == 1 ? "DiagEmbedBackward0" : "DiagonalBackward0_copy";
 }
-const char *rl_title_pad(const rl_slot *a) {
+const char *rl_node_name_pad(const rl_slot *a) {
     static const char *const reflect[] = {"ReflectionPad1DBackward0", "ReflectionPad2DBackward0",
                                           "ReflectionPad3DBackward0"};
     static const char *const replicate[] = {"ReplicationPad1DBackward0", "ReplicationPad2DBackward0",
@@ -36,13 +36,13 @@ const char *rl_title_pad(const rl_slot *a) {
     return mode[2] == 'f' ? reflect[pairs - 1] : replicate[pairs - 1];
 }
 /* the result of an input whose dims stand in another order is put in order at the end */
-const char *rl_title_rms_norm(const rl_slot *a) {
+const char *rl_node_name_rms_norm(const rl_slot *a) {
     const rl_view *x = a[0].u.t;
     int64_t extent = 1;
     for (int d = 0; x->numel && d < x->ndim; d++) extent += (x->shape[d] - 1) * x->strides[d];
     return extent == x->numel && !rl_is_contiguous(x) ? "CloneBackward0" : "MulBackward0";
 }
-const char *rl_title_adaptive_avg_pool(const rl_slot *a) {
+const char *rl_node_name_adaptive_avg_pool(const rl_slot *a) {
     int n = a[0].u.t->ndim == 5 ? 3 : 2; /* 3-D images with channels alone have no size 1 to ask for */
     bool one = a[1].tag == RL_INT && a[1].u.i == 1;
     if (a[1].tag == RL_INTS) {
@@ -51,19 +51,19 @@ const char *rl_title_adaptive_avg_pool(const rl_slot *a) {
     }
     return one ? "MeanBackward1" : n == 3 ? "AdaptiveAvgPool3DBackward0" : "AdaptiveAvgPool2DBackward0";
 }
-const char *rl_title_fill(const rl_slot *a) {
+const char *rl_node_name_fill(const rl_slot *a) {
     return a[1].tag == RL_TENSOR ? "FillBackward3" : "FillBackward2";
 }
 
 /* by the numbers of dimensions: what PyTorch's matmul ends in */
-const char *rl_title_matmul(const rl_slot *a) {
+const char *rl_node_name_matmul(const rl_slot *a) {
     int m = a[0].u.t->ndim, n = a[1].u.t->ndim;
     if (m <= 2 && n == 1) return m == 1 ? "DotBackward0" : "MvBackward0";
     if (m <= 2 && n == 2) return m == 1 ? "SqueezeBackward4" : "MmBackward0";
     return m == 2 ? "CloneBackward0" : "UnsafeViewBackward0";
 }
-const char *rl_title_linear(const rl_slot *a) {
-    if (a[2].tag == RL_NONE) return rl_title_matmul(a);
+const char *rl_node_name_linear(const rl_slot *a) {
+    if (a[2].tag == RL_NONE) return rl_node_name_matmul(a);
     if (a[0].u.t->ndim == 2 && a[1].u.t->ndim == 2) return "AddmmBackward0";
     return a[1].u.t->ndim == 2 && rl_is_contiguous(a[0].u.t) ? "ViewBackward0" : "AddBackward0";
 }

@@ -1,10 +1,11 @@
-/* Names of nodes that depend on the call: TITLE(fn) behind what GRAD saves. */
+/* Names of nodes that depend on the call: the part NODE_NAME of a declaration. */
 #ifndef RL_OPS_NODE_NAMES_H
 #define RL_OPS_NODE_NAMES_H
 #include "contract/kernel.h"
 
-typedef const char *rl_title(const rl_slot *args);
-rl_title rl_title_pow, rl_title_remainder, rl_title_masked_fill, rl_title_lerp, rl_title_sum, rl_title_prod,
-    rl_title_mean, rl_title_diag, rl_title_pad, rl_title_rms_norm, rl_title_adaptive_avg_pool, rl_title_div,
-    rl_title_fill, rl_title_matmul, rl_title_linear;
+typedef const char *rl_node_namer(const rl_slot *args);
+rl_node_namer rl_node_name_pow, rl_node_name_remainder, rl_node_name_masked_fill, rl_node_name_lerp,
+    rl_node_name_sum, rl_node_name_prod, rl_node_name_mean, rl_node_name_diag, rl_node_name_pad,
+    rl_node_name_rms_norm, rl_node_name_adaptive_avg_pool, rl_node_name_div, rl_node_name_fill,
+    rl_node_name_matmul, rl_node_name_linear;
 #endif

@@ -105,7 +105,7 @@ static rl_status admit(const rl_row *row, int dtype) {
 
 /* Note [Kept dtypes]: no operand slips in beside one that the row admits. */
 static rl_status admit_operands(const rl_row *row, const rl_call *k) {
-    uint32_t seen = 0;
+    uint64_t seen = 0;
     for (int i = 0; i < k->n_arg; i++) {
         const rl_slot *s = &k->arg[i];
         if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
@@ -165,10 +165,10 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
         *compute = common_dtype(row, k, row->operands);
         *out = RL_BOOL;
         return admit(row, *compute);
-    case RL_TYPES_truth: *out = RL_BOOL; return admit(row, first);
-    case RL_TYPES_verdict: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(row, first);
+    case RL_TYPES_bool: *out = RL_BOOL; return admit(row, first);
+    case RL_TYPES_bool_or_uint8: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(row, first);
     case RL_TYPES_index: *out = RL_I64; return admit(row, first);
-    case RL_TYPES_total: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
+    case RL_TYPES_sum: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
     case RL_TYPES_mean:
         *out = *compute = given >= 0 ? given : first;
         if (!rl_is_float(*out) && row == &rl_rows[RL_OP_mean])
@@ -193,6 +193,7 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
     }
     case RL_TYPES_randint: *out = given >= 0 ? given : RL_I64; break;
     case RL_TYPES_like: *out = given >= 0 ? given : first; break;
+    case RL_TYPES_none:
     case RL_TYPES_keep: *out = first; break;
     }
     return admit(row, *out);

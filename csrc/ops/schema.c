@@ -164,7 +164,7 @@ static void note_argument(rl_row *row, const rl_arg *a, int i) {
     if (strcmp(a->name, "requires_grad") == 0) row->grad_arg = (int8_t)i;
     if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) row->side_writes |= 1u << i;
     if (a->kind == RL_ARG_OPERAND) row->operands |= 1u << i;
-    if (a->kind <= RL_ARG_TENSORS && !(i < 8 && row->saves & FIXED(i))) row->edges |= 1u << i;
+    if (a->kind <= RL_ARG_TENSORS) row->edges |= 1u << i;
 }
 
 static rl_status read_arguments(reader *r, rl_schema *s) {
@@ -184,6 +184,7 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
         if (!reader_word(r, word, sizeof word)) return schema_bad(r, "an argument has no name");
         if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
         if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
+        s->has_padding |= a->kind == RL_ARG_PADDING;
         note_argument(s->row, a, s->n++);
         n_args++;
         if (!keyword_only) s->n_positional = s->n;
@@ -192,10 +193,68 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
     return RL_OK;
 }
 
+/* ---- what a node saves ---- */
+static int argument_named(const rl_schema *s, const char *name) {
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->arg[i].name, name) == 0) return i;
+    return -1;
+}
+static int result_named(const rl_schema *s, const char *name) {
+    for (int i = 0; i < s->row->n_out; i++)
+        if (strcmp(s->results[i] ? s->results[i] : "result", name) == 0) return i;
+    return -1;
+}
+
+/* "input, other if input or weight, result, layout" */
+static rl_status read_saves(const rl_schema *s) {
+    reader r = {s->row->saves, s->row->schema};
+    while (r.at && *r.at) {
+        char word[40];
+        reader_space(&r);
+        if (!reader_word(&r, word, sizeof word)) return schema_bad(&r, "bad saves");
+        int i = argument_named(s, word), result = result_named(s, word);
+        uint32_t wanted_by = 0;
+        if (reader_take(&r, " if ")) do {
+                if (!reader_word(&r, word, sizeof word) || argument_named(s, word) < 0)
+                    return schema_bad(&r, "saved for the gradient of no argument");
+                wanted_by |= 1u << argument_named(s, word);
+            } while (reader_take(&r, " or "));
+        if (i >= 0)
+            rl_args[s->arg - rl_args + i].saved_for = wanted_by ? wanted_by : UINT32_MAX;
+        else if (result >= 0 && !wanted_by)
+            s->row->saved_out |= (uint8_t)(1u << result);
+        else if (strcmp(word, "layout") == 0 && !wanted_by)
+            s->row->saves_layout = true;
+        else
+            return schema_bad(&r, "saves what is not there");
+        if (*r.at && !reader_take(&r, ",")) return schema_bad(&r, ", is missing in what it saves");
+    }
+    return RL_OK;
+}
+
+/* "index, indices": arguments and results */
+static rl_status read_non_differentiable(const rl_schema *s) {
+    reader r = {s->row->non_differentiable, s->row->schema};
+    while (r.at && *r.at) {
+        char word[40];
+        reader_space(&r);
+        if (!reader_word(&r, word, sizeof word)) return schema_bad(&r, "bad names");
+        int i = argument_named(s, word), result = result_named(s, word);
+        if (i >= 0)
+            s->row->edges &= ~(1u << i);
+        else if (result >= 0)
+            s->row->fixed_out |= (uint8_t)(1u << result);
+        else
+            return schema_bad(&r, "no argument and no result");
+        if (*r.at && !reader_take(&r, ",")) return schema_bad(&r, ", is missing");
+    }
+    return RL_OK;
+}
+
 static rl_status read_schema(rl_schema *s, rl_row *row) {
     reader r = {row->schema, row->schema};
     s->row = row;
-    s->arg = &rl_args[n_args];
+    row->arg = s->arg = &rl_args[n_args];
     s->next = -1;
     row->dtype_arg = row->device_arg = row->grad_arg = row->rng_arg = -1;
     if (!reader_word(&r, row->name, sizeof row->name) || !reader_take(&r, "("))
@@ -203,22 +262,27 @@ static rl_status read_schema(rl_schema *s, rl_row *row) {
     if (read_arguments(&r, s) != RL_OK) return RL_FAIL;
     row->n_arg = (uint8_t)s->n;
     /* 1 - x: the left side of arithmetic may be the number */
-    if ((row->operands & 2) && row->rule != RL_TYPES_keep) row->operands |= 1;
+    if ((row->operands & 2) && row->rule > RL_TYPES_keep) row->operands |= 1;
     if (__builtin_popcount(row->operands) > RL_MAX_NUMBERS)
         return schema_bad(&r, "too many numbers as tensors");
-    return read_results(&r, s);
+    if (read_results(&r, s) != RL_OK || read_saves(s) != RL_OK) return RL_FAIL;
+    return read_non_differentiable(s);
 }
 
 /* The self-check: a declaration that cannot work fails the import and is named. */
 static rl_status check_row(const rl_schema *s) {
     const rl_row *row = s->row;
     const char *wrong = NULL;
-    if (row->kind == RL_ROW_OP && !row->cpu[0]) wrong = "no CPU kernel";
-    if (row->kind != RL_ROW_COMPOSE && !row->shape) wrong = "no shape rule";
+    if (row->kind == RL_ROW_OP && !row->cpu[0]) wrong = "no CPU";
+    if (row->kind == RL_ROW_OP && !row->rule) wrong = "no TYPES";
+    if (row->kind != RL_ROW_COMPOSE && !row->shape) wrong = "no SHAPE";
+    if (row->kind != RL_ROW_COMPOSE && !row->node == !row->no_grad)
+        wrong = "neither GRAD nor NO_GRAD, or both";
     if (row->kind == RL_ROW_VIEW && s->arg[0].kind != RL_ARG_TENSOR) wrong = "a view of no tensor";
-    if ((row->flags & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
+    if ((row->variants & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
         wrong = "in-place on no tensor";
-    if ((row->flags & RL_ONLY_INPLACE) && !s->arg[0].written) wrong = "its first argument is not marked (a!)";
+    if ((row->variants & RL_ONLY_INPLACE) && !s->arg[0].written)
+        wrong = "its first argument is not marked (a!)";
     if (!row->doc || !*row->doc) wrong = "no doc";
     return wrong ? rl_error_set(RL_RUNTIME, "operator %s: %s", row->id, wrong) : RL_OK;
 }

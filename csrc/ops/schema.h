@@ -23,11 +23,12 @@ typedef enum {
     RL_ARG_RNG,
 } rl_arg_kind;
 
-typedef struct {
+typedef struct rl_arg {
     const char *name; /* one address for each name */
     rl_slot fallback;
     uint8_t kind, length; /* int[2]: 2 */
     bool optional, has_fallback, keyword_only, written;
+    uint32_t saved_for; /* bit i: a node keeps it when a gradient goes to argument i */
 } rl_arg;
 
 typedef struct {
@@ -36,6 +37,7 @@ typedef struct {
     int n, n_positional;
     int next; /* the next overload of this name, -1 at the end */
     bool first;
+    bool has_padding;                /* conv2d takes numbers or a word: PyTorch has two overloads for that */
     const char *results[RL_MAX_OUT]; /* names of several results */
 } rl_schema;
 extern rl_schema rl_schemas[RL_OP_COUNT];

@@ -25,14 +25,12 @@ static double now_us(void) {
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* the i-th name in "K(simd_add) K(ref_add)" */
+/* the i-th name in "simd_add, ref_add" */
 static void kernel_name(const char *names, int i, char *name, size_t size) {
     const char *at = names;
-    for (; at && i >= 0; i--) {
-        at = strstr(at, "K(");
-        if (at) at += 2;
-    }
-    snprintf(name, size, "%.*s", at ? (int)strcspn(at, ")") : 1, at ? at : "?");
+    for (; at && i > 0; i--)
+        if ((at = strchr(at, ','))) at += 2;
+    snprintf(name, size, "%.*s", at ? (int)strcspn(at, ",") : 1, at ? at : "?");
 }
 
 static void trace_call(const rl_row *row, const rl_call *k, int device, int chosen, double us) {

@@ -1,56 +1,33 @@
 /* The table of operators, from the declarations. */
-#include "node_names.h"
 #include "table.h"
+#include "for_each.h"
+#include "node_names.h"
 
-#define K(name)                                                      rl_status name(rl_call *k);
-#define CPU(...)                                                     __VA_ARGS__
-#define SHAPE(fn)                                                    rl_status shape_##fn(rl_call *k);
-#define RL_OP(id, schema, types, shape, flags, node, cpu, cuda, doc) shape cpu
-#define RL_VIEW(id, schema, shape, flags, node, doc)                 shape
-#define RL_COMPOSE(id, schema, flags, doc)
+/* ---- kernels and shape rules are functions ---- */
+#define RULE(name)                 rl_status name(rl_call *k);
+#define SHAPE(name)                RULE(shape_##name)
+#define CPU(...)                   RL_FOR_EACH(RULE, __VA_ARGS__)
+#define OP(id, schema, doc, parts) parts
 #include "ops/declarations/all.def"
-#undef K
-#undef SHAPE
-#undef RL_OP
-#undef RL_VIEW
-#undef RL_COMPOSE
 
-#define K(name)             name,
-#define SHAPE(fn)           shape_##fn
-#define NODE(n)             .node = n
-#define GRAD(fn, n, ...)    .node = n, .saves = __VA_ARGS__
-#define TITLE(fn)           .title = rl_title_##fn
-#define FLAGS(...)          (__VA_ARGS__)
-#define CUDA(...)           #__VA_ARGS__
-#define TYPES(r, mask, ...) .rule = RL_TYPES_##r, .dtypes = RL_SET_##mask, .refusal = "" __VA_ARGS__
-#define RL_OP(id_, schema_, types_, shape_, flags_, node_, cpu_, cuda_, doc_)                                \
-    {.id = #id_,                                                                                             \
-     .schema = schema_,                                                                                      \
-     types_,                                                                                                 \
-     .shape = shape_,                                                                                        \
-     .flags = flags_,                                                                                        \
-     node_,                                                                                                  \
-     .cpu = {cpu_},                                                                                          \
-     .cpu_names = #cpu_,                                                                                     \
-     .cuda_names = cuda_,                                                                                    \
-     .doc = doc_,                                                                                            \
-     .kind = RL_ROW_OP},
-#define RL_VIEW(id_, schema_, shape_, flags_, node_, doc_)                                                   \
-    {.id = #id_,                                                                                             \
-     .schema = schema_,                                                                                      \
-     .shape = shape_,                                                                                        \
-     .flags = flags_,                                                                                        \
-     node_,                                                                                                  \
-     .doc = doc_,                                                                                            \
-     .dtypes = RL_SET_ANY,                                                                                   \
-     .kind = RL_ROW_VIEW},
-#define RL_COMPOSE(id_, schema_, flags_, doc_)                                                               \
-    {.id = #id_,                                                                                             \
-     .schema = schema_,                                                                                      \
-     .flags = flags_,                                                                                        \
-     .doc = doc_,                                                                                            \
-     .dtypes = RL_SET_ANY,                                                                                   \
-     .kind = RL_ROW_COMPOSE},
+/* ---- each part fills its fields ---- */
+#define BIT(name)                 | RL_##name
+#define TYPES(rule_, set, ...)    .rule = RL_TYPES_##rule_, .dtypes = RL_SET_##set, .refusal = "" __VA_ARGS__,
+#define SHAPE(name)               .shape = shape_##name,
+#define VARIANTS(...)             .variants = 0 RL_FOR_EACH(BIT, __VA_ARGS__),
+#define TRAITS(...)               .traits = 0 RL_FOR_EACH(BIT, __VA_ARGS__),
+#define GRAD(formula, node_, ...) .node = node_, .saves = "" __VA_ARGS__,
+#define NO_GRAD                   .no_grad = true,
+#define GRAD_NOT_IMPLEMENTED      .node = "NotImplemented",
+#define NON_DIFFERENTIABLE(names) .non_differentiable = names,
+#define NODE_NAME(name)           .node_name = rl_node_name_##name,
+#define CPU(...)                  .cpu = {__VA_ARGS__}, .cpu_names = #__VA_ARGS__,
+#define CUDA(...)                 .cuda_names = #__VA_ARGS__,
+#define ROW(id_, schema_, doc_, kind_, ...)                                                                  \
+    {.id = #id_, .schema = schema_, .doc = doc_, .kind = kind_, __VA_ARGS__},
+#define OP(id, schema, doc, parts)        ROW(id, schema, doc, RL_ROW_OP, parts)
+#define VIEW(id, schema, doc, parts)      ROW(id, schema, doc, RL_ROW_VIEW, .dtypes = RL_SET_ANY, parts)
+#define COMPOSITE(id, schema, doc, parts) ROW(id, schema, doc, RL_ROW_COMPOSE, .dtypes = RL_SET_ANY, parts)
 rl_row rl_rows[RL_OP_COUNT] = {
 #include "ops/declarations/all.def"
 };

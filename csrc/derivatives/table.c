@@ -1,0 +1,38 @@
+/* Which formula is an operator's, and the nodes that run them. */
+#include "derivatives.h"
+#include "autograd/autograd.h"
+
+#undef OP /* of formulas */
+#undef SHAPE
+#define GRAD(name, ...)            void rl_formula_##name(rl_back *g);
+#define OP(id, schema, doc, parts) parts
+#include "ops/declarations/all.def"
+
+static const struct {
+    rl_formula formula;
+} formulas[RL_OP_COUNT] = {
+#define GRAD(name, ...)            .formula = rl_formula_##name,
+#define OP(id, schema, doc, parts) [RL_OP_##id] = {parts},
+#include "ops/declarations/all.def"
+};
+
+static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
+    rl_back g = {.node = node, .grads = grads, .results = results};
+    rl_formula formula = formulas[node->row - rl_rows].formula;
+    bool any = false;
+    for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
+    if (!any) return 0;
+    if (!formula) {
+        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->row->name);
+        return -1;
+    }
+    formula(&g);
+    rl_back_end(&g);
+    return g.failed ? -1 : 0;
+}
+static const rl_node_kind operator_kind = {.apply = operator_apply};
+
+void rl_derivatives_init(void) {
+    rl_operator_kind = &operator_kind;
+    rl_grad_pieces_init();
+}
