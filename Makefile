@@ -12,7 +12,7 @@ TESTS ?= tests --ignore=tests/parity
 PYTEST = $(RUN) -m pytest -n $(JOBS) $(TESTS)
 JOBS ?= 2
 PARITY_VENV ?= .venv-parity
-SOURCES := $(shell find csrc pysrc -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml
+SOURCES := $(shell find csrc pysrc tools -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml
 LIBRARY = $$(gcc -print-file-name=$(1))
 ASAN = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	LD_PRELOAD="$(call LIBRARY,libasan.so) $(call LIBRARY,libstdc++.so)"

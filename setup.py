@@ -6,18 +6,23 @@ RUSHLIGHT_CUDA=auto|0|1                      auto: _cuda is skipped, with the re
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """
 
+import itertools
 import os
+import platform
+import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+from build_objects import Failed, Objects, link, make_all  # noqa: E402
+
 MODE = os.environ.get("RL_BUILD", "release")
 WERROR = os.environ.get("RL_WERROR") == "1"
 CUDA = os.environ.get("RUSHLIGHT_CUDA", "auto")
@@ -50,22 +55,32 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
+NUMPY_GLUE = "csrc/bindings/numpy.c"
+
+C_FLAGS = ["-std=gnu11", "-fvisibility=hidden", "-Wall", "-Wextra", "-fno-math-errno", *MODES[MODE][0]]
+LINK_FLAGS = MODES[MODE][1]
+# the interpreter's flags that matter, for what is compiled once for all interpreters
+SHARED_FLAGS = ["-fwrapv", "-fPIC"]
+
+
+def python_free_components():
+    """The components whose column "Python" in csrc/README.md says no."""
+    lines = (ROOT / "csrc" / "README.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    column = rows[0].index("Python")
+    return {row[0] for row in rows[2:] if row[column] == "no"}
+
+
+PYTHON_FREE = python_free_components()
+
+
+def knows_python(source):
+    return not any(str(p) in PYTHON_FREE for p in Path(source).relative_to("csrc").parents)
 
 
 def c_extension():
-    compile_args, link_args = MODES[MODE]
-    return Extension(
-        "rushlight._C",
-        [s for s in files("csrc/**/*.c") if s != CUDA_GLUE],
-        include_dirs=["csrc"],
-        depends=HEADERS,
-        extra_compile_args=[
-            *("-std=gnu11", "-fvisibility=hidden", "-Wall", "-Wextra", "-fno-math-errno"),
-            *compile_args,
-            *(["-Werror"] if WERROR else []),
-        ],
-        extra_link_args=[*link_args, "-ldl", "-lpthread", "-lm"],
-    )
+    sources = [s for s in files("csrc/**/*.c") if s != CUDA_GLUE]
+    return Extension("rushlight._C", sources, depends=HEADERS)
 
 
 def cuda_extension():
@@ -93,70 +108,93 @@ def gencode(archs):
 
 
 class BuildExt(build_ext):
-    """Compiles on all cores, only what changed, with one folder of objects per way of building."""
+    """Compiles on all cores, only what changed; what needs no Python.h, once for all interpreters."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.build_temp = os.path.join(self.build_temp, MODE + ("-werror" if WERROR else ""))
-        self.force = True  # linking is cheap, and a library of another mode would pass for fresh
+        self.force = True  # in place, a library of another mode would pass for fresh
 
     def build_extensions(self):
+        self.objects = Path(self.get_finalized_command("build").build_base, "objects")
         for ext in list(self.extensions):
-            if ext.name == "rushlight._C":
-                self.build_extension(ext)
-                continue
             try:
-                if CUDA == "0":
-                    raise Skipped("RUSHLIGHT_CUDA=0")
-                self.build_cuda(ext)
+                (self.build_c if ext.name == "rushlight._C" else self.build_cuda)(ext)
+            except Failed as why:
+                raise CompileError(str(why)) from None
             except Skipped as why:
                 if CUDA == "1":
                     raise SystemExit(f"RUSHLIGHT_CUDA=1, but {why}") from None
                 print(f"rushlight: the CUDA extension is skipped: {why}", flush=True)
                 self.extensions.remove(ext)
 
-    def build_extension(self, ext):
-        import numpy
-
-        ext.extra_compile_args += ["-isystem", numpy.get_include()]
-        compile_serially = self.compiler.compile
-        newest_header = max(os.path.getmtime(h) for h in [*ext.depends, __file__])
-
-        def compile_one(source, options):
-            (target,) = self.compiler.object_filenames([source], output_dir=options["output_dir"])
-            if os.path.exists(target) and os.path.getmtime(target) > max(
-                newest_header, os.path.getmtime(source)
-            ):
-                return [target]
-            return compile_serially([source], **options)
-
-        def compile_all(sources, **options):
-            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-                return [o for made in pool.map(lambda s: compile_one(s, options), sources) for o in made]
-
-        self.compiler.compile = compile_all
-        try:
-            super().build_extension(ext)
-        finally:
-            self.compiler.compile = compile_serially
+    def build_c(self, ext):
+        without, with_python, with_numpy = self.python_free(), self.python(), self.numpy()
+        objects = self.compile(
+            ext,
+            lambda source: (
+                with_numpy if source == NUMPY_GLUE else with_python if knows_python(source) else without
+            ),
+        )
+        options = [*LINK_FLAGS, "-ldl", "-lpthread", "-lm"]
+        self.link(ext, self.compiler.linker_so, objects, options, with_python.folder)
 
     def build_cuda(self, ext):
-        nvcc = find_nvcc()
-        out = Path(self.get_ext_fullpath(ext.name))
-        out.parent.mkdir(parents=True, exist_ok=True)
-        command = [nvcc, "-shared", "-cudart", "static", "--threads", "0", "-Xcompiler"]
-        command += ["-fPIC,-fvisibility=hidden,-Wall,-Wextra" + (",-Werror" if WERROR else "")]
-        command += ["-O3", "-Xlinker", "-s"] if MODE == "release" else ["-O1", "-g"]
-        command += [*gencode(CUDA_ARCH), "-Icsrc", "-I" + sysconfig.get_paths()["include"]]
-        done = subprocess.run(
-            [*command, *ext.sources, "-o", str(out)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        if done.returncode != 0:
-            raise Skipped(f"nvcc failed:\n{done.stdout[-2000:]}")
-        print(f"rushlight: built the CUDA extension ({out.stat().st_size >> 10} KB)", flush=True)
+        if CUDA == "0":
+            raise Skipped("RUSHLIGHT_CUDA=0")
+        nvcc, archs, with_python = find_nvcc(), list(gencode(CUDA_ARCH)), self.python()
+        try:
+            device = self.cuda(nvcc, archs)
+            objects = self.compile(ext, lambda source: with_python if knows_python(source) else device)
+            options = ["-Xlinker", "-s"] if MODE == "release" else ["-Xcompiler", ",".join(LINK_FLAGS)]
+            command = [nvcc, "-shared", "-cudart", "static", *archs]
+            built = self.link(ext, command, objects, options if LINK_FLAGS else [], with_python.folder)
+        except Failed as why:
+            raise Skipped(f"nvcc failed:\n{str(why)[-2000:]}") from None
+        print(f"rushlight: built the CUDA extension ({built.stat().st_size >> 10} KB)", flush=True)
+
+    # ---- who compiles what ----
+    def c_objects(self, command, flags, **options):
+        flags = ["-Icsrc", *flags, *C_FLAGS]
+        return Objects(self.objects, command, flags, strict=["-Werror"], is_strict=WERROR, **options)
+
+    def python_free(self):
+        """The compiler with no path to Python's headers and none of the interpreter's own flags."""
+        compiler = itertools.takewhile(lambda word: not word.startswith("-"), self.compiler.compiler_so)
+        command = shlex.split(os.environ.get("CC", "")) or list(compiler)
+        given = [word for name in ("CPPFLAGS", "CFLAGS") for word in shlex.split(os.environ.get(name, ""))]
+        return self.c_objects(command, [*SHARED_FLAGS, *given])
+
+    def python(self, about="", **options):
+        of_environment = os.path.join(sys.exec_prefix, "include")  # of a venv: nothing is there
+        folders = [f"-I{folder}" for folder in self.compiler.include_dirs if folder != of_environment]
+        about = f"{sysconfig.get_config_var('SOABI')} {platform.python_version()} {about}"
+        return self.c_objects(self.compiler.compiler_so, folders, about=about, **options)
+
+    def numpy(self):
+        import numpy
+
+        return self.python(f"numpy {numpy.__version__}", hidden=["-isystem", numpy.get_include()])
+
+    def cuda(self, nvcc, archs):
+        flags = ["-Xcompiler", "-fPIC,-fvisibility=hidden,-Wall,-Wextra", "--threads", "0", *archs, "-Icsrc"]
+        flags += ["-O3"] if MODE == "release" else ["-O1", "-g"]
+        strict = ["-Xcompiler", "-Werror"]
+        return Objects(self.objects, [nvcc], flags, strict=strict, is_strict=WERROR)
+
+    def compile(self, ext, objects_of):
+        made, compiled = make_all([(objects_of(source), source) for source in ext.sources])
+        print(f"rushlight: {ext.name}: compiled {compiled} of {len(made)} files", flush=True)
+        return made
+
+    def link(self, ext, command, objects, options, folder):
+        """Links in the folder of objects, and puts a copy where setuptools wants the extension."""
+        wanted = Path(self.get_ext_fullpath(ext.name))
+        built = folder / wanted.name
+        link(command, objects, options, built)
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        wanted.unlink(missing_ok=True)
+        shutil.copy(built, wanted)
+        return built
 
 
 setup(ext_modules=[c_extension(), cuda_extension()], cmdclass={"build_ext": BuildExt})
