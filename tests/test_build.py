@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -141,6 +142,93 @@ def test_build_settings_are_checked(setting, text):
     name, value = setting.split("=")
     done = run(sys.executable, "setup.py", "--version", cwd=ROOT, env={**os.environ, name: value})
     assert done.returncode != 0 and setting in done.stderr and text in done.stderr
+
+
+# ---- what a build compiles ----
+PROJECT = {
+    "pyproject.toml": '[project]\nname = "rushlight"\nversion = "0"\n[tool.setuptools]\npackages = []\n',
+    "csrc/README.md": "| component | Python |\n| --- | --- |\n| core | no |\n| object | yes |\n",
+    "csrc/init.c": '#include <Python.h>\n#include "object/tensor.h"\n',
+    "csrc/core/the core.h": "int rl_core(void);\n",
+    "csrc/core/dtype.c": "int rl_dtype(void) { return 1; }\n",
+    "csrc/core/view.c": '#include "core/the core.h"\nint rl_core(void) { return 1; }\n',
+    "csrc/object/tensor.c": '#include <Python.h>\n#include "tensor.h"\n',
+    "csrc/object/tensor.h": '#include "core/the core.h"\n',
+}
+COMPILED = {"init.c", "dtype.c", "view.c", "tensor.c"}
+COMPILER = """#!/bin/sh
+echo "$@" >> {log}
+exec {compiler} "$@"
+"""
+
+
+class Project:
+    """A small one with rushlight's setup.py, and a compiler that keeps a log."""
+
+    def __init__(self, folder):
+        pytest.importorskip("setuptools")
+        self.folder, self.log = folder, folder / "log"
+        for name, text in PROJECT.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        shutil.copy(ROOT / "setup.py", folder)
+        shutil.copytree(ROOT / "tools", folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+        compiler = folder / "compiler"
+        compiler.write_text(COMPILER.format(log=self.log, compiler=shutil.which("gcc") or shutil.which("cc")))
+        compiler.chmod(0o755)
+        kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "TMPDIR", "LANG")}
+        self.env = {**kept, "CC": str(compiler), "RUSHLIGHT_CUDA": "0"}
+
+    def build(self, **env):
+        """The names of the sources that were compiled, and "linked" where it linked."""
+        self.log.write_text("")
+        setup = (sys.executable, "setup.py", "-q", "build_ext")
+        done = run(*setup, cwd=self.folder, env={**self.env, **env})
+        assert done.returncode == 0, done.stderr
+        commands = [line.split() for line in self.log.read_text().splitlines() if "--version" not in line]
+        linked = {"linked" for words in commands if "-shared" in words}
+        self.compiled = {words[words.index("-c") + 1]: words for words in commands if "-c" in words}
+        assert len(self.compiled) + len(linked) == len(commands)
+        return {pathlib.Path(source).name for source in self.compiled} | linked
+
+    def touch(self, name):
+        os.utime(self.folder / name)
+
+
+def test_a_build_compiles_what_changed(tmp_path):
+    project = Project(tmp_path)
+    assert project.build() == COMPILED | {"linked"}
+    assert project.build() == set()
+    project.touch("csrc/core/view.c")
+    assert project.build() == {"view.c", "linked"}
+    project.touch("csrc/core/the core.h")  # which init.c and tensor.c read through tensor.h
+    assert project.build() == {"view.c", "init.c", "tensor.c", "linked"}
+    project.touch("csrc/object/tensor.h")
+    assert project.build() == {"init.c", "tensor.c", "linked"}
+    project.touch("setup.py")
+    assert project.build() == set()
+
+
+def test_a_build_with_other_flags_compiles_anew(tmp_path):
+    project = Project(tmp_path)
+    assert project.build(RL_WERROR="1") == COMPILED | {"linked"}
+    assert project.build() == {"linked"}  # what has no warnings serves where they are allowed
+    project.touch("csrc/core/view.c")
+    assert project.build() == {"view.c", "linked"}
+    assert project.build(RL_WERROR="1") == {"view.c", "linked"}  # not the other way round
+    assert project.build(CFLAGS="-DX") == COMPILED | {"linked"}
+    assert project.build(RL_BUILD="debug") == COMPILED | {"linked"}
+    assert project.build() == set()
+
+
+def test_components_below_python_are_compiled_without_its_headers(tmp_path):
+    project = Project(tmp_path)
+    project.build()
+    for source, words in project.compiled.items():
+        assert source.startswith("csrc/core/") != (f"-I{sysconfig.get_paths()['include']}" in words)
+    (tmp_path / "csrc/core/view.c").write_text("#include <Python.h>\n")
+    with pytest.raises(AssertionError, match="view.c.*Python.h"):
+        project.build()
 
 
 # ---- the package ----
