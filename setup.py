@@ -145,9 +145,9 @@ class BuildExt(build_ext):
         try:
             device = self.cuda(nvcc, archs)
             objects = self.compile(ext, lambda source: with_python if knows_python(source) else device)
-            options = ["-Xlinker", "-s"] if MODE == "release" else ["-Xcompiler", ",".join(LINK_FLAGS)]
-            command = [nvcc, "-shared", "-cudart", "static", *archs]
-            built = self.link(ext, command, objects, options if LINK_FLAGS else [], with_python.folder)
+            options = [word for flag in LINK_FLAGS for word in ("-Xcompiler", flag.replace(",", r"\,"))]
+            command = [nvcc, "-shared", "-cudart", "static", "--no-device-link", *archs]
+            built = self.link(ext, command, objects, options, with_python.folder)
         except Failed as why:
             raise Skipped(f"nvcc failed:\n{str(why)[-2000:]}") from None
         print(f"rushlight: built the CUDA extension ({built.stat().st_size >> 10} KB)", flush=True)
