@@ -11,7 +11,7 @@ import pytest
 import files_kit as kit
 import rushlight as torch
 from rushlight import nn
-from rushlight._checkpoint.names import find, torch_name
+from rushlight._files.names import find, torch_name
 from rushlight.nn import functional as F
 from test_python_layer import python
 

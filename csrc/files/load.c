@@ -83,7 +83,7 @@ static PyObject *value_new_named(const rl_item *i) {
 /* Sparse and quantized tensors: Python classes that check what their parts say. */
 static PyObject *value_new_container(loader *c, const rl_item *i) {
     const char *name = i->kind == RL_ITEM_SPARSE ? "sparse" : "QuantizedTensor";
-    RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._layouts");
+    RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._files.layouts");
     RL_OWNED PyObject *make = m ? PyObject_GetAttrString(m, name) : NULL;
     RL_OWNED PyObject *parts = make ? value_new_items(c, i) : NULL;
     return parts ? PyObject_CallObject(make, parts) : NULL;

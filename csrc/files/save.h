@@ -5,7 +5,7 @@
  *
  * Only opcodes of protocol 2 are written, whatever the number in front: PyTorch's safe reader knows no
  * others. What this room does not know by itself is described by a Python function
- * (pysrc/rushlight/_checkpoint/objects.py).
+ * (pysrc/rushlight/_files/objects.py).
  */
 #ifndef RL_TENSOR_SAVE_H
 #define RL_TENSOR_SAVE_H

@@ -125,9 +125,9 @@ def main(arguments):
         return _usage_error(f"argument expected for the {first} option")
     if first.startswith("-") and first not in ("-m", "-c", "-"):
         return _usage_error(f"unknown option {first}")
-    from rushlight import _torch_alias
+    from rushlight import _alias
 
-    _torch_alias.install()
+    _alias.install()
     if first == "-m":
         sys.argv = ["-m", *rest[1:]]
         _new_main(__spec__=None)

@@ -11,7 +11,7 @@ import pickle
 import sys
 
 from . import _C
-from ._checkpoint import safe
+from ._files import safe
 
 __all__ = ["Report", "inspect"]
 

@@ -9,9 +9,9 @@ import sys
 import warnings
 
 from . import _C
-from ._checkpoint import safe
-from ._checkpoint.names import torch_name
-from ._checkpoint.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
+from ._files import safe
+from ._files.names import torch_name
+from ._files.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
 
 __all__ = [
     "add_safe_globals",
@@ -342,7 +342,7 @@ def _load(source, map_location, weights_only, mmap, pickle_module, options):
 
 def _load_trusted(source, placement, mmap, pickle_module, options):
     """What the user trusts (weights_only=False): Python's unpickler imports and calls what the file names."""
-    from ._checkpoint import unpickler
+    from ._files import unpickler
 
     if source.begins_with(b"PK\3\4"):
         archive = _C._Archive(*source.place, bool(mmap), *placement)

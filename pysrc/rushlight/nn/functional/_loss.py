@@ -5,9 +5,9 @@ import warnings
 
 from rushlight import _C
 from rushlight._C import _nn
-from rushlight._functions import broadcast_tensors
+from rushlight.functional import broadcast_tensors
 
-from . import _reduction
+from .. import _reduction
 
 
 def _reduction_of(size_average, reduce, reduction):

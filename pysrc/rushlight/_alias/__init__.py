@@ -14,7 +14,7 @@ import importlib
 import sys
 from importlib.machinery import ModuleSpec
 
-from ._missing import __version__
+from .._missing import __version__
 
 INTERFACE = "2.13.0"
 VERSION = f"{INTERFACE}+rushlight{__version__}"
@@ -64,7 +64,7 @@ def _distribution():
             import os
             from pathlib import Path
 
-            return Path(os.path.dirname(os.path.dirname(__file__)), path)
+            return Path(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), path)
 
     return TorchDistribution()
 

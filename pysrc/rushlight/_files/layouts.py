@@ -2,8 +2,8 @@
 
 import math
 
-from . import _C
-from ._tensor_str import _tensor_text, _with_suffixes
+from .. import _C
+from .._tensor_str import _tensor_text, _with_suffixes
 
 _COMPRESSED = {  # layout: which index comes first, the dimension it runs over, are there blocks?
     _C.sparse_csr: ("crow", "col", 0, False),

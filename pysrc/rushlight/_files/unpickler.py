@@ -5,9 +5,10 @@ import io
 import pickle
 import sys
 
-from .. import _C, _layouts, storage
+from .. import _C, storage
 from .._missing import refuse
 from .._utils import _rebuild_from_type_v2, _rebuild_meta_tensor_no_storage, _set_state
+from . import layouts
 from .names import find, is_torch
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
@@ -57,21 +58,21 @@ def _tensor_v3(later, storage_, offset, size, stride, requires_grad, hooks, dtyp
 
 @_needs_values
 def _sparse(later, layout, data):
-    tensor = _layouts.sparse(layout, data, checked=False)
+    tensor = layouts.sparse(layout, data, checked=False)
     later(tensor._check)
     return tensor
 
 
 def _quantized(storage_, offset, size, stride, parameters, requires_grad, hooks):
     scheme, scale, zero, *axis = parameters
-    share = _layouts.SHARES.get(storage_.dtype)
+    share = layouts.SHARES.get(storage_.dtype)
     if share is None:
-        return _layouts.QuantizedTensor(
+        return layouts.QuantizedTensor(
             _tensor(storage_, offset, size, stride), scheme, scale, zero, *axis or (None,)
         )
     bytes_ = _C._flat_tensor(_bytes_of(storage_), storage_.dtype)
-    place = _layouts.checked_place(offset, size, stride, len(bytes_) * share)
-    return _layouts.QuantizedTensor(bytes_, scheme, scale, zero, *axis or (None,), place=place)
+    place = layouts.checked_place(offset, size, stride, len(bytes_) * share)
+    return layouts.QuantizedTensor(bytes_, scheme, scale, zero, *axis or (None,), place=place)
 
 
 def _layout(name):

@@ -6,7 +6,8 @@ import copyreg
 import functools
 import types
 
-from .. import _C, _layouts, storage
+from .. import _C, storage
+from . import layouts
 from .names import torch_name
 
 
@@ -99,8 +100,8 @@ _EXACT = {
     _C.memory_format: _dtype,
     _C.qscheme: _dtype,
     _C.UntypedStorage: _untyped,
-    _layouts.SparseTensor: _sparse,
-    _layouts.QuantizedTensor: _quantized,
+    layouts.SparseTensor: _sparse,
+    layouts.QuantizedTensor: _quantized,
     bytes: _bytes,
     bytearray: _bytearray,
     set: _set,

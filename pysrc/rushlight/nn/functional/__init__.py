@@ -11,7 +11,7 @@ from rushlight._C import (
     conv_transpose3d,
 )
 
-from ._functional_act import (
+from ._activation import (
     celu,
     celu_,
     elu,
@@ -48,8 +48,8 @@ from ._functional_act import (
     threshold,
     threshold_,
 )
-from ._functional_loss import cross_entropy, mse_loss, nll_loss
-from ._functional_norm import (
+from ._loss import cross_entropy, mse_loss, nll_loss
+from ._norm import (
     alpha_dropout,
     batch_norm,
     dropout,
@@ -64,7 +64,7 @@ from ._functional_norm import (
     normalize,
     rms_norm,
 )
-from ._functional_pool import (
+from ._pool import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -81,8 +81,8 @@ from ._functional_pool import (
     max_pool2d,
     max_pool3d,
 )
-from ._functional_resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
-from ._functional_shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle, unfold
+from ._resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
+from ._shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle, unfold
 
 linear = _nn.linear
 cosine_similarity = _C.cosine_similarity
@@ -180,6 +180,6 @@ __getattr__ = _missing.lacks(__name__)
 
 # where they were written is nobody's business: texts and pickles name this module
 for _name in __all__:
-    if getattr(globals()[_name], "__module__", "").startswith("rushlight.nn._functional"):
+    if getattr(globals()[_name], "__module__", "").startswith("rushlight.nn.functional._"):
         globals()[_name].__module__ = __name__
 del _name

@@ -5,7 +5,7 @@ import warnings
 from rushlight import _C, _missing
 from rushlight._C import _nn
 
-from . import _functional_pool
+from . import _pool
 
 
 def pad(input, pad, mode="constant", value=None):
@@ -112,7 +112,7 @@ def interpolate(
         if mode == "nearest":
             return _nn.upsample_nearest2d(input, output_size, *(factors or (None, None)))
         if mode == "area":
-            return _functional_pool.adaptive_avg_pool2d(input, output_size)
+            return _pool.adaptive_avg_pool2d(input, output_size)
         if mode == "bilinear":
             return _nn.upsample_bilinear2d(input, output_size, align_corners, *(factors or (None, None)))
     if input.dim() in _MODE_DIMS.get(mode, ()):
