@@ -256,10 +256,16 @@ def test_import_stays_light():
 
 
 def test_version_is_that_of_the_distribution():
+    """The build reads it from the text of the module that pyproject.toml names, and imports nothing."""
     import tomllib
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert rushlight.__version__ == project["version"]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" in settings["project"]["dynamic"] and "version" not in settings["project"]
+    module, name = settings["tool"]["setuptools"]["dynamic"]["version"]["attr"].rsplit(".", 1)
+    tree = ast.parse((ROOT / "pysrc" / module.replace(".", "/")).with_suffix(".py").read_text())
+    literals = {n.targets[0].id: n.value for n in tree.body if isinstance(n, ast.Assign)}
+    assert ast.literal_eval(literals[name]) == rushlight.__version__
+    assert not [n for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom))]
 
 
 def test_own_helpers_have_signatures_too():

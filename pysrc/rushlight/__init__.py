@@ -9,9 +9,9 @@ import sys as _sys
 
 from . import _C, _generator, _missing, _tensor, functional, random
 from ._C import *  # noqa: F403
-from ._missing import __version__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .version import __version__
 
 _sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
 # what belongs to nn and to autograd is no name of this module

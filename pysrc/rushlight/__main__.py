@@ -117,7 +117,7 @@ def main(arguments):
         print(_HELP, end="")
         return 0
     if first in ("-V", "--version"):
-        from rushlight._missing import __version__
+        from rushlight.version import __version__
 
         print(f"rushlight {__version__}")
         return 0

@@ -1,6 +1,6 @@
 """What a module says about a name that this version lacks."""
 
-__version__ = "0.1.0"
+from .version import __version__
 
 
 def lacks(module):

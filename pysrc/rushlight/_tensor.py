@@ -3,8 +3,8 @@
 from copy import deepcopy
 
 from . import _C
-from ._missing import __version__
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
+from .version import __version__
 
 _TITLES = {
     "Byte": _C.uint8,

@@ -14,7 +14,7 @@ import importlib
 import sys
 from importlib.machinery import ModuleSpec
 
-from .._missing import __version__
+from ..version import __version__
 
 INTERFACE = "2.13.0"
 VERSION = f"{INTERFACE}+rushlight{__version__}"
