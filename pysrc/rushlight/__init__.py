@@ -7,7 +7,7 @@
 
 import sys as _sys
 
-from . import _C, _generator, _missing, _tensor, functional, random
+from . import _C, _generator, _missing, _names, _tensor, functional, random
 from ._C import *  # noqa: F403
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -16,7 +16,8 @@ from .version import __version__
 _sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
 # what belongs to nn and to autograd is no name of this module
 del Module, Node, Parameter  # noqa: F821
-globals().update(functional._public_names())
+globals().update(_names.public_names())
+_names.attach_methods()
 
 # modules that are imported when something first asks for them, and names that live in them
 _LAZY = {

@@ -1,7 +1,5 @@
 """Methods of Tensor and Parameter that are thin or rare; attached to the types of the C extension."""
 
-from copy import deepcopy
-
 from . import _C
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 from .version import __version__
@@ -200,6 +198,8 @@ class _Methods:
         memo[id(self)] = new
         state = object.__getstate__(self)
         if state:
+            from copy import deepcopy
+
             _set_state(new, deepcopy(state, memo))
         return new
 

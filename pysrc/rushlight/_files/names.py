@@ -129,7 +129,7 @@ def torch_name(obj, name=None):
     if module == _LAZY:
         home = next((file for start, file in _LAZY_HOMES.items() if name.startswith(start)), "lazy")
         return f"torch.nn.modules.{home}", name
-    if not isinstance(obj, type) or "._" in module or module == "rushlight.functional":
+    if not isinstance(obj, type) or "._" in module:
         module = _home_of_function(obj, name) or module
     if isinstance(obj, _C.dtype) or module == "rushlight._C":
         module = "rushlight"

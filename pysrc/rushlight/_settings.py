@@ -1,0 +1,83 @@
+"""Switches of the package, and what is accepted and changes nothing: compile and autocast."""
+
+from . import _C
+
+_switches = {"deterministic": False, "warn_only": False, "interop": None, "precision": "highest"}
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Ask for results that do not change from run to run; they never do."""
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, "
+            f"not {type(mode).__name__}"
+        )
+    _switches["deterministic"], _switches["warn_only"] = mode, mode and warn_only
+
+
+def are_deterministic_algorithms_enabled():
+    """Return what was asked for."""
+    return _switches["deterministic"]
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """Return what was asked for."""
+    return _switches["warn_only"]
+
+
+def set_num_interop_threads(n):
+    """Accepted: operators never run beside each other."""
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+    _switches["interop"] = n
+
+
+def get_num_interop_threads():
+    """Return the number that was set."""
+    return _switches["interop"] or _C.get_num_threads()
+
+
+def set_float32_matmul_precision(precision):
+    """Accepted: float32 products are always computed in float32."""
+    if precision not in ("highest", "high", "medium"):
+        raise RuntimeError(
+            f"float32_matmul_precision should be one of 'highest', 'high' or 'medium' but got {precision}"
+        )
+    _switches["precision"] = precision
+
+
+def get_float32_matmul_precision():
+    """Return what was set."""
+    return _switches["precision"]
+
+
+def compile(model=None, **options):
+    """Return the model or function as it is; with options alone, a decorator that does so."""
+    if model is None:
+        return compile
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    return model
+
+
+class autocast:
+    """Accepted as context manager and decorator: operators compute in the dtype of their inputs."""
+
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        self.device, self.fast_dtype, self._enabled = device_type, dtype, enabled
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        return False
+
+    def __call__(self, function):
+        return function
+
+
+def is_autocast_enabled(device_type=None):
+    """Whether autocast changes dtypes: never."""
+    return False
