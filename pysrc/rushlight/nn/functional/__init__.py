@@ -1,14 +1,15 @@
-"""The functions behind the layers."""
+"""The functions behind the layers, by family: each file beside this one holds some of them."""
 
-from rushlight import _C, _missing
+from rushlight import _homes, _missing
 from rushlight._C import (
-    _nn,
     conv1d,
     conv2d,
     conv3d,
     conv_transpose1d,
     conv_transpose2d,
     conv_transpose3d,
+    cosine_similarity,
+    pairwise_distance,
 )
 
 from ._activation import (
@@ -48,15 +49,18 @@ from ._activation import (
     threshold,
     threshold_,
 )
-from ._loss import cross_entropy, mse_loss, nll_loss
-from ._norm import (
+from ._dropout import (
     alpha_dropout,
-    batch_norm,
     dropout,
     dropout1d,
     dropout2d,
     dropout3d,
     feature_alpha_dropout,
+)
+from ._linear import bilinear, embedding, linear
+from ._loss import cross_entropy, mse_loss, nll_loss
+from ._norm import (
+    batch_norm,
     group_norm,
     instance_norm,
     layer_norm,
@@ -82,11 +86,7 @@ from ._pool import (
     max_pool3d,
 )
 from ._resize import interpolate, pad, upsample, upsample_bilinear, upsample_nearest
-from ._shape import bilinear, channel_shuffle, embedding, pixel_shuffle, pixel_unshuffle, unfold
-
-linear = _nn.linear
-cosine_similarity = _C.cosine_similarity
-pairwise_distance = _C.pairwise_distance
+from ._shape import channel_shuffle, pixel_shuffle, pixel_unshuffle, unfold
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -178,8 +178,8 @@ __all__ = [
 ]
 __getattr__ = _missing.lacks(__name__)
 
-# where they were written is nobody's business: texts and pickles name this module
-for _name in __all__:
-    if getattr(globals()[_name], "__module__", "").startswith("rushlight.nn.functional._"):
-        globals()[_name].__module__ = __name__
-del _name
+# texts and pickles name this module, not the file
+_homes.adopt(
+    __name__,
+    *(f for f in map(globals().get, __all__) if getattr(f, "__module__", "").startswith(f"{__name__}._")),
+)

@@ -1,4 +1,4 @@
-"""Activations; functional.py gives them out."""
+"""Activations."""
 
 from rushlight import _C
 from rushlight._C import _nn

@@ -1,4 +1,4 @@
-"""Losses; functional.py gives them out. Reduction 'none' keeps every element, 'mean' and 'sum' join them."""
+"""Losses. Reduction 'none' keeps every element, 'mean' and 'sum' join them."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Pooling; functional.py gives it out."""
+"""Pooling."""
 
 import math
 
@@ -37,24 +37,25 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 # ---- as many windows as output_size says ----
 
 
-def _kept(output_size, input):
+def _filled_in(output_size, input):
     """Put the input's sides where output_size has None."""
     if isinstance(output_size, int):
         return output_size
     if input.dim() <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    kept = input.shape[-len(output_size) :]
-    return [k if o is None else o for o, k in zip(output_size, kept)] if None in output_size else output_size
+    if None not in output_size:
+        return output_size
+    return [n if o is None else o for o, n in zip(output_size, input.shape[-len(output_size) :])]
 
 
 def adaptive_avg_pool2d(input, output_size):
     """Means of as many windows as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool2d(input, _kept(output_size, input))
+    return _nn.adaptive_avg_pool2d(input, _filled_in(output_size, input))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Means of as many windows of volumes as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool3d(input, _kept(output_size, input))
+    return _nn.adaptive_avg_pool3d(input, _filled_in(output_size, input))
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
@@ -65,13 +66,13 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
     """Largest elements of as many windows of images as output_size says; None keeps a side."""
-    values, indices = _nn.adaptive_max_pool2d(input, _kept(output_size, input))
+    values, indices = _nn.adaptive_max_pool2d(input, _filled_in(output_size, input))
     return (values, indices) if return_indices else values
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
     """Largest elements of as many windows of volumes as output_size says; None keeps a side."""
-    values, indices = _nn.adaptive_max_pool3d(input, _kept(output_size, input))
+    values, indices = _nn.adaptive_max_pool3d(input, _filled_in(output_size, input))
     return (values, indices) if return_indices else values
 
 

@@ -1,4 +1,4 @@
-"""Padding and resizing; functional.py gives them out."""
+"""Padding and resizing."""
 
 import warnings
 
