@@ -1,0 +1,156 @@
+"""Methods of Module that move and cast parameters and buffers; module.py attaches them."""
+
+import rushlight
+from rushlight.nn.modules._parse_to import parse_to
+from rushlight.nn.parameter import is_lazy, refuse_lazy
+
+
+def _keeps_identity(tensor, applied) -> bool:
+    """Can ``tensor.data = applied`` be done? Not between the meta device, which has no memory, and others."""
+    return tensor.is_meta == applied.is_meta
+
+
+_MTIA_TEXT = (
+    "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia."
+    "dynamic_library` in your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as "
+    "your target dependency!"
+)
+
+
+def _check_device(kind) -> None:
+    """Raise what torch raises for devices that it was built without."""
+    if kind == "mtia":
+        raise AssertionError(_MTIA_TEXT)
+    if kind == "xpu":
+        raise AssertionError("Torch not compiled with XPU enabled")
+    if kind not in ("cpu", "cuda", "meta"):
+        raise RuntimeError(f"PyTorch is not linked with support for {kind} devices")
+
+
+def _move_away(module, kind, device):
+    def move(tensor):
+        if device is None or isinstance(device, str):
+            _check_device(kind)
+        return tensor.to(device)
+
+    return module._apply(move)
+
+
+class Moving:
+    """Moving and casting."""
+
+    def _apply(self, fn, recurse: bool = True):
+        """Put ``fn(t)`` in place of every parameter, gradient and buffer, keeping the tensors' identity."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for key, param in self._parameters.items():
+            if param is not None:
+                self._apply_to_parameter(key, param, fn)
+        for key, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[key] = fn(buffer)
+        return self
+
+    def _apply_to_parameter(self, key, param, fn) -> None:
+        with rushlight.no_grad():
+            applied = fn(param)
+        grad = param.grad
+        if _keeps_identity(param, applied):
+            param.data = applied
+            out = param
+        else:
+            if rushlight.nn.parameter.is_lazy(param):
+                out = type(param)(param.requires_grad, applied.device, applied.dtype)
+            else:
+                out = rushlight.nn.Parameter(applied, param.requires_grad)
+            self._parameters[key] = out
+        if grad is None:
+            return
+        with rushlight.no_grad():
+            grad_applied = fn(grad)
+        if _keeps_identity(grad, grad_applied) and out is param:
+            out.grad.data = grad_applied
+        else:
+            out.grad = grad_applied.requires_grad_(grad.requires_grad)
+
+    def to(self, *args, **kwargs):
+        """Move and cast: ``to(device, dtype, non_blocking)``, ``to(dtype)``, ``to(tensor)``,
+        ``to(memory_format=...)``. Only floating point parameters and buffers change their dtype."""
+        device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(t):
+            if device is not None:
+                _check_device(device.type)
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            formatted = memory_format is not None and t.dim() in (4, 5)
+            extra = {"memory_format": memory_format} if formatted else {}
+            try:
+                return t.to(device, wanted, non_blocking, **extra)
+            except NotImplementedError as e:
+                if str(e) != "Cannot copy out of meta tensor; no data!":
+                    raise
+                raise NotImplementedError(
+                    f"{e} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+                    f"when moving module from meta to a different device."
+                ) from None
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device, recurse: bool = True):
+        """Move to a device without copying the values."""
+
+        def empty(t):
+            if is_lazy(t):
+                refuse_lazy(t, "<built-in method empty_like of type object>")
+            return rushlight.empty_like(t, device=device)
+
+        return self._apply(empty, recurse=recurse)
+
+    def cuda(self, device=None):
+        """Move to the GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Move to an Intel GPU: there is none."""
+        return _move_away(self, "xpu", device)
+
+    def ipu(self, device=None):
+        """Move to an IPU: there is none."""
+        return _move_away(self, "ipu", device)
+
+    def mtia(self, device=None):
+        """Move to an MTIA device: there is none."""
+        return _move_away(self, "mtia", device)
+
+    def cpu(self):
+        """Move to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type):
+        """Cast all parameters and buffers, integers as well."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self):
+        """Cast floating point parameters and buffers to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self):
+        """Cast floating point parameters and buffers to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self):
+        """Cast floating point parameters and buffers to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self):
+        """Cast floating point parameters and buffers to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def share_memory(self):
+        """Move into memory that other processes can share."""
+        return self._apply(lambda t: t.share_memory_())
