@@ -4,6 +4,7 @@ import copy
 import importlib
 import io
 import pickle
+import re
 import sys
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import files_kit as kit
 import rushlight as torch
 from rushlight import nn
+from rushlight._files.layouts import sparse
 from rushlight._files.names import find, torch_name
 from rushlight.nn import functional as F
 from test_python_layer import python
@@ -58,6 +60,28 @@ def test_dtypes_and_their_like_pickle_to_themselves():
         value = getattr(torch, name)
         if isinstance(value, (torch.dtype, torch.layout, torch.memory_format, torch.qscheme)):
             assert pickle.loads(pickle.dumps(value)) is copy.deepcopy(value) is value, name
+
+
+@pytest.mark.parametrize("home", ["", "nn", "nn.functional", "autograd", "optim"])
+def test_pickles_name_no_private_module(home):
+    known = {
+        "rushlight._C",
+        "rushlight._C._nn",
+        "rushlight._utils",
+        "rushlight._tensor_str",
+    }  # as PyTorch's do
+    for name, value in public(f"rushlight.{home}".rstrip(".")):
+        named = set(re.findall(r"rushlight(?:\.\w+)*\._[\w.]*", pickle.dumps(value, 2).decode("latin1")))
+        assert named <= known, name
+
+
+def test_sparse_tensors_pickle_by_a_public_name():
+    x = sparse(torch.sparse_coo, (torch.tensor([[0, 1]]), torch.tensor([1.0, 2.0]), (2,), False))
+    x.note = [3]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        data = pickle.dumps(x, protocol)
+        y = pickle.loads(data)
+        assert b"_files" not in data and repr(y) == repr(x) == repr(copy.deepcopy(x)) and y.note == [3]
 
 
 def test_pickles_open_in_a_process_that_imported_nothing():

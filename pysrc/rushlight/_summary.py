@@ -10,6 +10,7 @@ and parameters that stand in a plain list or dict, where neither parameters() no
 from collections.abc import Mapping
 
 import rushlight
+from rushlight import _homes
 from rushlight._C import Module, Parameter, Tensor
 
 __all__ = ["Summary", "summary"]
@@ -325,3 +326,6 @@ def summary(
     if verbose:
         print(result)
     return result
+
+
+_homes.adopt("rushlight", summary)

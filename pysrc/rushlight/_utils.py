@@ -57,6 +57,14 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
     return _set_state(_C.Parameter(data, requires_grad), state)
 
 
+def _new_file_tensor(kind):
+    """Return an empty SparseTensor or QuantizedTensor, whose state pickle sets."""
+    from ._files import layouts
+
+    cls = {"SparseTensor": layouts.SparseTensor, "QuantizedTensor": layouts.QuantizedTensor}[kind]
+    return cls.__new__(cls)
+
+
 def _get_state(tensor):
     """Return what a tensor has been given besides its numbers: its __dict__ and slots, or None."""
     state = object.__getstate__(tensor)

@@ -4,6 +4,7 @@ import math
 
 from .. import _C
 from .._tensor_str import _tensor_text, _with_suffixes
+from .._utils import _new_file_tensor
 
 _COMPRESSED = {  # layout: which index comes first, the dimension it runs over, are there blocks?
     _C.sparse_csr: ("crow", "col", 0, False),
@@ -44,6 +45,9 @@ class _Sized:
 
     def numel(self):
         return math.prod(self.shape)
+
+    def __reduce__(self):
+        return _new_file_tensor, (type(self).__name__,), self.__dict__
 
 
 class SparseTensor(_Sized):

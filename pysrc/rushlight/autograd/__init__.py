@@ -3,7 +3,7 @@
 See https://docs.pytorch.org/docs/2.13/autograd.html
 """
 
-from rushlight import _C, _missing
+from rushlight import _C, _homes, _missing
 
 from ._engine import backward, grad
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 Variable = _C.Tensor
+_homes.adopt(__name__, backward, grad)
 
 # modules that are imported when something first asks for them, and names that live in them
 _LAZY = {name: name for name in ("anomaly_mode", "function", "functional", "graph")}
