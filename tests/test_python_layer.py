@@ -30,6 +30,12 @@ def test_the_version_has_one_place():
     assert rushlight.version.cuda is None
 
 
+@pytest.mark.parametrize("path", sorted(SOURCE.joinpath("rushlight").rglob("*.py")), ids=lambda p: p.stem)
+def test_files_say_what_they_are_and_are_short(path):
+    text = path.read_text()
+    assert text.startswith('"""') and text.count("\n") <= 450
+
+
 def test_importing_brings_neither_numpy_nor_onednn():
     code = """
 import sys, rushlight, rushlight.nn, rushlight.optim

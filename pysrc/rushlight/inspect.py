@@ -1,4 +1,4 @@
-"""What is in a checkpoint, told without running anything of it.
+"""What is in a file, told without running anything of it.
 
 ``python -m rushlight.inspect FILE`` lists tensors, storages and what the file asks for;
 ``--to OUT.safetensors`` or ``--to OUT.pth`` writes the tensors to another file.
@@ -146,7 +146,7 @@ def _table(tensors):
 
 
 def inspect(path):
-    """Return a Report on a checkpoint; print it to read it."""
+    """Return a Report on a file; print it to read it."""
     return Report(path)
 
 

@@ -79,7 +79,7 @@ def clear_safe_globals():
 
 
 def get_unsafe_globals_in_checkpoint(f):
-    """List the classes and functions that a checkpoint names and that load() refuses, without loading it.
+    """List the classes and functions that a file names and that load() refuses, without loading it.
 
     torch.load wants them in add_safe_globals; names of modules such as os are refused even then.
     """
@@ -266,7 +266,7 @@ def _is_plain_file(f):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
 
-    Opens what torch.save wrote: state_dicts and checkpoints of tensors, numbers, text and containers, in the
+    Opens what torch.save wrote: state_dicts and other containers of tensors, numbers and text, in the
     zip format and the older stream. Nothing of a file is executed, and every checksum is compared; a class or
     function is only called when it was added with serialization.add_safe_globals.
 
@@ -299,7 +299,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
 
 class _Source:
-    """Where a checkpoint's bytes are: a descriptor with an offset, or the bytes themselves."""
+    """Where a file's bytes are: a descriptor with an offset, or the bytes themselves."""
 
     def __init__(self, file, name):
         self.file, self.name = file, name

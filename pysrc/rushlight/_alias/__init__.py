@@ -3,7 +3,7 @@
 A finder that stands first on ``sys.meta_path`` answers for ``torch`` and ``torch.*`` and for nothing else.
 ``torch.nn`` is the very module ``rushlight.nn``, imported when it is first asked for; a torch that is
 installed stays out of reach. A module that this version lacks raises ModuleNotFoundError, and find_spec
-answers None.
+returns None.
 
 Which version is it? Scripts ask in order to know what torch can do, so ``torch.__version__`` and
 ``importlib.metadata.version("torch")`` answer with the version of the interface and, behind the plus sign as

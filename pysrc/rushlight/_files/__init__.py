@@ -1,1 +1,1 @@
-"""Checkpoint files above the C reader and writer: names, objects, containers."""
+"""Files of PyTorch and safetensors above the C reader and writer: names, objects, containers."""

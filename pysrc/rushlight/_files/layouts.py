@@ -14,8 +14,8 @@ _COMPRESSED = {  # layout: which index comes first, the dimension it runs over, 
 }
 
 
-def _need(truth, why):
-    if not truth:
+def _need(condition, why):
+    if not condition:
         raise RuntimeError(f"a sparse tensor is malformed: {why}")
 
 
@@ -274,11 +274,11 @@ def sparse(layout, data, checked=True):
 SHARES = {_C.quint4x2: 2, _C.quint2x4: 4}  # elements in a byte
 
 
-def checked_place(offset, size, stride, room):
-    """Return (offset, size, stride), which must lie within `room` elements."""
+def checked_place(offset, size, stride, capacity):
+    """Return (offset, size, stride), which must lie within `capacity` elements."""
     numbers = (offset, *size, *stride)
     good = len(size) == len(stride) and all(type(n) is int and n >= 0 for n in numbers)
     last = offset - 1 if 0 in size else offset + sum((n - 1) * s for n, s in zip(size, stride, strict=good))
-    if not good or last >= room:
+    if not good or last >= capacity:
         raise RuntimeError("a quantized tensor reaches outside of its storage")
     return offset, tuple(size), tuple(stride)

@@ -198,7 +198,7 @@ def _at_once(function):
 
 
 def read_zip(archive, pickle_module, options):
-    """Return the object of a zip checkpoint whose records `archive` hands out."""
+    """Return the object of a zip file whose records `archive` reads."""
     if archive.has("constants.pkl"):
         raise RuntimeError(
             "the file is a TorchScript archive, which rushlight does not read; save the state_dict() of the "
@@ -217,7 +217,7 @@ def read_zip(archive, pickle_module, options):
 
 
 def read_tar(tensors, data, pickle_module, options):
-    """Return the object of a tar checkpoint: its pickle names `tensors`, which are there already."""
+    """Return the object of a tar file: its pickle names `tensors`, which are there already."""
 
     def load_tensor(key):
         try:

@@ -1,4 +1,4 @@
-"""How checkpoints are written: a pickle with PyTorch's names in it, and the zip or the stream around it."""
+"""How files are written: a pickle with PyTorch's names in it, and the zip or the stream around it."""
 
 import contextlib
 import functools

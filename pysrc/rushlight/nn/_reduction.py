@@ -1,4 +1,4 @@
-"""How losses join their elements: 'none', 'mean' or 'sum', and the two flags that once said it."""
+"""How losses reduce their elements: 'none', 'mean' or 'sum', and the two flags that once said it."""
 
 import warnings
 

@@ -37,7 +37,7 @@ _PLAIN_GAINS = (
 
 
 def calculate_gain(nonlinearity, param=None):
-    """Return the factor by which a nonlinearity shrinks the spread of its input."""
+    """Return the factor by which a nonlinearity shrinks the standard deviation of its input."""
     if nonlinearity == "leaky_relu":
         if param is None:
             slope = 0.01

@@ -1,4 +1,4 @@
-"""Losses. Reduction 'none' keeps every element, 'mean' and 'sum' join them."""
+"""Losses. Reduction 'none' keeps every element, 'mean' and 'sum' reduce them."""
 
 import math
 import warnings
@@ -62,17 +62,17 @@ def _per_class(weight, input, dim):
 def _smoothed(logs, target, weight, reduction, ignore_index, smoothing, dim):
     """Cross entropy towards the class mixed with the uniform distribution (Szegedy et al., 2015)."""
     loss = _nll_loss(logs, target, weight, reduction, ignore_index)
-    spread = -(logs if weight is None else logs * _per_class(weight, logs, dim)).sum(dim)
+    uniform = -(logs if weight is None else logs * _per_class(weight, logs, dim)).sum(dim)
     ignored = target == ignore_index
-    spread = spread.masked_fill(ignored, 0.0)
+    uniform = uniform.masked_fill(ignored, 0.0)
     if reduction == 1 and weight is not None:
         counted = target.masked_select(~ignored).flatten()
-        spread = spread.sum() / weight.gather(0, counted).sum()
+        uniform = uniform.sum() / weight.gather(0, counted).sum()
     elif reduction == 1:
-        spread = spread.masked_select(~ignored).mean()
+        uniform = uniform.masked_select(~ignored).mean()
     elif reduction == 2:
-        spread = spread.sum()
-    return (1 - smoothing) * loss + spread * (smoothing / logs.size(dim))
+        uniform = uniform.sum()
+    return (1 - smoothing) * loss + uniform * (smoothing / logs.size(dim))
 
 
 def _towards_probabilities(logs, target, weight, reduction, smoothing, dim):

@@ -58,7 +58,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class _ReportedKeys(_IncompatibleKeys):
-    """What load_state_dict(mismatched="report") answers; still the same pair of lists."""
+    """What load_state_dict(mismatched="report") returns; still the same pair of lists."""
 
     def __new__(cls, missing_keys, unexpected_keys, mismatched_keys):
         self = super().__new__(cls, missing_keys, unexpected_keys)
@@ -150,17 +150,17 @@ def _register(hooks: OrderedDict, hook: Callable, extra: object = None) -> Remov
 
 
 def register_module_buffer_registration_hook(hook) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; it may answer with another one."""
+    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; it may return another one."""
     return _register(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook) -> RemovableHandle:
-    """Call ``hook(module, name, child)`` whenever a child is registered; it may answer with another one."""
+    """Call ``hook(module, name, child)`` whenever a child is registered; it may return another one."""
     return _register(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook) -> RemovableHandle:
-    """Call ``hook(module, name, param)`` when a parameter is registered; it may answer with another one."""
+    """Call ``hook(module, name, param)`` when a parameter is registered; it may return another one."""
     return _register(_global_parameter_registration_hooks, hook)
 
 
