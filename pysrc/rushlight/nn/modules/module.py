@@ -3,7 +3,6 @@
 Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is attached here.
 """
 
-import functools
 import sys
 import types
 import warnings
@@ -88,8 +87,10 @@ class _WrappedHook:
     """A hook that is given its module, held weakly, as the first argument."""
 
     def __init__(self, hook: Callable, module: "Module | None" = None) -> None:
+        from functools import update_wrapper
+
         self.hook = hook
-        functools.update_wrapper(self, hook)
+        update_wrapper(self, hook)
         self.with_module = module is not None
         if module is not None:
             self.module = weakref.ref(module)
