@@ -55,7 +55,7 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
-NUMPY_GLUE = "csrc/bindings/numpy.c"
+NUMPY_GLUE = "csrc/object/numpy.c"
 
 C_FLAGS = ["-std=gnu11", "-fvisibility=hidden", "-Wall", "-Wextra", "-fno-math-errno", *MODES[MODE][0]]
 LINK_FLAGS = MODES[MODE][1]
