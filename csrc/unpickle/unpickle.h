@@ -257,7 +257,7 @@ static inline rl_text rl_item_str(const rl_item *i) {
     return (rl_text){i->u.text, i->n};
 }
 
-/* ---- unpickle/names.c, unpickle/rules.c, unpickle/tensor.c, unpickle/layout.c, unpickle/storage.c: what is
+/* ---- unpickle/symbols.c, unpickle/rules.c, unpickle/tensor.c, unpickle/layout.c, unpickle/storage.c: what is
  * allowed ---- */
 rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name);
 const char *rl_global_name(int code);
