@@ -12,7 +12,7 @@ typedef struct {
 
 static void archive_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    if (A(self)->c.load) rl_loader_close(&A(self)->c);
+    if (A(self)->c.reader) rl_loader_close(&A(self)->c);
     Py_XDECREF(A(self)->held);
     type->tp_free(self);
     Py_DECREF(type);
@@ -35,7 +35,7 @@ static PyObject *archive_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (c->hook == Py_None) c->hook = NULL;
     if (rl_loader_open(c, source, start, size) < 0) return NULL;
     rl_status status;
-    Py_BEGIN_ALLOW_THREADS status = rl_zip_begin(c->load);
+    Py_BEGIN_ALLOW_THREADS status = rl_zip_begin(c->reader);
     Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
     if (mapped && rl_loader_map(c) < 0) return NULL;
     return rl_give(&self);
@@ -46,11 +46,11 @@ static PyObject *archive_record(PyObject *self, PyObject *arg) {
     const char *name = PyUnicode_AsUTF8(arg);
     if (!name) return NULL;
     int64_t n;
-    char *bytes = rl_zip_whole(c->load, name, INT64_MAX, &n);
+    char *bytes = rl_zip_whole(c->reader, name, INT64_MAX, &n);
     if (bytes) return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)n);
     if (n < 0)
-        rl_load_fail(c->load, RL_LOAD_RUNTIME, "PytorchStreamReader failed locating file %s: file not found",
-                     name);
+        rl_reader_fail(c->reader, RL_READER_RUNTIME,
+                       "PytorchStreamReader failed locating file %s: file not found", name);
     return rl_loader_raise(c);
 }
 
@@ -58,22 +58,22 @@ static PyObject *archive_has(PyObject *self, PyObject *arg) {
     loader *c = &A(self)->c;
     Py_ssize_t length;
     const char *name = PyUnicode_AsUTF8AndSize(arg, &length);
-    rl_record r;
+    rl_record record;
     if (!name) return NULL;
-    int found = rl_zip_find(c->load, (rl_text){name, length}, &r);
+    int found = rl_zip_find(c->reader, (rl_text){name, length}, &record);
     return found < 0 ? rl_loader_raise(c) : PyBool_FromLong(found);
 }
 
-static rl_item *archive_text(rl_load *l, PyObject *text) {
+static rl_item *archive_text(rl_reader *r, PyObject *text) {
     Py_ssize_t n;
     const char *at = PyUnicode_AsUTF8AndSize(text, &n);
-    return at ? rl_item_text(l, RL_ITEM_STR, at, n) : NULL;
+    return at ? rl_item_text(r, RL_ITEM_STR, at, n) : NULL;
 }
 
 /* The persistent id goes through the same checks as in a file that is not trusted. */
 static PyObject *archive_storage(PyObject *self, PyObject *args) {
     loader *c = &A(self)->c;
-    rl_load *l = c->load;
+    rl_reader *r = c->reader;
     const char *name;
     PyObject *key, *location;
     long long numel;
@@ -81,15 +81,15 @@ static PyObject *archive_storage(PyObject *self, PyObject *args) {
     bool untyped = !strcmp(name, "UntypedStorage");
     const char *module = untyped ? "torch.storage" : "torch";
     rl_item *items[5] = {
-        rl_item_text(l, RL_ITEM_STR, "storage", 7),
-        rl_names_find(l, (rl_text){module, (int64_t)strlen(module)}, (rl_text){name, (int64_t)strlen(name)}),
-        archive_text(l, key), archive_text(l, location), rl_item_new(l, RL_ITEM_INT)};
+        rl_item_text(r, RL_ITEM_STR, "storage", 7),
+        rl_symbol_find(r, (rl_text){module, (int64_t)strlen(module)}, (rl_text){name, (int64_t)strlen(name)}),
+        archive_text(r, key), archive_text(r, location), rl_item_new(r, RL_ITEM_INT)};
     for (int i = 0; i < 5; i++) {
         if (!items[i]) return rl_loader_raise(c);
     }
     items[4]->u.i = numel;
-    rl_item *pid = rl_item_list(l, RL_ITEM_TUPLE, items, 5);
-    rl_item *storage = pid ? rl_storage_persistent(l, pid) : NULL;
+    rl_item *pid = rl_item_list(r, RL_ITEM_TUPLE, items, 5);
+    rl_item *storage = pid ? rl_stored_persistent(r, pid) : NULL;
     if (!storage) return rl_loader_raise(c);
     rl_storage *made = rl_loader_storage(c, storage->u.storage);
     return made ? rl_untyped_storage_new(made) : NULL;
@@ -120,13 +120,13 @@ static PyObject *archive_asked(PyObject *self, PyObject *args) {
     loader c = {.headline = ""};
     if (!PyArg_ParseTuple(args, "OLLs:_names_asked", &source, &start, &size, &c.file)) return NULL;
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
-    rl_load *l = c.load;
+    rl_reader *r = c.reader;
     rl_status status;
-    l->survey = true;
-    Py_BEGIN_ALLOW_THREADS status = rl_load_read(l);
+    r->survey = true;
+    Py_BEGIN_ALLOW_THREADS status = rl_reader_read(r);
     Py_END_ALLOW_THREADS RL_OWNED PyObject *names = status ? rl_loader_raise(&c) : PyList_New(0);
-    for (int64_t i = 0; names && i < l->n_asked; i++) {
-        RL_OWNED PyObject *name = PyUnicode_FromString(l->asked[i]);
+    for (int64_t i = 0; names && i < r->n_asked; i++) {
+        RL_OWNED PyObject *name = PyUnicode_FromString(r->asked[i]);
         if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
     }
     rl_loader_close(&c);
@@ -146,13 +146,13 @@ static PyObject *archive_tar(PyObject *self, PyObject *args) {
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
     rl_input in = {0};
     rl_status status;
-    c.load->legacy = true;
-    Py_BEGIN_ALLOW_THREADS status = rl_load_begin(c.load);
-    if (!status) status = rl_tar_begin(c.load, &in);
+    c.reader->legacy = true;
+    Py_BEGIN_ALLOW_THREADS status = rl_reader_begin(c.reader);
+    if (!status) status = rl_tar_begin(c.reader, &in);
     Py_END_ALLOW_THREADS RL_OWNED PyObject *tensors = status ? rl_loader_raise(&c) : PyDict_New();
     int64_t key = 0, n = in.end - in.at;
     const rl_item *item;
-    for (int64_t i = 0; tensors && (item = rl_tar_next(c.load, i, &key)); i++) {
+    for (int64_t i = 0; tensors && (item = rl_tar_next(c.reader, i, &key)); i++) {
         RL_OWNED PyObject *name = PyLong_FromLongLong(key), *t = rl_loader_tensor(&c, item);
         if (!name || !t || PyDict_SetItem(tensors, name, t) < 0) Py_CLEAR(tensors);
     }

@@ -23,9 +23,9 @@ static PyObject *inflate_piece(inflation *f, PyObject *bytes) {
     return PyObject_GetAttrString(f->unpacker, "unconsumed_tail");
 }
 
-static int inflate_chunk(rl_load *l, inflation *f, int64_t at, int64_t n) {
+static int inflate_chunk(rl_reader *r, inflation *f, int64_t at, int64_t n) {
     RL_OWNED PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
-    if (!bytes || rl_source_read(l, at, PyBytes_AS_STRING(bytes), n)) return -1;
+    if (!bytes || rl_source_read(r, at, PyBytes_AS_STRING(bytes), n)) return -1;
     do {
         int64_t before = f->done;
         Py_ssize_t had = PyBytes_GET_SIZE(bytes);
@@ -36,14 +36,14 @@ static int inflate_chunk(rl_load *l, inflation *f, int64_t at, int64_t n) {
     return 0;
 }
 
-static int inflate_all(rl_load *l, const rl_record *r, void *to) {
+static int inflate_all(rl_reader *r, const rl_record *from, void *to) {
     RL_OWNED PyObject *zlib = PyImport_ImportModule("zlib");
     RL_OWNED PyObject *unpacker = zlib ? PyObject_CallMethod(zlib, "decompressobj", "i", -15) : NULL;
-    inflation f = {unpacker, to, 0, r->size};
+    inflation f = {unpacker, to, 0, from->size};
     if (!unpacker) return -1;
-    for (int64_t done = 0; done < r->packed; done += PIECE) {
-        int64_t n = r->packed - done < PIECE ? r->packed - done : PIECE;
-        if (inflate_chunk(l, &f, r->at + done, n) < 0) return -1;
+    for (int64_t done = 0; done < from->packed; done += PIECE) {
+        int64_t n = from->packed - done < PIECE ? from->packed - done : PIECE;
+        if (inflate_chunk(r, &f, from->at + done, n) < 0) return -1;
     }
     RL_OWNED PyObject *ended = PyObject_GetAttrString(unpacker, "eof");
     RL_OWNED PyObject *unused = ended ? PyObject_GetAttrString(unpacker, "unused_data") : NULL;
@@ -53,22 +53,22 @@ static int inflate_all(rl_load *l, const rl_record *r, void *to) {
     return -1;
 }
 
-rl_status rl_loader_inflate(rl_load *l, const rl_record *r, void *to) {
+rl_status rl_loader_inflate(rl_reader *r, const rl_record *from, void *to) {
     PyGILState_STATE gil = PyGILState_Ensure();
-    if (inflate_all(l, r, to) < 0 && !l->error) {
+    if (inflate_all(r, from, to) < 0 && !r->error) {
         PyObject *type, *value, *trace;
         PyErr_Fetch(&type, &value, &trace);
         RL_OWNED PyObject *text = value ? PyObject_Str(value) : NULL;
         const char *why = text ? PyUnicode_AsUTF8(text) : NULL;
         bool memory = type && PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
-        rl_load_fail(l, memory ? RL_LOAD_MEMORY : RL_LOAD_RUNTIME,
-                     "a compressed record in %s is damaged: %.200s. Copy or download the file again.",
-                     l->record, why ? why : "it cannot be unpacked");
+        rl_reader_fail(r, memory ? RL_READER_MEMORY : RL_READER_RUNTIME,
+                       "a compressed record in %s is damaged: %.200s. Copy or download the file again.",
+                       r->record, why ? why : "it cannot be unpacked");
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(trace);
     }
     PyErr_Clear();
     PyGILState_Release(gil);
-    return l->error ? RL_FAIL : RL_OK;
+    return r->error ? RL_FAIL : RL_OK;
 }

@@ -7,31 +7,31 @@
 static PyObject *unpickling_error; /* pickle.UnpicklingError; imported with the first file */
 
 PyObject *rl_loader_raise(loader *c) {
-    rl_load *l = c->load;
+    rl_reader *r = c->reader;
     if (PyErr_Occurred()) return NULL;
-    switch (l->error) {
-    case RL_LOAD_MEMORY: return PyErr_NoMemory();
-    case RL_LOAD_PICKLE:
+    switch (r->error) {
+    case RL_READER_MEMORY: return PyErr_NoMemory();
+    case RL_READER_PICKLE:
         return PyErr_Format(
             unpickling_error,
             "%s%s\n\nNothing of the file was executed. (file %s, %s)\n\nCheck the documentation of "
             "torch.load to learn more about types accepted by default with weights_only "
             "https://pytorch.org/docs/stable/generated/torch.load.html.",
-            c->headline, l->text, c->file, l->record);
-    case RL_LOAD_EOF:
+            c->headline, r->text, c->file, r->record);
+    case RL_READER_EOF:
         return PyErr_Format(PyExc_EOFError,
                             "%s. The file is shorter than it was when saved; copy or download it "
                             "again. (file %s)",
-                            l->text, c->file);
-    case RL_LOAD_VALUE: return PyErr_Format(PyExc_ValueError, "%s (file %s)", l->text, c->file);
-    default: return PyErr_Format(PyExc_RuntimeError, "%s (file %s)", l->text, c->file);
+                            r->text, c->file);
+    case RL_READER_VALUE: return PyErr_Format(PyExc_ValueError, "%s (file %s)", r->text, c->file);
+    default: return PyErr_Format(PyExc_RuntimeError, "%s (file %s)", r->text, c->file);
     }
 }
 
 static PyObject *loader_bad(loader *c, const char *why) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
     PyErr_Clear();
-    rl_load_fail(c->load, RL_LOAD_PICKLE, "%s", why);
+    rl_reader_fail(c->reader, RL_READER_PICKLE, "%s", why);
     return rl_loader_raise(c);
 }
 
@@ -76,7 +76,7 @@ static PyObject *value_new_named(const rl_item *i) {
     static const char *const names[RL_NLAYOUTS] = RL_LAYOUTS;
     RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._C");
     const char *name =
-        i->kind == RL_ITEM_LAYOUT ? names[i->code] : rl_global_name(RL_GLOBAL_SCHEME + i->code);
+        i->kind == RL_ITEM_LAYOUT ? names[i->code] : rl_symbol_name(RL_SYMBOL_SCHEME + i->code);
     return m ? PyObject_GetAttrString(m, name) : NULL;
 }
 
@@ -197,7 +197,7 @@ static PyObject *loader_object(loader *c, const rl_item *i) {
 }
 
 /* ---- steps ---- */
-static int step_add(loader *c, const rl_load_step *s) {
+static int step_add(loader *c, const rl_step *s) {
     PyObject *to = loader_object(c, s->item), *a, *b;
     if (!to) return -1;
     for (int64_t k = s->from; k < s->to; k++) {
@@ -244,7 +244,7 @@ static int step_build_user(loader *c, PyObject *o, rl_item *state) {
     return 0;
 }
 
-static int loader_step(loader *c, const rl_load_step *s) {
+static int loader_step(loader *c, const rl_step *s) {
     if (!s->item->marked) return 0;
     switch (s->kind) {
     case RL_STEP_MAKE:
@@ -261,14 +261,14 @@ static int loader_step(loader *c, const rl_load_step *s) {
 }
 
 static PyObject *loader_replay(loader *c) {
-    rl_load *l = c->load;
-    l->nothing.made = PyTuple_New(0);
-    if (!l->nothing.made) return NULL;
-    for (int64_t i = 0; i < l->n_steps; i++) {
-        if (loader_step(c, &l->steps[i]) < 0) return rl_loader_raise(c);
+    rl_reader *r = c->reader;
+    r->nothing.made = PyTuple_New(0);
+    if (!r->nothing.made) return NULL;
+    for (int64_t i = 0; i < r->n_steps; i++) {
+        if (loader_step(c, &r->steps[i]) < 0) return rl_loader_raise(c);
         if (i % 65536 == 65535 && PyErr_CheckSignals() < 0) return NULL;
     }
-    return Py_XNewRef(loader_object(c, l->root));
+    return Py_XNewRef(loader_object(c, r->root));
 }
 
 int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
@@ -293,9 +293,9 @@ int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
     }
     const uint8_t *data = fd >= 0 ? NULL : c->bytes.buf ? c->bytes.buf : &none;
     c->places = PyDict_New();
-    c->load = c->places ? rl_load_new(data, fd, start, size < 0 ? 0 : size) : NULL;
-    if (c->load) {
-        c->load->inflate = rl_loader_inflate;
+    c->reader = c->places ? rl_reader_new(data, fd, start, size < 0 ? 0 : size) : NULL;
+    if (c->reader) {
+        c->reader->inflate = rl_loader_inflate;
         return 0;
     }
     rl_error_clear();
@@ -305,17 +305,17 @@ int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
 }
 
 void rl_loader_close(loader *c) {
-    rl_load *l = c->load;
-    for (int64_t i = 0; l && i < l->n_steps; i++) {
-        if (l->steps[i].kind == RL_STEP_MAKE) Py_CLEAR(l->steps[i].item->made);
+    rl_reader *r = c->reader;
+    for (int64_t i = 0; r && i < r->n_steps; i++) {
+        if (r->steps[i].kind == RL_STEP_MAKE) Py_CLEAR(r->steps[i].item->made);
     }
-    if (l) Py_CLEAR(l->nothing.made);
-    for (int64_t i = 0; l && i < l->storages_room; i++) {
-        if (l->storages[i]) rl_storage_drop(l->storages[i]->made);
+    if (r) Py_CLEAR(r->nothing.made);
+    for (int64_t i = 0; r && i < r->storages_room; i++) {
+        if (r->storages[i]) rl_storage_drop(r->storages[i]->made);
     }
     rl_loader_unmap(c);
-    rl_load_free(l);
-    c->load = NULL;
+    rl_reader_free(r);
+    c->reader = NULL;
     Py_CLEAR(c->places);
     if (c->bytes.obj) PyBuffer_Release(&c->bytes);
 }
@@ -337,15 +337,15 @@ static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject
 }
 
 static PyObject *loader_run(loader *c, bool mapped) {
-    rl_load *l = c->load;
+    rl_reader *r = c->reader;
     rl_status status;
-    Py_BEGIN_ALLOW_THREADS status = rl_load_read(l);
-    if (!status) status = rl_load_mark(l);
+    Py_BEGIN_ALLOW_THREADS status = rl_reader_read(r);
+    if (!status) status = rl_reader_mark(r);
     Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
     if (mapped) {
-        if (l->legacy) {
-            rl_load_fail(
-                l, RL_LOAD_RUNTIME,
+        if (r->legacy) {
+            rl_reader_fail(
+                r, RL_READER_RUNTIME,
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization="
                 "True), please torch.save your checkpoint with this option in order to use mmap.");
             return rl_loader_raise(c);
@@ -353,7 +353,7 @@ static PyObject *loader_run(loader *c, bool mapped) {
         if (rl_loader_map(c) < 0) return NULL;
     }
     RL_OWNED PyObject *root = loader_replay(c);
-    return root ? Py_BuildValue("(OL)", root, (long long)l->end) : NULL;
+    return root ? Py_BuildValue("(OL)", root, (long long)r->end) : NULL;
 }
 
 PyDoc_STRVAR(load_doc, "_load(source, start, size, file, headline, mapped, allowed, place, hook)\n\n"
@@ -376,7 +376,7 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     RL_OWNED PyObject *keys = loader_allowed(allowed, &names, &c.user);
     PyObject *result = NULL;
     if (keys && rl_loader_open(&c, source, start, size) == 0) {
-        c.load->allowed = names, c.load->n_allowed = PyList_GET_SIZE(keys);
+        c.reader->allowed = names, c.reader->n_allowed = PyList_GET_SIZE(keys);
         result = loader_run(&c, mapped);
         rl_loader_close(&c);
     }

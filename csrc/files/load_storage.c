@@ -26,19 +26,19 @@ static void map_drop(void *owner) {
 }
 
 int rl_loader_map(loader *c) {
-    rl_load *l = c->load;
+    rl_reader *r = c->reader;
     file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
     if (!m) {
         rl_error_clear();
         PyErr_NoMemory();
         return -1;
     }
-    *m = (file_map){.n = (size_t)l->size, .users = 1};
-    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, l->fd, 0);
+    *m = (file_map){.n = (size_t)r->size, .users = 1};
+    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, r->fd, 0);
     if (m->base == MAP_FAILED) {
         rl_free(m);
         PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
-                     (long long)l->size, c->file, strerror(errno), errno);
+                     (long long)r->size, c->file, strerror(errno), errno);
         return -1;
     }
     c->map = m;
@@ -50,11 +50,11 @@ void rl_loader_unmap(loader *c) {
     c->map = NULL;
 }
 
-static rl_storage *storage_mapped(loader *c, rl_load_storage *s) {
+static rl_storage *storage_mapped(loader *c, rl_stored *s) {
     uint8_t *at = c->map->base + s->bytes.at;
     __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
     rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
-    if (made) rl_storage_normalise(c->load, s, at);
+    if (made) rl_stored_normalise(c->reader, s, at);
     return made;
 }
 
@@ -67,29 +67,29 @@ static void storage_want_huge_pages(void *at, size_t n) {
 }
 
 /* also without the GIL: nobody else knows the storage yet */
-static rl_status storage_fill(rl_load *load, rl_load_storage *s, rl_storage *made) {
+static rl_status storage_fill(rl_reader *reader, rl_stored *s, rl_storage *made) {
     RL_RAW;
     void *to = rl_storage_bytes(made, RL_FRESH);
     storage_want_huge_pages(to, (size_t)s->nbytes);
-    return rl_storage_fill(load, s, to);
+    return rl_stored_fill(reader, s, to);
 }
 
-static rl_storage *storage_read(loader *c, rl_load_storage *s) {
+static rl_storage *storage_read(loader *c, rl_stored *s) {
     rl_storage *made = rl_storage_new(RL_COUNT(s->nbytes), 1);
     if (!made) return NULL;
     rl_status status;
     if (s->nbytes > 65536) {
-        Py_BEGIN_ALLOW_THREADS status = storage_fill(c->load, s, made);
+        Py_BEGIN_ALLOW_THREADS status = storage_fill(c->reader, s, made);
         Py_END_ALLOW_THREADS
     } else {
-        status = storage_fill(c->load, s, made);
+        status = storage_fill(c->reader, s, made);
     }
     if (!status) return made;
     rl_storage_drop(made);
     return NULL;
 }
 
-static PyObject *storage_location(rl_load_storage *s) {
+static PyObject *storage_location(rl_stored *s) {
     return PyUnicode_DecodeUTF8(s->location.at, (Py_ssize_t)s->location.n, "replace");
 }
 
@@ -154,7 +154,7 @@ static rl_storage *storage_move(rl_storage *made, int device, int index) {
     return there;
 }
 
-rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
+rl_storage *rl_loader_storage(loader *c, rl_stored *s) {
     if (s->made) return s->made;
     RL_OWNED PyObject *location = storage_location(s);
     if (!location) return NULL;
@@ -164,11 +164,11 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
         rl_storage *hollow = rl_storage_on(RL_META, 0, RL_COUNT(s->nbytes), 1);
         return hollow ? s->made = hollow : (void *)rl_raise(NULL);
     }
-    bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->load->big_endian &&
+    bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->reader->big_endian &&
                   (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
     rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
     if (!made) {
-        if (c->load->error) return (void *)rl_loader_raise(c);
+        if (c->reader->error) return (void *)rl_loader_raise(c);
         return (void *)rl_raise(NULL);
     }
     if (c->hook) {
@@ -185,7 +185,7 @@ rl_storage *rl_loader_storage(loader *c, rl_load_storage *s) {
     return s->made = made;
 }
 
-PyObject *rl_loader_storage_object(loader *c, rl_load_storage *s) {
+PyObject *rl_loader_storage_object(loader *c, rl_stored *s) {
     rl_storage *made = rl_loader_storage(c, s->root ? s->root : s);
     if (made && s->root && !s->made) {
         s->made = rl_storage_part(made, (size_t)s->root_offset, (size_t)s->nbytes);
@@ -217,7 +217,7 @@ static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
     return rl_give(&made);
 }
 
-static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
+static PyObject *tensor_on(rl_storage *storage, const rl_stored_tensor *t) {
     RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
     if (!object) return NULL;
     rl_view *v = &((rl_tensor *)object)->v;
@@ -235,7 +235,7 @@ static PyObject *tensor_on(rl_storage *storage, const rl_load_tensor *t) {
 }
 
 PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
-    const rl_load_tensor *t = item->u.tensor;
+    const rl_stored_tensor *t = item->u.tensor;
     if (!t->storage && !t->meta) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
     rl_storage *storage =
         t->meta ? rl_storage_on(RL_META, 0, RL_COUNT(t->nbytes), 1) : rl_loader_storage(c, t->storage);

@@ -4,20 +4,21 @@
 #include "core/memory.h"
 #include <string.h>
 
-rl_status rl_step_add(rl_load *l, rl_step_kind kind, rl_item *item, int64_t from, int64_t to) {
-    void *steps = l->steps;
-    if (rl_load_grow(l, &steps, &l->steps_room, l->n_steps, l->n_steps + 1, sizeof *l->steps)) return RL_FAIL;
-    l->steps = steps;
-    l->steps[l->n_steps++] = (rl_load_step){item, from, to, (uint8_t)kind};
+rl_status rl_step_add(rl_reader *r, rl_step_kind kind, rl_item *item, int64_t from, int64_t to) {
+    void *steps = r->steps;
+    if (rl_reader_grow(r, &steps, &r->steps_room, r->n_steps, r->n_steps + 1, sizeof *r->steps))
+        return RL_FAIL;
+    r->steps = steps;
+    r->steps[r->n_steps++] = (rl_step){item, from, to, (uint8_t)kind};
     return RL_OK;
 }
 
-rl_item *rl_item_bare(rl_load *l, rl_item_kind kind) {
-    rl_item *i = rl_load_alloc(l, sizeof *i);
+rl_item *rl_item_bare(rl_reader *r, rl_item_kind kind) {
+    rl_item *i = rl_reader_alloc(r, sizeof *i);
     if (!i) return NULL;
     memset(i, 0, sizeof *i);
     i->kind = (uint8_t)kind;
-    l->n_items++;
+    r->n_items++;
     switch (kind) {
     case RL_ITEM_INT:
     case RL_ITEM_FLOAT:
@@ -33,25 +34,25 @@ rl_item *rl_item_bare(rl_load *l, rl_item_kind kind) {
     return i;
 }
 
-rl_item *rl_item_new(rl_load *l, rl_item_kind kind) {
-    rl_item *i = rl_item_bare(l, kind);
-    return i && rl_step_add(l, RL_STEP_MAKE, i, 0, 0) ? NULL : i;
+rl_item *rl_item_new(rl_reader *r, rl_item_kind kind) {
+    rl_item *i = rl_item_bare(r, kind);
+    return i && rl_step_add(r, RL_STEP_MAKE, i, 0, 0) ? NULL : i;
 }
 
-rl_item *rl_item_text(rl_load *l, rl_item_kind kind, const void *from, int64_t n) {
-    char *copy = rl_load_copy(l, from, n);
-    rl_item *i = copy ? rl_item_new(l, kind) : NULL;
+rl_item *rl_item_text(rl_reader *r, rl_item_kind kind, const void *from, int64_t n) {
+    char *copy = rl_reader_copy(r, from, n);
+    rl_item *i = copy ? rl_item_new(r, kind) : NULL;
     if (i) i->u.text = copy, i->n = n;
     return i;
 }
 
 /* Appends to the array only; who calls decides about steps. */
-static rl_status item_extend(rl_load *l, rl_item *to, rl_item *const *items, int64_t n) {
+static rl_status item_extend(rl_reader *r, rl_item *to, rl_item *const *items, int64_t n) {
     if (n > to->room - to->n) {
         int64_t room = to->n + n > to->room * 2 ? to->n + n : to->room * 2;
         rl_item **bigger = NULL;
-        if (room < INT64_MAX / 16) bigger = rl_load_alloc(l, room * (int64_t)sizeof *bigger);
-        if (!bigger) return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);
+        if (room < INT64_MAX / 16) bigger = rl_reader_alloc(r, room * (int64_t)sizeof *bigger);
+        if (!bigger) return rl_reader_fail(r, RL_READER_MEMORY, "out of memory while reading %s", r->record);
         if (to->n) memcpy(bigger, to->u.items, (size_t)to->n * sizeof *bigger);
         to->u.items = bigger, to->room = room;
     }
@@ -60,10 +61,10 @@ static rl_status item_extend(rl_load *l, rl_item *to, rl_item *const *items, int
     return RL_OK;
 }
 
-rl_item *rl_item_list(rl_load *l, rl_item_kind kind, rl_item *const *items, int64_t n) {
-    if (kind == RL_ITEM_TUPLE && n == 0) return &l->nothing;
-    rl_item *i = rl_item_bare(l, kind);
-    if (!i || item_extend(l, i, items, n) || rl_step_add(l, RL_STEP_MAKE, i, 0, 0)) return NULL;
+rl_item *rl_item_list(rl_reader *r, rl_item_kind kind, rl_item *const *items, int64_t n) {
+    if (kind == RL_ITEM_TUPLE && n == 0) return &r->nothing;
+    rl_item *i = rl_item_bare(r, kind);
+    if (!i || item_extend(r, i, items, n) || rl_step_add(r, RL_STEP_MAKE, i, 0, 0)) return NULL;
     if (kind == RL_ITEM_TUPLE || kind == RL_ITEM_SIZE || kind == RL_ITEM_FROZENSET) {
         int weight = 1, depth = 0;
         for (int64_t k = 0; k < n && weight; k++) {
@@ -77,14 +78,14 @@ rl_item *rl_item_list(rl_load *l, rl_item_kind kind, rl_item *const *items, int6
     return i;
 }
 
-rl_status rl_item_add(rl_load *l, rl_item *to, rl_item *const *items, int64_t n) {
+rl_status rl_item_add(rl_reader *r, rl_item *to, rl_item *const *items, int64_t n) {
     bool pairs = to->kind >= RL_ITEM_DICT && to->kind <= RL_ITEM_COUNTER;
     if (pairs || to->kind == RL_ITEM_SET) {
-        if (pairs && n % 2) return rl_load_fail(l, RL_LOAD_PICKLE, "odd number of items for a dict");
+        if (pairs && n % 2) return rl_reader_fail(r, RL_READER_PICKLE, "odd number of items for a dict");
         for (int64_t k = 0; k < n; k += 1 + pairs) {
             if (items[k]->key_weight) continue;
-            return rl_load_fail(
-                l, RL_LOAD_PICKLE,
+            return rl_reader_fail(
+                r, RL_READER_PICKLE,
                 "%s cannot be a key here: keys are str, int, float, bool, None, bytes and small "
                 "tuples of those",
                 rl_item_title(items[k]));
@@ -92,8 +93,8 @@ rl_status rl_item_add(rl_load *l, rl_item *to, rl_item *const *items, int64_t n)
     }
     int64_t from = to->n;
     if (n == 0) return RL_OK;
-    if (item_extend(l, to, items, n)) return RL_FAIL;
-    return rl_step_add(l, RL_STEP_ADD, to, from, to->n);
+    if (item_extend(r, to, items, n)) return RL_FAIL;
+    return rl_step_add(r, RL_STEP_ADD, to, from, to->n);
 }
 
 static void mark_push(rl_item **stack, int64_t *n, rl_item *i) {
@@ -102,14 +103,14 @@ static void mark_push(rl_item **stack, int64_t *n, rl_item *i) {
     stack[(*n)++] = i;
 }
 
-rl_status rl_load_mark(rl_load *l) {
-    rl_item **stack = rl_alloc(rl_count_plus(RL_COUNT(l->n_items), 4), sizeof *stack);
+rl_status rl_reader_mark(rl_reader *r) {
+    rl_item **stack = rl_alloc(rl_count_plus(RL_COUNT(r->n_items), 4), sizeof *stack);
     if (!stack) {
         rl_error_clear();
-        return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);
+        return rl_reader_fail(r, RL_READER_MEMORY, "out of memory while reading %s", r->record);
     }
     int64_t n = 0;
-    mark_push(stack, &n, l->root);
+    mark_push(stack, &n, r->root);
     while (n) {
         rl_item *i = stack[--n];
         mark_push(stack, &n, i->state);

@@ -9,47 +9,48 @@
 
 static const uint8_t legacy_magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 
-static rl_status legacy_head(rl_load *l, rl_input *in) {
+static rl_status legacy_head(rl_reader *r, rl_input *in) {
     rl_item *item;
-    l->record = "the first pickle (magic number)";
-    if (rl_pickle_read(l, in, &item)) return RL_FAIL;
+    r->record = "the first pickle (magic number)";
+    if (rl_pickle_read(r, in, &item)) return RL_FAIL;
     if (item->kind != RL_ITEM_LONG || item->n != sizeof legacy_magic ||
         memcmp(item->u.text, legacy_magic, sizeof legacy_magic)) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME,
-                            "Invalid magic number; corrupt file? This is no file of torch.save");
+        return rl_reader_fail(r, RL_READER_RUNTIME,
+                              "Invalid magic number; corrupt file? This is no file of torch.save");
     }
-    l->record = "the second pickle (protocol version)";
-    if (rl_pickle_read(l, in, &item)) return RL_FAIL;
+    r->record = "the second pickle (protocol version)";
+    if (rl_pickle_read(r, in, &item)) return RL_FAIL;
     if (item->kind != RL_ITEM_INT || item->u.i != 1001) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME, "Invalid protocol version: %s%lld",
-                            item->kind == RL_ITEM_INT ? "" : rl_item_title(item),
-                            item->kind == RL_ITEM_INT ? (long long)item->u.i : -1LL);
+        return rl_reader_fail(r, RL_READER_RUNTIME, "Invalid protocol version: %s%lld",
+                              item->kind == RL_ITEM_INT ? "" : rl_item_title(item),
+                              item->kind == RL_ITEM_INT ? (long long)item->u.i : -1LL);
     }
-    l->record = "the third pickle (system information)";
-    return rl_pickle_read(l, in, &item);
+    r->record = "the third pickle (system information)";
+    return rl_pickle_read(r, in, &item);
 }
 
-static rl_status legacy_storage(rl_load *l, rl_input *in, const rl_item *key) {
+static rl_status legacy_storage(rl_reader *r, rl_input *in, const rl_item *key) {
     if (key->kind != RL_ITEM_STR)
-        return rl_load_fail(l, RL_LOAD_RUNTIME, "a storage key in %s is no str", l->record);
-    const char *name = rl_load_quote(l, rl_item_str(key));
-    rl_load_storage *s = rl_storage_find(l, rl_item_str(key));
+        return rl_reader_fail(r, RL_READER_RUNTIME, "a storage key in %s is no str", r->record);
+    const char *name = rl_reader_quote(r, rl_item_str(key));
+    rl_stored *s = rl_stored_find(r, rl_item_str(key));
     if (!s || s->root) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME, "storage key '%s' not found in deserialized_objects", name);
+        return rl_reader_fail(r, RL_READER_RUNTIME, "storage key '%s' not found in deserialized_objects",
+                              name);
     }
-    if (s->bytes.at >= 0) return rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s comes twice", name);
+    if (s->bytes.at >= 0) return rl_reader_fail(r, RL_READER_RUNTIME, "storage %s comes twice", name);
     const uint8_t *p = rl_input_take(in, 8);
     if (!p) return RL_FAIL;
     uint64_t count = 0;
     for (int i = 7; i >= 0; i--) count = count << 8 | p[i];
     if (count != (uint64_t)s->numel) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME,
-                            "storage has wrong byte size: expected %lld got %lld (storage %s)",
-                            (long long)s->numel, (long long)count, name);
+        return rl_reader_fail(r, RL_READER_RUNTIME,
+                              "storage has wrong byte size: expected %lld got %lld (storage %s)",
+                              (long long)s->numel, (long long)count, name);
     }
     if (s->nbytes > in->end - in->at) {
-        return rl_load_fail(
-            l, RL_LOAD_EOF,
+        return rl_reader_fail(
+            r, RL_READER_EOF,
             "unexpected EOF, expected %lld more bytes. The file might be corrupted. (storage %s)",
             (long long)(s->nbytes - (in->end - in->at)), name);
     }
@@ -58,42 +59,42 @@ static rl_status legacy_storage(rl_load *l, rl_input *in, const rl_item *key) {
     return RL_OK;
 }
 
-static rl_status legacy_body(rl_load *l, rl_input *in) {
+static rl_status legacy_body(rl_reader *r, rl_input *in) {
     rl_item *keys;
-    if (legacy_head(l, in)) return RL_FAIL;
-    l->record = "the fourth pickle (the object)";
-    if (rl_pickle_read(l, in, &l->root)) return RL_FAIL;
-    int64_t wanted = l->n_storages;
-    l->record = "the fifth pickle (storage keys)";
-    if (rl_pickle_read(l, in, &keys)) return RL_FAIL;
-    if (keys->kind != RL_ITEM_LIST || l->n_storages != wanted) {
-        return rl_load_fail(l, RL_LOAD_RUNTIME, "the list of storage keys is damaged");
+    if (legacy_head(r, in)) return RL_FAIL;
+    r->record = "the fourth pickle (the object)";
+    if (rl_pickle_read(r, in, &r->root)) return RL_FAIL;
+    int64_t wanted = r->n_storages;
+    r->record = "the fifth pickle (storage keys)";
+    if (rl_pickle_read(r, in, &keys)) return RL_FAIL;
+    if (keys->kind != RL_ITEM_LIST || r->n_storages != wanted) {
+        return rl_reader_fail(r, RL_READER_RUNTIME, "the list of storage keys is damaged");
     }
-    l->record = "the storages";
+    r->record = "the storages";
     for (int64_t i = 0; i < keys->n; i++) {
-        if (legacy_storage(l, in, keys->u.items[i])) return RL_FAIL;
+        if (legacy_storage(r, in, keys->u.items[i])) return RL_FAIL;
     }
-    for (int64_t i = 0; i < l->storages_room; i++) {
-        rl_load_storage *s = l->storages[i];
+    for (int64_t i = 0; i < r->storages_room; i++) {
+        rl_stored *s = r->storages[i];
         if (s && !s->root && s->bytes.at < 0) {
-            return rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s has no bytes in the file; it is damaged",
-                                rl_load_quote(l, s->key));
+            return rl_reader_fail(r, RL_READER_RUNTIME, "storage %s has no bytes in the file; it is damaged",
+                                  rl_reader_quote(r, s->key));
         }
     }
-    l->end = in->at;
+    r->end = in->at;
     return RL_OK;
 }
 
-rl_status rl_legacy_read(rl_load *l) {
+rl_status rl_legacy_read(rl_reader *r) {
     uint8_t head[262];
-    l->legacy = true;
-    if (l->size == 0) return rl_load_fail(l, RL_LOAD_EOF, "Ran out of input: the file is empty");
-    if (l->size >= 512) {
-        if (rl_source_read(l, 0, head, sizeof head)) return RL_FAIL;
-        if (!memcmp(head + 257, "ustar", 5)) return rl_tar_read(l);
+    r->legacy = true;
+    if (r->size == 0) return rl_reader_fail(r, RL_READER_EOF, "Ran out of input: the file is empty");
+    if (r->size >= 512) {
+        if (rl_source_read(r, 0, head, sizeof head)) return RL_FAIL;
+        if (!memcmp(head + 257, "ustar", 5)) return rl_tar_read(r);
     }
-    rl_input in = {.load = l, .data = l->data, .end = l->size};
-    rl_status status = legacy_body(l, &in);
+    rl_input in = {.reader = r, .data = r->data, .end = r->size};
+    rl_status status = legacy_body(r, &in);
     rl_input_close(&in);
     return status;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 typedef struct {
-    rl_load *load;
+    rl_reader *reader;
     rl_input *in;
     rl_item **stack;
     int64_t n, room;
@@ -18,7 +18,7 @@ typedef struct {
 static rl_status machine_push(machine *m, rl_item *i) {
     if (!i) return RL_FAIL;
     void *stack = m->stack;
-    if (rl_load_grow(m->load, &stack, &m->room, m->n, m->n + 1, sizeof *m->stack)) return RL_FAIL;
+    if (rl_reader_grow(m->reader, &stack, &m->room, m->n, m->n + 1, sizeof *m->stack)) return RL_FAIL;
     m->stack = stack;
     m->stack[m->n++] = i;
     return RL_OK;
@@ -30,12 +30,12 @@ static int64_t machine_floor(const machine *m) {
 
 static rl_status machine_need(machine *m, int64_t n) {
     if (m->n - machine_floor(m) >= n) return RL_OK;
-    return rl_load_fail(m->load, RL_LOAD_PICKLE, "unexpected MARK found or stack underflow");
+    return rl_reader_fail(m->reader, RL_READER_PICKLE, "unexpected MARK found or stack underflow");
 }
 
 static rl_status machine_mark(machine *m) {
     void *marks = m->marks;
-    if (rl_load_grow(m->load, &marks, &m->marks_room, m->n_marks, m->n_marks + 1, sizeof *m->marks))
+    if (rl_reader_grow(m->reader, &marks, &m->marks_room, m->n_marks, m->n_marks + 1, sizeof *m->marks))
         return RL_FAIL;
     m->marks = marks;
     m->marks[m->n_marks++] = m->n;
@@ -45,7 +45,7 @@ static rl_status machine_mark(machine *m) {
 /* What stands above the last mark; the mark is gone afterwards. -1: there was none. */
 static int64_t machine_unmark(machine *m, rl_item ***items) {
     if (!m->n_marks) {
-        rl_load_fail(m->load, RL_LOAD_PICKLE, "could not find MARK");
+        rl_reader_fail(m->reader, RL_READER_PICKLE, "could not find MARK");
         return -1;
     }
     int64_t n = m->n - m->marks[--m->n_marks];
@@ -58,10 +58,10 @@ static rl_status machine_put(machine *m, int64_t index) {
     if (machine_need(m, 1)) return RL_FAIL;
     /* picklers count from 0, so a number larger than the pickle is a lie */
     if (index >= m->in->end)
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "memo number %lld is too large", (long long)index);
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "memo number %lld is too large", (long long)index);
     if (index >= m->memo_n) {
         void *memo = m->memo;
-        if (rl_load_grow(m->load, &memo, &m->memo_room, m->memo_n, index + 1, sizeof *m->memo))
+        if (rl_reader_grow(m->reader, &memo, &m->memo_room, m->memo_n, index + 1, sizeof *m->memo))
             return RL_FAIL;
         m->memo = memo;
         memset(m->memo + m->memo_n, 0, (size_t)(index + 1 - m->memo_n) * sizeof *m->memo);
@@ -73,7 +73,8 @@ static rl_status machine_put(machine *m, int64_t index) {
 
 static rl_status machine_get(machine *m, int64_t index) {
     if (index >= m->memo_n || !m->memo[index]) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "memo value not found at index %lld", (long long)index);
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "memo value not found at index %lld",
+                              (long long)index);
     }
     return machine_push(m, m->memo[index]);
 }
@@ -81,7 +82,7 @@ static rl_status machine_get(machine *m, int64_t index) {
 static rl_status machine_tuple(machine *m, int n) {
     if (machine_need(m, n)) return RL_FAIL;
     m->n -= n;
-    return machine_push(m, rl_item_list(m->load, RL_ITEM_TUPLE, m->stack + m->n, n));
+    return machine_push(m, rl_item_list(m->reader, RL_ITEM_TUPLE, m->stack + m->n, n));
 }
 
 static rl_status machine_add(machine *m, rl_item *const *items, int64_t n, const char *opcode) {
@@ -89,18 +90,19 @@ static rl_status machine_add(machine *m, rl_item *const *items, int64_t n, const
     rl_item *to = m->stack[m->n - 1];
     bool pairs = to->kind >= RL_ITEM_DICT && to->kind <= RL_ITEM_COUNTER;
     if (opcode[0] == 'S' && !pairs) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE,
-                            "Can only %s for dict, collections.OrderedDict, collections.Counter, but got %s",
-                            opcode, rl_item_title(to));
+        return rl_reader_fail(
+            m->reader, RL_READER_PICKLE,
+            "Can only %s for dict, collections.OrderedDict, collections.Counter, but got %s", opcode,
+            rl_item_title(to));
     }
     if (opcode[0] == 'A' && to->kind != (opcode[1] == 'D' ? RL_ITEM_SET : RL_ITEM_LIST)) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "Can only %s %s, but got %s",
-                            opcode[1] == 'D' ? "add to"
-                            : opcode[6]      ? "extend"
-                                             : "append to",
-                            opcode[1] == 'D' ? "sets" : "lists", rl_item_title(to));
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "Can only %s %s, but got %s",
+                              opcode[1] == 'D' ? "add to"
+                              : opcode[6]      ? "extend"
+                                               : "append to",
+                              opcode[1] == 'D' ? "sets" : "lists", rl_item_title(to));
     }
-    return rl_item_add(m->load, to, items, n);
+    return rl_item_add(m->reader, to, items, n);
 }
 
 static rl_status machine_add_marked(machine *m, const char *opcode) {
@@ -117,7 +119,7 @@ static uint64_t bits_of(const uint8_t *p, int n) {
 }
 
 static rl_status machine_int(machine *m, int64_t value) {
-    rl_item *i = rl_item_new(m->load, RL_ITEM_INT);
+    rl_item *i = rl_item_new(m->reader, RL_ITEM_INT);
     if (i) i->u.i = value;
     return machine_push(m, i);
 }
@@ -125,7 +127,7 @@ static rl_status machine_int(machine *m, int64_t value) {
 static rl_status machine_long(machine *m, const uint8_t *p, int64_t n) {
     while (n > 1 && ((p[n - 1] == 0 && p[n - 2] < 128) || (p[n - 1] == 255 && p[n - 2] >= 128))) n--;
     if (n == 0) return machine_int(m, 0);
-    if (n > 8) return machine_push(m, rl_item_text(m->load, RL_ITEM_LONG, p, n));
+    if (n > 8) return machine_push(m, rl_item_text(m->reader, RL_ITEM_LONG, p, n));
     uint64_t u = bits_of(p, (int)n);
     if (n < 8 && p[n - 1] >= 128) u |= ~(uint64_t)0 << (8 * n);
     return machine_int(m, (int64_t)u);
@@ -134,7 +136,7 @@ static rl_status machine_long(machine *m, const uint8_t *p, int64_t n) {
 static rl_status machine_float(machine *m, const uint8_t *p) {
     uint64_t u = 0;
     for (int i = 0; i < 8; i++) u = u << 8 | p[i];
-    rl_item *f = rl_item_new(m->load, RL_ITEM_FLOAT);
+    rl_item *f = rl_item_new(m->reader, RL_ITEM_FLOAT);
     if (f) memcpy(&f->u.d, &u, 8);
     return machine_push(m, f);
 }
@@ -145,14 +147,14 @@ static rl_status machine_text(machine *m, int bytes, int kind) {
     if (!p) return RL_FAIL;
     uint64_t n = bits_of(p, bytes);
     if (n > INT64_MAX)
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "a length in the pickle is negative or too large");
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "a length in the pickle is negative or too large");
     p = rl_input_take(m->in, (int64_t)n);
     if (!p) return RL_FAIL;
     if (kind == RL_ITEM_LONG) return machine_long(m, p, (int64_t)n);
     if (kind == RL_ITEM_STR && !rl_text_utf8((rl_text){(const char *)p, (int64_t)n}, true)) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "a text in the pickle is not UTF-8");
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "a text in the pickle is not UTF-8");
     }
-    return machine_push(m, rl_item_text(m->load, (rl_item_kind)kind, p, (int64_t)n));
+    return machine_push(m, rl_item_text(m->reader, (rl_item_kind)kind, p, (int64_t)n));
 }
 
 /* ---- names ---- */
@@ -164,42 +166,42 @@ static rl_status machine_line(machine *m, rl_text *line) {
         if (!c) return RL_FAIL;
         if (*c == '\n') break;
         if (n == sizeof text)
-            return rl_load_fail(m->load, RL_LOAD_PICKLE, "the name of a GLOBAL is too long");
+            return rl_reader_fail(m->reader, RL_READER_PICKLE, "the name of a GLOBAL is too long");
         text[n++] = (char)*c;
     }
-    *line = (rl_text){rl_load_copy(m->load, text, n), n};
+    *line = (rl_text){rl_reader_copy(m->reader, text, n), n};
     return line->at ? RL_OK : RL_FAIL;
 }
 
 static rl_status machine_global(machine *m) {
     rl_text module, name;
     if (machine_line(m, &module) || machine_line(m, &name)) return RL_FAIL;
-    return machine_push(m, rl_names_find(m->load, module, name));
+    return machine_push(m, rl_symbol_find(m->reader, module, name));
 }
 
 static rl_status machine_stack_global(machine *m) {
     if (machine_need(m, 2)) return RL_FAIL;
     rl_item *name = m->stack[--m->n], *module = m->stack[--m->n];
     if (name->kind != RL_ITEM_STR || module->kind != RL_ITEM_STR) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "STACK_GLOBAL requires str");
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "STACK_GLOBAL requires str");
     }
-    return machine_push(m, rl_names_find(m->load, rl_item_str(module), rl_item_str(name)));
+    return machine_push(m, rl_symbol_find(m->reader, rl_item_str(module), rl_item_str(name)));
 }
 
 /* callee, args -> result */
-static rl_status machine_call(machine *m, rl_item *(*rule)(rl_load *, rl_item *, rl_item *)) {
+static rl_status machine_call(machine *m, rl_item *(*rule)(rl_reader *, rl_item *, rl_item *)) {
     if (machine_need(m, 2)) return RL_FAIL;
     rl_item *args = m->stack[--m->n], *callee = m->stack[--m->n];
     if (args->kind != RL_ITEM_TUPLE) {
-        return rl_load_fail(m->load, RL_LOAD_PICKLE, "arguments must be a tuple, but got %s",
-                            rl_item_title(args));
+        return rl_reader_fail(m->reader, RL_READER_PICKLE, "arguments must be a tuple, but got %s",
+                              rl_item_title(args));
     }
-    return machine_push(m, rule(m->load, callee, args));
+    return machine_push(m, rule(m->reader, callee, args));
 }
 
 /* One opcode. *stop is set by STOP. */
 static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
-    rl_load *l = m->load;
+    rl_reader *r = m->reader;
     const uint8_t *p;
     rl_item **items;
     int64_t n;
@@ -208,18 +210,18 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
     switch (op) {
     case 0x80: /* PROTO */
         TAKE(1);
-        return *p <= 5 ? RL_OK : rl_load_fail(l, RL_LOAD_PICKLE, "unsupported pickle protocol: %d", *p);
+        return *p <= 5 ? RL_OK : rl_reader_fail(r, RL_READER_PICKLE, "unsupported pickle protocol: %d", *p);
     case 0x95: /* FRAME: only a promise about lengths */
         TAKE(8);
         if (bits_of(p, 8) > (uint64_t)(m->in->end - m->in->at)) {
-            return rl_load_fail(l, RL_LOAD_EOF, "a frame in %s is longer than what is left", l->record);
+            return rl_reader_fail(r, RL_READER_EOF, "a frame in %s is longer than what is left", r->record);
         }
         return RL_OK;
     case '.': *stop = true; return RL_OK;
     case '(': return machine_mark(m);
-    case 'N': return machine_push(m, &l->none);
-    case 0x88: return machine_push(m, &l->truth[1]);
-    case 0x89: return machine_push(m, &l->truth[0]);
+    case 'N': return machine_push(m, &r->none);
+    case 0x88: return machine_push(m, &r->truth[1]);
+    case 0x89: return machine_push(m, &r->truth[0]);
     case 'K': TAKE(1); return machine_int(m, *p);
     case 'M': TAKE(2); return machine_int(m, (int64_t)bits_of(p, 2));
     case 'J': TAKE(4); return machine_int(m, (int32_t)bits_of(p, 4));
@@ -227,7 +229,7 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
     case 0x8b:                                          /* LONG4: its length has a sign */
         TAKE(4);
         n = (int32_t)bits_of(p, 4);
-        if (n < 0) return rl_load_fail(l, RL_LOAD_PICKLE, "LONG pickle has negative byte count");
+        if (n < 0) return rl_reader_fail(r, RL_READER_PICKLE, "LONG pickle has negative byte count");
         TAKE(n);
         return machine_long(m, p, n);
     case 'G': TAKE(8); return machine_float(m, p);
@@ -240,29 +242,29 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
     case 'B': return machine_text(m, 4, RL_ITEM_BYTES);
     case 0x8e: return machine_text(m, 8, RL_ITEM_BYTES);
     case 0x96: return machine_text(m, 8, RL_ITEM_BYTEARRAY);
-    case ')': return machine_push(m, &l->nothing);
+    case ')': return machine_push(m, &r->nothing);
     case 0x85: return machine_tuple(m, 1);
     case 0x86: return machine_tuple(m, 2);
     case 0x87: return machine_tuple(m, 3);
     case 't':
     case 0x91: /* FROZENSET */
         if ((n = machine_unmark(m, &items)) < 0) return RL_FAIL;
-        if (op == 't') return machine_push(m, rl_item_list(l, RL_ITEM_TUPLE, items, n));
+        if (op == 't') return machine_push(m, rl_item_list(r, RL_ITEM_TUPLE, items, n));
         {
-            rl_item *set = rl_item_list(l, RL_ITEM_FROZENSET, items, n);
+            rl_item *set = rl_item_list(r, RL_ITEM_FROZENSET, items, n);
             if (set && !set->key_weight && n) {
                 for (int64_t k = 0; k < n; k++) {
                     if (!items[k]->key_weight)
-                        return rl_load_fail(l, RL_LOAD_PICKLE,
-                                            "a frozenset holds an item that cannot be hashed: %s",
-                                            rl_item_title(items[k]));
+                        return rl_reader_fail(r, RL_READER_PICKLE,
+                                              "a frozenset holds an item that cannot be hashed: %s",
+                                              rl_item_title(items[k]));
                 }
             }
             return machine_push(m, set);
         }
-    case ']': return machine_push(m, rl_item_new(l, RL_ITEM_LIST));
-    case '}': return machine_push(m, rl_item_new(l, RL_ITEM_DICT));
-    case 0x8f: return machine_push(m, rl_item_new(l, RL_ITEM_SET));
+    case ']': return machine_push(m, rl_item_new(r, RL_ITEM_LIST));
+    case '}': return machine_push(m, rl_item_new(r, RL_ITEM_DICT));
+    case 0x8f: return machine_push(m, rl_item_new(r, RL_ITEM_SET));
     case 'a':
         if (machine_need(m, 2)) return RL_FAIL;
         m->n -= 1;
@@ -286,29 +288,30 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
     case 'b':
         if (machine_need(m, 2)) return RL_FAIL;
         m->n -= 1;
-        return rl_rules_build(l, m->stack[m->n - 1], m->stack[m->n]);
+        return rl_rules_build(r, m->stack[m->n - 1], m->stack[m->n]);
     case 'Q':
         if (machine_need(m, 1)) return RL_FAIL;
         m->n -= 1;
-        return machine_push(m, rl_storage_persistent(l, m->stack[m->n]));
-    default: return rl_load_fail(l, RL_LOAD_PICKLE, "Unsupported operand %d", op);
+        return machine_push(m, rl_stored_persistent(r, m->stack[m->n]));
+    default: return rl_reader_fail(r, RL_READER_PICKLE, "Unsupported operand %d", op);
     }
 #undef TAKE
 }
 
-rl_status rl_pickle_read(rl_load *l, rl_input *in, rl_item **root) {
-    machine m = {.load = l, .in = in};
+rl_status rl_pickle_read(rl_reader *r, rl_input *in, rl_item **root) {
+    machine m = {.reader = r, .in = in};
     bool stop = false;
     void *stack = NULL;
-    rl_status status = rl_load_grow(l, &stack, &m.room, 0, 64, sizeof *m.stack);
+    rl_status status = rl_reader_grow(r, &stack, &m.room, 0, 64, sizeof *m.stack);
     m.stack = stack; /* never NULL below: even no items have an address */
     while (!status && !stop) {
         const uint8_t *op = rl_input_take(in, 1);
         status = op ? machine_step(&m, *op, &stop) : RL_FAIL;
     }
     if (!status && (m.n != 1 || m.n_marks)) {
-        status = rl_load_fail(l, RL_LOAD_PICKLE,
-                              "the pickle ends with %lld values on its stack instead of one", (long long)m.n);
+        status =
+            rl_reader_fail(r, RL_READER_PICKLE,
+                           "the pickle ends with %lld values on its stack instead of one", (long long)m.n);
     }
     if (!status) *root = m.stack[0];
     rl_free(m.stack);

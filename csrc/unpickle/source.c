@@ -10,79 +10,79 @@
 #include <unistd.h>
 
 /* Chunks: header, then bytes; small requests share one, large ones get their own. */
-struct rl_load_chunk {
-    rl_load_chunk *next;
+struct rl_reader_chunk {
+    rl_reader_chunk *next;
     int64_t used, room;
     char bytes[];
 };
 enum { CHUNK_ROOM = 60 << 10, WINDOW_ROOM = 64 << 10 };
 
-rl_load *rl_load_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
-    rl_load *l = rl_alloc_zero(RL_COUNT(1), sizeof *l);
-    if (!l) return NULL;
-    l->data = data, l->fd = fd, l->start = start, l->size = size;
-    l->none.kind = RL_ITEM_NONE;
-    l->truth[0].kind = RL_ITEM_FALSE, l->truth[1].kind = RL_ITEM_TRUE;
-    l->none.key_weight = l->truth[0].key_weight = l->truth[1].key_weight = 1;
-    l->nothing.kind = RL_ITEM_TUPLE, l->nothing.key_weight = 1;
+rl_reader *rl_reader_new(const uint8_t *data, int fd, int64_t start, int64_t size) {
+    rl_reader *r = rl_alloc_zero(RL_COUNT(1), sizeof *r);
+    if (!r) return NULL;
+    r->data = data, r->fd = fd, r->start = start, r->size = size;
+    r->none.kind = RL_ITEM_NONE;
+    r->truth[0].kind = RL_ITEM_FALSE, r->truth[1].kind = RL_ITEM_TRUE;
+    r->none.key_weight = r->truth[0].key_weight = r->truth[1].key_weight = 1;
+    r->nothing.kind = RL_ITEM_TUPLE, r->nothing.key_weight = 1;
     /* the key table must not be predictable from the file alone */
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    l->seed = (uint64_t)(uintptr_t)l * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20;
-    l->record = "the file";
-    return l;
+    r->seed = (uint64_t)(uintptr_t)r * 0x9e3779b97f4a7c15u ^ (uint64_t)now.tv_nsec << 20;
+    r->record = "the file";
+    return r;
 }
 
-void rl_load_free(rl_load *l) {
-    if (!l) return;
-    while (l->chunks) {
-        rl_load_chunk *next = l->chunks->next;
-        rl_free(l->chunks);
-        l->chunks = next;
+void rl_reader_free(rl_reader *r) {
+    if (!r) return;
+    while (r->chunks) {
+        rl_reader_chunk *next = r->chunks->next;
+        rl_free(r->chunks);
+        r->chunks = next;
     }
-    rl_free(l->steps);
-    rl_free(l->asked);
-    rl_free(l->storages);
-    rl_free(l);
+    rl_free(r->steps);
+    rl_free(r->asked);
+    rl_free(r->storages);
+    rl_free(r);
 }
 
-rl_status rl_load_fail(rl_load *l, rl_load_error kind, const char *format, ...) {
-    if (l->error) return RL_FAIL; /* the first one tells most */
-    l->error = kind;
+rl_status rl_reader_fail(rl_reader *r, rl_reader_error kind, const char *format, ...) {
+    if (r->error) return RL_FAIL; /* the first one tells most */
+    r->error = kind;
     va_list args;
     va_start(args, format);
-    vsnprintf(l->text, sizeof l->text, format, args);
+    vsnprintf(r->text, sizeof r->text, format, args);
     va_end(args);
     return RL_FAIL;
 }
 
-static rl_status load_no_memory(rl_load *l) {
+static rl_status reader_no_memory(rl_reader *r) {
     rl_error_clear();
-    return rl_load_fail(l, RL_LOAD_MEMORY, "out of memory while reading %s", l->record);
+    return rl_reader_fail(r, RL_READER_MEMORY, "out of memory while reading %s", r->record);
 }
 
-void *rl_load_alloc(rl_load *l, int64_t n) {
+void *rl_reader_alloc(rl_reader *r, int64_t n) {
     if (n < 0 || n > INT64_MAX - 4096) {
-        load_no_memory(l);
+        reader_no_memory(r);
         return NULL;
     }
     n = (n + 15) & ~(int64_t)15;
-    rl_load_chunk *c = l->chunks;
+    rl_reader_chunk *c = r->chunks;
     if (!c || c->room - c->used < n) {
         int64_t room = n > CHUNK_ROOM / 4 ? n : CHUNK_ROOM;
         c = rl_alloc(rl_count_plus(RL_COUNT(room), sizeof *c), 1);
         if (!c) {
-            load_no_memory(l);
+            reader_no_memory(r);
             return NULL;
         }
         c->used = 0, c->room = room;
         /* a chunk made for one large request goes behind the one that still has room */
-        if (room == n && l->chunks) {
-            c->next = l->chunks->next;
-            l->chunks->next = c;
+        if (room == n && r->chunks) {
+            c->next = r->chunks->next;
+            r->chunks->next = c;
         } else {
-            c->next = l->chunks;
-            l->chunks = c;
+            c->next = r->chunks;
+            r->chunks = c;
         }
     }
     void *p = c->bytes + c->used;
@@ -90,20 +90,20 @@ void *rl_load_alloc(rl_load *l, int64_t n) {
     return p;
 }
 
-char *rl_load_copy(rl_load *l, const void *from, int64_t n) {
-    char *to = rl_load_alloc(l, n + 1);
+char *rl_reader_copy(rl_reader *r, const void *from, int64_t n) {
+    char *to = rl_reader_alloc(r, n + 1);
     if (!to) return NULL;
     if (n) memcpy(to, from, (size_t)n);
     to[n] = 0;
     return to;
 }
 
-rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, int64_t need, size_t size) {
+rl_status rl_reader_grow(rl_reader *r, void **array, int64_t *room, int64_t used, int64_t need, size_t size) {
     if (need <= *room) return RL_OK;
     int64_t wanted = *room < 32 ? 64 : *room * 2;
     if (wanted < need) wanted = need;
     void *bigger = rl_alloc(RL_COUNT(wanted), size);
-    if (!bigger) return load_no_memory(l);
+    if (!bigger) return reader_no_memory(r);
     if (used) memcpy(bigger, *array, (size_t)used * size);
     rl_free(*array);
     *array = bigger;
@@ -111,9 +111,9 @@ rl_status rl_load_grow(rl_load *l, void **array, int64_t *room, int64_t used, in
     return RL_OK;
 }
 
-const char *rl_load_quote(rl_load *l, rl_text t) {
+const char *rl_reader_quote(rl_reader *r, rl_text t) {
     int64_t n = t.n < 160 ? t.n : 160;
-    char *text = rl_load_alloc(l, n + 4);
+    char *text = rl_reader_alloc(r, n + 4);
     if (!text) return "?";
     for (int64_t i = 0; i < n; i++) text[i] = t.at[i] >= 32 && t.at[i] < 127 ? t.at[i] : '?';
     strcpy(text + n, n < t.n ? "..." : "");
@@ -142,22 +142,22 @@ bool rl_text_utf8(rl_text t, bool surrogates) {
     return true;
 }
 
-rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
-    if (at < 0 || n < 0 || at > l->size || n > l->size - at) {
-        return rl_load_fail(l, RL_LOAD_EOF, "unexpected end of the file while reading %s", l->record);
+rl_status rl_source_read(rl_reader *r, int64_t at, void *to, int64_t n) {
+    if (at < 0 || n < 0 || at > r->size || n > r->size - at) {
+        return rl_reader_fail(r, RL_READER_EOF, "unexpected end of the file while reading %s", r->record);
     }
-    if (l->data) {
-        if (n) memcpy(to, l->data + at, (size_t)n);
+    if (r->data) {
+        if (n) memcpy(to, r->data + at, (size_t)n);
         return RL_OK;
     }
     for (int64_t done = 0; done < n;) {
-        ssize_t got = pread(l->fd, (char *)to + done, (size_t)(n - done), l->start + at + done);
+        ssize_t got = pread(r->fd, (char *)to + done, (size_t)(n - done), r->start + at + done);
         if (got > 0) {
             done += got;
         } else if (got == 0) {
-            return rl_load_fail(l, RL_LOAD_EOF, "the file became shorter while %s was read", l->record);
+            return rl_reader_fail(r, RL_READER_EOF, "the file became shorter while %s was read", r->record);
         } else if (errno != EINTR) {
-            return rl_load_fail(l, RL_LOAD_RUNTIME, "cannot read %s: %s", l->record, strerror(errno));
+            return rl_reader_fail(r, RL_READER_RUNTIME, "cannot read %s: %s", r->record, strerror(errno));
         }
     }
     return RL_OK;
@@ -165,7 +165,7 @@ rl_status rl_source_read(rl_load *l, int64_t at, void *to, int64_t n) {
 
 const uint8_t *rl_input_take(rl_input *in, int64_t n) {
     if (n < 0 || n > in->end - in->at) {
-        rl_load_fail(in->load, RL_LOAD_EOF, "unexpected end of the pickle in %s", in->load->record);
+        rl_reader_fail(in->reader, RL_READER_EOF, "unexpected end of the pickle in %s", in->reader->record);
         return NULL;
     }
     int64_t at = in->at;
@@ -176,8 +176,8 @@ const uint8_t *rl_input_take(rl_input *in, int64_t n) {
     if (at < in->window_at || at + n > in->window_at + in->window_n) {
         int64_t left = in->end - at, want = n > WINDOW_ROOM ? n : left < WINDOW_ROOM ? left : WINDOW_ROOM;
         in->window_n = 0;
-        if (rl_load_grow(in->load, (void **)&in->window, &in->window_room, 0, want, 1)) return NULL;
-        if (rl_source_read(in->load, at, in->window, want)) return NULL;
+        if (rl_reader_grow(in->reader, (void **)&in->window, &in->window_room, 0, want, 1)) return NULL;
+        if (rl_source_read(in->reader, at, in->window, want)) return NULL;
         in->window_at = at, in->window_n = want;
     }
     in->at += n;
@@ -190,21 +190,21 @@ void rl_input_close(rl_input *in) {
     in->window_room = in->window_n = 0;
 }
 
-rl_status rl_load_begin(rl_load *l) {
+rl_status rl_reader_begin(rl_reader *r) {
     enum { SMALL = 1 << 20 }; /* one system call instead of one for each header and record */
-    if (l->data || l->size > SMALL) return RL_OK;
-    uint8_t *all = rl_load_alloc(l, l->size + 1);
-    if (!all || rl_source_read(l, 0, all, l->size)) return RL_FAIL;
-    l->data = all;
+    if (r->data || r->size > SMALL) return RL_OK;
+    uint8_t *all = rl_reader_alloc(r, r->size + 1);
+    if (!all || rl_source_read(r, 0, all, r->size)) return RL_FAIL;
+    r->data = all;
     return RL_OK;
 }
 
-rl_status rl_load_read(rl_load *l) {
+rl_status rl_reader_read(rl_reader *r) {
     uint8_t head[4];
-    if (rl_load_begin(l)) return RL_FAIL;
-    if (l->size >= 4) {
-        if (rl_source_read(l, 0, head, 4)) return RL_FAIL;
-        if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(l);
+    if (rl_reader_begin(r)) return RL_FAIL;
+    if (r->size >= 4) {
+        if (rl_source_read(r, 0, head, 4)) return RL_FAIL;
+        if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(r);
     }
-    return rl_legacy_read(l);
+    return rl_legacy_read(r);
 }

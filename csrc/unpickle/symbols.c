@@ -9,40 +9,40 @@ typedef struct {
 } name_row;
 
 static const name_row name_table[] = {
-    {"collections", "OrderedDict", RL_GLOBAL_ORDERED},
-    {"collections", "Counter", RL_GLOBAL_COUNTER},
-    {"builtins", "set", RL_GLOBAL_SET},
-    {"builtins", "frozenset", RL_GLOBAL_FROZENSET},
-    {"builtins", "bytes", RL_GLOBAL_BYTES},
-    {"builtins", "bytearray", RL_GLOBAL_BYTEARRAY},
-    {"builtins", "complex", RL_GLOBAL_COMPLEX},
-    {"_codecs", "encode", RL_GLOBAL_ENCODE},
-    {"torch", "Size", RL_GLOBAL_SIZE},
-    {"torch", "device", RL_GLOBAL_DEVICE},
-    {"torch", "Tensor", RL_GLOBAL_TENSOR},
-    {"torch.nn.parameter", "Parameter", RL_GLOBAL_PARAMETER},
-    {"torch._utils", "_rebuild_tensor", RL_GLOBAL_REBUILD},
-    {"torch._utils", "_rebuild_tensor_v2", RL_GLOBAL_REBUILD_V2},
-    {"torch._utils", "_rebuild_tensor_v3", RL_GLOBAL_REBUILD_V3},
-    {"torch._utils", "_rebuild_meta_tensor_no_storage", RL_GLOBAL_REBUILD_META},
-    {"torch._utils", "_rebuild_parameter", RL_GLOBAL_REBUILD_PARAMETER},
-    {"torch._utils", "_rebuild_parameter_with_state", RL_GLOBAL_REBUILD_STATE},
-    {"torch._tensor", "_rebuild_from_type_v2", RL_GLOBAL_REBUILD_TYPE},
-    {"torch.storage", "UntypedStorage", RL_GLOBAL_UNTYPED},
-    {"torch", "UntypedStorage", RL_GLOBAL_UNTYPED},
-    {"torch._utils", "_rebuild_sparse_tensor", RL_GLOBAL_REBUILD_SPARSE},
-    {"torch._utils", "_rebuild_qtensor", RL_GLOBAL_REBUILD_QUANTIZED},
-    {"torch.serialization", "_get_layout", RL_GLOBAL_GET_LAYOUT},
-    {"torch", "per_tensor_affine", RL_GLOBAL_SCHEME + RL_SCHEME_TENSOR},
-    {"torch", "per_channel_affine", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL},
-    {"torch", "per_channel_affine_float_qparams", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL_FLOAT},
-    {"torch", "per_tensor_symmetric", RL_GLOBAL_SCHEME + RL_SCHEME_TENSOR_SYMMETRIC},
-    {"torch", "per_channel_symmetric", RL_GLOBAL_SCHEME + RL_SCHEME_CHANNEL_SYMMETRIC},
+    {"collections", "OrderedDict", RL_SYMBOL_ORDERED},
+    {"collections", "Counter", RL_SYMBOL_COUNTER},
+    {"builtins", "set", RL_SYMBOL_SET},
+    {"builtins", "frozenset", RL_SYMBOL_FROZENSET},
+    {"builtins", "bytes", RL_SYMBOL_BYTES},
+    {"builtins", "bytearray", RL_SYMBOL_BYTEARRAY},
+    {"builtins", "complex", RL_SYMBOL_COMPLEX},
+    {"_codecs", "encode", RL_SYMBOL_ENCODE},
+    {"torch", "Size", RL_SYMBOL_SIZE},
+    {"torch", "device", RL_SYMBOL_DEVICE},
+    {"torch", "Tensor", RL_SYMBOL_TENSOR},
+    {"torch.nn.parameter", "Parameter", RL_SYMBOL_PARAMETER},
+    {"torch._utils", "_rebuild_tensor", RL_SYMBOL_REBUILD},
+    {"torch._utils", "_rebuild_tensor_v2", RL_SYMBOL_REBUILD_V2},
+    {"torch._utils", "_rebuild_tensor_v3", RL_SYMBOL_REBUILD_V3},
+    {"torch._utils", "_rebuild_meta_tensor_no_storage", RL_SYMBOL_REBUILD_META},
+    {"torch._utils", "_rebuild_parameter", RL_SYMBOL_REBUILD_PARAMETER},
+    {"torch._utils", "_rebuild_parameter_with_state", RL_SYMBOL_REBUILD_STATE},
+    {"torch._tensor", "_rebuild_from_type_v2", RL_SYMBOL_REBUILD_TYPE},
+    {"torch.storage", "UntypedStorage", RL_SYMBOL_UNTYPED},
+    {"torch", "UntypedStorage", RL_SYMBOL_UNTYPED},
+    {"torch._utils", "_rebuild_sparse_tensor", RL_SYMBOL_REBUILD_SPARSE},
+    {"torch._utils", "_rebuild_qtensor", RL_SYMBOL_REBUILD_QUANTIZED},
+    {"torch.serialization", "_get_layout", RL_SYMBOL_GET_LAYOUT},
+    {"torch", "per_tensor_affine", RL_SYMBOL_SCHEME + RL_SCHEME_TENSOR},
+    {"torch", "per_channel_affine", RL_SYMBOL_SCHEME + RL_SCHEME_CHANNEL},
+    {"torch", "per_channel_affine_float_qparams", RL_SYMBOL_SCHEME + RL_SCHEME_CHANNEL_FLOAT},
+    {"torch", "per_tensor_symmetric", RL_SYMBOL_SCHEME + RL_SCHEME_TENSOR_SYMMETRIC},
+    {"torch", "per_channel_symmetric", RL_SYMBOL_SCHEME + RL_SCHEME_CHANNEL_SYMMETRIC},
 #define X(e, c, n, title)                                                                                    \
-    {"torch", #n, RL_GLOBAL_DTYPE + e}, {"torch", #title "Storage", RL_GLOBAL_STORAGE + e},                  \
-        {"torch.cuda", #title "Storage", RL_GLOBAL_STORAGE + e},                                             \
-        {"torch", #title "Tensor", RL_GLOBAL_OLD_TENSOR + e},                                                \
-        {"torch.cuda", #title "Tensor", RL_GLOBAL_OLD_TENSOR + e},
+    {"torch", #n, RL_SYMBOL_DTYPE + e}, {"torch", #title "Storage", RL_SYMBOL_STORAGE + e},                  \
+        {"torch.cuda", #title "Storage", RL_SYMBOL_STORAGE + e},                                             \
+        {"torch", #title "Tensor", RL_SYMBOL_OLD_TENSOR + e},                                                \
+        {"torch.cuda", #title "Tensor", RL_SYMBOL_OLD_TENSOR + e},
     RL_DTYPES(X)
 #undef X
 };
@@ -89,7 +89,7 @@ static const struct {
     {"basestring", "builtins", "str"},
 };
 
-const char *rl_global_name(int code) {
+const char *rl_symbol_name(int code) {
     for (int i = 0; i < NAME_ROWS; i++) {
         if (name_table[i].code == code) return name_table[i].name;
     }
@@ -159,17 +159,17 @@ static int name_by_text(const void *key, const void *row) {
     return strcmp(key, *(const char *const *)row);
 }
 
-static rl_item *name_refuse(rl_load *l, rl_text module, const char *path) {
+static rl_item *name_refuse(rl_reader *r, rl_text module, const char *path) {
     for (size_t i = 0; i < sizeof name_absent / sizeof *name_absent; i++) {
         if (strcmp(path, name_absent[i].name)) continue;
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "rushlight does not support %s (GLOBAL %s); convert it with PyTorch before saving",
-                     name_absent[i].what, path);
+        rl_reader_fail(r, RL_READER_RUNTIME,
+                       "rushlight does not support %s (GLOBAL %s); convert it with PyTorch before saving",
+                       name_absent[i].what, path);
         return NULL;
     }
     const char *shown = rl_text_is(module, "builtins") ? path + strlen("builtins.") : path;
-    rl_load_fail(
-        l, RL_LOAD_PICKLE,
+    rl_reader_fail(
+        r, RL_READER_PICKLE,
         "Unsupported global: GLOBAL %s was not an allowed global by default. Please use "
         "`torch.serialization.add_safe_globals([%s])` or the `torch.serialization.safe_globals([%s])` "
         "context manager to allowlist this global if you trust this class/function.",
@@ -177,30 +177,30 @@ static rl_item *name_refuse(rl_load *l, rl_text module, const char *path) {
     return NULL;
 }
 
-static rl_item *name_note(rl_load *l, const char *path) {
+static rl_item *name_note(rl_reader *r, const char *path) {
     enum { MOST = 4096 };
     int64_t i = 0;
-    while (i < l->n_asked && strcmp(l->asked[i], path)) i++;
+    while (i < r->n_asked && strcmp(r->asked[i], path)) i++;
     if (i == MOST) {
-        rl_load_fail(l, RL_LOAD_PICKLE, "the file asks for more than %d classes and functions", MOST);
+        rl_reader_fail(r, RL_READER_PICKLE, "the file asks for more than %d classes and functions", MOST);
         return NULL;
     }
-    if (i == l->n_asked) {
-        void *asked = l->asked;
-        char *copy = rl_load_copy(l, path, (int64_t)strlen(path));
-        if (!copy || rl_load_grow(l, &asked, &l->asked_room, i, i + 1, sizeof *l->asked)) return NULL;
-        l->asked = asked;
-        l->asked[l->n_asked++] = copy;
+    if (i == r->n_asked) {
+        void *asked = r->asked;
+        char *copy = rl_reader_copy(r, path, (int64_t)strlen(path));
+        if (!copy || rl_reader_grow(r, &asked, &r->asked_room, i, i + 1, sizeof *r->asked)) return NULL;
+        r->asked = asked;
+        r->asked[r->n_asked++] = copy;
     }
-    rl_item *item = rl_item_new(l, RL_ITEM_USER);
+    rl_item *item = rl_item_new(r, RL_ITEM_USER);
     if (item) item->code = (int32_t)i;
     return item;
 }
 
-rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
+rl_item *rl_symbol_find(rl_reader *r, rl_text module, rl_text name) {
     if (!name_plain(module) || !name_plain(name)) {
-        rl_load_fail(l, RL_LOAD_PICKLE, "malformed GLOBAL %s %s", rl_load_quote(l, module),
-                     rl_load_quote(l, name));
+        rl_reader_fail(r, RL_READER_PICKLE, "malformed GLOBAL %s %s", rl_reader_quote(r, module),
+                       rl_reader_quote(r, name));
         return NULL;
     }
     name_modernise(&module, &name);
@@ -211,25 +211,26 @@ rl_item *rl_names_find(rl_load *l, rl_text module, rl_text name) {
     path[module.n + 1 + name.n] = 0;
     for (size_t i = 0; i < sizeof name_blocked / sizeof *name_blocked; i++) {
         if (!rl_text_is(module, name_blocked[i])) continue;
-        if (l->survey) return name_note(l, path);
-        rl_load_fail(l, RL_LOAD_PICKLE, "Trying to load unsupported GLOBAL %s whose module %s is blocked.",
-                     path, name_blocked[i]);
+        if (r->survey) return name_note(r, path);
+        rl_reader_fail(r, RL_READER_PICKLE,
+                       "Trying to load unsupported GLOBAL %s whose module %s is blocked.", path,
+                       name_blocked[i]);
         return NULL;
     }
     for (int i = 0; i < NAME_ROWS; i++) {
         if (!rl_text_is(name, name_table[i].name) || !rl_text_is(module, name_table[i].module)) continue;
         int code = name_table[i].code;
-        bool dtype = code >= RL_GLOBAL_DTYPE && code < RL_GLOBAL_STORAGE;
-        bool scheme = code >= RL_GLOBAL_SCHEME && code < RL_GLOBAL_DTYPE;
-        rl_item *item = rl_item_new(l, dtype ? RL_ITEM_DTYPE : scheme ? RL_ITEM_SCHEME : RL_ITEM_GLOBAL);
-        if (item) item->code = code - (dtype ? RL_GLOBAL_DTYPE : scheme ? RL_GLOBAL_SCHEME : 0);
+        bool dtype = code >= RL_SYMBOL_DTYPE && code < RL_SYMBOL_STORAGE;
+        bool scheme = code >= RL_SYMBOL_SCHEME && code < RL_SYMBOL_DTYPE;
+        rl_item *item = rl_item_new(r, dtype ? RL_ITEM_DTYPE : scheme ? RL_ITEM_SCHEME : RL_ITEM_SYMBOL);
+        if (item) item->code = code - (dtype ? RL_SYMBOL_DTYPE : scheme ? RL_SYMBOL_SCHEME : 0);
         return item;
     }
     const char *const *found =
-        l->n_allowed ? bsearch(path, l->allowed, (size_t)l->n_allowed, sizeof *l->allowed, name_by_text)
+        r->n_allowed ? bsearch(path, r->allowed, (size_t)r->n_allowed, sizeof *r->allowed, name_by_text)
                      : NULL;
-    if (!found) return l->survey ? name_note(l, path) : name_refuse(l, module, path);
-    rl_item *item = rl_item_new(l, RL_ITEM_USER);
-    if (item) item->code = (int32_t)(found - l->allowed);
+    if (!found) return r->survey ? name_note(r, path) : name_refuse(r, module, path);
+    rl_item *item = rl_item_new(r, RL_ITEM_USER);
+    if (item) item->code = (int32_t)(found - r->allowed);
     return item;
 }

@@ -24,8 +24,8 @@ typedef struct {
     int64_t at, size; /* at: -1 until found */
 } tar_member;
 
-static rl_status tar_fail(rl_load *l, const char *what) {
-    return rl_load_fail(l, RL_LOAD_RUNTIME, "%s of this tar checkpoint: %s", l->record, what);
+static rl_status tar_fail(rl_reader *r, const char *what) {
+    return rl_reader_fail(r, RL_READER_RUNTIME, "%s of this tar checkpoint: %s", r->record, what);
 }
 
 /* ---- members ---- */
@@ -44,26 +44,26 @@ static bool tar_sum_right(const uint8_t *header) {
     return sum == tar_octal(header + 148, 8);
 }
 
-static rl_status tar_find(rl_load *l, tar_member *members, int n) {
+static rl_status tar_find(rl_reader *r, tar_member *members, int n) {
     uint8_t h[512];
-    for (int64_t at = 0; at + 512 <= l->size;) {
-        if (rl_source_read(l, at, h, 512)) return RL_FAIL;
+    for (int64_t at = 0; at + 512 <= r->size;) {
+        if (rl_source_read(r, at, h, 512)) return RL_FAIL;
         if (h[0] == 0) break; /* two blocks of zeros end the archive */
         int64_t size = tar_octal(h + 124, 12);
-        if (!tar_sum_right(h) || size < 0) return tar_fail(l, "a header is damaged");
-        if (size > l->size - at - 512)
-            return rl_load_fail(l, RL_LOAD_EOF, "unexpected end of the file in a member of the tar");
+        if (!tar_sum_right(h) || size < 0) return tar_fail(r, "a header is damaged");
+        if (size > r->size - at - 512)
+            return rl_reader_fail(r, RL_READER_EOF, "unexpected end of the file in a member of the tar");
         for (int i = 0; i < n; i++) {
             if (strncmp((const char *)h, members[i].name, 100) || (h[156] != '0' && h[156] != 0)) continue;
-            if (members[i].at >= 0) return tar_fail(l, "a member comes twice");
+            if (members[i].at >= 0) return tar_fail(r, "a member comes twice");
             members[i].at = at + 512, members[i].size = size;
         }
         at += 512 + ((size + 511) & ~(int64_t)511);
     }
     for (int i = 0; i < n; i++) {
         if (members[i].at < 0)
-            return rl_load_fail(l, RL_LOAD_RUNTIME, "filename '%s' not found in this tar checkpoint",
-                                members[i].name);
+            return rl_reader_fail(r, RL_READER_RUNTIME, "filename '%s' not found in this tar checkpoint",
+                                  members[i].name);
     }
     return RL_OK;
 }
@@ -78,98 +78,97 @@ static rl_status tar_number(rl_input *in, int bytes, int64_t *value) {
     return RL_OK;
 }
 
-static rl_status tar_count(rl_load *l, rl_input *in, int64_t *n) {
+static rl_status tar_count(rl_reader *r, rl_input *in, int64_t *n) {
     rl_item *item;
-    if (rl_pickle_read(l, in, &item)) return RL_FAIL;
-    if (item->kind != RL_ITEM_INT || item->u.i < 0) return tar_fail(l, "its count is no number");
+    if (rl_pickle_read(r, in, &item)) return RL_FAIL;
+    if (item->kind != RL_ITEM_INT || item->u.i < 0) return tar_fail(r, "its count is no number");
     *n = item->u.i;
     return RL_OK;
 }
 
 /* integers are the names here; the table of storages wants text */
-static rl_status tar_key(rl_load *l, const rl_item *key, rl_text *text) {
-    if (key->kind != RL_ITEM_INT) return tar_fail(l, "a key is no integer");
-    text->at = rl_load_copy(l, &key->u.i, sizeof key->u.i);
+static rl_status tar_key(rl_reader *r, const rl_item *key, rl_text *text) {
+    if (key->kind != RL_ITEM_INT) return tar_fail(r, "a key is no integer");
+    text->at = rl_reader_copy(r, &key->u.i, sizeof key->u.i);
     text->n = sizeof key->u.i;
     return text->at ? RL_OK : RL_FAIL;
 }
 
-static rl_status tar_triple(rl_load *l, rl_input *in, int from, int to, rl_item ***items) {
+static rl_status tar_triple(rl_reader *r, rl_input *in, int from, int to, rl_item ***items) {
     rl_item *entry;
-    if (rl_pickle_read(l, in, &entry)) return RL_FAIL;
-    if (entry->kind != RL_ITEM_TUPLE || entry->n != 3 || entry->u.items[2]->kind != RL_ITEM_GLOBAL ||
+    if (rl_pickle_read(r, in, &entry)) return RL_FAIL;
+    if (entry->kind != RL_ITEM_TUPLE || entry->n != 3 || entry->u.items[2]->kind != RL_ITEM_SYMBOL ||
         entry->u.items[2]->code < from || entry->u.items[2]->code >= to)
-        return tar_fail(l, "an entry is malformed");
+        return tar_fail(r, "an entry is malformed");
     *items = entry->u.items;
     return RL_OK;
 }
 
 /* ---- the members' contents ---- */
-static rl_status tar_storage(rl_load *l, rl_input *in) {
+static rl_status tar_storage(rl_reader *r, rl_input *in) {
     rl_item **e = NULL;
     rl_text key;
     int64_t count = 0;
-    if (tar_triple(l, in, RL_GLOBAL_STORAGE, RL_GLOBAL_OLD_TENSOR, &e) || tar_key(l, e[0], &key) ||
+    if (tar_triple(r, in, RL_SYMBOL_STORAGE, RL_SYMBOL_OLD_TENSOR, &e) || tar_key(r, e[0], &key) ||
         tar_number(in, 8, &count))
         return RL_FAIL;
-    if (e[1]->kind != RL_ITEM_STR) return tar_fail(l, "a location is no text");
-    if (rl_storage_find(l, key)) return tar_fail(l, "a storage comes twice");
-    rl_load_storage *s =
-        rl_storage_new_item(l, key, rl_item_str(e[1]), e[2]->code - RL_GLOBAL_STORAGE, count);
+    if (e[1]->kind != RL_ITEM_STR) return tar_fail(r, "a location is no text");
+    if (rl_stored_find(r, key)) return tar_fail(r, "a storage comes twice");
+    rl_stored *s = rl_stored_new(r, key, rl_item_str(e[1]), e[2]->code - RL_SYMBOL_STORAGE, count);
     if (!s) return RL_FAIL;
     if (s->nbytes > in->end - in->at)
-        return rl_load_fail(l, RL_LOAD_EOF,
-                            "unexpected EOF, expected %lld more bytes. The file might be corrupted.",
-                            (long long)(s->nbytes - (in->end - in->at)));
+        return rl_reader_fail(r, RL_READER_EOF,
+                              "unexpected EOF, expected %lld more bytes. The file might be corrupted.",
+                              (long long)(s->nbytes - (in->end - in->at)));
     s->bytes.at = in->at, s->bytes.size = s->nbytes;
     in->at += s->nbytes;
     return RL_OK;
 }
 
-static rl_status tar_views(rl_load *l, rl_input *in) {
+static rl_status tar_views(rl_reader *r, rl_input *in) {
     rl_item *list;
-    if (rl_pickle_read(l, in, &list)) return RL_FAIL;
-    if (list->kind != RL_ITEM_LIST) return tar_fail(l, "its views are no list");
+    if (rl_pickle_read(r, in, &list)) return RL_FAIL;
+    if (list->kind != RL_ITEM_LIST) return tar_fail(r, "its views are no list");
     for (int64_t i = 0; i < list->n; i++) {
         const rl_item *v = list->u.items[i];
         rl_text key, root;
         if (v->kind != RL_ITEM_TUPLE || v->n != 4 || v->u.items[2]->kind != RL_ITEM_INT ||
             v->u.items[3]->kind != RL_ITEM_INT)
-            return tar_fail(l, "a view is malformed");
-        if (tar_key(l, v->u.items[0], &key) || tar_key(l, v->u.items[1], &root)) return RL_FAIL;
-        rl_load_storage *whole = rl_storage_find(l, root);
-        if (!whole || whole->root) return tar_fail(l, "a view is of no storage");
-        if (!rl_storage_slice(l, whole, key, v->u.items[2]->u.i, v->u.items[3]->u.i)) return RL_FAIL;
+            return tar_fail(r, "a view is malformed");
+        if (tar_key(r, v->u.items[0], &key) || tar_key(r, v->u.items[1], &root)) return RL_FAIL;
+        rl_stored *whole = rl_stored_find(r, root);
+        if (!whole || whole->root) return tar_fail(r, "a view is of no storage");
+        if (!rl_stored_slice(r, whole, key, v->u.items[2]->u.i, v->u.items[3]->u.i)) return RL_FAIL;
     }
     return RL_OK;
 }
 
-static rl_item *tar_ints(rl_load *l, rl_input *in, int64_t n) {
+static rl_item *tar_ints(rl_reader *r, rl_input *in, int64_t n) {
     rl_item *dims[RL_MAX_DIMS];
     for (int64_t i = 0; i < n; i++) {
-        dims[i] = rl_item_new(l, RL_ITEM_INT);
+        dims[i] = rl_item_new(r, RL_ITEM_INT);
         if (!dims[i] || tar_number(in, 8, &dims[i]->u.i)) return NULL;
     }
-    return rl_item_list(l, RL_ITEM_TUPLE, dims, n);
+    return rl_item_list(r, RL_ITEM_TUPLE, dims, n);
 }
 
-static rl_status tar_read_tensor(rl_load *l, rl_input *in, tar_tensor *to) {
+static rl_status tar_read_tensor(rl_reader *r, rl_input *in, tar_tensor *to) {
     rl_item **e = NULL, *args[4] = {NULL};
     rl_text key;
     int64_t rank = 0, unused = 0;
-    if (tar_triple(l, in, RL_GLOBAL_OLD_TENSOR, RL_GLOBAL_END, &e) || tar_key(l, e[1], &key) ||
+    if (tar_triple(r, in, RL_SYMBOL_OLD_TENSOR, RL_SYMBOL_END, &e) || tar_key(r, e[1], &key) ||
         tar_number(in, 4, &rank) || tar_number(in, 4, &unused))
         return RL_FAIL;
-    rl_load_storage *s = rl_storage_find(l, key);
+    rl_stored *s = rl_stored_find(r, key);
     if (!s || e[0]->kind != RL_ITEM_INT || rank < 0 || rank > RL_MAX_DIMS ||
-        s->dtype != e[2]->code - RL_GLOBAL_OLD_TENSOR)
-        return tar_fail(l, "a tensor is malformed");
+        s->dtype != e[2]->code - RL_SYMBOL_OLD_TENSOR)
+        return tar_fail(r, "a tensor is malformed");
     args[0] = s->item;
-    if (!(args[2] = tar_ints(l, in, rank)) || !(args[3] = tar_ints(l, in, rank)) ||
-        !(args[1] = rl_item_new(l, RL_ITEM_INT)) || tar_number(in, 8, &args[1]->u.i))
+    if (!(args[2] = tar_ints(r, in, rank)) || !(args[3] = tar_ints(r, in, rank)) ||
+        !(args[1] = rl_item_new(r, RL_ITEM_INT)) || tar_number(in, 8, &args[1]->u.i))
         return RL_FAIL;
-    rl_load_tensor *t = rl_rules_place(l, args, -1);
-    to->item = t ? rl_item_new(l, RL_ITEM_TENSOR) : NULL;
+    rl_stored_tensor *t = rl_stored_tensor_new(r, args, -1);
+    to->item = t ? rl_item_new(r, RL_ITEM_TENSOR) : NULL;
     if (!to->item) return RL_FAIL;
     to->item->u.tensor = t, to->key = e[0]->u.i;
     return RL_OK;
@@ -180,31 +179,31 @@ static int tar_by_key(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static rl_status tar_storages(rl_load *l, rl_input *in) {
+static rl_status tar_storages(rl_reader *r, rl_input *in) {
     int64_t n = 0;
-    l->record = "member storages";
-    if (tar_count(l, in, &n)) return RL_FAIL;
+    r->record = "member storages";
+    if (tar_count(r, in, &n)) return RL_FAIL;
     for (; n; n--) {
-        if (tar_storage(l, in)) return RL_FAIL;
+        if (tar_storage(r, in)) return RL_FAIL;
     }
-    return tar_views(l, in);
+    return tar_views(r, in);
 }
 
-static rl_status tar_tensors(rl_load *l, rl_input *in) {
+static rl_status tar_tensors(rl_reader *r, rl_input *in) {
     int64_t n = 0;
-    l->record = "member tensors";
-    if (tar_count(l, in, &n)) return RL_FAIL;
-    if (n > (in->end - in->at) / 16) return tar_fail(l, "it is too short for its count");
-    rl_tar *tar = rl_load_alloc(l, sizeof *tar);
-    if (!tar || !(tar->tensors = rl_load_alloc(l, n * (int64_t)sizeof *tar->tensors))) return RL_FAIL;
+    r->record = "member tensors";
+    if (tar_count(r, in, &n)) return RL_FAIL;
+    if (n > (in->end - in->at) / 16) return tar_fail(r, "it is too short for its count");
+    rl_tar *tar = rl_reader_alloc(r, sizeof *tar);
+    if (!tar || !(tar->tensors = rl_reader_alloc(r, n * (int64_t)sizeof *tar->tensors))) return RL_FAIL;
     for (tar->n = 0; tar->n < n; tar->n++) {
-        if (tar_read_tensor(l, in, &tar->tensors[tar->n])) return RL_FAIL;
+        if (tar_read_tensor(r, in, &tar->tensors[tar->n])) return RL_FAIL;
     }
     qsort(tar->tensors, (size_t)n, sizeof *tar->tensors, tar_by_key);
     for (int64_t i = 0; i + 1 < n; i++) {
-        if (tar->tensors[i].key == tar->tensors[i + 1].key) return tar_fail(l, "a tensor comes twice");
+        if (tar->tensors[i].key == tar->tensors[i + 1].key) return tar_fail(r, "a tensor comes twice");
     }
-    l->tar = tar;
+    r->tar = tar;
     return RL_OK;
 }
 
@@ -217,47 +216,47 @@ static int64_t tar_decimal(rl_text t) {
     return value;
 }
 
-rl_item *rl_tar_tensor(rl_load *l, const rl_item *pid) {
+rl_item *rl_tar_tensor(rl_reader *r, const rl_item *pid) {
     tar_tensor wanted = {.key = -1};
     if (pid->kind == RL_ITEM_INT) wanted.key = pid->u.i;
     if (pid->kind == RL_ITEM_STR) wanted.key = tar_decimal(rl_item_str(pid));
-    tar_tensor *found = bsearch(&wanted, l->tar->tensors, (size_t)l->tar->n, sizeof wanted, tar_by_key);
+    tar_tensor *found = bsearch(&wanted, r->tar->tensors, (size_t)r->tar->n, sizeof wanted, tar_by_key);
     if (found) return found->item;
-    rl_load_fail(l, RL_LOAD_PICKLE, "a persistent id in %s names no tensor of the file", l->record);
+    rl_reader_fail(r, RL_READER_PICKLE, "a persistent id in %s names no tensor of the file", r->record);
     return NULL;
 }
 
 /* All tensors of the file; where the pickle lies. */
-rl_status rl_tar_begin(rl_load *l, rl_input *pickle) {
+rl_status rl_tar_begin(rl_reader *r, rl_input *pickle) {
     tar_member members[] = {{"storages", -1, 0}, {"tensors", -1, 0}, {"pickle", -1, 0}};
-    l->record = "the directory";
-    if (tar_find(l, members, 3)) return RL_FAIL;
+    r->record = "the directory";
+    if (tar_find(r, members, 3)) return RL_FAIL;
     rl_status status = RL_OK;
     for (int i = 0; i < 3 && !status; i++) {
         rl_input in = {
-            .load = l, .data = l->data, .at = members[i].at, .end = members[i].at + members[i].size};
+            .reader = r, .data = r->data, .at = members[i].at, .end = members[i].at + members[i].size};
         if (i == 2) {
             *pickle = in;
             break;
         }
-        status = i == 0 ? tar_storages(l, &in) : tar_tensors(l, &in);
+        status = i == 0 ? tar_storages(r, &in) : tar_tensors(r, &in);
         rl_input_close(&in);
     }
-    l->record = "member pickle";
-    l->end = l->size;
+    r->record = "member pickle";
+    r->end = r->size;
     return status;
 }
 
-rl_item *rl_tar_next(rl_load *l, int64_t i, int64_t *key) {
-    if (i >= l->tar->n) return NULL;
-    *key = l->tar->tensors[i].key;
-    return l->tar->tensors[i].item;
+rl_item *rl_tar_next(rl_reader *r, int64_t i, int64_t *key) {
+    if (i >= r->tar->n) return NULL;
+    *key = r->tar->tensors[i].key;
+    return r->tar->tensors[i].item;
 }
 
-rl_status rl_tar_read(rl_load *l) {
+rl_status rl_tar_read(rl_reader *r) {
     rl_input pickle;
-    if (rl_tar_begin(l, &pickle)) return RL_FAIL;
-    rl_status status = rl_pickle_read(l, &pickle, &l->root);
+    if (rl_tar_begin(r, &pickle)) return RL_FAIL;
+    rl_status status = rl_pickle_read(r, &pickle, &r->root);
     rl_input_close(&pickle);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Tensors and parameters of a checkpoint. Every one passes rl_rules_place, which checks it against its
+/* Tensors and parameters of a checkpoint. Every one passes rl_stored_tensor_new, which checks it against its
  * storage.
  */
 #include "unpickle.h"
@@ -7,26 +7,26 @@
 #include "core/view.h"
 #include <string.h>
 
-static rl_item *tensor_refuse(rl_load *l, const char *why) {
-    rl_load_fail(l, RL_LOAD_PICKLE, "a tensor in %s is malformed: %s", l->record, why);
+static rl_item *tensor_refuse(rl_reader *r, const char *why) {
+    rl_reader_fail(r, RL_READER_PICKLE, "a tensor in %s is malformed: %s", r->record, why);
     return NULL;
 }
 
-static int64_t *tensor_dims(rl_load *l, const rl_item *from, int64_t *n) {
+static int64_t *tensor_dims(rl_reader *r, const rl_item *from, int64_t *n) {
     if (from->kind != RL_ITEM_TUPLE && from->kind != RL_ITEM_SIZE && from->kind != RL_ITEM_LIST) {
-        tensor_refuse(l, "sizes and strides must be tuples");
+        tensor_refuse(r, "sizes and strides must be tuples");
         return NULL;
     }
     if (from->n > RL_MAX_DIMS) {
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "tensors may have at most %d dimensions, but a tensor in %s has %lld", RL_MAX_DIMS,
-                     l->record, (long long)from->n);
+        rl_reader_fail(r, RL_READER_RUNTIME,
+                       "tensors may have at most %d dimensions, but a tensor in %s has %lld", RL_MAX_DIMS,
+                       r->record, (long long)from->n);
         return NULL;
     }
-    int64_t *dims = rl_load_alloc(l, (from->n + 1) * (int64_t)sizeof *dims);
+    int64_t *dims = rl_reader_alloc(r, (from->n + 1) * (int64_t)sizeof *dims);
     for (int64_t i = 0; dims && i < from->n; i++) {
         if (from->u.items[i]->kind != RL_ITEM_INT || from->u.items[i]->u.i < 0) {
-            tensor_refuse(l, "sizes and strides must be integers of at least 0");
+            tensor_refuse(r, "sizes and strides must be integers of at least 0");
             return NULL;
         }
         dims[i] = from->u.items[i]->u.i;
@@ -36,32 +36,33 @@ static int64_t *tensor_dims(rl_load *l, const rl_item *from, int64_t *n) {
 }
 
 /* The one door: args are storage, offset, size, stride; `share` elements lie in one item. */
-static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype, int share) {
-    if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(l, "its storage is none");
-    rl_load_storage *s = args[0]->u.storage;
+static rl_stored_tensor *tensor_place(rl_reader *r, rl_item *const *args, int dtype, int share) {
+    if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(r, "its storage is none");
+    rl_stored *s = args[0]->u.storage;
     if (args[1]->kind != RL_ITEM_INT || args[1]->u.i < 0) {
-        return (void *)tensor_refuse(l, "its offset must be an integer of at least 0");
+        return (void *)tensor_refuse(r, "its offset must be an integer of at least 0");
     }
     if (dtype < 0) dtype = s->dtype;
-    if (dtype < 0) return (void *)tensor_refuse(l, "an untyped storage needs a dtype");
-    rl_load_storage *root = s->root ? s->root : s;
+    if (dtype < 0) return (void *)tensor_refuse(r, "an untyped storage needs a dtype");
+    rl_stored *root = s->root ? s->root : s;
     if (root->used >= 0 && root->used != dtype) {
-        rl_load_fail(l, RL_LOAD_RUNTIME, "storage %s in %s is viewed as %s and as %s",
-                     rl_load_quote(l, root->key), l->record, rl_dtype_name(root->used), rl_dtype_name(dtype));
+        rl_reader_fail(r, RL_READER_RUNTIME, "storage %s in %s is viewed as %s and as %s",
+                       rl_reader_quote(r, root->key), r->record, rl_dtype_name(root->used),
+                       rl_dtype_name(dtype));
         return NULL;
     }
     int64_t ndim, n_strides;
-    rl_load_tensor *t = rl_load_alloc(l, sizeof *t);
+    rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
     if (!t) return NULL;
-    *t = (rl_load_tensor){.storage = root, .dtype = (int16_t)dtype};
-    if (!(t->shape = tensor_dims(l, args[2], &ndim)) || !(t->strides = tensor_dims(l, args[3], &n_strides)))
+    *t = (rl_stored_tensor){.storage = root, .dtype = (int16_t)dtype};
+    if (!(t->shape = tensor_dims(r, args[2], &ndim)) || !(t->strides = tensor_dims(r, args[3], &n_strides)))
         return NULL;
-    if (ndim != n_strides) return (void *)tensor_refuse(l, "it has as many sizes as strides in no way");
+    if (ndim != n_strides) return (void *)tensor_refuse(r, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
     if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype,
                              (size_t)s->nbytes * (size_t)share)) {
-        rl_load_fail(l, RL_LOAD_RUNTIME, "%s (storage %s in %s)", rl_error_text(), rl_load_quote(l, s->key),
-                     l->record);
+        rl_reader_fail(r, RL_READER_RUNTIME, "%s (storage %s in %s)", rl_error_text(),
+                       rl_reader_quote(r, s->key), r->record);
         rl_error_clear();
         return NULL;
     }
@@ -70,17 +71,17 @@ static rl_load_tensor *tensor_place(rl_load *l, rl_item *const *args, int dtype,
     return t;
 }
 
-rl_load_tensor *rl_rules_place(rl_load *l, rl_item *const *args, int dtype) {
-    return tensor_place(l, args, dtype, 1);
+rl_stored_tensor *rl_stored_tensor_new(rl_reader *r, rl_item *const *args, int dtype) {
+    return tensor_place(r, args, dtype, 1);
 }
 
 /* The bounds are those of the elements, the tensor is all bytes of the storage in one dimension. */
-rl_load_tensor *rl_rules_packed(rl_load *l, rl_item *const *args) {
+rl_stored_tensor *rl_stored_tensor_packed(rl_reader *r, rl_item *const *args) {
     int dtype = args[0]->u.storage->dtype;
-    rl_load_tensor *t = tensor_place(l, args, dtype, dtype == RL_QU4X2 ? 2 : 4);
-    int64_t *dims = t ? rl_load_alloc(l, 2 * sizeof *dims) : NULL;
+    rl_stored_tensor *t = tensor_place(r, args, dtype, dtype == RL_QU4X2 ? 2 : 4);
+    int64_t *dims = t ? rl_reader_alloc(r, 2 * sizeof *dims) : NULL;
     if (!dims) return NULL;
-    const rl_load_storage *s = args[0]->u.storage;
+    const rl_stored *s = args[0]->u.storage;
     dims[0] = s->nbytes, dims[1] = 1;
     t->shape = dims, t->strides = dims + 1, t->ndim = 1;
     t->offset = s->root_offset;
@@ -88,7 +89,7 @@ rl_load_tensor *rl_rules_packed(rl_load *l, rl_item *const *args) {
 }
 
 /* {'conj': True, 'neg': True} */
-static rl_status tensor_metadata(rl_load *l, const rl_item *i, rl_load_tensor *t) {
+static rl_status tensor_metadata(rl_reader *r, const rl_item *i, rl_stored_tensor *t) {
     bool complex = RL_SET_COMPLEX >> t->dtype & 1, good = i->kind == RL_ITEM_DICT || i->kind == RL_ITEM_NONE;
     for (int64_t k = 0; good && k + 1 < i->n; k += 2) {
         const rl_item *key = i->u.items[k], *value = i->u.items[k + 1];
@@ -101,41 +102,41 @@ static rl_status tensor_metadata(rl_load *l, const rl_item *i, rl_load_tensor *t
     if (t->conj && !complex) good = false;
     if (t->neg && !complex && (t->dtype == RL_BOOL || rl_is_kept(t->dtype))) good = false;
     if (good) return RL_OK;
-    tensor_refuse(l, "its metadata is not what PyTorch writes");
+    tensor_refuse(r, "its metadata is not what PyTorch writes");
     return RL_FAIL;
 }
 
-static rl_item *tensor_item(rl_load *l, rl_load_tensor *t) {
-    rl_item *item = t ? rl_item_new(l, RL_ITEM_TENSOR) : NULL;
+static rl_item *tensor_item(rl_reader *r, rl_stored_tensor *t) {
+    rl_item *item = t ? rl_item_new(r, RL_ITEM_TENSOR) : NULL;
     if (item) item->u.tensor = t;
     return item;
 }
 
 /* _rebuild_tensor(storage, offset, size, stride), _v2(..., requires_grad, hooks[, metadata]),
  * _v3(..., requires_grad, hooks, dtype[, metadata]). Hooks are never kept. */
-static rl_item *tensor_rebuild(rl_load *l, int code, const rl_item *args) {
+static rl_item *tensor_rebuild(rl_reader *r, int code, const rl_item *args) {
     rl_item *const *a = args->u.items;
-    int base = code == RL_GLOBAL_REBUILD ? 4 : code == RL_GLOBAL_REBUILD_V2 ? 6 : 7;
+    int base = code == RL_SYMBOL_REBUILD ? 4 : code == RL_SYMBOL_REBUILD_V2 ? 6 : 7;
     if (args->n != base && (base == 4 || args->n != base + 1))
-        return tensor_refuse(l, "wrong number of arguments");
-    if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return tensor_refuse(l, "its dtype is none");
+        return tensor_refuse(r, "wrong number of arguments");
+    if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return tensor_refuse(r, "its dtype is none");
     if (base > 4 && a[4]->kind != RL_ITEM_TRUE && a[4]->kind != RL_ITEM_FALSE) {
-        return tensor_refuse(l, "requires_grad must be a bool");
+        return tensor_refuse(r, "requires_grad must be a bool");
     }
-    rl_load_tensor *t = rl_rules_place(l, a, base == 7 ? a[6]->code : -1);
-    if (!t || (args->n > base && tensor_metadata(l, a[base], t))) return NULL;
+    rl_stored_tensor *t = rl_stored_tensor_new(r, a, base == 7 ? a[6]->code : -1);
+    if (!t || (args->n > base && tensor_metadata(r, a[base], t))) return NULL;
     t->requires_grad = base > 4 && a[4]->kind == RL_ITEM_TRUE;
     if (t->requires_grad && !rl_dtype_has_grad(t->dtype)) {
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "only Tensors of floating point dtype can require gradients (a tensor in %s)",
-                     l->record);
+        rl_reader_fail(r, RL_READER_RUNTIME,
+                       "only Tensors of floating point dtype can require gradients (a tensor in %s)",
+                       r->record);
         return NULL;
     }
-    return tensor_item(l, t);
+    return tensor_item(r, t);
 }
 
 /* What a storage must hold for these dims; -1 when that is no number of bytes. */
-static int64_t tensor_span(const rl_load_tensor *t) {
+static int64_t tensor_span(const rl_stored_tensor *t) {
     int64_t last = 0, step, nbytes;
     for (int d = 0; d < t->ndim; d++) {
         if (t->shape[d] == 0) return 0;
@@ -150,133 +151,133 @@ static int64_t tensor_span(const rl_load_tensor *t) {
 }
 
 /* _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad) */
-static rl_item *tensor_meta(rl_load *l, const rl_item *args) {
+static rl_item *tensor_meta(rl_reader *r, const rl_item *args) {
     rl_item *const *a = args->u.items;
     int64_t ndim, n_strides;
     if (args->n != 4 || a[0]->kind != RL_ITEM_DTYPE ||
         (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE))
-        return tensor_refuse(l, "wrong arguments for _rebuild_meta_tensor_no_storage");
-    rl_load_tensor *t = rl_load_alloc(l, sizeof *t);
+        return tensor_refuse(r, "wrong arguments for _rebuild_meta_tensor_no_storage");
+    rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
     if (!t) return NULL;
-    *t = (rl_load_tensor){.dtype = (int16_t)a[0]->code, .meta = true};
-    if (!(t->shape = tensor_dims(l, a[1], &ndim)) || !(t->strides = tensor_dims(l, a[2], &n_strides)))
+    *t = (rl_stored_tensor){.dtype = (int16_t)a[0]->code, .meta = true};
+    if (!(t->shape = tensor_dims(r, a[1], &ndim)) || !(t->strides = tensor_dims(r, a[2], &n_strides)))
         return NULL;
-    if (ndim != n_strides) return tensor_refuse(l, "it has as many sizes as strides in no way");
+    if (ndim != n_strides) return tensor_refuse(r, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
     t->requires_grad = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(t->dtype);
     t->nbytes = tensor_span(t);
-    return t->nbytes < 0 ? tensor_refuse(l, "its sizes are too large") : tensor_item(l, t);
+    return t->nbytes < 0 ? tensor_refuse(r, "its sizes are too large") : tensor_item(r, t);
 }
 
-rl_status rl_rules_state(rl_load *l, rl_item **state) {
+rl_status rl_rules_state(rl_reader *r, rl_item **state) {
     rl_item *s = *state;
     if (s->kind == RL_ITEM_TUPLE && s->n == 2 && s->u.items[1]->kind == RL_ITEM_NONE) s = s->u.items[0];
     if (s->kind == RL_ITEM_NONE) s = NULL;
     if (s && s->kind != RL_ITEM_DICT && s->kind != RL_ITEM_ORDERED) {
-        return rl_load_fail(l, RL_LOAD_PICKLE, "the attributes of a tensor must be a dict, but got %s",
-                            rl_item_title(s));
+        return rl_reader_fail(r, RL_READER_PICKLE, "the attributes of a tensor must be a dict, but got %s",
+                              rl_item_title(s));
     }
     *state = s;
     return RL_OK;
 }
 
 /* _rebuild_parameter(data, requires_grad, hooks), _with_state(..., state) */
-static rl_item *tensor_parameter(rl_load *l, bool with_state, const rl_item *args) {
+static rl_item *tensor_parameter(rl_reader *r, bool with_state, const rl_item *args) {
     rl_item *const *a = args->u.items;
-    if (args->n != 3 + with_state) return tensor_refuse(l, "wrong number of arguments for a Parameter");
+    if (args->n != 3 + with_state) return tensor_refuse(r, "wrong number of arguments for a Parameter");
     if (a[0]->kind == RL_ITEM_SPARSE || a[0]->kind == RL_ITEM_QUANTIZED) {
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "rushlight does not support Parameters of sparse or quantized tensors (in %s); save "
-                     "its data instead",
-                     l->record);
+        rl_reader_fail(r, RL_READER_RUNTIME,
+                       "rushlight does not support Parameters of sparse or quantized tensors (in %s); save "
+                       "its data instead",
+                       r->record);
         return NULL;
     }
-    if (a[0]->kind != RL_ITEM_TENSOR) return tensor_refuse(l, "the data of a Parameter must be a tensor");
+    if (a[0]->kind != RL_ITEM_TENSOR) return tensor_refuse(r, "the data of a Parameter must be a tensor");
     if (a[1]->kind != RL_ITEM_TRUE && a[1]->kind != RL_ITEM_FALSE) {
-        return tensor_refuse(l, "requires_grad must be a bool");
+        return tensor_refuse(r, "requires_grad must be a bool");
     }
     if (a[1]->kind == RL_ITEM_TRUE && !rl_dtype_has_grad(a[0]->u.tensor->dtype)) {
-        rl_load_fail(l, RL_LOAD_RUNTIME,
-                     "Only Tensors of floating point and complex dtype can require gradients (a "
-                     "Parameter in %s)",
-                     l->record);
+        rl_reader_fail(r, RL_READER_RUNTIME,
+                       "Only Tensors of floating point and complex dtype can require gradients (a "
+                       "Parameter in %s)",
+                       r->record);
         return NULL;
     }
-    rl_item *state = with_state ? a[3] : &l->none;
-    if (rl_rules_state(l, &state)) return NULL;
-    rl_item *p = rl_item_list(l, RL_ITEM_PARAMETER, a, 1);
+    rl_item *state = with_state ? a[3] : &r->none;
+    if (rl_rules_state(r, &state)) return NULL;
+    rl_item *p = rl_item_list(r, RL_ITEM_PARAMETER, a, 1);
     if (p) p->code = a[1]->kind == RL_ITEM_TRUE, p->state = state;
     return p;
 }
 
 /* _rebuild_from_type_v2(function, type, args, state): a tensor with attributes or of the user's class */
-static rl_item *tensor_from_type(rl_load *l, const rl_item *args) {
+static rl_item *tensor_from_type(rl_reader *r, const rl_item *args) {
     rl_item *const *a = args->u.items;
-    if (args->n != 4 || a[0]->kind != RL_ITEM_GLOBAL || a[2]->kind != RL_ITEM_TUPLE) {
-        return tensor_refuse(l, "wrong arguments for _rebuild_from_type_v2");
+    if (args->n != 4 || a[0]->kind != RL_ITEM_SYMBOL || a[2]->kind != RL_ITEM_TUPLE) {
+        return tensor_refuse(r, "wrong arguments for _rebuild_from_type_v2");
     }
     rl_item *state = a[3], *t;
-    if (rl_rules_state(l, &state)) return NULL;
+    if (rl_rules_state(r, &state)) return NULL;
     switch (a[0]->code) {
-    case RL_GLOBAL_REBUILD:
-    case RL_GLOBAL_REBUILD_V2:
-    case RL_GLOBAL_REBUILD_V3: t = tensor_rebuild(l, a[0]->code, a[2]); break;
-    case RL_GLOBAL_REBUILD_PARAMETER: t = tensor_parameter(l, false, a[2]); break;
-    default: return tensor_refuse(l, "wrong function for _rebuild_from_type_v2");
+    case RL_SYMBOL_REBUILD:
+    case RL_SYMBOL_REBUILD_V2:
+    case RL_SYMBOL_REBUILD_V3: t = tensor_rebuild(r, a[0]->code, a[2]); break;
+    case RL_SYMBOL_REBUILD_PARAMETER: t = tensor_parameter(r, false, a[2]); break;
+    default: return tensor_refuse(r, "wrong function for _rebuild_from_type_v2");
     }
     if (!t) return NULL;
-    int expected = t->kind == RL_ITEM_TENSOR ? RL_GLOBAL_TENSOR : RL_GLOBAL_PARAMETER;
+    int expected = t->kind == RL_ITEM_TENSOR ? RL_SYMBOL_TENSOR : RL_SYMBOL_PARAMETER;
     if (a[1]->kind == RL_ITEM_USER) {
         rl_item *pair[2] = {t, a[1]};
-        t = rl_item_list(l, RL_ITEM_SUBCLASS, pair, 2);
-    } else if (a[1]->kind != RL_ITEM_GLOBAL || a[1]->code != expected) {
-        return tensor_refuse(l, "wrong type for _rebuild_from_type_v2");
+        t = rl_item_list(r, RL_ITEM_SUBCLASS, pair, 2);
+    } else if (a[1]->kind != RL_ITEM_SYMBOL || a[1]->code != expected) {
+        return tensor_refuse(r, "wrong type for _rebuild_from_type_v2");
     }
     if (t) t->state = state;
     return t;
 }
 
-rl_item *rl_rules_tensor(rl_load *l, rl_item *callee, rl_item *args) {
+rl_item *rl_rules_tensor(rl_reader *r, rl_item *callee, rl_item *args) {
     int code = callee->code;
     switch (code) {
-    case RL_GLOBAL_REBUILD:
-    case RL_GLOBAL_REBUILD_V2:
-    case RL_GLOBAL_REBUILD_V3: return tensor_rebuild(l, code, args);
-    case RL_GLOBAL_REBUILD_META: return tensor_meta(l, args);
-    case RL_GLOBAL_REBUILD_SPARSE:
-    case RL_GLOBAL_REBUILD_QUANTIZED:
-    case RL_GLOBAL_GET_LAYOUT: return rl_rules_layout(l, callee, args);
-    case RL_GLOBAL_REBUILD_PARAMETER: return tensor_parameter(l, false, args);
-    case RL_GLOBAL_REBUILD_STATE: return tensor_parameter(l, true, args);
-    case RL_GLOBAL_REBUILD_TYPE: return tensor_from_type(l, args);
+    case RL_SYMBOL_REBUILD:
+    case RL_SYMBOL_REBUILD_V2:
+    case RL_SYMBOL_REBUILD_V3: return tensor_rebuild(r, code, args);
+    case RL_SYMBOL_REBUILD_META: return tensor_meta(r, args);
+    case RL_SYMBOL_REBUILD_SPARSE:
+    case RL_SYMBOL_REBUILD_QUANTIZED:
+    case RL_SYMBOL_GET_LAYOUT: return rl_rules_layout(r, callee, args);
+    case RL_SYMBOL_REBUILD_PARAMETER: return tensor_parameter(r, false, args);
+    case RL_SYMBOL_REBUILD_STATE: return tensor_parameter(r, true, args);
+    case RL_SYMBOL_REBUILD_TYPE: return tensor_from_type(r, args);
     default: break;
     }
-    if (code < RL_GLOBAL_OLD_TENSOR || args->n) {
-        rl_load_fail(l, RL_LOAD_PICKLE, "Trying to call reduce for unrecognized function %s",
-                     rl_global_name(code));
+    if (code < RL_SYMBOL_OLD_TENSOR || args->n) {
+        rl_reader_fail(r, RL_READER_PICKLE, "Trying to call reduce for unrecognized function %s",
+                       rl_symbol_name(code));
         return NULL;
     }
-    rl_load_tensor *t = rl_load_alloc(l, sizeof *t); /* torch.FloatTensor(): BUILD brings the rest */
+    rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t); /* torch.FloatTensor(): BUILD brings the rest */
     if (!t) return NULL;
-    int64_t *dims = rl_load_alloc(l, 2 * sizeof *dims);
+    int64_t *dims = rl_reader_alloc(r, 2 * sizeof *dims);
     if (!dims) return NULL;
     dims[0] = 0, dims[1] = 1;
-    *t = (rl_load_tensor){
-        .shape = dims, .strides = dims + 1, .ndim = 1, .dtype = (int16_t)(code - RL_GLOBAL_OLD_TENSOR)};
-    return tensor_item(l, t);
+    *t = (rl_stored_tensor){
+        .shape = dims, .strides = dims + 1, .ndim = 1, .dtype = (int16_t)(code - RL_SYMBOL_OLD_TENSOR)};
+    return tensor_item(r, t);
 }
 
-rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state) {
+rl_status rl_rules_old_tensor(rl_reader *r, rl_item *tensor, rl_item *state) {
     if (tensor->u.tensor->storage || tensor->u.tensor->meta || state->kind != RL_ITEM_TUPLE ||
         state->n != 4) {
-        tensor_refuse(l, "BUILD of a tensor wants (storage, offset, size, stride), once");
+        tensor_refuse(r, "BUILD of a tensor wants (storage, offset, size, stride), once");
         return RL_FAIL;
     }
     int dtype = tensor->u.tensor->dtype;
-    rl_load_tensor *t = rl_rules_place(l, state->u.items, -1);
+    rl_stored_tensor *t = rl_stored_tensor_new(r, state->u.items, -1);
     if (!t) return RL_FAIL;
     if (t->dtype != dtype) {
-        tensor_refuse(l, "its class and its storage differ in dtype");
+        tensor_refuse(r, "its class and its storage differ in dtype");
         return RL_FAIL;
     }
     tensor->u.tensor = t;
@@ -284,17 +285,17 @@ rl_status rl_rules_old_tensor(rl_load *l, rl_item *tensor, rl_item *state) {
 }
 
 /* (data, grad, hooks, requires_grad, volatile) */
-rl_status rl_rules_old_parameter(rl_load *l, rl_item *parameter, rl_item *state) {
+rl_status rl_rules_old_parameter(rl_reader *r, rl_item *parameter, rl_item *state) {
     rl_item *const *a = state->u.items;
     if (parameter->n || state->kind != RL_ITEM_TUPLE || state->n != 5 || a[0]->kind != RL_ITEM_TENSOR ||
         (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE)) {
-        tensor_refuse(l, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
+        tensor_refuse(r, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
         return RL_FAIL;
     }
     parameter->code = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(a[0]->u.tensor->dtype);
-    parameter->u.items = rl_load_alloc(l, sizeof *parameter->u.items);
+    parameter->u.items = rl_reader_alloc(r, sizeof *parameter->u.items);
     if (!parameter->u.items) return RL_FAIL;
     parameter->u.items[0] = a[0];
     parameter->n = 1;
-    return rl_step_add(l, RL_STEP_MAKE, parameter, 0, 0);
+    return rl_step_add(r, RL_STEP_MAKE, parameter, 0, 0);
 }

@@ -88,7 +88,7 @@ static bytes stream_around(const uint8_t *rest, size_t n) {
 }
 
 /* ---- what must hold ---- */
-static void check_tensor(const rl_load_tensor *t) {
+static void check_tensor(const rl_stored_tensor *t) {
     if (!t->storage) return;
     demand(t->offset >= 0 && t->ndim >= 0 && t->ndim <= RL_MAX_DIMS, "offset and rank");
     __int128 last = t->offset;
@@ -101,28 +101,28 @@ static void check_tensor(const rl_load_tensor *t) {
     demand(empty || (last + 1) * rl_itemsize(t->dtype) <= t->storage->nbytes, "a tensor lies in its storage");
 }
 
-static void check_storages(rl_load *l) {
+static void check_storages(rl_reader *r) {
     int64_t total = 0;
-    for (int64_t i = 0; i < l->storages_room; i++) {
-        rl_load_storage *s = l->storages[i];
+    for (int64_t i = 0; i < r->storages_room; i++) {
+        rl_stored *s = r->storages[i];
         if (!s || s->root) continue;
         demand(s->nbytes >= 0, "a storage has a size");
-        demand(s->bytes.deflated || s->nbytes <= l->size, "a storage is no larger than the file");
+        demand(s->bytes.deflated || s->nbytes <= r->size, "a storage is no larger than the file");
         total += s->nbytes;
         uint8_t *to = malloc((size_t)s->nbytes + 1);
         demand(to, "memory for a storage");
-        if (rl_storage_fill(l, s, to)) demand(l->error && *l->text, "an error has words");
-        for (int64_t k = 0; !l->error && k < s->nbytes && s->used == RL_BOOL; k++)
+        if (rl_stored_fill(r, s, to)) demand(r->error && *r->text, "an error has words");
+        for (int64_t k = 0; !r->error && k < s->nbytes && s->used == RL_BOOL; k++)
             demand(to[k] <= 1, "bools are 0 or 1");
         free(to);
     }
-    demand(total <= l->size + l->inflated, "storages together are no larger than the file");
+    demand(total <= r->size + r->inflated, "storages together are no larger than the file");
 }
 
-static void check_tree(rl_load *l) {
-    if (rl_load_mark(l)) return;
-    for (int64_t i = 0; i < l->n_steps; i++) {
-        const rl_load_step *s = &l->steps[i];
+static void check_tree(rl_reader *r) {
+    if (rl_reader_mark(r)) return;
+    for (int64_t i = 0; i < r->n_steps; i++) {
+        const rl_step *s = &r->steps[i];
         demand(s->from >= 0 && s->from <= s->to, "steps count forwards");
         if (s->kind == RL_STEP_ADD) demand(s->to <= s->item->n, "a step adds what is there");
         if (s->item->kind == RL_ITEM_TENSOR) check_tensor(s->item->u.tensor);
@@ -130,15 +130,15 @@ static void check_tree(rl_load *l) {
 }
 
 /* Stands in for zlib: every byte says how often the next one comes. */
-static rl_status toy_inflate(rl_load *l, const rl_record *r, void *to) {
+static rl_status toy_inflate(rl_reader *r, const rl_record *from, void *to) {
     int64_t done = 0;
-    for (int64_t at = 0; at + 2 <= r->packed; at += 2) {
+    for (int64_t at = 0; at + 2 <= from->packed; at += 2) {
         uint8_t pair[2];
-        if (rl_source_read(l, r->at + at, pair, 2)) return RL_FAIL;
-        for (; pair[0] && done < r->size; pair[0]--) ((uint8_t *)to)[done++] = pair[1];
+        if (rl_source_read(r, from->at + at, pair, 2)) return RL_FAIL;
+        for (; pair[0] && done < from->size; pair[0]--) ((uint8_t *)to)[done++] = pair[1];
     }
-    if (done == r->size) return RL_OK;
-    return rl_load_fail(l, RL_LOAD_RUNTIME, "a compressed record is damaged");
+    if (done == from->size) return RL_OK;
+    return rl_reader_fail(r, RL_READER_RUNTIME, "a compressed record is damaged");
 }
 
 static void read_all(const uint8_t *data, size_t n) {
@@ -146,18 +146,18 @@ static void read_all(const uint8_t *data, size_t n) {
     uint8_t *exact = malloc(n + (n == 0)); /* so that a byte too far is seen */
     demand(exact, "memory for the test itself");
     if (n) memcpy(exact, data, n);
-    rl_load *l = rl_load_new(exact, -1, 0, (int64_t)n);
-    demand(l, "memory for the reader");
-    l->allowed = allowed, l->n_allowed = 2;
-    l->inflate = toy_inflate;
-    if (rl_load_read(l)) {
-        demand(l->error && *l->text, "an error has words");
+    rl_reader *r = rl_reader_new(exact, -1, 0, (int64_t)n);
+    demand(r, "memory for the reader");
+    r->allowed = allowed, r->n_allowed = 2;
+    r->inflate = toy_inflate;
+    if (rl_reader_read(r)) {
+        demand(r->error && *r->text, "an error has words");
     } else {
-        demand(l->root && l->end >= 0 && l->end <= l->size, "a root, and an end inside the file");
-        check_tree(l);
-        check_storages(l);
+        demand(r->root && r->end >= 0 && r->end <= r->size, "a root, and an end inside the file");
+        check_tree(r);
+        check_storages(r);
     }
-    rl_load_free(l);
+    rl_reader_free(r);
     free(exact);
 }
 
