@@ -64,34 +64,21 @@ static PyObject *archive_has(PyObject *self, PyObject *arg) {
     return found < 0 ? rl_loader_raise(c) : PyBool_FromLong(found);
 }
 
-static rl_item *archive_text(rl_reader *r, PyObject *text) {
-    Py_ssize_t n;
-    const char *at = PyUnicode_AsUTF8AndSize(text, &n);
-    return at ? rl_item_text(r, RL_ITEM_STR, at, n) : NULL;
-}
-
 /* The persistent id goes through the same checks as in a file that is not trusted. */
 static PyObject *archive_storage(PyObject *self, PyObject *args) {
     loader *c = &A(self)->c;
-    rl_reader *r = c->reader;
     const char *name;
     PyObject *key, *location;
     long long numel;
     if (!PyArg_ParseTuple(args, "sUUL:storage", &name, &key, &location, &numel)) return NULL;
-    bool untyped = !strcmp(name, "UntypedStorage");
-    const char *module = untyped ? "torch.storage" : "torch";
-    rl_item *items[5] = {
-        rl_item_text(r, RL_ITEM_STR, "storage", 7),
-        rl_symbol_find(r, (rl_text){module, (int64_t)strlen(module)}, (rl_text){name, (int64_t)strlen(name)}),
-        archive_text(r, key), archive_text(r, location), rl_item_new(r, RL_ITEM_INT)};
-    for (int i = 0; i < 5; i++) {
-        if (!items[i]) return rl_loader_raise(c);
-    }
-    items[4]->u.i = numel;
-    rl_item *pid = rl_item_list(r, RL_ITEM_TUPLE, items, 5);
-    rl_item *storage = pid ? rl_stored_persistent(r, pid) : NULL;
-    if (!storage) return rl_loader_raise(c);
-    rl_storage *made = rl_loader_storage(c, storage->u.storage);
+    Py_ssize_t n_key, n_location = 0;
+    const char *key_at = PyUnicode_AsUTF8AndSize(key, &n_key);
+    const char *location_at = key_at ? PyUnicode_AsUTF8AndSize(location, &n_location) : NULL;
+    if (!location_at) return NULL;
+    rl_stored *stored =
+        rl_stored_named(c->reader, name, (rl_text){key_at, n_key}, (rl_text){location_at, n_location}, numel);
+    if (!stored) return rl_loader_raise(c);
+    rl_storage *made = rl_loader_storage(c, stored);
     return made ? rl_untyped_storage_new(made) : NULL;
 }
 

@@ -75,8 +75,7 @@ static PyObject *value_new_from(const char *module, const char *name) {
 static PyObject *value_new_named(const rl_item *i) {
     static const char *const names[RL_NLAYOUTS] = RL_LAYOUTS;
     RL_OWNED PyObject *m = PyImport_ImportModule("rushlight._C");
-    const char *name =
-        i->kind == RL_ITEM_LAYOUT ? names[i->code] : rl_symbol_name(RL_SYMBOL_SCHEME + i->code);
+    const char *name = i->kind == RL_ITEM_LAYOUT ? names[i->code] : rl_scheme_name(i->code);
     return m ? PyObject_GetAttrString(m, name) : NULL;
 }
 

@@ -1,8 +1,45 @@
 /* The neutral tree: items, the steps that make them, and which of them the root reaches. */
-#include "unpickle.h"
+#include "items.h"
+#include "source.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include <string.h>
+
+const char *rl_item_title(const rl_item *i) {
+    static const char *const title[] = {"None",
+                                        "bool",
+                                        "bool",
+                                        "int",
+                                        "int",
+                                        "float",
+                                        "complex",
+                                        "str",
+                                        "bytes",
+                                        "bytearray",
+                                        "tuple",
+                                        "torch.Size",
+                                        "frozenset",
+                                        "list",
+                                        "set",
+                                        "dict",
+                                        "collections.OrderedDict",
+                                        "collections.Counter",
+                                        "torch.dtype",
+                                        "torch.layout",
+                                        "torch.qscheme",
+                                        "torch.device",
+                                        "a class or function",
+                                        "an allowed class or function",
+                                        "an object of an allowed class",
+                                        "an object of an allowed class",
+                                        "torch.storage.UntypedStorage",
+                                        "torch.Tensor",
+                                        "torch.nn.parameter.Parameter",
+                                        "a subclass of torch.Tensor",
+                                        "a sparse tensor",
+                                        "a quantized tensor"};
+    return title[i->kind];
+}
 
 rl_status rl_step_add(rl_reader *r, rl_step_kind kind, rl_item *item, int64_t from, int64_t to) {
     void *steps = r->steps;

@@ -1,5 +1,8 @@
 /* Layouts, and the tensors that are more than strided memory: sparse and quantized ones. */
-#include "unpickle.h"
+#include "tensor.h"
+#include "items.h"
+#include "source.h"
+#include "symbols.h"
 #include <string.h>
 
 static rl_item *layout_refuse(rl_reader *r, const char *what) {

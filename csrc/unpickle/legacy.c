@@ -4,7 +4,11 @@
  *   then per key, in that order: int64 count, count * element size bytes; no mark at the end
  *
  * Tensors are rebuilt before their bytes are seen, so the object only notes which storages it wants. */
-#include "unpickle.h"
+#include "formats.h"
+#include "items.h"
+#include "pickle.h"
+#include "source.h"
+#include "storage.h"
 #include <string.h>
 
 static const uint8_t legacy_magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
@@ -86,14 +90,8 @@ static rl_status legacy_body(rl_reader *r, rl_input *in) {
 }
 
 rl_status rl_legacy_read(rl_reader *r) {
-    uint8_t head[262];
-    r->legacy = true;
-    if (r->size == 0) return rl_reader_fail(r, RL_READER_EOF, "Ran out of input: the file is empty");
-    if (r->size >= 512) {
-        if (rl_source_read(r, 0, head, sizeof head)) return RL_FAIL;
-        if (!memcmp(head + 257, "ustar", 5)) return rl_tar_read(r);
-    }
     rl_input in = {.reader = r, .data = r->data, .end = r->size};
+    r->persistent = rl_stored_persistent;
     rl_status status = legacy_body(r, &in);
     rl_input_close(&in);
     return status;

@@ -1,5 +1,9 @@
 /* The pickle machine: opcodes become items and steps. It loops; nothing here recurses over file data. */
-#include "unpickle.h"
+#include "pickle.h"
+#include "items.h"
+#include "rules.h"
+#include "source.h"
+#include "symbols.h"
 #include "core/memory.h"
 #include <string.h>
 
@@ -292,7 +296,7 @@ static rl_status machine_step(machine *m, uint8_t op, bool *stop) {
     case 'Q':
         if (machine_need(m, 1)) return RL_FAIL;
         m->n -= 1;
-        return machine_push(m, rl_stored_persistent(r, m->stack[m->n]));
+        return machine_push(m, r->persistent(r, m->stack[m->n]));
     default: return rl_reader_fail(r, RL_READER_PICKLE, "Unsupported operand %d", op);
     }
 #undef TAKE

@@ -1,5 +1,9 @@
 /* What REDUCE, NEWOBJ and BUILD may do: one rule per name, arguments checked before anything is made. */
-#include "unpickle.h"
+#include "rules.h"
+#include "items.h"
+#include "source.h"
+#include "symbols.h"
+#include "tensor.h"
 #include <string.h>
 
 static rl_item *rules_refuse(rl_reader *r, const char *name) {

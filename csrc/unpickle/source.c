@@ -1,5 +1,6 @@
 /* The bytes of a checkpoint, the arena that holds its tree, and the first error met. */
-#include "unpickle.h"
+#include "source.h"
+#include "core/crc32.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include <errno.h>
@@ -163,6 +164,24 @@ rl_status rl_source_read(rl_reader *r, int64_t at, void *to, int64_t n) {
     return RL_OK;
 }
 
+rl_status rl_record_read(rl_reader *r, const rl_record *from, const char *name, void *to) {
+    enum { STEP = 1 << 18 }; /* the checksum finds the bytes still in cache */
+    uint32_t crc = 0;
+    if (from->deflated && r->inflate(r, from, to)) return RL_FAIL;
+    for (int64_t done = 0; done < from->size; done += STEP) {
+        int64_t n = from->size - done < STEP ? from->size - done : STEP;
+        uint8_t *part = (uint8_t *)to + done;
+        if (!from->deflated && rl_source_read(r, from->at + done, part, n)) return RL_FAIL;
+        if (from->crc) crc = rl_crc32(crc, part, n);
+    }
+    if (crc == from->crc) return RL_OK;
+    return rl_reader_fail(
+        r, RL_READER_RUNTIME,
+        "record %s does not match its checksum: its bytes have changed since the checkpoint "
+        "was saved. Copy or download the file again.",
+        name);
+}
+
 const uint8_t *rl_input_take(rl_input *in, int64_t n) {
     if (n < 0 || n > in->end - in->at) {
         rl_reader_fail(in->reader, RL_READER_EOF, "unexpected end of the pickle in %s", in->reader->record);
@@ -197,14 +216,4 @@ rl_status rl_reader_begin(rl_reader *r) {
     if (!all || rl_source_read(r, 0, all, r->size)) return RL_FAIL;
     r->data = all;
     return RL_OK;
-}
-
-rl_status rl_reader_read(rl_reader *r) {
-    uint8_t head[4];
-    if (rl_reader_begin(r)) return RL_FAIL;
-    if (r->size >= 4) {
-        if (rl_source_read(r, 0, head, 4)) return RL_FAIL;
-        if (!memcmp(head, "PK\3\4", 4)) return rl_zip_read(r);
-    }
-    return rl_legacy_read(r);
 }

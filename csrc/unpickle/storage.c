@@ -1,5 +1,8 @@
 /* Storages: what persistent ids may say, and how bytes come in. */
-#include "unpickle.h"
+#include "storage.h"
+#include "items.h"
+#include "source.h"
+#include "symbols.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -138,7 +141,6 @@ static rl_stored *storage_view(rl_reader *r, rl_stored *root, const rl_item *vie
 
 rl_item *rl_stored_persistent(rl_reader *r, rl_item *pid) {
     rl_item *const *p = pid->u.items;
-    if (r->tar) return rl_tar_tensor(r, pid);
     if (pid->kind != RL_ITEM_TUPLE) {
         rl_reader_fail(r, RL_READER_PICKLE, "persistent_load id must be tuple or int, but got %s",
                        rl_item_title(pid));
@@ -164,6 +166,22 @@ rl_item *rl_stored_persistent(rl_reader *r, rl_item *pid) {
         return storage_refuse(r, "it contradicts an earlier one of the same key");
     if (pid->n == 6 && p[5]->kind != RL_ITEM_NONE) s = storage_view(r, s, p[5]);
     return s ? s->item : NULL;
+}
+
+rl_stored *rl_stored_named(rl_reader *r, const char *name, rl_text key, rl_text location, int64_t numel) {
+    const char *module = strcmp(name, "UntypedStorage") ? "torch" : "torch.storage";
+    rl_item *items[5] = {
+        rl_item_text(r, RL_ITEM_STR, "storage", 7),
+        rl_symbol_find(r, (rl_text){module, (int64_t)strlen(module)}, (rl_text){name, (int64_t)strlen(name)}),
+        rl_item_text(r, RL_ITEM_STR, key.at, key.n), rl_item_text(r, RL_ITEM_STR, location.at, location.n),
+        rl_item_new(r, RL_ITEM_INT)};
+    for (int i = 0; i < 5; i++) {
+        if (!items[i]) return NULL;
+    }
+    items[4]->u.i = numel;
+    rl_item *pid = rl_item_list(r, RL_ITEM_TUPLE, items, 5);
+    rl_item *storage = pid ? rl_stored_persistent(r, pid) : NULL;
+    return storage ? storage->u.storage : NULL;
 }
 
 static void storage_swap(uint8_t *p, int64_t n, int64_t item) {

@@ -1,5 +1,7 @@
 /* The names that a checkpoint may use: an exact table, never an import. */
-#include "unpickle.h"
+#include "symbols.h"
+#include "items.h"
+#include "source.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,40 +98,8 @@ const char *rl_symbol_name(int code) {
     return "?";
 }
 
-const char *rl_item_title(const rl_item *i) {
-    static const char *const title[] = {"None",
-                                        "bool",
-                                        "bool",
-                                        "int",
-                                        "int",
-                                        "float",
-                                        "complex",
-                                        "str",
-                                        "bytes",
-                                        "bytearray",
-                                        "tuple",
-                                        "torch.Size",
-                                        "frozenset",
-                                        "list",
-                                        "set",
-                                        "dict",
-                                        "collections.OrderedDict",
-                                        "collections.Counter",
-                                        "torch.dtype",
-                                        "torch.layout",
-                                        "torch.qscheme",
-                                        "torch.device",
-                                        "a class or function",
-                                        "an allowed class or function",
-                                        "an object of an allowed class",
-                                        "an object of an allowed class",
-                                        "torch.storage.UntypedStorage",
-                                        "torch.Tensor",
-                                        "torch.nn.parameter.Parameter",
-                                        "a subclass of torch.Tensor",
-                                        "a sparse tensor",
-                                        "a quantized tensor"};
-    return title[i->kind];
+const char *rl_scheme_name(int scheme) {
+    return rl_symbol_name(RL_SYMBOL_SCHEME + scheme);
 }
 
 static bool name_plain(rl_text t) {

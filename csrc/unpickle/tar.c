@@ -7,7 +7,13 @@
  *   pickle     the object; its persistent ids are the keys of tensors as text
  *
  * Every pickle goes through the same machine as those of the other formats. */
-#include "unpickle.h"
+#include "formats.h"
+#include "items.h"
+#include "pickle.h"
+#include "source.h"
+#include "storage.h"
+#include "symbols.h"
+#include "tensor.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,6 +185,25 @@ static int tar_by_key(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* The decimal text of a key; -1 when it is none. */
+static int64_t tar_decimal(rl_text t) {
+    int64_t value = t.n > 0 && t.n < 19 ? 0 : -1;
+    for (int64_t i = 0; value >= 0 && i < t.n; i++) {
+        value = t.at[i] >= '0' && t.at[i] <= '9' ? value * 10 + (t.at[i] - '0') : -1;
+    }
+    return value;
+}
+
+static rl_item *tar_persistent(rl_reader *r, rl_item *pid) {
+    tar_tensor wanted = {.key = -1};
+    if (pid->kind == RL_ITEM_INT) wanted.key = pid->u.i;
+    if (pid->kind == RL_ITEM_STR) wanted.key = tar_decimal(rl_item_str(pid));
+    tar_tensor *found = bsearch(&wanted, r->tar->tensors, (size_t)r->tar->n, sizeof wanted, tar_by_key);
+    if (found) return found->item;
+    rl_reader_fail(r, RL_READER_PICKLE, "a persistent id in %s names no tensor of the file", r->record);
+    return NULL;
+}
+
 static rl_status tar_storages(rl_reader *r, rl_input *in) {
     int64_t n = 0;
     r->record = "member storages";
@@ -204,32 +229,15 @@ static rl_status tar_tensors(rl_reader *r, rl_input *in) {
         if (tar->tensors[i].key == tar->tensors[i + 1].key) return tar_fail(r, "a tensor comes twice");
     }
     r->tar = tar;
+    r->persistent = tar_persistent;
     return RL_OK;
-}
-
-/* The decimal text of a key; -1 when it is none. */
-static int64_t tar_decimal(rl_text t) {
-    int64_t value = t.n > 0 && t.n < 19 ? 0 : -1;
-    for (int64_t i = 0; value >= 0 && i < t.n; i++) {
-        value = t.at[i] >= '0' && t.at[i] <= '9' ? value * 10 + (t.at[i] - '0') : -1;
-    }
-    return value;
-}
-
-rl_item *rl_tar_tensor(rl_reader *r, const rl_item *pid) {
-    tar_tensor wanted = {.key = -1};
-    if (pid->kind == RL_ITEM_INT) wanted.key = pid->u.i;
-    if (pid->kind == RL_ITEM_STR) wanted.key = tar_decimal(rl_item_str(pid));
-    tar_tensor *found = bsearch(&wanted, r->tar->tensors, (size_t)r->tar->n, sizeof wanted, tar_by_key);
-    if (found) return found->item;
-    rl_reader_fail(r, RL_READER_PICKLE, "a persistent id in %s names no tensor of the file", r->record);
-    return NULL;
 }
 
 /* All tensors of the file; where the pickle lies. */
 rl_status rl_tar_begin(rl_reader *r, rl_input *pickle) {
     tar_member members[] = {{"storages", -1, 0}, {"tensors", -1, 0}, {"pickle", -1, 0}};
     r->record = "the directory";
+    r->persistent = rl_stored_persistent;
     if (tar_find(r, members, 3)) return RL_FAIL;
     rl_status status = RL_OK;
     for (int i = 0; i < 3 && !status; i++) {

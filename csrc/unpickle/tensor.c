@@ -1,92 +1,11 @@
-/* Tensors and parameters of a checkpoint. Every one passes rl_stored_tensor_new, which checks it against its
- * storage.
- */
-#include "unpickle.h"
+/* Tensors and parameters of a checkpoint: what their rebuild functions and states may say. */
+#include "tensor.h"
+#include "items.h"
+#include "source.h"
+#include "symbols.h"
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/view.h"
 #include <string.h>
-
-static rl_item *tensor_refuse(rl_reader *r, const char *why) {
-    rl_reader_fail(r, RL_READER_PICKLE, "a tensor in %s is malformed: %s", r->record, why);
-    return NULL;
-}
-
-static int64_t *tensor_dims(rl_reader *r, const rl_item *from, int64_t *n) {
-    if (from->kind != RL_ITEM_TUPLE && from->kind != RL_ITEM_SIZE && from->kind != RL_ITEM_LIST) {
-        tensor_refuse(r, "sizes and strides must be tuples");
-        return NULL;
-    }
-    if (from->n > RL_MAX_DIMS) {
-        rl_reader_fail(r, RL_READER_RUNTIME,
-                       "tensors may have at most %d dimensions, but a tensor in %s has %lld", RL_MAX_DIMS,
-                       r->record, (long long)from->n);
-        return NULL;
-    }
-    int64_t *dims = rl_reader_alloc(r, (from->n + 1) * (int64_t)sizeof *dims);
-    for (int64_t i = 0; dims && i < from->n; i++) {
-        if (from->u.items[i]->kind != RL_ITEM_INT || from->u.items[i]->u.i < 0) {
-            tensor_refuse(r, "sizes and strides must be integers of at least 0");
-            return NULL;
-        }
-        dims[i] = from->u.items[i]->u.i;
-    }
-    *n = from->n;
-    return dims;
-}
-
-/* The one door: args are storage, offset, size, stride; `share` elements lie in one item. */
-static rl_stored_tensor *tensor_place(rl_reader *r, rl_item *const *args, int dtype, int share) {
-    if (args[0]->kind != RL_ITEM_STORAGE) return (void *)tensor_refuse(r, "its storage is none");
-    rl_stored *s = args[0]->u.storage;
-    if (args[1]->kind != RL_ITEM_INT || args[1]->u.i < 0) {
-        return (void *)tensor_refuse(r, "its offset must be an integer of at least 0");
-    }
-    if (dtype < 0) dtype = s->dtype;
-    if (dtype < 0) return (void *)tensor_refuse(r, "an untyped storage needs a dtype");
-    rl_stored *root = s->root ? s->root : s;
-    if (root->used >= 0 && root->used != dtype) {
-        rl_reader_fail(r, RL_READER_RUNTIME, "storage %s in %s is viewed as %s and as %s",
-                       rl_reader_quote(r, root->key), r->record, rl_dtype_name(root->used),
-                       rl_dtype_name(dtype));
-        return NULL;
-    }
-    int64_t ndim, n_strides;
-    rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
-    if (!t) return NULL;
-    *t = (rl_stored_tensor){.storage = root, .dtype = (int16_t)dtype};
-    if (!(t->shape = tensor_dims(r, args[2], &ndim)) || !(t->strides = tensor_dims(r, args[3], &n_strides)))
-        return NULL;
-    if (ndim != n_strides) return (void *)tensor_refuse(r, "it has as many sizes as strides in no way");
-    t->ndim = (int16_t)ndim;
-    if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype,
-                             (size_t)s->nbytes * (size_t)share)) {
-        rl_reader_fail(r, RL_READER_RUNTIME, "%s (storage %s in %s)", rl_error_text(),
-                       rl_reader_quote(r, s->key), r->record);
-        rl_error_clear();
-        return NULL;
-    }
-    t->offset = args[1]->u.i + s->root_offset / rl_itemsize(dtype);
-    root->used = (int16_t)dtype;
-    return t;
-}
-
-rl_stored_tensor *rl_stored_tensor_new(rl_reader *r, rl_item *const *args, int dtype) {
-    return tensor_place(r, args, dtype, 1);
-}
-
-/* The bounds are those of the elements, the tensor is all bytes of the storage in one dimension. */
-rl_stored_tensor *rl_stored_tensor_packed(rl_reader *r, rl_item *const *args) {
-    int dtype = args[0]->u.storage->dtype;
-    rl_stored_tensor *t = tensor_place(r, args, dtype, dtype == RL_QU4X2 ? 2 : 4);
-    int64_t *dims = t ? rl_reader_alloc(r, 2 * sizeof *dims) : NULL;
-    if (!dims) return NULL;
-    const rl_stored *s = args[0]->u.storage;
-    dims[0] = s->nbytes, dims[1] = 1;
-    t->shape = dims, t->strides = dims + 1, t->ndim = 1;
-    t->offset = s->root_offset;
-    return t;
-}
 
 /* {'conj': True, 'neg': True} */
 static rl_status tensor_metadata(rl_reader *r, const rl_item *i, rl_stored_tensor *t) {
@@ -102,7 +21,7 @@ static rl_status tensor_metadata(rl_reader *r, const rl_item *i, rl_stored_tenso
     if (t->conj && !complex) good = false;
     if (t->neg && !complex && (t->dtype == RL_BOOL || rl_is_kept(t->dtype))) good = false;
     if (good) return RL_OK;
-    tensor_refuse(r, "its metadata is not what PyTorch writes");
+    rl_stored_tensor_refuse(r, "its metadata is not what PyTorch writes");
     return RL_FAIL;
 }
 
@@ -118,10 +37,10 @@ static rl_item *tensor_rebuild(rl_reader *r, int code, const rl_item *args) {
     rl_item *const *a = args->u.items;
     int base = code == RL_SYMBOL_REBUILD ? 4 : code == RL_SYMBOL_REBUILD_V2 ? 6 : 7;
     if (args->n != base && (base == 4 || args->n != base + 1))
-        return tensor_refuse(r, "wrong number of arguments");
-    if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return tensor_refuse(r, "its dtype is none");
+        return rl_stored_tensor_refuse(r, "wrong number of arguments");
+    if (base == 7 && a[6]->kind != RL_ITEM_DTYPE) return rl_stored_tensor_refuse(r, "its dtype is none");
     if (base > 4 && a[4]->kind != RL_ITEM_TRUE && a[4]->kind != RL_ITEM_FALSE) {
-        return tensor_refuse(r, "requires_grad must be a bool");
+        return rl_stored_tensor_refuse(r, "requires_grad must be a bool");
     }
     rl_stored_tensor *t = rl_stored_tensor_new(r, a, base == 7 ? a[6]->code : -1);
     if (!t || (args->n > base && tensor_metadata(r, a[base], t))) return NULL;
@@ -156,20 +75,21 @@ static rl_item *tensor_meta(rl_reader *r, const rl_item *args) {
     int64_t ndim, n_strides;
     if (args->n != 4 || a[0]->kind != RL_ITEM_DTYPE ||
         (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE))
-        return tensor_refuse(r, "wrong arguments for _rebuild_meta_tensor_no_storage");
+        return rl_stored_tensor_refuse(r, "wrong arguments for _rebuild_meta_tensor_no_storage");
     rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
     if (!t) return NULL;
     *t = (rl_stored_tensor){.dtype = (int16_t)a[0]->code, .meta = true};
-    if (!(t->shape = tensor_dims(r, a[1], &ndim)) || !(t->strides = tensor_dims(r, a[2], &n_strides)))
+    if (!(t->shape = rl_stored_tensor_dims(r, a[1], &ndim)) ||
+        !(t->strides = rl_stored_tensor_dims(r, a[2], &n_strides)))
         return NULL;
-    if (ndim != n_strides) return tensor_refuse(r, "it has as many sizes as strides in no way");
+    if (ndim != n_strides) return rl_stored_tensor_refuse(r, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
     t->requires_grad = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(t->dtype);
     t->nbytes = tensor_span(t);
-    return t->nbytes < 0 ? tensor_refuse(r, "its sizes are too large") : tensor_item(r, t);
+    return t->nbytes < 0 ? rl_stored_tensor_refuse(r, "its sizes are too large") : tensor_item(r, t);
 }
 
-rl_status rl_rules_state(rl_reader *r, rl_item **state) {
+static rl_status tensor_state(rl_reader *r, rl_item **state) {
     rl_item *s = *state;
     if (s->kind == RL_ITEM_TUPLE && s->n == 2 && s->u.items[1]->kind == RL_ITEM_NONE) s = s->u.items[0];
     if (s->kind == RL_ITEM_NONE) s = NULL;
@@ -184,7 +104,8 @@ rl_status rl_rules_state(rl_reader *r, rl_item **state) {
 /* _rebuild_parameter(data, requires_grad, hooks), _with_state(..., state) */
 static rl_item *tensor_parameter(rl_reader *r, bool with_state, const rl_item *args) {
     rl_item *const *a = args->u.items;
-    if (args->n != 3 + with_state) return tensor_refuse(r, "wrong number of arguments for a Parameter");
+    if (args->n != 3 + with_state)
+        return rl_stored_tensor_refuse(r, "wrong number of arguments for a Parameter");
     if (a[0]->kind == RL_ITEM_SPARSE || a[0]->kind == RL_ITEM_QUANTIZED) {
         rl_reader_fail(r, RL_READER_RUNTIME,
                        "rushlight does not support Parameters of sparse or quantized tensors (in %s); save "
@@ -192,9 +113,10 @@ static rl_item *tensor_parameter(rl_reader *r, bool with_state, const rl_item *a
                        r->record);
         return NULL;
     }
-    if (a[0]->kind != RL_ITEM_TENSOR) return tensor_refuse(r, "the data of a Parameter must be a tensor");
+    if (a[0]->kind != RL_ITEM_TENSOR)
+        return rl_stored_tensor_refuse(r, "the data of a Parameter must be a tensor");
     if (a[1]->kind != RL_ITEM_TRUE && a[1]->kind != RL_ITEM_FALSE) {
-        return tensor_refuse(r, "requires_grad must be a bool");
+        return rl_stored_tensor_refuse(r, "requires_grad must be a bool");
     }
     if (a[1]->kind == RL_ITEM_TRUE && !rl_dtype_has_grad(a[0]->u.tensor->dtype)) {
         rl_reader_fail(r, RL_READER_RUNTIME,
@@ -204,7 +126,7 @@ static rl_item *tensor_parameter(rl_reader *r, bool with_state, const rl_item *a
         return NULL;
     }
     rl_item *state = with_state ? a[3] : &r->none;
-    if (rl_rules_state(r, &state)) return NULL;
+    if (tensor_state(r, &state)) return NULL;
     rl_item *p = rl_item_list(r, RL_ITEM_PARAMETER, a, 1);
     if (p) p->code = a[1]->kind == RL_ITEM_TRUE, p->state = state;
     return p;
@@ -214,16 +136,16 @@ static rl_item *tensor_parameter(rl_reader *r, bool with_state, const rl_item *a
 static rl_item *tensor_from_type(rl_reader *r, const rl_item *args) {
     rl_item *const *a = args->u.items;
     if (args->n != 4 || a[0]->kind != RL_ITEM_SYMBOL || a[2]->kind != RL_ITEM_TUPLE) {
-        return tensor_refuse(r, "wrong arguments for _rebuild_from_type_v2");
+        return rl_stored_tensor_refuse(r, "wrong arguments for _rebuild_from_type_v2");
     }
     rl_item *state = a[3], *t;
-    if (rl_rules_state(r, &state)) return NULL;
+    if (tensor_state(r, &state)) return NULL;
     switch (a[0]->code) {
     case RL_SYMBOL_REBUILD:
     case RL_SYMBOL_REBUILD_V2:
     case RL_SYMBOL_REBUILD_V3: t = tensor_rebuild(r, a[0]->code, a[2]); break;
     case RL_SYMBOL_REBUILD_PARAMETER: t = tensor_parameter(r, false, a[2]); break;
-    default: return tensor_refuse(r, "wrong function for _rebuild_from_type_v2");
+    default: return rl_stored_tensor_refuse(r, "wrong function for _rebuild_from_type_v2");
     }
     if (!t) return NULL;
     int expected = t->kind == RL_ITEM_TENSOR ? RL_SYMBOL_TENSOR : RL_SYMBOL_PARAMETER;
@@ -231,7 +153,7 @@ static rl_item *tensor_from_type(rl_reader *r, const rl_item *args) {
         rl_item *pair[2] = {t, a[1]};
         t = rl_item_list(r, RL_ITEM_SUBCLASS, pair, 2);
     } else if (a[1]->kind != RL_ITEM_SYMBOL || a[1]->code != expected) {
-        return tensor_refuse(r, "wrong type for _rebuild_from_type_v2");
+        return rl_stored_tensor_refuse(r, "wrong type for _rebuild_from_type_v2");
     }
     if (t) t->state = state;
     return t;
@@ -270,14 +192,14 @@ rl_item *rl_rules_tensor(rl_reader *r, rl_item *callee, rl_item *args) {
 rl_status rl_rules_old_tensor(rl_reader *r, rl_item *tensor, rl_item *state) {
     if (tensor->u.tensor->storage || tensor->u.tensor->meta || state->kind != RL_ITEM_TUPLE ||
         state->n != 4) {
-        tensor_refuse(r, "BUILD of a tensor wants (storage, offset, size, stride), once");
+        rl_stored_tensor_refuse(r, "BUILD of a tensor wants (storage, offset, size, stride), once");
         return RL_FAIL;
     }
     int dtype = tensor->u.tensor->dtype;
     rl_stored_tensor *t = rl_stored_tensor_new(r, state->u.items, -1);
     if (!t) return RL_FAIL;
     if (t->dtype != dtype) {
-        tensor_refuse(r, "its class and its storage differ in dtype");
+        rl_stored_tensor_refuse(r, "its class and its storage differ in dtype");
         return RL_FAIL;
     }
     tensor->u.tensor = t;
@@ -289,7 +211,8 @@ rl_status rl_rules_old_parameter(rl_reader *r, rl_item *parameter, rl_item *stat
     rl_item *const *a = state->u.items;
     if (parameter->n || state->kind != RL_ITEM_TUPLE || state->n != 5 || a[0]->kind != RL_ITEM_TENSOR ||
         (a[3]->kind != RL_ITEM_TRUE && a[3]->kind != RL_ITEM_FALSE)) {
-        tensor_refuse(r, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
+        rl_stored_tensor_refuse(
+            r, "BUILD of a Parameter wants (data, grad, hooks, requires_grad, volatile), once");
         return RL_FAIL;
     }
     parameter->code = a[3]->kind == RL_ITEM_TRUE && rl_dtype_has_grad(a[0]->u.tensor->dtype);

@@ -1,6 +1,5 @@
 /* The zip container, as far as checkpoints use it: records under one prefix, stored or deflated. */
-#include "unpickle.h"
-#include "core/crc32.h"
+#include "source.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +145,7 @@ static rl_status zip_read_entry(rl_reader *r, const uint8_t **at, const uint8_t 
     return RL_OK;
 }
 
-rl_status rl_zip_open(rl_reader *r) {
+static rl_status zip_open(rl_reader *r) {
     uint64_t count = 0, size = 0, offset = 0;
     int64_t stop = 0;
     if (zip_find_end(r, &count, &size, &offset, &stop)) return RL_FAIL;
@@ -273,24 +272,6 @@ int rl_zip_find(rl_reader *r, rl_text name, rl_record *to) {
     return zip_locate(r, e, &to->at) || zip_count_inflated(r, e) ? -1 : 1;
 }
 
-rl_status rl_record_read(rl_reader *r, const rl_record *from, const char *name, void *to) {
-    enum { STEP = 1 << 18 }; /* the checksum finds the bytes still in cache */
-    uint32_t crc = 0;
-    if (from->deflated && r->inflate(r, from, to)) return RL_FAIL;
-    for (int64_t done = 0; done < from->size; done += STEP) {
-        int64_t n = from->size - done < STEP ? from->size - done : STEP;
-        uint8_t *part = (uint8_t *)to + done;
-        if (!from->deflated && rl_source_read(r, from->at + done, part, n)) return RL_FAIL;
-        if (from->crc) crc = rl_crc32(crc, part, n);
-    }
-    if (crc == from->crc) return RL_OK;
-    return rl_reader_fail(
-        r, RL_READER_RUNTIME,
-        "record %s does not match its checksum: its bytes have changed since the checkpoint "
-        "was saved. Copy or download the file again.",
-        name);
-}
-
 char *rl_zip_whole(rl_reader *r, const char *name, int64_t most, int64_t *size) {
     rl_record record;
     int found = rl_zip_find(r, (rl_text){name, (int64_t)strlen(name)}, &record);
@@ -349,31 +330,5 @@ static rl_status zip_check_version(rl_reader *r) {
 
 rl_status rl_zip_begin(rl_reader *r) {
     r->record = "the zip directory";
-    return rl_zip_open(r) || zip_check_version(r) ? RL_FAIL : RL_OK;
-}
-
-rl_status rl_zip_read(rl_reader *r) {
-    if (rl_zip_begin(r)) return RL_FAIL;
-    int64_t n;
-    rl_record script;
-    if (rl_zip_find(r, (rl_text){"constants.pkl", 13}, &script)) {
-        return rl_reader_fail(r, RL_READER_RUNTIME,
-                              "Cannot use ``weights_only=True`` with TorchScript archives "
-                              "passed to ``torch.load``. Save the state_dict of the "
-                              "original module instead; rushlight reads no TorchScript.");
-    }
-    r->record = "record data.pkl";
-    char *bytes = rl_zip_whole(r, "data.pkl", INT64_MAX, &n);
-    if (!bytes && n < 0) {
-        return rl_reader_fail(r, RL_READER_RUNTIME,
-                              "PytorchStreamReader failed locating file data.pkl: file not found");
-    }
-    if (!bytes) return RL_FAIL;
-    rl_input in = {.reader = r, .data = (const uint8_t *)bytes, .end = n};
-    rl_status status = rl_pickle_read(r, &in, &r->root);
-    if (!status && in.at != n) {
-        status = rl_reader_fail(r, RL_READER_PICKLE, "record data.pkl goes on behind its STOP");
-    }
-    r->end = r->size;
-    return status;
+    return zip_open(r) || zip_check_version(r) ? RL_FAIL : RL_OK;
 }
