@@ -1,5 +1,5 @@
 /* A checkpoint opened record by record, for the pickles that Python itself reads (weights_only=False). */
-#include "load.h"
+#include "loader.h"
 #include "object/storage.h"
 #include "core/storage.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Compressed records, unpacked by Python's own zlib module piece by piece. */
-#include "load.h"
+#include "loader.h"
 #include <string.h>
 
 enum { PIECE = 256 << 10 };

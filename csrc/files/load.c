@@ -1,5 +1,5 @@
 /* Replays what the reader of checkpoints wrote down and makes the Python objects, in a loop. */
-#include "load.h"
+#include "loader.h"
 #include "core/error.h"
 #include "core/storage.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
-#include "load.h"
+#include "loader.h"
 #include "object/storage.h"
 #include "core/device.h"
 #include "core/error.h"

@@ -1,5 +1,5 @@
 /* The pickle: plain values are written here, everything else as Python describes it. */
-#include "save.h"
+#include "writer.h"
 #include <string.h>
 
 enum { BATCH = 1000 }; /* items between two APPENDS or SETITEMS, as pickle does */

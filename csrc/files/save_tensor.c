@@ -1,6 +1,6 @@
 /* Tensors and storages in the pickle, as PyTorch's rebuild functions want them. */
-#include "save.h"
-#include "load.h"
+#include "writer.h"
+#include "loader.h"
 #include "object/storage.h"
 #include <string.h>
 
