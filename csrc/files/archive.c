@@ -152,25 +152,6 @@ static PyObject *archive_tar(PyObject *self, PyObject *args) {
     return answer;
 }
 
-static PyObject *archive_flat(PyObject *self, PyObject *args) {
-    (void)self;
-    PyObject *storage, *dtype;
-    if (!PyArg_ParseTuple(args, "O!O:_flat_tensor", rl_untyped_storage_type, &storage, &dtype)) return NULL;
-    int code = rl_dtype_parse(dtype);
-    if (code < 0) return NULL;
-    rl_storage *s = rl_untyped_storage_peek(storage);
-    RL_OWNED PyObject *t = (PyObject *)rl_tensor_alloc(rl_tensor_type, 1);
-    if (!t) return NULL;
-    rl_view *v = &((rl_tensor *)t)->v;
-    v->numel = v->shape[0] = (int64_t)s->nbytes / rl_itemsize(code);
-    v->strides[0] = 1;
-    v->dtype = (uint8_t)code;
-    v->device = s->device, v->device_index = s->device_index;
-    v->storage = rl_storage_keep(s);
-    rl_tensor_reveal((rl_tensor *)t);
-    return rl_give(&t);
-}
-
 static PyMethodDef archive_functions[] = {
     {"_names_asked", archive_asked, METH_VARARGS,
      PyDoc_STR("_names_asked(source, start, size, file)\n--\n\n"
@@ -178,8 +159,6 @@ static PyMethodDef archive_functions[] = {
     {"_tar_parts", archive_tar, METH_VARARGS,
      PyDoc_STR("_tar_parts(source, start, size, file, place, hook)\n--\n\n"
                "The tensors of a tar checkpoint by their keys, and the pickle that names them.")},
-    {"_flat_tensor", archive_flat, METH_VARARGS,
-     PyDoc_STR("_flat_tensor(storage, dtype)\n--\n\nA tensor over all whole elements of a storage.")},
     {NULL, NULL, 0, NULL}};
 
 int rl_archive_init(PyObject *m) {

@@ -1,32 +1,6 @@
 /* Replays what the reader of checkpoints wrote down and makes the Python objects, in a loop. */
 #include "loader.h"
-#include "core/error.h"
-#include "core/storage.h"
 #include <string.h>
-
-static PyObject *unpickling_error; /* pickle.UnpicklingError; imported with the first file */
-
-PyObject *rl_loader_raise(loader *c) {
-    rl_reader *r = c->reader;
-    if (PyErr_Occurred()) return NULL;
-    switch (r->error) {
-    case RL_READER_MEMORY: return PyErr_NoMemory();
-    case RL_READER_PICKLE:
-        return PyErr_Format(
-            unpickling_error,
-            "%s%s\n\nNothing of the file was executed. (file %s, %s)\n\nCheck the documentation of "
-            "torch.load to learn more about types accepted by default with weights_only "
-            "https://pytorch.org/docs/stable/generated/torch.load.html.",
-            c->headline, r->text, c->file, r->record);
-    case RL_READER_EOF:
-        return PyErr_Format(PyExc_EOFError,
-                            "%s. The file is shorter than it was when saved; copy or download it "
-                            "again. (file %s)",
-                            r->text, c->file);
-    case RL_READER_VALUE: return PyErr_Format(PyExc_ValueError, "%s (file %s)", r->text, c->file);
-    default: return PyErr_Format(PyExc_RuntimeError, "%s (file %s)", r->text, c->file);
-    }
-}
 
 static PyObject *loader_bad(loader *c, const char *why) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
@@ -270,55 +244,6 @@ static PyObject *loader_replay(loader *c) {
     return Py_XNewRef(loader_object(c, r->root));
 }
 
-int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
-    static const uint8_t none;
-    int fd = -1;
-    if (!unpickling_error) {
-        RL_OWNED PyObject *pickle = PyImport_ImportModule("_pickle");
-        unpickling_error = pickle ? PyObject_GetAttrString(pickle, "UnpicklingError") : NULL;
-        if (!unpickling_error) return -1;
-    }
-    if (PyLong_Check(source)) {
-        long number = PyLong_AsLong(source);
-        if (number == -1 && PyErr_Occurred()) return -1;
-        if (number < 0 || number > INT32_MAX) {
-            PyErr_SetString(PyExc_ValueError, "negative file descriptor");
-            return -1;
-        }
-        fd = (int)number;
-    } else {
-        if (PyObject_GetBuffer(source, &c->bytes, PyBUF_SIMPLE) < 0) return -1;
-        start = 0, size = c->bytes.len;
-    }
-    const uint8_t *data = fd >= 0 ? NULL : c->bytes.buf ? c->bytes.buf : &none;
-    c->places = PyDict_New();
-    c->reader = c->places ? rl_reader_new(data, fd, start, size < 0 ? 0 : size) : NULL;
-    if (c->reader) {
-        c->reader->inflate = rl_loader_inflate;
-        return 0;
-    }
-    rl_error_clear();
-    PyErr_NoMemory();
-    rl_loader_close(c);
-    return -1;
-}
-
-void rl_loader_close(loader *c) {
-    rl_reader *r = c->reader;
-    for (int64_t i = 0; r && i < r->n_steps; i++) {
-        if (r->steps[i].kind == RL_STEP_MAKE) Py_CLEAR(r->steps[i].item->made);
-    }
-    if (r) Py_CLEAR(r->nothing.made);
-    for (int64_t i = 0; r && i < r->storages_room; i++) {
-        if (r->storages[i]) rl_storage_drop(r->storages[i]->made);
-    }
-    rl_loader_unmap(c);
-    rl_reader_free(r);
-    c->reader = NULL;
-    Py_CLEAR(c->places);
-    if (c->bytes.obj) PyBuffer_Release(&c->bytes);
-}
-
 /* names and objects of `allowed` into two arrays sorted by name */
 static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject ***objects) {
     RL_OWNED PyObject *keys = PyDict_Keys(allowed);
@@ -384,13 +309,7 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     return result;
 }
 
-static PyMethodDef loader_methods[] = {
+PyMethodDef rl_loader_methods[] = {
     {"_load", loader_load, METH_VARARGS, load_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int rl_load_init(PyObject *m) {
-    if (PyModule_AddFunctions(m, loader_methods) < 0) return -1;
-    if (PyModule_AddFunctions(m, rl_loader_storage_methods) < 0) return -1;
-    return rl_archive_init(m);
-}

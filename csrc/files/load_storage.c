@@ -1,62 +1,14 @@
-/* The memory side of checkpoints: storages filled from a file, tensors on them, bytes for the writer. */
+/* The memory side of loading: storages filled from a file, tensors on them. */
 #include "loader.h"
+#include "bytes.h"
 #include "object/storage.h"
 #include "core/device.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "core/storage.h"
 #include "core/view.h"
 #include "ops/table.h"
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-
-/* One private mapping, shared by every storage that lies in it. */
-struct file_map {
-    uint8_t *base;
-    size_t n;
-    int32_t users;
-};
-
-static void map_drop(void *owner) {
-    file_map *m = owner;
-    if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) > 0) return;
-    munmap(m->base, m->n);
-    rl_free(m);
-}
-
-int rl_loader_map(loader *c) {
-    rl_reader *r = c->reader;
-    file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
-    if (!m) {
-        rl_error_clear();
-        PyErr_NoMemory();
-        return -1;
-    }
-    *m = (file_map){.n = (size_t)r->size, .users = 1};
-    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, r->fd, 0);
-    if (m->base == MAP_FAILED) {
-        rl_free(m);
-        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
-                     (long long)r->size, c->file, strerror(errno), errno);
-        return -1;
-    }
-    c->map = m;
-    return 0;
-}
-
-void rl_loader_unmap(loader *c) {
-    if (c->map) map_drop(c->map);
-    c->map = NULL;
-}
-
-static rl_storage *storage_mapped(loader *c, rl_stored *s) {
-    uint8_t *at = c->map->base + s->bytes.at;
-    __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
-    rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
-    if (made) rl_stored_normalise(c->reader, s, at);
-    return made;
-}
 
 /* Most of the time of reading megabytes goes into making fresh pages: ask for large ones. */
 static void storage_want_huge_pages(void *at, size_t n) {
@@ -135,18 +87,10 @@ static int storage_place(loader *c, PyObject *location, int *device, int *index)
     return rl_device_parse(answer, device, index);
 }
 
-/* Whole bytes between devices; false: the driver has left an error. */
-static bool storage_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver, int index) {
-    RL_RAW;
-    return !driver->copy(index, rl_storage_bytes(to, RL_FRESH), rl_storage_bytes(from, RL_READ), from->nbytes,
-                         to->device, from->device, driver->stream(index)) &&
-           !driver->synchronize(index); /* the source may go away */
-}
-
 static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
     const rl_device_driver *driver = rl_device_driver_get(device);
-    if (there && made->nbytes && device != RL_META && !storage_copy(there, made, driver, index)) {
+    if (there && made->nbytes && device != RL_META && !rl_bytes_copy(there, made, driver, index)) {
         rl_storage_drop(there);
         there = NULL;
     }
@@ -166,7 +110,7 @@ rl_storage *rl_loader_storage(loader *c, rl_stored *s) {
     }
     bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->reader->big_endian &&
                   (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
-    rl_storage *made = mapped ? storage_mapped(c, s) : storage_read(c, s);
+    rl_storage *made = mapped ? rl_loader_mapped(c, s) : storage_read(c, s);
     if (!made) {
         if (c->reader->error) return (void *)rl_loader_raise(c);
         return (void *)rl_raise(NULL);
@@ -245,41 +189,6 @@ PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
     return made;
 }
 
-/* ---- for the writer ---- */
-PyObject *rl_storage_readable(rl_storage *s) {
-    if (s->device == RL_CPU) return rl_untyped_storage_new(s);
-    const rl_device_driver *driver = rl_device_driver_get(s->device);
-    if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
-    rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
-    if (!copy || !storage_copy(copy, s, driver, s->device_index)) {
-        rl_storage_drop(copy);
-        return rl_raise(NULL);
-    }
-    PyObject *bytes = rl_untyped_storage_new(copy);
-    rl_storage_drop(copy);
-    return bytes;
-}
-
-static PyObject *storage_bytes(PyObject *self, PyObject *arg) {
-    (void)self;
-    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_bytes() wants a Tensor");
-    rl_storage *s = ((rl_tensor *)arg)->v.storage;
-    return s ? rl_storage_readable(s) : PyErr_Format(PyExc_RuntimeError, "the tensor has no storage");
-}
-
-static PyObject *storage_id(PyObject *self, PyObject *arg) {
-    (void)self;
-    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_storage_id() wants a Tensor");
-    return PyLong_FromVoidPtr(((rl_tensor *)arg)->v.storage);
-}
-
-static PyObject *storage_attributes(PyObject *self, PyObject *arg) {
-    (void)self;
-    if (!rl_tensor_check(arg)) return PyErr_Format(PyExc_TypeError, "_tensor_attributes() wants a Tensor");
-    PyObject *dict = ((rl_tensor *)arg)->dict;
-    return dict ? PyDict_Copy(dict) : PyDict_New();
-}
-
 static PyObject *storage_resolve(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *lazy;
@@ -289,32 +198,8 @@ static PyObject *storage_resolve(PyObject *self, PyObject *args) {
     return PyErr_Format(PyExc_RuntimeError, "lazy conjugates of another device cannot be read");
 }
 
-static PyObject *storage_part(PyObject *self, PyObject *args) {
-    (void)self;
-    PyObject *of;
-    Py_ssize_t at, n;
-    if (!PyArg_ParseTuple(args, "O!nn:_storage_part", rl_untyped_storage_type, &of, &at, &n)) return NULL;
-    rl_storage *root = rl_untyped_storage_peek(of);
-    if (at < 0 || n < 0 || (size_t)at > root->nbytes || (size_t)n > root->nbytes - (size_t)at)
-        return PyErr_Format(PyExc_RuntimeError, "a part of a storage reaches outside of it");
-    rl_storage *part = rl_storage_part(root, (size_t)at, (size_t)n);
-    if (!part) return rl_raise(NULL);
-    PyObject *object = rl_untyped_storage_new(part);
-    rl_storage_drop(part);
-    return object;
-}
-
 PyMethodDef rl_loader_storage_methods[] = {
     {"_resolve_bits", storage_resolve, METH_VARARGS,
      PyDoc_STR("_resolve_bits(tensor, conj, neg)\n--\n\nThe values that a file's lazy bits stand for.")},
-    {"_storage_part", storage_part, METH_VARARGS,
-     PyDoc_STR("_storage_part(storage, start, nbytes)\n--\n\nA storage over a part of another one's bytes.")},
-    {"_storage_bytes", storage_bytes, METH_O,
-     PyDoc_STR(
-         "_storage_bytes(tensor)\n--\n\nThe bytes of the tensor's whole storage, in the CPU's memory.")},
-    {"_storage_id", storage_id, METH_O,
-     PyDoc_STR("_storage_id(tensor)\n--\n\nA number that tells storages apart while they live.")},
-    {"_tensor_attributes", storage_attributes, METH_O,
-     PyDoc_STR("_tensor_attributes(tensor)\n--\n\nA copy of the attributes that were set on a tensor.")},
     {NULL, NULL, 0, NULL},
 };

@@ -4,95 +4,7 @@
 
 enum { BATCH = 1000 }; /* items between two APPENDS or SETITEMS, as pickle does */
 
-/* ---- bytes ---- */
-int rl_save_bytes(saver *s, const void *from, int64_t n) {
-    if (n > s->room - s->n) {
-        int64_t room = s->room * 2 > s->n + n ? s->room * 2 : s->n + n + 4096;
-        char *bigger = PyMem_Realloc(s->at, (size_t)room);
-        if (!bigger) return PyErr_NoMemory(), -1;
-        s->at = bigger, s->room = room;
-    }
-    memcpy(s->at + s->n, from, (size_t)n);
-    s->n += n;
-    return 0;
-}
-
-int rl_save_op(saver *s, char op) {
-    return rl_save_bytes(s, &op, 1);
-}
-
-/* an opcode and a number, little endian */
-static int save_number(saver *s, char op, uint64_t value, int size) {
-    char bytes[9] = {op};
-    for (int i = 0; i < size; i++) bytes[i + 1] = (char)(value >> 8 * i);
-    return rl_save_bytes(s, bytes, size + 1);
-}
-
-/* ---- the memo ---- */
-static memo_slot *memo_place(const memo_table *t, const void *key) {
-    uint64_t h = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-    int64_t i = (int64_t)(h >> 20) & (t->room - 1);
-    while (t->slots[i].key && t->slots[i].key != key) i = (i + 1) & (t->room - 1);
-    return &t->slots[i];
-}
-
-int64_t rl_written_find(const memo_table *t, const void *key) {
-    const memo_slot *slot = t->room ? memo_place(t, key) : NULL;
-    return slot && slot->key ? slot->index : -1;
-}
-
-static int memo_grow(memo_table *t) {
-    memo_table bigger = {.room = t->room ? t->room * 2 : 256};
-    bigger.slots = PyMem_Calloc((size_t)bigger.room, sizeof *bigger.slots);
-    if (!bigger.slots) return PyErr_NoMemory(), -1;
-    for (int64_t i = 0; i < t->room; i++) {
-        if (t->slots[i].key) *memo_place(&bigger, t->slots[i].key) = t->slots[i];
-    }
-    PyMem_Free(t->slots);
-    t->slots = bigger.slots, t->room = bigger.room;
-    return 0;
-}
-
-int rl_written_add(memo_table *t, const void *key, PyObject *kept, int64_t index) {
-    if (t->used * 2 >= t->room && memo_grow(t) < 0) return -1;
-    memo_slot *slot = memo_place(t, key);
-    if (!slot->key) t->used++;
-    Py_XINCREF(kept);
-    Py_XSETREF(slot->kept, kept);
-    slot->key = key, slot->index = index;
-    return 0;
-}
-
-void rl_written_free(memo_table *t) {
-    for (int64_t i = 0; i < t->room; i++) Py_XDECREF(t->slots[i].kept);
-    PyMem_Free(t->slots);
-}
-
-int rl_save_put(saver *s, const void *key, PyObject *kept) {
-    int64_t index = s->memo_next++;
-    if (key && rl_written_add(&s->memo, key, kept, index) < 0) return -1;
-    return index < 256 ? save_number(s, 'q', (uint64_t)index, 1) : save_number(s, 'r', (uint64_t)index, 4);
-}
-
-int rl_save_memo(saver *s, const void *key) {
-    int64_t index = rl_written_find(&s->memo, key);
-    if (index < 0) return 0;
-    int failed =
-        index < 256 ? save_number(s, 'h', (uint64_t)index, 1) : save_number(s, 'j', (uint64_t)index, 4);
-    return failed ? -1 : 1;
-}
-
 /* ---- plain values ---- */
-int rl_save_int(saver *s, int64_t value) {
-    if (value >= 0 && value < 256) return save_number(s, 'K', (uint64_t)value, 1);
-    if (value >= 0 && value < 65536) return save_number(s, 'M', (uint64_t)value, 2);
-    if (value >= INT32_MIN && value <= INT32_MAX) return save_number(s, 'J', (uint64_t)value, 4);
-    int size = 8; /* the fewest bytes of two's complement */
-    while (size > 1 && value >> (8 * size - 9) == (value < 0 ? -1 : 0)) size--;
-    return save_number(s, (char)0x8a, 0, 1) ? -1
-                                            : (s->at[s->n - 1] = (char)size, rl_save_bytes(s, &value, size));
-}
-
 static int save_long(saver *s, PyObject *o) {
     int overflow;
     long long value = PyLong_AsLongLongAndOverflow(o, &overflow);
@@ -111,7 +23,8 @@ static int save_long(saver *s, PyObject *o) {
     const char *at = PyBytes_AS_STRING(bytes);
     /* -(2 ** 8k) needs no byte for its sign */
     if (overflow < 0 && n > 1 && at[n - 1] == -1 && at[n - 2] < 0) n--;
-    if (n < 256 ? save_number(s, (char)0x8a, (uint64_t)n, 1) : save_number(s, (char)0x8b, (uint64_t)n, 4))
+    if (n < 256 ? rl_save_number(s, (char)0x8a, (uint64_t)n, 1)
+                : rl_save_number(s, (char)0x8b, (uint64_t)n, 4))
         return -1;
     return rl_save_bytes(s, at, n);
 }
@@ -124,14 +37,6 @@ static int save_float(saver *s, double value) {
     return rl_save_bytes(s, bytes, 9);
 }
 
-static int save_utf8(saver *s, const char *text, int64_t n) {
-    if (n > UINT32_MAX) {
-        PyErr_SetString(PyExc_OverflowError, "cannot serialize a string larger than 4GiB");
-        return -1;
-    }
-    return save_number(s, 'X', (uint64_t)n, 4) || rl_save_bytes(s, text, n) ? -1 : 0;
-}
-
 static int save_str(saver *s, PyObject *o) {
     Py_ssize_t n;
     RL_OWNED PyObject *odd = NULL;
@@ -142,22 +47,7 @@ static int save_str(saver *s, PyObject *o) {
         if (!odd) return -1;
         text = PyBytes_AS_STRING(odd), n = PyBytes_GET_SIZE(odd);
     }
-    return save_utf8(s, text, n) || rl_save_put(s, o, o) ? -1 : 0;
-}
-
-int rl_save_text(saver *s, const char *text) {
-    int known = rl_save_memo(s, text);
-    if (known) return known < 0 ? -1 : 0;
-    return save_utf8(s, text, (int64_t)strlen(text)) || rl_save_put(s, text, NULL) ? -1 : 0;
-}
-
-int rl_save_name(saver *s, const void *key, const char *module, const char *name) {
-    int known = rl_save_memo(s, key);
-    if (known) return known < 0 ? -1 : 0;
-    if (rl_save_op(s, 'c') || rl_save_bytes(s, module, (int64_t)strlen(module)) || rl_save_op(s, '\n') ||
-        rl_save_bytes(s, name, (int64_t)strlen(name)) || rl_save_op(s, '\n'))
-        return -1;
-    return rl_save_put(s, key, NULL);
+    return rl_save_utf8(s, text, n) || rl_save_put(s, o, o) ? -1 : 0;
 }
 
 /* ---- containers ---- */
@@ -373,8 +263,8 @@ static PyObject *save_pickle(PyObject *self, PyObject *args) {
     saver s = {0};
     if (!PyArg_ParseTuple(args, "OipO:_save_pickle", &o, &s.protocol, &legacy, &s.describe)) return NULL;
     s.legacy = legacy;
-    if (!save_import(&s) && !save_number(&s, (char)0x80, (uint64_t)s.protocol, 1) && !rl_save_object(&s, o) &&
-        !rl_save_op(&s, '.')) {
+    if (!save_import(&s) && !rl_save_number(&s, (char)0x80, (uint64_t)s.protocol, 1) &&
+        !rl_save_object(&s, o) && !rl_save_op(&s, '.')) {
         result = Py_BuildValue("(y#O)", s.at, (Py_ssize_t)s.n, s.list);
     }
     PyMem_Free(s.at);
@@ -386,13 +276,8 @@ static PyObject *save_pickle(PyObject *self, PyObject *args) {
     return result;
 }
 
-static PyMethodDef save_methods[] = {
+PyMethodDef rl_save_methods[] = {
     {"_save_pickle", save_pickle, METH_VARARGS,
      PyDoc_STR("_save_pickle(obj, protocol, legacy, describe)\n--\n\n"
                "Answers the pickle and a list of (key, bytes, number of elements) of its storages.")},
     {NULL, NULL, 0, NULL}};
-
-int rl_save_init(PyObject *m) {
-    if (PyModule_AddFunctions(m, save_methods) < 0) return -1;
-    return PyModule_AddFunctions(m, rl_save_zip_methods);
-}

@@ -1,6 +1,6 @@
 /* Tensors and storages in the pickle, as PyTorch's rebuild functions want them. */
 #include "writer.h"
-#include "loader.h"
+#include "bytes.h"
 #include "object/storage.h"
 #include <string.h>
 
@@ -36,7 +36,7 @@ static int64_t storage_find(saver *s, rl_storage *storage, int dtype) {
     int64_t numel;
     storage_numel(storage, dtype, &numel);
     place = PyList_GET_SIZE(s->list);
-    RL_OWNED PyObject *bytes = rl_storage_readable(storage);
+    RL_OWNED PyObject *bytes = rl_bytes_readable(storage);
     RL_OWNED PyObject *held = rl_untyped_storage_new(storage); /* no other storage gets its address */
     RL_OWNED PyObject *key = PyUnicode_FromFormat("%lld", (long long)place);
     RL_OWNED PyObject *row =

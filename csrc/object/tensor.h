@@ -138,8 +138,6 @@ int rl_ops_init(PyObject *m);
 int rl_create_init(PyObject *m);
 int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
-int rl_load_init(PyObject *m);
-int rl_save_init(PyObject *m);
 int rl_driver_init(PyObject *m);
 int rl_optim_init(PyObject *m);
 int rl_grad_init(PyObject *m);
