@@ -139,7 +139,6 @@ int rl_create_init(PyObject *m);
 int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_driver_init(PyObject *m);
-int rl_optim_init(PyObject *m);
 int rl_grad_init(PyObject *m);
 int rl_module_init(PyObject *m);
 #endif

@@ -1,5 +1,5 @@
-/* What optimisers call: one step of one group of parameters, if nothing about it is out of the ordinary. */
-#include "call/call.h"
+/* One step of one group of parameters of optim.SGD, if nothing about it is out of the ordinary. */
+#include "sgd.h"
 
 /* ---- numbers of a group ---- */
 typedef struct {
@@ -142,7 +142,7 @@ static int sgd_run(const sgd_group *s, step_lists *l) {
 }
 
 /* _sgd_step(group, state): True when the step was made, False when Python must make it */
-static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+static PyObject *sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     enum { FEW = 64 };
     rl_view *few[3 * FEW];
     sgd_group s;
@@ -170,32 +170,17 @@ static PyObject *optim_sgd_step(PyObject *m, PyObject *const *args, Py_ssize_t n
     return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
 }
 
-/* _zero_grads(params): every .grad becomes None */
-static PyObject *optim_zero_grads(PyObject *m, PyObject *params) {
-    (void)m;
-    if (!PyList_Check(params)) {
-        PyErr_SetString(PyExc_TypeError, "_zero_grads(list of tensors)");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++) {
-        PyObject *p = PyList_GET_ITEM(params, i);
-        if (rl_tensor_check(p)) Py_CLEAR(((rl_tensor *)p)->grad);
-    }
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef optim_functions[] = {
-    {"_sgd_step", (PyCFunction)(void (*)(void))optim_sgd_step, METH_FASTCALL,
+static PyMethodDef sgd_functions[] = {
+    {"_sgd_step", (PyCFunction)(void (*)(void))sgd_step, METH_FASTCALL,
      "_sgd_step(group, state)\n--\n\nThe step of a group of optim.SGD; False: nothing was done, since "
      "something "
      "is unusual."},
-    {"_zero_grads", optim_zero_grads, METH_O, "_zero_grads(params)\n--\n\nEvery .grad becomes None."},
     {NULL, NULL, 0, NULL}};
 
-int rl_optim_init(PyObject *m) {
+int rl_sgd_init(PyObject *m) {
 #define X(name)                                                                                              \
     if (!(key.name = PyUnicode_InternFromString(#name))) return -1;
     KEYS(X)
 #undef X
-    return PyModule_AddFunctions(m, optim_functions);
+    return PyModule_AddFunctions(m, sgd_functions);
 }
