@@ -245,7 +245,7 @@ int rl_save_object(saver *s, PyObject *o) {
     return failed;
 }
 
-/* ---- the door ---- */
+/* ---- what Python calls ---- */
 static int save_import(saver *s) {
     RL_OWNED PyObject *copyreg = PyImport_ImportModule("copyreg");
     RL_OWNED PyObject *collections = PyImport_ImportModule("collections");

@@ -33,7 +33,8 @@ int64_t *rl_stored_tensor_dims(rl_reader *r, const rl_item *from, int64_t *n) {
     return dims;
 }
 
-/* The one door: args are storage, offset, size, stride; `share` elements lie in one item. */
+/* Every tensor on a storage is made here: args are storage, offset, size, stride; `share` elements lie in one
+ * item. */
 static rl_stored_tensor *tensor_place(rl_reader *r, rl_item *const *args, int dtype, int share) {
     if (args[0]->kind != RL_ITEM_STORAGE) return (void *)rl_stored_tensor_refuse(r, "its storage is none");
     rl_stored *s = args[0]->u.storage;
