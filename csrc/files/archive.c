@@ -1,8 +1,6 @@
 /* A checkpoint opened record by record, for the pickles that Python itself reads (weights_only=False). */
 #include "loader.h"
 #include "object/storage.h"
-#include "core/storage.h"
-#include <string.h>
 
 typedef struct {
     PyObject_HEAD loader c;

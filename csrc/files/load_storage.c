@@ -7,7 +7,6 @@
 #include "core/storage.h"
 #include "core/view.h"
 #include "ops/table.h"
-#include <string.h>
 #include <sys/mman.h>
 
 /* Most of the time of reading megabytes goes into making fresh pages: ask for large ones. */

@@ -5,7 +5,6 @@
 #include "symbols.h"
 #include "core/dtype.h"
 #include "core/view.h"
-#include <string.h>
 
 /* {'conj': True, 'neg': True} */
 static rl_status tensor_metadata(rl_reader *r, const rl_item *i, rl_stored_tensor *t) {
