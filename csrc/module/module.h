@@ -193,7 +193,7 @@ int rl_seen_has(rl_seen *seen, PyObject *o);
 int rl_seen_add(rl_seen *seen, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
 PyObject *rl_seen_set_peek(rl_seen *seen);   /* as a set from now on; borrowed */
 
-/* ---- module/items.c: mappings, walked as `for key, value in map.items()` ---- */
+/* ---- module/map.c: mappings, walked as `for key, value in map.items()` ---- */
 typedef struct {
     PyObject *map, *iter; /* an exact dict is walked in place, anything else through its items() */
     Py_ssize_t pos, used;
