@@ -47,8 +47,8 @@ static int args_keyword(const rl_signature *sig, PyObject *key, PyObject *value,
     return -1;
 }
 
-int rl_args_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                 PyObject **out) {
+int rl_method_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                   PyObject **out) {
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
     for (int i = 0; i < sig->count; i++) out[i] = i < nargs ? args[i] : NULL;
     for (Py_ssize_t i = 0; i < named; i++)
@@ -59,38 +59,7 @@ int rl_args_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t narg
     return 0;
 }
 
-PyObject *rl_args_self(const char *function, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *rl_method_self(const char *function, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs > 0 && PyType_IsSubtype(Py_TYPE(args[0]), rl_module_type)) return args[0];
     return PyErr_Format(PyExc_TypeError, "Module.%s() needs a Module as its first argument", function);
-}
-
-PyObject *rl_method_call(PyObject *o, PyObject *method, PyObject *const *args, size_t n, PyObject *names) {
-    PyObject *stack[8];
-    stack[0] = o;
-    for (size_t i = 0; i < n; i++) stack[i + 1] = args[i];
-    size_t positional = 1 + n - (size_t)(names ? PyTuple_GET_SIZE(names) : 0);
-    return PyObject_VectorcallMethod(method, stack, positional, names);
-}
-
-PyObject *rl_raised_take(void) {
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    if (type == NULL) return NULL;
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace && PyException_SetTraceback(value, trace) < 0) PyErr_Clear();
-    Py_DECREF(type);
-    Py_XDECREF(trace);
-    return value;
-#endif
-}
-
-void rl_raised_put_steal(PyObject *exception) {
-#if PY_VERSION_HEX >= 0x030C0000
-    PyErr_SetRaisedException(exception);
-#else
-    PyErr_Restore(Py_NewRef(Py_TYPE(exception)), exception, PyException_GetTraceback(exception));
-#endif
 }

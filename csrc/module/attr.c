@@ -139,7 +139,7 @@ static PyObject *attr_getattr(PyObject *m, PyObject *name) {
 
 /* ---- setting ---- */
 static int attr_wrong(const char *format, PyObject *value, PyObject *name) {
-    RL_OWNED PyObject *type = rl_module_typename(value);
+    RL_OWNED PyObject *type = rl_typename(value);
     if (type) PyErr_Format(PyExc_TypeError, format, type, name);
     return -1;
 }
@@ -174,7 +174,7 @@ static int attr_remove_from_state(PyObject *m, PyObject *name, PyObject *const *
     for (int i = 0; i < n; i++) {
         PyObject *dict = rl_module_dict(m), *known = dict ? rl_state_peek(dict, at[i], maps[i]) : NULL;
         if (known && attr_is_bare(known)) continue;
-        RL_OWNED PyObject *map = rl_module_state_get(m, maps[i]);
+        RL_OWNED PyObject *map = rl_state_get(m, maps[i]);
         if (map == NULL || rl_map_remove(map, name) < 0) return -1;
     }
     return 0;
@@ -227,15 +227,14 @@ static int attr_register_buffer_user(PyObject *m, PyObject *name, PyObject *valu
 }
 
 static int attr_set_buffer(PyObject *m, PyObject *name, PyObject *value, int is_buffer) {
-    int like =
-        Py_IsNone(value) || rl_tensor_check(value) ? 1 : rl_attr_has(value, rl_name.__torch_function__);
+    int like = Py_IsNone(value) || rl_tensor_check(value) ? 1 : rl_hasattr(value, rl_name.__torch_function__);
     if (like < 0) return -1;
     if (!like)
         return attr_wrong(
             "cannot assign '%U' as buffer '%S' (torch.nn.Buffer, torch.Tensor or None expected)", value,
             name);
     RL_OWNED PyObject *state = is_buffer ? PyObject_GetAttr(value, rl_name.persistent)
-                                         : rl_module_state_get(m, rl_name._non_persistent_buffers_set);
+                                         : rl_state_get(m, rl_name._non_persistent_buffers_set);
     int persistent = state == NULL ? -1
                      : is_buffer   ? PyObject_IsTrue(state)
                                    : PySequence_Contains(state, name);
@@ -297,7 +296,7 @@ static PyObject *attr_setattr(PyObject *m, PyObject *const *args, Py_ssize_t nar
     PyObject *bound[2];
     if (nargs == 2 && kwnames == NULL)
         bound[0] = args[0], bound[1] = args[1];
-    else if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0)
+    else if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0)
         return NULL;
     if (attr_set(m, bound[0], bound[1]) < 0) return NULL;
     Py_RETURN_NONE;
@@ -307,7 +306,7 @@ static PyObject *attr_setattr(PyObject *m, PyObject *const *args, Py_ssize_t nar
 static PyObject *attr_delattr(PyObject *m, PyObject *name) {
     PyObject *const maps[] = {rl_name._parameters, rl_name._buffers, rl_name._modules};
     for (int i = 0; i < 3; i++) {
-        RL_OWNED PyObject *map = rl_module_state_get(m, maps[i]);
+        RL_OWNED PyObject *map = rl_state_get(m, maps[i]);
         int has = map ? rl_map_has(map, name) : -1;
         if (has < 0) return NULL;
         if (!has) continue;

@@ -33,7 +33,7 @@ PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyOb
 
 /* `self.name` as a truth value, when it is not the usual dict in the usual place */
 static int call_truth(PyObject *m, PyObject *name) {
-    RL_OWNED PyObject *hooks = rl_module_state_get(m, name);
+    RL_OWNED PyObject *hooks = rl_state_get(m, name);
     return hooks ? PyObject_IsTrue(hooks) : -1;
 }
 

@@ -71,13 +71,13 @@ static int snapshot_add(hook_snapshot *s, PyObject *hooks) {
 static int snapshot_begin(hook_snapshot *s, PyObject *global, PyObject *m, PyObject *own_name) {
     s->pairs = s->small;
     s->n = 0;
-    RL_OWNED PyObject *held = Py_NewRef(global), *own = rl_module_state_get(m, own_name);
+    RL_OWNED PyObject *held = Py_NewRef(global), *own = rl_state_get(m, own_name);
     return own && snapshot_add(s, held) == 0 ? snapshot_add(s, own) : -1;
 }
 
 /* id in m.name */
 static int hooks_marked(PyObject *m, PyObject *name, PyObject *id) {
-    RL_OWNED PyObject *marks = rl_module_state_get(m, name);
+    RL_OWNED PyObject *marks = rl_state_get(m, name);
     return marks ? rl_map_has(marks, id) : -1;
 }
 
@@ -180,7 +180,7 @@ static int backward_any(PyObject *m) {
     if (PyDict_GET_SIZE(rl_hooks.backward_pre_hooks) | PyDict_GET_SIZE(rl_hooks.backward_hooks)) return 1;
     PyObject *const names[] = {rl_name._backward_hooks, rl_name._backward_pre_hooks};
     for (int i = 0; i < 2; i++) {
-        RL_OWNED PyObject *hooks = rl_module_state_get(m, names[i]);
+        RL_OWNED PyObject *hooks = rl_state_get(m, names[i]);
         int some = hooks ? PyObject_IsTrue(hooks) : -1;
         if (some) return some;
     }
@@ -260,8 +260,8 @@ static void hooked_run_always(hooked_call *c) {
     PyErr_SetHandledException(raised);
     RL_OWNED PyObject *global = Py_NewRef(rl_hooks.forward_hooks);
     RL_OWNED PyObject *global_marks = Py_NewRef(rl_hooks.forward_hooks_always_called);
-    RL_OWNED PyObject *own = rl_module_state_get(c->m, rl_name._forward_hooks);
-    RL_OWNED PyObject *marks = own ? rl_module_state_get(c->m, rl_name._forward_hooks_always_called) : NULL;
+    RL_OWNED PyObject *own = rl_state_get(c->m, rl_name._forward_hooks);
+    RL_OWNED PyObject *marks = own ? rl_state_get(c->m, rl_name._forward_hooks_always_called) : NULL;
     int fine = marks && always_run(c, global, global_marks, 1) == 0 && always_run(c, own, marks, 0) == 0;
     PyErr_SetHandledException(before);
     Py_XDECREF(before);

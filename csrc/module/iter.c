@@ -381,7 +381,7 @@ static module_iter *iter_new(PyObject *m, int kind, int pairs, PyObject *prefix,
 static PyObject *iter_named_modules(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"named_modules", 0, 3, {"memo", "prefix", "remove_duplicate"}};
     PyObject *bound[3];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     module_iter *t = iter_new(m, ITER_MODULES, 1, bound[1], bound[2]);
     if (t && bound[0] && !Py_IsNone(bound[0])) t->modules.set = Py_NewRef(bound[0]);
     return (PyObject *)t;
@@ -390,7 +390,7 @@ static PyObject *iter_named_modules(PyObject *m, PyObject *const *args, Py_ssize
 static PyObject *iter_modules(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"modules", 0, 1, {"remove_duplicate"}};
     PyObject *bound[1];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     module_iter *t = iter_new(m, ITER_MODULES, 0, NULL, bound[0]);
     if (t) t->alone = 1;
     return (PyObject *)t;
@@ -424,13 +424,13 @@ static PyObject *iter_members(PyObject *m, PyObject *state, int pairs, PyObject 
                                         PyObject *kwnames) {                                                 \
         static const rl_signature sig = {"named_" pyname, 0, 3, {"prefix", "recurse", "remove_duplicate"}};  \
         PyObject *bound[3];                                                                                  \
-        if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;                                \
+        if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;                              \
         return iter_members(m, rl_name.map, 1, bound);                                                       \
     }                                                                                                        \
     static PyObject *iter_##cname(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) { \
         static const rl_signature sig = {pyname, 0, 1, {"recurse"}};                                         \
         PyObject *bound[3] = {NULL, NULL, NULL};                                                             \
-        if (rl_args_bind(&sig, args, nargs, kwnames, &bound[1]) < 0) return NULL;                            \
+        if (rl_method_bind(&sig, args, nargs, kwnames, &bound[1]) < 0) return NULL;                          \
         return iter_members(m, rl_name.map, 0, bound);                                                       \
     }
 ITER_MEMBERS_METHOD(parameters, "parameters", _parameters)
@@ -440,7 +440,7 @@ static PyObject *iter_named_members(PyObject *m, PyObject *const *args, Py_ssize
     static const rl_signature sig = {
         "_named_members", 1, 4, {"get_members_fn", "prefix", "recurse", "remove_duplicate"}};
     PyObject *bound[4];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     module_iter *t = (module_iter *)iter_members(m, NULL, 1, &bound[1]);
     if (t) t->getter = Py_NewRef(bound[0]);
     return (PyObject *)t;

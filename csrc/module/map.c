@@ -146,14 +146,6 @@ int rl_map_empty(PyObject *map) {
     return PyObject_Not(map);
 }
 
-int rl_attr_has(PyObject *o, PyObject *name) {
-    RL_OWNED PyObject *value = PyObject_GetAttr(o, name);
-    if (value) return 1;
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-    PyErr_Clear();
-    return 0;
-}
-
 /* ---- dotted names ---- */
 /* prefix + dot + name + end, quick for ASCII as names of parameters nearly always are */
 static PyObject *path_concat(PyObject *prefix, const char *dot, PyObject *name, const char *end) {

@@ -45,8 +45,8 @@ static void method_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-PyObject *rl_module_method_new(PyMethodDef *def) {
-    RL_OWNED PyObject *descr = PyDescr_NewMethod(rl_module_type, def);
+PyObject *rl_module_method_new(PyTypeObject *type, PyMethodDef *def) {
+    RL_OWNED PyObject *descr = PyDescr_NewMethod(type, def);
     RL_OWNED PyObject *self = descr ? method_type->tp_alloc(method_type, 0) : NULL;
     if (self == NULL) return NULL;
     module_method *method = (module_method *)self;

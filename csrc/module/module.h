@@ -4,181 +4,11 @@
  *
  *   m(x) ──► tp_call = rl_module_call ──► sizes of the hook dicts ──► forward        (module/call.c)
  *                                              └─ not all empty ──► hooked call      (module/hooks.c)
- *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c)
- *
- * Note [Facts]: whatever a subclass may override is honoured. What its type says is kept per type
- * version, which Python changes with every change of a class in its MRO; the instance's dict is asked
- * each time. */
+ *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c) */
 #ifndef RL_MODULE_H
 #define RL_MODULE_H
-#include "object/tensor.h"
-
-/* ---- interned names ---- */
-#define RL_MODULE_NAMES(X)                                                                                   \
-    X(training)                                                                                              \
-    X(_parameters)                                                                                           \
-    X(_buffers)                                                                                              \
-    X(_modules)                                                                                              \
-    X(_non_persistent_buffers_set)                                                                           \
-    X(_backward_pre_hooks)                                                                                   \
-    X(_backward_hooks)                                                                                       \
-    X(_is_full_backward_hook)                                                                                \
-    X(_forward_hooks)                                                                                        \
-    X(_forward_hooks_with_kwargs)                                                                            \
-    X(_forward_hooks_always_called)                                                                          \
-    X(_forward_pre_hooks)                                                                                    \
-    X(_forward_pre_hooks_with_kwargs)                                                                        \
-    X(_state_dict_hooks)                                                                                     \
-    X(_state_dict_pre_hooks)                                                                                 \
-    X(_load_state_dict_pre_hooks)                                                                            \
-    X(_load_state_dict_post_hooks)                                                                           \
-    X(_from_public_api)                                                                                      \
-    X(_is_replica)                                                                                           \
-    X(_is_buffer)                                                                                            \
-    X(_metadata)                                                                                             \
-    X(_version)                                                                                              \
-    X(_compiled_call_impl)                                                                                   \
-    X(_extra_state)                                                                                          \
-    X(call_super_init)                                                                                       \
-    X(version)                                                                                               \
-    X(assign_to_params_buffers)                                                                              \
-    X(persistent)                                                                                            \
-    X(materialize)                                                                                           \
-    X(forward)                                                                                               \
-    X(items)                                                                                                 \
-    X(keys)                                                                                                  \
-    X(values)                                                                                                \
-    X(get)                                                                                                   \
-    X(add)                                                                                                   \
-    X(discard)                                                                                               \
-    X(startswith)                                                                                            \
-    X(detach)                                                                                                \
-    X(detach_)                                                                                               \
-    X(copy_)                                                                                                 \
-    X(zero_)                                                                                                 \
-    X(requires_grad)                                                                                         \
-    X(requires_grad_)                                                                                        \
-    X(grad)                                                                                                  \
-    X(grad_fn)                                                                                               \
-    X(shape)                                                                                                 \
-    X(size)                                                                                                  \
-    X(is_meta)                                                                                               \
-    X(type)                                                                                                  \
-    X(prefix)                                                                                                \
-    X(recurse)                                                                                               \
-    X(remove_duplicate)                                                                                      \
-    X(destination)                                                                                           \
-    X(keep_vars)                                                                                             \
-    X(__class__)                                                                                             \
-    X(__call__)                                                                                              \
-    X(__dict__)                                                                                              \
-    X(__init__)                                                                                              \
-    X(__module__)                                                                                            \
-    X(__name__)                                                                                              \
-    X(__qualname__)                                                                                          \
-    X(__getattribute__)                                                                                      \
-    X(__torch_function__)
-
-/* ---- methods that a subclass may override and that our own code calls ---- */
-#define RL_MODULE_METHODS(X)                                                                                 \
-    X(train)                                                                                                 \
-    X(apply)                                                                                                 \
-    X(children)                                                                                              \
-    X(named_children)                                                                                        \
-    X(named_modules)                                                                                         \
-    X(parameters)                                                                                            \
-    X(named_parameters)                                                                                      \
-    X(named_buffers)                                                                                         \
-    X(_named_members)                                                                                        \
-    X(state_dict)                                                                                            \
-    X(_save_to_state_dict)                                                                                   \
-    X(_load_from_state_dict)                                                                                 \
-    X(get_extra_state)                                                                                       \
-    X(set_extra_state)                                                                                       \
-    X(register_parameter)                                                                                    \
-    X(register_buffer)                                                                                       \
-    X(add_module)                                                                                            \
-    X(_call_impl)                                                                                            \
-    X(__setattr__)                                                                                           \
-    X(__delattr__)                                                                                           \
-    X(__getattr__)
-
-typedef struct {
-#define X(name) PyObject *name;
-    RL_MODULE_NAMES(X)
-    RL_MODULE_METHODS(X)
-#undef X
-    PyObject *empty; /* "" */
-} rl_module_names;
-extern rl_module_names rl_name;
-
-enum {
-#define X(name) RL_M_##name,
-    RL_MODULE_METHODS(X)
-#undef X
-        RL_M_COUNT
-};
-
-/* ---- module/type.c ---- */
-extern PyTypeObject *rl_module_type;
-typedef struct {
-    PyTypeObject *type;
-    PyObject *forward; /* borrowed from the class; NULL unless self can be put in front of its arguments */
-    uint32_t version, ours;
-    uint8_t is_module, plain_call, plain_get; /* subclass; __call__ is ours; no user __getattribute__ */
-    uint8_t plain_training;                   /* no class has `training`, so it lies in the instance */
-} rl_module_facts;
-/* What a type says; good until user code runs, so copy out what is needed later. */
-const rl_module_facts *rl_module_facts_get(PyTypeObject *type);
-/* Puts the quick slots into a subclass that does not override what they stand for. */
-void rl_module_adopt(PyTypeObject *type);
-int rl_module_check(PyObject *o); /* isinstance(o, Module): 1, 0, -1 */
-/* 1 when `m.method` is Module's own, neither overridden by a class nor put into the instance. */
-int rl_module_all_ours(PyObject *m, uint32_t methods); /* bits 1u << method */
-static inline int rl_module_ours(PyObject *m, int method) {
-    return rl_module_all_ours(m, 1u << method);
-}
-static inline PyObject *rl_module_dict(PyObject *m) { /* borrowed; NULL when there is none */
-    PyObject **dict = _PyObject_GetDictPtr(m);
-    return dict ? *dict : NULL;
-}
-/* Where __init__ puts things in a fresh __dict__. Only a guess, which costs less than a look-up: the key
- * found there is compared. */
-enum {
-    RL_AT_training,
-    RL_AT_parameters,
-    RL_AT_buffers,
-    RL_AT_fleeting,
-    RL_AT_backward_pre,
-    RL_AT_backward,
-    RL_AT_forward = 7,
-    RL_AT_forward_pre = 10,
-    RL_AT_state_dict = 12,
-    RL_AT_state_dict_pre,
-    RL_AT_load_pre,
-    RL_AT_load_post,
-    RL_AT_modules
-};
-static inline PyObject *rl_state_peek(PyObject *dict, Py_ssize_t at,
-                                      PyObject *name) { /* borrowed, may raise */
-    PyObject *key, *value;
-    if (RL_LIKELY(PyDict_Next(dict, &at, &key, &value) && key == name)) return value;
-    return PyDict_GetItemWithError(dict, name);
-}
-static inline Py_ssize_t rl_state_at(PyObject *name) { /* of the two that are walked alike */
-    return name == rl_name._parameters ? RL_AT_parameters : RL_AT_buffers;
-}
-/* The _modules of a __dict__ that holds what __init__ puts there and nothing else, hence no methods; or NULL,
- * where it holds more. */
-static inline PyObject *rl_state_bare(PyObject *dict) {
-    PyObject *key, *modules, *next;
-    Py_ssize_t at = RL_AT_modules;
-    if (PyDict_GET_SIZE(dict) != RL_AT_modules + 1 || !PyDict_Next(dict, &at, &key, &modules)) return NULL;
-    return key == rl_name._modules && !PyDict_Next(dict, &at, &key, &next) ? modules : NULL;
-}
-PyObject *rl_module_state_get(PyObject *m,
-                              PyObject *name); /* m.name, where the name is usually in m.__dict__ */
-PyObject *rl_module_typename(PyObject *o);     /* torch.typename */
+#include "helpers.h"
+#include "state.h"
 
 /* ---- module/seen.c: what a walk has met; owns it ---- */
 enum { RL_SEEN_FEW = 4 };
@@ -231,7 +61,6 @@ static inline int rl_map_peek(PyObject *map, PyObject *key, PyObject **found) {
 int rl_map_set(PyObject *map, PyObject *key, PyObject *value);
 int rl_map_remove(PyObject *map, PyObject *key);           /* del map[key], or discard from a set, if there */
 int rl_map_empty(PyObject *map);                           /* not map */
-int rl_attr_has(PyObject *o, PyObject *name);              /* hasattr(o, name): 1, 0, -1 */
 PyObject *rl_path_join(PyObject *prefix, PyObject *name);  /* "prefix.name", "name" for an empty prefix */
 PyObject *rl_path_enter(PyObject *prefix, PyObject *name); /* prefix + name + "." */
 PyObject *rl_path_append(PyObject *prefix, PyObject *name); /* prefix + name */
@@ -257,15 +86,10 @@ typedef struct {
     int required, count; /* of `names`, self not counted */
     const char *names[7];
 } rl_signature;
-int rl_args_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                 PyObject **out);
+int rl_method_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                   PyObject **out);
 /* The Module that a method bound by a method object is given as args[0]; borrowed. */
-PyObject *rl_args_self(const char *function, PyObject *const *args, Py_ssize_t nargs);
-/* f(*args, **{names: values}): the last PyTuple_GET_SIZE(names) of `stack` have names. */
-PyObject *rl_method_call(PyObject *o, PyObject *method, PyObject *const *args, size_t n, PyObject *names);
-/* The raised exception as an object with its traceback, and back again. */
-PyObject *rl_raised_take(void);
-void rl_raised_put_steal(PyObject *exception);
+PyObject *rl_method_self(const char *function, PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- module/attr.c ---- */
 PyObject *rl_module_getattro(PyObject *m, PyObject *name);      /* slot: no user __getattr__ */
@@ -275,7 +99,6 @@ int rl_module_buffer_check(PyObject *value); /* isinstance(value, Buffer) */
 int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value);
 int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject *value);
 int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persistent);
-int rl_buffer_is_fleeting(PyObject *m, PyObject *name); /* not persistent: 1, 0, -1 */
 int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name,
                         PyObject *value); /* hooks, then map[name] */
 /* ---- module/call.c ---- */
@@ -358,7 +181,7 @@ extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module
     rl_module_call_methods[], rl_module_iter_methods[], rl_module_walk_methods[], rl_module_save_methods[],
     rl_module_load_methods[];
 /* ---- module/method.c ---- */
-PyObject *rl_module_method_new(PyMethodDef *def);
+PyObject *rl_module_method_new(PyTypeObject *type, PyMethodDef *def);
 int rl_module_method_init(void);
 int rl_module_iter_init(PyObject *m);
 int rl_module_hooks_init(PyObject *m);

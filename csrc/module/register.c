@@ -37,7 +37,7 @@ static int register_clashes(PyObject *m, PyObject *name, PyObject *map) {
         }
         return 0;
     }
-    has = rl_attr_has(m, name);
+    has = rl_hasattr(m, name);
     if (has <= 0) return has;
     has = rl_map_has(map, name);
     return has < 0 ? -1 : !has;
@@ -45,7 +45,7 @@ static int register_clashes(PyObject *m, PyObject *name, PyObject *map) {
 
 static int register_name_is_str(const char *what, PyObject *name) {
     if (PyUnicode_Check(name)) return 0;
-    RL_OWNED PyObject *type = rl_module_typename(name);
+    RL_OWNED PyObject *type = rl_typename(name);
     if (type) PyErr_Format(PyExc_TypeError, "%s name should be a string. Got %U", what, type);
     return -1;
 }
@@ -106,7 +106,7 @@ static PyObject *register_map(PyObject *m, PyObject *state, const char *what) {
 int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject *value) {
     if (Py_IsNone(value)) return rl_map_set(map, name, value);
     if (!rl_parameter_check(value)) {
-        RL_OWNED PyObject *type = rl_module_typename(value);
+        RL_OWNED PyObject *type = rl_typename(value);
         if (type)
             PyErr_Format(PyExc_TypeError,
                          "cannot assign '%U' object to parameter '%U' (torch.nn.Parameter or None required)",
@@ -133,11 +133,10 @@ int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value) {
 int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persistent) {
     RL_OWNED PyObject *map = register_map(m, rl_name._buffers, "buffer");
     if (map == NULL || register_name_check("buffer", m, name, map) < 0) return -1;
-    int like =
-        Py_IsNone(value) || rl_tensor_check(value) ? 1 : rl_attr_has(value, rl_name.__torch_function__);
+    int like = Py_IsNone(value) || rl_tensor_check(value) ? 1 : rl_hasattr(value, rl_name.__torch_function__);
     if (like < 0) return -1;
     if (!like) {
-        RL_OWNED PyObject *type = rl_module_typename(value);
+        RL_OWNED PyObject *type = rl_typename(value);
         if (type)
             PyErr_Format(PyExc_TypeError,
                          "cannot assign '%U' object to buffer '%U' (torch Tensor or None required)", type,
@@ -145,7 +144,7 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
         return -1;
     }
     if (register_put(rl_hooks.buffer_registration_hooks, m, map, name, value) < 0) return -1;
-    RL_OWNED PyObject *fleeting = rl_module_state_get(m, rl_name._non_persistent_buffers_set);
+    RL_OWNED PyObject *fleeting = rl_state_get(m, rl_name._non_persistent_buffers_set);
     if (fleeting == NULL) return -1;
     if (PySet_CheckExact(fleeting))
         return persistent ? (PySet_Discard(fleeting, name) < 0 ? -1 : 0) : PySet_Add(fleeting, name);
@@ -154,19 +153,11 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
     return done ? 0 : -1;
 }
 
-/* name in m._non_persistent_buffers_set */
-int rl_buffer_is_fleeting(PyObject *m, PyObject *name) {
-    RL_OWNED PyObject *fleeting = rl_module_state_get(m, rl_name._non_persistent_buffers_set);
-    if (fleeting == NULL) return -1;
-    if (PySet_CheckExact(fleeting) && PySet_GET_SIZE(fleeting) == 0) return 0;
-    return PySequence_Contains(fleeting, name);
-}
-
 /* ---- the methods ---- */
 static PyObject *register_parameter(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"register_parameter", 2, 2, {"name", "param"}};
     PyObject *bound[2];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     if (rl_module_set_parameter(m, bound[0], bound[1]) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -174,7 +165,7 @@ static PyObject *register_parameter(PyObject *m, PyObject *const *args, Py_ssize
 static PyObject *register_buffer(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"register_buffer", 2, 3, {"name", "tensor", "persistent"}};
     PyObject *bound[3];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     int persistent = bound[2] ? PyObject_IsTrue(bound[2]) : 1;
     if (persistent < 0 || rl_module_set_buffer(m, bound[0], bound[1], persistent) < 0) return NULL;
     Py_RETURN_NONE;
@@ -184,13 +175,13 @@ static int register_child_check(PyObject *m, PyObject *name, PyObject *child) {
     int is = Py_IsNone(child) ? 1 : rl_module_check(child);
     if (is < 0) return -1;
     if (!is) {
-        RL_OWNED PyObject *type = rl_module_typename(child);
+        RL_OWNED PyObject *type = rl_typename(child);
         if (type) PyErr_Format(PyExc_TypeError, "%U is not a Module subclass", type);
         return -1;
     }
     if (register_name_is_str("module", name) < 0) return -1;
     /* torch looks at `_modules` only when the name exists; both end in the same AttributeError */
-    RL_OWNED PyObject *map = rl_module_state_get(m, rl_name._modules);
+    RL_OWNED PyObject *map = rl_state_get(m, rl_name._modules);
     int clashes = map ? register_clashes(m, name, map) : -1;
     if (clashes < 0) return -1;
     if (clashes) return register_key_error("attribute '%U' already exists", name);
@@ -204,7 +195,7 @@ static PyObject *register_add_module(PyObject *m, PyObject *const *args, Py_ssiz
                                      PyObject *kwnames) {
     static const rl_signature sig = {"add_module", 2, 2, {"name", "module"}};
     PyObject *bound[2];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     if (register_child_check(m, bound[0], bound[1]) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -212,7 +203,7 @@ static PyObject *register_add_module(PyObject *m, PyObject *const *args, Py_ssiz
 static PyObject *register_module(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"register_module", 2, 2, {"name", "module"}};
     PyObject *bound[2];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     RL_OWNED PyObject *done = rl_method_call(m, rl_name.add_module, bound, 2, NULL);
     if (done == NULL) return NULL;
     Py_RETURN_NONE;

@@ -158,7 +158,7 @@ int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, P
                   PyObject *errors) {
     const rl_load_job *job = rl_load_job_find(errors);
     RL_OWNED PyObject *input = Py_NewRef(value), *have = NULL, *given = NULL;
-    int like = rl_tensor_check(input) ? 1 : rl_attr_has(input, rl_name.__torch_function__);
+    int like = rl_tensor_check(input) ? 1 : rl_hasattr(input, rl_name.__torch_function__);
     if (like < 0) return -1;
     if (!like)
         return load_note_steal(

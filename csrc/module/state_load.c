@@ -27,7 +27,7 @@ static int load_collect(PyObject *m, PyObject *state, PyObject *local) {
     if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
-        int skipped = state == rl_name._buffers ? rl_buffer_is_fleeting(m, it.key) : 0;
+        int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0 || (!skipped && PyDict_SetItem(local, it.key, it.value) < 0)) return -1;
     }
     return more;
@@ -76,7 +76,7 @@ static int load_extra_state(PyObject *m, PyObject *const *arg, PyObject *key, in
 }
 
 static int load_find_unexpected(PyObject *m, PyObject *const *arg, PyObject *local, PyObject *extra_key) {
-    RL_OWNED PyObject *modules = rl_module_state_get(m, rl_name._modules);
+    RL_OWNED PyObject *modules = rl_state_get(m, rl_name._modules);
     RL_OWNED PyObject *keys = modules ? PyObject_GetIter(arg[ARG_DICT]) : NULL;
     if (keys == NULL) return -1;
     for (PyObject *next; (next = PyIter_Next(keys)) != NULL;) {
@@ -119,7 +119,7 @@ static PyObject *load_from_state_dict(PyObject *m, PyObject *const *args, Py_ssi
                                      {"state_dict", "prefix", "local_metadata", "strict", "missing_keys",
                                       "unexpected_keys", "error_msgs"}};
     PyObject *bound[ARG_COUNT];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     if (load_own(m, bound) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -182,7 +182,7 @@ static int load_members(const rl_load_job *job, PyObject *m, PyObject *state, co
     if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
     while (*at < end && (more = rl_items_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
-        int skipped = state == rl_name._buffers ? rl_buffer_is_fleeting(m, it.key) : 0;
+        int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0) return -1;
         if (skipped) continue;
         const rl_entry *e = (*at)++;
@@ -368,7 +368,7 @@ static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
     static const rl_signature ours = {
         "load_state_dict", 1, 4, {"state_dict", "strict", "assign", "mismatched"}};
     PyObject *bound[4];
-    if (rl_args_bind(nargs > 3 ? &torchs : &ours, args, nargs, kwnames, bound) < 0 ||
+    if (rl_method_bind(nargs > 3 ? &torchs : &ours, args, nargs, kwnames, bound) < 0 ||
         load_check_mapping(bound[0]) < 0)
         return NULL;
     int strict = bound[1] ? PyObject_IsTrue(bound[1]) : 1, assign = bound[2] ? PyObject_IsTrue(bound[2]) : 0;

@@ -28,7 +28,7 @@ static int save_members(PyObject *m, PyObject *state, PyObject *destination, rl_
     if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
     while ((more = rl_items_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
-        int skipped = state == rl_name._buffers ? rl_buffer_is_fleeting(m, it.key) : 0;
+        int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0) return -1;
         if (!skipped && save_put(destination, place, it.key, it.value, keep) < 0) return -1;
     }
@@ -56,7 +56,7 @@ static int save_own(PyObject *m, PyObject *destination, rl_place *place, int kee
 static PyObject *save_to_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"_save_to_state_dict", 3, 3, {"destination", "prefix", "keep_vars"}};
     PyObject *bound[3];
-    if (rl_args_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, bound) < 0) return NULL;
     RL_PLACE place = {.prefix = Py_NewRef(bound[1])};
     int keep = PyObject_IsTrue(bound[2]);
     if (keep < 0 || save_own(m, bound[0], &place, keep) < 0) return NULL;
@@ -174,7 +174,7 @@ static PyObject *save_walk(PyObject *m, PyObject *destination, rl_place *place, 
 /* ---- state_dict(*args, destination=None, prefix="", keep_vars=False) ---- */
 static int save_bind(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **bound) {
     static const rl_signature sig = {"state_dict", 0, 3, {"destination", "prefix", "keep_vars"}};
-    if (rl_args_bind(&sig, args + nargs, 0, kwnames, bound) < 0) return -1;
+    if (rl_method_bind(&sig, args + nargs, 0, kwnames, bound) < 0) return -1;
     if (nargs == 0) return 0;
     if (PyErr_WarnEx(
             PyExc_FutureWarning,

@@ -48,7 +48,7 @@ static int train_walk(PyObject *m, PyObject *mode, int is_child) {
 static PyObject *walk_train(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"train", 0, 1, {"mode"}};
     PyObject *mode;
-    if (rl_args_bind(&sig, args, nargs, kwnames, &mode) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, &mode) < 0) return NULL;
     if (mode == NULL) mode = Py_True;
     if (!PyBool_Check(mode)) {
         PyErr_SetString(PyExc_ValueError, "training mode is expected to be boolean");
@@ -92,7 +92,7 @@ static int apply_walk(PyObject *m, PyObject *fn) {
 static PyObject *walk_apply(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"apply", 1, 1, {"fn"}};
     PyObject *fn;
-    if (rl_args_bind(&sig, args, nargs, kwnames, &fn) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, &fn) < 0) return NULL;
     return apply_walk(m, fn) < 0 ? NULL : Py_NewRef(m);
 }
 
@@ -117,7 +117,7 @@ static int zero_parameter(PyObject *p, int set_to_none) {
 
 static int zero_warn_replica(PyObject *m) {
     RL_OWNED PyObject *replica = NULL;
-    int has = rl_attr_has(m, rl_name._is_replica);
+    int has = rl_hasattr(m, rl_name._is_replica);
     if (has <= 0) return has;
     replica = PyObject_GetAttr(m, rl_name._is_replica);
     int is = replica ? PyObject_IsTrue(replica) : -1;
@@ -134,7 +134,7 @@ static int zero_warn_replica(PyObject *m) {
 static PyObject *walk_zero_grad(PyObject *m, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const rl_signature sig = {"zero_grad", 0, 1, {"set_to_none"}};
     PyObject *flag;
-    if (rl_args_bind(&sig, args, nargs, kwnames, &flag) < 0) return NULL;
+    if (rl_method_bind(&sig, args, nargs, kwnames, &flag) < 0) return NULL;
     int set_to_none = flag ? PyObject_IsTrue(flag) : 1;
     if (set_to_none < 0 || zero_warn_replica(m) < 0) return NULL;
     RL_OWNED PyObject *all = PyObject_CallMethodNoArgs(m, rl_name.parameters);
