@@ -7,8 +7,6 @@
  * (rushlight.nn.modules._backward_hooks): arguments and result pass through it around the other stages. */
 #include "module.h"
 
-rl_global_hooks rl_hooks;
-
 typedef struct {
     PyObject *m;
     const rl_forward *forward;
@@ -164,11 +162,12 @@ static int hooked_run_post(hooked_call *c, hook_snapshot *s) {
     for (Py_ssize_t i = 0; i < s->n; i++) {
         PyObject *id = s->pairs[2 * i];
         int always = hooks_marked(c->m, rl_name._forward_hooks_always_called, id);
-        if (always == 0) always = hooks_marked_globally(rl_hooks.forward_hooks_always_called, id);
+        if (always == 0) always = hooks_marked_globally(rl_module_hooks.forward_hooks_always_called, id);
         if (always > 0 && c->called == NULL) c->called = PySet_New(NULL);
         if (always < 0 || (always && (c->called == NULL || PySet_Add(c->called, id) < 0))) return -1;
         int with_kwargs = hooks_marked(c->m, rl_name._forward_hooks_with_kwargs, id);
-        if (with_kwargs == 0) with_kwargs = hooks_marked_globally(rl_hooks.forward_hooks_with_kwargs, id);
+        if (with_kwargs == 0)
+            with_kwargs = hooks_marked_globally(rl_module_hooks.forward_hooks_with_kwargs, id);
         if (with_kwargs < 0 || post_hook_call(c, s->pairs[2 * i + 1], with_kwargs) < 0) return -1;
     }
     return 0;
@@ -177,7 +176,8 @@ static int hooked_run_post(hooked_call *c, hook_snapshot *s) {
 /* ---- backward hooks ---- */
 /* 1 when the module has some, or all modules have */
 static int backward_any(PyObject *m) {
-    if (PyDict_GET_SIZE(rl_hooks.backward_pre_hooks) | PyDict_GET_SIZE(rl_hooks.backward_hooks)) return 1;
+    if (PyDict_GET_SIZE(rl_module_hooks.backward_pre_hooks) | PyDict_GET_SIZE(rl_module_hooks.backward_hooks))
+        return 1;
     PyObject *const names[] = {rl_name._backward_hooks, rl_name._backward_pre_hooks};
     for (int i = 0; i < 2; i++) {
         RL_OWNED PyObject *hooks = rl_state_get(m, names[i]);
@@ -212,11 +212,11 @@ static int backward_leave(hooked_call *c) {
 static int hooked_run(hooked_call *c) {
     hook_snapshot s;
     if (backward_begin(c) < 0) return -1;
-    int done = snapshot_begin(&s, rl_hooks.forward_pre_hooks, c->m, rl_name._forward_pre_hooks);
+    int done = snapshot_begin(&s, rl_module_hooks.forward_pre_hooks, c->m, rl_name._forward_pre_hooks);
     if (done == 0) done = hooked_run_pre(c, &s);
     snapshot_end(&s);
     if (done < 0 || (c->backward && backward_enter(c) < 0) || hooked_run_forward(c) < 0) return -1;
-    done = snapshot_begin(&s, rl_hooks.forward_hooks, c->m, rl_name._forward_hooks);
+    done = snapshot_begin(&s, rl_module_hooks.forward_hooks, c->m, rl_name._forward_hooks);
     if (done == 0) done = hooked_run_post(c, &s);
     snapshot_end(&s);
     return done == 0 && c->backward ? backward_leave(c) : done;
@@ -258,8 +258,8 @@ static void hooked_run_always(hooked_call *c) {
     PyObject *raised = rl_raised_take();
     PyObject *before = PyErr_GetHandledException();
     PyErr_SetHandledException(raised);
-    RL_OWNED PyObject *global = Py_NewRef(rl_hooks.forward_hooks);
-    RL_OWNED PyObject *global_marks = Py_NewRef(rl_hooks.forward_hooks_always_called);
+    RL_OWNED PyObject *global = Py_NewRef(rl_module_hooks.forward_hooks);
+    RL_OWNED PyObject *global_marks = Py_NewRef(rl_module_hooks.forward_hooks_always_called);
     RL_OWNED PyObject *own = rl_state_get(c->m, rl_name._forward_hooks);
     RL_OWNED PyObject *marks = own ? rl_state_get(c->m, rl_name._forward_hooks_always_called) : NULL;
     int fine = marks && always_run(c, global, global_marks, 1) == 0 && always_run(c, own, marks, 0) == 0;
@@ -282,43 +282,4 @@ PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args
     Py_XDECREF(c.called);
     Py_XDECREF(c.backward);
     return c.result;
-}
-
-/* ---- the global dicts ---- */
-static PyObject *hooks_use(PyObject *module, PyObject *args) {
-    static const struct {
-        const char *name;
-        PyObject **slot;
-    } known[] = {
-#define X(name) {"_global_" #name, &rl_hooks.name},
-        RL_GLOBAL_HOOKS(X)
-#undef X
-    };
-    PyObject *name, *hooks;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "UO:_use_global_hooks", &name, &hooks)) return NULL;
-    if (!PyDict_Check(hooks))
-        return PyErr_Format(PyExc_TypeError, "%U must be a dict, not %s", name, Py_TYPE(hooks)->tp_name);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, known[i].name)) continue;
-        Py_SETREF(*known[i].slot, Py_NewRef(hooks));
-        Py_RETURN_NONE;
-    }
-    return PyErr_Format(PyExc_KeyError, "%U", name);
-}
-
-static PyMethodDef hooks_functions[] = {
-    {"_use_global_hooks", hooks_use, METH_VARARGS,
-     "_use_global_hooks(name, hooks)\n--\n\nTakes the dict from now on; nn.modules.module tells it."},
-    {NULL, NULL, 0, NULL}};
-
-/* _C._global_forward_hooks ... : the dicts that rushlight.nn.modules.module starts with */
-int rl_module_hooks_init(PyObject *m) {
-#define X(name)                                                                                              \
-    if ((rl_hooks.name = PyODict_New()) == NULL ||                                                           \
-        PyModule_AddObjectRef(m, "_global_" #name, rl_hooks.name) < 0)                                       \
-        return -1;
-    RL_GLOBAL_HOOKS(X)
-#undef X
-    return PyModule_AddFunctions(m, hooks_functions);
 }

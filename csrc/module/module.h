@@ -7,6 +7,8 @@
  *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c) */
 #ifndef RL_MODULE_H
 #define RL_MODULE_H
+#include "forward.h"
+#include "global_hooks.h"
 #include "helpers.h"
 #include "state.h"
 
@@ -102,32 +104,8 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
 int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name,
                         PyObject *value); /* hooks, then map[name] */
 /* ---- module/call.c ---- */
-typedef struct {
-    PyObject *callable; /* owned */
-    int unbound;        /* self goes in front of the arguments */
-} rl_forward;
-int rl_forward_get(PyObject *m, rl_forward *f);
-PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyObject *kwargs);
 PyObject *rl_module_call(PyObject *m, PyObject *args, PyObject *kwargs);
 /* ---- module/hooks.c ---- */
-/* The global hook dicts; Python's functions fill them, and users put others in their place: whoever runs
- * user code over one holds it. */
-#define RL_GLOBAL_HOOKS(X)                                                                                   \
-    X(buffer_registration_hooks)                                                                             \
-    X(module_registration_hooks)                                                                             \
-    X(parameter_registration_hooks)                                                                          \
-    X(backward_pre_hooks)                                                                                    \
-    X(backward_hooks)                                                                                        \
-    X(forward_pre_hooks)                                                                                     \
-    X(forward_hooks)                                                                                         \
-    X(forward_hooks_always_called)                                                                           \
-    X(forward_hooks_with_kwargs)
-typedef struct {
-#define X(name) PyObject *name;
-    RL_GLOBAL_HOOKS(X)
-#undef X
-} rl_global_hooks;
-extern rl_global_hooks rl_hooks;
 /* args is a tuple, kwargs a dict or NULL */
 PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args, PyObject *kwargs);
 
@@ -184,5 +162,4 @@ extern PyMethodDef rl_module_type_methods[], rl_module_attr_methods[], rl_module
 PyObject *rl_module_method_new(PyTypeObject *type, PyMethodDef *def);
 int rl_module_method_init(void);
 int rl_module_iter_init(PyObject *m);
-int rl_module_hooks_init(PyObject *m);
 #endif

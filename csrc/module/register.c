@@ -91,7 +91,7 @@ static int register_put(PyObject *hooks, PyObject *m, PyObject *map, PyObject *n
 }
 
 int rl_module_set_child(PyObject *m, PyObject *map, PyObject *name, PyObject *value) {
-    return register_put(rl_hooks.module_registration_hooks, m, map, name, value);
+    return register_put(rl_module_hooks.module_registration_hooks, m, map, name, value);
 }
 
 /* m.__dict__[state], or torch's complaint that __init__() was not called */
@@ -121,7 +121,7 @@ int rl_module_put_parameter(PyObject *m, PyObject *map, PyObject *name, PyObject
                      name, name);
         return -1;
     }
-    return register_put(rl_hooks.parameter_registration_hooks, m, map, name, value);
+    return register_put(rl_module_hooks.parameter_registration_hooks, m, map, name, value);
 }
 
 int rl_module_set_parameter(PyObject *m, PyObject *name, PyObject *value) {
@@ -143,7 +143,7 @@ int rl_module_set_buffer(PyObject *m, PyObject *name, PyObject *value, int persi
                          name);
         return -1;
     }
-    if (register_put(rl_hooks.buffer_registration_hooks, m, map, name, value) < 0) return -1;
+    if (register_put(rl_module_hooks.buffer_registration_hooks, m, map, name, value) < 0) return -1;
     RL_OWNED PyObject *fleeting = rl_state_get(m, rl_name._non_persistent_buffers_set);
     if (fleeting == NULL) return -1;
     if (PySet_CheckExact(fleeting))
