@@ -237,10 +237,10 @@ static int always_silence(const char *which) {
 }
 
 static int always_run(hooked_call *c, PyObject *hooks, PyObject *marks, int global) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_begin(&it, hooks) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_begin(&it, hooks) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         int due = rl_map_has(marks, it.key), with_kwargs = 0;
         if (due > 0 && c->called && (due = PySet_Contains(c->called, it.key)) >= 0) due = !due;
         if (due > 0 && !global) with_kwargs = hooks_marked(c->m, rl_name._forward_hooks_with_kwargs, it.key);

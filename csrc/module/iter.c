@@ -11,7 +11,7 @@ enum { ITER_MODULES, ITER_CHILDREN, ITER_MEMBERS };
 typedef struct {
     PyObject *module, *prefix;
     PyObject *foreign; /* instead of `items`: somebody's own named_modules() */
-    rl_items items;
+    rl_map_iter items;
     int entered;
 } walk_frame;
 
@@ -22,7 +22,7 @@ typedef struct {
     PyObject *overridden;                          /* pairs come from here: somebody's own named_...() */
     PyObject *member_prefix;
     rl_seen modules, values;
-    rl_items members;
+    rl_map_iter members;
     walk_frame *stack;
     Py_ssize_t depth, room;
     uint8_t kind, pairs, recurse, unique, started, running, done, in_members;
@@ -36,7 +36,7 @@ static void frame_clear(walk_frame *f) {
     Py_CLEAR(f->module);
     Py_CLEAR(f->prefix);
     Py_CLEAR(f->foreign);
-    rl_items_end(&f->items);
+    rl_map_iter_end(&f->items);
 }
 
 static walk_frame *walk_push(module_iter *t) {
@@ -87,7 +87,7 @@ static PyObject *walk_prefix(module_iter *t) {
 
 /* `yield from child.named_modules(memo, prefix, remove_duplicate)` for the child at hand */
 static int walk_push_child(module_iter *t) {
-    rl_items *it = &t->stack[t->depth - 1].items;
+    rl_map_iter *it = &t->stack[t->depth - 1].items;
     RL_OWNED PyObject *child = Py_NewRef(it->value);
     if (rl_module_ours(child, RL_M_named_modules)) return walk_push_module(t, child);
     PyObject *prefix = walk_prefix(t);
@@ -130,11 +130,11 @@ static int walk_step(module_iter *t, PyObject **module) {
             return 1;
         }
     } else if (t->kind != ITER_MEMBERS || t->recurse) {
-        if (f->entered == 1 && rl_items_of(&f->items, f->module, RL_AT_modules, rl_name._modules) < 0)
+        if (f->entered == 1 && rl_map_iter_of(&f->items, f->module, RL_AT_modules, rl_name._modules) < 0)
             return -1;
         f->entered = 2;
         int more;
-        while ((more = rl_items_next(&f->items)) > 0) {
+        while ((more = rl_map_iter_next(&f->items)) > 0) {
             if (Py_IsNone(f->items.value)) continue;
             return walk_push_child(t);
         }
@@ -181,7 +181,7 @@ static PyObject *iter_next_module(module_iter *t) {
 }
 
 static PyObject *iter_next_child(module_iter *t) {
-    while (rl_items_next(&t->members) > 0) {
+    while (rl_map_iter_next(&t->members) > 0) {
         if (Py_IsNone(t->members.value)) continue;
         int fresh = rl_seen_add(&t->values, t->members.value);
         if (fresh < 0) return NULL;
@@ -193,11 +193,11 @@ static PyObject *iter_next_child(module_iter *t) {
 
 /* `members = get_members_fn(module)`, opened */
 static int iter_open_members(module_iter *t, PyObject *module) {
-    rl_items_end(&t->members);
-    if (t->getter == NULL) return rl_items_of(&t->members, module, rl_state_at(t->state), t->state);
+    rl_map_iter_end(&t->members);
+    if (t->getter == NULL) return rl_map_iter_of(&t->members, module, rl_state_at(t->state), t->state);
     RL_OWNED PyObject *members = PyObject_CallOneArg(t->getter, module);
     if (members == NULL) return -1;
-    t->members = (rl_items){0};
+    t->members = (rl_map_iter){0};
     t->members.iter = PyObject_GetIter(members);
     return t->members.iter ? 0 : -1;
 }
@@ -216,7 +216,7 @@ static PyObject *iter_next_member(module_iter *t) {
             t->in_members = 1;
         }
         int more;
-        while ((more = rl_items_next(&t->members)) > 0) {
+        while ((more = rl_map_iter_next(&t->members)) > 0) {
             if (Py_IsNone(t->members.value)) continue;
             int fresh = iter_member_is_new(t, t->members.value);
             if (fresh < 0) return NULL;
@@ -281,7 +281,7 @@ static int iter_start(module_iter *t) {
     if (t->kind == ITER_CHILDREN) {
         if (t->alone && !rl_module_ours(t->root, RL_M_named_children))
             return iter_override_steal(t, PyObject_CallMethodNoArgs(t->root, rl_name.named_children));
-        return rl_items_of(&t->members, t->root, RL_AT_modules, rl_name._modules);
+        return rl_map_iter_of(&t->members, t->root, RL_AT_modules, rl_name._modules);
     }
     if (t->alone) return iter_start_walk(t, &t->dedup, kw_dedup);
     return walk_push_module(t, t->root); /* this is Module.named_modules itself */
@@ -291,7 +291,7 @@ static int iter_clear(PyObject *self) {
     module_iter *t = (module_iter *)self;
     t->done = 1;
     while (t->depth) frame_clear(&t->stack[--t->depth]);
-    rl_items_end(&t->members);
+    rl_map_iter_end(&t->members);
     Py_CLEAR(t->root);
     rl_seen_end(&t->modules);
     Py_CLEAR(t->dedup);
@@ -323,14 +323,6 @@ static PyObject *iter_next(PyObject *self) {
     return next;
 }
 
-static int items_traverse(const rl_items *it, visitproc visit, void *arg) {
-    Py_VISIT(it->map);
-    Py_VISIT(it->iter);
-    Py_VISIT(it->key);
-    Py_VISIT(it->value);
-    return 0;
-}
-
 static int iter_traverse(PyObject *self, visitproc visit, void *arg) {
     module_iter *t = (module_iter *)self;
     Py_VISIT(Py_TYPE(self));
@@ -342,10 +334,10 @@ static int iter_traverse(PyObject *self, visitproc visit, void *arg) {
     for (Py_ssize_t i = 0; i < t->depth; i++) {
         Py_VISIT(t->stack[i].module);
         Py_VISIT(t->stack[i].foreign);
-        stop = items_traverse(&t->stack[i].items, visit, arg);
+        stop = rl_map_iter_traverse(&t->stack[i].items, visit, arg);
         if (stop) return stop;
     }
-    return items_traverse(&t->members, visit, arg);
+    return rl_map_iter_traverse(&t->members, visit, arg);
 }
 
 static void iter_dealloc(PyObject *self) {

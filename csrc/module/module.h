@@ -7,91 +7,15 @@
  *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c) */
 #ifndef RL_MODULE_H
 #define RL_MODULE_H
+#include "args.h"
+#include "children.h"
 #include "forward.h"
 #include "global_hooks.h"
 #include "helpers.h"
+#include "map.h"
+#include "paths.h"
+#include "seen.h"
 #include "state.h"
-
-/* ---- module/seen.c: what a walk has met; owns it ---- */
-enum { RL_SEEN_FEW = 4 };
-typedef struct {
-    PyObject *set; /* the caller's, or made when it must be one */
-    PyObject **slot, *few[RL_SEEN_FEW];
-    uint32_t n, mask;
-} rl_seen;
-void rl_seen_end(rl_seen *seen);
-int rl_seen_traverse(const rl_seen *seen, visitproc visit, void *arg);
-int rl_seen_has(rl_seen *seen, PyObject *o);
-int rl_seen_add(rl_seen *seen, PyObject *o); /* 1 when it was not in there, 0 when it was, -1 */
-PyObject *rl_seen_set_peek(rl_seen *seen);   /* as a set from now on; borrowed */
-
-/* ---- module/map.c: mappings, walked as `for key, value in map.items()` ---- */
-typedef struct {
-    PyObject *map, *iter; /* an exact dict is walked in place, anything else through its items() */
-    Py_ssize_t pos, used;
-    PyObject *key, *value; /* owned: the present pair */
-} rl_items;
-void rl_items_end(rl_items *it);
-#define RL_ITEMS __attribute__((cleanup(rl_items_end))) rl_items
-int rl_items_begin(rl_items *it, PyObject *map);
-int rl_items_of(rl_items *it, PyObject *m, Py_ssize_t at, PyObject *name); /* of m.name, usually found at */
-int rl_items_next(rl_items *it);                                           /* 1, 0 at the end, -1 */
-/* `for child in m.children()`, whoever defines it */
-typedef struct {
-    rl_items items;
-    PyObject *foreign;
-    PyObject *child; /* owned: the present one */
-    rl_seen seen;
-} rl_children;
-void rl_children_end(rl_children *c);
-#define RL_CHILDREN __attribute__((cleanup(rl_children_end))) rl_children
-enum { RL_CHILDREN_METHODS = 1 << RL_M_children | 1 << RL_M_named_children };
-int rl_children_begin(rl_children *c, PyObject *m);
-static inline int rl_children_none(const rl_children *c) {
-    return c->items.map == NULL && c->items.iter == NULL && c->foreign == NULL;
-}
-int rl_children_next(rl_children *c);
-
-int rl_map_has(PyObject *map, PyObject *key);                    /* key in map */
-int rl_map_find(PyObject *map, PyObject *key, PyObject **found); /* 1 and an owned value, 0, -1 */
-/* The same, borrowed, for what a map nearly always is; *found is NULL on a miss, 0: not such a dict. */
-static inline int rl_map_peek(PyObject *map, PyObject *key, PyObject **found) {
-    if (RL_UNLIKELY(!PyDict_CheckExact(map))) return 0;
-    *found = PyDict_GET_SIZE(map) ? PyDict_GetItemWithError(map, key) : NULL;
-    return 1;
-}
-int rl_map_set(PyObject *map, PyObject *key, PyObject *value);
-int rl_map_remove(PyObject *map, PyObject *key);           /* del map[key], or discard from a set, if there */
-int rl_map_empty(PyObject *map);                           /* not map */
-PyObject *rl_path_join(PyObject *prefix, PyObject *name);  /* "prefix.name", "name" for an empty prefix */
-PyObject *rl_path_enter(PyObject *prefix, PyObject *name); /* prefix + name + "." */
-PyObject *rl_path_append(PyObject *prefix, PyObject *name); /* prefix + name */
-PyObject *rl_path_strip(PyObject *prefix);                  /* prefix[:-1] */
-/* A module's place in a state dict: "a.b" is its path, "a.b." its prefix. The root's prefix may be anything;
- * below it the path comes first, and the prefix is only made for those who ask. All owned. */
-typedef struct {
-    PyObject *path, *prefix; /* either may be NULL, not both */
-} rl_place;
-static inline void rl_place_end(rl_place *place) {
-    Py_CLEAR(place->path);
-    Py_CLEAR(place->prefix);
-}
-#define RL_PLACE __attribute__((cleanup(rl_place_end))) rl_place
-PyObject *rl_place_path(rl_place *place);                      /* borrowed */
-PyObject *rl_place_prefix(rl_place *place);                    /* borrowed */
-PyObject *rl_place_key(const rl_place *place, PyObject *name); /* prefix + name */
-int rl_place_enter(rl_place *below, const rl_place *place, PyObject *name);
-
-/* ---- module/args.c: Python's own rules and texts for binding arguments ---- */
-typedef struct {
-    const char *function;
-    int required, count; /* of `names`, self not counted */
-    const char *names[7];
-} rl_signature;
-int rl_method_bind(const rl_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                   PyObject **out);
-/* The Module that a method bound by a method object is given as args[0]; borrowed. */
-PyObject *rl_method_self(const char *function, PyObject *const *args, Py_ssize_t nargs);
 
 /* ---- module/attr.c ---- */
 PyObject *rl_module_getattro(PyObject *m, PyObject *name);      /* slot: no user __getattr__ */

@@ -75,10 +75,10 @@ static int register_put(PyObject *hooks, PyObject *m, PyObject *map, PyObject *n
     RL_OWNED PyObject *now = Py_NewRef(value);
     if (RL_LIKELY(PyDict_GET_SIZE(hooks) == 0)) return rl_map_set(map, name, now);
     RL_OWNED PyObject *held = Py_NewRef(hooks);
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_begin(&it, held) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_begin(&it, held) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         PyObject *args[] = {m, name, now};
         PyObject *other = PyObject_Vectorcall(it.value, args, 3, NULL);
         if (other == NULL) return -1;

@@ -189,10 +189,10 @@ Py_ssize_t rl_key_name_end(PyObject *key, PyObject *prefix, int *dotted) {
 /* {child name: {key: value}} of all keys that go on below the prefix */
 static PyObject *dict_deal(PyObject *keys, PyObject *prefix) {
     RL_OWNED PyObject *shares = PyDict_New();
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (shares == NULL || rl_items_begin(&it, keys) < 0) return NULL;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (shares == NULL || rl_map_iter_begin(&it, keys) < 0) return NULL;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         int dotted;
         Py_ssize_t end = rl_key_name_end(it.key, prefix, &dotted);
         if (end == -2) return NULL;
@@ -212,10 +212,10 @@ static PyObject *dict_deal(PyObject *keys, PyObject *prefix) {
 /* A child whose name holds a dot: {k: v for k, v in keys.items() if k.startswith(below)} */
 static PyObject *dict_filter(PyObject *keys, PyObject *below) {
     RL_OWNED PyObject *share = PyDict_New();
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (share == NULL || rl_items_begin(&it, keys) < 0) return NULL;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (share == NULL || rl_map_iter_begin(&it, keys) < 0) return NULL;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         int dotted;
         Py_ssize_t end = rl_key_name_end(it.key, below, &dotted);
         if (end == -2 || (end >= 0 && PyDict_SetItem(share, it.key, it.value) < 0)) return NULL;

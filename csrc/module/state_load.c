@@ -10,10 +10,10 @@
 enum { ARG_DICT, ARG_PREFIX, ARG_METADATA, ARG_STRICT, ARG_MISSING, ARG_UNEXPECTED, ARG_ERRORS, ARG_COUNT };
 
 static int load_pre_hooks(PyObject *m, PyObject *const *arg) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, RL_AT_load_pre, rl_name._load_state_dict_pre_hooks) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, RL_AT_load_pre, rl_name._load_state_dict_pre_hooks) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         RL_OWNED PyObject *done = PyObject_Vectorcall(it.value, arg, ARG_COUNT, NULL);
         if (done == NULL) return -1;
     }
@@ -22,10 +22,10 @@ static int load_pre_hooks(PyObject *m, PyObject *const *arg) {
 
 /* local: the module's entries by name, None and non-persistent ones left out */
 static int load_collect(PyObject *m, PyObject *state, PyObject *local) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, rl_state_at(state), state) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
         int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0 || (!skipped && PyDict_SetItem(local, it.key, it.value) < 0)) return -1;
@@ -47,9 +47,9 @@ static int load_entries(PyObject *m, PyObject *const *arg, PyObject *local, int 
     RL_OWNED PyObject *flag = PyObject_CallMethodObjArgs(arg[ARG_METADATA], rl_name.get,
                                                          rl_name.assign_to_params_buffers, Py_False, NULL);
     int assign = flag ? PyObject_IsTrue(flag) : -1, more;
-    RL_ITEMS it;
-    if (assign < 0 || rl_items_begin(&it, local) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    RL_MAP_ITER it;
+    if (assign < 0 || rl_map_iter_begin(&it, local) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         RL_OWNED PyObject *key = rl_path_append(arg[ARG_PREFIX], it.key), *value = NULL;
         int has = key ? rl_map_find(arg[ARG_DICT], key, &value) : -1;
         if (has > 0)
@@ -176,11 +176,11 @@ static int load_is_plain(const rl_load_job *job, PyObject *m, rl_place *place) {
  * granted. */
 static int load_members(const rl_load_job *job, PyObject *m, PyObject *state, const rl_entry **at,
                         const rl_entry *end) {
-    RL_ITEMS it = {.map = NULL};
+    RL_MAP_ITER it = {.map = NULL};
     int more = 0;
     if (*at == end) return 0;
-    if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
-    while (*at < end && (more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, rl_state_at(state), state) < 0) return -1;
+    while (*at < end && (more = rl_map_iter_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
         int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0) return -1;
@@ -222,10 +222,10 @@ static int load_self(const rl_load_job *job, PyObject *m, rl_share *share, rl_pl
 }
 
 static int load_post_hooks(const rl_load_job *job, PyObject *m) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, RL_AT_load_post, rl_name._load_state_dict_post_hooks) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, RL_AT_load_post, rl_name._load_state_dict_post_hooks) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         PyObject *args[] = {m, job->result};
         RL_OWNED PyObject *answer = PyObject_Vectorcall(it.value, args, 2, NULL);
         if (answer == NULL) return -1;
@@ -240,11 +240,11 @@ static int load_post_hooks(const rl_load_job *job, PyObject *m) {
 }
 
 static int load_walk(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place);
-static int load_children(const rl_load_job *job, rl_items *it, rl_share *share, rl_place *place,
+static int load_children(const rl_load_job *job, rl_map_iter *it, rl_share *share, rl_place *place,
                          Py_ssize_t skip, Py_ssize_t lies) {
     RL_OWNED PyObject *shares = NULL;
     int more;
-    while ((more = rl_items_next(it)) > 0) {
+    while ((more = rl_map_iter_next(it)) > 0) {
         RL_PLACE below = {.path = NULL};
         RL_SHARE piece = {.at = NULL};
         if (lies >= 0) rl_share_cut(share, &lies, skip, it->key, &piece);
@@ -258,8 +258,8 @@ static int load_children(const rl_load_job *job, rl_items *it, rl_share *share, 
 
 static int load_below(const rl_load_job *job, PyObject *m, rl_share *share, rl_place *place, Py_ssize_t skip,
                       Py_ssize_t lies) {
-    RL_ITEMS it;
-    if (rl_items_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
+    RL_MAP_ITER it;
+    if (rl_map_iter_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
     if (Py_EnterRecursiveCall(" while loading the state of a module")) return -1;
     int done = load_children(job, &it, share, place, skip, lies);
     Py_LeaveRecursiveCall();

@@ -23,10 +23,10 @@ static int save_put(PyObject *destination, rl_place *place, PyObject *name, PyOb
 }
 
 static int save_members(PyObject *m, PyObject *state, PyObject *destination, rl_place *place, int keep) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, rl_state_at(state), state) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, rl_state_at(state), state) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         if (Py_IsNone(it.value)) continue;
         int skipped = state == rl_name._buffers ? rl_state_is_fleeting(m, it.key) : 0;
         if (skipped < 0) return -1;
@@ -88,10 +88,10 @@ static PyObject *save_metadata(PyObject *m, PyObject *destination, rl_place *pla
 }
 
 static int save_pre_hooks(PyObject *m, rl_place *place, PyObject *keep_vars) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, RL_AT_state_dict_pre, rl_name._state_dict_pre_hooks) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, RL_AT_state_dict_pre, rl_name._state_dict_pre_hooks) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         PyObject *args[] = {m, rl_place_prefix(place), keep_vars};
         RL_OWNED PyObject *done = args[1] ? PyObject_Vectorcall(it.value, args, 3, NULL) : NULL;
         if (done == NULL) return -1;
@@ -101,10 +101,10 @@ static int save_pre_hooks(PyObject *m, rl_place *place, PyObject *keep_vars) {
 
 /* Hooks may put another dict in place of *destination, unless they came through the public method. */
 static int save_post_hooks(PyObject *m, PyObject **destination, rl_place *place, PyObject *local) {
-    RL_ITEMS it;
+    RL_MAP_ITER it;
     int more;
-    if (rl_items_of(&it, m, RL_AT_state_dict, rl_name._state_dict_hooks) < 0) return -1;
-    while ((more = rl_items_next(&it)) > 0) {
+    if (rl_map_iter_of(&it, m, RL_AT_state_dict, rl_name._state_dict_hooks) < 0) return -1;
+    while ((more = rl_map_iter_next(&it)) > 0) {
         PyObject *args[] = {m, *destination, rl_place_prefix(place), local};
         RL_OWNED PyObject *answer = args[2] ? PyObject_Vectorcall(it.value, args, 4, NULL) : NULL;
         if (answer == NULL) return -1;
@@ -140,9 +140,9 @@ static PyObject *save_child(PyObject *child, PyObject *destination, rl_place *pl
     return args[1] ? rl_method_call(child, rl_name.state_dict, args, 3, kw_state_dict) : NULL;
 }
 
-static int save_children(rl_items *it, PyObject *destination, rl_place *place, PyObject *keep_vars) {
+static int save_children(rl_map_iter *it, PyObject *destination, rl_place *place, PyObject *keep_vars) {
     int more;
-    while ((more = rl_items_next(it)) > 0) {
+    while ((more = rl_map_iter_next(it)) > 0) {
         if (Py_IsNone(it->value)) continue;
         RL_PLACE below;
         if (rl_place_enter(&below, place, it->key) < 0) return -1;
@@ -153,8 +153,8 @@ static int save_children(rl_items *it, PyObject *destination, rl_place *place, P
 }
 
 static int save_below(PyObject *m, PyObject *destination, rl_place *place, PyObject *keep_vars) {
-    RL_ITEMS it;
-    if (rl_items_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
+    RL_MAP_ITER it;
+    if (rl_map_iter_of(&it, m, RL_AT_modules, rl_name._modules) < 0) return -1;
     if (Py_EnterRecursiveCall(" while collecting the state of a module")) return -1;
     int done = save_children(&it, destination, place, keep_vars);
     Py_LeaveRecursiveCall();

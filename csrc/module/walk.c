@@ -20,7 +20,8 @@ static int train_bare(PyObject *m, PyObject *mode, rl_children *c) {
     PyObject *dict, *modules;
     if ((f->ours & METHODS) != METHODS || !f->plain_get || !f->plain_training) return 0;
     if ((dict = rl_module_dict(m)) == NULL || (modules = rl_state_bare(dict)) == NULL) return 0;
-    if (PyDict_SetItem(dict, rl_name.training, mode) < 0 || rl_items_begin(&c->items, modules) < 0) return -1;
+    if (PyDict_SetItem(dict, rl_name.training, mode) < 0 || rl_map_iter_begin(&c->items, modules) < 0)
+        return -1;
     return 1;
 }
 
