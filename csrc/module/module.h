@@ -16,6 +16,7 @@
 #include "paths.h"
 #include "seen.h"
 #include "state.h"
+#include "tree.h"
 
 /* ---- module/attr.c ---- */
 PyObject *rl_module_getattro(PyObject *m, PyObject *name);      /* slot: no user __getattr__ */
