@@ -1,5 +1,6 @@
 /* Binding arguments by Python's rules, with Python's texts: a Module's methods look like Python's. */
-#include "module.h"
+#include "args.h"
+#include "facts.h"
 
 static int args_too_many(const rl_signature *sig, Py_ssize_t given) {
     /* Python counts self */

@@ -1,5 +1,11 @@
 /* Reading, setting and deleting attributes. */
-#include "module.h"
+#include "args.h"
+#include "helpers.h"
+#include "map.h"
+#include "methods.h"
+#include "register.h"
+#include "slots.h"
+#include "state.h"
 
 /* ---- a miss ----
  * Note [Errors of properties]: a property that raises AttributeError inside looks to Python as if it were

@@ -5,7 +5,11 @@
  *
  * Each stage runs over a snapshot: a hook may remove itself or others. Backward hooks are Python's affair
  * (rushlight.nn.modules._backward_hooks): arguments and result pass through it around the other stages. */
-#include "module.h"
+#include "hooks.h"
+#include "global_hooks.h"
+#include "helpers.h"
+#include "map.h"
+#include "state.h"
 
 typedef struct {
     PyObject *m;

@@ -5,7 +5,12 @@
  *
  * They behave as the generators they stand for: nothing happens before the first next(), a size change
  * of a dict raises, and an overridden method is called in place of our own walk. */
-#include "module.h"
+#include "args.h"
+#include "helpers.h"
+#include "methods.h"
+#include "paths.h"
+#include "state.h"
+#include "tree.h"
 
 enum { ITER_MODULES, ITER_CHILDREN, ITER_MEMBERS };
 typedef struct {

@@ -1,6 +1,7 @@
 /* Module's methods as Python shows functions: m.modules is a bound method whose __func__ is Module.modules.
  * Calls go on to the method descriptor that this wraps, without a bound method in between. */
-#include "module.h"
+#include "methods.h"
+#include "names.h"
 #include <structmember.h>
 
 typedef struct {

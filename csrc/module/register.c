@@ -1,5 +1,11 @@
 /* register_parameter, register_buffer, add_module: the checks in torch's order, then the global hooks. */
-#include "module.h"
+#include "register.h"
+#include "args.h"
+#include "global_hooks.h"
+#include "helpers.h"
+#include "map.h"
+#include "methods.h"
+#include "state.h"
 
 /* isinstance(value, Buffer): Buffers are Tensors marked `_is_buffer`. */
 int rl_module_buffer_check(PyObject *value) {

@@ -2,7 +2,7 @@
  * table of pointers answers the same, and a set takes over when something else comes or somebody looks.
  *
  *   few[n] ──► slot[mask + 1], at most half full ──► set */
-#include "module.h"
+#include "seen.h"
 
 static int seen_by_identity(PyObject *o) {
     hashfunc hash = Py_TYPE(o)->tp_hash;

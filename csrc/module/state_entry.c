@@ -1,25 +1,26 @@
 /* load_state_dict, one entry: does it fit, and then copy it or take it over. */
-#include "module.h"
+#include "helpers.h"
+#include "state_load.h"
 
 /* Note [Loads under way]: users override _load_from_state_dict and call it themselves, so its arguments
  * are PyTorch's and say nothing of the last two. The list `errors` tells which load a call belongs to. */
-static rl_load_job *load_jobs;
+static rl_state_load *loads;
 
-const rl_load_job *rl_load_job_find(PyObject *errors) {
-    const rl_load_job *job = load_jobs;
-    while (job && job->errors != errors) job = job->outer;
-    return job;
+const rl_state_load *rl_state_load_find(PyObject *errors) {
+    const rl_state_load *load = loads;
+    while (load && load->errors != errors) load = load->outer;
+    return load;
 }
 
-void rl_load_job_begin(rl_load_job *job) {
-    job->outer = load_jobs;
-    load_jobs = job;
+void rl_state_load_begin(rl_state_load *load) {
+    load->outer = loads;
+    loads = load;
 }
 
-void rl_load_job_end(rl_load_job *job) { /* threads may leave in another order than they came */
-    rl_load_job **at = &load_jobs;
-    while (*at != job) at = &(*at)->outer;
-    *at = job->outer;
+void rl_state_load_end(rl_state_load *load) { /* threads may leave in another order than they came */
+    rl_state_load **at = &loads;
+    while (*at != load) at = &(*at)->outer;
+    *at = load->outer;
 }
 
 /* ---- one entry ---- */
@@ -94,9 +95,9 @@ static int load_warn_meta(PyObject *key, PyObject *param, PyObject *input) {
         key);
 }
 
-/* Small copies that need no kernel; the front door gives way to other threads for the large ones. */
+/* Small copies that need no kernel; the dispatcher gives way to other threads for the large ones. */
 enum { LOAD_SMALL = 1 << 16 };
-int rl_load_bytes(rl_tensor *to, rl_tensor *from) {
+int rl_state_load_bytes(rl_tensor *to, rl_tensor *from) {
     int64_t bytes = to->v.numel * rl_itemsize(to->v.dtype);
     if (to->v.device != RL_CPU || from->v.device != RL_CPU) return 0;
     if (to->v.dtype != from->v.dtype || to->v.numel != from->v.numel || bytes > LOAD_SMALL || to->inference ||
@@ -125,7 +126,7 @@ static int load_copy(PyObject *param, PyObject *input) {
 }
 
 /* assign=True: setattr(m, name, input), as a Parameter with the old one's requires_grad */
-static int load_assign(const rl_load_job *job, PyObject *m, PyObject *name, PyObject *param,
+static int load_assign(const rl_state_load *load, PyObject *m, PyObject *name, PyObject *param,
                        PyObject *input) {
     RL_OWNED PyObject *fresh = Py_NewRef(input);
     if (rl_parameter_check(param)) {
@@ -140,8 +141,8 @@ static int load_assign(const rl_load_job *job, PyObject *m, PyObject *name, PyOb
             Py_SETREF(fresh, made);
         }
     }
-    if (job && job->ties) {
-        PyObject *kept = PyObject_CallMethod(job->ties, "keep", "OO", param, fresh);
+    if (load && load->ties) {
+        PyObject *kept = PyObject_CallMethod(load->ties, "keep", "OO", param, fresh);
         if (kept == NULL) return -1;
         Py_SETREF(fresh, kept);
     }
@@ -149,14 +150,14 @@ static int load_assign(const rl_load_job *job, PyObject *m, PyObject *name, PyOb
 }
 
 /* mismatched="report": noted for the result */
-static int load_note_mismatch(const rl_load_job *job, PyObject *key, PyObject *given, PyObject *have) {
+static int load_note_mismatch(const rl_state_load *load, PyObject *key, PyObject *given, PyObject *have) {
     RL_OWNED PyObject *entry = PyTuple_Pack(3, key, given, have);
-    return entry ? PyList_Append(job->mismatched, entry) : -1;
+    return entry ? PyList_Append(load->mismatched, entry) : -1;
 }
 
-int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value, int assign,
-                  PyObject *errors) {
-    const rl_load_job *job = rl_load_job_find(errors);
+int rl_state_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, PyObject *value,
+                        int assign, PyObject *errors) {
+    const rl_state_load *load = rl_state_load_find(errors);
     RL_OWNED PyObject *input = Py_NewRef(value), *have = NULL, *given = NULL;
     int like = rl_tensor_check(input) ? 1 : rl_hasattr(input, rl_name.__torch_function__);
     if (like < 0) return -1;
@@ -167,7 +168,7 @@ int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, P
                                          key, Py_TYPE(input)));
     int fits = load_fit_shape(param, &input, &have, &given);
     if (fits < 0) return -1;
-    if (!fits && job && job->mismatched) return load_note_mismatch(job, key, given, have);
+    if (!fits && load && load->mismatched) return load_note_mismatch(load, key, given, have);
     if (!fits)
         return load_note_steal(
             errors,
@@ -175,6 +176,6 @@ int rl_load_entry(PyObject *m, PyObject *name, PyObject *param, PyObject *key, P
                                  "shape in current model is %S.",
                                  key, given, have));
     if (!assign && load_warn_meta(key, param, input) < 0) return -1;
-    if ((assign ? load_assign(job, m, name, param, input) : load_copy(param, input)) == 0) return 0;
+    if ((assign ? load_assign(load, m, name, param, input) : load_copy(param, input)) == 0) return 0;
     return load_note_raised(errors, key, param, input);
 }

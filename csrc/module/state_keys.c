@@ -6,9 +6,11 @@
  *
  * A share that lies so is handed down by its bounds, and nobody sees a dict. For everything else, and for
  * everybody who looks, a share is the dict that PyTorch would have filtered for this module. */
-#include "module.h"
+#include "state_keys.h"
+#include "map.h"
+#include "state.h"
 
-static void list_drop(rl_entry *list, Py_ssize_t n) {
+static void list_drop(rl_state_entry *list, Py_ssize_t n) {
     for (Py_ssize_t i = 0; list && i < n; i++) {
         Py_DECREF(list[i].key);
         Py_DECREF(list[i].value);
@@ -16,8 +18,8 @@ static void list_drop(rl_entry *list, Py_ssize_t n) {
     PyMem_Free(list);
 }
 
-static void share_unlist(rl_share *s) {
-    rl_entry *list = s->list;
+static void share_unlist(rl_state_share *s) {
+    rl_state_entry *list = s->list;
     Py_ssize_t n = s->list ? s->n : 0;
     s->list = NULL;
     s->at = NULL;
@@ -25,54 +27,54 @@ static void share_unlist(rl_share *s) {
     list_drop(list, n);
 }
 
-void rl_share_end(rl_share *s) {
+void rl_state_share_end(rl_state_share *s) {
     share_unlist(s);
     Py_CLEAR(s->dict);
 }
 
 /* ---- lists ---- */
-static int list_fill_dict(rl_share *s, PyObject *dict) {
+static int list_fill_dict(rl_state_share *s, PyObject *dict) {
     PyObject *key, *value;
     for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &key, &value); s->n++)
-        s->list[s->n] = (rl_entry){Py_NewRef(key), Py_NewRef(value)};
+        s->list[s->n] = (rl_state_entry){Py_NewRef(key), Py_NewRef(value)};
     return 0;
 }
 
 /* The order of an OrderedDict is its own, so it goes by its iterator. */
-static int list_fill_ordered(rl_share *s, PyObject *dict, Py_ssize_t room) {
+static int list_fill_ordered(rl_state_share *s, PyObject *dict, Py_ssize_t capacity) {
     RL_OWNED PyObject *keys = PyObject_GetIter(dict);
     for (PyObject *key; keys && (key = PyIter_Next(keys)) != NULL;) {
-        PyObject *value = s->n < room ? PyDict_GetItemWithError(dict, key) : NULL;
+        PyObject *value = s->n < capacity ? PyDict_GetItemWithError(dict, key) : NULL;
         if (value == NULL) {
             Py_DECREF(key);
             if (!PyErr_Occurred())
                 PyErr_SetString(PyExc_RuntimeError, "dictionary changed size during iteration");
             return -1;
         }
-        s->list[s->n++] = (rl_entry){key, Py_NewRef(value)};
+        s->list[s->n++] = (rl_state_entry){key, Py_NewRef(value)};
     }
     return keys && !PyErr_Occurred() ? 0 : -1;
 }
 
-static int list_is_ascii(const rl_entry *list, Py_ssize_t n) {
+static int list_is_ascii(const rl_state_entry *list, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!PyUnicode_CheckExact(list[i].key) || !PyUnicode_IS_COMPACT_ASCII(list[i].key)) return 0;
     return 1;
 }
 
-int rl_share_list(rl_share *s, PyObject *dict) {
+int rl_state_share_list(rl_state_share *s, PyObject *dict) {
     share_unlist(s);
     if (!PyDict_CheckExact(dict) && !PyODict_CheckExact(dict)) return 0;
-    Py_ssize_t room = PyDict_GET_SIZE(dict);
-    if ((s->list = PyMem_New(rl_entry, room ? room : 1)) == NULL) return PyErr_NoMemory(), -1;
+    Py_ssize_t capacity = PyDict_GET_SIZE(dict);
+    if ((s->list = PyMem_New(rl_state_entry, capacity ? capacity : 1)) == NULL) return PyErr_NoMemory(), -1;
     s->at = s->list;
-    int done = PyDict_CheckExact(dict) ? list_fill_dict(s, dict) : list_fill_ordered(s, dict, room);
+    int done = PyDict_CheckExact(dict) ? list_fill_dict(s, dict) : list_fill_ordered(s, dict, capacity);
     if (done < 0 || !list_is_ascii(s->list, s->n)) share_unlist(s);
     return done;
 }
 
 /* ---- dicts ---- */
-PyObject *rl_share_dict(rl_share *s) {
+PyObject *rl_state_share_dict(rl_state_share *s) {
     if (s->dict) return s->dict;
     RL_OWNED PyObject *dict = PyDict_New();
     for (Py_ssize_t i = 0; dict && i < s->n; i++)
@@ -101,7 +103,8 @@ static int key_goes_on(PyObject *key, Py_ssize_t skip, const key_name *name, cha
     return memcmp(text + skip, name->text, (size_t)name->n) == 0 && (!end || text[skip + name->n] == end);
 }
 
-static Py_ssize_t share_child_end(const rl_share *s, Py_ssize_t at, Py_ssize_t skip, const key_name *name) {
+static Py_ssize_t share_child_end(const rl_state_share *s, Py_ssize_t at, Py_ssize_t skip,
+                                  const key_name *name) {
     while (at < s->n && key_goes_on(s->at[at].key, skip, name, '.')) at++;
     return at;
 }
@@ -117,7 +120,7 @@ static int entry_is_plain(PyObject *param, PyObject *value) {
 }
 
 /* Moves *at over the entries of m's `state`, which must stand there as m has them. */
-static int share_takes_members(const rl_share *s, PyObject *map, PyObject *fleeting, Py_ssize_t skip,
+static int share_takes_members(const rl_state_share *s, PyObject *map, PyObject *fleeting, Py_ssize_t skip,
                                Py_ssize_t *at) {
     PyObject *o, *value;
     key_name name;
@@ -140,7 +143,7 @@ static PyObject *state_exact(PyObject *dict, Py_ssize_t at, PyObject *name) {
     return map && PyDict_CheckExact(map) ? map : NULL;
 }
 
-Py_ssize_t rl_share_fits(const rl_share *s, PyObject *m, Py_ssize_t skip) {
+Py_ssize_t rl_state_share_fits(const rl_state_share *s, PyObject *m, Py_ssize_t skip) {
     PyObject *dict = rl_module_dict(m), *name, *child;
     if (s->at == NULL || dict == NULL) return -1;
     PyObject *parameters = state_exact(dict, RL_AT_parameters, rl_name._parameters);
@@ -161,15 +164,16 @@ Py_ssize_t rl_share_fits(const rl_share *s, PyObject *m, Py_ssize_t skip) {
     return at == s->n ? own : -1;
 }
 
-void rl_share_cut(const rl_share *s, Py_ssize_t *at, Py_ssize_t skip, PyObject *name, rl_share *piece) {
+void rl_state_share_cut(const rl_state_share *s, Py_ssize_t *at, Py_ssize_t skip, PyObject *name,
+                        rl_state_share *piece) {
     key_name part;
     Py_ssize_t end = name_get(name, &part) ? share_child_end(s, *at, skip, &part) : *at;
-    *piece = (rl_share){.at = s->at + *at, .n = end - *at};
+    *piece = (rl_state_share){.at = s->at + *at, .n = end - *at};
     *at = end;
 }
 
 /* ---- dealing a dict out ---- */
-Py_ssize_t rl_key_name_end(PyObject *key, PyObject *prefix, int *dotted) {
+Py_ssize_t rl_state_key_end(PyObject *key, PyObject *prefix, int *dotted) {
     if (!PyUnicode_Check(key)) {
         RL_OWNED PyObject *starts = PyObject_CallMethodOneArg(key, rl_name.startswith, prefix);
         if (starts) PyErr_SetString(PyExc_TypeError, "the keys of a state_dict must be str");
@@ -194,7 +198,7 @@ static PyObject *dict_deal(PyObject *keys, PyObject *prefix) {
     if (shares == NULL || rl_map_iter_begin(&it, keys) < 0) return NULL;
     while ((more = rl_map_iter_next(&it)) > 0) {
         int dotted;
-        Py_ssize_t end = rl_key_name_end(it.key, prefix, &dotted);
+        Py_ssize_t end = rl_state_key_end(it.key, prefix, &dotted);
         if (end == -2) return NULL;
         if (end == -1 || !dotted) continue;
         RL_OWNED PyObject *name = PyUnicode_Substring(it.key, PyUnicode_GET_LENGTH(prefix), end);
@@ -217,7 +221,7 @@ static PyObject *dict_filter(PyObject *keys, PyObject *below) {
     if (share == NULL || rl_map_iter_begin(&it, keys) < 0) return NULL;
     while ((more = rl_map_iter_next(&it)) > 0) {
         int dotted;
-        Py_ssize_t end = rl_key_name_end(it.key, below, &dotted);
+        Py_ssize_t end = rl_state_key_end(it.key, below, &dotted);
         if (end == -2 || (end >= 0 && PyDict_SetItem(share, it.key, it.value) < 0)) return NULL;
     }
     return more < 0 ? NULL : rl_give(&share);
@@ -230,12 +234,12 @@ static PyObject *dict_share(PyObject *keys, PyObject *shares, PyObject *name, Py
     return PyErr_Occurred() ? NULL : PyDict_New();
 }
 
-int rl_share_deal(rl_share *share, rl_place *place, PyObject **shares, PyObject *name, rl_place *below,
-                  rl_share *piece) {
-    PyObject *keys = rl_share_dict(share), *prefix = keys ? rl_place_prefix(place) : NULL;
+int rl_state_share_deal(rl_state_share *share, rl_place *place, PyObject **shares, PyObject *name,
+                        rl_place *below, rl_state_share *piece) {
+    PyObject *keys = rl_state_share_dict(share), *prefix = keys ? rl_place_prefix(place) : NULL;
     PyObject *child_prefix = prefix ? rl_place_prefix(below) : NULL;
     if (child_prefix == NULL) return -1;
     if (*shares == NULL && (*shares = dict_deal(keys, prefix)) == NULL) return -1;
-    *piece = (rl_share){.dict = dict_share(keys, *shares, name, child_prefix)};
-    return piece->dict ? rl_share_list(piece, piece->dict) : -1;
+    *piece = (rl_state_share){.dict = dict_share(keys, *shares, name, child_prefix)};
+    return piece->dict ? rl_state_share_list(piece, piece->dict) : -1;
 }

@@ -1,5 +1,10 @@
 /* state_dict: every module puts its own state under its prefix, then its children theirs. */
-#include "module.h"
+#include "args.h"
+#include "helpers.h"
+#include "map.h"
+#include "methods.h"
+#include "paths.h"
+#include "state.h"
 
 static PyObject *kw_state_dict; /* ("destination", "prefix", "keep_vars") */
 

@@ -19,12 +19,12 @@ static void frame_clear(tree_frame *f) {
 }
 
 static tree_frame *tree_push(rl_tree_walk *w) {
-    if (w->depth == w->room) {
-        Py_ssize_t room = w->room ? 2 * w->room : 8;
-        tree_frame *stack = PyMem_Resize(w->stack, tree_frame, room);
+    if (w->depth == w->capacity) {
+        Py_ssize_t capacity = w->capacity ? 2 * w->capacity : 8;
+        tree_frame *stack = PyMem_Resize(w->stack, tree_frame, capacity);
         if (stack == NULL) return PyErr_NoMemory(), NULL;
         w->stack = stack;
-        w->room = room;
+        w->capacity = capacity;
     }
     tree_frame *f = &w->stack[w->depth++];
     *f = (tree_frame){0};

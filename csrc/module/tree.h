@@ -9,7 +9,7 @@ typedef struct {
     PyObject *prefix, *dedup; /* owned: the name of the root; remove_duplicate as it was given */
     rl_seen modules;          /* what it met */
     struct rl_tree_frame *stack;
-    Py_ssize_t depth, room;
+    Py_ssize_t depth, capacity;
     uint8_t named, unique, recurse; /* names are wanted; dedup as a truth value; go below the root */
 } rl_tree_walk;
 int rl_tree_push(rl_tree_walk *w, PyObject *module);

@@ -1,5 +1,11 @@
 /* The Module type: __init__, pickling, and the type itself, put together from what the other files bring. */
+#include "args.h"
+#include "global_hooks.h"
+#include "map.h"
+#include "methods.h"
 #include "module.h"
+#include "slots.h"
+#include "state.h"
 
 /* ---- __init__ and pickling ---- */
 static int init_refuse_arguments(PyObject *m, Py_ssize_t nargs, PyObject *kwnames) {
@@ -78,7 +84,7 @@ static PyObject *type_set_extra_state(PyObject *m, PyObject *state) {
 static PyMethodDef type_init_def = {"__init__", (PyCFunction)(void (*)(void))type_init,
                                     METH_FASTCALL | METH_KEYWORDS,
                                     "__init__(self, /, *args, **kwargs)\n--\n\n"};
-PyMethodDef rl_module_type_methods[] = {
+static PyMethodDef type_methods[] = {
     {"__getstate__", type_getstate, METH_NOARGS, "__getstate__($self, /)\n--\n\n"},
     {"__setstate__", type_setstate, METH_O, "__setstate__($self, state, /)\n--\n\n"},
     {"get_extra_state", type_get_extra_state, METH_NOARGS,
@@ -116,9 +122,10 @@ static int type_set_doc(PyTypeObject *type) {
 }
 
 static PyTypeObject *type_new(void) {
-    PyMethodDef *const groups[] = {rl_module_type_methods, rl_module_attr_methods, rl_module_register_methods,
-                                   rl_module_call_methods, rl_module_iter_methods, rl_module_walk_methods,
-                                   rl_module_save_methods, rl_module_load_methods};
+    PyMethodDef *const groups[] = {
+        type_methods,           rl_module_attr_methods, rl_module_register_methods,
+        rl_module_call_methods, rl_module_iter_methods, rl_module_walk_methods,
+        rl_module_save_methods, rl_module_load_methods, rl_module_load_own_methods};
     PyTypeObject *type = (PyTypeObject *)PyObject_CallFunction(
         (PyObject *)&PyType_Type, "s(O){s:s,s:s,s:O,s:i,s:O,s:O}", "Module", (PyObject *)&PyBaseObject_Type,
         "__module__", "rushlight.nn.modules.module", "__doc__", "Module(*args, **kwargs)\n--\n\n",

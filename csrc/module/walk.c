@@ -1,6 +1,10 @@
 /* Walks that change a tree of modules: train, eval, apply, zero_grad. A tree deeper than Python's
  * recursion limit raises RecursionError. */
-#include "module.h"
+#include "args.h"
+#include "children.h"
+#include "helpers.h"
+#include "methods.h"
+#include "state.h"
 
 /* ---- train ---- */
 /* m.training = mode, past __setattr__ where that is ours and has nothing else to do */
