@@ -4,6 +4,7 @@
 #include "composite/composite.h"
 #include "derivatives/derivatives.h"
 #include "files/files.h"
+#include "module/module.h"
 #include "optim/optim.h"
 #include "object/storage.h"
 #include "core/memory.h"

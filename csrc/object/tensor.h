@@ -140,5 +140,4 @@ int rl_generator_init(PyObject *m);
 int rl_numpy_init(PyObject *m);
 int rl_driver_init(PyObject *m);
 int rl_grad_init(PyObject *m);
-int rl_module_init(PyObject *m);
 #endif
