@@ -1,9 +1,31 @@
-/* Activations: one operand, one or two numbers. */
+/* Activations. */
 #include "loops.h"
 #include <tgmath.h>
 
-#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
+#define FLOAT_ENTRY(name)  RL_EACH_FLOAT(RL_ENTRY, name)
+#define NUMBER_ENTRY(name) FLOAT_ENTRY(name) RL_EACH_INT(RL_ENTRY, name)
+#define TABLE_KERNEL(name, entries)                                                                          \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        static const rl_strip strips[RL_NDTYPES] = {entries};                                                \
+        return rl_eltwise(k, 1, strips, -1, NULL);                                                           \
+    }
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
+RL_EACH_INT(RL_UNARY_KEEP, x_relu, (a < 0 ? 0 : a))
+TABLE_KERNEL(relu, NUMBER_ENTRY(x_relu))
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_silu, a / (1 + exp(-a)))
+TABLE_KERNEL(silu, FLOAT_ENTRY(x_silu))
 
+static const double sqrt_half = 0.70710678118654752440,
+                    tanh_scale = 0.79788456080286535588; /* sqrt(2 / pi) */
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu, (a * (C)0.5 * (1 + erf(a * (C)sqrt_half))))
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu_tanh,
+              ((C)0.5 * a * (1 + tanh((C)tanh_scale * (a + (C)0.044715 * a * a * a)))))
+RL_KERNEL(ref_gelu) {
+    static const rl_strip strips[2][RL_NDTYPES] = {{FLOAT_ENTRY(x_gelu)}, {FLOAT_ENTRY(x_gelu_tanh)}};
+    return rl_eltwise(k, 1, strips[k->attr[0] != 0], -1, NULL);
+}
+
+/* ---- with numbers ---- */
 /* The expressions read the row's numbers as c->d[0] and c->d[1]. */
 #define NUMBERS_KERNEL(name, first, second, expr)                                                            \
     RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
@@ -21,6 +43,8 @@ PLAIN_KERNEL(hardsigmoid, (SIX(a + 3) / 6))
 PLAIN_KERNEL(mish, (a * tanh(log1p(exp(a)))))
 PLAIN_KERNEL(log_sigmoid, ((a < 0 ? a : a != a ? a : 0) - log1p(exp(-fabs(a)))))
 
+NUMBERS_KERNEL(leaky_relu, rl_num(k, 1), 0, (a > 0 ? a : a * (C)c->d[0]))
+NUMBERS_KERNEL(elu, rl_num(k, 1), 0, (a < 0 ? (C)c->d[0] * expm1(a) : a))
 NUMBERS_KERNEL(softplus, rl_num(k, 1), rl_num(k, 2),
                (a * (C)c->d[0] > (C)c->d[1] ? a : log1p(exp(a * (C)c->d[0])) / (C)c->d[0]))
 NUMBERS_KERNEL(celu, rl_num(k, 1), 1 / rl_num(k, 1), (a < 0 ? (C)c->d[0] * expm1(a * (C)c->d[1]) : a))
@@ -49,6 +73,13 @@ RL_KERNEL(ref_threshold) {
             rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
     }
     return rl_eltwise(k, 1, strips, -1, &numbers);
+}
+
+rl_status ref_clamp(rl_call *k); /* kernels/ref/math.c */
+RL_KERNEL(ref_hardtanh) {
+    if (k->arg[0].u.t->dtype == RL_U8 && (rl_num(k, 1) < 0 || rl_num(k, 2) < 0))
+        return rl_fail(k, RL_RUNTIME, "cannot do hardtanh on an unsigned type with negative limits");
+    return ref_clamp(k);
 }
 
 /* ---- a second operand ---- */

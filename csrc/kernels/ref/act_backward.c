@@ -1,20 +1,6 @@
-/* Gradients of activations: a is that of the result, b what the forward row saw (or answered). */
-#include "loops.h"
+/* Gradients of activations: a is that of the result, b what the forward operator saw (or answered). */
+#include "gradient.h"
 #include <tgmath.h>
-
-/* The expressions read the row's numbers as c->d[0] ... c->d[2]. */
-#define BACK_KERNEL(name, first, second, third, expr)                                                        \
-    RL_EACH_FLOAT(RL_BINARY_KEEP, x_##name, expr)                                                            \
-    RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, x_##name)};                      \
-        rl_numbers numbers = {.d = {first, second, third}};                                                  \
-        return rl_eltwise(k, 2, strips, -1, &numbers);                                                       \
-    }
-#define PLAIN_BACK(name, expr) BACK_KERNEL(name, 0, 0, 0, expr)
-#define D(i)                   ((C)c->d[i])
-
-PLAIN_BACK(sigmoid_backward, (a * (1 - b) * b))
-PLAIN_BACK(tanh_backward, (a * (1 - b * b)))
 
 /* ---- pieces of straight lines ---- */
 BACK_KERNEL(leaky_relu_backward, rl_num(k, 2), 0, 0, (b > 0 ? a : a * D(0)))
@@ -22,12 +8,6 @@ BACK_KERNEL(hardtanh_backward, rl_num(k, 2), rl_num(k, 3), 0, (b > D(0) && b < D
 BACK_KERNEL(shrink_backward, rl_num(k, 2), 0, 0, (b < -D(0) || b > D(0) ? a : 0))
 PLAIN_BACK(hardsigmoid_backward, (b > -3 && b < 3 ? a * (C)(1.0f / 6) : 0))
 PLAIN_BACK(hardswish_backward, (b <= -3 ? 0 : b >= 3 ? a : a * (b / 3 + (C)0.5)))
-
-static double bound(const rl_call *k, int arg, double without) {
-    return k->arg[arg].tag == RL_NONE ? without : rl_num(k, arg);
-}
-BACK_KERNEL(clamp_backward, bound(k, 2, -INFINITY), bound(k, 3, INFINITY), 0,
-            (b >= D(0) && b <= D(1) ? a : 0))
 
 /* ---- smooth ones ---- */
 #define LOGISTIC(x) (1 / (1 + exp(-(x))))

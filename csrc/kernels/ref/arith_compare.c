@@ -1,4 +1,4 @@
-/* Two operands: comparisons and logic, which answer with bool, and bits. */
+/* Comparisons and logic, which answer with bool, and bits. */
 #include "loops.h"
 
 #define EVERY_ENTRY(name)                                                                                    \
@@ -21,6 +21,14 @@ COMPARISON(logical_and, (a != 0 && b != 0))
 COMPARISON(logical_or, (a != 0 || b != 0))
 COMPARISON(logical_xor, ((a != 0) != (b != 0)))
 
+RL_EACH_FLOAT(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_EACH_INT(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_JUST_BOOL(RL_UNARY_BOOL, x_logical_not, (a == 0))
+RL_KERNEL(ref_logical_not) {
+    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(x_logical_not)};
+    return rl_eltwise(k, 1, strips, RL_BOOL, NULL);
+}
+
 #define BITWISE(name, expr)                                                                                  \
     RL_EACH_INT(RL_BINARY_KEEP, name, expr)                                                                  \
     RL_JUST_BOOL(RL_BINARY_KEEP, name, expr)                                                                 \
@@ -32,6 +40,13 @@ COMPARISON(logical_xor, ((a != 0) != (b != 0)))
 BITWISE(bitwise_and, (a & b))
 BITWISE(bitwise_or, (a | b))
 BITWISE(bitwise_xor, (a ^ b))
+
+RL_EACH_INT(RL_UNARY_KEEP, x_not, ~a)
+RL_JUST_BOOL(RL_UNARY_KEEP, x_not, !a)
+RL_KERNEL(ref_bitwise_not) {
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_INT(RL_ENTRY, x_not) RL_JUST_BOOL(RL_ENTRY, x_not)};
+    return rl_eltwise(k, 1, strips, -1, NULL);
+}
 
 /* ---- equal: are two whole tensors the same? ---- */
 #define DIFFERS(D, T, C, LOAD, STORE, name)                                                                  \

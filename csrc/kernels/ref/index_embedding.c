@@ -1,4 +1,4 @@
-/* Elements found by an index: embedding and gather. */
+/* Elements found by an index: rows of tables, slices, gather. */
 #include "loops.h"
 #include <string.h>
 
@@ -153,4 +153,44 @@ RL_KERNEL(ref_embedding_dense_back) {
     }
     rl_walk_range(&w, 0, w.numel, adding_strip, &a);
     return a.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
+}
+
+/* ---- index_select: slices ---- */
+/* PyTorch has another path, and another text, for dim 1 and for tensors without elements */
+static rl_status index_fault(rl_call *k, int64_t index, int64_t size) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim > 1 && (k->attr[0] == 1 || x->numel == 0))
+        return rl_fail(k, RL_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
+                       (long long)index, (long long)size);
+    return rl_fail(k, RL_INDEX, "index out of range in self");
+}
+
+RL_KERNEL(ref_index_select) {
+    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *out = k->out[0];
+    int64_t dim = k->attr[0], item = rl_itemsize(x->dtype), size = x->ndim ? x->shape[dim] : 1;
+    int64_t step = index->ndim ? index->strides[0] * rl_itemsize(index->dtype) : 0;
+    const char *at = rl_const_data(index);
+    rl_walk slice;
+    int64_t to_step = 0, from_step = 0;
+    rl_walk_begin(&slice, out, RL_WRITE);
+    slice.nops = 2;
+    slice.base[1] = rl_data(x, RL_READ);
+    for (int d = 0; d < x->ndim; d++) slice.stride[1][d] = x->strides[d] * item;
+    if (x->ndim) {
+        to_step = slice.stride[0][dim];
+        from_step = slice.stride[1][dim];
+        rl_walk_drop(&slice, 1ull << dim);
+    }
+    rl_walk_merge(&slice);
+    rl_walk one = slice;
+    for (int64_t i = 0; i < index->numel; i++) {
+        int64_t pick; /* read once, checked, used */
+        rl_row_ints(index->dtype, at + i * step, 0, 1, &pick);
+        if (pick < 0 || pick >= size) return index_fault(k, pick, size);
+        if (out->numel == 0) continue;
+        one.base[0] = slice.base[0] + i * to_step;
+        one.base[1] = slice.base[1] + pick * from_step;
+        rl_walk_range(&one, 0, one.numel, rl_strip_copy(item), NULL);
+    }
+    return RL_OK;
 }

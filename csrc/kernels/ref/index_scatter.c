@@ -316,6 +316,27 @@ RL_KERNEL(ref_put) {
     return flat_fault(k, &job);
 }
 
+/* ---- masks ---- */
+/* In place, elements that share memory go in order: what one thread keeps another may have filled. */
+RL_KERNEL(ref_masked_fill) {
+    rl_walk w;
+    uint64_t element;
+    if (rl_element_from(k, 2, k->out[0]->dtype, &element) != RL_OK) return RL_FAIL;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, k->arg[1].u.t);
+    w.nops = 3;
+    w.base[2] = (char *)&element;
+    for (int d = 0; d < w.ndim; d++) w.stride[2][d] = 0;
+    rl_walk_add(&w, k->arg[0].u.t);
+    rl_walk_merge(&w);
+    rl_strip select = rl_strip_select(rl_itemsize(k->out[0]->dtype));
+    if (k->out[0]->storage == k->arg[0].u.t->storage && w.numel && rl_view_overlaps(k->out[0]))
+        rl_walk_range(&w, 0, w.numel, select, NULL);
+    else
+        rl_walk_parallel(k, &w, select, NULL);
+    return RL_OK;
+}
+
 /* ---- masked_scatter; operands: result, input, mask ---- */
 typedef struct {
     rl_walk source;

@@ -25,7 +25,6 @@ FLOAT_KERNEL(erf, erf(a))
 FLOAT_KERNEL(tanh, tanh(a))
 FLOAT_KERNEL(sigmoid, 1 / (1 + exp(-a)))
 FLOAT_KERNEL(reciprocal, 1 / a)
-FLOAT_KERNEL(silu, a / (1 + exp(-a)))
 
 /* ---- numbers in, numbers out ---- */
 #define NUMBER_KERNEL(name, float_expr, int_expr)                                                            \
@@ -38,7 +37,6 @@ NUMBER_KERNEL(floor, floor(a), a)
 NUMBER_KERNEL(ceil, ceil(a), a)
 NUMBER_KERNEL(round, rint(a), a)
 NUMBER_KERNEL(trunc, trunc(a), a)
-NUMBER_KERNEL(relu, (a < 0 ? 0 : a), (a < 0 ? 0 : a))
 
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_sign, (C)((a > 0) - (a < 0)))
 RL_EACH_INT(RL_UNARY_KEEP, x_sign, ((a > 0) - (a < 0)))
@@ -49,43 +47,17 @@ RL_EACH_INT(RL_UNARY_KEEP, x_square, RL_WRAP(a, *, a))
 RL_JUST_BOOL(RL_UNARY_KEEP, x_square, a)
 TABLE_KERNEL(square, EVERY_ENTRY(x_square), -1)
 
-RL_EACH_INT(RL_UNARY_KEEP, x_not, ~a)
-RL_JUST_BOOL(RL_UNARY_KEEP, x_not, !a)
-TABLE_KERNEL(bitwise_not, RL_EACH_INT(RL_ENTRY, x_not) RL_JUST_BOOL(RL_ENTRY, x_not), -1)
-
 /* ---- anything in, bool out ---- */
 #define QUESTION(name, float_expr, int_expr)                                                                 \
     RL_EACH_FLOAT(RL_UNARY_BOOL, x_##name, float_expr)                                                       \
     RL_EACH_INT(RL_UNARY_BOOL, x_##name, int_expr)                                                           \
     RL_JUST_BOOL(RL_UNARY_BOOL, x_##name, int_expr)                                                          \
     TABLE_KERNEL(name, EVERY_ENTRY(x_##name), RL_BOOL)
-QUESTION(logical_not, (a == 0), (a == 0))
 QUESTION(isnan, (a != a), (a != a))
 QUESTION(isinf, (fabs(a) == (C)INFINITY), 0 * a)
 QUESTION(isfinite, (a - a == 0), (a == a))
 
-/* ---- with numbers ---- */
-static const double sqrt_half = 0.70710678118654752440,
-                    tanh_scale = 0.79788456080286535588; /* sqrt(2 / pi) */
-RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu, (a * (C)0.5 * (1 + erf(a * (C)sqrt_half))))
-RL_EACH_FLOAT(RL_UNARY_KEEP, x_gelu_tanh,
-              ((C)0.5 * a * (1 + tanh((C)tanh_scale * (a + (C)0.044715 * a * a * a)))))
-RL_KERNEL(ref_gelu) {
-    static const rl_strip strips[2][RL_NDTYPES] = {{FLOAT_ENTRY(x_gelu)}, {FLOAT_ENTRY(x_gelu_tanh)}};
-    return rl_eltwise(k, 1, strips[k->attr[0] != 0], -1, NULL);
-}
-
-#define PARAMETER_KERNEL(name, expr)                                                                         \
-    RL_EACH_FLOAT(RL_UNARY_KEEP, x_##name, expr)                                                             \
-    RL_KERNEL(ref_##name) {                                                                                  \
-        static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_##name)};                                  \
-        rl_numbers numbers = {.d = {rl_num(k, 1)}};                                                          \
-        return rl_eltwise(k, 1, strips, -1, &numbers);                                                       \
-    }
-PARAMETER_KERNEL(leaky_relu, (a > 0 ? a : a * (C)c->d[0]))
-PARAMETER_KERNEL(elu, (a < 0 ? (C)c->d[0] * expm1(a) : a))
-
-/* bounds in c->d of floats and c->i of integers; NaN passes */
+/* ---- clamp: bounds in c->d of floats and c->i of integers; NaN passes ---- */
 RL_EACH_FLOAT(RL_UNARY_KEEP, x_clamp,
               (a<(C)c->d[0] ? (C)c->d[0] > (C)c->d[1] ? (C)c->d[1] : (C)c->d[0] : a>(C) c->d[1] ? (C)c->d[1]
                                                                                                 : a))
@@ -94,12 +66,12 @@ RL_EACH_INT(RL_UNARY_KEEP, x_clamp,
              : a > c->i[1] ? c->i[1]
                            : a))
 
-static rl_status clamp_between(rl_call *k, int low, int high) {
+RL_KERNEL(ref_clamp) { /* hardtanh, too */
     static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(x_clamp)};
     rl_numbers numbers = {.d = {-INFINITY, INFINITY}, .i = {INT64_MIN, INT64_MAX}};
     int dtype = k->arg[0].u.t->dtype;
     for (int i = 0; i < 2; i++) {
-        int arg = i ? high : low;
+        int arg = i ? 2 : 1;
         uint64_t element;
         if (k->arg[arg].tag == RL_NONE) continue;
         if (rl_element_from(k, arg, dtype, &element) != RL_OK) return RL_FAIL;
@@ -110,14 +82,4 @@ static rl_status clamp_between(rl_call *k, int low, int high) {
         if (numbers.d[i] != numbers.d[i]) return rl_view_fill(k, k->out[0], &element);
     }
     return rl_eltwise(k, 1, strips, -1, &numbers);
-}
-
-RL_KERNEL(ref_clamp) {
-    return clamp_between(k, 1, 2);
-}
-
-RL_KERNEL(ref_hardtanh) {
-    if (k->arg[0].u.t->dtype == RL_U8 && (rl_num(k, 1) < 0 || rl_num(k, 2) < 0))
-        return rl_fail(k, RL_RUNTIME, "cannot do hardtanh on an unsigned type with negative limits");
-    return clamp_between(k, 1, 2);
 }

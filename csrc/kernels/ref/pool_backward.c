@@ -1,5 +1,5 @@
-/* The gradients of pooling: each output's gradient goes back to where its largest element stood. */
-#include "pool_nd.h"
+/* The gradients of pooling. Of the largest: each output's gradient goes back to where that element stood. */
+#include "boxes.h"
 
 /* operands of the planes: gradient, indices */
 typedef struct {
@@ -91,4 +91,29 @@ RL_KERNEL(ref_max_pool_indices_back) {
 }
 RL_KERNEL(ref_adaptive_max_pool_back) {
     return spread(k, k->arg[2].u.t, NULL);
+}
+
+/* ---- means: Note [Boxes] in kernels/ref/boxes.c ---- */
+static rl_status avg_back(rl_call *k, bool adaptive) {
+    rl_box_job job;
+    int n = (int)k->attr[RL_POOL_SPATIAL];
+    bool full = !adaptive && k->attr[RL_POOL_COUNT_PAD] != 0;
+    int64_t divisor = adaptive ? 0 : k->attr[RL_POOL_DIVISOR];
+    if (rl_box_begin(k, &job) != RL_OK) return RL_FAIL;
+    if (divisor) job.factor = 1 / (double)divisor;
+    for (int i = 3 - n; i < 3; i++)
+        for (int64_t o = 0; o < job.out[i]; o++) {
+            rl_window w = adaptive ? rl_pool_adaptive(o, job.size[i], job.out[i])
+                                   : rl_pool_window(k, i, o, job.size[i]);
+            double weight = divisor ? 1 : 1 / (double)(full ? w.full : w.end - w.start);
+            job.boxes[i][o] = (rl_box){w.start, w.end, weight, weight};
+        }
+    return rl_box_run(k, &job);
+}
+
+RL_KERNEL(ref_avg_pool_back) {
+    return avg_back(k, false);
+}
+RL_KERNEL(ref_adaptive_avg_pool_back) {
+    return avg_back(k, true);
 }

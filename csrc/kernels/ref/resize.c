@@ -1,5 +1,5 @@
 /* upsample: nearest and bilinear, with PyTorch's index arithmetic: float32 unless the input is float64. */
-#include "resize_backward.h"
+#include "resize.h"
 #include <math.h>
 
 typedef struct {

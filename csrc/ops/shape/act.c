@@ -5,7 +5,7 @@
 RL_SHAPE(relu) {
     if (k->arg[0].u.t->dtype == RL_BOOL)
         return rl_error_set(RL_RUNTIME, "Boolean inputs not supported for relu");
-    return shape_same(k);
+    return rl_out_as_input(k, 0);
 }
 
 /* attr[0]: the tanh approximation? */

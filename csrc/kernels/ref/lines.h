@@ -1,0 +1,29 @@
+/* What goes along one dimension: sorting, running sums. */
+#ifndef RL_REF_LINES_H
+#define RL_REF_LINES_H
+#include "loops.h"
+
+/* Note [Lines]
+ * A line is the elements along the dimension, widened to double or int64: NaN counts as the largest number.
+ *     values, order    what a line is and where its elements stood
+ *     other, places    room for a merge */
+typedef union {
+    double d;
+    int64_t i;
+} rl_element;
+typedef struct {
+    rl_element *values, *other;
+    int64_t *order, *places;
+} rl_line;
+typedef struct rl_line_job rl_line_job;
+struct rl_line_job {
+    rl_walk lines;      /* operands: output, [second output,] input; without the dimension */
+    int dtype, outputs; /* of the input */
+    bool floats, descending;
+    int64_t n, keep, step[3]; /* elements of a line, of the output's, byte steps along both */
+    rl_element *memory;
+    void (*run)(const rl_line_job *job, rl_line *l, char *const *p);
+};
+/* job->run over every line of argument 0 along attr[0], into the outputs. */
+rl_status rl_lines_run(rl_call *k, rl_line_job *job);
+#endif
