@@ -38,8 +38,9 @@ static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
     if (!text) return NULL;
     int opened;
     Py_BEGIN_ALLOW_THREADS opened = rl_dnnl_open(text);
-    Py_END_ALLOW_THREADS if (opened) Py_RETURN_NONE;
-    return PyUnicode_FromString(rl_dnnl_reason());
+    Py_END_ALLOW_THREADS if (!opened) return PyUnicode_FromString(rl_dnnl_reason());
+    rl_vendor_serves();
+    Py_RETURN_NONE;
 }
 
 static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {

@@ -299,6 +299,7 @@ typedef struct rl_services {
      * publishes it, unless somebody wrote to v meanwhile. */
     void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
+    int vendor_; /* 1 once a vendor's library (oneDNN) serves, which may happen beside calls: rl_has_vendor */
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 
@@ -336,6 +337,10 @@ static inline rl_ints rl_ints_of(const rl_call *k, int arg) {
     const rl_slot *s = &k->arg[arg];
     rl_ints list = {s->tag == RL_INTS ? s->u.ints : &s->u.i, s->tag == RL_INTS ? s->n : s->tag == RL_INT};
     return list;
+}
+/* Does a vendor's library serve, so that a kernel may leave to it what it does better? */
+static inline bool rl_has_vendor(const rl_call *k) {
+    return __atomic_load_n(&k->svc->vendor_, __ATOMIC_ACQUIRE) != 0;
 }
 #define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
 

@@ -42,6 +42,10 @@ void rl_services_init(void) {
 #endif
 }
 
+void rl_vendor_serves(void) {
+    __atomic_store_n(&services.vendor_, 1, __ATOMIC_RELEASE);
+}
+
 void rl_services_limit(void) {
     services.isa = 0;
 }

@@ -1,6 +1,6 @@
 /* conv2d by oneDNN: dense float32 in plain layout, any groups. */
 #include "load.h"
-#include "kernels/simd/conv.h"
+#include "kernels/shared/conv_read.h"
 
 RL_KERNEL(dnnl_conv2d) {
     rl_conv c;

@@ -1,6 +1,6 @@
 /* Making and running plans. Layouts are left to oneDNN ("any"); what it picks decides the reorders. */
 #include "plan.h"
-#include "kernels/simd/plain.h"
+#include "kernels/shared/plain.h"
 
 static dnnl_md plan_md(const rl_dnnl_api *api, int64_t ndim, const int64_t *shape, bool any) {
     dnnl_dims dims = {0}, strides = {0};

@@ -1,11 +1,11 @@
 /* linear by oneDNN's inner product. */
 #include "load.h"
-#include "kernels/simd/common.h"
+#include "kernels/shared/plain.h"
 
 RL_KERNEL(dnnl_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
-    if (!rl_dnnl_ready() || !x || !w || !simd_plain(x) || w->dtype != RL_F32 || w->ndim != 2 || x->ndim < 1 ||
-        !simd_plain(out) || out->numel == 0 || x->numel == 0 || (bias && !simd_plain(bias)))
+    if (!rl_dnnl_ready() || !x || !w || !rl_is_plain(x) || w->dtype != RL_F32 || w->ndim != 2 ||
+        x->ndim < 1 || !rl_is_plain(out) || out->numel == 0 || x->numel == 0 || (bias && !rl_is_plain(bias)))
         return RL_UNSUPPORTED;
     int64_t n = w->shape[0], depth = w->shape[1], rows = out->numel / n;
     rl_dnnl_spec s = {.kind = RL_DNNL_LINEAR,

@@ -66,8 +66,8 @@ static bool binary_side(const rl_call *k, int i, const float **p, int *step, flo
 static rl_status binary_run(rl_call *k, binary_fn avx2, binary_fn avx512, float number) {
     const rl_view *out = k->out[0];
     binary_job j = {.f = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .number = number};
-    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(out) || !binary_side(k, 0, &j.a, &j.step_a, &j.room[0]) ||
-        !binary_side(k, 1, &j.b, &j.step_b, &j.room[1]))
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(out) ||
+        !binary_side(k, 0, &j.a, &j.step_a, &j.room[0]) || !binary_side(k, 1, &j.b, &j.step_b, &j.room[1]))
         return RL_UNSUPPORTED;
     j.to = rl_data(out, RL_WRITE);
     if (out->numel <= GRAIN)

@@ -1,7 +1,7 @@
 /* Small helpers of the simd_ files, and the machine they are built for. */
 #ifndef RL_SIMD_COMMON
 #define RL_SIMD_COMMON
-#include "contract/kernel.h"
+#include "kernels/shared/plain.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define RL_SIMD_X86 1
@@ -21,8 +21,5 @@ static inline int64_t simd_max(int64_t a, int64_t b) {
 }
 static inline int64_t simd_ceil(int64_t n, int64_t d) {
     return (n + d - 1) / d;
-}
-static inline bool simd_plain(const rl_view *v) {
-    return v->dtype == RL_F32 && rl_is_contiguous(v);
 }
 #endif

@@ -9,23 +9,8 @@
  *
  *   so that the inputs of neighbouring outputs are neighbours for every tap, and a tap is one offset. */
 #include "conv.h"
-#include "kernels/dnnl/load.h"
 #include "common.h"
 #include "product_gemm.h"
-
-bool rl_conv_read(const rl_call *k, rl_conv *c) {
-    const rl_view *in = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
-    if (!in || !w || in->dtype != RL_F32 || w->dtype != RL_F32 || !simd_plain(out) || out->numel == 0 ||
-        w->numel == 0 || w->ndim != 4 || (in->ndim != 3 && in->ndim != 4) || (bias && !simd_plain(bias)))
-        return false;
-    const int64_t *a = k->attr, *s = in->shape + in->ndim - 3, *o = out->shape + out->ndim - 3;
-    *c = (rl_conv){.n = in->ndim == 4 ? in->shape[0] : 1, .h = s[1], .w = s[2], .oh = o[1], .ow = o[2]};
-    c->pt = a[0], c->pl = a[1], c->sh = a[4], c->sw = a[5], c->dh = a[6], c->dw = a[7], c->groups = a[8];
-    c->ic = w->shape[1], c->oc = w->shape[0] / c->groups, c->kh = w->shape[2], c->kw = w->shape[3];
-    c->depth = c->ic * c->kh * c->kw;
-    c->in = in, c->weight = w, c->bias = bias, c->out = out;
-    return in->numel > 0 && rl_conv_in_range(c);
-}
 
 #ifdef RL_SIMD_X86
 enum { CONV_WIDE = 6, CONV_TAPS = RL_CONV_TAPS, KEY_WIDE = 0x21, KEY_DEEP = 0x22 };
@@ -137,9 +122,9 @@ static bool conv_is_deep(const rl_conv *c, int64_t width) {
 /* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
  * the input and output, so they win only where little of that meets much arithmetic. */
 typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
-static conv_way conv_choose(const rl_conv *c) {
+static conv_way conv_choose(const rl_call *k, const rl_conv *c) {
     int64_t pixels = c->oh * c->ow;
-    bool point = c->kh * c->kw == 1, blocked = rl_dnnl_ready();
+    bool point = c->kh * c->kw == 1, blocked = rl_has_vendor(k);
     if (c->kh * c->kw > CONV_TAPS) return blocked ? CONV_BLOCKED : CONV_PRODUCT;
     if (c->ic == 1 && c->oc == 1)
         return blocked && pixels < 196 && c->groups > 16 ? CONV_BLOCKED : CONV_DIRECT;
@@ -211,7 +196,7 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
 RL_KERNEL(simd_conv2d) {
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
-    conv_way way = conv_choose(&c);
+    conv_way way = conv_choose(k, &c);
     if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
     if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     return rl_conv_direct(k, &c, rl_const_data(c.in), NULL, rl_data(c.out, RL_WRITE));

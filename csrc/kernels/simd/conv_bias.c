@@ -19,7 +19,7 @@ typedef struct {
 
 RL_KERNEL(simd_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(grad) || grad->numel == 0) return RL_UNSUPPORTED;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(grad) || grad->numel == 0) return RL_UNSUPPORTED;
     bias_job j = {.from = rl_const_data(grad), .to = rl_data(out, RL_WRITE), .channels = out->numel};
     j.images = k->attr[0] ? grad->shape[0] : 1;
     j.plane = grad->numel / (j.images * j.channels);

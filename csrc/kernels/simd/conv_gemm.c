@@ -8,7 +8,7 @@
 #include "conv.h"
 #include "common.h"
 #include "product_gemm.h"
-#include "plain.h"
+#include "kernels/shared/plain.h"
 
 enum { KEY_STRIPS = 0x23 };
 

@@ -6,7 +6,7 @@
 #include "common.h"
 #include "conv.h"
 #include "product_gemm.h"
-#include "plain.h"
+#include "kernels/shared/plain.h"
 
 #ifdef RL_SIMD_X86
 /* ---- stride 1 ---- */

@@ -15,24 +15,7 @@
 #include "common.h"
 #include "conv.h"
 #include "product_gemm.h"
-#include "plain.h"
-
-bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
-                       rl_conv *c) {
-    const int64_t *a = k->attr;
-    int n = (int)a[13], lead = in->ndim - n;
-    if (in->dtype != RL_F32 || weight->dtype != RL_F32 || grad->dtype != RL_F32 || n > 2 || !in->numel ||
-        !weight->numel || !grad->numel)
-        return false;
-    *c = (rl_conv){.n = lead == 2 ? in->shape[0] : 1, .groups = a[12], .pt = a[1], .pl = a[2]};
-    c->h = n == 2 ? in->shape[lead] : 1, c->w = in->shape[in->ndim - 1];
-    c->oh = n == 2 ? grad->shape[lead] : 1, c->ow = grad->shape[grad->ndim - 1];
-    c->kh = n == 2 ? weight->shape[2] : 1, c->kw = weight->shape[weight->ndim - 1];
-    c->sh = a[7], c->sw = a[8], c->dh = a[10], c->dw = a[11];
-    c->ic = weight->shape[1], c->oc = weight->shape[0] / c->groups;
-    c->depth = c->ic * c->kh * c->kw;
-    return rl_conv_in_range(c);
-}
+#include "kernels/shared/plain.h"
 
 #ifdef RL_SIMD_X86
 typedef struct {

@@ -95,7 +95,7 @@ static void back_channels(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static bool norm_read(const rl_call *k, int input, int weight, norm_job *j) {
     const rl_view *x = rl_in(k, input);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(x) || x->numel == 0 || x->ndim < 3) return false;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(x) || x->numel == 0 || x->ndim < 3) return false;
     *j = (norm_job){.k = k, .samples = x->shape[0], .channels = x->shape[1], .weight = rl_in(k, weight)};
     j->kit = k->svc->isa & RL_ISA_AVX512 ? &kit_avx512 : &kit_avx2;
     j->plane = x->numel / (j->samples * j->channels);
@@ -122,7 +122,7 @@ RL_KERNEL(simd_batch_norm) {
 RL_KERNEL(simd_batch_norm_back) {
     norm_job j;
     const rl_view *grad = rl_in(k, 0);
-    if (!norm_read(k, 1, 2, &j) || !simd_plain(grad)) return RL_UNSUPPORTED;
+    if (!norm_read(k, 1, 2, &j) || !rl_is_plain(grad)) return RL_UNSUPPORTED;
     j.train = k->arg[7].u.i != 0, j.eps = rl_num(k, 8);
     j.mean = rl_in(k, j.train ? 5 : 3), j.var = rl_in(k, j.train ? 6 : 4);
     if (!j.mean || !j.var || !j.mean->numel || !j.var->numel || !all_float(j.mean, j.var))

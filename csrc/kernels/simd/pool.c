@@ -24,7 +24,7 @@ typedef struct {
 
 RL_KERNEL(simd_max_pool2d) {
     const rl_view *in = rl_in(k, 0), *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || k->n_out != 1 || !in || !simd_plain(in) || !simd_plain(out) ||
+    if (!(k->svc->isa & RL_ISA_AVX2) || k->n_out != 1 || !in || !rl_is_plain(in) || !rl_is_plain(out) ||
         in->ndim < 3 || out->numel == 0 || in->numel == 0)
         return RL_UNSUPPORTED;
     const int64_t *a = k->attr;
@@ -75,7 +75,7 @@ static bool pool_back_read(const int64_t *a, pool_job *j) {
 RL_KERNEL(simd_max_pool_back) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     bool wide = k->svc->isa & RL_ISA_AVX512;
-    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(in) || !simd_plain(grad) || out->numel == 0 ||
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(in) || !rl_is_plain(grad) || out->numel == 0 ||
         grad->numel == 0)
         return RL_UNSUPPORTED;
     int n = in->ndim, spatial = (int)k->attr[14];

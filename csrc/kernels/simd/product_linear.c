@@ -3,7 +3,7 @@
  * with the weight while it is unchanged. */
 #include "product_dot.h"
 #include "product_gemm.h"
-#include "plain.h"
+#include "kernels/shared/plain.h"
 #include "common.h"
 
 enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/product_gemm.h; the panel width is added */
@@ -28,7 +28,7 @@ RL_KERNEL(simd_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     const rl_gemm_kit *kit = rl_gemm_kit_get(k);
     if (!kit || !x || !w || x->dtype != RL_F32 || w->dtype != RL_F32 || w->ndim != 2 || x->ndim < 1 ||
-        !simd_plain(out) || out->numel == 0 || w->shape[1] == 0 || (bias && !simd_plain(bias)))
+        !rl_is_plain(out) || out->numel == 0 || w->shape[1] == 0 || (bias && !rl_is_plain(bias)))
         return RL_UNSUPPORTED;
     int64_t n = w->shape[0], depth = w->shape[1], m = out->numel / n;
     const float *from = rl_plain_input(k, x), *b = bias ? rl_const_data(bias) : NULL;

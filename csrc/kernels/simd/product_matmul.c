@@ -122,8 +122,8 @@ static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
 RL_KERNEL(simd_matmul) {
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1), *out = k->out[0];
     const rl_gemm_kit *kit = rl_gemm_kit_get(k);
-    if (!kit || !a || !b || a->dtype != RL_F32 || b->dtype != RL_F32 || !simd_plain(out) || out->numel == 0 ||
-        a->ndim < 1 || b->ndim < 1)
+    if (!kit || !a || !b || a->dtype != RL_F32 || b->dtype != RL_F32 || !rl_is_plain(out) ||
+        out->numel == 0 || a->ndim < 1 || b->ndim < 1)
         return RL_UNSUPPORTED;
     int an = a->ndim, bn = b->ndim;
     product p = {.a = rl_const_data(a), .b = rl_const_data(b)};

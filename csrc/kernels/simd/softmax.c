@@ -31,7 +31,7 @@ static void row_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static rl_status row_run(rl_call *k, int arguments, row_fn avx2, row_fn avx512) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || !simd_plain(a) || !simd_plain(out) || (b && !simd_plain(b)) ||
+    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(a) || !rl_is_plain(out) || (b && !rl_is_plain(b)) ||
         out->ndim == 0 || k->attr[0] != out->ndim - 1 || out->numel == 0)
         return RL_UNSUPPORTED;
     row_job j = {.row = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .a = rl_const_data(a)};
@@ -51,7 +51,7 @@ ROWS(log_softmax_backward, 2, log_softmax_back_row)
 
 /* ---- squared differences ---- */
 static bool same_places(const rl_view *a, const rl_view *b) {
-    if (a->ndim != b->ndim || !simd_plain(a) || !simd_plain(b)) return false;
+    if (a->ndim != b->ndim || !rl_is_plain(a) || !rl_is_plain(b)) return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != b->shape[d]) return false;
     return true;

@@ -1,6 +1,5 @@
 /* A strided float32 view becomes contiguous: inner rows are loops, outer dims an odometer. */
 #include "plain.h"
-#include "product_gemm.h"
 
 static void plain_row(float *to, const float *from, int64_t n, int64_t step) {
     if (step == 1)
@@ -12,7 +11,7 @@ static void plain_row(float *to, const float *from, int64_t n, int64_t step) {
 const float *rl_plain_input(rl_call *k, const rl_view *v) {
     const float *from = rl_const_data(v);
     if (rl_is_contiguous(v)) return from;
-    float *to = rl_gemm_scratch(k, RL_COUNT(v->numel)), *at = to;
+    float *to = k->svc->scratch(k, RL_COUNT(v->numel), sizeof *to), *at = to;
     if (!to) return NULL;
     int last = v->ndim - 1;
     int64_t index[RL_MAX_DIMS] = {0}, row = v->shape[last];

@@ -1,0 +1,10 @@
+/* Operands that are one contiguous block of float32. */
+#ifndef RL_SHARED_PLAIN_H
+#define RL_SHARED_PLAIN_H
+#include "contract/kernel.h"
+static inline bool rl_is_plain(const rl_view *v) {
+    return v->dtype == RL_F32 && rl_is_contiguous(v);
+}
+/* The view's own memory when it is contiguous, else a copy in scratch; NULL (reported) without memory. */
+const float *rl_plain_input(rl_call *k, const rl_view *v);
+#endif
