@@ -11,4 +11,10 @@ V_INLINE __m128 V_NAME(sums)(VF a, VF b, VF c, VF d) {
     __m256 t = _mm256_hadd_ps(_mm256_hadd_ps(HALF(a), HALF(b)), _mm256_hadd_ps(HALF(c), HALF(d)));
     return _mm_add_ps(_mm256_castps256_ps128(t), _mm256_extractf128_ps(t, 1));
 }
+/* the sum of one */
+V_INLINE float V_NAME(row_total)(VF v) {
+    float four[4];
+    _mm_storeu_ps(four, V_NAME(sums)(v, v_zero(), v_zero(), v_zero()));
+    return four[0];
+}
 #undef HALF
