@@ -1,16 +1,5 @@
-/* Derivatives of activations, and the derivatives of those: operators of ops/declarations/act.def. */
-#include "autograd/autograd.h"
-
-/* The row of this node once more, with G in the place of its first argument: it is linear in that. */
-static V again(rl_back *g) {
-    V args[RL_MAX_ARGS] = {G};
-    for (int i = 1; i < g->node->n_arg; i++) args[i] = MAYBE(i);
-    return rl_back_op(g, (int)(g->node->row - rl_rows), args, g->node->n_arg);
-}
-/* G times the gradient that came into the row */
-static V both(rl_back *g) {
-    return OP(mul, G, X(0));
-}
+/* Derivatives of activations, and the derivatives of those. */
+#include "common.h"
 
 /* ---- the rows of forward ---- */
 FORMULA(relu) {
@@ -19,21 +8,14 @@ FORMULA(relu) {
 FORMULA(threshold) {
     TO(0, OP(threshold_backward, G, X(0), X(1)));
 }
-FORMULA(sigmoid) {
-    TO(0, OP(sigmoid_backward, G, OUT(0)));
-}
-FORMULA(tanh) {
-    TO(0, OP(tanh_backward, G, OUT(0)));
-}
+
 FORMULA(leaky_relu) {
     TO(0, OP(leaky_relu_backward, G, X(0), X(1)));
 }
 FORMULA(hardtanh) {
     TO(0, OP(hardtanh_backward, G, X(0), X(1), X(2)));
 }
-FORMULA(clamp) {
-    TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
-}
+
 FORMULA(shrink) {
     TO(0, OP(shrink_backward, G, X(0), X(1)));
 }
@@ -123,54 +105,44 @@ FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
 
 /* ---- second derivatives ---- */
 FORMULA(straight_backward) { /* made of straight lines */
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     TO(1, ZEROS);
 }
-FORMULA(kept_backward) { /* no gradient goes to what chose */
-    TO(0, again(g));
-}
-FORMULA(sigmoid_backward) {
-    TO(0, again(g));
-    TO(1, OP(mul, both(g), PLUS(TIMES(X(1), -2), 1)));
-}
-FORMULA(tanh_backward) {
-    TO(0, again(g));
-    TO(1, OP(mul, both(g), TIMES(X(1), -2)));
-}
+
 FORMULA(hardswish_backward) {
-    TO(0, again(g));
-    TO(1, OP(hardtanh_backward, TIMES(both(g), 1. / 3), X(1), INT(-3), INT(3)));
+    TO(0, rl_back_again(g));
+    TO(1, OP(hardtanh_backward, TIMES(rl_back_both(g), 1. / 3), X(1), INT(-3), INT(3)));
 }
 FORMULA(elu_backward) {
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     if (!rl_back_wants(g, 1)) return;
-    V bend = OP(elu_backward, OP(mul, both(g), X(4)), X(1), X(2), X(3), X(4));
+    V bend = OP(elu_backward, OP(mul, rl_back_both(g), X(4)), X(1), X(2), X(3), X(4));
     rl_back_pass(g, 1, OP(mul, bend, OP(lt, X(1), INT(0))));
 }
 FORMULA(softplus_backward) {
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     if (!rl_back_wants(g, 1)) return;
     V scaled = TIMES(X(1), rl_back_num(g, 2));
-    V bend = TIMES(OP(sigmoid_backward, both(g), OP(sigmoid, scaled)), rl_back_num(g, 2));
+    V bend = TIMES(OP(sigmoid_backward, rl_back_both(g), OP(sigmoid, scaled)), rl_back_num(g, 2));
     rl_back_pass(g, 1, OP(mul, bend, OP(lt, scaled, X(3))));
 }
 FORMULA(silu_backward) { /* s (1 - s) (2 + x (1 - 2 s)) */
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     if (!rl_back_wants(g, 1)) return;
     V s = OP(sigmoid, X(1)), tilt = OP(mul, X(1), PLUS(TIMES(s, -2), 1));
-    rl_back_pass(g, 1, OP(mul, OP(sigmoid_backward, both(g), s), PLUS(tilt, 2)));
+    rl_back_pass(g, 1, OP(mul, OP(sigmoid_backward, rl_back_both(g), s), PLUS(tilt, 2)));
 }
 FORMULA(mish_backward) { /* s (1 - t^2) (2 + x (1 - s) - 2 x t s), t = tanh(softplus(x)) */
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     if (!rl_back_wants(g, 1)) return;
     V x = X(1), s = OP(sigmoid, x), t = OP(tanh, OP(softplus, x, INT(1), INT(20)));
     V turn = PLUS(OP(neg, OP(add, s, TIMES(OP(mul, t, s), 2))), 1);
-    V bend = OP(mul, OP(mul, s, OP(tanh_backward, both(g), t)), PLUS(OP(mul, x, turn), 2));
+    V bend = OP(mul, OP(mul, s, OP(tanh_backward, rl_back_both(g), t)), PLUS(OP(mul, x, turn), 2));
     rl_back_pass(g, 1, bend);
 }
 FORMULA(log_sigmoid_backward) {
-    TO(0, again(g));
-    TO(1, OP(neg, OP(sigmoid_backward, both(g), OP(sigmoid, X(1)))));
+    TO(0, rl_back_again(g));
+    TO(1, OP(neg, OP(sigmoid_backward, rl_back_both(g), OP(sigmoid, X(1)))));
 }
 
 /* (2 - x^2) exp(-x^2 / 2) / sqrt(2 pi) */
@@ -189,7 +161,7 @@ static V gelu_tanh_bend(rl_back *g, V x) {
     return OP(tanh_backward, inner, t);
 }
 FORMULA(gelu_backward) {
-    TO(0, again(g));
+    TO(0, rl_back_again(g));
     bool tanh = TEXT(2)[0] == 't';
-    TO(1, OP(mul, both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
+    TO(1, OP(mul, rl_back_both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
 }

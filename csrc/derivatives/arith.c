@@ -3,12 +3,6 @@
 #include "autograd/autograd.h"
 #include <math.h>
 
-FORMULA(same) {
-    TO(0, G);
-}
-FORMULA(flat) { /* steps, and what is rounded */
-    TO(0, ZEROS);
-}
 FORMULA(add) { /* input + alpha * other */
     TO(0, G);
     TO(1, rl_back_scaled(g, G, X(2)));
@@ -17,9 +11,7 @@ FORMULA(sub) {
     TO(0, G);
     TO(1, OP(neg, rl_back_scaled(g, G, X(2))));
 }
-FORMULA(neg) {
-    TO(0, OP(neg, G));
-}
+
 FORMULA(mul) {
     TO(0, OP(mul, G, X(1)));
     TO(1, OP(mul, G, X(0)));
@@ -60,27 +52,13 @@ FORMULA(where) {
     TO(1, OP(where, X(0), G, INT(0)));
     TO(2, OP(where, X(0), INT(0), G));
 }
-FORMULA(masked_fill) {
-    TO(0, OP(masked_fill, G, X(1), INT(0)));
-    TO(2, OP(where, X(1), G, INT(0)));
-}
-FORMULA(copy) { /* what was there before has no influence */
-    TO(0, ZEROS);
-    TO(1, G);
-}
-FORMULA(fill) {
-    TO(0, ZEROS);
-    TO(1, OP(sum, G));
-}
 
 /* ---- powers ---- */
 /* n * x^(n - 1) for a number n; flat where n is 0, even at x = 0 */
 static V power_slope(rl_back *g, V x, double n) {
     return n == 2 ? TIMES(x, 2) : TIMES(OP(pow, x, NUM(n - 1)), n);
 }
-FORMULA(square) {
-    TO(0, OP(mul, G, TIMES(X(0), 2)));
-}
+
 /* by the exponent: result * log(x), 0 where x is 0 and the exponent is not negative */
 static V power_log(rl_back *g, V x, V n) {
     if (x.tag != RL_TENSOR) {
@@ -103,15 +81,25 @@ FORMULA(pow) {
     }
     TO(1, OP(mul, G, power_log(g, X(0), n)));
 }
-FORMULA(sqrt) {
-    TO(0, OP(div, G, TIMES(OUT(0), 2)));
+
+/* ---- sums of products ---- */
+FORMULA(lerp) { /* input + weight * (end - input) */
+    if (rl_back_wants(g, 0)) {
+        V weight = X(2);
+        bool number = weight.tag != RL_TENSOR;
+        V left = number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1));
+        rl_back_pass(g, 0, OP(mul, G, left));
+    }
+    TO(1, OP(mul, G, X(2)));
+    TO(2, OP(mul, G, OP(sub, X(1), X(0))));
 }
-FORMULA(rsqrt) {
-    TO(0, OP(mul, TIMES(G, -0.5), OP(pow, OUT(0), INT(3))));
+FORMULA(addcmul) { /* input + value * tensor1 * tensor2 */
+    TO(0, G);
+    TO(1, OP(mul, G, rl_back_scaled(g, X(2), X(3))));
+    TO(2, OP(mul, G, rl_back_scaled(g, X(1), X(3))));
 }
-FORMULA(reciprocal) {
-    TO(0, OP(mul, OP(neg, G), OP(mul, OUT(0), OUT(0))));
-}
-FORMULA(abs) {
-    TO(0, OP(mul, G, OP(sign, X(0))));
+FORMULA(addcdiv) { /* input + value * tensor1 / tensor2 */
+    TO(0, G);
+    TO(1, OP(mul, G, OP(mul, OP(reciprocal, X(2)), X(3))));
+    TO(2, OP(mul, OP(neg, G), OP(div, rl_back_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
 }

@@ -1,9 +1,6 @@
 /* Derivatives of what moves elements to other places: gradients move back. */
-#include "autograd/autograd.h"
-
-static int64_t wrapped(int64_t d, int n) {
-    return d < 0 ? d + n : d;
-}
+#include "common.h"
+#include <string.h>
 
 /* ---- there and back ---- */
 FORMULA(tril) {
@@ -48,65 +45,42 @@ FORMULA(repeat) {
     rl_back_pass(g, 0, n_copies ? OP(sum, grad, INTS(copies, n_copies)) : grad);
 }
 
-/* ---- order: each element goes where it stood ---- */
-static void put_back(rl_back *g, int dim_arg, V where) {
-    TO(0, OP(scatter, rl_back_zeros(g, 0), INT(rl_back_int(g, dim_arg)), where, G));
-}
-FORMULA(sort) {
-    put_back(g, 1, OUT(1));
-}
-FORMULA(sort_stable) {
-    put_back(g, 2, OUT(1));
-}
-FORMULA(topk) {
-    put_back(g, 2, OUT(1));
-}
-
-/* ---- running sums and products ---- */
-/* the size along dim (wrapped); 1 for a number */
-static int64_t dim_size(const rl_back *g, int64_t *dim) {
+/* ---- joins ---- */
+FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
     const rl_meta *out = &g->node->meta[0];
-    *dim = wrapped(*dim, out->ndim);
-    return out->ndim ? out->shape[*dim] : 1;
+    int64_t dim = rl_dim_wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
+    const int64_t *numel = rl_back_layout(g, g->node->n_edge);
+    for (int d = 0; d < out->ndim; d++)
+        if (d != dim) across *= out->shape[d];
+    for (int i = 0; i < g->node->n_edge; i++) {
+        int64_t size = across ? numel[i] / across : 0;
+        if (rl_back_wants_nth(g, i)) {
+            const rl_meta *like = rl_back_like_nth(g, i);
+            if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
+            V part = OP(narrow, G, INT(dim), INT(at), INT(size));
+            bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */
+            rl_back_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
+        }
+        at += size;
+    }
 }
 
-FORMULA(cumsum) { /* an element counts in all sums from its own on */
-    int64_t dim = rl_back_int(g, 1);
-    if (!rl_back_wants(g, 0)) return;
-    if (dim_size(g, &dim) <= 1) {
-        rl_back_pass(g, 0, G);
-        return;
-    }
-    V dims = INTS(&dim, 1);
-    rl_back_pass(g, 0, OP(flip, OP(cumsum, OP(flip, G, dims), INT(dim)), dims));
+/* ---- padding: (input, pad, mode, value) ---- */
+FORMULA(pad) {
+    int64_t back[2 * RL_MAX_DIMS];
+    int n = rl_value_list(X(1), back, 2 * RL_MAX_DIMS);
+    bool constant = strcmp(TEXT(2), "constant") == 0;
+    for (int i = 0; i < n; i++) back[i] = -back[i];
+    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_back_size(g, 0), X(1), X(2)));
+}
+FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
+    TO(0, OP(pad, G, X(2), X(3)));
 }
 
-/* Note [Products without a division]
- * dx_k = x_0 .. x_(k-1) * S_k,  S_k = g_k + x_(k+1) g_(k+1) + x_(k+1) x_(k+2) g_(k+2) + ...
- * S grows by doubling: the first s terms are those of k and, times F_k = x_(k+1) .. x_(k+s), those of k + s.
- * Zeros need no case of their own. */
-static V later_terms(rl_back *g, V x, int64_t dim, int64_t size) {
-    V sum = G, factor = OP(narrow, x, INT(dim), INT(1), INT(size - 1));
-    for (int64_t s = 1; s < size && !g->failed; s *= 2) {
-        int64_t left = size - s, next = left - s;
-        V more = OP(mul, factor, OP(narrow, sum, INT(dim), INT(s), INT(left)));
-        V grown = OP(add, OP(narrow, sum, INT(dim), INT(0), INT(left)), more);
-        sum = rl_back_join(g, grown, OP(narrow, sum, INT(dim), INT(left), INT(s)), dim);
-        if (next <= 0) break;
-        V near = OP(narrow, factor, INT(dim), INT(0), INT(next));
-        factor = OP(mul, near, OP(narrow, factor, INT(dim), INT(s), INT(next)));
-    }
-    return sum;
-}
-FORMULA(cumprod) {
-    int64_t dim = rl_back_int(g, 1);
-    if (!rl_back_wants(g, 0)) return;
-    int64_t size = dim_size(g, &dim);
-    if (size <= 1) {
-        rl_back_pass(g, 0, G);
-        return;
-    }
-    V before = OP(narrow, OUT(0), INT(dim), INT(0), INT(size - 1));
-    V one = OP(ones_like, OP(narrow, OUT(0), INT(dim), INT(0), INT(1)));
-    rl_back_pass(g, 0, OP(mul, rl_back_join(g, one, before, dim), later_terms(g, X(0), dim, size)));
+/* ---- diagonals ---- */
+FORMULA(diag) { /* of a matrix, or the matrix of a vector */
+    if (g->node->meta[0].ndim == 1)
+        rl_back_diagonal(g, rl_back_int(g, 1), 0, 1);
+    else
+        TO(0, OP(diagonal, G, X(1)));
 }

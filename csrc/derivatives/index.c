@@ -130,6 +130,24 @@ FORMULA(scatter_reduce) {
 }
 
 /* ---- the flat tensor ---- */
+FORMULA(take) {
+    TO(0, OP(put, rl_back_zeros(g, 0), X(1), G, TRUTH(true)));
+}
+FORMULA(put) { /* (input, index, source, accumulate) */
+    bool kept = rl_back_int(g, 3);
+    if (rl_back_wants(g, 0)) {
+        V none = kept ? NONE : OP(zeros_like, X(1), DTYPE(g->node->meta[0].dtype));
+        rl_back_pass(g, 0, kept ? G : OP(put, G, X(1), none));
+    }
+    TO(2, OP(reshape, OP(take, G, X(1)), rl_back_size(g, 2)));
+}
+
+/* ---- masks ---- */
+FORMULA(masked_fill) {
+    TO(0, OP(masked_fill, G, X(1), INT(0)));
+    TO(2, OP(where, X(1), G, INT(0)));
+}
+
 FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source, in order */
     TO(0, OP(masked_fill, G, X(1), INT(0)));
     if (!rl_back_wants(g, 2)) return;
@@ -143,15 +161,4 @@ FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source
                       .device_index = like->device_index};
     if (rest > 0) used = rl_back_join(g, used, rl_back_zeros_as(g, &unused), 0);
     rl_back_pass(g, 2, OP(reshape, used, rl_back_size(g, 2)));
-}
-FORMULA(take) {
-    TO(0, OP(put, rl_back_zeros(g, 0), X(1), G, TRUTH(true)));
-}
-FORMULA(put) { /* (input, index, source, accumulate) */
-    bool kept = rl_back_int(g, 3);
-    if (rl_back_wants(g, 0)) {
-        V none = kept ? NONE : OP(zeros_like, X(1), DTYPE(g->node->meta[0].dtype));
-        rl_back_pass(g, 0, kept ? G : OP(put, G, X(1), none));
-    }
-    TO(2, OP(reshape, OP(take, G, X(1)), rl_back_size(g, 2)));
 }

@@ -1,5 +1,5 @@
-/* Derivatives of elementary functions, with products in PyTorch's order. */
-#include "autograd/autograd.h"
+/* Derivatives of functions of one operand, with products in PyTorch's order. */
+#include "common.h"
 #include <math.h>
 
 static V square(rl_back *g, V x) {
@@ -82,4 +82,51 @@ FORMULA(erfc) {
 }
 FORMULA(erfinv) {
     TO(0, OP(mul, TIMES(OP(exp, square(g, OP(erfinv, X(0)))), 1 / M_2_SQRTPI), G));
+}
+
+/* ---- powers ---- */
+FORMULA(square) {
+    TO(0, OP(mul, G, TIMES(X(0), 2)));
+}
+FORMULA(sqrt) {
+    TO(0, OP(div, G, TIMES(OUT(0), 2)));
+}
+FORMULA(rsqrt) {
+    TO(0, OP(mul, TIMES(G, -0.5), OP(pow, OUT(0), INT(3))));
+}
+FORMULA(reciprocal) {
+    TO(0, OP(mul, OP(neg, G), OP(mul, OUT(0), OUT(0))));
+}
+
+/* ---- pieces of straight lines ---- */
+FORMULA(neg) {
+    TO(0, OP(neg, G));
+}
+FORMULA(abs) {
+    TO(0, OP(mul, G, OP(sign, X(0))));
+}
+FORMULA(flat) { /* steps, and what is rounded */
+    TO(0, ZEROS);
+}
+FORMULA(clamp) {
+    TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
+}
+FORMULA(kept_backward) { /* no gradient goes to what chose */
+    TO(0, rl_back_again(g));
+}
+
+/* ---- by the result ---- */
+FORMULA(sigmoid) {
+    TO(0, OP(sigmoid_backward, G, OUT(0)));
+}
+FORMULA(tanh) {
+    TO(0, OP(tanh_backward, G, OUT(0)));
+}
+FORMULA(sigmoid_backward) {
+    TO(0, rl_back_again(g));
+    TO(1, OP(mul, rl_back_both(g), PLUS(TIMES(X(1), -2), 1)));
+}
+FORMULA(tanh_backward) {
+    TO(0, rl_back_again(g));
+    TO(1, OP(mul, rl_back_both(g), TIMES(X(1), -2)));
 }

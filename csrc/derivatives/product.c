@@ -79,25 +79,3 @@ FORMULA(linear) {
     }
     TO(2, G);
 }
-
-/* ---- sums of products ---- */
-FORMULA(lerp) { /* input + weight * (end - input) */
-    if (rl_back_wants(g, 0)) {
-        V weight = X(2);
-        bool number = weight.tag != RL_TENSOR;
-        V left = number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1));
-        rl_back_pass(g, 0, OP(mul, G, left));
-    }
-    TO(1, OP(mul, G, X(2)));
-    TO(2, OP(mul, G, OP(sub, X(1), X(0))));
-}
-FORMULA(addcmul) { /* input + value * tensor1 * tensor2 */
-    TO(0, G);
-    TO(1, OP(mul, G, rl_back_scaled(g, X(2), X(3))));
-    TO(2, OP(mul, G, rl_back_scaled(g, X(1), X(3))));
-}
-FORMULA(addcdiv) { /* input + value * tensor1 / tensor2 */
-    TO(0, G);
-    TO(1, OP(mul, G, OP(mul, OP(reciprocal, X(2)), X(3))));
-    TO(2, OP(mul, OP(neg, G), OP(div, rl_back_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
-}

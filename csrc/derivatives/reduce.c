@@ -1,5 +1,5 @@
 /* Derivatives of reductions: a gradient gets its lost dimensions back as 1 and stretches over them. */
-#include "autograd/autograd.h"
+#include "reduce.h"
 #include <math.h>
 
 /* which dims an int[]? dim argument means; all when it is None or empty */
@@ -12,17 +12,10 @@ static uint64_t dims_of(rl_back *g, int arg, int ndim) {
     return n ? mask : ~(uint64_t)0;
 }
 
-/* What a reduction of argument 0 took together: dims as a mask and as a list, and how many elements. */
-typedef struct {
-    uint64_t mask;
-    int64_t dims[RL_MAX_DIMS];
-    int n;
-    double count;
-    bool kept;
-} span;
-static span span_of(rl_back *g, int dim_arg, bool kept) {
+rl_span rl_span_of(rl_back *g, int dim_arg, bool kept) {
     const rl_meta *like = rl_back_like(g, 0);
-    span s = {.mask = dim_arg < 0 ? ~(uint64_t)0 : dims_of(g, dim_arg, like->ndim), .count = 1, .kept = kept};
+    rl_span s = {
+        .mask = dim_arg < 0 ? ~(uint64_t)0 : dims_of(g, dim_arg, like->ndim), .count = 1, .kept = kept};
     for (int d = 0; d < like->ndim; d++) {
         if (!(s.mask >> d & 1)) continue;
         s.dims[s.n++] = d;
@@ -30,39 +23,38 @@ static span span_of(rl_back *g, int dim_arg, bool kept) {
     }
     return s;
 }
-/* a reduced tensor with its lost dims as 1 */
-static V restored(rl_back *g, const span *s, V x) {
+V rl_span_restored(rl_back *g, const rl_span *s, V x) {
     const rl_meta *like = rl_back_like(g, 0);
     int64_t shape[RL_MAX_DIMS];
     if (s->kept || !like->ndim) return x;
     for (int d = 0; d < like->ndim; d++) shape[d] = s->mask >> d & 1 ? 1 : like->shape[d];
     return OP(reshape, x, INTS(shape, like->ndim));
 }
-static V stretched(rl_back *g, const span *s, V x) {
-    return OP(expand, restored(g, s, x), rl_back_size(g, 0));
+static V stretched(rl_back *g, const rl_span *s, V x) {
+    return OP(expand, rl_span_restored(g, s, x), rl_back_size(g, 0));
 }
-static V span_dims(const span *s) {
+V rl_span_dims(const rl_span *s) {
     return INTS((int64_t *)s->dims, s->n);
 }
 
 /* ---- sums ---- */
 FORMULA(sum) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 2));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
     rl_back_pass(g, 0, stretched(g, &s, G));
 }
 FORMULA(mean) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 2));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
     rl_back_pass(g, 0, OP(div, stretched(g, &s, G), NUM(s.count)));
 }
 
 /* ---- variance ---- */
 /* 2 / (n - correction) * grad * (x - mean); infinite or NaN when nothing is left to divide by */
-static V spread(rl_back *g, const span *s, V grad, double correction) {
-    V x = X(0), gap = OP(sub, x, OP(mean, x, span_dims(s), TRUTH(true)));
+static V spread(rl_back *g, const rl_span *s, V grad, double correction) {
+    V x = X(0), gap = OP(sub, x, OP(mean, x, rl_span_dims(s), TRUTH(true)));
     double left = s->count - correction;
-    grad = restored(g, s, grad);
+    grad = rl_span_restored(g, s, grad);
     if (left > 0 || s->n < rl_back_like(g, 0)->ndim) return OP(mul, OP(mul, grad, NUM(2 / left)), gap);
     return OP(mul, grad, OP(where, OP(eq, gap, INT(0)), NUM(NAN), NUM(INFINITY)));
 }
@@ -71,12 +63,12 @@ static double correction_of(rl_back *g, int arg) {
 }
 FORMULA(var) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 3));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 3));
     rl_back_pass(g, 0, spread(g, &s, G, correction_of(g, 2)));
 }
 FORMULA(var_unbiased) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, -1, false);
+    rl_span s = rl_span_of(g, -1, false);
     rl_back_pass(g, 0, spread(g, &s, G, rl_back_num(g, 1)));
 }
 /* of the variance whose root the result is; 0 where that is 0 */
@@ -86,21 +78,21 @@ static V rooted(rl_back *g) {
 }
 FORMULA(std) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 3));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 3));
     rl_back_pass(g, 0, spread(g, &s, rooted(g), correction_of(g, 2)));
 }
 FORMULA(std_unbiased) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, -1, false);
+    rl_span s = rl_span_of(g, -1, false);
     rl_back_pass(g, 0, spread(g, &s, rooted(g), rl_back_num(g, 1)));
 }
 
 /* ---- extremes: all that are equal to the result share ---- */
 FORMULA(extreme) {
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 2));
-    V hit = OP(eq, restored(g, &s, OUT(0)), X(0)), many = OP(sum, hit, span_dims(&s), TRUTH(true));
-    rl_back_pass(g, 0, OP(div, OP(mul, restored(g, &s, G), hit), many));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
+    V hit = OP(eq, rl_span_restored(g, &s, OUT(0)), X(0)), many = OP(sum, hit, rl_span_dims(&s), TRUTH(true));
+    rl_back_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
 }
 FORMULA(extreme_all) {
     if (!rl_back_wants(g, 0)) return;
@@ -111,7 +103,7 @@ FORMULA(extreme_all) {
 }
 FORMULA(extreme_dim) { /* the first result's gradient goes where the indices say */
     if (!rl_back_wants(g, 0)) return;
-    span s = span_of(g, 1, rl_back_int(g, 2));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
     const rl_meta *like = rl_back_like(g, 0);
     if (!like->ndim) {
         rl_back_pass(g, 0, G);
@@ -120,8 +112,8 @@ FORMULA(extreme_dim) { /* the first result's gradient goes where the indices say
     int64_t shape[RL_MAX_DIMS];
     for (int d = 0; d < like->ndim; d++) shape[d] = d == s.dims[0] ? like->shape[d] : 1;
     V places = OP(reshape, OP(arange, INT(0), INT(like->shape[s.dims[0]]), INT(1)), INTS(shape, like->ndim));
-    V hit = OP(eq, places, restored(g, &s, OUT(1)));
-    rl_back_pass(g, 0, OP(where, hit, restored(g, &s, G), INT(0)));
+    V hit = OP(eq, places, rl_span_restored(g, &s, OUT(1)));
+    rl_back_pass(g, 0, OP(where, hit, rl_span_restored(g, &s, G), INT(0)));
 }
 
 /* ---- products ---- */
@@ -138,72 +130,17 @@ FORMULA(prod) {
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *like = rl_back_like(g, 0);
     V x = X(0);
-    span s = span_of(g, 1, rl_back_int(g, 2));
+    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
     if (!like->ndim) {
         rl_back_pass(g, 0, G);
     } else if (!rl_back_any(g, OP(eq, x, INT(0)))) { /* else result / x does not answer */
-        rl_back_pass(g, 0, OP(mul, restored(g, &s, G), OP(div, restored(g, &s, OUT(0)), x)));
+        rl_back_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), OP(div, rl_span_restored(g, &s, OUT(0)), x)));
     } else if (!GIVEN(1)) {
         int64_t size = (int64_t)s.count;
         V rest = others(g, OP(reshape, x, INTS(&size, 1)), 0, size);
         rl_back_pass(g, 0, OP(mul, G, OP(reshape, rest, rl_back_size(g, 0))));
     } else {
         V rest = others(g, x, s.dims[0], like->shape[s.dims[0]]);
-        rl_back_pass(g, 0, OP(mul, restored(g, &s, G), rest));
+        rl_back_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), rest));
     }
-}
-
-/* ---- norms ---- */
-/* sign(x) * |x|^power */
-static V signed_power(rl_back *g, V x, double power) {
-    return OP(mul, OP(sign, x), OP(pow, OP(abs, x), NUM(power)));
-}
-static V without(rl_back *g, V x, V zero) {
-    return OP(masked_fill, x, OP(eq, zero, INT(0)), INT(0));
-}
-static V norm_slope(rl_back *g, const span *s, V grad, double p) {
-    V x = X(0), norm = restored(g, s, OUT(0));
-    if (p == 1) return OP(mul, OP(sign, x), grad);
-    if (p == 2) return OP(mul, grad, without(g, OP(div, x, norm), norm));
-    if (isinf(p)) {
-        V size = OP(abs, x), hit = OP(logical_or, OP(eq, size, norm), OP(isnan, size));
-        V many = OP(sum, hit, span_dims(s), TRUTH(true));
-        return OP(mul, OP(sign, x), OP(mul, OP(div, grad, many), hit));
-    }
-    if (p < 1) {
-        V scaled = without(g, signed_power(g, x, p - 1), x);
-        return OP(mul, OP(mul, scaled, grad), OP(pow, norm, NUM(1 - p)));
-    }
-    V scale = without(g, OP(div, grad, OP(pow, norm, NUM(p - 1))), norm);
-    return OP(mul, p < 2 ? signed_power(g, x, p - 1) : OP(mul, x, OP(pow, OP(abs, x), NUM(p - 2))), scale);
-}
-FORMULA(vector_norm) {
-    if (!rl_back_wants(g, 0)) return;
-    V order = MAYBE(1);
-    double p = order.tag == RL_INT || order.tag == RL_FLOAT ? rl_number(order) : 2; /* None and 'fro' */
-    span s = span_of(g, 2, rl_back_int(g, 3));
-    if (p != 0) rl_back_pass(g, 0, norm_slope(g, &s, restored(g, &s, G), p));
-}
-
-/* ---- softmax ---- */
-FORMULA(softmax) {
-    TO(0, OP(softmax_backward, G, OUT(0), X(1)));
-}
-FORMULA(log_softmax) {
-    TO(0, OP(log_softmax_backward, G, OUT(0), X(1)));
-}
-static V dim_sum(rl_back *g, V x) {
-    return OP(sum, x, X(2), TRUTH(true));
-}
-FORMULA(softmax_backward) { /* (grad - sum(grad * y)) * y */
-    V grad = X(0), y = X(1), dot = dim_sum(g, OP(mul, y, G));
-    TO(0, OP(softmax_backward, G, y, X(2)));
-    if (!rl_back_wants(g, 1)) return;
-    V direct = OP(sub, OP(mul, grad, G), OP(mul, dim_sum(g, OP(mul, y, grad)), G));
-    rl_back_pass(g, 1, OP(sub, direct, OP(mul, grad, dot)));
-}
-FORMULA(log_softmax_backward) { /* grad - exp(y) * sum(grad) */
-    V size = OP(exp, X(1));
-    TO(0, OP(sub, G, dim_sum(g, OP(mul, G, size))));
-    TO(1, OP(mul, OP(mul, OP(neg, dim_sum(g, X(0))), size), G));
 }

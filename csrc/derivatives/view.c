@@ -1,10 +1,6 @@
-/* Derivatives of views and joins: gradients go back where the elements came from. */
-#include "autograd/autograd.h"
+/* Derivatives of views: gradients go back where the elements came from. */
+#include "common.h"
 #include <string.h>
-
-static int64_t wrapped(int64_t d, int64_t n) {
-    return d < 0 ? d + n : d;
-}
 
 /* The same elements under another shape. */
 FORMULA(reshaped) {
@@ -15,7 +11,7 @@ FORMULA(permute) {
     if (!rl_back_wants(g, 0)) return;
     int64_t back[RL_MAX_DIMS], dims[RL_MAX_DIMS];
     int n = rl_value_list(X(1), dims, RL_MAX_DIMS);
-    for (int i = 0; i < n; i++) back[wrapped(dims[i], n)] = i;
+    for (int i = 0; i < n; i++) back[rl_dim_wrapped(dims[i], n)] = i;
     rl_back_pass(g, 0, OP(permute, G, INTS(back, n)));
 }
 FORMULA(transpose) {
@@ -46,8 +42,8 @@ FORMULA(select) {
     int64_t strides[RL_MAX_DIMS];
     if (!rl_back_wants(g, 0)) return;
     const rl_meta *whole = rl_back_like(g, 0);
-    int n = whole_strides(g, strides), dim = (int)wrapped(rl_back_int(g, 1), n);
-    int64_t offset = wrapped(rl_back_int(g, 2), whole->shape[dim]) * strides[dim];
+    int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_back_int(g, 1), n);
+    int64_t offset = rl_dim_wrapped(rl_back_int(g, 2), whole->shape[dim]) * strides[dim];
     memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
     place_part(g, strides, offset);
 }
@@ -56,8 +52,8 @@ static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
     int64_t strides[RL_MAX_DIMS];
     const rl_meta *whole = rl_back_like(g, 0);
     int n = whole_strides(g, strides);
-    dim = wrapped(dim, n);
-    start = wrapped(start, whole->shape[dim]);
+    dim = rl_dim_wrapped(dim, n);
+    start = rl_dim_wrapped(start, whole->shape[dim]);
     start = start < 0 ? 0 : start > whole->shape[dim] ? whole->shape[dim] : start;
     int64_t offset = g->node->meta[0].shape[dim] ? start * strides[dim] : 0;
     strides[dim] = rl_stride_scaled(strides[dim], step);
@@ -72,11 +68,11 @@ FORMULA(slice) {
 }
 
 /* the diagonal of dims one and two, as the last dim of the part */
-static void diagonal_part(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
+void rl_back_diagonal(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
     int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS];
     if (!rl_back_wants(g, 0)) return;
     int n = whole_strides(g, strides), left = 0;
-    int one = (int)wrapped(dim1, n), two = (int)wrapped(dim2, n);
+    int one = (int)rl_dim_wrapped(dim1, n), two = (int)rl_dim_wrapped(dim2, n);
     for (int d = 0; d < n; d++)
         if (d != one && d != two) kept[left++] = strides[d];
     kept[left] = strides[one] + strides[two];
@@ -84,13 +80,7 @@ static void diagonal_part(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2)
     place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
 }
 FORMULA(diagonal) {
-    diagonal_part(g, rl_back_int(g, 1), rl_back_int(g, 2), rl_back_int(g, 3));
-}
-FORMULA(diag) { /* of a matrix, or the matrix of a vector */
-    if (g->node->meta[0].ndim == 1)
-        diagonal_part(g, rl_back_int(g, 1), 0, 1);
-    else
-        TO(0, OP(diagonal, G, X(1)));
+    rl_back_diagonal(g, rl_back_int(g, 1), rl_back_int(g, 2), rl_back_int(g, 3));
 }
 
 /* Note [As strided]
@@ -122,23 +112,4 @@ FORMULA(as_strided_scatter) {
     V whole = OP(contiguous, G);
     int64_t offset = rl_value_offset(whole) + rl_back_int(g, 4);
     rl_back_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
-}
-
-FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
-    const rl_meta *out = &g->node->meta[0];
-    int64_t dim = wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
-    const int64_t *numel = rl_back_layout(g, g->node->n_edge);
-    for (int d = 0; d < out->ndim; d++)
-        if (d != dim) across *= out->shape[d];
-    for (int i = 0; i < g->node->n_edge; i++) {
-        int64_t size = across ? numel[i] / across : 0;
-        if (rl_back_wants_nth(g, i)) {
-            const rl_meta *like = rl_back_like_nth(g, i);
-            if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
-            V part = OP(narrow, G, INT(dim), INT(at), INT(size));
-            bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */
-            rl_back_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
-        }
-        at += size;
-    }
 }

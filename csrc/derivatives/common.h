@@ -1,0 +1,15 @@
+/* What formulas of several families share. */
+#ifndef RL_DERIVATIVES_COMMON_H
+#define RL_DERIVATIVES_COMMON_H
+#include "autograd/autograd.h"
+
+static inline int64_t rl_dim_wrapped(int64_t d, int64_t n) {
+    return d < 0 ? d + n : d;
+}
+
+/* The operator of this node once more, with G in the place of its first argument: it is linear in that. */
+V rl_back_again(rl_back *g);
+V rl_back_both(rl_back *g); /* G times the gradient that came into the operator */
+/* Passes G on to the diagonal that lies in argument 0 (derivatives/view.c). */
+void rl_back_diagonal(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2);
+#endif
