@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs lint format clean
+.PHONY: demo test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -114,6 +114,10 @@ instructions-record: $(VENV)/.installed
 
 stubs: $(VENV)/.installed
 	$(RUN) tests/make_stub.py pysrc/rushlight/_C.pyi
+
+# declaration, shape rule, kernels, formula and samples of an operator: make where OP=conv2d
+where:
+	@$(PYTHON) tools/where.py $(OP)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check
