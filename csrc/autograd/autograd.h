@@ -190,7 +190,7 @@ rl_function *rl_function_of(const rl_node *node);
 rl_node *rl_function_new(PyTypeObject *type, int n_edge, int n_args);
 /* Makes the block for these results and n_saved tensors. */
 int rl_function_results(rl_node *node, PyObject *const *results, int n, int n_saved);
-extern PyMethodDef rl_function_methods[]; /* apply */
+int rl_function_type_init(PyObject *m, PyMethodDef *methods); /* methods: apply */
 int rl_function_init(PyObject *m);
 
 int rl_grad_leaf_init(void);

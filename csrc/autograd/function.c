@@ -337,9 +337,13 @@ static PyObject *type_apply_bound(PyObject *cls, PyObject *const *args, Py_ssize
 }
 
 #define VECTOR(fn) (PyCFunction)(void (*)(void)) fn
-PyMethodDef rl_function_methods[] = {
+static PyMethodDef function_methods[] = {
     {"apply", VECTOR(type_apply), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
      "apply($type, /, *args, **kwargs)\n--\n\nRuns forward; backward() will run backward of the same class."},
     {"_apply_bound", VECTOR(type_apply_bound), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
      "_apply_bound($type, /, *args, **kwargs)\n--\n\napply() with all arguments of forward."},
     {NULL, NULL, 0, NULL}};
+
+int rl_function_init(PyObject *m) {
+    return rl_function_type_init(m, function_methods);
+}

@@ -255,7 +255,7 @@ static PyType_Slot function_slots[] = {{Py_tp_new, function_tp_new},
                                        {Py_tp_call, function_call},
                                        {Py_tp_members, function_members},
                                        {Py_tp_getset, function_getset},
-                                       {Py_tp_methods, rl_function_methods},
+                                       {Py_tp_methods, NULL},
                                        {Py_tp_doc, "What the nodes of autograd.Function are."},
                                        {0, NULL}};
 static PyType_Spec function_spec = {"rushlight._C._FunctionBase", sizeof(rl_node), sizeof(int64_t),
@@ -314,7 +314,9 @@ static PyMethodDef functions[] = {
      "_delayed_error(message, tensors)\n--\n\nAliases of the tensors whose backward raises RuntimeError."},
     {NULL, NULL, 0, NULL}};
 
-int rl_function_init(PyObject *m) {
+int rl_function_type_init(PyObject *m, PyMethodDef *methods) {
+    for (PyType_Slot *slot = function_slots; slot->slot; slot++)
+        if (slot->slot == Py_tp_methods) slot->pfunc = methods;
     rl_function_type = (PyTypeObject *)PyType_FromSpecWithBases(&function_spec, (PyObject *)rl_node_type);
     if (!rl_function_type || PyModule_AddObjectRef(m, "_FunctionBase", (PyObject *)rl_function_type) < 0)
         return -1;

@@ -3,38 +3,6 @@
 #include "call.h"
 #include <string.h>
 
-void rl_bound_begin(rl_bound *b, const rl_schema *s) {
-    b->schema = s;
-    b->out = NULL;
-    b->list = NULL;
-    b->n_keep = b->n_pool = b->n_words = 0;
-    b->k.name = s->row->name;
-    b->k.n_arg = s->n;
-    b->k.n_out = s->row->n_out;
-    for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;
-}
-
-static void bound_drop(rl_bound *b) {
-    while (b->n_keep > 0) Py_DECREF(b->keep[--b->n_keep]);
-    PyMem_Free(b->list);
-    b->list = NULL;
-}
-
-void rl_bound_end(rl_bound *b) {
-    bound_drop(b);
-}
-
-int rl_bound_keep_steal(rl_bound *b, PyObject *o) {
-    if (!o) return -1;
-    if (b->n_keep == RL_KEEP) {
-        Py_DECREF(o);
-        PyErr_SetString(PyExc_SystemError, "an operator keeps too many temporaries");
-        return -1;
-    }
-    b->keep[b->n_keep++] = o;
-    return 0;
-}
-
 /* ---- one value: 1 it fits, 0 it does not, -1 raised ---- */
 static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
@@ -335,7 +303,7 @@ int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyOb
         bool loud = !overloaded && !rl_schemas[op].has_padding;
         int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, loud);
         if (RL_LIKELY(rc == 1)) return 0;
-        bound_drop(b);
+        rl_bound_end(b);
         if (rc < 0 || loud) return -1;
     }
     return bind_no_overload(first_op, args, n, kwnames, method);

@@ -33,7 +33,16 @@ typedef struct {
     int64_t pool[RL_POOL];
     rl_word words[RL_MAX_NUMBERS];
 } rl_bound;
-void rl_bound_begin(rl_bound *b, const rl_schema *s);
+static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
+    b->schema = s;
+    b->out = NULL;
+    b->list = NULL;
+    b->n_keep = b->n_pool = b->n_words = 0;
+    b->k.name = s->row->name;
+    b->k.n_arg = s->n;
+    b->k.n_out = s->row->n_out;
+    for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;
+}
 void rl_bound_end(rl_bound *b);
 int rl_bound_keep_steal(rl_bound *b, PyObject *o);
 /* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
@@ -80,6 +89,7 @@ int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when 
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);
+int rl_refuse_expanded(void); /* always -1, with PyTorch's text */
 
 /* call/dispatcher.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };

@@ -1,4 +1,4 @@
-/* Tensors of several devices in one call: who may meet whom, and copies between them. */
+/* Tensors of several devices in one call: where it runs, and who may meet whom. */
 #include "call.h"
 
 int rl_device_mixed(int found, int expected) {
@@ -27,36 +27,54 @@ int rl_device_out(const rl_view *made, const rl_view *out) {
     return -1;
 }
 
-static bool same_dims(const rl_view *a, const rl_view *b) {
-    if (a->ndim != b->ndim) return false;
-    for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] != b->shape[d]) return false;
-    return true;
+static rl_view *first_tensor(const rl_call *k) {
+    for (int i = 0; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) return k->arg[i].u.t;
+        if (k->arg[i].tag == RL_TENSORS && k->arg[i].n) return k->arg[i].u.ts[0];
+    }
+    return NULL;
 }
 
-/* Note [Copies between devices]
- *
- *   source, any strides, any dtype ──► dense, the target's dtype and shape, still on its own device
- *                                      ──► one block to the other device ──► target (call_inplace: through
- *                                                                            a dense tensor if it is strided)
- *
- * A copy to the meta device moves nothing; one from there has nothing to move. */
-int rl_device_stage(rl_bound *b) {
-    rl_view *to = b->k.arg[0].u.t;
-    if (b->schema->row != &rl_rows[RL_OP_copy_])
-        return to->device == RL_CPU ? rl_device_mixed(RL_META, RL_CPU) : 0;
-    rl_view *from = b->k.arg[1].u.t;
-    if (to->device == RL_META) return 0;
-    if (from->device == RL_META) {
-        PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
-        return -1;
+/* A number kept as a 0-dim CPU tensor follows the others, and a copy runs where its foreign side lies. */
+static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
+            (first->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]))
+            return s->u.t;
     }
-    if (to->device == from->device && to->device_index == from->device_index) return 0;
-    if (from->dtype != to->dtype || !same_dims(to, from) || !rl_is_contiguous(from)) {
-        rl_tensor *dense = rl_tensor_new(to->dtype, from->device, from->device_index, to->shape, to->ndim);
-        if (dense && rl_tensor_copy(dense, RL_TENSOR_OF(from)) < 0) Py_CLEAR(dense);
-        if (rl_bound_keep_steal(b, (PyObject *)dense) < 0) return -1;
-        b->k.arg[1].u.t = &dense->v;
+    return first;
+}
+
+int rl_call_device(const rl_bound *b, int *device, int *index) {
+    const rl_row *row = b->schema->row;
+    const rl_view *v = first_tensor(&b->k);
+    if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
+    *device = v ? v->device : RL_CPU;
+    *index = v ? v->device_index : 0;
+    int64_t coded = row->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
+    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT)
+        coded = b->k.arg[row->device_arg].u.i;
+    if (coded >= 0) {
+        *device = (int)(coded / 256);
+        *index = (int)(coded % 256) - 1;
+        if (*index < 0) *index = 0;
     }
-    return !rl_is_contiguous(to);
+    return RL_UNLIKELY(*device != RL_CPU) ? rl_device_need(*device, *index) : 0;
+}
+
+int rl_call_devices_agree(const rl_bound *b, int device) {
+    for (int i = 0; i < b->k.n_arg; i++) {
+        bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
+        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
+            const rl_view *v = b->k.arg[i].u.ts[j];
+            if (v && v->device != device && !(indices && v->device == RL_CPU))
+                return rl_device_mixed(v->device, device);
+        }
+        if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
+        bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
+        if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
+        return rl_device_mixed(b->k.arg[i].u.t->device, device);
+    }
+    return 0;
 }

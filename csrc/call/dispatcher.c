@@ -171,13 +171,8 @@ static bool row_shares(const rl_row *row, const rl_slot *args) {
 
 /* Runs no Python, but when it raises. */
 static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
-    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->row, b->k.arg)) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "unsupported operation: more than one element of the written-to tensor refers to "
-                        "a single memory "
-                        "location. Please clone() the tensor before performing the operation.");
-        return -1;
-    }
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->row, b->k.arg))
+        return rl_refuse_expanded();
     return rl_history_may_write(self, tracked);
 }
 
@@ -403,20 +398,4 @@ PyObject *rl_op_binary(int op, PyObject *a, PyObject *b) {
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)a)->v},
                        {.tag = RL_TENSOR, .u.t = &((rl_tensor *)b)->v}};
     return rl_op_run(op, args, 2);
-}
-
-/* Below autograd: no history, no leaf check. */
-int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
-    rl_bound b;
-    int grad = rl_grad_enabled;
-    rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
-    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &to->v};
-    b.k.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = &from->v};
-    rl_bound_defaults(&b);
-    rl_grad_enabled = 0;
-    PyObject *done = rl_front_door(&b, RL_CALL_INPLACE);
-    rl_grad_enabled = grad;
-    rl_bound_end(&b);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
 }

@@ -36,3 +36,11 @@ PyObject *rl_raise_call(const rl_bound *b) {
     error_note(b->schema->row, &b->k);
     return NULL;
 }
+
+int rl_refuse_expanded(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "unsupported operation: more than one element of the written-to tensor refers to "
+                    "a single memory "
+                    "location. Please clone() the tensor before performing the operation.");
+    return -1;
+}

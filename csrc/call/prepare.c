@@ -1,14 +1,7 @@
-/* What the front door does to arguments before the shape rule: casts, and on which device the call runs. */
+/* What the dispatcher does to arguments before the shape rule: casts, and numbers that become tensors. */
 #include "call.h"
 #include "core/storage.h"
 #include <string.h>
-
-/* ---- casts ---- */
-rl_tensor *rl_cast_view(rl_view *v, int dtype) {
-    rl_tensor *t = rl_tensor_new(dtype, v->device, v->device_index, v->shape, v->ndim);
-    if (t && rl_tensor_copy(t, RL_TENSOR_OF(v)) < 0) Py_CLEAR(t);
-    return t;
-}
 
 /* a Python number as a 0-dim view of dtype; integers wrap, as PyTorch's do */
 static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
@@ -78,57 +71,4 @@ static int cast_list(rl_bound *b, int dtype) {
 
 int rl_call_cast(rl_bound *b, int dtype) {
     return b->schema->row->rule == RL_TYPES_list ? cast_list(b, dtype) : cast_inputs(b, dtype);
-}
-
-/* ---- devices ---- */
-static rl_view *first_tensor(const rl_call *k) {
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) return k->arg[i].u.t;
-        if (k->arg[i].tag == RL_TENSORS && k->arg[i].n) return k->arg[i].u.ts[0];
-    }
-    return NULL;
-}
-
-/* A number kept as a 0-dim CPU tensor follows the others, and a copy runs where its foreign side lies. */
-static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
-    for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
-            (first->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]))
-            return s->u.t;
-    }
-    return first;
-}
-
-int rl_call_device(const rl_bound *b, int *device, int *index) {
-    const rl_row *row = b->schema->row;
-    const rl_view *v = first_tensor(&b->k);
-    if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
-    *device = v ? v->device : RL_CPU;
-    *index = v ? v->device_index : 0;
-    int64_t coded = row->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
-    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT)
-        coded = b->k.arg[row->device_arg].u.i;
-    if (coded >= 0) {
-        *device = (int)(coded / 256);
-        *index = (int)(coded % 256) - 1;
-        if (*index < 0) *index = 0;
-    }
-    return RL_UNLIKELY(*device != RL_CPU) ? rl_device_need(*device, *index) : 0;
-}
-
-int rl_call_devices_agree(const rl_bound *b, int device) {
-    for (int i = 0; i < b->k.n_arg; i++) {
-        bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
-        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
-            const rl_view *v = b->k.arg[i].u.ts[j];
-            if (v && v->device != device && !(indices && v->device == RL_CPU))
-                return rl_device_mixed(v->device, device);
-        }
-        if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
-        bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
-        if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
-        return rl_device_mixed(b->k.arg[i].u.t->device, device);
-    }
-    return 0;
 }

@@ -7,8 +7,6 @@
  * retain_grad() goes along to the new one. */
 #include "node.h"
 
-#define T(self) ((rl_tensor *)(self))
-
 /* A dict or list that is made when missing; that may run Python, which may have made one meanwhile. */
 static int made_at(PyObject **place, PyObject *made_steal) {
     if (!made_steal) return -1;
@@ -43,7 +41,7 @@ int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks) {
 }
 
 /* ---- retain_grad ---- */
-static int retain_at(rl_tensor *t, rl_node *node, int nr) {
+int rl_hooks_retain(rl_tensor *t, rl_node *node, int nr) {
     rl_node_extras *e = rl_node_extras_get(node);
     RL_OWNED PyObject *ref = e ? PyWeakref_NewRef((PyObject *)t, NULL) : NULL;
     return ref ? entry_add(&e->retained, nr, ref) : -1;
@@ -62,100 +60,7 @@ static void retain_forget(rl_node *node, rl_tensor *t) {
 }
 
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr) {
-    if (retain_at(t, to, nr) < 0) return -1;
+    if (rl_hooks_retain(t, to, nr) < 0) return -1;
     retain_forget(t->grad_fn, t);
-    return 0;
-}
-
-static PyObject *tensor_retain_grad(PyObject *self, PyObject *unused) {
-    (void)unused;
-    RL_OWNED PyObject *fn = NULL;
-    if (!rl_requires_grad(T(self))) {
-        PyErr_SetString(PyExc_RuntimeError, "can't retain_grad on Tensor that has requires_grad=False");
-        return NULL;
-    }
-    if (rl_history_grad_fn(T(self), &fn) < 0) return NULL;
-    if (fn && !T(self)->retains) {
-        if (retain_at(T(self), (rl_node *)fn, T(self)->output_nr) < 0) return NULL;
-        T(self)->retains = 1;
-    }
-    Py_RETURN_NONE;
-}
-static PyObject *get_retains_grad(PyObject *self, void *c) {
-    (void)c;
-    return PyBool_FromLong(T(self)->retains);
-}
-
-/* ---- register_hook ---- */
-static int hooks_allowed(PyObject *self) {
-    if (rl_requires_grad(T(self))) return 0;
-    PyErr_SetString(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
-    return -1;
-}
-
-static PyObject *tensor_register_hook(PyObject *self, PyObject *hook) {
-    RL_OWNED PyObject *fn = NULL;
-    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
-    if (!T(self)->hooks && fn) {
-        int nr = T(self)->output_nr;
-        RL_OWNED PyObject *hooks = PyODict_New();
-        if (!hooks || rl_hooks_attach((rl_node *)fn, nr, hooks) < 0) return NULL;
-        Py_XSETREF(T(self)->hooks, rl_give(&hooks));
-    }
-    return rl_hooks_add(&T(self)->hooks, hook);
-}
-
-static PyObject *tensor_register_post(PyObject *self, PyObject *hook) {
-    RL_OWNED PyObject *fn = NULL;
-    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
-    if (fn) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "post accumulate grad hooks cannot be registered on non-leaf tensors");
-        return NULL;
-    }
-    return rl_hooks_add(&T(self)->post_hooks, hook);
-}
-
-/* the dicts themselves: `which` is the field's offset */
-static PyObject **hooks_of(PyObject *self, void *which) {
-    return (PyObject **)((char *)self + (size_t)which);
-}
-static PyObject *get_hooks(PyObject *self, void *which) {
-    PyObject *hooks = *hooks_of(self, which);
-    return Py_NewRef(hooks ? hooks : Py_None);
-}
-static int set_hooks(PyObject *self, PyObject *value, void *which) {
-    Py_XSETREF(*hooks_of(self, which), value == Py_None ? NULL : Py_XNewRef(value));
-    return 0;
-}
-
-static PyMethodDef methods[] = {
-    {"register_hook", tensor_register_hook, METH_O,
-     "register_hook($self, hook, /)\n--\n\nhook(grad) runs whenever the tensor's gradient is known and may "
-     "answer another one. The handle that comes back removes it.\n\nSee "
-     "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_hook.html"},
-    {"register_post_accumulate_grad_hook", tensor_register_post, METH_O,
-     "register_post_accumulate_grad_hook($self, hook, /)\n--\n\nhook(tensor) runs after a gradient was added "
-     "to the .grad of this leaf.\n\nSee "
-     "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_post_accumulate_grad_hook.html"},
-    {"retain_grad", tensor_retain_grad, METH_NOARGS,
-     "retain_grad($self, /)\n--\n\nbackward() fills .grad of this tensor, though it is no leaf."}};
-static PyGetSetDef getset[] = {{"retains_grad", get_retains_grad, NULL, "Was retain_grad() called?", NULL},
-                               {"_backward_hooks", get_hooks, set_hooks, "What register_hook() keeps.",
-                                (void *)offsetof(rl_tensor, hooks)},
-                               {"_post_accumulate_grad_hooks", get_hooks, set_hooks,
-                                "What register_post_accumulate_grad_hook() keeps.",
-                                (void *)offsetof(rl_tensor, post_hooks)}};
-
-static int tensor_gets(PyObject *descriptor_steal, const char *name) {
-    RL_OWNED PyObject *descriptor = descriptor_steal;
-    return descriptor ? PyObject_SetAttrString((PyObject *)rl_tensor_type, name, descriptor) : -1;
-}
-
-int rl_hooks_init(void) {
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(methods); i++)
-        if (tensor_gets(PyDescr_NewMethod(rl_tensor_type, &methods[i]), methods[i].ml_name) < 0) return -1;
-    for (size_t i = 0; i < Py_ARRAY_LENGTH(getset); i++)
-        if (tensor_gets(PyDescr_NewGetSet(rl_tensor_type, &getset[i]), getset[i].name) < 0) return -1;
     return 0;
 }

@@ -1,12 +1,13 @@
-/* The Node type: its block, its life. What Python sees of it stands in history/node_attr.c. */
+/* Nodes: their blocks, their life, and the subtype that each name has. */
 #include "node.h"
 #include "core/memory.h"
-#include <structmember.h>
 #include <string.h>
 
 PyTypeObject *rl_node_type;
 _Thread_local uint64_t rl_node_sequence;
 
+const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
+int (*rl_node_watch)(rl_node *node);
 _Thread_local rl_node *rl_node_running;
 _Thread_local const bool *rl_node_unwanted;
 
@@ -70,7 +71,7 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
     node->sequence = rl_node_sequence++;
     *words = (int64_t *)(node->saved + p->n_saved);
     rl_live_add(RL_LIVE_NODES, 1);
-    if (RL_UNLIKELY(rl_anomaly_mode) && rl_anomaly_remember(node) < 0) Py_CLEAR(node);
+    if (RL_UNLIKELY(rl_node_watch != NULL) && rl_node_watch(node) < 0) Py_CLEAR(node);
     return node;
 }
 
@@ -200,29 +201,6 @@ void rl_node_dealloc(PyObject *self) {
     busy = false;
 }
 
-static PyObject *node_repr(PyObject *self) {
-    return PyUnicode_FromFormat("<%s object at %p>", rl_node_name((rl_node *)self), self);
-}
-
-static PyMemberDef node_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(rl_node, weakrefs), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
-static PyType_Slot node_slots[] = {{Py_tp_dealloc, rl_node_dealloc},
-                                   {Py_tp_traverse, rl_node_traverse},
-                                   {Py_tp_clear, rl_node_clear},
-                                   {Py_tp_repr, node_repr},
-                                   {Py_tp_members, node_members},
-                                   {Py_tp_methods, rl_node_methods},
-                                   {Py_tp_getset, rl_node_getset},
-                                   {Py_tp_getattro, rl_node_getattro},
-                                   {Py_tp_call, rl_node_call},
-                                   {Py_tp_doc, "One step of the history of a tensor; see "
-                                               "https://docs.pytorch.org/docs/2.13/autograd.html"},
-                                   {0, NULL}};
-static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node), WORD,
-                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
-                                    Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                                node_slots};
-
 /* The type of all nodes of one name; names of equal text share it. */
 static PyTypeObject *named_type_new(const char *name) {
     static PyObject *types;
@@ -244,10 +222,4 @@ static PyTypeObject *named_type_new(const char *name) {
     if (!key) return NULL;
     ((PyTypeObject *)made)->tp_name = name;                     /* messages do not say "builtins" */
     return (PyTypeObject *)PyDict_SetDefault(types, key, made); /* kept by the dict; the first one counts */
-}
-
-int rl_node_init(PyObject *m) {
-    rl_node_type = (PyTypeObject *)PyType_FromSpec(&node_spec);
-    if (!rl_node_type || PyModule_AddObjectRef(m, "Node", (PyObject *)rl_node_type) < 0) return -1;
-    return rl_hooks_init() < 0 || rl_saved_init(m) < 0 ? -1 : rl_anomaly_init(m);
 }

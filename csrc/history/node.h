@@ -1,5 +1,5 @@
 /* Node: one step of the history of a tensor, and what it keeps for its derivative. The engine that runs
- * nodes backward stands above this room (grad_*).
+ * nodes backward stands above this component (autograd/engine.c).
  *
  *   Tensor ──grad_fn, output_nr──► Node ──edge[i]──► Node ──► ... ──► AccumulateGrad ──► leaf Tensor
  *
@@ -74,7 +74,8 @@ struct rl_node {
 };
 extern PyTypeObject *rl_node_type;
 extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): history/anomaly.c */
-int rl_anomaly_remember(rl_node *node);      /* keeps the Python stack of the forward call in its metadata */
+/* told of every node that is made; NULL: nobody is */
+extern int (*rl_node_watch)(rl_node *node);
 void rl_anomaly_report(rl_node *node); /* an exception is set: warns where the node comes from, keeps it */
 int rl_anomaly_init(PyObject *m);
 extern _Thread_local PyObject *rl_saved_hooks;
@@ -106,15 +107,18 @@ void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
 
 /* ---- history/hooks.c ---- */
-int rl_hooks_init(void);
 /* A handle that removes `hook` from the dict at *hooks again; the dict is made when missing. */
 PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
 /* t, which retain_grad() was called on, gets another grad_fn: that follows; hooks stay with the old one. */
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
 int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
+/* ---- history/tensor_hooks.c ---- */
+int rl_hooks_init(void);
+int rl_hooks_retain(rl_tensor *t, rl_node *node, int nr); /* history/hooks.c: retain_grad() */
+
 /* ---- history/record.c, history/view.c, history/saved.c ---- */
-extern const rl_node_kind *rl_operator_kind; /* set by grad_*: the formulas */
+extern const rl_node_kind *rl_operator_kind; /* set by derivatives: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);

@@ -3,8 +3,6 @@
 #include "ops/schema.h"
 #include <string.h>
 
-const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
-
 /* Making a node may run Python (the garbage collector, detect_anomaly), which may reshape the tensors. */
 int rl_history_refuse(void) {
     PyErr_SetString(PyExc_RuntimeError, "a tensor got other dimensions while its history was written");

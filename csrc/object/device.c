@@ -6,10 +6,6 @@ PyTypeObject *rl_device_type_object;
 typedef struct {
     PyObject_HEAD int type, index; /* index -1: the current one */
 } device_object;
-/* The first RL_NDEVICES are real here; the rest can be named, as files and scripts do. */
-static const char *const device_names[] = {
-    "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
-    "ve",  "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone"};
 enum { MAX_INDEX = 127 };
 
 PyObject *rl_device_new(int device, int index) {
@@ -24,14 +20,10 @@ PyObject *rl_device_of(int device, int index) {
     return rl_device_new(device, device == RL_CUDA ? index : -1);
 }
 
-const char *rl_device_name(int device) {
-    return device_names[device];
-}
-
 /* ---- understanding ---- */
 static int device_named(const char *text, size_t n, int *device) {
-    for (*device = 0; *device < (int)Py_ARRAY_LENGTH(device_names); ++*device)
-        if (strlen(device_names[*device]) == n && memcmp(device_names[*device], text, n) == 0) return 0;
+    for (*device = 0; *device < RL_DEVICE_NAMES; ++*device)
+        if (strlen(rl_device_name(*device)) == n && memcmp(rl_device_name(*device), text, n) == 0) return 0;
     RL_OWNED PyObject *name = PyUnicode_FromStringAndSize(text, (Py_ssize_t)n);
     if (name)
         PyErr_Format(PyExc_RuntimeError,
@@ -175,14 +167,14 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 /* ---- what it says of itself ---- */
 static PyObject *device_str(PyObject *self) {
     device_object *d = (device_object *)self;
-    return d->index < 0 ? PyUnicode_FromString(device_names[d->type])
-                        : PyUnicode_FromFormat("%s:%d", device_names[d->type], d->index);
+    return d->index < 0 ? PyUnicode_FromString(rl_device_name(d->type))
+                        : PyUnicode_FromFormat("%s:%d", rl_device_name(d->type), d->index);
 }
 static PyObject *device_repr(PyObject *self) {
     device_object *d = (device_object *)self;
     return d->index < 0
-               ? PyUnicode_FromFormat("device(type='%s')", device_names[d->type])
-               : PyUnicode_FromFormat("device(type='%s', index=%d)", device_names[d->type], d->index);
+               ? PyUnicode_FromFormat("device(type='%s')", rl_device_name(d->type))
+               : PyUnicode_FromFormat("device(type='%s', index=%d)", rl_device_name(d->type), d->index);
 }
 static PyObject *device_compare(PyObject *a, PyObject *b, int op) {
     if (!Py_IS_TYPE(b, rl_device_type_object)) Py_RETURN_NOTIMPLEMENTED;
@@ -198,7 +190,7 @@ static Py_hash_t device_hash(PyObject *self) {
 }
 static PyObject *device_get_type(PyObject *self, void *c) {
     (void)c;
-    return PyUnicode_FromString(device_names[((device_object *)self)->type]);
+    return PyUnicode_FromString(rl_device_name(((device_object *)self)->type));
 }
 static PyObject *device_get_index(PyObject *self, void *c) {
     (void)c;
@@ -209,8 +201,8 @@ static PyObject *device_get_index(PyObject *self, void *c) {
 static PyObject *device_reduce(PyObject *self, PyObject *unused) {
     (void)unused;
     device_object *d = (device_object *)self;
-    return d->index < 0 ? Py_BuildValue("(O(s))", rl_device_type_object, device_names[d->type])
-                        : Py_BuildValue("(O(si))", rl_device_type_object, device_names[d->type], d->index);
+    return d->index < 0 ? Py_BuildValue("(O(s))", rl_device_type_object, rl_device_name(d->type))
+                        : Py_BuildValue("(O(si))", rl_device_type_object, rl_device_name(d->type), d->index);
 }
 
 /* ---- the device of new tensors ----

@@ -5,6 +5,15 @@
 #include "ops/select.h"
 #include <string.h>
 
+/* The first RL_NDEVICES are real here; the rest can be named, as files and scripts do. */
+static const char *const device_names[RL_DEVICE_NAMES] = {
+    "cpu", "cuda", "meta", "ipu", "xpu",  "mkldnn", "opengl", "opencl", "ideep", "hip",
+    "ve",  "fpga", "maia", "xla", "lazy", "vulkan", "mps",    "hpu",    "mtia",  "privateuseone"};
+
+const char *rl_device_name(int device) {
+    return device_names[device];
+}
+
 /* The extension of a device registers itself when rushlight._device imports it. */
 int rl_device_find(int device) {
     if (rl_device_driver_get(device)) return 1;

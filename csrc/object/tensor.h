@@ -97,7 +97,8 @@ int rl_dtype_parse(PyObject *o); /* -1 and TypeError when o is no dtype (nor flo
 /* ---- object/device.c ---- */
 PyObject *rl_device_new(int device, int index);
 PyObject *rl_device_of(int device, int index); /* of a tensor or storage: only GPUs are numbered */
-const char *rl_device_name(int device);
+enum { RL_DEVICE_NAMES = 20 };
+const char *rl_device_name(int device); /* of a real one, or of those that can only be named */
 int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
 /* Where this thread's new tensors lie unless the call says so: type * 256 + index + 1. */
 enum { RL_DEVICE_UNASKED = -1 };
