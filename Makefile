@@ -21,9 +21,9 @@ ASAN = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=mall
 REAL = $(shell $(RUN) -c 'import os, sys; print(os.path.realpath(sys.executable))')
 PACKAGES = $(shell $(RUN) -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
 FIXED = $(shell setarch -R true 2>/dev/null && echo setarch -R)
-TSAN = TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp history_size=4" RUSHLIGHT_ONEDNN=0 \
+TSAN = TSAN_OPTIONS="suppressions=$(CURDIR)/tests/threads/tsan.supp history_size=4" RUSHLIGHT_ONEDNN=0 \
 	PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(VENV)/tsan:$(PACKAGES) $(FIXED) env LD_PRELOAD="$(call LIBRARY,libtsan.so)"
-TSAN_TESTS = $(shell grep -l 'mark.threads' tests/*.py)
+TSAN_TESTS = $(shell grep -rl 'mark.threads' tests --include='test_*.py')
 
 # $(1): how to install; the build's own words ("the CUDA extension is skipped: ...") pass through
 define install
@@ -56,9 +56,9 @@ asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
 
 # under the sanitizers, with the collector and hostile Python code at every allocation of a Python object
-# (test_autograd_callbacks.py drives the collector itself)
-GC_TESTS = $(filter-out %_callbacks.py, \
-	$(wildcard tests/test_gc*.py tests/test_autograd*.py tests/test_module*.py tests/test_files*.py))
+# (test_callbacks.py drives the collector itself)
+GC_TESTS = $(filter-out %/test_callbacks.py, \
+	$(wildcard $(patsubst %,tests/%/test_*.py,autograd module files) tests/*/test_gc*.py))
 gc: $(VENV)/.asan
 	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) $(GC_TESTS)
 
@@ -113,7 +113,7 @@ instructions-record: $(VENV)/.installed
 	$(RUN) benchmarks/count_instructions.py --record
 
 stubs: $(VENV)/.installed
-	$(RUN) tests/make_stub.py pysrc/rushlight/_C.pyi
+	$(RUN) tools/make_stub.py pysrc/rushlight/_C.pyi
 
 # declaration, shape rule, kernels, formula and samples of an operator: make where OP=conv2d
 where:

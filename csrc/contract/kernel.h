@@ -161,7 +161,7 @@ typedef struct rl_packed rl_packed;
  * once `pointer_seen` is set.
  * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized. */
 typedef struct rl_storage {
-    void *mem_; /* only rl_data and core_storage touch it: tests/test_rooms.py looks */
+    void *mem_; /* only rl_data and core_storage touch it: tests/architecture/test_components.py looks */
     size_t nbytes;
     uint64_t writes;
     rl_packed *packed;

@@ -6,11 +6,13 @@
  * storage.resize_()). What was read from a tensor is good until the next such call, therefore:
  *
  *   RL_RAW;             addresses of elements exist from here to the end of the block only, and nothing in it
- *                       runs Python. Without it rl_data does not compile; tests/test_rooms_raw.py reads on.
+ *                       runs Python. Without it rl_data does not compile;
+ *                       tests/architecture/test_python_between.py reads on.
  *   RL_HELD v = ...     a private look at a tensor: its dims and its storage stay as they were when taken
  *   rl_tensor_reveal    shows a tensor to the collector, and so to Python, when it is whole
  *
- * Dims are copied before they are handed on; tests/test_rooms_raw.py refuses x->shape elsewhere.
+ * Dims are copied before they are handed on; tests/architecture/test_python_between.py refuses x->shape
+ * elsewhere.
  *
  * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (object/gc.c): RL_GC_EVERY=1
  * has the collector run at each, and _gc_every(f) whatever Python code a test brings. */

@@ -27,7 +27,7 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "tools")]
 SLOTS, SLOT, NUMBER = 8, 16384, 8  # the last programs, one in each slot
 BLOCK = 250  # calls between two looks at what is alive
 ASAN = "ASAN_OPTIONS" in os.environ

@@ -7,9 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import files_kit as kit
-import test_files_hostile as hostile
-import test_files_tar as tars
+from files import test_hostile as hostile
+from files import test_tar as tars
+from kits import files as kit
 
 WHOLE, PICKLE, STREAM = b"\0", b"\1", b"\2"
 

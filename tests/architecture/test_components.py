@@ -1,0 +1,337 @@
+"""The rooms of docs/architecture.md, enforced on the source text: who may include whom, who may touch memory,
+who may keep state, how things are named, how long files may be. Every rule is shown a text that breaks it."""
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+SOURCES = sorted(p for kind in ("c", "h", "cu", "def") for p in (ROOT / "csrc").rglob(f"*.{kind}"))
+PYTHON = sorted(
+    p for folder in ("pysrc", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
+)
+FULL = 700
+ROWS = 60
+
+
+def read_components(text):
+    """{component: (what it sees, knows Python, public headers)} of csrc/README.md."""
+    rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
+    return {row[0]: (set(row[1].split()), row[2] == "yes", set(row[3].split())) for row in rows[2:]}
+
+
+COMPONENTS = read_components((ROOT / "csrc" / "README.md").read_text())
+TOPS = {"init", "cuda_init"}
+STILL_UP = set()
+TABLE_READERS = {
+    *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/composite.c", "derivatives/table.c")
+}
+TOUCHES_MEMORY = {"contract/kernel.h", "core/storage.c"}
+KEEPS_STATE = {"kernels/dnnl/load.c", "cuda/device.cu"}
+ALLOCATORS = (
+    "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"
+)
+SIZED = (
+    "scratch|rl_gemm_scratch|rl_alloc|rl_alloc_zero|rl_storage_new|rl_storage_on|rl_storage_resize|"
+    "packed_new|rl_packed_new|RL_COUNT|rl_count_times|rl_count_plus|rl_count_round_up"
+)
+NO_VARIABLE = "static|typedef|extern|struct|enum|union|template|using|return|const"
+ALL_ROWS = "ops/declarations/all.def"
+KERNEL_PREFIXES = ("ref_", "simd_", "dnnl_", "cuda_")
+
+
+def room(path):
+    """The component of a file, from its path below csrc/."""
+    folder, _, name = path.rpartition("/")
+    while folder and folder not in COMPONENTS:
+        folder = folder.rpartition("/")[0]
+    return folder or (name.partition(".")[0] if "/" not in path else "")
+
+
+def code(text):
+    """Without comments and the insides of strings."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+
+
+def quoted_includes(path, text):
+    """Paths below csrc/ of what a file includes: a name without a slash is a neighbour's."""
+    here = path.rpartition("/")[0]
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, flags=re.M):
+        yield name if "/" in name or not here else f"{here}/{name}"
+
+
+# ---- the rules: each yields what is wrong with one file ----
+def include_direction(path, text):
+    own = room(path)
+    if own in TOPS:
+        return
+    if own not in COMPONENTS:
+        yield f"{path} belongs to no component"
+        return
+    for name in quoted_includes(path, text):
+        other = room(name)
+        if name.endswith(".def") or other == own or (own, other) in STILL_UP:
+            continue
+        if other not in COMPONENTS[own][0]:
+            yield f"{path} ({own}) includes {name} ({other})"
+        elif name.rpartition("/")[2] not in COMPONENTS[other][2]:
+            yield f"{path} includes {name}, which is private to {other}"
+
+
+def python_below(path, text):
+    if not COMPONENTS.get(room(path), (set(), True))[1] and re.search(
+        r"\bPython\.h\b|\bPy_?[A-Z]\w+\s*\(|\bPyObject\b", code(text) + includes(text)
+    ):
+        yield f"{path} knows Python"
+
+
+def includes(text):
+    return "\n".join(re.findall(r"^\s*#\s*include.*", text, flags=re.M))
+
+
+def table_readers(path, text):
+    for name in quoted_includes(path, text):
+        if name == ALL_ROWS and path not in TABLE_READERS:
+            yield f"{path} expands the operator table"
+        if name.endswith(".def") and name != ALL_ROWS and path != ALL_ROWS:
+            yield f"{path} includes {name}: families are included by {ALL_ROWS}"
+
+
+def head_comment(path, text):
+    if not text.startswith("/*"):
+        yield f"{path} has no head comment"
+
+
+def comments(text):
+    found = re.findall(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', text, flags=re.S)
+    return " ".join(each for each in found if not each.startswith('"'))
+
+
+def files_named_exist(path, text):
+    """A file that a comment names: a neighbour, or a path from csrc/ or from the root."""
+    places = [(ROOT / "csrc" / path).parent, ROOT / "csrc", ROOT]
+    for name in re.findall(r"(?<![\w/.<*])[\w/]+\.(?:c|h|cu|def|py|md)\b(?!\w)", comments(text)):
+        if name != "Python.h" and not any((place / name).exists() for place in places):
+            yield f"{path} names {name}, which is not there"
+
+
+def length(path, text):
+    lines = text.count("\n")
+    if lines > FULL:
+        yield f"{path} has {lines} lines; {FULL} is a defect"
+    rows = len(re.findall(r"^(?:OP|VIEW|COMPOSITE)\(", text, flags=re.M))
+    if path.endswith(".def") and rows > ROWS:
+        yield f"{path} has {rows} rows; a family holds {ROWS}"
+
+
+def memory_door(path, text):
+    if path not in TOUCHES_MEMORY and re.search(r"\bmem_\b", code(text)):
+        yield f"{path} touches a storage's memory past rl_data"
+
+
+def kernels_own_nothing(path, text):
+    if not is_kernel(path) or path in KEEPS_STATE:
+        return
+    for name in re.findall(rf"\b({ALLOCATORS})\s*\(", code(text)):
+        yield f"{path} calls {name}"
+    for name in mutable_state(code(text)):
+        yield f"{path} keeps state: {name}"
+
+
+def is_kernel(path):
+    return room(path).partition("/")[0] in ("kernels", "cuda")
+
+
+def mutable_state(text):
+    text = re.sub(r"^\s*#.*?(?<!\\)$", " ", text, flags=re.M | re.S)  # macros, with their continuations
+    for words in re.findall(r"\bstatic\b([^;{=(]*)[;{=]", text):
+        if not re.search(r"\bconst\b|\bconstexpr\b|^\s*inline\b|^\s*_?[sS]tatic_assert", words):
+            yield "static" + " ".join(words.split("\n"))
+    for words in re.findall(r"\bstatic\b([^;{=]*\(\s*\*[^;{=]*)[;=]", text):
+        if "const" not in words:
+            yield "static" + words
+    declared = r"([A-Za-z_][\w \*]*\w(?:\[[^\]]*\])?)\s*(?:=[^=]|;)"
+    for words in re.findall(rf"^(?!{NO_VARIABLE}){declared}", text, flags=re.M):
+        if "const" not in words and " " in words:
+            yield words
+
+
+def names(path, text):
+    own, clean = room(path), code(text)
+    if is_kernel(path):
+        prefix = own.rpartition("/")[2] + "_"
+        for name in re.findall(r"^(?:extern \"\" )?RL_KERNEL\((\w+)\)", clean, flags=re.M):
+            if not name.startswith(prefix) and "##" not in name:
+                yield f"{path}: kernel {name} does not start with {prefix}"
+    defined = r"^(?!static|typedef|#|return|else|template)[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{}]*\)\s*\{"
+    if path.endswith(".h"):
+        return  # what a header defines is static inline, or a body that its includer names
+    for name in re.findall(defined, re.sub(r"__global__[^{]*", "", clean), flags=re.M):
+        if not name.startswith(("rl_", "shape_", "compose_", "PyInit_", *KERNEL_PREFIXES)):
+            yield f"{path}: {name} is seen by other files and does not start with rl_"
+        if name.startswith(KERNEL_PREFIXES) and not is_kernel(path):
+            yield f"{path}: {name} is named like a kernel"
+
+
+def arguments(text, functions):
+    """(function, text of its arguments) of every call; declarations are no calls."""
+    for found in re.finditer(rf"\b({functions})\s*\(", text):
+        at, depth = found.end(), 1
+        while depth and at < len(text):
+            depth += {"(": 1, ")": -1}.get(text[at], 0)
+            at += 1
+        inside = text[found.end() : at - 1]
+        if not re.match(r"\s*(const )?\w+ \*?\w+\s*(,|$)", inside):
+            yield found.group(1), inside
+
+
+def counts_are_checked(path, text):
+    for function, inside in arguments(code(text), SIZED):
+        inside = re.sub(r"\bsizeof\s*\*|\bsizeof\s*\(\w+( \*)?\)", "sizeof ", inside)
+        if re.search(r"\*|<<|\((?:u?int\d*(?:_t)?|size_t|long|unsigned)\)", inside):
+            yield f"{path}: {function}({inside}) multiplies or casts unchecked: RL_COUNT does it"
+
+
+def no_switch_over_operators(path, text):
+    if re.search(r"\bcase\s+RL_OP_|\bswitch\s*\([^)]*\b(row->id|op_id)\b", code(text)):
+        yield f"{path} switches over operators"
+
+
+def formulas_ask(path, text):
+    """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there."""
+    formulas = room(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
+    if formulas and (found := re.search(r"(?:\.|->)u\.\w+|\bnode->(?:arg|saved|edge)\b", code(text))):
+        yield f"{path} looks into a slot by itself: {found[0]}"
+
+
+RULES = [
+    *(include_direction, python_below, table_readers, head_comment, length, memory_door),
+    files_named_exist,
+    *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked, formulas_ask),
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule_holds(rule):
+    wrong = []
+    for source in SOURCES:
+        path = str(source.relative_to(ROOT / "csrc"))
+        wrong += rule(path, source.read_text())
+    assert not wrong, "\n".join(wrong)
+
+
+HEAD = "/* What it is. */\n"
+BREAKS = [
+    (include_direction, "core/view.c", '#include "object/tensor.h"'),
+    (include_direction, "core/view.h", '#include "call/call.h"'),
+    (include_direction, "unpickle/zip.c", '#include "object/tensor.h"'),
+    (include_direction, "call/dispatcher.c", '#include "module/module.h"'),
+    (include_direction, "autograd/engine.c", '#include "module/module.h"'),
+    (include_direction, "module/call.c", '#include "autograd/autograd.h"'),
+    (include_direction, "module/call.c", '#include "kernels/simd/conv.h"'),
+    (include_direction, "contract/kernel.h", '#include "core/view.h"'),
+    (include_direction, "kernels/ref/create_copy.c", '#include "core/view.h"'),
+    (include_direction, "cuda/arith.cu", '#include "kernels/ref/loops.h"'),
+    (include_direction, "object/tensor.c", '#include "autograd/autograd.h"'),
+    (include_direction, "unpickle/zip.c", '#include "ops/shape/shape.h"'),
+    (include_direction, "core/view.c", '#include "contract/loops.h"'),
+    (include_direction, "helpers.c", ""),
+    (python_below, "core/view.c", "#include <Python.h>"),
+    (python_below, "unpickle/zip.c", "static PyObject *x;"),
+    (python_below, "kernels/ref/create_copy.c", "int f(void) { return PyErr_Occurred() != NULL; }"),
+    (python_below, "cuda/arith.cu", "#include <Python.h>"),
+    (table_readers, "history/node.c", '#include "ops/declarations/all.def"'),
+    (table_readers, "ops/select.c", '#include "declarations/conv.def"'),
+    (head_comment, "core/view.c", None),
+    (files_named_exist, "core/view.c", "/* see core/gone.c */"),
+    (files_named_exist, "core/view.c", "int x; // as tests/test_none.py says"),
+    (length, "core/view.c", "\n" * FULL),
+    (length, "ops/declarations/conv.def", 'OP(a, "")\n' * (ROWS + 1)),
+    (memory_door, "call/dispatcher.c", "void *p = v->storage->mem_;"),
+    (memory_door, "kernels/ref/create_copy.c", "void *p = v->storage->mem_;"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "void *p = malloc(3);"),
+    (kernels_own_nothing, "kernels/dnnl/plan.c", "free(p);"),
+    (kernels_own_nothing, "cuda/arith.cu", "cudaMallocAsync(&p, n, s);"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "static int calls;"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "void f(void) { static int calls = 0; }"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "static struct {\n    int n;\n} cache;"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "static void (*hook)(void);"),
+    (kernels_own_nothing, "kernels/ref/create_copy.c", "_Thread_local int depth = 0;"),
+    (kernels_own_nothing, "cuda/arith.cu", "static thread_local int depth;"),
+    (names, "core/view.c", "int view_copy(int a) {\n}"),
+    (names, "call/dispatcher.c", "PyObject *call_it(PyObject *a) {\n}"),
+    (names, "core/view.c", "int ref_copy(int a) {\n}"),
+    (names, "kernels/ref/create_copy.c", "RL_KERNEL(copy) {\n}"),
+    (names, "kernels/simd/create_copy.c", "RL_KERNEL(ref_copy) {\n}"),
+    (names, "kernels/ref/copy.c", "RL_KERNEL(simd_copy) {\n}"),
+    (counts_are_checked, "kernels/ref/create_copy.c", "p = k->svc->scratch(k, RL_COUNT(n * 4), sizeof *p);"),
+    (counts_are_checked, "kernels/ref/create_copy.c", "p = k->svc->scratch(k, RL_COUNT(n), (size_t)item);"),
+    (
+        counts_are_checked,
+        "kernels/simd/create_copy.c",
+        "p = rl_gemm_scratch(k, rl_count_plus(RL_COUNT(n), a * b));",
+    ),
+    (counts_are_checked, "core/view.c", "p = rl_alloc(RL_COUNT(1 << n), sizeof *p);"),
+    (counts_are_checked, "core/view.c", "p = rl_alloc(RL_COUNT(n), sizeof(int) * 2);"),
+    (counts_are_checked, "object/storage.c", "s = rl_storage_on(0, 0, RL_COUNT((int64_t)n), 1);"),
+    (no_switch_over_operators, "call/dispatcher.c", "switch (op) { case RL_OP_add: break; }"),
+    (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    int n = X(0).u.t->ndim;\n}"),
+    (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    const rl_slot *s = &g->node->arg[1];\n}"),
+]
+
+
+@pytest.mark.parametrize("rule, path, text", BREAKS)
+def test_rule_can_fail(rule, path, text):
+    assert list(rule(path, HEAD + text if text is not None else "int x;\n"))
+
+
+GOOD = [
+    ("call/dispatcher.c", '#include "call.h"\nstatic int n;\nPyObject *rl_raise(int a) {\n}\n'),
+    (
+        "kernels/ref/create_copy.c",
+        '#include "loops.h"\nstatic const int n[] = {1};\nRL_KERNEL(ref_copy) {\n    int64_t x = 1;\n}\n',
+    ),
+    ("kernels/dnnl/load.c", '#include "plan.h"\nstatic void *library;\n'),
+    ("cuda/arith.cu", '#include "walk.h"\ntemplate <class T> static void launch(int a) {\n}\n'),
+    (
+        "derivatives/new.c",
+        '#include "autograd/autograd.h"\nFORMULA(new) {\n    TO(0, OP(mul, G, X(1)));\n}\n',
+    ),
+    (
+        "core/memory.c",
+        '#include "core/view.h"\nvoid *rl_alloc(rl_count n) {\n    return aligned_alloc(64, n.n);\n}\n',
+    ),
+    (
+        "kernels/ref/sort.c",
+        '#include "loops.h"\nstatic int f(rl_call *k, int64_t n) {\n'
+        "    int *p = k->svc->scratch(k, RL_COUNT(n, 2, k->threads), sizeof *p);\n    return !p;\n}\n",
+    ),
+]
+
+
+@pytest.mark.parametrize("path, text", GOOD)
+def test_rules_let_good_files_pass(path, text):
+    assert not [wrong for rule in RULES for wrong in rule(path, HEAD + text)]
+
+
+def test_python_files_are_not_full():
+    wrong = [w for p in PYTHON for w in length(str(p.relative_to(ROOT)), p.read_text())]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_python_files_say_what_they_are():
+    """A docstring at the head; an empty file and the one-line ones of a package need none."""
+    wrong = [
+        str(p.relative_to(ROOT))
+        for p in PYTHON
+        if len(p.read_text()) > 200 and not p.read_text().startswith('"""')
+    ]
+    assert not wrong
+
+
+def test_sources_are_where_the_rules_look():
+    found = {str(p.relative_to(ROOT / "csrc")) for p in SOURCES}
+    assert {"init.c", "core/view.h", "kernels/ref/loops.c", "cuda/arith.cu", ALL_ROWS} <= found
+    assert {room(path) for path in found} == set(COMPONENTS) | TOPS

@@ -1,0 +1,58 @@
+"""First and second gradients of every differentiable row's samples, beside real PyTorch's."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import opinfo  # noqa: E402
+from kits import gradients  # noqa: E402
+from rushlight import _C, autograd  # noqa: E402
+
+# The last step of what PyTorch composes of several operators, and rushlight has as one.
+COMPOSED = {"SqueezeBackward1", "ViewBackward0", "UnsafeViewBackward0"}
+
+# PyTorch divides by the number of elements of the input, which is not that of the broadcast result.
+WRONG_THERE = {("mse_loss", "t[2, 1], t[3], 1")}
+
+
+def same(ours, theirs, what):
+    for i, (a, b) in enumerate(itertools.zip_longest(ours, theirs)):
+        if a is None or b is None:
+            # a gradient that is zero everywhere may be left out
+            rest = b if a is None else a
+            assert rest is None or not rest.detach().abs().sum().item(), f"{what}: input {i}: {a} against {b}"
+            continue
+        assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape)), what
+        # PyTorch's zeros may be without memory until they are copied
+        got, expected = opinfo.as_array(a.detach()), opinfo.as_array(b.detach().clone())
+        np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-9, err_msg=f"{what}: input {i}")
+
+
+def outcome(library, row, sample, layout, grad):
+    try:
+        return gradients.derivatives(library, row, sample, grad, layout=layout)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("name", gradients.NAMES)
+def test_gradients(name):
+    row = opinfo.ROWS[name]
+    for sample in opinfo.samples(name):
+        if (name, str(sample)) in WRONG_THERE:
+            continue
+        for layout in ["plain"] if name == "as_strided" else ["plain", "transposed"]:
+            what = f"{name}({sample}) {layout}"
+            theirs = outcome(torch, row, sample, layout, torch.autograd.grad)
+            if isinstance(theirs, Exception) or not theirs[0]:
+                continue  # PyTorch refuses the call, knows no second derivative, or no derivative at all
+            ours = outcome(_C, row, sample, layout, autograd.grad)
+            if isinstance(ours, Exception):
+                raise AssertionError(what) from ours
+            if row["kind"] != 2 and row["name"][0] != "_" and not COMPOSED & set(theirs[0]):
+                assert ours[0] == theirs[0], what
+            same(ours[1], theirs[1], what + ": first")
+            same(ours[2], theirs[2], what + ": second")
