@@ -64,7 +64,7 @@ gc: $(VENV)/.asan
 
 fuzz: fuzz-files fuzz-ops
 
-# every operator row with whatever its schema allows, under the sanitizers; CALLS=n, about 300 a second
+# every operator with whatever its schema allows, under the sanitizers; CALLS=n, about 300 a second
 CALLS ?= 20000
 SEED ?= 0
 fuzz-ops: $(VENV)/.asan

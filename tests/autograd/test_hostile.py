@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-import opinfo
 import rushlight as torch
+import samples
 from kits import gradients
 from rushlight import _C, autograd, nn, optim
 from rushlight.autograd import Function
@@ -352,13 +352,13 @@ def test_a_gradient_of_more_dims_than_its_leaf_has_now():
 OTHER = [(), (0,), (5,), (2, 1, 3), (1,) * 9]
 
 
-@pytest.mark.parametrize("name", sorted(set(gradients.NAMES) & set(opinfo.ROWS)))
+@pytest.mark.parametrize("name", sorted(set(gradients.NAMES) & set(samples.OPERATORS)))
 def test_no_derivative_trusts_what_it_saved(name):
     """The leaves get other memory of other sizes after the call: an error or a gradient, nothing else."""
-    row = opinfo.ROWS[name]
-    for sample in opinfo.samples(name)[:3]:
+    entry = samples.OPERATORS[name]
+    for sample in samples.of(name)[:3]:
         for shape in OTHER:
-            results, wanted = gradients.call(_C, row, sample)
+            results, wanted = gradients.call(_C, entry, sample)
             for x in wanted:
                 x.data = torch.ones(shape, dtype=torch.float64)
             for create in (False, True):

@@ -1,6 +1,6 @@
-"""Programs for tests/fuzz/fuzz_ops.py: one call of one row of the operator table each, as Python source.
+"""Programs for tests/fuzz/fuzz_ops.py: one call of one operator of the table each, as Python source.
 
-Half of the calls start from a sample of tests/opinfo.py and change a thing or two, so that they get past the
+Half of the calls start from a sample of tests/samples and change a thing or two, so that they get past the
 checks; the others take their arguments from the schema alone. The same (seed, number) gives the same program.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from fuzz_kit import FLOATS, KEPT, LAYOUTS
 
 import make_stub
-import opinfo
+import samples
 
 EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63, *[2**63 - 1, -(2**63)] * 2, 10**30]
 WORDS = [
@@ -41,7 +41,7 @@ ODD = [
 HUGE = ["2**48", "2**49", "2**58", "2**61", "2**62", "2**63 - 1"]
 MEDDLING = ["data", "more", "meta", "resize", "grow", "fill", "grad", "detach"]
 BACKWARDS = ["sum"] * 4 + ["double"] * 3 + ["expanded", "wild", "wrong", "meta", "hook", "saved", "race"]
-# beside the rows: what else writes, reads or replaces a tensor's memory
+# beside the operators: what else writes, reads or replaces a tensor's memory
 OTHERS = [
     ("__getitem__", "__getitem__(Tensor input, Key key)"),
     ("__setitem__", "__setitem__(Tensor input, Key key, Operand value)"),
@@ -88,23 +88,23 @@ def arguments(schema):
 
 
 def table():
-    """The rows that Python can call, and OTHERS: (id, row, its arguments)."""
-    rows = list(opinfo.ROWS.values())
-    dtypes = (1 << len(opinfo.DTYPES)) - 1
+    """The operators that Python can call, and OTHERS: (id, operator, its arguments)."""
+    entries = list(samples.OPERATORS.values())
+    dtypes = (1 << len(samples.DTYPES)) - 1
     for name, schema in [*OTHERS, ("sgd", SGD)]:
-        flags = KIT if name == "sgd" else opinfo.METHOD
-        rows.append(dict(id=name, name=schema.split("(")[0], flags=flags, dtypes=dtypes, schema=schema))
-    return [(row["id"], row, arguments(row["schema"])) for row in rows]
+        flags = KIT if name == "sgd" else samples.METHOD
+        entries.append(dict(id=name, name=schema.split("(")[0], flags=flags, dtypes=dtypes, schema=schema))
+    return [(entry["id"], entry, arguments(entry["schema"])) for entry in entries]
 
 
 class Program:
     """One call being written. `lines` make the tensors; `values` are the expressions of the arguments."""
 
-    def __init__(self, rows, seed, number):
+    def __init__(self, entries, seed, number):
         self.rng = random.Random(f"{seed}/{number}")
-        self.id, self.row, self.arguments = self.rng.choice(rows)
+        self.id, self.entry, self.arguments = self.rng.choice(entries)
         self.lines, self.names, self.shape = [], [], None
-        self.dtypes = opinfo.admitted(self.row) or ["float32"]
+        self.dtypes = samples.admitted(self.entry) or ["float32"]
 
     def odds(self, chance):
         return self.rng.random() < chance
@@ -161,7 +161,7 @@ class Program:
         """An expression for a new tensor."""
         rng = self.rng
         if dtype is None:
-            dtype = rng.choice(self.dtypes if self.odds(0.85) else opinfo.DTYPES)
+            dtype = rng.choice(self.dtypes if self.odds(0.85) else samples.DTYPES)
             if self.odds(0.35) and "float32" in self.dtypes:
                 dtype = "float32"
         if self.odds(0.02):
@@ -235,7 +235,7 @@ class Program:
             return "None"
         if kind == "Tensor" and argument.listed:
             items = [self.tensor(argument) for _ in range(rng.choice((0, 1, 2, 2, 3)))]
-            if "?[" in self.row["schema"] and self.odds(0.4):
+            if "?[" in self.entry["schema"] and self.odds(0.4):
                 items.insert(rng.randint(0, len(items)), "None")
             return f"[{', '.join(items)}]"
         if kind == "Tensor" or (kind == "Operand" and self.odds(0.6)):
@@ -249,7 +249,7 @@ class Program:
         choices = {
             "bool": ("True", "False"),
             "str": [ascii(w) for w in WORDS],
-            "ScalarType": [f"torch.{d}" for d in (*opinfo.DTYPES, *KEPT[:3])] + ["float", "int", "bool"],
+            "ScalarType": [f"torch.{d}" for d in (*samples.DTYPES, *KEPT[:3])] + ["float", "int", "bool"],
             "Layout": ("torch.strided", "torch.sparse_coo"),
             "Device": ("'cpu'", "'meta'", "'cuda'", "torch.device('cpu')", "0"),
             "MemoryFormat": ("torch.channels_last", "torch.contiguous_format", "torch.preserve_format"),
@@ -273,7 +273,7 @@ class Program:
     def from_sample(self):
         """A sample's arguments, a few of them changed."""
         rng = self.rng
-        sample, dtype = rng.choice(opinfo.samples(self.id)), rng.choice(self.dtypes)
+        sample, dtype = rng.choice(samples.of(self.id)), rng.choice(self.dtypes)
         if "float32" in self.dtypes and self.odds(0.3):
             dtype = "float32"
         grad = self.odds(0.6) and dtype in FLOATS
@@ -284,9 +284,9 @@ class Program:
         return values
 
     def placed(self, value, dtype, grad):
-        if isinstance(value, list) and any(isinstance(v, opinfo.Placeholder) for v in value):
+        if isinstance(value, list) and any(isinstance(v, samples.Placeholder) for v in value):
             return f"[{', '.join(self.placed(v, dtype, grad) for v in value)}]"
-        if not isinstance(value, opinfo.Placeholder):
+        if not isinstance(value, samples.Placeholder):
             return repr(value)
         if value.values is None:
             kind = "wild" if value.special else "pos" if value.low > 0 else "unit" if value.low == 0 else "x"
@@ -309,7 +309,7 @@ class Program:
         old = given.get(name)
         if name in values and self.odds(0.1):
             del values[name]
-        elif name in values and isinstance(old, opinfo.Placeholder) and self.odds(0.7):
+        elif name in values and isinstance(old, samples.Placeholder) and self.odds(0.7):
             values[name] = self.again() if self.odds(0.15) else self.named(self.laid(values[name], 0.9))
         elif name in values and isinstance(old, tuple) and old and self.odds(0.7):
             parts = [repr(v) for v in old]
@@ -337,15 +337,15 @@ class Program:
         return positional, named
 
     def call(self, values):
-        flags, name = self.row["flags"], self.row["name"]
-        form = self.rng.choice([f for f in (opinfo.FN, opinfo.METHOD, opinfo.NN, KIT) if flags & f])
-        if flags & opinfo.INPLACE and self.odds(0.35):
+        flags, name = self.entry["flags"], self.entry["name"]
+        form = self.rng.choice([f for f in (samples.FN, samples.METHOD, samples.NN, KIT) if flags & f])
+        if flags & samples.INPLACE and self.odds(0.35):
             name += "_"
-            form = opinfo.METHOD if flags & opinfo.METHOD else form
-        positional, named = self.given(values, form == opinfo.METHOD)
-        if flags & opinfo.OUT and not name.endswith("_") and form != opinfo.METHOD and self.odds(0.2):
+            form = samples.METHOD if flags & samples.METHOD else form
+        positional, named = self.given(values, form == samples.METHOD)
+        if flags & samples.OUT and not name.endswith("_") and form != samples.METHOD and self.odds(0.2):
             named.append(f"out={self.out()}")
-        owner = {opinfo.FN: "torch.", opinfo.NN: "nn.", KIT: ""}.get(form)
+        owner = {samples.FN: "torch.", samples.NN: "nn.", KIT: ""}.get(form)
         if owner is None:
             owner = positional.pop(0) if positional else "torch.ones((2, 3))"
             owner = f"{owner}." if owner.isidentifier() else f"({owner})."
@@ -377,8 +377,8 @@ class Program:
         )
 
     def text(self):
-        samples = opinfo.SAMPLES.get(self.id)
-        values = self.from_sample() if samples and self.odds(0.65) else self.from_schema()
+        calls = samples.SAMPLES.get(self.id)
+        values = self.from_sample() if calls and self.odds(0.65) else self.from_schema()
         call, around = self.call(values), self.around()
         self.lines += [around.format(call if "lambda" in around else f"r = {call}"), "look(r)"]
         if self.odds(0.6):

@@ -275,7 +275,7 @@ def race(call, a, how):
 
 
 def sgd(params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize):
-    """The row that Python reaches through optim.SGD only."""
+    """The operator that Python reaches through optim.SGD only."""
     for p, g in zip(params, grads, strict=False):
         p.grad = g
     state = {p: {"momentum_buffer": b} for p, b in zip(params, buffers, strict=False)}

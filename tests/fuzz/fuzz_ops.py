@@ -1,4 +1,4 @@
-"""Calls every row of the operator table with whatever its schema allows, and worse, for as long as is said.
+"""Calls every operator of the table with whatever its schema allows, and worse, for as long as is said.
 
 python tests/fuzz/fuzz_ops.py --calls 50000                 (make fuzz CALLS=50000)
 python tests/fuzz/fuzz_ops.py --replay 0 1234               what call 1234 of seed 0 was, and once more
@@ -43,10 +43,10 @@ class Child:
         import fuzz_kit
 
         self.options, self.calls, self.kit = options, fuzz_calls, fuzz_kit
-        self.rows = fuzz_calls.table()
+        self.table = fuzz_calls.table()
         lists = (options.exclude, options.only, options.without, options.having)
         self.exclude, self.only, self.without, self.having = (set(filter(None, w.split(","))) for w in lists)
-        self.seen = {}  # row: [returned, raised]
+        self.seen = {}  # operator: [returned, raised]
         self.given = given_programs(options)
 
     def write(self, **finding):
@@ -55,7 +55,7 @@ class Child:
     def program(self, number):
         if self.given:
             return "given", self.given[number] if number < len(self.given) else None
-        program = self.calls.Program(self.rows, self.options.seed, number)
+        program = self.calls.Program(self.table, self.options.seed, number)
         text = program.text()
         has = self.calls.features(text)
         unwanted = program.id in self.exclude or has & self.without or (self.having and not has & self.having)
@@ -77,11 +77,11 @@ class Child:
         return error, "r" in names
 
     def calls_of(self, first, last):
-        """(number, row, program) of those that are wanted."""
+        """(number, name, program) of those that are wanted."""
         for number in range(first, last):
-            row, text = self.program(number)
+            name, text = self.program(number)
             if text is not None:
-                yield number, row, text
+                yield number, name, text
 
     def alive(self):
         gc.collect()
@@ -91,12 +91,12 @@ class Child:
         gc.disable()
         for start in range(first, last, BLOCK):
             stop, before = min(start + BLOCK, last), self.alive()
-            for number, row, text in self.calls_of(start, stop):
+            for number, name, text in self.calls_of(start, stop):
                 record(number, text)
                 error, returned = self.run(text)
-                self.seen.setdefault(row, [0, 0])[not returned] += 1
+                self.seen.setdefault(name, [0, 0])[not returned] += 1
                 if error:
-                    self.write(kind="raises", number=number, row=row, what=error)
+                    self.write(kind="raises", number=number, name=name, what=error)
             if grown(before, self.alive()):
                 self.name_leaks(start, stop)
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
@@ -105,14 +105,14 @@ class Child:
     def name_leaks(self, start, stop):
         """The same calls again, with a look after each."""
         before, guilty = self.alive(), 0
-        for number, row, text in self.calls_of(start, stop):
+        for number, name, text in self.calls_of(start, stop):
             self.run(text)
             left = grown(before, before := self.alive())
             if left:
-                self.write(kind="leaks", number=number, row=row, what=str(left))
+                self.write(kind="leaks", number=number, name=name, what=str(left))
                 guilty += 1
         if not guilty:
-            self.write(kind="leaks", number=start, row="?", what=f"somewhere up to {stop}")
+            self.write(kind="leaks", number=start, name="?", what=f"somewhere up to {stop}")
 
 
 def given_programs(options):
@@ -274,8 +274,8 @@ def parent(options):
                 found, done, on = chunk.findings()
                 if on < chunk.stop and findings < options.most:
                     waiting.append((on, chunk.stop))
-                for row, (returned, raised) in (done["seen"] if done else {}).items():
-                    seen[row] = [seen.get(row, [0, 0])[0] + returned, seen.get(row, [0, 0])[1] + raised]
+                for name, (returned, raised) in (done["seen"] if done else {}).items():
+                    seen[name] = [seen.get(name, [0, 0])[0] + returned, seen.get(name, [0, 0])[1] + raised]
                 for finding in found:
                     findings += tell(finding, told, work)
             if findings >= options.most:
@@ -283,10 +283,12 @@ def parent(options):
     calls = sum(map(sum, seen.values()))
     returned = sum(r for r, _ in seen.values())
     seconds = time.monotonic() - begun
-    print(f"{calls} calls of {len(seen)} rows, {returned} returned, {seconds:.0f} s: {findings} findings")
+    print(
+        f"{calls} calls of {len(seen)} operators, {returned} returned, {seconds:.0f} s: {findings} findings"
+    )
     if options.stats:
-        for row, (fine, raised) in sorted(seen.items(), key=lambda item: item[1][0] / sum(item[1])):
-            print(f"  {row:32} {fine:6} returned {raised:6} raised")
+        for name, (fine, raised) in sorted(seen.items(), key=lambda item: item[1][0] / sum(item[1])):
+            print(f"  {name:32} {fine:6} returned {raised:6} raised")
     if repeated := {key: n for key, n in told.items() if n > 1}:
         print("told once:", *(f"{' '.join(map(str, key))} x{n}" for key, n in repeated.items()), sep="\n  ")
     return bool(findings)
@@ -295,14 +297,14 @@ def parent(options):
 def tell(finding, told, work):
     """Prints a finding with its program; 1, or 0 where one like it was printed."""
     number, seed = finding["number"], work.options.seed
-    row, text = work.program(number) if number >= 0 else ("?", "")
-    row = finding.get("row", row)
+    name, text = work.program(number) if number >= 0 else ("?", "")
+    name = finding.get("name", name)
     where = finding.get("where") or re.sub(r"[\d\s,()-]+", "#", finding["what"])[:40]
-    key = (finding["kind"], row if finding["kind"] in ("hangs", "leaks") else "", where)
+    key = (finding["kind"], name if finding["kind"] in ("hangs", "leaks") else "", where)
     told[key] = told.get(key, 0) + 1
     if told[key] > 1:
         return 0
-    print(f"---- {finding['kind']}: {row}, --replay {seed} {number}")
+    print(f"---- {finding['kind']}: {name}, --replay {seed} {number}")
     print(finding.get("program", text))
     print("    " + finding["what"].replace("\n", "\n    "), flush=True)
     return 1
@@ -314,8 +316,8 @@ def replay(options):
     work = Child(options)
     faulthandler.enable() if not ASAN else None
     faulthandler.dump_traceback_later(options.limit, exit=True)
-    for number, row, text in work.calls_of(first, (last[0] if last else first) + 1):
-        print(f"---- {number}: {row}\n{text}", flush=True)
+    for number, name, text in work.calls_of(first, (last[0] if last else first) + 1):
+        print(f"---- {number}: {name}\n{text}", flush=True)
         before = work.alive()
         error, returned = work.run(text)
         print("returned" if returned else "raised", error or "", grown(before, work.alive()) or "")
@@ -332,12 +334,12 @@ def main():
     parser.add_argument("--chunk", type=int, default=5000, help="calls of one process")
     parser.add_argument("--limit", type=float, default=20, help="seconds that a call may take")
     parser.add_argument("--most", type=int, default=40, help="findings after which to stop")
-    parser.add_argument("--exclude", default="", help="rows to leave out: topk,mm")
-    parser.add_argument("--only", default="", help="rows to try")
+    parser.add_argument("--exclude", default="", help="operators to leave out: topk,mm")
+    parser.add_argument("--only", default="", help="operators to try")
     parser.add_argument("--without", default="", help="what calls must not have: huge,race,meddling,out=")
     parser.add_argument("--having", default="", help="... and one of these of which they must have one")
     parser.add_argument("--programs", default="", help="a file of programs to run instead")
-    parser.add_argument("--stats", action="store_true", help="how often each row returned")
+    parser.add_argument("--stats", action="store_true", help="how often each operator returned")
     parser.add_argument("--replay", type=int, nargs="+", metavar=("SEED", "N"), help="print and run call N")
     parser.add_argument("--loud", action="store_true", help="with --replay: show the exception")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)

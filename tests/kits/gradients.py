@@ -1,14 +1,14 @@
-"""Gradients of the operator rows' samples, in whichever library: first and second derivatives."""
+"""Gradients of the operators' samples, in whichever library: first and second derivatives."""
 
 import numpy as np
 
-import opinfo
+import samples
 from rushlight import _C
 
 NAMES = [
-    row["id"]
-    for row in opinfo.ROWS.values()
-    if (row["node"] or row["kind"] == 2) and not row["flags"] & opinfo.NO_GRAD
+    entry["id"]
+    for entry in samples.OPERATORS.values()
+    if (entry["node"] or entry["kind"] == 2) and not entry["flags"] & samples.NO_GRAD
 ]
 # Arguments that nobody differentiates by: weights of classes, running statistics.
 CONSTANT = {
@@ -18,10 +18,10 @@ CONSTANT = {
 }
 
 
-def leaves(library, row, sample, dtype="float64", layout="plain"):
+def leaves(library, entry, sample, dtype="float64", layout="plain"):
     """Arguments of a call in which each floating tensor is a leaf that wants a gradient; and those leaves."""
     args, kwargs = sample.build(library, dtype, layout)
-    constant = CONSTANT.get(row["id"], ())
+    constant = CONSTANT.get(entry["id"], ())
     wanted = []
 
     def leaf(value):
@@ -36,19 +36,19 @@ def leaves(library, row, sample, dtype="float64", layout="plain"):
     return args, {k: leaf(v) for k, v in kwargs.items()}, wanted
 
 
-def call(library, row, sample, dtype="float64", layout="plain"):
-    """Run one sample; the differentiable results, and the leaves. In-place rows write into a copy."""
-    args, kwargs, wanted = leaves(library, row, sample, dtype, layout)
-    if row["flags"] & opinfo.ONLY_INPLACE:
+def call(library, entry, sample, dtype="float64", layout="plain"):
+    """Run one sample; the differentiable results, and the leaves. In-place operators write into a copy."""
+    args, kwargs, wanted = leaves(library, entry, sample, dtype, layout)
+    if entry["flags"] & samples.ONLY_INPLACE:
         args[0] = args[0] * 1
     library.default_generator.manual_seed(5)
-    results = opinfo.flat_results(opinfo.function(library, row)(*args, **kwargs))
+    results = samples.flat_results(samples.function(library, entry)(*args, **kwargs))
     return [r for r in results if isinstance(r, library.Tensor) and r.requires_grad], wanted
 
 
-def function_of(row, sample):
-    """A call of rushlight's row as a function of its leaves, and those leaves, in float64."""
-    args, kwargs, wanted = leaves(_C, row, sample)
+def function_of(entry, sample):
+    """A call of rushlight's operator as a function of its leaves, and those leaves, in float64."""
+    args, kwargs, wanted = leaves(_C, entry, sample)
     places = {id(leaf): n for n, leaf in enumerate(wanted)}
 
     def call(*values):
@@ -58,11 +58,11 @@ def function_of(row, sample):
             return values[places[id(value)]] if id(value) in places else value
 
         given = [fill(a) for a in args]
-        if row["flags"] & opinfo.ONLY_INPLACE:
+        if entry["flags"] & samples.ONLY_INPLACE:
             given[0] = given[0] * 1
         _C.default_generator.manual_seed(5)
-        results = opinfo.function(_C, row)(*given, **{k: fill(v) for k, v in kwargs.items()})
-        return tuple(r for r in opinfo.flat_results(results) if isinstance(r, _C.Tensor) and r.requires_grad)
+        results = samples.function(_C, entry)(*given, **{k: fill(v) for k, v in kwargs.items()})
+        return tuple(r for r in samples.flat_results(results) if isinstance(r, _C.Tensor) and r.requires_grad)
 
     return call, wanted
 
@@ -73,9 +73,9 @@ def weights(library, like, seed):
     return library.tensor(values, dtype=like.dtype)
 
 
-def derivatives(library, row, sample, grad, dtype="float64", layout="plain", second=True):
+def derivatives(library, entry, sample, grad, dtype="float64", layout="plain", second=True):
     """(names of nodes, first gradients, second gradients) of one sample."""
-    results, wanted = call(library, row, sample, dtype, layout)
+    results, wanted = call(library, entry, sample, dtype, layout)
     names = [r.grad_fn.name() for r in results if r.grad_fn]
     if not results or not wanted:
         return names, [], []

@@ -12,14 +12,14 @@ import itertools
 import numpy as np
 import pytest
 
-import opinfo
 import rushlight
+import samples
 from rushlight import _C, nn
 
 if not hasattr(_C, "_gc_every"):
     pytest.skip("a build without gc points", allow_module_level=True)
 
-ROWS = opinfo.ROWS
+OPERATORS = samples.OPERATORS
 MOST = 400  # points of one call; far more than any has
 # what an operator may say of arguments that changed under its hands
 CLEAN = (RuntimeError, TypeError, ValueError, IndexError, SystemError)
@@ -128,9 +128,9 @@ def survives(make, call, changes=CHANGES, allowed=CLEAN):
     return total
 
 
-# ---- rows ----
-def dtype_of(row):
-    return "float32" if "float32" in opinfo.admitted(row) else "int64"
+# ---- operators ----
+def dtype_of(entry):
+    return "float32" if "float32" in samples.admitted(entry) else "int64"
 
 
 def sample_of(name):
@@ -138,18 +138,18 @@ def sample_of(name):
 
     def elements(sample):
         shapes = [
-            p.shape for p in (*sample.args, *sample.kwargs.values()) if isinstance(p, opinfo.Placeholder)
+            p.shape for p in (*sample.args, *sample.kwargs.values()) if isinstance(p, samples.Placeholder)
         ]
         return all(0 not in shape for shape in shapes)
 
-    dtype = dtype_of(ROWS[name])
-    usable = [s for s in opinfo.samples(name) if dtype not in s.without and elements(s)]
-    return (usable or opinfo.samples(name))[0]
+    dtype = dtype_of(OPERATORS[name])
+    usable = [s for s in samples.of(name) if dtype not in s.without and elements(s)]
+    return (usable or samples.of(name))[0]
 
 
 def built(name, grad=False, dims=0):
     """Arguments of a call; grad: leaves that want gradients; dims: tensors get leading dims up to so many."""
-    row = ROWS[name]
+    entry = OPERATORS[name]
 
     def prepared(value):
         if isinstance(value, list):
@@ -160,27 +160,27 @@ def built(name, grad=False, dims=0):
             value = value.reshape((1,) * (dims - value.dim()) + tuple(value.shape)).clone()
         return value.requires_grad_() if grad and value.is_floating_point() else value
 
-    args, kwargs = sample_of(name).build(_C, dtype_of(row))
+    args, kwargs = sample_of(name).build(_C, dtype_of(entry))
     return [prepared(a) for a in args], {k: prepared(v) for k, v in kwargs.items()}
 
 
 def forms_of(name):
     """(how its arguments are made, how it is called): plain, of six dims, in place, out=, with gradients"""
-    row = ROWS[name]
-    function, flags = opinfo.function(_C, row), row["flags"]
+    entry = OPERATORS[name]
+    function, flags = samples.function(_C, entry), entry["flags"]
 
     def plain(args, kwargs):
         return function(*args, **kwargs)
 
     def in_place(args, kwargs):
-        return getattr(args[0], row["name"] + "_")(*args[1:], **kwargs)
+        return getattr(args[0], entry["name"] + "_")(*args[1:], **kwargs)
 
     def with_spare(args, kwargs):
         spare = kwargs.pop("spare")
         return function(*args, **kwargs, out=spare)
 
     def differentiated(args, kwargs):
-        if flags & opinfo.ONLY_INPLACE:
+        if flags & samples.ONLY_INPLACE:
             args[0] = args[0] * 1
         for result in tensors_in(function(*args, **kwargs)):
             if result.requires_grad:
@@ -193,28 +193,28 @@ def forms_of(name):
 
     yield lambda: built(name), plain
     yield lambda: built(name, dims=6), plain
-    if flags & opinfo.INPLACE and flags & opinfo.METHOD:
+    if flags & samples.INPLACE and flags & samples.METHOD:
         yield lambda: built(name), in_place
-    if flags & opinfo.OUT:
+    if flags & samples.OUT:
         yield spare, with_spare
-    if row["node"] and not flags & opinfo.NO_GRAD:
+    if entry["node"] and not flags & samples.NO_GRAD:
         yield lambda: built(name, grad=True), differentiated
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_rows_survive_changes(name):
     for make, call in forms_of(name):
         survives(make, call)
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_rows_are_right_when_nothing_changes(name):
-    function = opinfo.function(_C, ROWS[name])
+    function = samples.function(_C, OPERATORS[name])
 
     def run():
         args, kwargs = built(name)
         _C.default_generator.manual_seed(3)
-        return opinfo.flat_results(function(*args, **kwargs))
+        return samples.flat_results(function(*args, **kwargs))
 
     expected = run()
     with At(0, None, ()) as at:
@@ -222,11 +222,11 @@ def test_rows_are_right_when_nothing_changes(name):
     assert at.passed
     for ours, plain in zip(results, expected, strict=True):
         assert gc.is_tracked(ours) and ours.shape == plain.shape and ours.dtype == plain.dtype
-        if name not in opinfo.UNINITIALISED:
-            np.testing.assert_array_equal(opinfo.as_array(ours), opinfo.as_array(plain))
+        if name not in samples.UNINITIALISED:
+            np.testing.assert_array_equal(samples.as_array(ours), samples.as_array(plain))
 
 
-# ---- what is no row ----
+# ---- what is no operator ----
 def six_dims(requires_grad=False):
     return _C.ones((1, 2, 1, 2, 1, 3)).requires_grad_(requires_grad)
 
@@ -358,9 +358,9 @@ OTHERS = {
 
 
 def trace_of_views(x):
-    row = x[0]
+    first = x[0]
     x.mul_(2)
-    row.add_(1)
+    first.add_(1)
     x.sum().backward()
 
 

@@ -10,8 +10,8 @@ import random
 
 import pytest
 
-import opinfo
 import rushlight as torch
+import samples
 from kits import gradients
 from rushlight import _C, autograd
 
@@ -26,10 +26,10 @@ WRITTEN = "has been modified by an inplace operation"
 class Call:
     """One sample whose floating inputs hang on leaves, of which some need a gradient."""
 
-    def __init__(self, row, sample, wanted=None, through=False):
+    def __init__(self, entry, sample, wanted=None, through=False):
         self.leaves, self.given = [], []
         args, kwargs = sample.build(_C, "float64", "plain")
-        constant = gradients.CONSTANT.get(row["id"], ())
+        constant = gradients.CONSTANT.get(entry["id"], ())
 
         def leaf(value):
             if isinstance(value, list):
@@ -44,10 +44,10 @@ class Call:
 
         args = [a if i in constant else leaf(a) for i, a in enumerate(args)]
         kwargs = {k: leaf(v) for k, v in kwargs.items()}
-        if row["flags"] & opinfo.ONLY_INPLACE and not through:
+        if entry["flags"] & samples.ONLY_INPLACE and not through:
             args[0] = args[0] * 1
         _C.default_generator.manual_seed(5)
-        results = opinfo.flat_results(opinfo.function(_C, row)(*args, **kwargs))
+        results = samples.flat_results(samples.function(_C, entry)(*args, **kwargs))
         self.results = {i: r for i, r in enumerate(results) if isinstance(r, _C.Tensor) and r.requires_grad}
 
     def total(self, only=None):
@@ -84,12 +84,12 @@ def check(what, got, expected):
         assert equal(a, b), (what, i, a, b)
 
 
-def samples(name):
+def usable(name):
     """Some that have a derivative, the same ones each time."""
     every = [
         s
-        for s in opinfo.samples(name)
-        if not refused(name, s) and (c := Call(opinfo.ROWS[name], s)).results and c.leaves
+        for s in samples.of(name)
+        if not refused(name, s) and (c := Call(samples.OPERATORS[name], s)).results and c.leaves
     ]
     return every if len(every) <= SAMPLES else random.Random(name).sample(every, SAMPLES)
 
@@ -104,11 +104,11 @@ NAMES = [name for name in gradients.NAMES if name not in REFUSED]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_some_inputs_need_a_gradient(name):
-    row = opinfo.ROWS[name]
-    for sample in samples(name):
-        whole = Call(row, sample)
+    entry = samples.OPERATORS[name]
+    for sample in usable(name):
+        whole = Call(entry, sample)
         for some in subsets(len(whole.leaves), name):
-            part = Call(row, sample, some)
+            part = Call(entry, sample, some)
             what = f"{name}({sample}) by {some}"
             expected = whole.first(some)
             got = part.first(some) if part.results else [None] * len(some)
@@ -118,9 +118,9 @@ def test_some_inputs_need_a_gradient(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_some_results_have_a_gradient(name):
-    row = opinfo.ROWS[name]
-    for sample in samples(name):
-        call = Call(row, sample)
+    entry = samples.OPERATORS[name]
+    for sample in usable(name):
+        call = Call(entry, sample)
         every = range(len(call.leaves))
         if len(call.results) < 2 or not all(r.isfinite().all() for r in call.results.values()):
             continue
@@ -133,9 +133,9 @@ def test_some_results_have_a_gradient(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_twice_through_the_same_graph(name):
-    row = opinfo.ROWS[name]
-    for sample in samples(name):
-        call = Call(row, sample, through=True)
+    entry = samples.OPERATORS[name]
+    for sample in usable(name):
+        call = Call(entry, sample, through=True)
         every = range(len(call.leaves))
         first = call.first(every)
         check((name, str(sample)), call.first(every), first)
@@ -164,15 +164,15 @@ def outcome(call, text):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_input_changes_afterwards(name, change, text):
     """Before the first derivative, or between it and the second."""
-    row = opinfo.ROWS[name]
-    for sample in samples(name):
-        call = Call(row, sample, through=True)
+    entry = samples.OPERATORS[name]
+    for sample in usable(name):
+        call = Call(entry, sample, through=True)
         every = range(len(call.leaves))
         first = call.first(every)
         second = call.second(first, every)
         for i in every:
             what = f"{name}({sample}) input {i}"
-            call = Call(row, sample, through=True)
+            call = Call(entry, sample, through=True)
             if change is detach and any(r is call.given[i] for r in call.results.values()):
                 continue
             change(call.given[i])
@@ -182,7 +182,7 @@ def test_an_input_changes_afterwards(name, change, text):
                 got = outcome(lambda: call.second(got, every), text)  # noqa: B023
                 if got is not None:
                     check(what + " again", got, second)
-            call = Call(row, sample, through=True)
+            call = Call(entry, sample, through=True)
             got = call.first(every)
             change(call.given[i])
             got = outcome(lambda: call.second(got, every), text)  # noqa: B023

@@ -1,19 +1,19 @@
-"""First and second derivatives of every differentiable row, compared with finite differences in float64."""
+"""First and second derivatives of every differentiable operator against finite differences in float64."""
 
 import dataclasses
 
 import pytest
 
-import opinfo
+import samples
 from kits import gradients
 from rushlight import autograd
 
 CONSTANT = {"nonzero", "repeat_interleave_index"}  # results without gradients
 REFUSED = {"floor_divide", "scatter_join", "scatter_number_join"}  # by PyTorch, too
-# Right for the statistics of the input alone: checked as the second derivatives of the rows forward.
+# Right for the statistics of the input alone: checked as the second derivatives of the operators forward.
 BACKWARD = {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"}
 
-# Between which numbers a row is smooth, where its samples leave that; nothing here is within 1e-5 of a kink.
+# Between which numbers an operator is smooth, where its samples leave that; nothing is within 1e-5 of a kink.
 SMOOTH = {
     **dict.fromkeys(("asin", "acos", "atanh", "erfinv"), (-0.9, 0.9)),
     **dict.fromkeys(("log", "log2", "log10", "sqrt", "rsqrt"), (0.5, 4)),
@@ -24,7 +24,7 @@ SMOOTH = {
 
 
 def smooth(name, placeholder):
-    """The same shape with numbers where the row has a derivative."""
+    """The same shape with numbers where the operator has a derivative."""
     if not placeholder.follows or (placeholder.values is not None and not placeholder.kinks):
         return placeholder
     low, high = SMOOTH.get(name, (placeholder.low, placeholder.high))
@@ -35,23 +35,23 @@ def refused(name, sample):
     """PyTorch has no such derivative, either, or one that is zero by intent."""
     args = sample.args
     if name.startswith("scatter"):  # by more of src than the index takes
-        return isinstance(args[3], opinfo.Placeholder) and args[3].shape != args[2].values.shape
+        return isinstance(args[3], samples.Placeholder) and args[3].shape != args[2].values.shape
     if name.startswith("pixel"):
         return 0 in args[0].shape
     if name == "linalg_qr":
         return "r" in args or ("complete" in args and args[0].shape[-2] > args[0].shape[-1])
-    if name == "embedding":  # the row of the padding index
+    if name == "embedding":  # the line of the padding index
         return len(args) > 2 and args[2] in args[1].values
     return name == "embedding_dense_backward" and args[4]
 
 
 def cases(name):
     """(what, function of the leaves, leaves) for each sample with something to differentiate."""
-    row = opinfo.ROWS[name]
-    for sample in opinfo.samples(name):
+    entry = samples.OPERATORS[name]
+    for sample in samples.of(name):
         if refused(name, sample):
             continue
-        call, leaves = gradients.function_of(row, sample.mapped(lambda p: smooth(name, p)))
+        call, leaves = gradients.function_of(entry, sample.mapped(lambda p: smooth(name, p)))
         results = call(*leaves) if leaves else ()
         if results and all(r.isfinite().all() for r in results):  # the mean of nothing has no derivative
             yield f"{name}({sample})", call, leaves

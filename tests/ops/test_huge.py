@@ -10,12 +10,12 @@ import sys
 
 import pytest
 
-import opinfo
 import rushlight as torch
+import samples
 from rushlight import _C
 
 HUGE = 2**58
-ROWS = opinfo.ROWS
+OPERATORS = samples.OPERATORS
 
 
 def one(*shape, dtype=None):
@@ -110,7 +110,7 @@ def replaced(args, place, twin):
 WALK = """
 import sys
 sys.path[:0] = [{tests!r}]
-import faulthandler, opinfo
+import faulthandler
 from ops import test_huge
 for name in sys.argv[1:]:
     faulthandler.dump_traceback_later(20, exit=True)
@@ -121,9 +121,9 @@ print("all answered")
 
 
 def try_operator(name):
-    function = opinfo.function(_C, ROWS[name])
-    dtype = "float32" if "float32" in opinfo.admitted(ROWS[name]) else "int64"
-    for sample in opinfo.samples(name)[:3]:
+    function = samples.function(_C, OPERATORS[name])
+    dtype = "float32" if "float32" in samples.admitted(OPERATORS[name]) else "int64"
+    for sample in samples.of(name)[:3]:
         own = "int64" if dtype in sample.without else dtype
         args, kwargs = sample.build(_C, own)
         for place, tensor in list(places(args)):
@@ -142,7 +142,7 @@ def try_operator(name):
 @pytest.mark.parametrize("part", range(4))
 def test_every_operator_answers_or_raises(part):
     code = WALK.format(tests=str(pathlib.Path(__file__).parents[1]))
-    names = sorted(ROWS)[part::4]
+    names = sorted(OPERATORS)[part::4]
     done = subprocess.run(
         [sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=300, check=False
     )

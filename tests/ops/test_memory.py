@@ -1,5 +1,5 @@
-"""When memory ends: every row and the objects around it raise, leak nothing and go on. And deep or shared
-structures: freed without recursion, used from many threads."""
+"""When memory ends: every operator and the objects around it raise, leak nothing and go on. And deep or
+shared structures: freed without recursion, used from many threads."""
 
 import gc
 import io
@@ -8,12 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-import opinfo
 import rushlight
+import samples
 from kits import gradients
 from rushlight import _C, autograd, nn
 
-ROWS = opinfo.ROWS
+OPERATORS = samples.OPERATORS
 MOST = 200  # allocations of one call; far more than any makes
 
 
@@ -54,18 +54,18 @@ def survive(make, call):
     raise AssertionError(f"fails after {MOST} allocations still")
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_every_row_survives_failing_allocations(name):
-    function = opinfo.function(_C, ROWS[name])
-    dtype = "float32" if "float32" in opinfo.admitted(ROWS[name]) else "int64"
-    for sample in opinfo.samples(name):
+    function = samples.function(_C, OPERATORS[name])
+    dtype = "float32" if "float32" in samples.admitted(OPERATORS[name]) else "int64"
+    for sample in samples.of(name):
         if dtype in sample.without:
             dtype = "int64"
-        for layout in opinfo.LAYOUTS[:2]:
+        for layout in samples.LAYOUTS[:2]:
 
             def run(args, kwargs):
                 _C.default_generator.manual_seed(3)
-                return opinfo.flat_results(function(*args, **kwargs))
+                return samples.flat_results(function(*args, **kwargs))
 
             try:
                 expected = run(*sample.build(_C, dtype, layout))
@@ -75,16 +75,16 @@ def test_every_row_survives_failing_allocations(name):
             results, _ = survive(lambda: sample.build(_C, dtype, layout), run)  # noqa: B023
             for a, b in zip(results, expected, strict=True):
                 assert a.shape == b.shape and a.dtype == b.dtype
-                if name not in opinfo.UNINITIALISED:  # packed or not, another kernel may have run
+                if name not in samples.UNINITIALISED:  # packed or not, another kernel may have run
                     np.testing.assert_allclose(
-                        opinfo.as_array(a), opinfo.as_array(b), **opinfo.tolerance("float32")
+                        samples.as_array(a), samples.as_array(b), **samples.tolerance("float32")
                     )
 
 
 def second_derivatives(name, sample):
     """True when nothing failed."""
     try:
-        gradients.derivatives(_C, ROWS[name], sample, autograd.grad)
+        gradients.derivatives(_C, OPERATORS[name], sample, autograd.grad)
     except (RuntimeError, MemoryError) as error:
         assert "memory" in str(error) or isinstance(error, MemoryError)
         return False
@@ -93,9 +93,9 @@ def second_derivatives(name, sample):
 
 def test_derivatives_survive_failing_allocations():
     for name in gradients.NAMES:
-        for sample in opinfo.samples(name)[:1]:
+        for sample in samples.of(name)[:1]:
             try:
-                gradients.derivatives(_C, ROWS[name], sample, autograd.grad)
+                gradients.derivatives(_C, OPERATORS[name], sample, autograd.grad)
             except RuntimeError:
                 continue  # no derivative; a source that is larger than its index
             before, n, done = _C._live(), 0, False

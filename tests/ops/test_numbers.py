@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-import opinfo
 import rushlight as torch
 import rushlight.nn.functional as F
+import samples
 from rushlight import _C
 
 LARGEST = 2**63 - 1
@@ -15,9 +15,9 @@ MOST = torch.zeros(1).expand(LARGEST)  # of one element
 
 # ---- lists ----
 def fixed_lists():
-    """(row, argument's position, its name, n) of every int[n] in the table."""
-    for name, row in opinfo.ROWS.items():
-        inside = row["schema"][row["schema"].index("(") + 1 : row["schema"].rindex(") ->")]
+    """(operator, argument's position, its name, n) of every int[n] in the table."""
+    for name, entry in samples.OPERATORS.items():
+        inside = entry["schema"][entry["schema"].index("(") + 1 : entry["schema"].rindex(") ->")]
         plain = [a.strip() for a in inside.split(",") if a.strip() != "*"]
         for at, argument in enumerate(plain):
             found = re.match(r"(?:int|Padding|MaybeInt)\[(\d)\]\??\s+(\w+)", argument)
@@ -31,8 +31,8 @@ def test_the_table_has_fixed_lists():
 
 @pytest.mark.parametrize("name, at, argument, n", list(fixed_lists()))
 def test_lists_of_another_length_are_refused(name, at, argument, n):
-    function = opinfo.function(_C, opinfo.ROWS[name])
-    args, kwargs = opinfo.samples(name)[0].build(_C, "float32")
+    function = samples.function(_C, samples.OPERATORS[name])
+    args, kwargs = samples.of(name)[0].build(_C, "float32")
     for length in {0, 2, 3, 4, 5, 6, 7} - {n}:
         given = list(args)
         if at < len(args):

@@ -1,4 +1,4 @@
-"""First and second gradients of every differentiable row's samples, beside real PyTorch's."""
+"""First and second gradients of every differentiable operator's samples, beside real PyTorch's."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import opinfo  # noqa: E402
+import samples  # noqa: E402
 from kits import gradients  # noqa: E402
 from rushlight import _C, autograd  # noqa: E402
 
@@ -27,32 +27,32 @@ def same(ours, theirs, what):
             continue
         assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape)), what
         # PyTorch's zeros may be without memory until they are copied
-        got, expected = opinfo.as_array(a.detach()), opinfo.as_array(b.detach().clone())
+        got, expected = samples.as_array(a.detach()), samples.as_array(b.detach().clone())
         np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-9, err_msg=f"{what}: input {i}")
 
 
-def outcome(library, row, sample, layout, grad):
+def outcome(library, entry, sample, layout, grad):
     try:
-        return gradients.derivatives(library, row, sample, grad, layout=layout)
+        return gradients.derivatives(library, entry, sample, grad, layout=layout)
     except Exception as error:
         return error
 
 
 @pytest.mark.parametrize("name", gradients.NAMES)
 def test_gradients(name):
-    row = opinfo.ROWS[name]
-    for sample in opinfo.samples(name):
+    entry = samples.OPERATORS[name]
+    for sample in samples.of(name):
         if (name, str(sample)) in WRONG_THERE:
             continue
         for layout in ["plain"] if name == "as_strided" else ["plain", "transposed"]:
             what = f"{name}({sample}) {layout}"
-            theirs = outcome(torch, row, sample, layout, torch.autograd.grad)
+            theirs = outcome(torch, entry, sample, layout, torch.autograd.grad)
             if isinstance(theirs, Exception) or not theirs[0]:
                 continue  # PyTorch refuses the call, knows no second derivative, or no derivative at all
-            ours = outcome(_C, row, sample, layout, autograd.grad)
+            ours = outcome(_C, entry, sample, layout, autograd.grad)
             if isinstance(ours, Exception):
                 raise AssertionError(what) from ours
-            if row["kind"] != 2 and row["name"][0] != "_" and not COMPOSED & set(theirs[0]):
+            if entry["kind"] != 2 and entry["name"][0] != "_" and not COMPOSED & set(theirs[0]):
                 assert ours[0] == theirs[0], what
             same(ours[1], theirs[1], what + ": first")
             same(ours[2], theirs[2], what + ": second")

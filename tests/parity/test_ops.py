@@ -1,52 +1,32 @@
-"""The samples of every operator row under real PyTorch: same values, dtype, strides; same refusals."""
+"""The samples of every operator under real PyTorch: same values, dtype, strides; same refusals."""
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import opinfo  # noqa: E402
-import opinfo_backward  # noqa: E402
-import opinfo_backward_act  # noqa: E402
-import opinfo_layers  # noqa: E402
+import samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
-ROWS = opinfo.ROWS
+OPERATORS = samples.OPERATORS
 # Where the last bits depend on the order of summation, which differs from machine to machine.
 LOOSE = {"float16": dict(rtol=2e-3, atol=2e-3), "bfloat16": dict(rtol=1.6e-2, atol=1.6e-2)}
-
-WHOLE = ("bool", "int8", "int16", "int32", "int64")
-WIDER = {  # PyTorch has no kernel for these
-    *opinfo_layers.WIDER,
-    *opinfo_backward.WIDER,
-    ("pad", "bool"),
-    *(("upsample_nearest2d", dtype) for dtype in WHOLE),
-}
-NARROWER = {  # and rushlight none for these
-    *opinfo_layers.NARROWER,
-    *(("as_strided_scatter", dtype) for dtype in (*WHOLE, "uint8")),
-    *opinfo_backward.NARROWER,
-    *opinfo_backward_act.NARROWER,
-    *((name, dtype) for name in ("conv2d", "dropout") for dtype in (*WHOLE, "uint8")),
-    ("avg_pool2d", "int64"),
-    ("upsample_bilinear2d", "uint8"),
-}
 
 
 def outcome(library, name, sample, dtype, layout):
     """Results, or the exception, of one library."""
     try:
         args, kwargs = sample.build(library, dtype, layout)
-        if name in opinfo.FACTORIES:
+        if name in samples.FACTORIES:
             kwargs = dict(kwargs, dtype=getattr(library, dtype))
         library.default_generator.manual_seed(5)
-        return opinfo.flat_results(opinfo.function(library, ROWS[name])(*args, **kwargs))
+        return samples.flat_results(samples.function(library, OPERATORS[name])(*args, **kwargs))
     except Exception as error:
         return error
 
 
 def few(sample, results):
-    inputs = [a for a in sample.args if isinstance(a, opinfo.Placeholder)]
+    inputs = [a for a in sample.args if isinstance(a, samples.Placeholder)]
     return any(0 in p.shape for p in inputs) or all(r.numel() <= 1 for r in results)
 
 
@@ -55,44 +35,44 @@ def compare(name, sample, dtype, layout):
     ours = outcome(_C, name, sample, dtype, layout)
     theirs = outcome(torch, name, sample, dtype, layout)
     if isinstance(theirs, Exception):
-        if (name, dtype) not in WIDER:
+        if (name, dtype) not in samples.WIDER:
             assert isinstance(ours, type(theirs)), f"{what}: PyTorch raises {theirs!r}, here {ours!r}"
         return
-    if isinstance(ours, NotImplementedError) and dtype not in opinfo.admitted(ROWS[name]):
+    if isinstance(ours, NotImplementedError) and dtype not in samples.admitted(OPERATORS[name]):
         # PyTorch looks at the dtype only where there is something to compute
-        assert (name, dtype) in NARROWER or few(sample, theirs), f"{what}: {ours!r}"
+        assert (name, dtype) in samples.NARROWER or few(sample, theirs), f"{what}: {ours!r}"
         return
     assert not isinstance(ours, Exception), f"{what}: {ours!r}"
     for a, b in zip(ours, theirs, strict=True):
         assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape)), what
-        if name in opinfo.UNINITIALISED:
+        if name in samples.UNINITIALISED:
             continue
-        got, expected = opinfo.as_array(a), opinfo.as_array(b)
+        got, expected = samples.as_array(a), samples.as_array(b)
         if got.dtype != np.float64:
             np.testing.assert_array_equal(got, expected, err_msg=what)
         else:
             kind = str(a.dtype).removeprefix("torch.")
-            limits = LOOSE.get(kind) or opinfo.tolerance(kind)
+            limits = LOOSE.get(kind) or samples.tolerance(kind)
             if (name, kind) == ("batch_norm", "bfloat16"):
                 limits = dict(rtol=1.6e-2, atol=4e-2)  # PyTorch rounds on the way if the input is strided
             np.testing.assert_allclose(got, expected, err_msg=what, **limits)
 
 
-@pytest.mark.parametrize("dtype", opinfo.DTYPES)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("dtype", samples.DTYPES)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_same_as_pytorch(name, dtype):
-    layouts = ["plain"] if name == "as_strided" else opinfo.LAYOUTS
-    for sample in opinfo.samples(name):
+    layouts = ["plain"] if name == "as_strided" else samples.LAYOUTS
+    for sample in samples.of(name):
         for layout in layouts:
             compare(name, sample, dtype, layout)
 
 
-@pytest.mark.parametrize("name", [n for n, r in ROWS.items() if r["kind"] == 1])
+@pytest.mark.parametrize("name", [n for n, r in OPERATORS.items() if r["kind"] == 1])
 def test_views_have_the_same_strides(name):
-    for sample in opinfo.samples(name):
-        if any(0 in p.shape for p in sample.args if isinstance(p, opinfo.Placeholder)):
+    for sample in samples.of(name):
+        if any(0 in p.shape for p in sample.args if isinstance(p, samples.Placeholder)):
             continue  # strides of nothing
-        for layout in opinfo.LAYOUTS if name != "as_strided" else ["plain"]:
+        for layout in samples.LAYOUTS if name != "as_strided" else ["plain"]:
             ours, theirs = (outcome(lib, name, sample, "float32", layout) for lib in (_C, torch))
             if isinstance(theirs, Exception):
                 assert isinstance(ours, type(theirs))

@@ -9,11 +9,11 @@ import zipfile
 import numpy as np
 import pytest
 
-import opinfo
 import rushlight as torch
+import samples
 from rushlight import _C, nn
 
-ROWS = opinfo.ROWS
+OPERATORS = samples.OPERATORS
 NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
@@ -21,7 +21,7 @@ def meta(*shape, **options):
     return torch.empty(*shape, device="meta", **options)
 
 
-# ---- every row ----
+# ---- every operator ----
 def moved(value):
     if isinstance(value, torch.Tensor):
         return value.to("meta")
@@ -34,11 +34,11 @@ def forms(name, sample, dtype, device):
     """Dtype, shape and strides of the results, or the exception."""
     try:
         args, kwargs = sample.build(_C, dtype)
-        if name in opinfo.FACTORIES:
+        if name in samples.FACTORIES:
             kwargs.update(dtype=getattr(torch, dtype), device=device)
         elif device == "meta":
             args, kwargs = map(moved, args), {k: moved(v) for k, v in kwargs.items()}
-        results = opinfo.flat_results(opinfo.function(_C, ROWS[name])(*args, **kwargs))
+        results = samples.flat_results(samples.function(_C, OPERATORS[name])(*args, **kwargs))
     except Exception as error:
         return error
     assert all(r.device.type == device for r in results)
@@ -46,16 +46,16 @@ def forms(name, sample, dtype, device):
 
 
 NEEDS_VALUES = ("nonzero", "masked_select", "index", "index_put")  # the last two: of their masks
-# kernels refuse what the rows' dtypes admit
+# kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
     (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", OPERATORS)
 def test_rows_answer_as_on_the_cpu(name):
     before = torch.get_rng_state()
-    for sample in opinfo.samples(name):
+    for sample in samples.of(name):
         for dtype in ("float32", "int64", "bool"):
             what = f"{name}({sample}) {dtype}"
             ours = forms(name, sample, dtype, "meta")
@@ -74,7 +74,7 @@ def test_rows_answer_as_on_the_cpu(name):
 
 @pytest.mark.parametrize("name", ["sin", "add", "conv2d", "cat", "copy_", "index_select"])
 def test_devices_do_not_mix(name):
-    for sample in opinfo.samples(name):
+    for sample in samples.of(name):
         args, kwargs = sample.build(_C, "float32")
         tensors = [a for a in args if isinstance(a, torch.Tensor) and a.dim()]
         if isinstance(args[0], list) and len(args[0]) > 1:
@@ -84,7 +84,7 @@ def test_devices_do_not_mix(name):
         else:
             continue
         with pytest.raises(RuntimeError, match="is not on the expected device|Cannot copy out of meta"):
-            opinfo.function(_C, ROWS[name])(*args, **kwargs)
+            samples.function(_C, OPERATORS[name])(*args, **kwargs)
 
 
 def test_sizes_that_no_memory_holds():

@@ -1,0 +1,71 @@
+"""Sample calls of every operator, a file for each family of operators.
+
+A family's file may have:
+
+    SAMPLES    {id of the operator: its sample calls}; an operator without any fails tests/ops/test_ops.py
+    BACKWARD   the same for gradient operators, which floating dtypes alone have
+    NUMPY      {id: NumPy's answer} for the arrays of a sample: floats as float64, integers as they are
+    PYTORCH    {id: finds the function in torch}, where it has no public name there
+    WIDER      (id, dtype) for which PyTorch has no kernel
+    NARROWER   (id, dtype) for which rushlight has none
+    RANDOM, FACTORIES, UNINITIALISED    ids of operators that draw, take no tensor, leave memory as it was
+"""
+
+from importlib import import_module
+
+from rushlight import _C
+
+from .sample import DTYPES, FLOATS, LAYOUTS, WHOLE, Placeholder, as_array, flat_results, round_to, tolerance
+
+__all__ = ["DTYPES", "FLOATS", "LAYOUTS", "Placeholder", "as_array", "flat_results", "round_to", "tolerance"]
+FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, NO_GRAD = 1, 2, 4, 8, 16, 32, 256
+# What Python can call; the steps of optimisers are tested with them.
+OPERATORS = {entry["id"]: entry for entry in _C._ops_table() if entry["flags"] & (FN | METHOD | NN)}
+
+FAMILIES = {
+    name: import_module(f"{__name__}.{name}")
+    for name in (
+        *("arith", "math", "act", "conv", "pool", "norm", "loss", "softmax", "product", "linalg", "reduce"),
+        *("distance", "view", "arrange", "sort", "index", "resize", "create", "random"),
+    )
+}
+
+
+def _joined(name, kind=dict):
+    """What the families have under a name, in one; nothing may be there twice."""
+    whole = kind()
+    for module in FAMILIES.values():
+        part = getattr(module, name, kind())
+        assert not set(whole) & set(part), f"{name}: {set(whole) & set(part)}"
+        whole |= part
+    return whole
+
+
+SAMPLES = _joined("SAMPLES") | _joined("BACKWARD")
+NUMPY, PYTORCH = _joined("NUMPY"), _joined("PYTORCH")
+RANDOM, FACTORIES, UNINITIALISED = (_joined(name, set) for name in ("RANDOM", "FACTORIES", "UNINITIALISED"))
+WIDER = _joined("WIDER", set)
+NARROWER = _joined("NARROWER", set) | {(op, dtype) for op in _joined("BACKWARD") for dtype in WHOLE}
+
+
+def of(name):
+    """The sample calls of an operator, by its id."""
+    return SAMPLES[name]
+
+
+def admitted(entry):
+    """Names of the dtypes of an operator, by the bits in the order of the dtype enum."""
+    return [name for bit, name in enumerate(DTYPES) if entry["dtypes"] >> bit & 1]
+
+
+def function(library, entry):
+    """What a user calls for an operator, in either library."""
+    own = hasattr(library, "_ops_table")
+    name, flags = entry["name"], entry["flags"]
+    if not own and entry["id"] in PYTORCH:
+        return PYTORCH[entry["id"]](library)
+    if flags & FN and hasattr(library, name):
+        return getattr(library, name)
+    if flags & NN:
+        return getattr(library._nn if own else library._C._nn, name)
+    return getattr(library.Tensor, name)

@@ -1,0 +1,78 @@
+"""Samples and NumPy's answers: elements joined, repeated, turned and padded."""
+
+import numpy as np
+
+from samples.sample import S, index, small, x
+
+_IMAGE, _CUBE = (2, 3, 7, 6), (2, 2, 5, 6, 4)
+SAMPLES = {
+    "cat": [S([x(2, 3), x(4, 3)]), S([x(2, 3), x(2, 1)], 1), S([x(2, 3)]), S([x(0, 3), x(2, 3)])],
+    "stack": [S([x(2, 3), x(2, 3)]), S([x(2, 3), x(2, 3)], 1), S([x(), x()], -1)],
+    **{
+        op: [S(x(4, 5)), S(x(2, 5, 3), 1), S(x(4, 4), -2), S(x(3, 4), 9), S(x(3, 4), -9), S(x(0, 3))]
+        for op in ("tril", "triu")
+    },
+    "roll": [
+        S(x(3, 4), 1),
+        S(x(3, 4), -2, 1),
+        S(x(3, 4), (1, 5), (0, 1)),
+        S(x(2, 3, 4), (1, 1), (-1, -1)),
+        S(x(0, 3), 1, 1),
+        S(x(), 3),
+    ],
+    "flip": [S(x(3, 4), (0,)), S(x(2, 3, 4), (0, -1)), S(x(3, 4), ()), S(x(0, 3), (1,))],
+    "repeat": [S(x(3), (2,)), S(x(2, 3), (2, 1, 2)), S(x(2, 3), (0, 2)), S(x(), (3,)), S(x(2, 1), (1, 4))],
+    "tile": [S(x(3), (2,)), S(x(2, 3), (2,)), S(x(2, 3), (2, 1, 2)), S(x(), (3,))],
+    "repeat_interleave": [S(x(2, 3), 2), S(x(2, 3), 3, 1), S(x(2, 3), 0, 0), S(x(), 2)],
+    "repeat_interleave_tensor": [
+        S(x(3, 2), index(2, 0, 1), 0),
+        S(x(3), index(2, 0, 1)),
+        S(x(2, 3), index(2), -1),
+        S(x(3, 2), index(2, 0, 1), 0, output_size=3),
+    ],
+    "repeat_interleave_index": [S(index(2, 0, 3)), S(index())],
+    "diag": [S(x(3, 4)), S(x(3, 4), 1), S(x(4, 3), -2), S(x(3)), S(x(3), 2), S(x(3), -1), S(x(2, 3), 7)],
+    "pixel_shuffle": [S(x(8, 3, 2), 2), S(x(2, 9, 2, 5), 3), S(x(2, 4, 0, 3), 2), S(x(3, 2, 2), 1)],
+    "pixel_unshuffle": [S(x(2, 3, 4, 6), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
+    "pad": [
+        S(x(2, 3), (1, 2)),
+        S(x(2, 3), (1, 0, 0, 2), "constant", 1.0),
+        S(x(2, 5), (-1, -2)),
+        S(x(*_IMAGE), (1, 2, 3, 1), "reflect"),
+        S(x(*_IMAGE), (1, 2, 3, 1), "replicate"),
+        S(x(*_IMAGE), (1, 2, 3, 1), "circular"),
+    ],
+}
+BACKWARD = {
+    "pad_backward": [
+        *(S(small(2, 3, 11, 9), _IMAGE, (1, 2, 3, 1), mode) for mode in ("reflect", "replicate", "circular")),
+        S(x(3, 12), (3, 9), (2, 1), "reflect"),
+        S(small(2, 2, 7, 8, 6), _CUBE, (1, 1, 0, 2, 2, 0), "replicate"),
+    ],
+}
+WIDER = {("pad", "bool")}
+NUMPY = {
+    "cat": np.concatenate,
+    "stack": np.stack,
+    "tril": np.tril,
+    "triu": np.triu,
+    "roll": np.roll,
+    "flip": np.flip,
+    "repeat": np.tile,
+    "tile": np.tile,
+    "repeat_interleave": np.repeat,
+    "diag": np.diag,
+}
+
+
+def _pad_back(torch):
+    def run(grad, size, pad, mode):
+        source = torch.zeros(size, dtype=grad.dtype).requires_grad_()
+        return torch.autograd.grad(torch.nn.functional.pad(source, pad, mode), source, grad)[0]
+
+    return run
+
+
+PYTORCH = {
+    "pad_backward": _pad_back,
+}

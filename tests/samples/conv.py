@@ -1,0 +1,153 @@
+"""Samples and NumPy's answers: convolutions."""
+
+import numpy as np
+
+from samples.sample import WHOLE, S, small, x
+
+_LINE, _IMAGE, _CUBE = (2, 3, 9), (2, 3, 7, 6), (2, 2, 5, 6, 4)
+SAMPLES = {
+    "conv1d": [
+        S(x(*_LINE), x(4, 3, 3), x(4)),
+        S(x(3, 9), x(4, 3, 3)),
+        S(x(*_LINE), x(4, 3, 2), x(4), 2, 1, 3),
+        S(x(*_LINE), x(6, 1, 3), x(6), padding=1, groups=3),
+        S(x(*_LINE), x(4, 3, 4), padding="same"),
+        S(x(*_LINE), x(4, 3, 3), None, (1,), "valid", (2,)),
+        S(x(1, 3, 300, low=-1, high=1), x(33, 3, 5, low=-1, high=1), x(33), 1, 2),
+        S(x(0, 3, 9), x(4, 3, 3)),
+    ],
+    "conv2d": [
+        S(x(*_IMAGE), x(4, 3, 3, 3), x(4)),
+        S(x(*_IMAGE), x(4, 3, 3, 3)),
+        S(x(3, 7, 6), x(4, 3, 3, 2), x(4)),
+        S(x(*_IMAGE), x(4, 3, 3, 3), x(4), 2, 1),
+        S(x(*_IMAGE), x(4, 3, 2, 2), None, (2, 1), (1, 0), (1, 2)),
+        S(x(*_IMAGE), x(6, 1, 3, 3), x(6), groups=3, padding=1),
+        S(x(*_IMAGE), x(4, 3, 3, 3), padding="same"),
+        S(x(1, 1, 12, 12), x(6, 1, 5, 5), x(6)),
+        S(x(0, 3, 7, 6), x(4, 3, 3, 3)),
+    ],
+    "conv3d": [
+        S(x(*_CUBE), x(3, 2, 2, 3, 2), x(3)),
+        S(x(*_CUBE[1:]), x(3, 2, 2, 2, 2)),
+        S(x(*_CUBE), x(3, 2, 2, 2, 2), x(3), (1, 2, 1), (1, 0, 2), (2, 1, 1)),
+        S(x(*_CUBE), x(4, 1, 3, 3, 3), x(4), padding=1, groups=2),
+        S(x(*_CUBE), x(3, 2, 3, 2, 1), padding="same"),
+        S(x(0, *_CUBE[1:]), x(3, 2, 2, 2, 2)),
+    ],
+    "conv_transpose1d": [
+        S(small(*_LINE), small(3, 4, 3), small(4)),
+        S(small(3, 9), small(3, 4, 3)),
+        S(small(*_LINE), small(3, 2, 3), small(6), 2, 1, 1, 3),
+        S(small(*_LINE), small(3, 4, 3), None, 3, 0, 2, 1, 2),
+    ],
+    "conv_transpose2d": [
+        S(small(2, 3, 4, 5), small(3, 4, 3, 2), small(4)),
+        S(small(3, 4, 5), small(3, 4, 2, 2), None, 2),
+        S(small(2, 4, 4, 5), small(4, 2, 3, 3), small(4), (2, 3), (1, 0), (1, 2), 2, (1, 2)),
+        S(small(0, 3, 4, 5), small(3, 4, 2, 2)),
+    ],
+    "conv_transpose3d": [
+        S(small(*_CUBE), small(2, 3, 2, 3, 2), small(3)),
+        S(small(*_CUBE), small(2, 2, 2, 2, 2), small(4), (1, 2, 3), (0, 1, 1), (0, 1, 2), 2),
+    ],
+}
+
+
+def _gradients(size, weight, out, *numbers, batch=2):
+    """Samples (grad, other, size) of conv{n}d_input and conv{n}d_weight for one convolution."""
+    groups = numbers[3] if len(numbers) > 3 else 1
+    image, kernel = (batch, weight[1] * groups, *size), weight
+    grad = (batch, weight[0], *out)
+    return (
+        S(small(*grad), small(*kernel), image, *numbers),
+        S(small(*grad), small(*image), kernel, *numbers),
+    )
+
+
+_GRADIENTS = {
+    1: [
+        _gradients((9,), (4, 3, 3), (7,)),
+        _gradients((20,), (6, 2, 4), (11,), 2, 2, 1, 3),
+        _gradients((9,), (2, 1, 3), (7,), 1, 1, 2, 2),
+    ],
+    2: [
+        _gradients((7, 6), (4, 3, 3, 3), (5, 4)),
+        _gradients((7, 6), (4, 3, 3, 2), (4, 4), (2, 1), (1, 0), (1, 2)),
+        _gradients((8, 9), (6, 2, 3, 3), (3, 3), 3, 1, 1, 3),
+        _gradients((5, 6), (20, 18, 1, 1), (5, 6)),
+        _gradients((6, 7), (5, 3, 1, 1), (3, 4), 2),
+        _gradients((4, 4), (3, 2, 2, 2), (9, 9), 1, 3),
+        _gradients((7, 6), (4, 3, 3, 3), (5, 4), batch=0),
+    ],
+    3: [
+        _gradients((4, 5, 3), (3, 2, 2, 2, 2), (3, 4, 2)),
+        _gradients((5, 6, 4), (4, 1, 3, 2, 3), (3, 3, 4), (2, 2, 1), (1, 0, 1), 1, 2),
+    ],
+}
+BACKWARD = {
+    **{f"conv{n}d_input": [a for a, _ in pairs] for n, pairs in _GRADIENTS.items()},
+    **{f"conv{n}d_weight": [b for _, b in pairs] for n, pairs in _GRADIENTS.items()},
+    "conv_bias": [S(x(2, 3, 7, 6), 2), S(x(3, 70), 1), S(x(2, 3, 2, 3, 4), 3), S(x(0, 3, 5), 1)],
+}
+WIDER = {(op, dtype) for op in ("conv1d", "conv3d") for dtype in ("uint8", "int8", "int16", "int32")}
+NARROWER = {
+    *((f"conv_transpose{n}d", "int64") for n in (1, 2, 3)),
+    *(("conv2d", dtype) for dtype in WHOLE),
+}
+
+
+# ---- NumPy's side ----
+def as_pair(v):
+    return v if isinstance(v, tuple) else (v, v)
+
+
+def window_views(a, kernel, stride, dilation):
+    """(..., outH, outW, kH, kW) windows of (..., H, W)."""
+    span = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    w = np.lib.stride_tricks.sliding_window_view(a, span, axis=(-2, -1))
+    return w[..., :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
+
+
+def _conv2d(a, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    stride, dilation, kernel = as_pair(stride), as_pair(dilation), weight.shape[2:]
+    if padding == "same":
+        total = [d * (k - 1) for d, k in zip(dilation, kernel)]
+        sides = [(t // 2, t - t // 2) for t in total]
+    else:
+        sides = [(p, p) for p in as_pair(padding)]
+    a = np.pad(a, [(0, 0)] * (a.ndim - 2) + sides)
+    views = window_views(a, kernel, stride, dilation)
+    per = weight.shape[0] // groups
+    outs = []
+    for g in range(groups):
+        part = views[..., g * weight.shape[1] : (g + 1) * weight.shape[1], :, :, :, :]
+        outs.append(np.einsum("...chwij,ocij->...ohw", part, weight[g * per : (g + 1) * per]))
+    out = np.concatenate(outs, axis=-3)
+    return out if bias is None else out + bias[:, None, None]
+
+
+NUMPY = {
+    "conv2d": _conv2d,
+}
+
+
+# ---- PyTorch's side ----
+def _conv_grad(n, which):
+    def find(torch):
+        theirs = getattr(torch.nn.grad, f"conv{n}d_{which}")
+        if which == "input":
+            return lambda grad, weight, size, *numbers: theirs(size, weight, grad, *numbers)
+        return lambda grad, image, size, *numbers: theirs(image, size, grad, *numbers)
+
+    return find
+
+
+def _channel_sum(torch):
+    return lambda grad, n: grad.sum([d for d in range(grad.ndim) if d != grad.ndim - n - 1])
+
+
+PYTORCH = {
+    **{f"conv{n}d_{which}": _conv_grad(n, which) for n in (1, 2, 3) for which in ("input", "weight")},
+    "conv_bias": _channel_sum,
+}

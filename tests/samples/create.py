@@ -1,0 +1,41 @@
+"""Samples and NumPy's answers: new tensors, filling and copying."""
+
+import numpy as np
+
+from samples.sample import S, fixed, x
+
+SAMPLES = {
+    "empty": [S((2, 3)), S((0, 3)), S(())],
+    "zeros": [S((2, 3)), S((0, 3)), S(())],
+    "ones": [S((2, 3)), S((0, 3)), S(())],
+    "full": [S((2, 3), 2), S((2, 3), 1.0), S((0, 3), 1), S((), True)],
+    "empty_like": [S(x(2, 3))],
+    "zeros_like": [S(x(2, 3)), S(x())],
+    "ones_like": [S(x(2, 3)), S(x(0, 3))],
+    "full_like": [S(x(2, 3), 2)],
+    "arange": [S(5), S(0), S(2.5)],
+    "arange_start": [S(1, 7), S(1, 7, 2), S(7, 1, -2), S(0.5, 2, 0.5).but("int64")],
+    "linspace": [S(0, 1, 5), S(3, -3, 7), S(0, 1, 1), S(0, 1, 0)],
+    "eye": [S(3), S(2, 4), S(0)],
+    "fill_": [S(x(2, 3), 2), S(x(2, 3), fixed(np.int64(3))), S(x(0, 3), 1), S(x(), 1)],
+    "copy_": [
+        S(x(2, 3), x(2, 3)),
+        S(x(2, 3), x(3)),
+        S(x(2, 3), fixed(np.arange(6).reshape(2, 3))),
+        S(x(0, 3), x(1)),
+    ],
+    "clone": [S(x(2, 3)), S(x()), S(x(0, 3))],
+    "to_copy": [S(x(2, 3, 4)), S(x(0, 3)), S(x())],
+}
+FACTORIES = {"empty", "zeros", "ones", "full", "arange", "arange_start", "linspace", "eye"}
+UNINITIALISED = {"empty", "empty_like"}
+NUMPY = {
+    "zeros_like": np.zeros_like,
+    "ones_like": np.ones_like,
+    "full_like": np.full_like,
+    "copy_": lambda a, b: np.broadcast_to(b, a.shape).astype(a.dtype),
+    "clone": lambda a: a,
+}
+PYTORCH = {
+    "to_copy": lambda torch: torch.ops.aten._to_copy,
+}

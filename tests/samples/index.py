@@ -1,0 +1,225 @@
+"""Samples and NumPy's answers: elements read and written at indices."""
+
+import numpy as np
+
+from samples.pytorch import dense_aten
+from samples.sample import S, fixed, index, mask, unit, x
+
+
+def _ints(values):
+    return fixed(np.array(values))
+
+
+_SQUARE = [[0, 1], [2, 1]]
+_SCATTERED = [
+    (x(3, 4), 0, _ints(_SQUARE), x(3, 2)),
+    (x(3, 4), 1, _ints([[3, 1, 0], [0, 2, 3]]), x(2, 3)),
+    (x(2, 3, 4), -1, _ints([[[3], [1]]]), x(1, 2, 3)),
+    (x(5), 0, index(4, 0, 2), x(4)),
+    (x(3, 4), 0, fixed(np.zeros((0, 4), dtype=np.int64)), x(2, 4)),
+    (x(3, 4), 0, fixed(np.array(_SQUARE, dtype=np.int32)), x(3, 4)),
+    (x(), 0, index(0), x(1)),
+]
+_DOUBLED = [(x(3, 4), 0, _ints([[0, 1], [0, 1], [2, 1]]), x(3, 2)), (x(5), 0, index(1, 1, 1, 4), x(4))]
+_NUMBERED = [(a, dim, i, 1) for a, dim, i, _ in _SCATTERED]
+_SLICED = [
+    (x(3, 4), 0, index(2, 0), x(2, 4)),
+    (x(3, 4), 1, index(3), x(3, 1)),
+    (x(2, 3, 4), -2, index(1, 2), x(2, 2, 4)),
+    (x(5), 0, index(), x(0)),
+    (x(), 0, index(0), x()),
+]
+SAMPLES = {
+    "index": [
+        S(x(3, 4), [index(2, 0, -1)]),
+        S(x(2, 3, 4), [None, _ints(_SQUARE)]),
+        S(x(2, 3, 4), [_ints([[0], [1]]), None, index(3, 0)]),
+        S(x(2, 3, 4), [None, _ints([[0], [1]]), index(3, 0)]),
+        S(x(2, 3, 4), [fixed(np.array([1, 0], dtype=np.int32)), index(2, -3), index(0, 3)]),
+        S(x(3, 4), [mask(3, 4)]),
+        S(x(2, 3, 4), [None, mask(3), index(1)]),
+        S(x(2, 3, 4), [mask(2, 3)]),
+        S(x(3, 4), [index()]),
+        S(x(0, 3), [mask(0)]),
+    ],
+    "index_put": [
+        S(x(3, 4), [index(2, 0)], x(2, 4)),
+        S(x(3, 4), [index(2, 0)], x()),
+        S(x(3, 4), [None, _ints([[1, 0], [2, 3]])], x(2, 2)),
+        S(x(2, 3, 4), [index(0, 1), None, index(3, 0)], x(2, 3)),
+        S(x(2, 3, 4), [mask(2, 3)], x(1, 4)),
+        S(x(3, 4), [mask(3, 4)], x()),
+        S(x(3, 4), [index(2, 0, 2)], x(3, 4), True),
+        S(x(3, 4), [index(1, 1), index(2, 2)], x(2), True),
+        S(x(3, 4), [index()], x(0, 4)),
+    ],
+    "index_select": [S(x(4, 3), 0, index(2, 0, 2)), S(x(4, 3), 1, index(1)), S(x(4, 3), 0, index())],
+    "index_add": [S(*args) for args in _SLICED]
+    + [S(x(3, 4), 0, index(1, 1), x(2, 4)), S(x(3, 4), 0, index(2, 1), x(2, 4), alpha=2)],
+    "index_copy": [S(*args) for args in _SLICED],
+    "index_fill": [S(a, dim, i, x()) for a, dim, i, _ in _SLICED] + [S(x(3, 4), 0, index(-1), x())],
+    "index_fill_number": [S(a, dim, i, 1) for a, dim, i, _ in _SLICED] + [S(x(3, 4), 0, index(-1), 1)],
+    "gather": [
+        S(x(3, 4), 1, fixed(np.array([[0, 3], [1, 1], [2, 0]]))),
+        S(x(3, 4), 0, fixed(np.array([[0, 2, 1], [1, 1, 2]], dtype=np.int32))),
+        S(x(2, 3, 4), -1, fixed(np.array([[[3], [0]]]))),
+        S(x(5), 0, index(4, 4, 0)),
+        S(x(), 0, index(0)),
+        S(x(3, 4), 1, index()),
+    ],
+    "scatter": [S(*args) for args in _SCATTERED],
+    "scatter_join": [S(*args, reduce="add") for args in _DOUBLED]
+    + [S(*args, reduce="multiply") for args in _DOUBLED],
+    "scatter_number": [S(*args) for args in _NUMBERED],
+    "scatter_number_join": [S(*args, reduce=how) for args in _NUMBERED for how in ("add", "multiply")],
+    "scatter_add": [S(*args) for args in _SCATTERED + _DOUBLED],
+    "scatter_reduce": [
+        S(*args, how, include_self=self).but(*(["bool"] if how == "mean" else []))
+        for args in _DOUBLED + _SCATTERED[4:5]
+        for how in ("sum", "prod", "mean", "amax", "amin")
+        for self in (True, False)
+    ],
+    "masked_fill": [S(x(2, 3), mask(2, 3), 1), S(x(2, 3), mask(3), 2), S(x(0, 3), mask(0, 3), 1)],
+    "masked_scatter": [
+        S(x(3, 4), mask(3, 4), x(12)),
+        S(x(3, 4), mask(4), x(3, 5)),
+        S(x(4), mask(3, 4), x(12)),
+        S(x(0, 3), mask(3), x(0)),
+    ],
+    "masked_select": [S(x(3, 4), mask(3, 4)), S(x(3, 4), mask(4)), S(x(4), mask(3, 4)), S(x(0, 3), mask(3))],
+    "nonzero": [
+        S(x(3, 4)),
+        S(unit(5)),
+        S(x()),
+        S(x(0, 3)),
+        S(x(2, 3, 2), as_tuple=True),
+        S(x(), as_tuple=True),
+    ],
+    "take": [S(x(3, 4), index(0, 5, -1, 5)), S(x(3, 4), _ints(_SQUARE)), S(x(), index(0)), S(x(0), index())],
+    "take_along_dim": [
+        S(x(3, 4), _ints([[0], [3], [-1]]), 1),
+        S(x(3, 4), _ints([[2, 1, 0, 0]]), 0),
+        S(x(3, 1), _ints([[0, 2], [2, 1]]), 0),
+        S(x(5), index(0, 4, 2)),
+    ],
+    "put": [
+        S(x(3, 4), index(0, 5, -1), x(3)),
+        S(x(3, 4), _ints(_SQUARE[:1]), x(2)),
+        S(x(3, 4), index(2, 2), x(2, 1), True),
+        S(x(0), index(), x(0)),
+    ],
+    "embedding": [
+        S(x(5, 3), index(1, 4, 1)),
+        S(x(5, 3), fixed(np.array([[0, 1], [3, 2]], dtype=np.int32))),
+        S(x(5, 3), fixed(np.int64(2)), 2),
+        S(x(5, 3), index()),
+    ],
+}
+BACKWARD = {
+    "embedding_dense_backward": [
+        S(x(3, 4), index(1, 4, 1), 5, -1, False),
+        S(x(2, 2, 3), fixed(np.array([[0, 1], [3, 1]], dtype=np.int32)), 4, 1, False),
+        S(x(4, 3), index(2, 0, 2, 2), 3, -1, True),
+        S(x(0, 3), index(), 3, -1, False),
+    ],
+}
+
+
+# ---- NumPy's side ----
+def _key(indices):
+    return tuple(slice(None) if i is None else i for i in indices)
+
+
+def _index_put(a, indices, values, accumulate=False):
+    a = a.copy()
+    if accumulate:
+        np.add.at(a, _key(indices), values)
+    else:
+        a[_key(indices)] = values
+    return a
+
+
+def _along(write):
+    """NumPy's answer for operators that take (a, dim, vector of indices, source)."""
+
+    def answer(a, dim, i, source, **kwargs):
+        a = np.atleast_1d(a.copy())
+        moved = np.moveaxis(a, dim, 0)
+        if np.ndim(source):
+            source = np.moveaxis(source, dim, 0)
+        write(moved, i, source, **kwargs)
+        return a
+
+    return lambda a, *args, **kwargs: answer(a, *args, **kwargs).reshape(a.shape)
+
+
+def _set(a, i, source):
+    a[i] = source
+
+
+def _scatter(join):
+    def answer(a, dim, i, source, *args, **kwargs):
+        shape, a, i = a.shape, np.atleast_1d(a.copy()), np.atleast_1d(i)
+        for at in np.ndindex(i.shape):
+            to = list(at)
+            to[dim] = i[at]
+            a[tuple(to)] = join(a[tuple(to)], np.atleast_1d(source)[at] if np.ndim(source) else source)
+        return a.reshape(shape)
+
+    return answer
+
+
+def _joined(a, dim, i, source, reduce):
+    return _scatter(np.add if reduce == "add" else np.multiply)(a, dim, i, source)
+
+
+def _put(a, i, source, accumulate=False):
+    return _index_put(a.reshape(-1), [i.reshape(-1)], source.reshape(-1), accumulate).reshape(a.shape)
+
+
+def _masked_scatter(a, m, source):
+    a, m = np.broadcast_arrays(a, m)
+    a = a.copy()
+    a[m] = source.reshape(-1)[: m.sum()]
+    return a
+
+
+def _take_along_dim(a, i, dim=None):
+    if dim is None:
+        return np.take(a, i.reshape(-1))
+    shape = list(np.broadcast_shapes(*[s[:dim] + (1,) + s[dim + 1 :] for s in (a.shape, i.shape)]))
+    shape[dim] = a.shape[dim]
+    a = np.broadcast_to(a, shape)
+    shape[dim] = i.shape[dim]
+    return np.take_along_axis(a, np.broadcast_to(i, shape), dim)
+
+
+NUMPY = {
+    "index": lambda a, indices: a[_key(indices)],
+    "index_put": _index_put,
+    "index_select": lambda a, dim, i: np.take(a, i, axis=dim),
+    "index_add": _along(lambda a, i, source, alpha=1: np.add.at(a, i, (alpha * source).astype(a.dtype))),
+    "index_copy": _along(_set),
+    "index_fill": _along(_set),
+    "index_fill_number": _along(_set),
+    "scatter": _scatter(lambda old, new: new),
+    "scatter_join": _joined,
+    "scatter_number": _scatter(lambda old, new: new),
+    "scatter_number_join": _joined,
+    "scatter_add": _scatter(np.add),
+    "masked_fill": lambda a, m, value: np.where(m, a.dtype.type(value), a),
+    "masked_scatter": _masked_scatter,
+    "masked_select": lambda a, m: np.broadcast_to(a, np.broadcast_shapes(a.shape, m.shape))[
+        np.broadcast_to(m, np.broadcast_shapes(a.shape, m.shape))
+    ],
+    "nonzero": lambda a, as_tuple=False: np.nonzero(np.atleast_1d(a)) if as_tuple else np.argwhere(a),
+    "take": np.take,
+    "take_along_dim": _take_along_dim,
+    "put": _put,
+    "embedding": lambda a, i, padding_idx=-1: a[i],
+}
+PYTORCH = {
+    "index": lambda torch: torch.ops.aten.index.Tensor,
+    "index_put": lambda torch: torch.ops.aten.index_put,
+    "embedding_dense_backward": dense_aten("embedding_dense_backward"),
+}

@@ -1,0 +1,107 @@
+"""Samples and NumPy's answers: functions of one element."""
+
+import math
+
+import numpy as np
+
+from samples.pytorch import aten
+from samples.sample import BOOL, S, but, pairs, pos, special, unary, unit, x
+
+
+def _positive():
+    return [S(pos(2, 3, 4)), S(special(30)), S(x(0, 3)), S(pos())]
+
+
+SAMPLES = {
+    "neg": but(BOOL, unary()),
+    **{
+        op: unary()
+        for op in (
+            *("abs", "sign", "square", "exp", "sin", "cos", "erf", "tanh", "sigmoid", "floor", "ceil"),
+            *("round", "trunc", "frac", "isnan", "isinf", "isfinite", "log1p", "expm1", "log2", "log10"),
+            *("exp2", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc"),
+            "erfinv",
+        )
+    },
+    **{op: _positive() for op in ("log", "sqrt", "rsqrt", "reciprocal")},
+    "clamp": [S(special(30), 0, 2), S(x(2, 3), min=1), S(x(2, 3), max=2), S(x(0, 3), 0, 1), S(x(), 0, 1)],
+}
+BACKWARD = {
+    "sigmoid_backward": pairs(second=unit),
+    "tanh_backward": pairs(second=unit),
+    "clamp_backward": pairs(-1, 2) + pairs(None, 0.5) + pairs(-0.5),
+}
+
+
+# ---- NumPy's side ----
+def _erf(a):
+    return np.vectorize(math.erf, otypes=[np.float64])(a) if a.size else a
+
+
+def _erfinv(a):
+    """By bisection on erf: slow, and nothing else."""
+
+    def one(y):
+        if not abs(y) < 1:
+            return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
+        low, high = 0.0, 6.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            if (math.erfc(middle) > 1 - abs(y)) if abs(y) > 0.5 else (math.erf(middle) < abs(y)):
+                low = middle
+            else:
+                high = middle
+        return math.copysign(middle, y)
+
+    return np.vectorize(one, otypes=[np.float64])(a) if a.size else a
+
+
+NUMPY = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": lambda a: a if a.dtype == bool else np.where(np.isnan(a), 0, np.sign(a)),
+    "square": np.square,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda a: 1 / np.sqrt(a),
+    "sin": np.sin,
+    "cos": np.cos,
+    "erf": _erf,
+    "tanh": np.tanh,
+    "sigmoid": lambda a: 1 / (1 + np.exp(-np.asarray(a, dtype=np.float64))),
+    "reciprocal": lambda a: 1 / np.asarray(a, dtype=np.float64),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "trunc": np.trunc,
+    "frac": lambda a: a - np.trunc(a),
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "clamp": lambda a, min=None, max=None: np.clip(a, min, max),
+    **{
+        name: getattr(np, name) for name in ("log1p", "expm1", "log2", "log10", "exp2", "tan", "sinh", "cosh")
+    },
+    **{name: getattr(np, "arc" + name[1:]) for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh")},
+    "erfc": lambda a: np.vectorize(math.erfc, otypes=[np.float64])(a) if a.size else a,
+    "erfinv": _erfinv,
+}
+
+
+# ---- PyTorch's side ----
+def _clamp(torch):
+    def run(grad, source, low=None, high=None):
+        inside = torch.ones_like(source, dtype=torch.bool)
+        inside = inside if low is None else inside & (source >= low)
+        inside = inside if high is None else inside & (source <= high)
+        return torch.where(inside, grad, 0)
+
+    return run
+
+
+PYTORCH = {
+    "sigmoid_backward": aten("sigmoid_backward"),
+    "tanh_backward": aten("tanh_backward"),
+    "clamp_backward": _clamp,
+}

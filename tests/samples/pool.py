@@ -1,0 +1,192 @@
+"""Samples and NumPy's answers: pooling."""
+
+import numpy as np
+
+from samples.conv import as_pair, window_views
+from samples.pytorch import dense_aten, grad_of
+from samples.sample import S, fixed, special, x
+
+_LINE, _IMAGE, _CUBE = (2, 3, 9), (2, 3, 7, 6), (2, 2, 5, 6, 4)
+_POOLS1 = [S(x(*_LINE), 2), S(x(3, 9), 3, 2, 1), S(x(*_LINE), (2,), (2,), ceil_mode=True), S(x(0, 3, 9), 2)]
+_POOLS3 = [
+    S(x(*_CUBE), 2),
+    S(x(*_CUBE[1:]), (3, 2, 2), (2, 1, 3), (1, 1, 0)),
+    S(x(*_CUBE), 3, 2, 1, ceil_mode=True),
+    S(x(0, *_CUBE[1:]), 2),
+]
+SAMPLES = {
+    "max_pool1d": [*_POOLS1, S(x(*_LINE), 3, 1, 1, 2), S(special(2, 15), 4, 1)],
+    "max_pool2d": [
+        S(x(*_IMAGE), 2),
+        S(x(*_IMAGE), (3, 2), (2, 1), (1, 1)),
+        S(x(3, 7, 6), 2, 2),
+        S(x(*_IMAGE), 2, 2, 0, 2),
+        S(x(*_IMAGE), 2, ceil_mode=True),
+        S(x(0, 3, 7, 6), 2),
+    ],
+    **{op: [*_POOLS3, S(x(*_CUBE), 2, 1, 1, 2)] for op in ("max_pool3d", "max_pool3d_with_indices")},
+    "max_pool1d_with_indices": [*_POOLS1, S(x(*_LINE), 3, 1, 1, 2)],
+    "max_pool2d_with_indices": [
+        S(x(2, 3, 7, 6), 2),
+        S(x(3, 7, 6), (3, 2), (2, 1), (1, 1)),
+        S(x(2, 3, 7, 6), 2, 1, 1, (3, 1)),
+        S(special(1, 6, 5), 2, 2, ceil_mode=True),
+        S(x(0, 3, 7, 6), 2),
+    ],
+    "avg_pool1d": [*_POOLS1, S(x(*_LINE), 3, 2, 1, count_include_pad=False)],
+    "avg_pool2d": [
+        S(x(*_IMAGE), 2),
+        S(x(*_IMAGE), (3, 2), (2, 1), (1, 1)),
+        S(x(*_IMAGE), 3, 2, 1, True, False),
+        S(x(3, 7, 6), 2, 2, divisor_override=3),
+    ],
+    "avg_pool3d": [*_POOLS3, S(x(*_CUBE), 3, 2, 1, False, False), S(x(*_CUBE), 2, divisor_override=3)],
+    **{
+        op: [S(x(*_LINE), 4), S(x(3, 9), 1), S(x(*_LINE), (13,)), S(x(0, 3, 9), 2)]
+        for op in ("adaptive_avg_pool1d", "adaptive_max_pool1d")
+    },
+    "adaptive_avg_pool2d": [S(x(*_IMAGE), (3, 2)), S(x(*_IMAGE), (1, 1)), S(x(3, 7, 6), (None, 4))],
+    "adaptive_max_pool2d": [S(x(2, 3, 7, 6), (3, 4)), S(x(3, 7, 6), 1), S(x(2, 3, 7, 6), (9, 2))],
+    **{
+        op: [S(x(*_CUBE), (3, 4, 2)), S(x(*_CUBE[1:]), 1), S(x(*_CUBE), (7, 1, 4))]
+        for op in ("adaptive_avg_pool3d", "adaptive_max_pool3d")
+    },
+}
+
+
+def _places(shape, volume):
+    """Indices of a plane's elements, some of them equal."""
+    return fixed(np.random.default_rng(volume).integers(0, volume, shape))
+
+
+BACKWARD = {
+    "max_pool1d_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2),
+        S(x(3, 5), x(3, 9), 3, 2, 1),
+        S(x(2, 3, 5), x(2, 3, 9), 2, ceil_mode=True),
+        S(x(2, 12), special(2, 15), 4, 1),
+        S(x(2, 35), special(2, 70), 3, 2, 1),
+        S(x(2, 12), x(2, 35), 2, 3),
+        S(x(0, 3, 4), x(0, 3, 9), 2),
+    ],
+    "max_pool2d_backward": [
+        S(x(2, 3, 3, 3), x(*_IMAGE), 2),
+        S(x(2, 2, 17), special(2, 5, 35), 2, 2),
+        S(x(3, 7, 7), x(3, 7, 6), (3, 2), (1, 1), (1, 1)),
+        S(x(2, 3, 4, 3), special(*_IMAGE), 2, 2, ceil_mode=True),
+        S(x(2, 3, 2, 4), x(*_IMAGE), 3, (2, 1), 0, (2, 1)),
+        S(x(2, 5, 18), special(2, 9, 36), 3, 2, 1),
+        S(x(2, 7, 16), special(2, 7, 16), 3, 1, 1),
+        S(x(1, 3, 6), x(1, 9, 19), 3, 3, (1, 0)),
+        S(x(1, 2, 17), x(1, 6, 36), 3, 2, 1, 2),
+        S(x(0, 3, 3, 3), x(0, 3, 7, 6), 2),
+    ],
+    "max_pool3d_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2),
+        S(x(2, 5, 3, 3), x(2, 5, 6, 4), (3, 2, 2), (1, 2, 2), (1, 0, 1)),
+        S(x(1, 2, 2, 17), special(1, 4, 4, 33), 3, 2, 1),
+        S(x(0, 2, 2, 3, 2), x(0, *_CUBE[1:]), 2),
+    ],
+    "max_pool1d_with_indices_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2, None, 0, 1, False, _places((2, 3, 4), 9))
+    ],
+    "max_pool2d_with_indices_backward": [
+        S(x(2, 3, 3, 3), x(*_IMAGE), 2, 2, 0, 1, False, _places((2, 3, 3, 3), 42)),
+        S(x(3, 4, 4), x(3, 7, 6), 3, 2, 1, 1, True, _places((3, 4, 4), 42)),
+    ],
+    "max_pool3d_with_indices_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2, 2, 0, 1, False, _places((2, 2, 2, 3, 2), 120))
+    ],
+    "adaptive_max_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9), _places((2, 3, 4), 9))],
+    "adaptive_max_pool2d_backward": [
+        S(x(2, 3, 3, 4), x(*_IMAGE), _places((2, 3, 3, 4), 42)),
+        S(x(3, 1, 1), x(3, 7, 6), _places((3, 1, 1), 42)),
+    ],
+    "adaptive_max_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE), _places((2, 2, 3, 4, 2), 120))],
+    "avg_pool1d_backward": [
+        S(x(2, 3, 4), x(2, 3, 9), 2),
+        S(x(3, 5), x(3, 9), 3, 2, 1, False, False),
+        S(x(2, 3, 5), x(2, 3, 9), 2, ceil_mode=True),
+    ],
+    "avg_pool2d_backward": [
+        S(x(2, 3, 3, 3), x(*_IMAGE), 2),
+        S(x(3, 7, 7), x(3, 7, 6), (3, 2), (1, 1), (1, 1)),
+        S(x(2, 3, 4, 4), x(*_IMAGE), 3, 2, 1, True, False),
+        S(x(2, 3, 3, 3), x(*_IMAGE), 2, divisor_override=3),
+        S(x(0, 3, 3, 3), x(0, 3, 7, 6), 2),
+    ],
+    "avg_pool3d_backward": [
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2),
+        S(x(2, 5, 3, 3), x(2, 5, 6, 4), (3, 2, 2), (1, 2, 2), (1, 0, 1), False, False),
+    ],
+    "adaptive_avg_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9))],
+    "adaptive_avg_pool2d_backward": [S(x(2, 3, 3, 4), x(*_IMAGE)), S(x(3, 1, 1), x(3, 7, 6))],
+    "adaptive_avg_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE))],
+}
+WIDER = {(op, dtype) for op in ("avg_pool3d", "avg_pool3d_backward") for dtype in ("float16", "bfloat16")}
+NARROWER = {(op, "int64") for op in SAMPLES if "avg_pool" in op and op != "adaptive_avg_pool2d"}
+
+
+# ---- NumPy's side ----
+def _max_pool2d(a, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+    kernel, dilation, padding = as_pair(kernel), as_pair(dilation), as_pair(padding)
+    stride = as_pair(stride or kernel)
+    least = -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
+    sides = [(0, 0)] * (a.ndim - 2)
+    for size, k, s, p, d in zip(a.shape[-2:], kernel, stride, padding, dilation):
+        rest = size + 2 * p - d * (k - 1) - 1
+        extra = (-rest) % s if ceil_mode and (rest // s + 1) * s < size + p else 0
+        sides.append((p, p + extra))
+    views = window_views(np.pad(a, sides, constant_values=least), kernel, stride, dilation)
+    return views.max(axis=(-2, -1), initial=least) if views.size == 0 else views.max(axis=(-2, -1))
+
+
+NUMPY = {
+    "max_pool2d": _max_pool2d,
+}
+
+
+# ---- PyTorch's side ----
+def _lifted(name):
+    """PyTorch has it for planes only: a row of one plane."""
+
+    def run(torch, grad, source, *args):
+        *numbers, indices = args
+        kernel = [[1, n or numbers[0]] for n in numbers[:2]] + [[0, numbers[2]], [1, 1]] if numbers else []
+        ceil = numbers[4:]
+        up = [t.unsqueeze(-2) for t in (grad, source, indices)]
+        return getattr(torch.ops.aten, name)(*up[:2], *kernel, *ceil, up[2]).squeeze(-2)
+
+    return lambda torch: lambda *args: run(torch, *args)
+
+
+def _adaptive_average(n):
+    def run(torch, grad, source):
+        theirs = getattr(torch.nn.functional, f"adaptive_avg_pool{n}d")
+        return grad_of(lambda torch: theirs)(torch)(grad, source, tuple(grad.shape[-n:]))
+
+    return lambda torch: lambda grad, source: run(torch, grad, source)
+
+
+PYTORCH = {
+    "max_pool2d": lambda torch: torch.nn.functional.max_pool2d,
+    "avg_pool2d": lambda torch: torch._C._nn.avg_pool2d,
+    "adaptive_avg_pool2d": lambda torch: torch.nn.functional.adaptive_avg_pool2d,
+    **{
+        f"{kind}_pool{n}d_backward": grad_of(
+            lambda torch, kind=kind, n=n: getattr(torch.nn.functional, f"{kind}_pool{n}d")
+        )
+        for n in (1, 2, 3)
+        for kind in ("avg", "max")
+    },
+    **{f"adaptive_avg_pool{n}d_backward": _adaptive_average(n) for n in (1, 2, 3)},
+    **{
+        name: dense_aten(name)
+        for name in (
+            *("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
+            *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward"),
+        )
+    },
+    "max_pool1d_with_indices_backward": _lifted("max_pool2d_with_indices_backward"),
+    "adaptive_max_pool1d_backward": _lifted("adaptive_max_pool2d_backward"),
+}

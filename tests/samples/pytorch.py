@@ -1,0 +1,28 @@
+"""Where PyTorch keeps operators that have no public name there."""
+
+
+def aten(name, *more):
+    return lambda torch: lambda *args, **named: getattr(torch.ops.aten, name)(*args, *more, **named)
+
+
+def dense_aten(name):
+    """Some kernels of theirs read strided indices as if they were dense."""
+
+    def find(torch):
+        theirs = getattr(torch.ops.aten, name)
+        return lambda *args: theirs(*[a.contiguous() if isinstance(a, torch.Tensor) else a for a in args])
+
+    return find
+
+
+def grad_of(forward):
+    """The gradient of forward(input, ...) by its first argument."""
+
+    def find(torch):
+        def run(grad, source, *args, **kwargs):
+            source = source.detach().requires_grad_()
+            return torch.autograd.grad(forward(torch)(source, *args, **kwargs), source, grad)[0]
+
+        return run
+
+    return find

@@ -1,0 +1,95 @@
+"""Samples and NumPy's answers: reductions and running totals."""
+
+import numpy as np
+
+from samples.sample import WHOLE, S, but, special, unit, x
+
+
+def _reduce_dims():
+    return [
+        S(x(2, 3, 4)),
+        S(x(2, 3, 4), 1),
+        S(x(2, 3, 4), (0, 2)),
+        S(x(2, 3, 4), (-1,), True),
+        S(x(70, 65), 0),
+        S(x(70, 65), 1),
+        S(x()),
+    ]
+
+
+def _total(*empty):
+    return [*_reduce_dims(), *[S(x(0, 3), *args) for args in empty]]
+
+
+def _variances():
+    return [
+        S(x(2, 3, 4)),
+        S(x(2, 3, 4), 1),
+        S(x(2, 3, 4), (0, 2)),
+        S(x(70, 65), 0),
+        S(x(70, 65), 1),
+        S(x(2, 3, 4), 1, correction=0),
+        S(x(2, 3), (0,), correction=1, keepdim=True),
+    ]
+
+
+_SCANS = [S(unit(2, 3, 4), 1), S(unit(5), 0), S(unit(2, 3, 4), -1), S(x(0, 3), 0), S(x(), 0)]
+SAMPLES = {
+    "sum": _total((), (0,), (1,)),
+    "prod": [S(unit(2, 3, 4)), S(unit(2, 3, 4), 1), S(unit(2, 3, 4), -1, True), S(x(0, 3)), S(x())],
+    "mean": _total((1,)),
+    "var": but(WHOLE, _variances()),
+    "var_unbiased": but(WHOLE, [S(x(2, 3), True), S(x(2, 3), False)]),
+    "std": but(WHOLE, _variances()),
+    "std_unbiased": but(WHOLE, [S(x(2, 3), True), S(x(2, 3), False)]),
+    "amax": _total((1,))[:-1] + [S(x(0, 3), 1)],
+    "amin": _total((1,))[:-1] + [S(x(0, 3), 1)],
+    "max": [S(x(2, 3, 4)), S(special(30)), S(x())],
+    "max_dim": [S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5), 0), S(x(0, 3), 1)],
+    "argmax": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))],
+    "min": [S(x(2, 3, 4)), S(special(30)), S(x())],
+    "min_dim": [S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5), 0), S(x(0, 3), 1)],
+    "argmin": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))],
+    "any": _total((), (0,)),
+    "all": _total((), (0,)),
+    "cumsum": [S(x(2, 3, 4), 1), *_SCANS],
+    "cumprod": _SCANS,
+}
+
+
+# ---- NumPy's side ----
+def _sum_like(reduce):
+    def run(a, dim=None, keepdim=False, dtype=None):
+        return reduce(a, axis=dim if dim != () else None, keepdims=keepdim)
+
+    return run
+
+
+def _variance(a, dim=None, correction=1, keepdim=False):
+    return np.var(a, axis=dim, ddof=correction, keepdims=keepdim)
+
+
+def _with_indices(value, where):
+    def run(a, dim, keepdim=False):
+        return value(a, axis=dim, keepdims=keepdim), where(a, axis=dim, keepdims=keepdim)
+
+    return run
+
+
+NUMPY = {
+    "sum": _sum_like(np.sum),
+    "prod": _sum_like(np.prod),
+    "mean": _sum_like(np.mean),
+    "var": _variance,
+    "std": lambda *args, **kwargs: np.sqrt(_variance(*args, **kwargs)),
+    "amax": _sum_like(np.max),
+    "amin": _sum_like(np.min),
+    "max": np.max,
+    "max_dim": _with_indices(np.max, np.argmax),
+    "argmax": _sum_like(np.argmax),
+    "min": np.min,
+    "min_dim": _with_indices(np.min, np.argmin),
+    "argmin": _sum_like(np.argmin),
+    "any": _sum_like(np.any),
+    "all": _sum_like(np.all),
+}

@@ -1,0 +1,91 @@
+"""Samples and NumPy's answers: other views of the same elements."""
+
+import math
+
+import numpy as np
+
+from samples.sample import WHOLE, S, x
+
+SAMPLES = {
+    "view": [
+        S(x(2, 3, 4), (6, 4)),
+        S(x(2, 3, 4), (-1,)),
+        S(x(2, 3, 4), (2, -1)),
+        S(x(0, 3), (3, 0)),
+        S(x(), (1, 1)),
+    ],
+    "reshape": [S(x(2, 3, 4), (6, 4)), S(x(2, 3, 4), (-1,)), S(x(0, 3), (3, 0))],
+    "flatten": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), 0, 1), S(x())],
+    "unflatten": [S(x(2, 6), 1, (2, 3)), S(x(6, 2), 0, (3, -1)), S(x(2, 6), -1, (1, 6, 1))],
+    "contiguous": [S(x(2, 3)), S(x())],
+    "permute": [S(x(2, 3, 4), (2, 0, 1)), S(x(2, 3, 4), (-1, 0, 1)), S(x(), ())],
+    "transpose": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1), S(x(0, 3), 0, 1)],
+    "t": [S(x(2, 3)), S(x(3)), S(x())],
+    "swapaxes": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1)],
+    "swapdims": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), -1, 1)],
+    "movedim": [S(x(2, 3, 4), 0, 2), S(x(2, 3, 4), (0, 1), (-1, 0)), S(x(), 0, 0)],
+    "moveaxis": [S(x(2, 3, 4), 2, 0)],
+    "squeeze": [S(x(2, 1, 3, 1)), S(x(1)), S(x())],
+    "squeeze_dim": [S(x(2, 1, 3, 1), 1), S(x(2, 3), 0)],
+    "squeeze_dims": [S(x(2, 1, 3, 1), (1, -1)), S(x(2, 3), (0,))],
+    "unsqueeze": [S(x(2, 3), 0), S(x(2, 3), -1), S(x(), 0)],
+    "expand": [S(x(2, 1), (2, 3)), S(x(3), (2, 3)), S(x(2, 1), (-1, 4)), S(x(), (2,))],
+    "select": [S(x(2, 3, 4), 1, 2), S(x(2, 3), 0, -1)],
+    "narrow": [S(x(5, 3), 0, 1, 3), S(x(5, 3), 1, 0, 0), S(x(5, 3), -1, -2, 1)],
+    "slice": [S(x(5, 3), 0, 1, 4), S(x(5, 3), 0, None, None, 2), S(x(5, 3), 1, -2), S(x(5, 3), 0, 4, 1)],
+    "chunk": [S(x(7, 3), 3), S(x(6, 3), 2, 1), S(x(2, 3), 5)],
+    "split": [S(x(7, 3), 3), S(x(7, 3), (2, 5)), S(x(2, 6), 4, 1)],
+    "unbind": [S(x(3, 2)), S(x(2, 3), 1)],
+    "diagonal": [
+        S(x(3, 4)),
+        S(x(3, 4), 1),
+        S(x(3, 4), -2),
+        S(x(2, 3, 4), 0, -1, 0),
+        S(x(3, 4), 9),
+        S(x(2, 3, 4), -1, 1, 2),
+    ],
+    "alias": [S(x(2, 3)), S(x()), S(x(0, 3))],
+    "as_strided": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1), S(x(12), (2,), (0,))],
+    "as_strided_scatter": [
+        S(x(3, 2), (12,), (3, 2), (4, 1), 1),
+        S(x(2, 3), (3, 3), (2, 3), (1, 1), 2),
+        S(x(0, 3), (2, 2), (0, 3), (1, 1), 0),
+        S(x(), (2,), (), (), 1),
+    ],
+}
+NARROWER = {("as_strided_scatter", dtype) for dtype in WHOLE}
+NUMPY = {
+    "view": np.reshape,
+    "reshape": np.reshape,
+    "contiguous": lambda a: a,
+    "permute": np.transpose,
+    "transpose": np.swapaxes,
+    "t": np.transpose,
+    "swapaxes": np.swapaxes,
+    "squeeze": np.squeeze,
+    "unsqueeze": np.expand_dims,
+    "select": lambda a, dim, i: np.take(a, i, axis=dim),
+    "chunk": lambda a, n, dim=0: np.split(
+        a, range(-(-a.shape[dim] // n), a.shape[dim], -(-a.shape[dim] // n)), dim
+    ),
+    "unbind": lambda a, dim=0: [np.take(a, i, axis=dim) for i in range(a.shape[dim])],
+    "diagonal": np.diagonal,
+    "alias": np.copy,
+}
+
+
+def _scattered(torch, a, whole, size, stride, offset):
+    """The gradient of as_strided(), which is linear."""
+    numel = math.prod(whole)
+    where = torch.arange(numel).as_strided(size, stride, offset)
+    flat = torch.zeros(numel, dtype=a.dtype).index_put((where.reshape(-1),), a.reshape(-1), accumulate=True)
+    return flat.reshape(whole)
+
+
+PYTORCH = {
+    "slice": lambda torch: torch.ops.aten.slice.Tensor,
+    "alias": lambda torch: torch.ops.aten.alias,
+    "as_strided_scatter": lambda torch: (
+        lambda a, whole, size, stride, offset: _scattered(torch, a, whole, size, stride, offset)
+    ),
+}
