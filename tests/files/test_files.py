@@ -8,12 +8,12 @@ import pathlib
 import pickle
 import struct
 import zipfile
-import zlib
 
 import pytest
 
 import rushlight as torch
 from kits import files as kit
+from kits.saved import floats, raw, roundtrip
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
 SHAPES = {
@@ -28,21 +28,6 @@ SHAPES = {
     "fc3.weight": (10, 84),
     "fc3.bias": (10,),
 }
-
-
-def raw(tensor):
-    return bytes(torch._C._storage_bytes(tensor))
-
-
-def roundtrip(obj, **options):
-    buffer = io.BytesIO()
-    torch.save(obj, buffer, **options)
-    buffer.seek(0)
-    return torch.load(buffer)
-
-
-def floats(*values):
-    return torch.tensor(list(values), dtype=torch.float32)
 
 
 # ---- files written by PyTorch ----
@@ -235,149 +220,6 @@ def test_attributes_of_an_ordered_dict():
 
 # ---- tensors ----
 
-DTYPES = [
-    torch.float32,
-    torch.float64,
-    torch.float16,
-    torch.bfloat16,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-    torch.bool,
-]
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_every_dtype(dtype, zipped):
-    tensor = torch.tensor([[0, 1, 1], [1, 0, 1]], dtype=dtype)
-    back = roundtrip(tensor, _use_new_zipfile_serialization=zipped)
-    assert back.dtype is dtype and tuple(back.size()) == (2, 3)
-    assert raw(back) == raw(tensor)
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1, 1), (2, 3, 4, 5, 6, 7), (1,) * 64], ids=str)
-def test_shapes(shape, zipped):
-    tensor = torch.zeros(shape)
-    back = roundtrip({"t": tensor}, _use_new_zipfile_serialization=zipped)["t"]
-    assert back.size() == tensor.size() and back.stride() == tensor.stride()
-
-
-@pytest.mark.parametrize("zipped", [True, False])
-def test_views_share_one_record(zipped):
-    base = torch.zeros(1000)
-    data = {"base": base, "slice": base[10:13], "turned": base.view(10, 100).t(), "same": base}
-    buffer = io.BytesIO()
-    torch.save(data, buffer, _use_new_zipfile_serialization=zipped)
-    assert 4000 < len(buffer.getvalue()) < 7000
-    buffer.seek(0)
-    back = torch.load(buffer)
-    assert back["base"] is back["same"]
-    assert back["slice"].storage_offset() == 10 and back["turned"].stride() == (1, 100)
-    back["base"].fill_(7)
-    assert back["slice"].tolist() == [7.0] * 3
-    assert len({torch._C._storage_id(value) for value in back.values()}) == 1
-
-
-def test_a_slice_alone_takes_its_whole_storage():
-    buffer = io.BytesIO()
-    torch.save(torch.zeros(1000)[:3], buffer)
-    assert len(buffer.getvalue()) > 4000
-
-
-def test_parameters_and_buffers():
-    parameter = torch.nn.Parameter(floats(1, 2), requires_grad=False)
-    tagged = torch.nn.Parameter(floats(3))
-    tagged.tag = {"lr": 0.1}
-    marked = floats(5)
-    marked.persistent = True
-    back = roundtrip([parameter, tagged, marked, tagged])
-    assert [type(value) for value in back] == [
-        torch.nn.Parameter,
-        torch.nn.Parameter,
-        torch.Tensor,
-        torch.nn.Parameter,
-    ]
-    assert [value.requires_grad for value in back] == [False, True, False, True]
-    assert back[1].tag == {"lr": 0.1} and back[1] is back[3] and back[2].persistent is True
-
-
-def test_storages_on_their_own():
-    storage = floats(1, 2).untyped_storage()
-    one, two = roundtrip([storage, storage])
-    assert type(one) is type(storage) and one is two and bytes(one) == bytes(storage)
-    tensor = floats(3)
-    with pytest.raises(RuntimeError, match="view the same data as different types"):
-        roundtrip([tensor, tensor.untyped_storage()])
-
-
-def test_tensors_that_require_grad_come_back_as_leaves():
-    leaf = floats(1, 2).requires_grad_()
-    back = roundtrip([leaf, leaf * 2])
-    assert all(value.requires_grad and value.grad_fn is None for value in back)
-    assert back[1].tolist() == [2.0, 4.0]
-
-
-def test_loaded_tensors_are_ordinary_ones():
-    tensor = roundtrip(floats(1, 2))
-    tensor += 1
-    assert tensor.tolist() == [2.0, 3.0]
-    assert (tensor.requires_grad_() * 3).sum().item() == 15.0
-
-
-def test_bools_are_0_or_1_whatever_the_file_says(tmp_path):
-    body = kit.tensor(kit.storage(kind="BoolStorage", count=16), size=(16,))
-    path = tmp_path / "bools.pt"
-    path.write_bytes(kit.archive(body))
-    for mapped in (False, True):
-        assert raw(torch.load(path, mmap=mapped)) == b"\0" + b"\1" * 15
-
-
-def test_big_endian_files():
-    extra = (("version", b"3\n"), ("byteorder", b"big"))
-    data = kit.archive(kit.tensor(), records=(("data/0", struct.pack(">4f", 1, 2, 3, 4)),), extra=extra)
-    assert torch.load(io.BytesIO(data)).tolist() == [1.0, 2.0, 3.0, 4.0]
-
-
-def test_forms_of_older_versions():
-    block = (struct.pack("<q4f", 4, 1, 2, 3, 4),)
-    old = kit.name("torch", "FloatTensor") + b")R"
-    state = kit.many(kit.storage(more=kit.NONE), kit.number(1), kit.ints([2]), kit.ints([1]))
-    tensor = old + state + kit.BUILD
-    assert torch.load(io.BytesIO(kit.stream(tensor, blocks=block))).tolist() == [2.0, 3.0]
-    hooks = kit.HOOKS
-    parameter = kit.name("torch.nn.parameter", "Parameter") + b")" + kit.NEWOBJ
-    parameter += kit.many(tensor, kit.NONE, hooks, kit.TRUE, kit.FALSE) + kit.BUILD
-    back = torch.load(io.BytesIO(kit.stream(parameter, blocks=block)))
-    assert type(back) is torch.nn.Parameter and back.requires_grad and back.tolist() == [2.0, 3.0]
-    rebuilt = kit.name("torch._utils", "_rebuild_tensor")
-    rebuilt += kit.many(kit.storage(), kit.number(0), kit.ints([2, 2]), kit.ints([2, 1])) + kit.REDUCE
-    assert torch.load(io.BytesIO(kit.stream(rebuilt, blocks=block))).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-
-
-def test_storage_views_of_the_stream():
-    view = kit.many(kit.text("9"), kit.number(1), kit.number(2))
-    body = kit.many(
-        kit.tensor(kit.storage(more=kit.NONE)), kit.tensor(kit.storage(more=view), offset=1, size=(1,))
-    )
-    block = (struct.pack("<q4f", 4, 1, 2, 3, 4),)
-    whole, part = torch.load(io.BytesIO(kit.stream(body, blocks=block)))
-    assert part.tolist() == [3.0]
-    whole.zero_()
-    assert part.tolist() == [0.0]
-
-
-def test_an_expanded_tensor_takes_no_memory():
-    data = kit.archive(kit.tensor(size=(2**31, 2**20), stride=(0, 0)))
-    tensor = torch.load(io.BytesIO(data))
-    assert tuple(tensor.size()) == (2**31, 2**20) and len(raw(tensor)) == 16
-
-
-# ---- map_location ----
-
 
 @pytest.mark.parametrize(
     "where", ["cpu", torch.device("cpu"), {"cuda:1": "cpu"}, lambda storage, location: storage], ids=range(4)
@@ -491,104 +333,6 @@ def test_names_of_files_need_not_be_text(tmp_path):
             file.write(b"N.")
         with pytest.raises(RuntimeError, match="Invalid magic number"):
             torch.load(path)
-
-
-# ---- save ----
-
-
-def test_layout(tmp_path):
-    path = tmp_path / "some.name.pth"
-    torch.save({"a": floats(1, 2, 3), "empty": torch.zeros(0)}, path)
-    data = path.read_bytes()
-    with zipfile.ZipFile(path) as file:
-        assert file.testzip() is None
-        entries = file.infolist()
-    names = ["data.pkl", ".format_version", ".storage_alignment", "byteorder", "data/0", "data/1", "version"]
-    assert [entry.filename for entry in entries] == [
-        f"some.name/{n}" for n in [*names, ".data/serialization_id"]
-    ]
-    for entry in entries:
-        name, extra = struct.unpack_from("<HH", data, entry.header_offset + 26)
-        assert (entry.header_offset + 30 + name + extra) % 64 == 0
-        assert entry.compress_type == 0
-        assert entry.CRC == zlib.crc32(data[entry.header_offset + 30 + name + extra :][: entry.file_size])
-
-
-def test_prefix_is_the_name_of_the_file(tmp_path):
-    for name, prefix in (("a.b.pth", "a.b"), ("plain", "plain"), ("ü.pt", "archive")):
-        torch.save(1, tmp_path / name)
-        with zipfile.ZipFile(tmp_path / name) as file:
-            assert file.namelist()[0] == f"{prefix}/data.pkl"
-        assert torch.load(tmp_path / name) == 1
-    with pytest.raises(RuntimeError, match="invalid file name"):
-        torch.save(1, tmp_path / ".pth")
-    with pytest.raises(RuntimeError, match=r"Parent directory .*absent does not exist\."):
-        torch.save(1, tmp_path / "absent" / "a.pth")
-    with pytest.raises(AttributeError, match="expected 'f' to be string, path, or a file-like object"):
-        torch.save(1, 5)
-
-
-def test_checksums_can_be_left_out(tmp_path):
-    path = tmp_path / "a.pt"
-    torch.serialization.set_crc32_options(False)
-    try:
-        torch.save(floats(1), path)
-    finally:
-        torch.serialization.set_crc32_options(True)
-    with zipfile.ZipFile(path) as file:
-        assert {entry.CRC for entry in file.infolist()} == {0}
-    assert torch.load(path).tolist() == [1.0]
-
-
-class FailsToPickle:
-    def __reduce__(self):
-        raise OSError("no")
-
-
-@pytest.mark.parametrize("what", [lambda: 0, os, torch, open(os.devnull).read, (x for x in ())], ids=range(5))
-def test_what_cannot_be_saved_leaves_the_file_alone(what, tmp_path):
-    path = tmp_path / "a.pt"
-    torch.save("old", path)
-    with pytest.raises(pickle.PicklingError, match="cannot save"):
-        torch.save({"a": floats(1), "b": what}, path)
-    assert torch.load(path) == "old"
-    assert os.listdir(tmp_path) == ["a.pt"]
-
-
-def test_failures_while_saving_leave_the_file_alone(tmp_path, monkeypatch):
-    path = tmp_path / "a.pt"
-    torch.save("old", path)
-    with pytest.raises(OSError, match="no"):
-        torch.save(FailsToPickle(), path)
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    for function in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, function, lambda *args: full(args))
-            with pytest.raises(OSError, match="No space left"):
-                torch.save("new", path)
-    assert torch.load(path) == "old"
-    assert os.listdir(tmp_path) == ["a.pt"]
-
-
-def test_saving_keeps_links_and_permissions(tmp_path):
-    path, link = tmp_path / "a.pt", tmp_path / "link.pt"
-    torch.save("old", path)
-    os.chmod(path, 0o640)
-    link.symlink_to(path)
-    torch.save("new", link)
-    assert link.is_symlink() and torch.load(path) == "new"
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
-def test_too_deep_for_the_writer():
-    value = []
-    for _ in range(100_000):
-        value = [value]
-    with pytest.raises(RecursionError):
-        torch.save(value, io.BytesIO())
 
 
 def test_nothing_stays_alive():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from files import test_hostile as hostile
 from files import test_tar as tars
 from kits import files as kit
+from kits import hostile
 
 WHOLE, PICKLE, STREAM = b"\0", b"\1", b"\2"
 

@@ -28,6 +28,16 @@ class Tree(nn.Module):
         return self.inner(self.a(x))
 
 
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(2))
+        self.child = nn.Sequential()
+
+    def forward(self, x):
+        return x
+
+
 class Identity(nn.Module):
     def forward(self, *args, **kwargs):
         return (args, kwargs) if kwargs else args[0] if len(args) == 1 else args

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import rushlight
+import rushlight as torch
 
 SANITIZED = "tsan" in os.environ.get("LD_PRELOAD", "")
 # The sanitizers' own allocators do not hold their locks while a process forks: a child of one that had other
@@ -45,6 +45,14 @@ def together(*works):
         raise failures[0]
 
 
+def number(*shape, dtype=None):
+    return torch.randn(*shape, dtype=dtype)
+
+
+def index(high, *shape):
+    return torch.randint(high, shape)
+
+
 class beside:
     """with beside(step): another thread calls step() again and again; what it raises is raised at the end."""
 
@@ -73,7 +81,7 @@ class beside:
 
 def in_process(code, **env):
     """Runs code in an interpreter of its own, which finds what this one found and must end with 0."""
-    places = [Path(__file__).parents[1], Path(rushlight.__file__).parent.parent]
+    places = [Path(__file__).parents[1], Path(torch.__file__).parent.parent]
     path = os.pathsep.join([*map(str, places), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     env = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": path, **env}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)

@@ -9,6 +9,7 @@ import pytest
 
 import rushlight
 import rushlight.nn
+from kits.pytorch import attempt
 
 torch = pytest.importorskip("torch")
 
@@ -55,14 +56,6 @@ CASES = {}
 def case(function):
     CASES[function.__name__] = function
     return function
-
-
-def attempt(function, *args, **kwargs):
-    """The answer, or the error as text."""
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        return type(error).__name__, str(error)
 
 
 @case
