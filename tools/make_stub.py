@@ -64,9 +64,9 @@ def argument_type(kind):
     return f"{kind} | None" if optional else kind
 
 
-def parse(row):
+def parse(entry):
     """(name, [(name, type, default, keyword only)], result, fields of a named tuple)."""
-    head, result = row["schema"].rsplit(" -> ", 1)
+    head, result = entry["schema"].rsplit(" -> ", 1)
     name, inside = head[:-1].split("(", 1)
     arguments, starred = [], False
     for text in split_arguments(inside):
@@ -113,16 +113,16 @@ def signature(arguments, method, out, varargs):
     return ", ".join(parts)
 
 
-def definitions(rows, method, suffix, indent):
+def definitions(entries, method, suffix, indent):
     """All overloads of one name as lines."""
     lines = []
-    for row in rows:
-        name, arguments, result, fields = parse(row)
+    for entry in entries:
+        name, arguments, result, fields = parse(entry)
         if fields:
             result = f"_{name}"
-        forms = [False, True] if row["flags"] & VARARGS else [False]
+        forms = [False, True] if entry["flags"] & VARARGS else [False]
         for varargs in forms:
-            out = bool(row["flags"] & OUT) and not method and not suffix
+            out = bool(entry["flags"] & OUT) and not method and not suffix
             text = signature(arguments, method, out, varargs)
             lines.append(f"{indent}def {name}{suffix}({text}) -> {result}: ...")
     if len(lines) > 1:
@@ -132,8 +132,8 @@ def definitions(rows, method, suffix, indent):
 
 def named_tuples(table):
     done = {}
-    for row in table:
-        name, _, _, fields = parse(row)
+    for entry in table:
+        name, _, _, fields = parse(entry)
         if fields:
             done[name] = [f"class _{name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields), ""]
     return [line for lines in done.values() for line in lines]
@@ -141,9 +141,9 @@ def named_tuples(table):
 
 def by_name(table, wanted):
     names = {}
-    for row in table:
-        if row["flags"] & wanted == wanted:
-            names.setdefault(row["name"], []).append(row)
+    for entry in table:
+        if entry["flags"] & wanted == wanted:
+            names.setdefault(entry["name"], []).append(entry)
     return names
 
 
@@ -158,18 +158,18 @@ def member_signature(member, method):
 
 
 def class_lines(cls, table):
-    """A class of the extension: what its members' signatures say, and for Tensor the rows' methods."""
+    """A class of the extension: what its members' signatures say, and for Tensor the operators' methods."""
     bases = [b.__name__ for b in cls.__bases__ if b is not builtins.object]
     bases = [f"{b}[_int]" if b == "tuple" else b for b in bases]
     lines = [f"class {cls.__name__}{'(' + ', '.join(bases) + ')' if bases else ''}:"]
-    rows = {}
+    entries = {}
     if cls.__name__ == "Tensor":
         for suffix, wanted in (("", METHOD), ("_", METHOD | INPLACE)):
             for name, these in by_name(table, wanted).items():
-                rows[name + suffix] = definitions(these, True, suffix, "    ")
-    for name in sorted(set(vars(cls)) | set(rows)):
-        if name in rows:
-            lines += rows[name]
+                entries[name + suffix] = definitions(these, True, suffix, "    ")
+    for name in sorted(set(vars(cls)) | set(entries)):
+        if name in entries:
+            lines += entries[name]
             continue
         member = vars(cls)[name]
         special = name.startswith("__") and name not in ("__call__", "__getitem__", "__setitem__", "__len__")
@@ -195,9 +195,9 @@ def stub(module):
     table = module._ops_table()
     functions = by_name(table, FN)
     twins = {
-        f"{name}_": rows
-        for name, rows in by_name(table, INPLACE).items()
-        if rows[0]["flags"] & FN and f"{name}_" not in functions
+        f"{name}_": entries
+        for name, entries in by_name(table, INPLACE).items()
+        if entries[0]["flags"] & FN and f"{name}_" not in functions
     }
     lines = [HEAD]
     for _, member in sorted(vars(module).items()):
@@ -221,10 +221,10 @@ def stub(module):
             known = inspect.isclass(getattr(module, kind, None))
             lines.append(f"{name}: {kind if known else 'Any'}")
     lines += ["", "class _nn:"]
-    for _, rows in sorted(by_name(table, NN).items()):
-        lines += ["    @staticmethod", *definitions(rows, False, "", "    ")]
-        if rows[0]["flags"] & INPLACE:
-            lines += ["    @staticmethod", *definitions(rows, False, "_", "    ")]
+    for _, entries in sorted(by_name(table, NN).items()):
+        lines += ["    @staticmethod", *definitions(entries, False, "", "    ")]
+        if entries[0]["flags"] & INPLACE:
+            lines += ["    @staticmethod", *definitions(entries, False, "_", "    ")]
     text = "\n".join(lines) + "\n"
     return re.sub(r"\n{3,}", "\n\n", text.replace("\n\n    ...", "\n    ..."))
 

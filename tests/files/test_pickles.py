@@ -11,7 +11,7 @@ import pytest
 
 import rushlight as torch
 from kits import files as kit
-from python.test_python_layer import python
+from kits.process import python
 from rushlight import nn
 from rushlight._files.layouts import sparse
 from rushlight._files.names import find, torch_name

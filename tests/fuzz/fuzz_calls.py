@@ -8,7 +8,7 @@ import random
 import re
 
 import numpy as np
-from fuzz_kit import FLOATS, KEPT, LAYOUTS
+from fuzz_kit import CONVERTED, FLOATS, LAYOUTS
 
 import make_stub
 import samples
@@ -165,7 +165,7 @@ class Program:
             if self.odds(0.35) and "float32" in self.dtypes:
                 dtype = "float32"
         if self.odds(0.02):
-            return f"kept({shape}, {rng.choice(KEPT)!r})"
+            return f"converted({shape}, {rng.choice(CONVERTED)!r})"
         if self.odds(0.05):
             kind = "wild"
         return f"t({shape}, {dtype!r}, {kind!r}, {rng.randrange(9)})"
@@ -249,7 +249,8 @@ class Program:
         choices = {
             "bool": ("True", "False"),
             "str": [ascii(w) for w in WORDS],
-            "ScalarType": [f"torch.{d}" for d in (*samples.DTYPES, *KEPT[:3])] + ["float", "int", "bool"],
+            "ScalarType": [f"torch.{d}" for d in (*samples.DTYPES, *CONVERTED[:3])]
+            + ["float", "int", "bool"],
             "Layout": ("torch.strided", "torch.sparse_coo"),
             "Device": ("'cpu'", "'meta'", "'cuda'", "torch.device('cpu')", "0"),
             "MemoryFormat": ("torch.channels_last", "torch.contiguous_format", "torch.preserve_format"),
@@ -390,7 +391,7 @@ class Program:
 def features(text):
     """What --without can name."""
     found = {how for how in LAYOUTS if f"'{how}'" in text}
-    words = ("race", "meddling", "Int", "out=", "backward", "kept", "packing")
+    words = ("race", "meddling", "Int", "out=", "backward", "converted", "packing")
     found |= {word for word in words if word in text}
     if re.search(r"2\*\*(4[89]|[56]\d)|\d{10}", text):
         found.add("large")

@@ -17,7 +17,7 @@ from rushlight import _C
 
 torch, nn, inf, nan = _C, _C._nn, math.inf, math.nan
 no_grad, inference_mode = rushlight.no_grad, rushlight.inference_mode
-KEPT = (
+CONVERTED = (
     *("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn"),
     *("float8_e8m0fnu", "float4_e2m1fn_x2", "qint8", "qint32", "quint4x2", "bits1x8", "bits16"),
 )
@@ -62,7 +62,7 @@ def v(values, dtype, shape):
     return torch.tensor(values, dtype=getattr(torch, dtype)).reshape(shape)
 
 
-def kept(shape, name):
+def converted(shape, name):
     """Of a dtype that nothing computes with."""
     return torch.zeros(shape, dtype=getattr(torch, name))
 
@@ -159,7 +159,7 @@ LAYOUTS = {
     "short": lambda a, d, *_: a.narrow(d % a.ndim, 0, a.shape[d % a.ndim] - 1),
     "more": lambda a, d, *_: torch.stack((a, a), d % (a.ndim + 1)),
     "flipped": lambda a, *_: a.permute(tuple(range(a.ndim - 1, -1, -1))),
-    "kept": lambda a, d, *_: kept(tuple(a.shape), KEPT[d % len(KEPT)]),
+    "converted": lambda a, d, *_: converted(tuple(a.shape), CONVERTED[d % len(CONVERTED)]),
 }
 
 

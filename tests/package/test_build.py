@@ -32,7 +32,7 @@ def test_stub_is_up_to_date():
     assert stub.read_text() == make_stub.stub(_C), "run `make stubs`"
 
 
-def test_stub_is_python_and_names_every_row():
+def test_stub_is_python_and_names_every_operator():
     tree = ast.parse(make_stub.stub(_C))
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}
     classes = {
@@ -40,22 +40,22 @@ def test_stub_is_python_and_names_every_row():
         for n in tree.body
         if hasattr(n, "bases")
     }
-    for row in _C._ops_table():
-        name, flags = row["name"], row["flags"]
+    for entry in _C._ops_table():
+        name, flags = entry["name"], entry["flags"]
         assert not flags & make_stub.FN or name in functions
         assert not flags & make_stub.METHOD or name in classes["Tensor"]
         assert not flags & make_stub.NN or name in classes["_nn"]
 
 
 def test_every_function_has_a_signature_and_a_text():
-    for row in _C._ops_table():
-        if any(keyword.iskeyword(argument) for argument, *_ in make_stub.parse(row)[1]):
+    for entry in _C._ops_table():
+        if any(keyword.iskeyword(argument) for argument, *_ in make_stub.parse(entry)[1]):
             continue  # uniform_(from=0, ...): no signature that Python could read
-        if row["flags"] & make_stub.FN:
-            function = getattr(_C, row["name"])
+        if entry["flags"] & make_stub.FN:
+            function = getattr(_C, entry["name"])
             assert inspect.signature(function).parameters and function.__doc__
-        if row["flags"] & make_stub.METHOD:
-            method = getattr(_C.Tensor, row["name"])
+        if entry["flags"] & make_stub.METHOD:
+            method = getattr(_C.Tensor, entry["name"])
             assert "self" in inspect.signature(method).parameters and method.__doc__
 
 
@@ -88,8 +88,8 @@ def test_kernel_header_compiles_alone(compiler, language, tmp_path):
 
 
 def test_cuda_kernels_of_the_table_exist():
-    rows = "".join(p.read_text() for p in (ROOT / "csrc" / "ops").rglob("*.def") if p.name != "all.def")
-    wanted = set(re.findall(r"\bCUDA\((\w+)\)", rows))
+    sources = "".join(p.read_text() for p in (ROOT / "csrc" / "ops").rglob("*.def") if p.name != "all.def")
+    wanted = set(re.findall(r"\bCUDA\((\w+)\)", sources))
     header = (ROOT / "csrc" / "cuda" / "device.h").read_text()
     listed = set(re.findall(r"X\((cuda_\w+)\)", header))
     defined = {

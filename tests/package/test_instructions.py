@@ -3,18 +3,14 @@
 Counting itself needs valgrind and is `make instructions`; here only the comparing is tested.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
-try:
-    import count_instructions as guard
-    import counted_loops
-finally:
-    sys.path.remove(str(BENCHMARKS))
+import count_instructions as guard
+import counted_loops
+
+BENCHMARKS = Path(guard.__file__).parent
 
 TOOLS = {"python": "CPython 3.11.7, GCC 12.2.0", "compiler": "GCC 12.2.0", "libc": "glibc 2.36"}
 

@@ -9,12 +9,12 @@ import torch
 
 import rushlight
 
-KEPT = [
+CONVERTED = [
     *("complex32", "complex64", "complex128", "uint16", "uint32", "uint64", "float8_e5m2", "float8_e4m3fn"),
     *("float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu"),
 ]
 PLAIN = ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "bool"]
-SMALL = [n for n in KEPT if n.startswith("float8")]
+SMALL = [n for n in CONVERTED if n.startswith("float8")]
 
 
 def torch_bytes(t):
@@ -39,7 +39,7 @@ def numbers(dtype):
     return np.array([*edges, *rng.standard_normal(300), *rng.uniform(-60000, 60000, 300)]).astype(dtype)
 
 
-@pytest.mark.parametrize("target", KEPT)
+@pytest.mark.parametrize("target", CONVERTED)
 @pytest.mark.parametrize("source", ["float64", "float32", "int64"])
 def test_into(source, target):
     values = numbers(source)
@@ -65,7 +65,7 @@ def without_nan(t):
     return t[torch.isfinite(wide.real) & torch.isfinite(wide.imag)]
 
 
-@pytest.mark.parametrize("source", KEPT)
+@pytest.mark.parametrize("source", CONVERTED)
 def test_out_of(source):
     dtype = getattr(torch, source)
     raw = np.random.default_rng(1).integers(0, 256, 300 * dtype.itemsize).astype(np.uint8)
@@ -73,14 +73,14 @@ def test_out_of(source):
     theirs = without_nan(torch.from_numpy(raw).view(dtype))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the imaginary part is discarded
-        for target in (*KEPT, *(("float16", "float32", "float64", "bool") if "c" in source else PLAIN)):
+        for target in (*CONVERTED, *(("float16", "float32", "float64", "bool") if "c" in source else PLAIN)):
             if target in ("uint16", "uint32", "uint64") and not source.startswith("uint"):
                 continue
             ours = same_as(theirs).to(getattr(rushlight, target))
             assert torch_bytes(theirs.to(getattr(torch, target))) == our_bytes(ours), target
 
 
-@pytest.mark.parametrize("name", [n for n in KEPT if n != "float8_e8m0fnu"])
+@pytest.mark.parametrize("name", [n for n in CONVERTED if n != "float8_e8m0fnu"])
 @pytest.mark.parametrize("shape", [(), (7,), (3, 4), (2, 3, 2), (0, 2), (1200,)])
 def test_texts(name, shape):
     values = np.random.default_rng(2).uniform(0, 9, shape) * 10
@@ -91,7 +91,7 @@ def test_texts(name, shape):
         assert same_as(theirs).tolist() == theirs.tolist()
 
 
-@pytest.mark.parametrize("name", [*KEPT, *PLAIN, "bits8", "bits16", "bits1x8", "bits2x4", "bits4x2"])
+@pytest.mark.parametrize("name", [*CONVERTED, *PLAIN, "bits8", "bits16", "bits1x8", "bits2x4", "bits4x2"])
 def test_every_dtype_of_a_file(name):
     dtype = getattr(torch, name)
     raw = torch.from_numpy(np.random.default_rng(3).integers(0, 2, 24 * dtype.itemsize).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""What the rows behind the layers refuse, in PyTorch's words; and what samples cannot say."""
+"""What the operators behind the layers refuse, in PyTorch's words; and what samples cannot say."""
 
 import math
 

@@ -3,24 +3,14 @@
 import copy
 import os
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import rushlight
+from kits.process import SOURCE, python
 from rushlight import nn
-
-SOURCE = Path(rushlight.__file__).parent.parent
-
-
-def python(code, **environment):
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), **environment}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
 
 # ---- the package ----
 

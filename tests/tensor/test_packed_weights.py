@@ -66,7 +66,7 @@ class TestPackedWeights:
             assert self.linear(big[0])[0, 0].item() == 0
             assert self.linear(big[1])[0, 0].item() == 48
 
-    def test_companions_die_with_their_storage(self):
+    def test_packed_weights_die_with_their_storage(self):
         before = _C._live()["storages"]
         for _ in range(50):
             self.linear(torch.ones(64, 48))
