@@ -1,17 +1,14 @@
 """CivilNet's forward pass beside PyTorch's: one process, in turns, results compared first.
 
-    python benchmarks/bench_civilnet.py [--quick]
+    python benchmarks/bench_civilnet.py [--quick] [--json]
 
 Prints the minimum and median of each side and the ratio of the minima. Needs torch.
 """
 
-import argparse
-import statistics
-import time
-
 import torch
 
 import rushlight
+from harness import Bench, repeated
 
 
 def build(torch):
@@ -40,44 +37,34 @@ def build(torch):
     return CivilNet().eval()
 
 
-def timed(net, x, calls):
-    start = time.perf_counter()
-    for _ in range(calls):
-        net(x)
-    return (time.perf_counter() - start) / calls
-
-
-def compare(batch, calls, rounds):
+def compare(bench, batch, calls, rounds):
     torch.manual_seed(1)
     x = torch.rand(batch, 3, 32, 32)
     y = rushlight.from_numpy(x.numpy()).clone()
     theirs, ours = build(torch), build(rushlight)
     with torch.no_grad(), rushlight.no_grad():
         error = abs(theirs(x).numpy() - ours(y).numpy()).max()
-        if not error < 1e-4:
-            raise SystemExit(f"results differ by {error}: nothing is timed")
-        times = {"torch": [], "rushlight": []}
-        for _ in range(rounds):
-            times["torch"].append(timed(theirs, x, calls))
-            times["rushlight"].append(timed(ours, y, calls))
-    a, b = times["torch"], times["rushlight"]
-    print(
-        f"batch {batch:>3}   torch {min(a) * 1e3:.4f} ({statistics.median(a) * 1e3:.4f}) ms   "
-        f"rushlight {min(b) * 1e3:.4f} ({statistics.median(b) * 1e3:.4f}) ms   "
-        f"{min(a) / min(b):.1f}x   largest difference {error:.1e}"
+        case = bench.compare(
+            f"batch {batch}",
+            repeated(lambda: theirs(x)),
+            repeated(lambda: ours(y)),
+            lambda: bool(error < 1e-4) or f"by {error}",
+            calls,
+            rounds,
+            difference=float(error),
+        )
+    times = [f(side) * 1e3 for side in ("theirs", "ours") for f in (case.min, case.median)]
+    bench.say(
+        f"batch {batch:>3}   torch {times[0]:.4f} ({times[1]:.4f}) ms   "
+        f"rushlight {times[2]:.4f} ({times[3]:.4f}) ms   {case.ratio:.1f}x   largest difference {error:.1e}"
     )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    quick = parser.parse_args().quick
-    print(
-        f"torch {torch.__version__}, rushlight {rushlight.__version__}, "
-        f"{torch.get_num_threads()} / {rushlight.get_num_threads()} threads; minimum (median)"
-    )
-    compare(1, 200, 5 if quick else 40)
-    compare(64, 10, 5 if quick else 40)
+    bench = Bench(__doc__)
+    bench.say("minimum (median)")
+    compare(bench, 1, 200, 5 if bench.quick else 40)
+    compare(bench, 64, 10, 5 if bench.quick else 40)
 
 
 if __name__ == "__main__":

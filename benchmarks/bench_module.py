@@ -1,17 +1,13 @@
 """Module against torch's: both run in turns in this process, after their results were found equal.
 
-python benchmarks/bench_module.py [--quick]
+python benchmarks/bench_module.py [--quick] [--json]
 """
-
-import argparse
-import statistics
-import time
-import timeit
 
 import torch as other
 
 import rushlight as mine
 import rushlight.nn
+from harness import Bench, statement
 
 
 def build(torch, nn):
@@ -87,27 +83,25 @@ def check(a, b):
     assert list(a["Module"]().__dict__) == list(b["Module"]().__dict__)
 
 
-def measure(statement, loops, rounds, a, b):
-    """Seconds per loop for both, and the median of the ratios of neighbouring rounds."""
-    # of this process alone: what else runs on the machine does not count
-    timers = [timeit.Timer(statement, globals=scope, timer=time.process_time) for scope in (a, b)]
-    times = [[timer.timeit(loops) / loops for timer in timers] for _ in range(rounds)]
-    best = [min(t[side] for t in times) for side in (0, 1)]
-    return best, statistics.median(t[1] / t[0] for t in times)
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds and loops")
-    quick = parser.parse_args().quick
-    a, b = build(mine, rushlight.nn), build(other, other.nn)
-    check(a, b)
-    print(f"{'case':32}{'rushlight':>12}{'torch':>12}{'ratio':>9}  goal")
-    for name, statement, loops, goal in CASES:
-        n = max(1, loops // 10) if quick else loops
-        (ours, theirs), ratio = measure(statement, n, 3 if quick else 9, a, b)
+    bench = Bench(__doc__)
+    ours, theirs = build(mine, rushlight.nn), build(other, other.nn)
+    bench.say(f"{'case':32}{'rushlight':>12}{'torch':>12}{'ratio':>9}  goal")
+    for name, text, loops, goal in CASES:
+        case = bench.compare(
+            name,
+            statement(text, theirs),
+            statement(text, ours),
+            lambda: check(ours, theirs),
+            max(1, loops // 10) if bench.quick else loops,
+            3 if bench.quick else 9,
+            clock="own",
+            goal=goal,
+        )
+        ratio = case.neighbours
         mark = "" if goal is None else f"  {goal}x {'met' if ratio >= goal else 'missed'}"
-        print(f"{name:32}{ours * 1e9:>9.0f} ns{theirs * 1e9:>9.0f} ns{ratio:>8.1f}x{mark}")
+        best = f"{case.min('ours') * 1e9:>9.0f} ns{case.min('theirs') * 1e9:>9.0f} ns"
+        bench.say(f"{name:32}{best}{ratio:>8.1f}x{mark}")
 
 
 if __name__ == "__main__":

@@ -1,49 +1,46 @@
-"""Saving checkpoints: rushlight beside PyTorch, in turns in one process; the files are compared first."""
+"""Saving checkpoints: rushlight beside PyTorch, in turns in one process; the files are compared first.
+
+    python benchmarks/bench_save.py [--quick] [--json]
+
+Prints the median of each side and the ratio of the medians. Needs torch.
+"""
 
 import contextlib
 import io
 import os
 import pathlib
 import tempfile
-import time
+
+import torch
 
 import rushlight
-
-try:
-    import torch
-except ImportError as error:
-    raise SystemExit("this benchmark compares with PyTorch: run it in the parity environment") from error
+from harness import Bench, repeated
 
 DATA = pathlib.Path(__file__).parent.parent / "tests" / "data"
 
 
-def check(ours, theirs):
+def whole(tensor):
+    """The bytes of its storage, as a tensor."""
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+
+
+def same(one, two):
     """Both files must open in PyTorch with the same bytes in every tensor."""
+    a, b = torch.load(one, weights_only=True), torch.load(two, weights_only=True)
+    return list(a) == list(b) and all(
+        a[key].shape == b[key].shape
+        and a[key].dtype == b[key].dtype
+        and torch.equal(whole(a[key]), whole(b[key]))
+        for key in a
+    )
+
+
+def check(ours, theirs):
     one, two = io.BytesIO(), io.BytesIO()
     rushlight.save(ours, one)
     torch.save(theirs, two)
     one.seek(0), two.seek(0)
-    a, b = torch.load(one, weights_only=True), torch.load(two, weights_only=True)
-    assert list(a) == list(b)
-    for key in a:
-        assert a[key].shape == b[key].shape and a[key].dtype == b[key].dtype
-        assert bytes(a[key].untyped_storage()) == bytes(b[key].untyped_storage())
-
-
-def median(times):
-    return sorted(times)[len(times) // 2]
-
-
-def in_turns(calls, rounds):
-    times = [[] for _ in calls]
-    for call in calls:
-        call()
-    for _ in range(rounds):
-        for call, spent in zip(calls, times):
-            start = time.perf_counter()
-            call()
-            spent.append(time.perf_counter() - start)
-    return [median(spent) for spent in times]
+    return same(one, two)
 
 
 @contextlib.contextmanager
@@ -56,9 +53,14 @@ def unsynced():
         os.fsync = real
 
 
-def report(name, kind, mine, other):
+def report(bench, name, kind, calls, check, rounds):
+    for call in calls:
+        call()
+    mine, other = (repeated(call) for call in calls)
+    case = bench.compare(f"{name}, {kind}", other, mine, check, 1, rounds)
+    mine, other = case.median("ours"), case.median("theirs")
     figures = f"rushlight {mine * 1e3:8.3f} ms   torch {other * 1e3:8.3f} ms   {other / mine:5.2f}x"
-    print(f"{name:16} {kind:15} {figures}")
+    bench.say(f"{name:16} {kind:15} {figures}")
 
 
 def torch_synced(obj, path):
@@ -67,34 +69,35 @@ def torch_synced(obj, path):
         os.fsync(file.fileno())
 
 
-def compare_paths(name, ours, theirs, rounds, folder, kind):
+def compare_paths(bench, name, ours, theirs, rounds, folder, kind):
     paths = [os.path.join(folder, f"bench_save_{os.getpid()}_{i}.pth") for i in range(2)]
     calls = [lambda: rushlight.save(ours, paths[0]), lambda: torch.save(theirs, paths[1])]
+    synced = [calls[0], lambda: torch_synced(theirs, paths[1])]
     with unsynced():
-        report(name, kind, *in_turns(calls, rounds))
-    calls[1] = lambda: torch_synced(theirs, paths[1])
-    report(name, f"{kind}, fsync", *in_turns(calls, rounds))
+        report(bench, name, kind, calls, lambda: same(*paths), rounds)
+    report(bench, name, f"{kind}, fsync", synced, lambda: same(*paths), rounds)
     for path in paths:
         os.unlink(path)
 
 
-def compare(name, ours, theirs, rounds):
-    check(ours, theirs)
+def compare(bench, name, ours, theirs, rounds):
     calls = [lambda: rushlight.save(ours, io.BytesIO()), lambda: torch.save(theirs, io.BytesIO())]
-    report(name, "memory", *in_turns(calls, rounds))
+    report(bench, name, "memory", calls, lambda: check(ours, theirs), rounds)
     for kind, folder in (("RAM disk", "/dev/shm"), ("disk", tempfile.gettempdir())):
         if os.path.isdir(folder):
-            compare_paths(name, ours, theirs, rounds, folder, kind)
+            compare_paths(bench, name, ours, theirs, rounds, folder, kind)
 
 
 def main():
-    print(
+    bench = Bench(__doc__)
+    bench.say(
         "rushlight waits until a file is on the disk (fsync), torch does not: both without it, then both with"
     )
     path = DATA / "civilnet_digits.pth"
-    compare("CivilNet's file", rushlight.load(path), torch.load(path), 100)
+    few, many = (3, 20) if bench.quick else (7, 100)
+    compare(bench, "CivilNet's file", rushlight.load(path), torch.load(path), many)
     big = {"w": torch.arange(20_000_000, dtype=torch.float32)}
-    compare("80 MB", {"w": rushlight.from_numpy(big["w"].numpy())}, big, 7)
+    compare(bench, "80 MB", {"w": rushlight.from_numpy(big["w"].numpy())}, big, few)
 
 
 if __name__ == "__main__":

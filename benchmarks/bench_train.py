@@ -1,20 +1,17 @@
 """Training beside PyTorch: one process, in turns, results compared first.
 
-    python benchmarks/bench_train.py [--quick]
+    python benchmarks/bench_train.py [--quick] [--json]
 
 Prints minimum and median of each side and the ratio of the minima, beside the goal. Needs torch.
 """
 
-import argparse
-import statistics
-import time
-
 import torch as other
-from bench_civilnet import build
 
 import rushlight as mine
 import rushlight.nn
 import rushlight.optim  # noqa: F401
+from bench_civilnet import build
+from harness import Bench, now, part, repeated
 
 
 def mlp(torch):
@@ -54,9 +51,9 @@ def backward_of_chain(torch, n):
         for _ in range(n):
             y = y * 1.0001
         x.grad = None
-        start = time.perf_counter()
+        start = now()
         y.backward()
-        run.seconds = time.perf_counter() - start
+        run.part = start, now()
         return x.grad.item()
 
     return run
@@ -104,45 +101,41 @@ CASES = [
 ]
 
 
-def timed(run, calls):
-    """Seconds a call; a function that times a part of itself leaves it in .seconds."""
-    if hasattr(run, "seconds"):
+def clock(run):
+    """A function that times a part of itself leaves where it began and ended in .part."""
+
+    def once():
         run()
-        return run.seconds
-    start = time.perf_counter()
-    for _ in range(calls):
-        run()
-    return (time.perf_counter() - start) / calls
+        return run.part
+
+    return part(once) if hasattr(run, "part") else repeated(run)
 
 
-def compare(name, make, calls, goal, rounds):
-    theirs, ours = make(other), make(mine)
+def difference(theirs, ours):
+    """The largest one in five calls of each side, or the text of what is wrong."""
+    worst = 0.0
     for _ in range(5):
         a, b = value_of(theirs()), value_of(ours())
-        worst = max(abs(p - q) for p, q in zip(a, b, strict=True))
-        if not worst < 1e-4:
-            raise SystemExit(f"{name}: results differ by {worst}: nothing is timed")
-    times = ([], [])
-    for _ in range(rounds):
-        times[0].append(timed(theirs, calls))
-        times[1].append(timed(ours, calls))
-    (a, b), (c, d) = ((min(t) * 1e6, statistics.median(t) * 1e6) for t in times)
-    print(
+        worst = max(worst, *(abs(p - q) for p, q in zip(a, b, strict=True)))
+    return worst < 1e-4 or f"by {worst}"
+
+
+def compare(bench, name, make, calls, goal, rounds):
+    theirs, ours = make(other), make(mine)
+    wrong = difference(theirs, ours)  # and .part is there from the first call on
+    case = bench.compare(name, clock(theirs), clock(ours), lambda: wrong, calls, rounds, goal=goal)
+    a, b, c, d = (f(side) * 1e6 for side in ("theirs", "ours") for f in (case.min, case.median))
+    bench.say(
         f"{name:<36}torch {a:9.2f} ({b:9.2f}) us   rushlight {c:9.2f} ({d:9.2f}) us   "
-        f"{a / c:5.1f}x   goal {goal}x"
+        f"{case.ratio:5.1f}x   goal {goal}x"
     )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    rounds = 5 if parser.parse_args().quick else 40
-    print(
-        f"torch {other.__version__}, rushlight {mine.__version__}, "
-        f"{other.get_num_threads()} / {mine.get_num_threads()} threads; minimum (median)"
-    )
+    bench = Bench(__doc__)
+    bench.say("minimum (median)")
     for name, make, calls, goal in CASES:
-        compare(name, make, calls, goal, rounds)
+        compare(bench, name, make, calls, goal, 5 if bench.quick else 40)
 
 
 if __name__ == "__main__":
