@@ -154,12 +154,10 @@ def all_definitions():
 
 def samples(each):
     """Lines of the samples that name a declaration."""
-    own = ROOT / "tests" / "samples" / f"{family(each['path'])}.py"
-    files = [own] if own.exists() else sorted((ROOT / "tests").glob("opinfo*.py"))
-    for file in files:
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            if re.search(rf"""["']{each["id"]}["']""", line):
-                yield relative(file), number
+    file = ROOT / "tests" / "samples" / f"{family(each['path'])}.py"
+    for number, line in enumerate(file.read_text().splitlines() if file.exists() else (), 1):
+        if re.search(rf"""["']{each["id"]}["']""", line):
+            yield relative(file), number
 
 
 def places(each, defined):
