@@ -47,7 +47,8 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
 
 /* bindings/create.c */
 PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwargs);
-PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* dtype -1: inferred */
+PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* bindings/from_data.c; dtype -1: inferred */
+PyObject *rl_tensor_as(rl_tensor *t, int dtype);          /* a copy in another dtype */
 
 /* bindings/scalar.c */
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused);

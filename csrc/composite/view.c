@@ -1,23 +1,10 @@
-/* Rows that are made of other rows. */
-#include "composite.h"
-#include "call/call.h"
+/* Views, and copies where no view will do; the parts that a tensor is cut into. */
+#include "slots.h"
 #include "history/node.h"
 #include "core/error.h"
 #include "core/view.h"
 #include "ops/shapes.h"
 #include <string.h>
-
-#define COMPOSE(id) PyObject *compose_##id(rl_bound *b)
-
-static rl_slot tensor_slot(PyObject *t) {
-    return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
-}
-static rl_slot int_slot(int64_t i) {
-    return (rl_slot){.tag = RL_INT, .u.i = i};
-}
-static PyObject *self_of(rl_bound *b) {
-    return (PyObject *)RL_TENSOR_OF(b->k.arg[0].u.t);
-}
 
 static PyObject *clone_as(PyObject *x, int64_t format) {
     rl_slot args[2] = {tensor_slot(x), int_slot(format)};
@@ -43,11 +30,11 @@ static PyObject *reshape_to(PyObject *x, rl_slot size) {
 }
 
 COMPOSE(reshape) {
-    return reshape_to(self_of(b), b->k.arg[1]);
+    return reshape_to(tensor_of(b, 0), b->k.arg[1]);
 }
 
 COMPOSE(contiguous) {
-    PyObject *x = self_of(b);
+    PyObject *x = tensor_of(b, 0);
     const rl_view *v = b->k.arg[0].u.t;
     int64_t format = b->k.arg[1].tag == RL_INT ? b->k.arg[1].u.i : RL_FORMAT_CONTIGUOUS;
     bool already = format == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(v)
@@ -65,7 +52,7 @@ COMPOSE(flatten) {
                         "flatten() has invalid args: start_dim cannot come after end_dim");
         return NULL;
     }
-    if (x->ndim && start == end) return Py_NewRef(self_of(b));
+    if (x->ndim && start == end) return Py_NewRef(tensor_of(b, 0));
     int n = 0;
     for (int64_t d = 0; d < start; d++) shape[n++] = x->shape[d];
     shape[n] = 1;
@@ -76,7 +63,7 @@ COMPOSE(flatten) {
         }
     n++;
     for (int64_t d = end + 1; d < x->ndim; d++) shape[n++] = x->shape[d];
-    return reshape_to(self_of(b), (rl_slot){.tag = RL_INTS, .n = n, .u.ints = shape});
+    return reshape_to(tensor_of(b, 0), (rl_slot){.tag = RL_INTS, .n = n, .u.ints = shape});
 }
 
 static PyObject *narrow_piece(PyObject *x, int64_t dim, int64_t start, int64_t length) {
@@ -145,8 +132,8 @@ COMPOSE(chunk) {
         return NULL;
     }
     int64_t size = b->k.arg[0].u.t->shape[dim], each = size / chunks + (size % chunks != 0);
-    if (size == 0) return pieces_of(self_of(b), dim, NULL, chunks, 0);
-    return pieces_of(self_of(b), dim, NULL, size / each + (size % each != 0), each);
+    if (size == 0) return pieces_of(tensor_of(b, 0), dim, NULL, chunks, 0);
+    return pieces_of(tensor_of(b, 0), dim, NULL, size / each + (size % each != 0), each);
 }
 
 COMPOSE(split) {
@@ -174,7 +161,7 @@ COMPOSE(split) {
                 (long long)size, (long long)dim, rl_dims_text(text, s->u.ints, s->n));
             return NULL;
         }
-        return pieces_of(self_of(b), dim, s->u.ints, s->n, 0);
+        return pieces_of(tensor_of(b, 0), dim, s->u.ints, s->n, 0);
     }
     if (s->u.i == 0 && size != 0) {
         PyErr_Format(PyExc_RuntimeError,
@@ -188,7 +175,7 @@ COMPOSE(split) {
         return NULL;
     }
     int64_t n = size == 0 ? 1 : size / s->u.i + (size % s->u.i != 0);
-    return pieces_of(self_of(b), dim, NULL, n, s->u.i);
+    return pieces_of(tensor_of(b, 0), dim, NULL, n, s->u.i);
 }
 
 static PyObject *slices_of(rl_slot x, int64_t dim) {
@@ -208,64 +195,5 @@ COMPOSE(unbind) {
     rl_grad_enabled = 0;
     PyObject *slices = slices_of(b->k.arg[0], dim);
     rl_grad_enabled = grad;
-    return rl_history_pieces((rl_tensor *)self_of(b), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
-}
-
-COMPOSE(stack) {
-    const rl_slot *list = &b->k.arg[0];
-    int64_t dim = b->k.arg[1].u.i;
-    char want[RL_DIMS_TEXT], have[RL_DIMS_TEXT];
-    if (list->n == 0) {
-        PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
-        return NULL;
-    }
-    const rl_view *first = list->u.ts[0];
-    if (rl_dim_wrap(&dim, first->ndim + 1) != RL_OK) return rl_raise("stack");
-    for (int i = 1; i < list->n; i++) {
-        const rl_view *v = list->u.ts[i];
-        if (v->ndim == first->ndim && memcmp(v->shape, first->shape, v->ndim * sizeof *v->shape) == 0)
-            continue;
-        PyErr_Format(PyExc_RuntimeError,
-                     "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
-                     rl_dims_text(want, first->shape, first->ndim), rl_dims_text(have, v->shape, v->ndim), i);
-        return NULL;
-    }
-    RL_OWNED PyObject *parts = PyTuple_New(list->n);
-    rl_view **views = parts ? PyMem_Malloc((size_t)list->n * sizeof *views) : NULL;
-    if (!views) return PyErr_NoMemory();
-    PyObject *joined = NULL;
-    int i = 0;
-    for (; i < list->n; i++) {
-        rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = list->u.ts[i]}, int_slot(dim)};
-        PyObject *part = rl_op_run(RL_OP_unsqueeze, args, 2);
-        if (!part) break;
-        PyTuple_SET_ITEM(parts, i, part);
-        views[i] = &((rl_tensor *)part)->v;
-    }
-    if (i == list->n) {
-        rl_slot args[2] = {{.tag = RL_TENSORS, .n = list->n, .u.ts = views}, int_slot(dim)};
-        joined = rl_op_run(RL_OP_cat, args, 2);
-    }
-    PyMem_Free(views);
-    return joined;
-}
-
-#define OP(id, ...)
-#define VIEW(id, ...)
-#define COMPOSITE(id, ...) COMPOSE(id); /* some stand in composite/layers.c */
-#include "ops/declarations/all.def"
-
-static PyObject *(*const composed[RL_OP_COUNT])(rl_bound *) = {
-#define OP(id, ...)
-#define VIEW(id, ...)
-#define COMPOSITE(id, ...) [RL_OP_##id] = compose_##id,
-#include "ops/declarations/all.def"
-};
-
-static PyObject *run_composed(int op, rl_bound *b) {
-    return composed[op](b);
-}
-
-void rl_composite_init(void) {
-    rl_compose = run_composed;
+    return rl_history_pieces((rl_tensor *)tensor_of(b, 0), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
 }

@@ -1,33 +1,9 @@
-/* Rows of the layers that are made of other rows: distances, products, rearrangements. */
-#include "call/call.h"
+/* Distances and similarity of vectors. */
+#include "slots.h"
 #include "core/dtype.h"
 #include "core/view.h"
 #include <string.h>
 
-#define COMPOSE(id)                                                                                          \
-    PyObject *compose_##id(rl_bound *b);                                                                     \
-    PyObject *compose_##id(rl_bound *b)
-
-static rl_slot tensor_slot(PyObject *t) {
-    return (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
-}
-static rl_slot int_slot(int64_t i) {
-    return (rl_slot){.tag = RL_INT, .u.i = i};
-}
-static rl_slot float_slot(double d) {
-    return (rl_slot){.tag = RL_FLOAT, .u.d = d};
-}
-static rl_slot truth_slot(bool on) {
-    return (rl_slot){.tag = RL_TRUTH, .u.i = on};
-}
-static PyObject *tensor_of(rl_bound *b, int arg) {
-    return (PyObject *)RL_TENSOR_OF(b->k.arg[arg].u.t);
-}
-static rl_view *view_of(PyObject *t) {
-    return &((rl_tensor *)t)->v;
-}
-
-/* ---- distances ---- */
 static PyObject *norm_of(PyObject *x, rl_slot p, rl_slot dim, bool keepdim) {
     rl_slot args[4] = {tensor_slot(x), p, dim, truth_slot(keepdim)};
     return rl_op_run(RL_OP_linalg_vector_norm, args, 4);
@@ -110,21 +86,4 @@ COMPOSE(cosine_similarity) {
     if (!products) return NULL;
     rl_slot args[2] = {tensor_slot(products), int_slot(dim)};
     return rl_op_run(RL_OP_sum, args, 2);
-}
-
-/* ---- outer products ---- */
-COMPOSE(outer) {
-    for (int i = 0; i < 2; i++)
-        if (b->k.arg[i].u.t->ndim != 1) {
-            PyErr_Format(PyExc_RuntimeError, "outer: Expected 1-D argument %s, but got %d-D",
-                         i ? "vec2" : "self", b->k.arg[i].u.t->ndim);
-            return NULL;
-        }
-    rl_slot args[2] = {b->k.arg[0], int_slot(1)};
-    RL_OWNED PyObject *column = rl_op_run(RL_OP_unsqueeze, args, 2);
-    return column ? rl_op_binary(RL_OP_mul, column, tensor_of(b, 1)) : NULL;
-}
-
-COMPOSE(ger) {
-    return compose_outer(b);
 }

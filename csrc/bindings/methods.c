@@ -1,0 +1,221 @@
+/* Methods of Tensor that are no operators. */
+#include "history/node.h"
+#include "object/numpy.h"
+#include "bindings.h"
+#include "object/storage.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/threads.h"
+#include "core/view.h"
+
+#define T(self) ((rl_tensor *)(self))
+
+#define METHOD0(name) static PyObject *m_##name(PyObject *self, PyObject *unused)
+
+static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, const char *name,
+                             rl_tensor *t, bool strides) {
+    PyObject *which = n == 1 ? args[0] : Py_None;
+    if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && n == 0 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
+        which = args[0];
+    else if (n > 1 || (kwnames && PyTuple_GET_SIZE(kwnames))) {
+        PyErr_Format(PyExc_TypeError, "%s() takes at most one argument, dim", name);
+        return NULL;
+    }
+    if (which == Py_None) {
+        if (!strides) return rl_tensor_shape(t);
+        RL_OWNED PyObject *size = rl_size_new(t->v.strides, t->v.ndim);
+        if (!size) return NULL;
+        return PyObject_CallOneArg((PyObject *)&PyTuple_Type, size); /* strides are a plain tuple */
+    }
+    RL_OWNED PyObject *number = PyNumber_Index(which);
+    int64_t dim = number ? PyLong_AsLongLong(number) : -1;
+    if (dim == -1 && PyErr_Occurred()) return NULL;
+    if (t->v.ndim == 0) {
+        PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions",
+                     (long long)dim);
+        return NULL;
+    }
+    if (rl_dim_wrap(&dim, t->v.ndim) != RL_OK) return rl_raise(name);
+    return PyLong_FromLongLong(strides ? t->v.strides[dim] : t->v.shape[dim]);
+}
+static PyObject *m_size(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    return dims_or_one(args, n, kw, "size", T(self), false);
+}
+static PyObject *m_stride(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    return dims_or_one(args, n, kw, "stride", T(self), true);
+}
+METHOD0(dim) {
+    (void)unused;
+    return PyLong_FromLong(T(self)->v.ndim);
+}
+METHOD0(numel) {
+    (void)unused;
+    return PyLong_FromLongLong(T(self)->v.numel);
+}
+METHOD0(element_size) {
+    (void)unused;
+    return PyLong_FromLongLong(rl_itemsize(T(self)->v.dtype));
+}
+METHOD0(storage_offset) {
+    (void)unused;
+    return PyLong_FromLongLong(T(self)->v.offset);
+}
+METHOD0(detach) {
+    (void)unused;
+    return rl_tensor_detach(self);
+}
+METHOD0(detach_) {
+    (void)unused;
+    if (T(self)->base) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel "
+            "(DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+            "hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.");
+        return NULL;
+    }
+    T(self)->requires_grad = 0; /* first: what dies with grad_fn may run Python */
+    Py_CLEAR(T(self)->grad_fn);
+    return Py_NewRef(self);
+}
+METHOD0(data_ptr) {
+    (void)unused;
+    RL_RAW;
+    /* from here on anybody may write: nothing is cached any more */
+    __atomic_store_n(&T(self)->v.storage->pointer_seen, 1, __ATOMIC_RELAXED);
+    return PyLong_FromVoidPtr(T(self)->v.numel && T(self)->v.device != RL_META ? rl_data(&T(self)->v, RL_READ)
+                                                                               : NULL);
+}
+METHOD0(is_floating_point) {
+    (void)unused;
+    return PyBool_FromLong(rl_dtype_is_floating(T(self)->v.dtype));
+}
+METHOD0(is_complex) {
+    (void)unused;
+    return PyBool_FromLong(RL_SET_COMPLEX >> T(self)->v.dtype & 1);
+}
+METHOD0(is_inference) {
+    (void)unused;
+    return PyBool_FromLong(T(self)->inference);
+}
+METHOD0(is_view) {
+    (void)unused;
+    return PyBool_FromLong(T(self)->base != NULL);
+}
+METHOD0(untyped_storage) {
+    (void)unused;
+    return rl_untyped_storage_new(T(self)->v.storage);
+}
+METHOD0(zero_) {
+    (void)unused;
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INT, .u.i = 0}};
+    return rl_op_run(RL_OP_fill_, args, 2);
+}
+
+static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"memory_format", NULL};
+    PyObject *format = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:is_contiguous", names, &format)) return NULL;
+    int64_t wanted = RL_FORMAT_CONTIGUOUS;
+    if (format != Py_None && !rl_format_parse(format, &wanted)) {
+        PyErr_Format(PyExc_TypeError,
+                     "is_contiguous(): argument 'memory_format' must be torch.memory_format, not %s",
+                     Py_TYPE(format)->tp_name);
+        return NULL;
+    }
+    return PyBool_FromLong(wanted == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(&T(self)->v)
+                                                             : rl_is_contiguous(&T(self)->v));
+}
+
+static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"requires_grad", NULL};
+    PyObject *on = Py_True;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:requires_grad_", names, &on)) return NULL;
+    if (!PyBool_Check(on)) {
+        PyErr_Format(PyExc_TypeError,
+                     "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s",
+                     Py_TYPE(on)->tp_name);
+        return NULL;
+    }
+    return rl_tensor_set_requires_grad(T(self), on == Py_True) < 0 ? NULL : Py_NewRef(self);
+}
+
+static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"force", NULL};
+    int force = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", names, &force)) return NULL;
+    if (rl_requires_grad(T(self)) && !force) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+        return NULL;
+    }
+    return rl_numpy_lend(self);
+}
+
+static PyObject *m_array(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy)) return NULL;
+    RL_OWNED PyObject *empty = PyTuple_New(0);
+    RL_OWNED PyObject *a = empty ? m_numpy(self, empty, NULL) : NULL;
+    int must = a && copy != Py_None ? PyObject_IsTrue(copy) : 0;
+    if (!a || must < 0) return NULL;
+    if (dtype == Py_None) return must ? PyObject_CallMethod(a, "copy", NULL) : rl_give(&a);
+    RL_OWNED PyObject *cast =
+        PyObject_CallMethod(a, "astype", "OssOO", dtype, "K", "unsafe", Py_True, must ? Py_True : Py_False);
+    if (cast && cast != a && copy != Py_None && !must) {
+        PyErr_SetString(PyExc_ValueError, "Unable to avoid copy while creating an array as requested.");
+        return NULL;
+    }
+    return rl_give(&cast);
+}
+
+Py_ssize_t rl_tensor_length(PyObject *self) {
+    if (T(self)->v.ndim) return (Py_ssize_t)T(self)->v.shape[0];
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+}
+
+Py_hash_t rl_tensor_hash(PyObject *self) {
+    Py_hash_t h = (Py_hash_t)((uintptr_t)self >> 4);
+    return h == -1 ? -2 : h;
+}
+
+#define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
+PyMethodDef rl_tensor_methods[] = {
+    {"size", KEYWORDS(m_size), METH_FASTCALL | METH_KEYWORDS,
+     "size($self, /, dim=None)\n--\n\nThe sizes, or one of them."},
+    {"stride", KEYWORDS(m_stride), METH_FASTCALL | METH_KEYWORDS,
+     "stride($self, /, dim=None)\n--\n\nThe strides in elements."},
+    {"dim", m_dim, METH_NOARGS, "dim($self, /)\n--\n\nNumber of dimensions."},
+    {"ndimension", m_dim, METH_NOARGS, "ndimension($self, /)\n--\n\nAs dim()."},
+    {"numel", m_numel, METH_NOARGS, "numel($self, /)\n--\n\nNumber of elements."},
+    {"nelement", m_numel, METH_NOARGS, "nelement($self, /)\n--\n\nAs numel()."},
+    {"element_size", m_element_size, METH_NOARGS, "element_size($self, /)\n--\n\nBytes per element."},
+    {"storage_offset", m_storage_offset, METH_NOARGS, "storage_offset($self, /)\n--\n\nIn elements."},
+    {"data_ptr", m_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first element."},
+    {"is_contiguous", KEYWORDS(m_is_contiguous), METH_VARARGS | METH_KEYWORDS,
+     "is_contiguous($self, /, memory_format=None)\n--\n\nAre elements in row-major order without gaps?"},
+    {"detach", m_detach, METH_NOARGS, "detach($self, /)\n--\n\nThe same memory without history."},
+    {"detach_", m_detach_, METH_NOARGS, "detach_($self, /)\n--\n\nForgets its history."},
+    {"requires_grad_", KEYWORDS(m_requires_grad_), METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_($self, /, requires_grad=True)\n--\n\nSets requires_grad."},
+    {"is_floating_point", m_is_floating_point, METH_NOARGS, "is_floating_point($self, /)\n--\n\nBy dtype."},
+    {"is_complex", m_is_complex, METH_NOARGS, "is_complex($self, /)\n--\n\nFalse."},
+    {"is_inference", m_is_inference, METH_NOARGS, "is_inference($self, /)\n--\n\nMade under inference_mode?"},
+    {"_is_view", m_is_view, METH_NOARGS, "_is_view($self, /)\n--\n\nIs it a view of another tensor?"},
+    {"untyped_storage", m_untyped_storage, METH_NOARGS,
+     "untyped_storage($self, /)\n--\n\nIts memory as bytes."},
+    {"zero_", m_zero_, METH_NOARGS, "zero_($self, /)\n--\n\nEvery element becomes 0."},
+    {"item", rl_tensor_item, METH_NOARGS, "item($self, /)\n--\n\nThe only element as a number."},
+    {"tolist", rl_tensor_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nNested lists of numbers."},
+    {"numpy", KEYWORDS(m_numpy), METH_VARARGS | METH_KEYWORDS,
+     "numpy($self, /, *, force=False)\n--\n\nAn ndarray on the same memory."},
+    {"__array__", KEYWORDS(m_array), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nFor NumPy."},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,23 @@
+/* Which function is a composite's. */
+#include "composite.h"
+#include "call/call.h"
+
+#define OP(id, ...)
+#define VIEW(id, ...)
+#define COMPOSITE(id, ...) PyObject *compose_##id(rl_bound *b);
+#include "ops/declarations/all.def"
+
+static PyObject *(*const composed[RL_OP_COUNT])(rl_bound *) = {
+#define OP(id, ...)
+#define VIEW(id, ...)
+#define COMPOSITE(id, ...) [RL_OP_##id] = compose_##id,
+#include "ops/declarations/all.def"
+};
+
+static PyObject *run_composed(int op, rl_bound *b) {
+    return composed[op](b);
+}
+
+void rl_composite_init(void) {
+    rl_compose = run_composed;
+}
