@@ -88,8 +88,9 @@ static PyObject *iter_next_member(module_iter *t) {
             if (fresh < 0) return NULL;
             if (!fresh) continue;
             if (!t->pairs) return Py_NewRef(t->members.value);
-            PyObject *prefix = t->member_prefix ? t->member_prefix : rl_tree_prefix(&t->walk);
-            RL_OWNED PyObject *name = prefix ? rl_path_join(prefix, t->members.key) : NULL;
+            if (t->member_prefix == NULL) t->member_prefix = Py_XNewRef(rl_tree_prefix(&t->walk));
+            RL_OWNED PyObject *name =
+                t->member_prefix ? rl_path_join(t->member_prefix, t->members.key) : NULL;
             return name ? iter_pair(name, t->members.value) : NULL;
         }
         if (more < 0) return NULL;
