@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -91,6 +91,14 @@ fuzz-long: fuzz-files
 	mkdir -p build/fuzz/corpus
 	build/fuzz/fuzz_load -dict=tests/fuzz/load.dict -max_len=2048 -timeout=5 -max_total_time=$(SECONDS) \
 		-artifact_prefix=build/fuzz/ build/fuzz/corpus build/fuzz/seeds
+
+# what takes longer than CI allows
+full: $(VENV)/.installed $(VENV)/.asan
+	RL_FULL=1 $(RUN) -m pytest -n $(JOBS) tests/ops/test_gradient_subsets.py
+	$(MAKE) fuzz-files MUTANTS=2000000
+	$(MAKE) fuzz-ops CALLS=300000 SEED=1
+	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
+		$(filter-out %_callbacks.py,$(wildcard tests/*/test_*.py)) --ignore=tests/parity
 
 # warnings are errors
 werror: $(VENV)/.tools

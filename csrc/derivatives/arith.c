@@ -34,6 +34,11 @@ FORMULA(hypot) {
     TO(1, OP(mul, G, OP(div, X(1), OUT(0))));
 }
 
+FORMULA(logaddexp) {
+    TO(0, OP(div, G, PLUS(OP(exp, OP(sub, X(1), X(0))), 1)));
+    TO(1, OP(div, G, PLUS(OP(exp, OP(sub, X(0), X(1))), 1)));
+}
+
 /* ---- choices: ties share ---- */
 static V won(rl_back *g, V lost, V tie) {
     return OP(masked_fill, OP(where, tie, TIMES(G, 0.5), G), lost, INT(0));

@@ -123,6 +123,11 @@ TABLE_KERNEL(minimum, EVERY_ENTRY)
 RL_EACH_FLOAT(RL_BINARY_KEEP, hypot, hypot(a, b))
 TABLE_KERNEL(hypot, FLOAT_ENTRY)
 
+/* equal ones, both infinite perhaps, have no difference */
+#define LOG_ADD(a, b) (a == b ? a + 0.6931471805599453 : fmax(a, b) + log1p(exp(-fabs(a - b))))
+RL_EACH_FLOAT(RL_BINARY_KEEP, logaddexp, LOG_ADD(a, b))
+TABLE_KERNEL(logaddexp, FLOAT_ENTRY)
+
 /* ---- division ---- */
 /* floor(a / b) so that a == floor_div(a, b) * b + remainder(a, b) holds as well as rounding lets it */
 #define FLOAT_DIVISION(suffix, C)                                                                            \

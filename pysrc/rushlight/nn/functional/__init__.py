@@ -58,7 +58,7 @@ from ._dropout import (
     feature_alpha_dropout,
 )
 from ._linear import bilinear, embedding, linear
-from ._loss import cross_entropy, mse_loss, nll_loss
+from ._loss import cross_entropy, l1_loss, mse_loss, nll_loss
 from ._norm import (
     batch_norm,
     group_norm,
@@ -130,6 +130,7 @@ __all__ = [
     "hardtanh_",
     "instance_norm",
     "interpolate",
+    "l1_loss",
     "layer_norm",
     "leaky_relu",
     "leaky_relu_",

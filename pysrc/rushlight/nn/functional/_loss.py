@@ -134,27 +134,50 @@ def cross_entropy(
 
 
 # ---- numbers ----
+def _compared(input, target, size_average, reduce, reduction):
+    """Both tensors in one shape, and the number of the reduction; warns where the shapes were not equal."""
+    if target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )
+    number = _reduction_of(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        input, target = broadcast_tensors(input, target)
+    return input, target, number
+
+
+def _weighted(errors, weight, number):
+    if weight.shape != errors.shape:
+        raise ValueError("Weights and input must have the same size.")
+    errors = weight * errors
+    if number == 1:
+        return errors.sum() / weight.sum()
+    return errors.sum() if number == 2 else errors
+
+
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """Squared difference of input and target, of equal shapes (else a warning, and both are broadcast).
 
     ``weight``, of the input's shape, scales the elements, and the mean is weighted.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.mse_loss.html
     """
-    if target.shape != input.shape:
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-            "This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=2,
-        )
-    number = _reduction_of(size_average, reduce, reduction)
-    if input.shape != target.shape:
-        input, target = broadcast_tensors(input, target)
+    input, target, number = _compared(input, target, size_average, reduce, reduction)
     if weight is None:
         return _nn.mse_loss(input, target, number)
-    if weight.shape != input.shape:
-        raise ValueError("Weights and input must have the same size.")
-    errors = weight * _nn.mse_loss(input, target, 0)
-    if number == 1:
-        return errors.sum() / weight.sum()
-    return errors.sum() if number == 2 else errors
+    return _weighted(_nn.mse_loss(input, target, 0), weight, number)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """Absolute difference of input and target, of equal shapes (else a warning, and both are broadcast).
+
+    ``weight``, of the input's shape, scales the elements, and the mean is weighted.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.l1_loss.html
+    """
+    input, target, number = _compared(input, target, size_average, reduce, reduction)
+    errors = (input - target).abs()
+    if weight is not None:
+        return _weighted(errors, weight, number)
+    return (errors, errors.mean, errors.sum)[number]() if number else errors

@@ -100,6 +100,7 @@ from .linear import (
 )
 from .loss import (
     CrossEntropyLoss,
+    L1Loss,
     MSELoss,
     NLLLoss,
     NLLLoss2d,
@@ -212,6 +213,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "L1Loss",
     "LayerNorm",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",

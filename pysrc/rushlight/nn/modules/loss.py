@@ -7,7 +7,7 @@ from rushlight.nn import functional as F
 
 from .module import Module
 
-__all__ = ["CrossEntropyLoss", "MSELoss", "NLLLoss", "NLLLoss2d"]
+__all__ = ["CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d"]
 
 
 class _Loss(Module):
@@ -88,6 +88,15 @@ class CrossEntropyLoss(_WeightedLoss):
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )
+
+
+class L1Loss(_Loss):
+    """Absolute difference of two tensors of one shape."""
+
+    __constants__ = ["reduction"]
+
+    def forward(self, input, target):
+        return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
