@@ -1,4 +1,4 @@
-/* rushlight._C: the only file that sees all rooms. */
+/* rushlight._C: the only file that sees all components. */
 #include "kernels/dnnl/load.h"
 #include "bindings/bindings.h"
 #include "composite/composite.h"

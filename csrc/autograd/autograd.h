@@ -1,8 +1,9 @@
 /* The autograd engine and the derivatives. They stand above tensor_*, which records the history that they
- * walk; every formula is written with the rows that users call, so it is differentiable again.
+ * walk; every formula is written with the operators that users call, so it is differentiable again.
  *
  *   Tensor.backward ─► task: count what each node waits for ─► ready, highest sequence first
- *                          ─► hooks ─► formula of the row ─► reduce to the input's shape ─► next nodes */
+ *                          ─► hooks ─► formula of the operator ─► reduce to the input's shape ─► next nodes
+ */
 #ifndef RL_GRAD_H
 #define RL_GRAD_H
 #include "core/view.h"
@@ -19,14 +20,14 @@
  * ends. After a failure every OP answers nothing at once, so that formulas need no checks.
  *
  *   X(i)        argument i: a tensor, number, list or text
- *   MAYBE(i)    ... or NONE where the call had None; OP takes that where its row does
+ *   MAYBE(i)    ... or NONE where the call had None; OP takes that where its operator does
  *   GIVEN(i)    had the call something else than None? Reads nothing
  *   TEXT(i)     argument i as a C string
  *   OUT(i)      result i
  *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
  *
- * To read what is not there raises: None by X, and a tensor that the row does not save for the gradients that
- * are wanted. So a value that only one gradient needs is read inside of its TO. */
+ * To read what is not there raises: None by X, and a tensor that the operator does not save for the gradients
+ * that are wanted. So a value that only one gradient needs is read inside of its TO. */
 typedef struct {
     rl_node *node;
     PyObject *const *grads; /* of the results, NULL: undefined */
@@ -35,45 +36,45 @@ typedef struct {
     PyObject *made[24];
     int n_made;
     bool failed;
-} rl_back;
+} rl_vjp;
 typedef rl_slot V;
-typedef void (*rl_formula)(rl_back *g);
+typedef void (*rl_formula)(rl_vjp *g);
 #define FORMULA(name)                                                                                        \
-    void rl_formula_##name(rl_back *g);                                                                      \
-    void rl_formula_##name(rl_back *g)
+    void rl_formula_##name(rl_vjp *g);                                                                       \
+    void rl_formula_##name(rl_vjp *g)
 
-void rl_back_end(rl_back *g);                         /* drops what was made on the way */
-bool rl_back_wants(const rl_back *g, int arg);        /* does a gradient go to this argument? */
-void rl_back_pass(rl_back *g, int arg, V value);      /* here it is; RL_NONE: none */
-void rl_back_pass_nth(rl_back *g, int edge, V value); /* by edge: for Tensor[] arguments */
-bool rl_back_wants_nth(const rl_back *g, int edge);
-V rl_back_grad(rl_back *g, int result); /* zeros when undefined */
-bool rl_back_has_grad(const rl_back *g, int result);
-V rl_back_arg(rl_back *g, int arg);
-V rl_back_maybe(rl_back *g, int arg);
-bool rl_back_given(const rl_back *g, int arg);
-const char *rl_back_text(rl_back *g, int arg);                          /* "" after a failure */
-V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]);        /* the saved tensors; NULL for None */
-const int64_t *rl_back_layout(rl_back *g, int n);                       /* n numbers of the saved layout */
-V rl_back_out(rl_back *g, int result);                                  /* a saved result */
-V rl_back_op(rl_back *g, int op, const V *args, int n);                 /* runs a row on values */
-V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result); /* ... and picks one result */
-void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results); /* all of them */
-V rl_back_own(rl_back *g, PyObject *tensor_steal); /* a value that lives as long as the call */
-V rl_back_scaled(rl_back *g, V value,
-                 V factor);    /* value * factor; a factor that is absent or 1 costs nothing */
-void rl_back_fail(rl_back *g); /* an exception is set */
+void rl_vjp_end(rl_vjp *g);                         /* drops what was made on the way */
+bool rl_vjp_wants(const rl_vjp *g, int arg);        /* does a gradient go to this argument? */
+void rl_vjp_pass(rl_vjp *g, int arg, V value);      /* here it is; RL_NONE: none */
+void rl_vjp_pass_nth(rl_vjp *g, int edge, V value); /* by edge: for Tensor[] arguments */
+bool rl_vjp_wants_nth(const rl_vjp *g, int edge);
+V rl_vjp_grad(rl_vjp *g, int result); /* zeros when undefined */
+bool rl_vjp_has_grad(const rl_vjp *g, int result);
+V rl_vjp_arg(rl_vjp *g, int arg);
+V rl_vjp_maybe(rl_vjp *g, int arg);
+bool rl_vjp_given(const rl_vjp *g, int arg);
+const char *rl_vjp_text(rl_vjp *g, int arg);                          /* "" after a failure */
+V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]);        /* the saved tensors; NULL for None */
+const int64_t *rl_vjp_layout(rl_vjp *g, int n);                       /* n numbers of the saved layout */
+V rl_vjp_out(rl_vjp *g, int result);                                  /* a saved result */
+V rl_vjp_op(rl_vjp *g, int op, const V *args, int n);                 /* runs an operator on values */
+V rl_vjp_op_nth(rl_vjp *g, int op, const V *args, int n, int result); /* ... and picks one result */
+void rl_vjp_op_all(rl_vjp *g, int op, const V *args, int n, V *results, int n_results); /* all of them */
+V rl_vjp_own(rl_vjp *g, PyObject *tensor_steal); /* a value that lives as long as the call */
+V rl_vjp_scaled(rl_vjp *g, V value,
+                V factor);   /* value * factor; a factor that is absent or 1 costs nothing */
+void rl_vjp_fail(rl_vjp *g); /* an exception is set */
 /* What the argument looked like; only for one that a gradient goes to. */
-const rl_meta *rl_back_like(rl_back *g, int arg);
-const rl_meta *rl_back_like_nth(rl_back *g, int edge);
-V rl_back_size(rl_back *g, int arg);  /* its shape as an int list */
-V rl_back_zeros(rl_back *g, int arg); /* zeros that look like it */
-V rl_back_zeros_as(rl_back *g, const rl_meta *like);
-V rl_back_zero_of(rl_back *g, V x);                /* one zero of x's dtype, where x is */
-V rl_back_join(rl_back *g, V a, V b, int64_t dim); /* cat() */
-bool rl_back_any(rl_back *g, V truths);            /* looks at the values */
-double rl_back_num(rl_back *g, int arg);
-int64_t rl_back_int(rl_back *g, int arg);
+const rl_meta *rl_vjp_like(rl_vjp *g, int arg);
+const rl_meta *rl_vjp_like_nth(rl_vjp *g, int edge);
+V rl_vjp_size(rl_vjp *g, int arg);  /* its shape as an int list */
+V rl_vjp_zeros(rl_vjp *g, int arg); /* zeros that look like it */
+V rl_vjp_zeros_as(rl_vjp *g, const rl_meta *like);
+V rl_vjp_zero_of(rl_vjp *g, V x);                /* one zero of x's dtype, where x is */
+V rl_vjp_join(rl_vjp *g, V a, V b, int64_t dim); /* cat() */
+bool rl_vjp_any(rl_vjp *g, V truths);            /* looks at the values */
+double rl_vjp_num(rl_vjp *g, int arg);
+int64_t rl_vjp_int(rl_vjp *g, int arg);
 int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
 V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]);
 static inline int rl_value_ndim(V v) {
@@ -112,16 +113,16 @@ static inline V rl_value_dtype(int dtype) {
 static inline double rl_number(V v) {
     return v.tag == RL_FLOAT ? v.u.d : (double)v.u.i;
 }
-#define G            rl_back_grad(g, 0)
-#define X(i)         rl_back_arg(g, i)
-#define MAYBE(i)     rl_back_maybe(g, i)
-#define GIVEN(i)     rl_back_given(g, i)
-#define TEXT(i)      rl_back_text(g, i)
+#define G            rl_vjp_grad(g, 0)
+#define X(i)         rl_vjp_arg(g, i)
+#define MAYBE(i)     rl_vjp_maybe(g, i)
+#define GIVEN(i)     rl_vjp_given(g, i)
+#define TEXT(i)      rl_vjp_text(g, i)
 #define NDIM(x)      rl_value_ndim(x)
 #define SIZE(x, d)   rl_value_size(x, d)
 #define NUMEL(x)     rl_value_numel(x)
 #define SHAPE(x, to) rl_value_shape(x, to)
-#define OUT(i)       rl_back_out(g, i)
+#define OUT(i)       rl_vjp_out(g, i)
 #define NUM(d)       rl_value_num(d)
 #define INT(i)       rl_value_int(i)
 #define TRUTH(b)     rl_value_truth(b)
@@ -129,17 +130,17 @@ static inline double rl_number(V v) {
 #define WORD(s)      rl_value_word(s)
 #define DTYPE(d)     rl_value_dtype(d)
 #define NONE         ((V){.tag = RL_NONE})
-#define OP(row, ...) rl_back_op(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V))
-#define OP_NTH(nth, row, ...)                                                                                \
-    rl_back_op_nth(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), nth)
+#define OP(op, ...)  rl_vjp_op(g, RL_OP_##op, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V))
+#define OP_NTH(nth, op, ...)                                                                                 \
+    rl_vjp_op_nth(g, RL_OP_##op, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), nth)
 #define PLUS(x, d)  OP(add, x, NUM(d))
 #define TIMES(x, d) OP(mul, x, NUM(d))
 #define ZEROS       OP(zeros_like, G)
-#define OPS(results, n, row, ...)                                                                            \
-    rl_back_op_all(g, RL_OP_##row, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), results, n)
+#define OPS(results, n, op, ...)                                                                             \
+    rl_vjp_op_all(g, RL_OP_##op, (V[]){__VA_ARGS__}, sizeof((V[]){__VA_ARGS__}) / sizeof(V), results, n)
 #define TO(arg, value)                                                                                       \
     do {                                                                                                     \
-        if (rl_back_wants(g, arg)) rl_back_pass(g, arg, value);                                              \
+        if (rl_vjp_wants(g, arg)) rl_vjp_pass(g, arg, value);                                                \
     } while (0)
 
 /* ---- autograd/engine.c ---- */

@@ -222,7 +222,7 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
         return -1;
     }
     if (rl_version_part(T(self), rl_version_of(T(self))) < 0) return -1; /* it counts on as before */
-    if (rl_tensor_become(T(self), T(value)) < 0) return -1;
+    if (rl_tensor_set_data(T(self), T(value)) < 0) return -1;
     T(self)->inference = T(value)->inference;
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Python's entries, one C function per row and kind, from the table: rushlight.add, Tensor.add, Tensor.add_.
+/* Python's entries, one C function per operator and kind, from the table: rushlight.add, Tensor.add,
+ * Tensor.add_.
  */
 #include "call/call.h"
 #include "bindings.h"
@@ -8,7 +9,7 @@ static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *
                          bool method) {
     rl_bound b;
     if (rl_bind(&b, op, args, n, kwnames, method) < 0) return NULL;
-    PyObject *result = rl_front_door(&b, how);
+    PyObject *result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
     return result;
 }
@@ -33,9 +34,10 @@ static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObjec
     PyObject *result = NULL;
     if (rl_bind(&b, op, args, n, kwnames, false) < 0) return NULL;
     if (b.out)
-        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", rl_rows[op].name);
+        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'",
+                     rl_operators[op].name);
     else
-        result = rl_front_door(&b, RL_CALL_INPLACE);
+        result = rl_dispatcher_call(&b, RL_CALL_INPLACE);
     rl_bound_end(&b);
     return result;
 }
@@ -69,7 +71,7 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
     bool starred = false, comma = method;
     for (int i = method ? 1 : 0; text && i < s->n; i++) {
         const rl_arg *a = &s->arg[i];
-        /* a plain parameter cannot follow one with a default: those rows take it by keyword */
+        /* a plain parameter cannot follow one with a default: those operators take it by keyword */
         const char *star = a->keyword_only && !starred ? "*, " : "";
         starred |= a->keyword_only;
         Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s", text, comma ? ", " : "", star, a->name));
@@ -89,9 +91,9 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
         } else
             Py_SETREF(text, PyUnicode_FromFormat("%U=None", text));
     }
-    if (text && (s->row->variants & RL_OUT) && !method && name == s->row->name)
+    if (text && (s->op->variants & RL_OUT) && !method && name == s->op->name)
         Py_SETREF(text, PyUnicode_FromFormat("%U%sout=None", text, starred ? ", " : ", *, "));
-    if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->row->doc));
+    if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->op->doc));
     Py_ssize_t n;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
     char *doc = utf8 ? PyMem_Malloc((size_t)n + 1) : NULL;
@@ -100,16 +102,16 @@ static char *entry_doc(const rl_schema *s, const char *name, bool method) {
 }
 
 static PyMethodDef *method_def(const rl_schema *s, const char *suffix, entry_fn fn, bool method) {
-    size_t n = strlen(s->row->name);
+    size_t n = strlen(s->op->name);
     PyMethodDef *def = PyMem_Calloc(1, sizeof *def);
     char *name = PyMem_Malloc(n + 2);
     if (!def || !name) {
         PyErr_NoMemory();
         return NULL;
     }
-    memcpy(name, s->row->name, n + 1);
+    memcpy(name, s->op->name, n + 1);
     strcat(name, suffix);
-    char *doc = entry_doc(s, *suffix ? name : s->row->name, method);
+    char *doc = entry_doc(s, *suffix ? name : s->op->name, method);
     if (!doc) return NULL;
     *def = (PyMethodDef){name, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
     return def; /* lives as long as the process, as its function does */
@@ -132,19 +134,19 @@ static int add_method(const rl_schema *s, const char *suffix, entry_fn fn) {
 /* the stub's and the docs' view of the table */
 static PyObject *ops_table(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    RL_OWNED PyObject *rows = PyList_New(0);
-    for (int i = 0; rows && i < RL_OP_COUNT; i++) {
-        const rl_row *row = &rl_rows[i];
+    RL_OWNED PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < RL_OP_COUNT; i++) {
+        const rl_operator *op = &rl_operators[i];
         RL_OWNED PyObject *item = Py_BuildValue(
-            "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i}", "id", row->id, "name", row->name, "schema", row->schema,
-            "doc", row->doc, "flags", (int)(row->variants | row->traits | (row->no_grad ? 256 : 0)), "dtypes",
-            (unsigned long long)row->dtypes, "node", row->node ? row->node : "", "kind", (int)row->kind);
-        if (!item || PyList_Append(rows, item) < 0) return NULL;
+            "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i}", "id", op->id, "name", op->name, "schema", op->schema, "doc",
+            op->doc, "flags", (int)(op->variants | op->traits | (op->no_grad ? 256 : 0)), "dtypes",
+            (unsigned long long)op->dtypes, "node", op->node ? op->node : "", "kind", (int)op->kind);
+        if (!item || PyList_Append(list, item) < 0) return NULL;
     }
-    return rl_give(&rows);
+    return rl_give(&list);
 }
 static PyMethodDef ops_functions[] = {
-    {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator rows: a list of dicts."},
+    {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator operators: a list of dicts."},
     {NULL, NULL, 0, NULL}};
 
 int rl_ops_init(PyObject *m) {
@@ -155,9 +157,9 @@ int rl_ops_init(PyObject *m) {
     if (!name || !nn) return -1;
     for (int i = 0; i < RL_OP_COUNT; i++) {
         const rl_schema *s = &rl_schemas[i];
-        uint32_t variants = s->row->variants;
+        uint32_t variants = s->op->variants;
         if (!s->first) continue;
-        /* rows that only write in place carry the underscore in their name */
+        /* operators that only write in place carry the underscore in their name */
         if ((variants & RL_FUNCTION) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
         if ((variants & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
         if ((variants & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
@@ -165,7 +167,7 @@ int rl_ops_init(PyObject *m) {
             return -1;
         /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
         bool in_nn = variants & RL_NN;
-        if ((variants & RL_INPLACE) && (in_nn || (!s->row->operands && !s->row->no_grad)) &&
+        if ((variants & RL_INPLACE) && (in_nn || (!s->op->operands && !s->op->no_grad)) &&
             add_function(in_nn ? nn : m, s, "_", entries[i].inplace, in_nn ? nn_name : name) < 0)
             return -1;
     }

@@ -155,7 +155,9 @@ static int number_put(void *to, int dtype, PyObject *o) {
     static const int64_t high[RL_NDTYPES] = {
         [RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX,    [RL_I16] = INT16_MAX, [RL_I32] = INT32_MAX,
         [RL_I64] = INT64_MAX, [RL_U16] = UINT16_MAX, [RL_U32] = UINT32_MAX};
-    if (i > high[dtype] || i < (dtype == RL_U8 ? -UINT8_MAX : rl_is_kept(dtype) ? 0 : -high[dtype] - 1)) {
+    if (i > high[dtype] || i < (dtype == RL_U8           ? -UINT8_MAX
+                                : rl_is_converted(dtype) ? 0
+                                                         : -high[dtype] - 1)) {
         PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
                      rl_dtype_name(dtype));
         return -1;
@@ -229,7 +231,7 @@ PyObject *rl_tensor_as(rl_tensor *t, int dtype) {
 static int written_as(int dtype) {
     if (RL_SET_COMPLEX >> dtype & 1) return RL_C128;
     if (RL_SET_FLOAT8 >> dtype & 1) return RL_F64;
-    if (!rl_is_kept(dtype) || RL_SET_CONVERTED >> dtype & 1) return dtype;
+    if (!rl_is_converted(dtype) || RL_SET_CONVERTIBLE >> dtype & 1) return dtype;
     PyErr_Format(PyExc_NotImplementedError, "numbers cannot be stored as torch.%s", rl_dtype_name(dtype));
     return -1;
 }

@@ -3,7 +3,7 @@
  *   key ──► ints, slices, None, Ellipsis: views, one after the other ──► sliced
  *       └─► tensors, lists, masks, True and False: noted for the dim of `sliced` that they stand at
  *
- * Without the second kind x[key] is `sliced`; with it the rows index and index_put do the rest. */
+ * Without the second kind x[key] is `sliced`; with it the operators index and index_put do the rest. */
 #include "call/call.h"
 #include "object/numpy.h"
 #include "bindings.h"
@@ -114,7 +114,7 @@ static int subscript_note_truth(subscript *s, bool truth) {
 
 static int subscript_note_tensor(subscript *s, PyObject *index, Py_ssize_t place) {
     const rl_view *v = view_of(index);
-    if (rl_is_kept(v->dtype)) {
+    if (rl_is_converted(v->dtype)) {
         PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
         return -1;
     }
@@ -270,7 +270,7 @@ static int run_in_place(int op, rl_slot *args, int n) {
     rl_bound_begin(&b, &rl_schemas[op]);
     memcpy(b.k.arg, args, (size_t)n * sizeof *args);
     rl_bound_defaults(&b);
-    RL_OWNED PyObject *done = rl_front_door(&b, RL_CALL_INPLACE);
+    RL_OWNED PyObject *done = rl_dispatcher_call(&b, RL_CALL_INPLACE);
     rl_bound_end(&b);
     return done ? 0 : -1;
 }

@@ -5,15 +5,15 @@
 
 static int operator_named(PyObject *id) {
     for (int op = 0; op < RL_OP_COUNT; op++)
-        if (PyUnicode_CompareWithASCIIString(id, rl_rows[op].id) == 0) return op;
+        if (PyUnicode_CompareWithASCIIString(id, rl_operators[op].id) == 0) return op;
     PyErr_Format(PyExc_ValueError, "no operator is called %R", id);
     return -1;
 }
 
 /* a list of (name of the dtype, shape); None for a composite */
-static PyObject *described(const rl_row *row, rl_view *results) {
+static PyObject *described(const rl_operator *op, rl_view *results) {
     RL_OWNED PyObject *list = PyList_New(0);
-    for (int i = 0; i < row->n_out; i++) {
+    for (int i = 0; i < op->n_out; i++) {
         RL_OWNED PyObject *shape = list ? rl_size_new(results[i].shape, results[i].ndim) : NULL;
         RL_OWNED PyObject *one = shape ? Py_BuildValue("sO", rl_dtype_name(results[i].dtype), shape) : NULL;
         if (one && PyList_Append(list, one) < 0) Py_CLEAR(one);
@@ -30,8 +30,8 @@ static PyObject *infer(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObjec
     (void)m;
     int op = n ? operator_named(args[0]) : -1;
     if (op < 0 || rl_bind(&b, op, args + 1, n - 1, kwnames, false) < 0) return NULL;
-    switch (rl_infer((int)(b.schema->row - rl_rows), b.k.arg, results)) {
-    case RL_OK: answer = described(b.schema->row, results); break;
+    switch (rl_infer((int)(b.schema->op - rl_operators), b.k.arg, results)) {
+    case RL_OK: answer = described(b.schema->op, results); break;
     case RL_FAIL: rl_raise("_infer"); break;
     case RL_UNSUPPORTED: answer = Py_NewRef(Py_None); break;
     }

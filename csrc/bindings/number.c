@@ -49,7 +49,7 @@ static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
     if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
         return number_stranger(op, a, b, how);
     rl_bound_defaults(&call);
-    PyObject *result = rl_front_door(&call, how);
+    PyObject *result = rl_dispatcher_call(&call, how);
     rl_bound_end(&call);
     return result;
 }

@@ -162,17 +162,17 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
     if (position > 0)
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be %U, not %s", s->row->name,
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be %U, not %s", s->op->name,
                      a->name, position, kind, Py_TYPE(o)->tp_name);
     else
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %U, not %s", s->row->name, a->name, kind,
+        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %U, not %s", s->op->name, a->name, kind,
                      Py_TYPE(o)->tp_name);
     return 0;
 }
 
 /* view(2, 3) for view((2, 3)): where the numbers of an int[] stand one by one */
 static bool takes_rest(const rl_schema *s, int i, PyObject *const *args, Py_ssize_t n) {
-    if (!(s->row->traits & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
+    if (!(s->op->traits & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
         return false;
     return n - i != 1 || !(PyTuple_Check(args[i]) || PyList_Check(args[i]));
 }
@@ -183,24 +183,24 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
         PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = values[i];
         int at = arg_named(s, name);
         if (at < 0) {
-            if ((s->row->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            if ((s->op->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
                 if (value != Py_None && !rl_tensor_check(value)) {
                     if (loud)
                         PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s",
-                                     s->row->name, Py_TYPE(value)->tp_name);
+                                     s->op->name, Py_TYPE(value)->tp_name);
                     return 0;
                 }
                 b->out = value == Py_None ? NULL : value;
                 continue;
             }
             if (loud)
-                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", s->row->name,
+                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", s->op->name,
                              name);
             return 0;
         }
         if (*given >> at & 1) {
             if (loud)
-                PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", s->row->name,
+                PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", s->op->name,
                              name);
             return 0;
         }
@@ -222,7 +222,7 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
         if (i >= s->n_positional) {
             if (loud)
                 PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given",
-                             s->row->name, s->n_positional, s->n_positional == 1 ? "" : "s", n,
+                             s->op->name, s->n_positional, s->n_positional == 1 ? "" : "s", n,
                              n == 1 ? "was" : "were");
             return 0;
         }
@@ -249,13 +249,13 @@ static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_s
             b->k.arg[i] = a->fallback;
             continue;
         }
-        if ((s->row->traits & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
+        if ((s->op->traits & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
             b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
-            if (s->row->traits & RL_FACTORY) continue;
+            if (s->op->traits & RL_FACTORY) continue;
         }
         if (loud)
-            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"",
-                         s->row->name, a->name);
+            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", s->op->name,
+                         a->name);
         return 0;
     }
     return 1;
@@ -283,7 +283,7 @@ static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, P
     if (got)
         text = PyUnicode_FromFormat(
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
-            rl_rows[first_op].name, got);
+            rl_operators[first_op].name, got);
     for (int op = first_op; text && op >= 0; op = rl_schemas[op].next) {
         for (int word = 0; text && word <= rl_schemas[op].has_padding; word++) {
             RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op], word);

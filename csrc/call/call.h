@@ -28,7 +28,7 @@ typedef struct {
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool, n_words;
-    uint64_t became; /* with history: rl_became before anything looked at the arguments */
+    uint64_t became; /* with history: rl_data_changes before anything looked at the arguments */
     bool method;     /* args[0] is self */
     int64_t pool[RL_POOL];
     rl_word words[RL_MAX_NUMBERS];
@@ -38,9 +38,9 @@ static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->out = NULL;
     b->list = NULL;
     b->n_keep = b->n_pool = b->n_words = 0;
-    b->k.name = s->row->name;
+    b->k.name = s->op->name;
     b->k.n_arg = s->n;
-    b->k.n_out = s->row->n_out;
+    b->k.n_out = s->op->n_out;
     for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;
 }
 void rl_bound_end(rl_bound *b);
@@ -93,7 +93,7 @@ int rl_refuse_expanded(void); /* always -1, with PyTorch's text */
 
 /* call/dispatcher.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
-PyObject *rl_front_door(rl_bound *b, int how);
+PyObject *rl_dispatcher_call(rl_bound *b, int how);
 /* How operators that are made of others are called: set by what stands above. */
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */

@@ -20,7 +20,7 @@ static bool same_dims(const rl_view *a, const rl_view *b) {
  * A copy to the meta device moves nothing; one from there has nothing to move. */
 int rl_device_stage(rl_bound *b) {
     rl_view *to = b->k.arg[0].u.t;
-    if (b->schema->row != &rl_rows[RL_OP_copy_])
+    if (b->schema->op != &rl_operators[RL_OP_copy_])
         return to->device == RL_CPU ? rl_device_mixed(RL_META, RL_CPU) : 0;
     rl_view *from = b->k.arg[1].u.t;
     if (to->device == RL_META) return 0;
@@ -85,7 +85,7 @@ static rl_status copy_run(rl_bound *b, int device, int index) {
     dims.shape = dims.small;
     dims.strides = dims.small + RL_SMALL_DIMS;
     b->k.out[0] = &dims;
-    rl_status status = b->schema->row->shape(&b->k); /* is the source broadcast to the target? */
+    rl_status status = b->schema->op->shape(&b->k); /* is the source broadcast to the target? */
     rl_view_clear(&dims);
     b->k.out[0] = b->k.arg[0].u.t;
     return status == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN) : status;

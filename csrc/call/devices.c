@@ -13,7 +13,7 @@ int rl_device_mixed(int found, int expected) {
 
 void rl_device_as_out(rl_bound *b) {
     const rl_view *out = &((rl_tensor *)b->out)->v;
-    rl_slot *dtype = &b->k.arg[b->schema->row->dtype_arg], *device = &b->k.arg[b->schema->row->device_arg];
+    rl_slot *dtype = &b->k.arg[b->schema->op->dtype_arg], *device = &b->k.arg[b->schema->op->device_arg];
     if (dtype->tag == RL_NONE) *dtype = (rl_slot){.tag = RL_DTYPE, .u.i = out->dtype};
     if (device->tag == RL_NONE)
         *device = (rl_slot){.tag = RL_INT, .u.i = out->device * 256 + out->device_index + 1};
@@ -40,21 +40,20 @@ static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
     for (int i = 0; i < b->k.n_arg; i++) {
         const rl_slot *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
-            (first->ndim == 0 || b->schema->row == &rl_rows[RL_OP_copy_]))
+            (first->ndim == 0 || b->schema->op == &rl_operators[RL_OP_copy_]))
             return s->u.t;
     }
     return first;
 }
 
 int rl_call_device(const rl_bound *b, int *device, int *index) {
-    const rl_row *row = b->schema->row;
+    const rl_operator *op = b->schema->op;
     const rl_view *v = first_tensor(&b->k);
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
-    int64_t coded = row->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
-    if (row->device_arg >= 0 && b->k.arg[row->device_arg].tag == RL_INT)
-        coded = b->k.arg[row->device_arg].u.i;
+    int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
+    if (op->device_arg >= 0 && b->k.arg[op->device_arg].tag == RL_INT) coded = b->k.arg[op->device_arg].u.i;
     if (coded >= 0) {
         *device = (int)(coded / 256);
         *index = (int)(coded % 256) - 1;
@@ -73,7 +72,7 @@ int rl_call_devices_agree(const rl_bound *b, int device) {
         }
         if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
         bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
-        if (number || b->schema->row == &rl_rows[RL_OP_copy_]) continue;
+        if (number || b->schema->op == &rl_operators[RL_OP_copy_]) continue;
         return rl_device_mixed(b->k.arg[i].u.t->device, device);
     }
     return 0;

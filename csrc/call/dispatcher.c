@@ -1,4 +1,4 @@
-/* The front door: the one way from Python (and from the other rooms) to a kernel.
+/* The dispatcher: the one way from Python (and from C above it) to a kernel.
  *
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
@@ -12,16 +12,16 @@
 
 /* ---- history ---- */
 static bool history_wanted(const rl_bound *b) {
-    return rl_history_wanted(b->schema->row, b->k.arg, b->k.n_arg);
+    return rl_history_wanted(b->schema->op, b->k.arg, b->k.n_arg);
 }
 
 /* one node for all results; those that cannot be differentiated (indices) stay without */
 static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
-    const rl_recorded call = {b->schema->row, inputs, b->k.n_arg, b->became};
+    const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
     RL_OWNED PyObject *node = (PyObject *)rl_history_node(&call, out, b->k.n_out, NULL);
     if (!node) return -1;
-    for (int i = 0; i < b->schema->row->n_shown; i++)
-        if (rl_is_float(out[i]->v.dtype) && !(b->schema->row->fixed_out >> i & 1))
+    for (int i = 0; i < b->schema->op->n_shown; i++)
+        if (rl_is_float(out[i]->v.dtype) && !(b->schema->op->fixed_out >> i & 1))
             rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
     return 0;
 }
@@ -40,7 +40,7 @@ static PyObject *call_view(rl_bound *b) {
     out->v.dtype = base->v.dtype;
     out->v.device = base->v.device;
     out->v.device_index = base->v.device_index;
-    if (b->schema->row->shape(&b->k) != RL_OK) {
+    if (b->schema->op->shape(&b->k) != RL_OK) {
         Py_DECREF(out);
         return rl_raise_call(b);
     }
@@ -54,7 +54,7 @@ static PyObject *call_view(rl_bound *b) {
                     : rl_grad_enabled                      ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
     if (history_wanted(b)) {
-        b->became = rl_became;
+        b->became = rl_data_changes;
         if (set_history(b, &out, b->k.arg) < 0) {
             Py_DECREF(out);
             return NULL;
@@ -65,7 +65,7 @@ static PyObject *call_view(rl_bound *b) {
 }
 
 static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
-    int shown = b->schema->row->n_shown;
+    int shown = b->schema->op->n_shown;
     for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
     rl_tensor_reveal(out[0]);
     if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
@@ -82,12 +82,12 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
 
 /* 1: tensors were cast, which may have run Python, which may have changed the others */
 static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
-    const rl_row *row = b->schema->row;
+    const rl_operator *op = b->schema->op;
     int compute;
     if (rl_call_device(b, device, index) < 0) return -1;
-    if (row->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
+    if (op->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
         return -1; /* zeros_like reads no element */
-    if (rl_types_resolve(row, &b->k, &compute, out_dtype) != RL_OK) {
+    if (rl_types_resolve(op, &b->k, &compute, out_dtype) != RL_OK) {
         rl_raise_call(b);
         return -1;
     }
@@ -107,7 +107,7 @@ static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
 }
 
 static void fill_generator(rl_bound *b) {
-    int i = b->schema->row->rng_arg;
+    int i = b->schema->op->rng_arg;
     if (i >= 0 && b->k.arg[i].tag == RL_NONE)
         b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
 }
@@ -116,27 +116,27 @@ static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, in
     RL_RAW;
     const int n = b->k.n_out;
     for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)dtype;
-    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++)
         if (alloc_storage(out[i], device, index) < 0) return RL_FAIL;
     return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
 }
 
 static PyObject *call_new(rl_bound *b) {
-    const rl_row *row = b->schema->row;
+    const rl_operator *op = b->schema->op;
     int device, index, dtype, made = 0;
     rl_tensor *out[RL_MAX_OUT];
     rl_slot inputs[RL_MAX_ARGS];
     bool history = history_wanted(b);
     if (history) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-        b->became = rl_became;
+        b->became = rl_data_changes;
     } else
-        for (b->k.n_out = row->n_shown; made < row->n_out - row->n_shown; made++)
-            b->k.out[row->n_shown + made] = NULL;
+        for (b->k.n_out = op->n_shown; made < op->n_out - op->n_shown; made++)
+            b->k.out[op->n_shown + made] = NULL;
     made = 0;
     /* before shapes are read, since it may run Python */
-    if ((row->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
         out[made]->inference = (uint8_t)rl_inference_mode;
@@ -149,7 +149,7 @@ static PyObject *call_new(rl_bound *b) {
         goto fail;
     }
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
-    if (row->grad_arg >= 0 && b->k.arg[row->grad_arg].tag == RL_TRUTH && b->k.arg[row->grad_arg].u.i &&
+    if (op->grad_arg >= 0 && b->k.arg[op->grad_arg].tag == RL_TRUTH && b->k.arg[op->grad_arg].u.i &&
         rl_tensor_set_requires_grad(out[0], 1) < 0)
         goto fail;
     return pack_results(b, out);
@@ -160,32 +160,33 @@ fail:
 
 /* ---- in place ---- */
 static int dtype_category(int dtype) {
-    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_kept(dtype) ? 3 : 1;
+    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_converted(dtype) ? 3 : 1;
 }
 
-/* self is expanded: few rows write that, and say so in their traits */
-static bool row_shares(const rl_row *row, const rl_slot *args) {
-    bool copies = row == &rl_rows[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
-    return (row->traits & RL_SHARES) && !copies;
+/* self is expanded: few operators write that, and say so in their traits */
+static bool row_shares(const rl_operator *op, const rl_slot *args) {
+    bool copies =
+        op == &rl_operators[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
+    return (op->traits & RL_SHARES) && !copies;
 }
 
 /* Runs no Python, but when it raises. */
 static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
-    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->row, b->k.arg))
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->op, b->k.arg))
         return rl_refuse_expanded();
     return rl_history_may_write(self, tracked);
 }
 
 static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
-    const rl_row *row = b->schema->row;
+    const rl_operator *op = b->schema->op;
     if (still_writable(self, tracked, b) < 0) return -1;
-    if (RL_LIKELY(!(row->traits & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
+    if (RL_LIKELY(!(op->traits & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
     return PyErr_WarnFormat(
         PyExc_UserWarning, 1,
         "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
         "performing this operation. This also applies to advanced indexing e.g. "
         "tensor[%s",
-        row->name, row->name[5] == '_' && row->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
+        op->name, op->name[5] == '_' && op->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
 }
 
 /* May a kernel write self while it reads the inputs? Only the very same view is safe. */
@@ -196,7 +197,7 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
             if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
         if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
         const rl_view *v = s->u.t;
-        if ((b->schema->row->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
+        if ((b->schema->op->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
             memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
             return true;
@@ -231,9 +232,9 @@ static PyObject *copy_of(rl_tensor *self) {
     return (PyObject *)copy;
 }
 
-/* in place, a row has one result at most that only the derivative sees */
+/* in place, an operator has one result at most that only the derivative sees */
 static PyObject *hidden_new(rl_bound *b, bool history) {
-    b->k.n_out = history ? b->schema->row->n_out : 1;
+    b->k.n_out = history ? b->schema->op->n_out : 1;
     rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
     if (!hidden) return NULL;
     b->k.out[1] = b->k.n_out > 1 ? &hidden->v : NULL;
@@ -262,7 +263,7 @@ static rl_status inplace_run(rl_bound *b, inplace_call *c) {
     RL_RAW;
     rl_view *self = &c->self->v;
     if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)c->dtype;
-    if (b->schema->row->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
     if (c->hidden && alloc_storage(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
     if (check_result(self, &c->result->v, c->dtype) < 0) return RL_FAIL;
     c->direct = c->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
@@ -281,25 +282,25 @@ static PyObject *call_inplace(rl_bound *b) {
     rl_slot inputs[RL_MAX_ARGS];
     bool history = history_wanted(b);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-    if (history) b->became = rl_became;
+    if (history) b->became = rl_data_changes;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
     if (!held) return NULL;
     inplace_call c = {.self = self, .result = (rl_tensor *)held};
     b->k.out[0] = &c.result->v;
-    if (RL_UNLIKELY(b->schema->row->n_out > 1)) {
+    if (RL_UNLIKELY(b->schema->op->n_out > 1)) {
         if (!(hidden = hidden_new(b, history))) return NULL;
         out[1] = c.hidden = (rl_tensor *)hidden;
     }
     fill_generator(b);
     if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original =
-        history && rl_history_saves_self(b->schema->row, b->k.arg, b->k.n_arg) ? copy_of(self) : NULL;
+        history && rl_history_saves_self(b->schema->op, b->k.arg, b->k.n_arg) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
     bool direct = c.direct;
     /* before the version counts on: who else shares the memory is saved, and linked, as it was */
-    const rl_recorded call = {b->schema->row, inputs, b->k.n_arg, b->became};
+    const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
     RL_OWNED PyObject *node = history ? (PyObject *)rl_history_node(&call, out, b->k.n_out, original) : NULL;
     if (direct) rl_version_bump(self);
     if (history && !node) return NULL;
@@ -311,8 +312,7 @@ static PyObject *call_inplace(rl_bound *b) {
 /* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
 static rl_status run_lists(rl_bound *b, int device, int index) {
     RL_RAW;
-    return b->schema->row->shape(&b->k) == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN)
-                                                 : RL_FAIL;
+    return b->schema->op->shape(&b->k) == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN) : RL_FAIL;
 }
 
 static PyObject *call_lists(rl_bound *b) {
@@ -339,10 +339,10 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
         return NULL;
     }
     if (!same && out->v.dtype == made->v.dtype) {
-        if (rl_tensor_become(out, made) < 0) return NULL;
+        if (rl_tensor_set_data(out, made) < 0) return NULL;
     } else if (!same) {
         RL_OWNED PyObject *cast = (PyObject *)rl_cast_view(&made->v, out->v.dtype);
-        if (!cast || rl_tensor_become(out, (rl_tensor *)cast) < 0) return NULL;
+        if (!cast || rl_tensor_set_data(out, (rl_tensor *)cast) < 0) return NULL;
     } else if (rl_tensor_copy(out, made) < 0) {
         return NULL;
     }
@@ -352,20 +352,20 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
 
 PyObject *(*rl_compose)(int op, rl_bound *b);
 
-PyObject *rl_front_door(rl_bound *b, int how) {
-    const rl_row *row = b->schema->row;
-    if (row->kind == RL_ROW_VIEW) return call_view(b);
-    if (row->traits & RL_LISTS) return call_lists(b);
-    if (row->kind == RL_ROW_COMPOSE) return rl_compose((int)(row - rl_rows), b);
-    if (how == RL_CALL_INPLACE || (row->variants & RL_ONLY_INPLACE)) return call_inplace(b);
-    if (b->out && (row->traits & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
+PyObject *rl_dispatcher_call(rl_bound *b, int how) {
+    const rl_operator *op = b->schema->op;
+    if (op->kind == RL_KIND_VIEW) return call_view(b);
+    if (op->traits & RL_LISTS) return call_lists(b);
+    if (op->kind == RL_KIND_COMPOSITE) return rl_compose((int)(op - rl_operators), b);
+    if (how == RL_CALL_INPLACE || (op->variants & RL_ONLY_INPLACE)) return call_inplace(b);
+    if (b->out && (op->traits & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
     if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
         (history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
         PyErr_Format(
             PyExc_RuntimeError,
             "%s(): functions with out=... arguments don't support automatic differentiation, but one "
             "of the arguments requires grad.",
-            row->name);
+            op->name);
         return NULL;
     }
     PyObject *result = call_new(b);

@@ -4,9 +4,9 @@
 #include "core/error.h"
 
 /* add_note() on the exception in flight: operator, shapes and dtypes */
-static void error_note(const rl_row *row, const rl_call *k) {
+static void error_note(const rl_operator *op, const rl_call *k) {
     char text[900], dims[RL_DIMS_TEXT];
-    size_t used = (size_t)snprintf(text, sizeof text, "rushlight: in %s(", row->name);
+    size_t used = (size_t)snprintf(text, sizeof text, "rushlight: in %s(", op->name);
     for (int i = 0, shown = 0; i < k->n_arg && used + 330 < sizeof text; i++) {
         if (k->arg[i].tag != RL_TENSOR) continue;
         const rl_view *v = k->arg[i].u.t;
@@ -32,8 +32,8 @@ static void error_note(const rl_row *row, const rl_call *k) {
 }
 
 PyObject *rl_raise_call(const rl_bound *b) {
-    rl_raise(b->schema->row->name);
-    error_note(b->schema->row, &b->k);
+    rl_raise(b->schema->op->name);
+    error_note(b->schema->op, &b->k);
     return NULL;
 }
 

@@ -27,9 +27,9 @@ static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
     char *name = PyMem_Malloc(64); /* the type keeps it */
     if (!name) return -1;
-    snprintf(name, 64, "torch.return_types.%s", s->row->name);
-    for (int i = 0; i < s->row->n_shown; i++) fields[i].name = s->results[i];
-    PyStructSequence_Desc desc = {name, NULL, fields, s->row->n_shown};
+    snprintf(name, 64, "torch.return_types.%s", s->op->name);
+    for (int i = 0; i < s->op->n_shown; i++) fields[i].name = s->results[i];
+    PyStructSequence_Desc desc = {name, NULL, fields, s->op->n_shown};
     *made = PyStructSequence_NewType(&desc);
     if (!*made) return -1;
     (*made)->tp_repr = results_repr;
@@ -41,7 +41,7 @@ int rl_names_init(void) {
         const rl_schema *s = &rl_schemas[op];
         for (int i = 0; i < s->n; i++)
             if (!(names[s->arg - rl_args + i] = PyUnicode_InternFromString(s->arg[i].name))) return -1;
-        if (s->row->n_shown > 1 && make_tuple_type(s, &tuple_types[op]) < 0) return -1;
+        if (s->op->n_shown > 1 && make_tuple_type(s, &tuple_types[op]) < 0) return -1;
     }
     return 0;
 }
@@ -97,7 +97,7 @@ PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
                                              word ? "str" : kind_text(a), a->name,
                                              a->has_fallback ? " = " : "", fallback));
     }
-    if (text && (s->row->variants & RL_OUT)) {
+    if (text && (s->op->variants & RL_OUT)) {
         bool starred = s->n && s->arg[s->n - 1].keyword_only;
         Py_SETREF(text, PyUnicode_FromFormat("%U, %sTensor out = None", text, starred ? "" : "*, "));
     }

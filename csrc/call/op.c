@@ -7,7 +7,7 @@ static PyObject *run_op(int op, const rl_slot *args, int n, int how) {
     rl_bound_begin(&b, &rl_schemas[op]);
     memcpy(b.k.arg, args, (size_t)n * sizeof *args);
     rl_bound_defaults(&b);
-    PyObject *result = rl_front_door(&b, how);
+    PyObject *result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
     return result;
 }

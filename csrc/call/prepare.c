@@ -29,8 +29,8 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
 }
 
 static int cast_inputs(rl_bound *b, int dtype) {
-    uint32_t operands = b->schema->row->operands;
-    bool all = b->schema->row->rule != RL_TYPES_where;
+    uint32_t operands = b->schema->op->operands;
+    bool all = b->schema->op->rule != RL_TYPES_where;
     int cast = 0;
     for (int i = 0; i < b->k.n_arg; i++) {
         rl_slot *s = &b->k.arg[i];
@@ -70,5 +70,5 @@ static int cast_list(rl_bound *b, int dtype) {
 }
 
 int rl_call_cast(rl_bound *b, int dtype) {
-    return b->schema->row->rule == RL_TYPES_list ? cast_list(b, dtype) : cast_inputs(b, dtype);
+    return b->schema->op->rule == RL_TYPES_list ? cast_list(b, dtype) : cast_inputs(b, dtype);
 }

@@ -11,9 +11,9 @@
 #include "ops/select.h"
 #include <pthread.h>
 
-/* Heavy rows need oneDNN and the thread pool; both are found at the first of them, in Python. Other threads'
- * first ones load it, too, and so wait for it. A child forked meanwhile would wait for an import whose thread
- * it does not have: it goes without. */
+/* Heavy operators need oneDNN and the thread pool; both are found at the first of them, in Python. Other
+ * threads' first ones load it, too, and so wait for it. A child forked meanwhile would wait for an import
+ * whose thread it does not have: it goes without. */
 static bool heavy_loaded;
 static int heavy_loading; /* threads */
 
@@ -66,9 +66,9 @@ static uint64_t call_size(const rl_call *k, int from, uint64_t *bits) {
 }
 
 /* too many elements to walk over; those of a tensor that others pick from are not walked over */
-static bool is_endless(const rl_row *row, const rl_call *k) {
+static bool is_endless(const rl_operator *op, const rl_call *k) {
     uint64_t bits = 0;
-    call_size(k, row->traits & RL_PICKS ? 1 : 0, &bits);
+    call_size(k, op->traits & RL_PICKS ? 1 : 0, &bits);
     return bits >= MOST_ELEMENTS;
 }
 
@@ -87,10 +87,10 @@ static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
     if (s) step(s);
 }
 
-static void bracket_writes(const rl_row *row, const rl_call *k, void (*step)(rl_storage *)) {
+static void bracket_writes(const rl_operator *op, const rl_call *k, void (*step)(rl_storage *)) {
     for (int i = 0; i < k->n_out; i++) bracket(k->out[i]->storage, step);
-    for (int i = 0; row->side_writes >> i; i++) {
-        if (!(row->side_writes >> i & 1)) continue;
+    for (int i = 0; op->side_writes >> i; i++) {
+        if (!(op->side_writes >> i & 1)) continue;
         if (k->arg[i].tag == RL_TENSOR) bracket(k->arg[i].u.t->storage, step);
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
             bracket(k->arg[i].u.ts[j]->storage, step);
@@ -98,12 +98,12 @@ static void bracket_writes(const rl_row *row, const rl_call *k, void (*step)(rl_
 }
 
 static rl_status dispatch(const rl_bound *b, rl_call *k, int device, rl_results results) {
-    const rl_row *row = b->schema->row;
-    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !row->side_writes))
-        return rl_dispatch(row, k, device);
-    bracket_writes(row, k, rl_write_begin);
-    rl_status status = rl_dispatch(row, k, device);
-    bracket_writes(row, k, rl_write_end);
+    const rl_operator *op = b->schema->op;
+    if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !op->side_writes))
+        return rl_dispatch(op, k, device);
+    bracket_writes(op, k, rl_write_begin);
+    rl_status status = rl_dispatch(op, k, device);
+    bracket_writes(op, k, rl_write_end);
     return status;
 }
 
@@ -162,7 +162,7 @@ static snapshot *snapshot_take(rl_call *k, int *n) {
 
 /* the generator that the call draws from, or NULL */
 static rl_shared_generator *generator_of(const rl_bound *b) {
-    int i = b->schema->row->rng_arg;
+    int i = b->schema->op->rng_arg;
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
@@ -187,7 +187,7 @@ static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_r
 
 static bool without_gil(const rl_bound *b, uint64_t size) {
     if (size >= WITHOUT_GIL && !rl_gil_kept) return true;
-    if (RL_LIKELY(b->schema->row->rng_arg < 0)) return false;
+    if (RL_LIKELY(b->schema->op->rng_arg < 0)) return false;
     rl_shared_generator *g = generator_of(b);
     return g && rl_generator_busy(g);
 }
@@ -203,7 +203,7 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
         k->stream = rl_device_driver_get(device)->stream(index);
     }
     uint64_t bits = 0, size = call_size(k, 0, &bits);
-    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->row, k))
+    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->op, k))
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");

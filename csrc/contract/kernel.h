@@ -1,8 +1,8 @@
 /* Everything a kernel may know. C11, C++17 and nvcc compile this header; it includes no Python.h.
  *
- *   front door ──► rl_call { out[], arg[], attr[], svc } ──► kernel ──► RL_OK
+ *   dispatcher ──► rl_call { out[], arg[], attr[], svc } ──► kernel ──► RL_OK
  *                                                              └──► RL_UNSUPPORTED, nothing written:
- *                                                                   the next kernel of the row is tried
+ *                                                                   the next kernel of the operator is tried
  *
  * A kernel owns nothing: memory comes from svc->scratch, threads from svc->parallel, errors go to
  * svc->fail. It has no globals and never calls malloc, so it cannot leak and cannot raise. */
@@ -57,11 +57,11 @@ typedef struct {
     X(RL_F64, double, float64, Double)                                                                       \
     X(RL_BOOL, uint8_t, bool, Bool)                                                                          \
     X(RL_BF16, rl_bfloat, bfloat16, BFloat16)
-/* Note [Kept dtypes]
+/* Note [Converted dtypes]
  * No kernel computes with these. Files bring them; they are kept, viewed, copied, shown, converted where that
  * means something, and saved again. A row refuses them unless its mask is ANY; rl_types_resolve sees to it.
  */
-#define RL_KEPT_DTYPES(X)                                                                                    \
+#define RL_CONVERTED_DTYPES(X)                                                                               \
     X(RL_C32, rl_complex32, complex32, ComplexHalf)                                                          \
     X(RL_C64, rl_complex64, complex64, ComplexFloat)                                                         \
     X(RL_C128, rl_complex128, complex128, ComplexDouble)                                                     \
@@ -84,7 +84,7 @@ typedef struct {
     X(RL_BITS4X2, uint8_t, bits4x2, Bits4x2)                                                                 \
     X(RL_BITS8, uint8_t, bits8, Bits8)                                                                       \
     X(RL_BITS16, uint16_t, bits16, Bits16)
-#define RL_DTYPES(X) RL_COMPUTED_DTYPES(X) RL_KEPT_DTYPES(X)
+#define RL_DTYPES(X) RL_COMPUTED_DTYPES(X) RL_CONVERTED_DTYPES(X)
 typedef enum {
 #define X(e, c, n, t) e,
     RL_DTYPES(X)
@@ -93,25 +93,25 @@ typedef enum {
 } rl_dtype;
 
 /* sets of dtypes, with room for twice as many */
-#define RL_BIT(dtype)   ((uint64_t)1 << (dtype))
-#define RL_SET_FLOATS   (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
-#define RL_SET_INTS     (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
-#define RL_SET_BOOL     RL_BIT(RL_BOOL)
-#define RL_SET_NUMBERS  (RL_SET_FLOATS | RL_SET_INTS)
-#define RL_SET_INTEGRAL (RL_SET_INTS | RL_SET_BOOL)
-#define RL_SET_ALL      (RL_SET_NUMBERS | RL_SET_BOOL)
-#define RL_SET_ANY      (RL_BIT(RL_NDTYPES) - 1)
-#define RL_SET_KEPT     (RL_SET_ANY & ~RL_SET_ALL)
-#define RL_SET_COMPLEX  (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
+#define RL_BIT(dtype)    ((uint64_t)1 << (dtype))
+#define RL_SET_FLOATS    (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
+#define RL_SET_INTS      (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
+#define RL_SET_BOOL      RL_BIT(RL_BOOL)
+#define RL_SET_NUMBERS   (RL_SET_FLOATS | RL_SET_INTS)
+#define RL_SET_INTEGRAL  (RL_SET_INTS | RL_SET_BOOL)
+#define RL_SET_ALL       (RL_SET_NUMBERS | RL_SET_BOOL)
+#define RL_SET_ANY       (RL_BIT(RL_NDTYPES) - 1)
+#define RL_SET_CONVERTED (RL_SET_ANY & ~RL_SET_ALL)
+#define RL_SET_COMPLEX   (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
 #define RL_SET_FLOAT8                                                                                        \
     (RL_BIT(RL_F8E5M2) | RL_BIT(RL_F8E4M3) | RL_BIT(RL_F8E5M2Z) | RL_BIT(RL_F8E4M3Z) | RL_BIT(RL_F8E8M0))
-/* the kept ones whose values are numbers that others can hold */
-#define RL_SET_CONVERTED (RL_SET_COMPLEX | RL_SET_FLOAT8 | RL_BIT(RL_U16) | RL_BIT(RL_U32) | RL_BIT(RL_U64))
+/* the converted ones whose values are numbers that others can hold */
+#define RL_SET_CONVERTIBLE (RL_SET_COMPLEX | RL_SET_FLOAT8 | RL_BIT(RL_U16) | RL_BIT(RL_U32) | RL_BIT(RL_U64))
 static inline bool rl_is_float(int dtype) { /* one of the four that kernels compute with */
     return (RL_SET_FLOATS >> dtype) & 1;
 }
-static inline bool rl_is_kept(int dtype) {
-    return RL_SET_KEPT >> dtype & 1;
+static inline bool rl_is_converted(int dtype) {
+    return RL_SET_CONVERTED >> dtype & 1;
 }
 
 /* ---- counts ----
@@ -156,7 +156,7 @@ typedef struct rl_packed rl_packed;
  *   owned     header and bytes lie in one block      free == NULL
  *   borrowed  bytes belong to NumPy, a file map ...  free(owner) gives them back
  *   hollow    on the meta device: mem_ is NULL, and no kernel ever runs on it
- * `writes` is a sequence lock: Note [Writes]. A packed companion is the same values in a kernel's layout,
+ * `writes` is a sequence lock: Note [Writes]. Packed weights are the same values in a kernel's layout,
  * good for one value of `writes`; none is kept while `exports` > 0 (somebody outside can write unseen) nor
  * once `pointer_seen` is set.
  * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized. */
@@ -200,8 +200,8 @@ static inline int64_t rl_itemsize(int dtype) {
  *             writes that have ended │ writers at work
  *
  * Whoever may change a byte that others can see brackets it with rl_write_begin and rl_write_end; what two
- * threads count is never lost. A reader that copies the bytes (a packed companion) trusts its copy only if
- * nobody was writing when it began and the word is the same afterwards. The front door does this for all
+ * threads count is never lost. A reader that copies the bytes (packed weights) trusts its copy only if
+ * nobody was writing when it began and the word is the same afterwards. The dispatcher does this for all
  * results of a call but new ones, whose memory nobody else has seen yet. */
 enum { RL_WRITERS = 0xffff };
 #ifndef RL_CHECKED
@@ -259,7 +259,7 @@ typedef enum {
     RL_DTYPE,   /* u.i */
     RL_RNG,     /* u.g */
     RL_OBJECT,  /* u.o, used above the kernels only */
-    RL_PLACE,   /* in a node: tensors stood here, n of them; what the row saves lies elsewhere */
+    RL_PLACE,   /* in a node: tensors stood here, n of them; what the operator saves lies elsewhere */
 } rl_slot_tag;
 typedef struct {
     uint8_t tag;
@@ -293,10 +293,10 @@ typedef struct rl_services {
     int (*openmp)(rl_call *k, int threads);
     /* Records PyTorch's text and kind; always answers RL_FAIL. */
     rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
-    /* The companion of v under `key` if it is still good, else NULL. */
+    /* The packed weights of v under `key` if it is still good, else NULL. */
     void *(*packed_find)(rl_call *k, const rl_view *v, uint64_t key);
-    /* Room for a new companion, which this call may use to its end; NULL when none may be kept. packed_ready
-     * publishes it, unless somebody wrote to v meanwhile. */
+    /* Room for new packed weights, which this call may use to its end; NULL when none may be kept.
+     * packed_ready publishes it, unless somebody wrote to v meanwhile. */
     void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
     int vendor_; /* 1 once a vendor's library (oneDNN) serves, which may happen beside calls: rl_has_vendor */
@@ -305,15 +305,15 @@ enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 
 struct rl_call {
     const rl_services *svc;
-    const char *name; /* of the row, for messages */
+    const char *name; /* of the operator, for messages */
     int n_arg, n_out;
     int threads;               /* how many svc->parallel may use: one number for the whole call */
-    rl_slot arg[RL_MAX_ARGS];  /* in the order of the row's schema */
-    rl_view *out[RL_MAX_OUT];  /* allocated by the front door; never overlap an input unless in-place */
+    rl_slot arg[RL_MAX_ARGS];  /* in the order of the operator's schema */
+    rl_view *out[RL_MAX_OUT];  /* allocated by the dispatcher; never overlap an input unless in-place */
     int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
     void *stream;              /* device stream; NULL on the CPU */
     void *scratch_;            /* the dispatcher's: memory of this call, */
-    rl_packed *packing_;       /*   companions not yet published, */
+    rl_packed *packing_;       /*   packed weights not yet published, */
     rl_packed *used_[RL_MAX_USED];
     int n_used_; /*   published ones that it reads */
 };
@@ -328,7 +328,7 @@ static inline int64_t rl_int(const rl_call *k, int i) {
     return k->arg[i].tag == RL_FLOAT ? (int64_t)k->arg[i].u.d : k->arg[i].u.i;
 }
 /* The numbers of an int[] argument, which may have been given as one; none when it is absent. How many there
- * are is the caller's choice: rl_ints_read (ops/shape/shape.h) is for rows that need n of them. */
+ * are is the caller's choice: rl_ints_read (ops/shape/shape.h) is for operators that need n of them. */
 typedef struct {
     const int64_t *at;
     int n;

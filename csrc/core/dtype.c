@@ -45,8 +45,9 @@ bool rl_dtype_has_grad(int dtype) {
 
 int rl_dtype_promote(int a, int b) {
     if (a == b) return a;
-    if (rl_is_kept(a) || rl_is_kept(b)) return rl_is_kept(a) ? a : b; /* the row refuses it */
-    if (dtype_rank(a) == dtype_rank(b)) /* uint8 with int8, half with bfloat16: neither holds the other */
+    if (rl_is_converted(a) || rl_is_converted(b))
+        return rl_is_converted(a) ? a : b; /* the operator refuses it */
+    if (dtype_rank(a) == dtype_rank(b))    /* uint8 with int8, half with bfloat16: neither holds the other */
         return rl_is_float(a) ? RL_F32 : RL_I16;
     return dtype_rank(a) > dtype_rank(b) ? a : b;
 }

@@ -1,10 +1,10 @@
-/* Packed companions: weights in a kernel's own layout, kept with their storage while they are unchanged. */
+/* Packed weights: weights in a kernel's own layout, kept with their storage while they are unchanged. */
 #include "error.h"
 #include "memory.h"
 #include "packed.h"
 #include <pthread.h>
 
-/* Note [Packed companions]
+/* Note [Packed weights]
  *
  *   call ──► packing ──► NULL             being filled: this call's own, whoever else packs the same
  *     │ packed_ready: nobody wrote
@@ -12,7 +12,7 @@
  *   storage ──► packed ──► packed ──► NULL        one per (key, offset, shape, strides)
  *               │ writes == storage->writes ?  good : stale, freed when the next one is published
  *
- * Kernels fill a companion without the GIL, maybe beside a writer: Note [Writes]. Then it serves its call, as
+ * Kernels fill them without the GIL, maybe beside a writer: Note [Writes]. Then it serves its call, as
  * the weights themselves would have, and dies with it. */
 struct rl_packed {
     rl_packed *next;
@@ -22,7 +22,7 @@ struct rl_packed {
 };
 
 enum { MAX_PACKED = 8 };
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists of published companions */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists of published packed weights */
 
 static void fork_hold(void) {
     pthread_mutex_lock(&lock);
@@ -101,7 +101,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     return mem;
 }
 
-/* Takes stale companions that nobody reads out of the list and counts the others, lock held. */
+/* Takes stale ones that nobody reads out of the list and counts the others, lock held. */
 static rl_packed *packed_cut(rl_storage *s, int *left) {
     rl_packed *cut = NULL, **at = &s->packed;
     for (*left = 0; *at;) {

@@ -8,5 +8,6 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key);
 void rl_packed_free(rl_packed *list);
 void rl_packed_guard_fork(void);
-void rl_packed_leave(rl_call *k); /* the call reads no companion any more; those never published are freed */
+void rl_packed_leave(
+    rl_call *k); /* the call reads no packed weights any more; those never published are freed */
 #endif

@@ -1,5 +1,5 @@
 /* copy_: on one GPU any strides, broadcast and cast; between devices dense memory of one dtype, which the
- * front door sees to. */
+ * dispatcher sees to. */
 #include "device.h"
 #include "walk.h"
 
@@ -83,7 +83,7 @@ extern "C" RL_KERNEL(cuda_copy) {
     cuda_walk w;
     if (to->device != from->device || to->device_index != from->device_index)
         return copy_between(k, to, from);
-    bool kept = rl_is_kept(to->dtype) || rl_is_kept(from->dtype);
+    bool kept = rl_is_converted(to->dtype) || rl_is_converted(from->dtype);
     if (kept && to->dtype != from->dtype) return RL_UNSUPPORTED;
     if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;

@@ -1,4 +1,4 @@
-/* Device context: the only file of this room with state, which is each thread's current stream and last
+/* Device context: the only file of this component with state, which is each thread's current stream and last
  * error. Memory comes from cudaMalloc, whose cudaFree waits for kernels in flight, so nothing is freed in
  * use. */
 #include "device.h"

@@ -1,7 +1,7 @@
 /* Derivatives of activations, and the derivatives of those. */
 #include "common.h"
 
-/* ---- the rows of forward ---- */
+/* ---- the operators of forward ---- */
 FORMULA(relu) {
     TO(0, OP(threshold_backward, G, OUT(0), INT(0)));
 }
@@ -29,7 +29,7 @@ FORMULA(elu) {
     TO(0, OP(elu_backward, G, X(0), X(1), INT(1), INT(1)));
 }
 FORMULA(celu) {
-    TO(0, OP(elu_backward, G, X(0), X(1), INT(1), NUM(1 / rl_back_num(g, 1))));
+    TO(0, OP(elu_backward, G, X(0), X(1), INT(1), NUM(1 / rl_vjp_num(g, 1))));
 }
 FORMULA(selu) { /* the numbers of Klambauer et al., 2017 */
     TO(0, OP(elu_backward, G, X(0), NUM(1.6732632423543772848170429916717),
@@ -53,39 +53,39 @@ FORMULA(gelu) {
 
 /* In training the slope of each element was drawn; it is read off the result. A constant: made without
  * history. */
-static V drawn_slopes(rl_back *g) {
+static V drawn_slopes(rl_vjp *g) {
     int grad = rl_grad_enabled;
     rl_grad_enabled = 0;
-    V x = X(0), mean = NUM((rl_back_num(g, 1) + rl_back_num(g, 2)) / 2);
+    V x = X(0), mean = NUM((rl_vjp_num(g, 1) + rl_vjp_num(g, 2)) / 2);
     V below = OP(where, OP(eq, x, INT(0)), mean, OP(div, OUT(0), x));
     V slopes = OP(where, OP(le, x, INT(0)), below, INT(1));
     rl_grad_enabled = grad;
     return slopes;
 }
 FORMULA(rrelu) {
-    double lower = rl_back_num(g, 1), upper = rl_back_num(g, 2);
-    if (rl_back_int(g, 3) && upper - lower > 1e-6)
+    double lower = rl_vjp_num(g, 1), upper = rl_vjp_num(g, 2);
+    if (rl_vjp_int(g, 3) && upper - lower > 1e-6)
         TO(0, OP(mul, G, drawn_slopes(g)));
     else
         TO(0, OP(leaky_relu_backward, G, X(0), NUM((lower + upper) / 2)));
 }
 
 /* the weights, one or one for each channel, along dimension 1 of n */
-static V channel_weights(rl_back *g, V w, int n) {
+static V channel_weights(rl_vjp *g, V w, int n) {
     int64_t size[RL_MAX_DIMS];
     if (NUMEL(w) == 1) return w;
     for (int d = 0; d < n; d++) size[d] = d == 1 ? NUMEL(w) : 1;
     return OP(reshape, w, INTS(size, n));
 }
 /* what channel_weights stretched, summed again */
-static V channel_sums(rl_back *g, V x) {
-    const rl_meta *w = rl_back_like(g, 1);
+static V channel_sums(rl_vjp *g, V x) {
+    const rl_meta *w = rl_vjp_like(g, 1);
     int64_t dims[RL_MAX_DIMS];
     int n = 0;
     bool channels = w->ndim && w->shape[0] != 1;
     for (int d = 0; d < NDIM(x); d++)
         if (!channels || d != 1) dims[n++] = d;
-    return OP(reshape, OP(sum, x, INTS(dims, n)), rl_back_size(g, 1));
+    return OP(reshape, OP(sum, x, INTS(dims, n)), rl_vjp_size(g, 1));
 }
 FORMULA(prelu) { /* where x > 0: x, else weight * x */
     V x = X(0), w = X(1), positive = OP(gt, x, INT(0));
@@ -94,64 +94,64 @@ FORMULA(prelu) { /* where x > 0: x, else weight * x */
 }
 
 FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     V x = X(0);
-    int64_t dim = rl_back_int(g, 1), half = SIZE(x, dim) / 2;
+    int64_t dim = rl_vjp_int(g, 1), half = SIZE(x, dim) / 2;
     V a = OP(narrow, x, INT(dim), INT(0), INT(half)), b = OP(narrow, x, INT(dim), INT(half), INT(half));
     V gate = OP(sigmoid, b), first = OP(mul, gate, G);
     V second = OP(mul, OP(sigmoid_backward, G, gate), a);
-    rl_back_pass(g, 0, rl_back_join(g, first, second, dim));
+    rl_vjp_pass(g, 0, rl_vjp_join(g, first, second, dim));
 }
 
 /* ---- second derivatives ---- */
 FORMULA(straight_backward) { /* made of straight lines */
-    TO(0, rl_back_again(g));
+    TO(0, rl_vjp_again(g));
     TO(1, ZEROS);
 }
 
 FORMULA(hardswish_backward) {
-    TO(0, rl_back_again(g));
-    TO(1, OP(hardtanh_backward, TIMES(rl_back_both(g), 1. / 3), X(1), INT(-3), INT(3)));
+    TO(0, rl_vjp_again(g));
+    TO(1, OP(hardtanh_backward, TIMES(rl_vjp_both(g), 1. / 3), X(1), INT(-3), INT(3)));
 }
 FORMULA(elu_backward) {
-    TO(0, rl_back_again(g));
-    if (!rl_back_wants(g, 1)) return;
-    V bend = OP(elu_backward, OP(mul, rl_back_both(g), X(4)), X(1), X(2), X(3), X(4));
-    rl_back_pass(g, 1, OP(mul, bend, OP(lt, X(1), INT(0))));
+    TO(0, rl_vjp_again(g));
+    if (!rl_vjp_wants(g, 1)) return;
+    V bend = OP(elu_backward, OP(mul, rl_vjp_both(g), X(4)), X(1), X(2), X(3), X(4));
+    rl_vjp_pass(g, 1, OP(mul, bend, OP(lt, X(1), INT(0))));
 }
 FORMULA(softplus_backward) {
-    TO(0, rl_back_again(g));
-    if (!rl_back_wants(g, 1)) return;
-    V scaled = TIMES(X(1), rl_back_num(g, 2));
-    V bend = TIMES(OP(sigmoid_backward, rl_back_both(g), OP(sigmoid, scaled)), rl_back_num(g, 2));
-    rl_back_pass(g, 1, OP(mul, bend, OP(lt, scaled, X(3))));
+    TO(0, rl_vjp_again(g));
+    if (!rl_vjp_wants(g, 1)) return;
+    V scaled = TIMES(X(1), rl_vjp_num(g, 2));
+    V bend = TIMES(OP(sigmoid_backward, rl_vjp_both(g), OP(sigmoid, scaled)), rl_vjp_num(g, 2));
+    rl_vjp_pass(g, 1, OP(mul, bend, OP(lt, scaled, X(3))));
 }
 FORMULA(silu_backward) { /* s (1 - s) (2 + x (1 - 2 s)) */
-    TO(0, rl_back_again(g));
-    if (!rl_back_wants(g, 1)) return;
+    TO(0, rl_vjp_again(g));
+    if (!rl_vjp_wants(g, 1)) return;
     V s = OP(sigmoid, X(1)), tilt = OP(mul, X(1), PLUS(TIMES(s, -2), 1));
-    rl_back_pass(g, 1, OP(mul, OP(sigmoid_backward, rl_back_both(g), s), PLUS(tilt, 2)));
+    rl_vjp_pass(g, 1, OP(mul, OP(sigmoid_backward, rl_vjp_both(g), s), PLUS(tilt, 2)));
 }
 FORMULA(mish_backward) { /* s (1 - t^2) (2 + x (1 - s) - 2 x t s), t = tanh(softplus(x)) */
-    TO(0, rl_back_again(g));
-    if (!rl_back_wants(g, 1)) return;
+    TO(0, rl_vjp_again(g));
+    if (!rl_vjp_wants(g, 1)) return;
     V x = X(1), s = OP(sigmoid, x), t = OP(tanh, OP(softplus, x, INT(1), INT(20)));
     V turn = PLUS(OP(neg, OP(add, s, TIMES(OP(mul, t, s), 2))), 1);
-    V bend = OP(mul, OP(mul, s, OP(tanh_backward, rl_back_both(g), t)), PLUS(OP(mul, x, turn), 2));
-    rl_back_pass(g, 1, bend);
+    V bend = OP(mul, OP(mul, s, OP(tanh_backward, rl_vjp_both(g), t)), PLUS(OP(mul, x, turn), 2));
+    rl_vjp_pass(g, 1, bend);
 }
 FORMULA(log_sigmoid_backward) {
-    TO(0, rl_back_again(g));
-    TO(1, OP(neg, OP(sigmoid_backward, rl_back_both(g), OP(sigmoid, X(1)))));
+    TO(0, rl_vjp_again(g));
+    TO(1, OP(neg, OP(sigmoid_backward, rl_vjp_both(g), OP(sigmoid, X(1)))));
 }
 
 /* (2 - x^2) exp(-x^2 / 2) / sqrt(2 pi) */
-static V gelu_bend(rl_back *g, V x) {
+static V gelu_bend(rl_vjp *g, V x) {
     V square = OP(mul, x, x), bell = TIMES(OP(exp, TIMES(square, -0.5)), 0.39894228040143267794);
     return OP(mul, bell, PLUS(OP(neg, square), 2));
 }
 /* x / 2 (1 + tanh(u)): (1 - t^2) (u' + x u'' / 2 - x t u'^2) */
-static V gelu_tanh_bend(rl_back *g, V x) {
+static V gelu_tanh_bend(rl_vjp *g, V x) {
     const double scale = 0.79788456080286535588, cubic = 0.044715; /* u = scale (x + cubic x^3) */
     V square = OP(mul, x, x), cube = OP(mul, square, x);
     V t = OP(tanh, TIMES(OP(add, x, TIMES(cube, cubic)), scale));
@@ -161,7 +161,7 @@ static V gelu_tanh_bend(rl_back *g, V x) {
     return OP(tanh_backward, inner, t);
 }
 FORMULA(gelu_backward) {
-    TO(0, rl_back_again(g));
+    TO(0, rl_vjp_again(g));
     bool tanh = TEXT(2)[0] == 't';
-    TO(1, OP(mul, rl_back_both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
+    TO(1, OP(mul, rl_vjp_both(g), tanh ? gelu_tanh_bend(g, X(1)) : gelu_bend(g, X(1))));
 }

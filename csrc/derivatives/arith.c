@@ -5,11 +5,11 @@
 
 FORMULA(add) { /* input + alpha * other */
     TO(0, G);
-    TO(1, rl_back_scaled(g, G, X(2)));
+    TO(1, rl_vjp_scaled(g, G, X(2)));
 }
 FORMULA(sub) {
     TO(0, G);
-    TO(1, OP(neg, rl_back_scaled(g, G, X(2))));
+    TO(1, OP(neg, rl_vjp_scaled(g, G, X(2))));
 }
 
 FORMULA(mul) {
@@ -40,7 +40,7 @@ FORMULA(logaddexp) {
 }
 
 /* ---- choices: ties share ---- */
-static V won(rl_back *g, V lost, V tie) {
+static V won(rl_vjp *g, V lost, V tie) {
     return OP(masked_fill, OP(where, tie, TIMES(G, 0.5), G), lost, INT(0));
 }
 FORMULA(maximum) {
@@ -60,12 +60,12 @@ FORMULA(where) {
 
 /* ---- powers ---- */
 /* n * x^(n - 1) for a number n; flat where n is 0, even at x = 0 */
-static V power_slope(rl_back *g, V x, double n) {
+static V power_slope(rl_vjp *g, V x, double n) {
     return n == 2 ? TIMES(x, 2) : TIMES(OP(pow, x, NUM(n - 1)), n);
 }
 
 /* by the exponent: result * log(x), 0 where x is 0 and the exponent is not negative */
-static V power_log(rl_back *g, V x, V n) {
+static V power_log(rl_vjp *g, V x, V n) {
     if (x.tag != RL_TENSOR) {
         V slope = OP(mul, OUT(0), NUM(log(rl_number(x))));
         return rl_number(x) == 0 ? OP(where, OP(ge, n, INT(0)), INT(0), slope) : slope;
@@ -80,31 +80,31 @@ FORMULA(pow) {
         TO(0, d == 0 ? ZEROS : OP(mul, G, power_slope(g, X(0), d)));
         return;
     }
-    if (rl_back_wants(g, 0)) {
+    if (rl_vjp_wants(g, 0)) {
         V slope = OP(mul, n, OP(pow, X(0), OP(sub, n, INT(1))));
-        rl_back_pass(g, 0, OP(where, OP(eq, n, INT(0)), INT(0), OP(mul, G, slope)));
+        rl_vjp_pass(g, 0, OP(where, OP(eq, n, INT(0)), INT(0), OP(mul, G, slope)));
     }
     TO(1, OP(mul, G, power_log(g, X(0), n)));
 }
 
 /* ---- sums of products ---- */
 FORMULA(lerp) { /* input + weight * (end - input) */
-    if (rl_back_wants(g, 0)) {
+    if (rl_vjp_wants(g, 0)) {
         V weight = X(2);
         bool number = weight.tag != RL_TENSOR;
         V left = number ? NUM(1 - rl_number(weight)) : OP(add, OP(neg, weight), NUM(1));
-        rl_back_pass(g, 0, OP(mul, G, left));
+        rl_vjp_pass(g, 0, OP(mul, G, left));
     }
     TO(1, OP(mul, G, X(2)));
     TO(2, OP(mul, G, OP(sub, X(1), X(0))));
 }
 FORMULA(addcmul) { /* input + value * tensor1 * tensor2 */
     TO(0, G);
-    TO(1, OP(mul, G, rl_back_scaled(g, X(2), X(3))));
-    TO(2, OP(mul, G, rl_back_scaled(g, X(1), X(3))));
+    TO(1, OP(mul, G, rl_vjp_scaled(g, X(2), X(3))));
+    TO(2, OP(mul, G, rl_vjp_scaled(g, X(1), X(3))));
 }
 FORMULA(addcdiv) { /* input + value * tensor1 / tensor2 */
     TO(0, G);
     TO(1, OP(mul, G, OP(mul, OP(reciprocal, X(2)), X(3))));
-    TO(2, OP(mul, OP(neg, G), OP(div, rl_back_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
+    TO(2, OP(mul, OP(neg, G), OP(div, rl_vjp_scaled(g, X(1), X(3)), OP(mul, X(2), X(2)))));
 }

@@ -13,11 +13,11 @@ FORMULA(flip) {
     TO(0, OP(flip, G, X(1)));
 }
 FORMULA(roll) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     int64_t back[RL_MAX_DIMS];
     int n = rl_value_list(X(1), back, RL_MAX_DIMS);
     for (int i = 0; i < n; i++) back[i] = back[i] == INT64_MIN ? 0 : -back[i]; /* refused going forward */
-    rl_back_pass(g, 0, OP(roll, G, INTS(back, n), MAYBE(2)));
+    rl_vjp_pass(g, 0, OP(roll, G, INTS(back, n), MAYBE(2)));
 }
 FORMULA(pixel_shuffle) {
     TO(0, OP(pixel_unshuffle, G, X(1)));
@@ -28,8 +28,8 @@ FORMULA(pixel_unshuffle) {
 
 /* Each dimension falls into (copies, size); the copies are added. */
 FORMULA(repeat) {
-    if (!rl_back_wants(g, 0)) return;
-    const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
+    if (!rl_vjp_wants(g, 0)) return;
+    const rl_meta *in = rl_vjp_like(g, 0), *out = &g->node->meta[0];
     int64_t shape[2 * RL_MAX_DIMS], copies[RL_MAX_DIMS], times[RL_MAX_DIMS];
     int given = rl_value_list(X(1), times, RL_MAX_DIMS), lead = out->ndim - in->ndim, n = 0, n_copies = 0;
     for (int d = 0; d < out->ndim; d++) {
@@ -42,24 +42,24 @@ FORMULA(repeat) {
         if (d >= lead) shape[n++] = in->shape[d - lead];
     }
     V grad = OP(reshape, G, INTS(shape, n));
-    rl_back_pass(g, 0, n_copies ? OP(sum, grad, INTS(copies, n_copies)) : grad);
+    rl_vjp_pass(g, 0, n_copies ? OP(sum, grad, INTS(copies, n_copies)) : grad);
 }
 
 /* ---- joins ---- */
 FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many elements each tensor has */
     const rl_meta *out = &g->node->meta[0];
-    int64_t dim = rl_dim_wrapped(rl_back_int(g, 1), out->ndim), across = 1, at = 0;
-    const int64_t *numel = rl_back_layout(g, g->node->n_edge);
+    int64_t dim = rl_dim_wrapped(rl_vjp_int(g, 1), out->ndim), across = 1, at = 0;
+    const int64_t *numel = rl_vjp_layout(g, g->node->n_edge);
     for (int d = 0; d < out->ndim; d++)
         if (d != dim) across *= out->shape[d];
     for (int i = 0; i < g->node->n_edge; i++) {
         int64_t size = across ? numel[i] / across : 0;
-        if (rl_back_wants_nth(g, i)) {
-            const rl_meta *like = rl_back_like_nth(g, i);
+        if (rl_vjp_wants_nth(g, i)) {
+            const rl_meta *like = rl_vjp_like_nth(g, i);
             if (!across) size = like->ndim == out->ndim ? like->shape[dim] : 0;
             V part = OP(narrow, G, INT(dim), INT(at), INT(size));
             bool legacy = like->ndim != out->ndim; /* an empty vector joins anything */
-            rl_back_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
+            rl_vjp_pass_nth(g, i, legacy ? OP(reshape, part, INTS(like->shape, like->ndim)) : part);
         }
         at += size;
     }
@@ -71,7 +71,7 @@ FORMULA(pad) {
     int n = rl_value_list(X(1), back, 2 * RL_MAX_DIMS);
     bool constant = strcmp(TEXT(2), "constant") == 0;
     for (int i = 0; i < n; i++) back[i] = -back[i];
-    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_back_size(g, 0), X(1), X(2)));
+    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_vjp_size(g, 0), X(1), X(2)));
 }
 FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
     TO(0, OP(pad, G, X(2), X(3)));
@@ -80,7 +80,7 @@ FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
 /* ---- diagonals ---- */
 FORMULA(diag) { /* of a matrix, or the matrix of a vector */
     if (g->node->meta[0].ndim == 1)
-        rl_back_diagonal(g, rl_back_int(g, 1), 0, 1);
+        rl_vjp_diagonal(g, rl_vjp_int(g, 1), 0, 1);
     else
         TO(0, OP(diagonal, G, X(1)));
 }

@@ -5,11 +5,11 @@ FORMULA(same) {
     TO(0, G);
 }
 
-V rl_back_again(rl_back *g) {
+V rl_vjp_again(rl_vjp *g) {
     V args[RL_MAX_ARGS] = {G};
     for (int i = 1; i < g->node->n_arg; i++) args[i] = MAYBE(i);
-    return rl_back_op(g, (int)(g->node->row - rl_rows), args, g->node->n_arg);
+    return rl_vjp_op(g, (int)(g->node->op - rl_operators), args, g->node->n_arg);
 }
-V rl_back_both(rl_back *g) {
+V rl_vjp_both(rl_vjp *g) {
     return OP(mul, G, X(0));
 }

@@ -8,8 +8,8 @@ static inline int64_t rl_dim_wrapped(int64_t d, int64_t n) {
 }
 
 /* The operator of this node once more, with G in the place of its first argument: it is linear in that. */
-V rl_back_again(rl_back *g);
-V rl_back_both(rl_back *g); /* G times the gradient that came into the operator */
+V rl_vjp_again(rl_vjp *g);
+V rl_vjp_both(rl_vjp *g); /* G times the gradient that came into the operator */
 /* Passes G on to the diagonal that lies in argument 0 (derivatives/view.c). */
-void rl_back_diagonal(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2);
+void rl_vjp_diagonal(rl_vjp *g, int64_t shift, int64_t dim1, int64_t dim2);
 #endif

@@ -4,27 +4,28 @@
 
 /* ---- arguments and edges ---- */
 /* The first edge of an argument: Tensor[] arguments have one for each tensor. */
-static int edge_of(const rl_back *g, int arg) {
-    uint32_t edges = g->node->row->edges;
+static int edge_of(const rl_vjp *g, int arg) {
+    uint32_t edges = g->node->op->edges;
     int edge = 0;
     for (int i = 0; i < arg; i++) {
         if (!(edges >> i & 1)) continue;
         const rl_slot *s = &g->node->arg[i];
-        edge +=
-            s->tag == RL_PLACE && rl_schemas[g->node->row - rl_rows].arg[i].kind == RL_ARG_TENSORS ? s->n : 1;
+        edge += s->tag == RL_PLACE && rl_schemas[g->node->op - rl_operators].arg[i].kind == RL_ARG_TENSORS
+                    ? s->n
+                    : 1;
     }
     return edge;
 }
 
-bool rl_back_wants_nth(const rl_back *g, int edge) {
+bool rl_vjp_wants_nth(const rl_vjp *g, int edge) {
     return g->node->edge[edge].to && !g->failed && !(rl_node_unwanted && rl_node_unwanted[edge]);
 }
-bool rl_back_wants(const rl_back *g, int arg) {
-    return rl_back_wants_nth(g, edge_of(g, arg));
+bool rl_vjp_wants(const rl_vjp *g, int arg) {
+    return rl_vjp_wants_nth(g, edge_of(g, arg));
 }
 
 /* A formula that asks for what is not there: a mistake of ours, and none that may pass for a gradient. */
-static V refuse(rl_back *g, const char *what, int which) {
+static V refuse(rl_vjp *g, const char *what, int which) {
     if (!g->failed)
         PyErr_Format(PyExc_RuntimeError, "%s: the derivative needs %s %d, which was not given or not saved",
                      g->node->name, what, which);
@@ -32,7 +33,7 @@ static V refuse(rl_back *g, const char *what, int which) {
     return NONE;
 }
 
-void rl_back_pass_nth(rl_back *g, int edge, V value) {
+void rl_vjp_pass_nth(rl_vjp *g, int edge, V value) {
     if (g->failed) return;
     if (value.tag != RL_TENSOR) {
         refuse(g, "the gradient of edge", edge);
@@ -40,49 +41,49 @@ void rl_back_pass_nth(rl_back *g, int edge, V value) {
     }
     Py_XSETREF(g->results[edge], Py_NewRef((PyObject *)RL_TENSOR_OF(value.u.t)));
 }
-void rl_back_pass(rl_back *g, int arg, V value) {
-    rl_back_pass_nth(g, edge_of(g, arg), value);
+void rl_vjp_pass(rl_vjp *g, int arg, V value) {
+    rl_vjp_pass_nth(g, edge_of(g, arg), value);
 }
 
-const rl_meta *rl_back_like_nth(rl_back *g, int edge) {
+const rl_meta *rl_vjp_like_nth(rl_vjp *g, int edge) {
     static const rl_meta nothing = {.dtype = RL_F32};
     const rl_edge *e = &g->node->edge[edge];
     if (RL_LIKELY(e->to != NULL)) return &e->to->meta[e->nr];
     refuse(g, "the shape of the input of edge", edge);
     return &nothing;
 }
-const rl_meta *rl_back_like(rl_back *g, int arg) {
-    return rl_back_like_nth(g, edge_of(g, arg));
+const rl_meta *rl_vjp_like(rl_vjp *g, int arg) {
+    return rl_vjp_like_nth(g, edge_of(g, arg));
 }
-V rl_back_size(rl_back *g, int arg) {
-    const rl_meta *like = rl_back_like(g, arg);
+V rl_vjp_size(rl_vjp *g, int arg) {
+    const rl_meta *like = rl_vjp_like(g, arg);
     return rl_value_ints(like->shape, like->ndim);
 }
-double rl_back_num(rl_back *g, int arg) {
+double rl_vjp_num(rl_vjp *g, int arg) {
     const V *v = &g->node->arg[arg];
     if (RL_LIKELY(v->tag == RL_FLOAT || v->tag == RL_INT || v->tag == RL_TRUTH)) return rl_number(*v);
     refuse(g, "the number that is argument", arg);
     return 0;
 }
-int64_t rl_back_int(rl_back *g, int arg) {
+int64_t rl_vjp_int(rl_vjp *g, int arg) {
     const V *v = &g->node->arg[arg];
     if (RL_LIKELY(v->tag == RL_INT || v->tag == RL_TRUTH)) return v->u.i;
     refuse(g, "the integer that is argument", arg);
     return 0;
 }
-const char *rl_back_text(rl_back *g, int arg) {
+const char *rl_vjp_text(rl_vjp *g, int arg) {
     const V *v = &g->node->arg[arg];
     if (RL_LIKELY(v->tag == RL_TEXT)) return v->u.s;
     refuse(g, "the text that is argument", arg);
     return "";
 }
-bool rl_back_given(const rl_back *g, int arg) {
+bool rl_vjp_given(const rl_vjp *g, int arg) {
     return g->node->arg[arg].tag != RL_NONE;
 }
-const int64_t *rl_back_layout(rl_back *g, int n) {
+const int64_t *rl_vjp_layout(rl_vjp *g, int n) {
     static const int64_t nothing[RL_MAX_DIMS + 1];
     const V *v = &g->node->arg[g->node->n_arg - 1];
-    if (RL_LIKELY(g->node->row->saves_layout && v->n >= n)) return v->u.ints;
+    if (RL_LIKELY(g->node->op->saves_layout && v->n >= n)) return v->u.ints;
     refuse(g, "the layout of argument", 0);
     return nothing;
 }
@@ -100,11 +101,11 @@ V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]) {
 }
 
 /* ---- values ---- */
-void rl_back_fail(rl_back *g) {
+void rl_vjp_fail(rl_vjp *g) {
     g->failed = true;
 }
 
-V rl_back_own(rl_back *g, PyObject *t) {
+V rl_vjp_own(rl_vjp *g, PyObject *t) {
     if (!t) {
         g->failed = true;
         return NONE;
@@ -120,28 +121,28 @@ V rl_back_own(rl_back *g, PyObject *t) {
     return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
 }
 
-void rl_back_end(rl_back *g) {
+void rl_vjp_end(rl_vjp *g) {
     while (g->n_made) Py_DECREF(g->made[--g->n_made]);
     Py_CLEAR(g->more);
 }
 
 /* Is the node done with what it saved of this argument? Numbers, too: PyTorch keeps them as tensors. */
-static bool is_freed(rl_back *g, int arg) {
-    bool freed = g->node->released && g->node->row->arg[arg].saved_for;
+static bool is_freed(rl_vjp *g, int arg) {
+    bool freed = g->node->released && g->node->op->arg[arg].saved_for;
     if (freed) g->failed = rl_saved_freed() < 0;
     return freed;
 }
-V rl_back_maybe(rl_back *g, int arg) {
+V rl_vjp_maybe(rl_vjp *g, int arg) {
     if (g->failed || is_freed(g, arg)) return NONE;
     if (g->node->arg[arg].tag != RL_PLACE) return g->node->arg[arg];
     int i = rl_saved_find(g->node, arg, 0);
-    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "argument", arg);
+    return RL_LIKELY(i >= 0) ? rl_vjp_own(g, rl_saved_use(g->node, i)) : refuse(g, "argument", arg);
 }
-V rl_back_arg(rl_back *g, int arg) {
-    V v = rl_back_maybe(g, arg);
+V rl_vjp_arg(rl_vjp *g, int arg) {
+    V v = rl_vjp_maybe(g, arg);
     return RL_LIKELY(v.tag != RL_NONE) ? v : refuse(g, "argument", arg);
 }
-V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]) {
+V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]) {
     int n = g->node->arg[arg].tag == RL_PLACE ? g->node->arg[arg].n : 0;
     if (g->failed || is_freed(g, arg)) return NONE;
     if (n > RL_MAX_DIMS) return refuse(g, "list", arg);
@@ -150,85 +151,85 @@ V rl_back_list(rl_back *g, int arg, rl_view *room[RL_MAX_DIMS]) {
         if (i < 0) return refuse(g, "list", arg);
         room[j] = NULL;
         if (!g->node->saved[i].value) continue;
-        V one = rl_back_own(g, rl_saved_use(g->node, i));
+        V one = rl_vjp_own(g, rl_saved_use(g->node, i));
         if (g->failed) return NONE;
         room[j] = one.u.t;
     }
     return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
 }
 
-V rl_back_out(rl_back *g, int result) {
+V rl_vjp_out(rl_vjp *g, int result) {
     if (g->failed) return NONE;
     int i = rl_saved_find(g->node, RL_MAX_ARGS + result, 0);
-    return RL_LIKELY(i >= 0) ? rl_back_own(g, rl_saved_use(g->node, i)) : refuse(g, "result", result);
+    return RL_LIKELY(i >= 0) ? rl_vjp_own(g, rl_saved_use(g->node, i)) : refuse(g, "result", result);
 }
 
-bool rl_back_has_grad(const rl_back *g, int result) {
+bool rl_vjp_has_grad(const rl_vjp *g, int result) {
     return g->grads[result] != NULL;
 }
 
-V rl_back_grad(rl_back *g, int result) {
+V rl_vjp_grad(rl_vjp *g, int result) {
     if (g->failed) return NONE;
     if (g->grads[result]) return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)g->grads[result])->v};
-    return rl_back_zeros_as(g, &g->node->meta[result]);
+    return rl_vjp_zeros_as(g, &g->node->meta[result]);
 }
 
-V rl_back_zeros_as(rl_back *g, const rl_meta *like) {
-    return g->failed ? NONE : rl_back_own(g, rl_grad_zeros(like));
+V rl_vjp_zeros_as(rl_vjp *g, const rl_meta *like) {
+    return g->failed ? NONE : rl_vjp_own(g, rl_grad_zeros(like));
 }
-V rl_back_zero_of(rl_back *g, V x) {
+V rl_vjp_zero_of(rl_vjp *g, V x) {
     if (g->failed) return NONE;
     const rl_view *v = x.u.t;
-    return rl_back_zeros_as(
+    return rl_vjp_zeros_as(
         g, &(rl_meta){.dtype = v->dtype, .device = v->device, .device_index = v->device_index});
 }
-V rl_back_zeros(rl_back *g, int arg) {
-    return rl_back_wants(g, arg) ? rl_back_zeros_as(g, rl_back_like(g, arg)) : NONE;
+V rl_vjp_zeros(rl_vjp *g, int arg) {
+    return rl_vjp_wants(g, arg) ? rl_vjp_zeros_as(g, rl_vjp_like(g, arg)) : NONE;
 }
 
-V rl_back_join(rl_back *g, V a, V b, int64_t dim) {
+V rl_vjp_join(rl_vjp *g, V a, V b, int64_t dim) {
     if (g->failed) return NONE;
     V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){a.u.t, b.u.t}};
     return OP(cat, both, INT(dim));
 }
 
-bool rl_back_any(rl_back *g, V truths) {
+bool rl_vjp_any(rl_vjp *g, V truths) {
     V found = OP(any, truths);
     RL_OWNED PyObject *truth = g->failed ? NULL : rl_scalar_get(found.u.t);
     g->failed |= truth == NULL;
     return truth == Py_True;
 }
 
-static PyObject *op_run(rl_back *g, int op, const V *args, int n) {
+static PyObject *op_run(rl_vjp *g, int op, const V *args, int n) {
     for (int i = 0; i < n; i++) {
         if (RL_LIKELY(args[i].tag != RL_NONE)) continue;
         const rl_arg *a = &rl_schemas[op].arg[i];
         if (a->optional || a->has_fallback) continue;
         PyErr_Format(PyExc_RuntimeError, "%s: the derivative calls %s without its argument %d", g->node->name,
-                     rl_rows[op].name, i);
+                     rl_operators[op].name, i);
         return NULL;
     }
     return rl_op_run(op, (rl_slot *)args, n);
 }
 
-V rl_back_op_nth(rl_back *g, int op, const V *args, int n, int result) {
+V rl_vjp_op_nth(rl_vjp *g, int op, const V *args, int n, int result) {
     if (g->failed) return NONE;
     RL_OWNED PyObject *made = op_run(g, op, args, n);
     if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
-    return rl_back_own(g, rl_give(&made));
+    return rl_vjp_own(g, rl_give(&made));
 }
-void rl_back_op_all(rl_back *g, int op, const V *args, int n, V *results, int n_results) {
+void rl_vjp_op_all(rl_vjp *g, int op, const V *args, int n, V *results, int n_results) {
     RL_OWNED PyObject *made = g->failed ? NULL : op_run(g, op, args, n);
     if (!made) g->failed = true;
     for (int i = 0; i < n_results; i++)
-        results[i] = g->failed ? NONE : rl_back_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
+        results[i] = g->failed ? NONE : rl_vjp_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
 }
-V rl_back_op(rl_back *g, int op, const V *args, int n) {
+V rl_vjp_op(rl_vjp *g, int op, const V *args, int n) {
     if (g->failed) return NONE;
-    return rl_back_own(g, op_run(g, op, args, n));
+    return rl_vjp_own(g, op_run(g, op, args, n));
 }
 
-V rl_back_scaled(rl_back *g, V value, V factor) {
+V rl_vjp_scaled(rl_vjp *g, V value, V factor) {
     bool one = factor.tag == RL_NONE || (factor.tag != RL_TENSOR && rl_number(factor) == 1);
     return one ? value : OP(mul, value, factor);
 }

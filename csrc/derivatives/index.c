@@ -5,30 +5,30 @@
 /* ---- lists of indices and masks ---- */
 FORMULA(index) {
     rl_view *room[RL_MAX_DIMS];
-    TO(0, OP(index_put, rl_back_zeros(g, 0), rl_back_list(g, 1, room), G, TRUTH(true)));
+    TO(0, OP(index_put, rl_vjp_zeros(g, 0), rl_vjp_list(g, 1, room), G, TRUTH(true)));
 }
 FORMULA(index_put) { /* (input, indices, values, accumulate) */
     rl_view *room[RL_MAX_DIMS];
-    V indices = rl_back_list(g, 1, room);
-    TO(0, rl_back_int(g, 3) ? G : OP(index_put, G, indices, rl_back_zero_of(g, G), TRUTH(false)));
+    V indices = rl_vjp_list(g, 1, room);
+    TO(0, rl_vjp_int(g, 3) ? G : OP(index_put, G, indices, rl_vjp_zero_of(g, G), TRUTH(false)));
     TO(2, OP(index, G, indices));
 }
 
 /* ---- one vector of indices along dim: (input, dim, index, ...) ---- */
 FORMULA(index_select) {
-    TO(0, OP(index_add, rl_back_zeros(g, 0), X(1), X(2), G));
+    TO(0, OP(index_add, rl_vjp_zeros(g, 0), X(1), X(2), G));
 }
 /* what a source of slices got; sources without dimensions are slices of one */
-static V slices(rl_back *g) {
+static V slices(rl_vjp *g) {
     V picked = OP(index_select, G, X(1), X(2));
-    if (NDIM(picked) == rl_back_like(g, 3)->ndim) return picked;
-    return OP(reshape, picked, rl_back_size(g, 3));
+    if (NDIM(picked) == rl_vjp_like(g, 3)->ndim) return picked;
+    return OP(reshape, picked, rl_vjp_size(g, 3));
 }
 FORMULA(index_add) { /* input + alpha * source */
     TO(0, G);
-    TO(3, rl_back_scaled(g, slices(g), X(4)));
+    TO(3, rl_vjp_scaled(g, slices(g), X(4)));
 }
-static V without_slices(rl_back *g) {
+static V without_slices(rl_vjp *g) {
     return OP(index_fill_number, G, X(1), X(2), INT(0));
 }
 FORMULA(index_copy) {
@@ -37,21 +37,21 @@ FORMULA(index_copy) {
 }
 FORMULA(index_fill) {
     TO(0, without_slices(g));
-    if (!rl_back_wants(g, 3)) return;
+    if (!rl_vjp_wants(g, 3)) return;
     V none = OP(zeros_like, G, DTYPE(RL_BOOL));
     V filled = OP(index_fill_number, none, X(1), X(2), INT(1)); /* an index that comes twice counts once */
-    rl_back_pass(g, 3, OP(sum, OP(where, filled, G, INT(0))));
+    rl_vjp_pass(g, 3, OP(sum, OP(where, filled, G, INT(0))));
 }
 FORMULA(index_fill_number) {
     TO(0, without_slices(g));
 }
 
 /* ---- an index for each element: (input, dim, index, src) ---- */
-static V gathered(rl_back *g, V from) {
+static V gathered(rl_vjp *g, V from) {
     return OP(gather, from, X(1), X(2));
 }
 FORMULA(gather) {
-    TO(0, OP(scatter_add, rl_back_zeros(g, 0), X(1), X(2), G));
+    TO(0, OP(scatter_add, rl_vjp_zeros(g, 0), X(1), X(2), G));
 }
 FORMULA(scatter) {
     TO(0, OP(scatter_number, G, X(1), X(2), INT(0)));
@@ -66,14 +66,14 @@ FORMULA(scatter_add) {
 }
 
 /* ---- scatter_reduce: (input, dim, index, src, reduce, include_self) ---- */
-static V counted(rl_back *g, V from, V hits) {
+static V counted(rl_vjp *g, V from, V hits) {
     return OP(scatter_add, from, X(1), X(2), hits);
 }
-static V reduced(rl_back *g, V x, V src) {
+static V reduced(rl_vjp *g, V x, V src) {
     return OP(scatter_reduce, x, X(1), X(2), src, X(4), X(5));
 }
-static void reduced_mean(rl_back *g) {
-    V from = rl_back_int(g, 5) ? OP(ones_like, G) : OP(zeros_like, G);
+static void reduced_mean(rl_vjp *g) {
+    V from = rl_vjp_int(g, 5) ? OP(ones_like, G) : OP(zeros_like, G);
     V n = counted(g, from, OP(ones_like, X(3)));
     n = OP(masked_fill, n, OP(eq, n, INT(0)), INT(1));
     V share = OP(div, G, n);
@@ -81,7 +81,7 @@ static void reduced_mean(rl_back *g) {
     TO(3, gathered(g, share));
 }
 /* all that are equal to the result share */
-static void reduced_extreme(rl_back *g) {
+static void reduced_extreme(rl_vjp *g) {
     V as = DTYPE(g->node->meta[0].dtype), result = OUT(0);
     V self_hits = OP(to_copy, OP(eq, X(0), result), as);
     V src_hits = OP(to_copy, OP(eq, X(3), gathered(g, result)), as);
@@ -90,26 +90,26 @@ static void reduced_extreme(rl_back *g) {
     TO(3, OP(mul, src_hits, gathered(g, share)));
 }
 /* the product of the others: result / src, but where src is the only zero of its place */
-static void reduced_product(rl_back *g) {
+static void reduced_product(rl_vjp *g) {
     V x = X(0), src = X(3), result = OUT(0);
-    if (rl_back_wants(g, 0)) {
+    if (rl_vjp_wants(g, 0)) {
         V whole = OP(masked_fill, x, OP(eq, x, INT(0)), INT(1));
-        rl_back_pass(g, 0, OP(div, OP(mul, G, reduced(g, whole, src)), whole));
+        rl_vjp_pass(g, 0, OP(div, OP(mul, G, reduced(g, whole, src)), whole));
     }
-    if (!rl_back_wants(g, 3)) return;
+    if (!rl_vjp_wants(g, 3)) return;
     V is_zero = OP(eq, src, INT(0)), none = OP(zeros_like, x);
     V zeros = gathered(g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
-    if (rl_grad_enabled && rl_back_any(g, OP(gt, zeros, INT(1)))) {
+    if (rl_grad_enabled && rl_vjp_any(g, OP(gt, zeros, INT(1)))) {
         PyErr_SetString(PyExc_RuntimeError,
                         "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
                         "scattered to the same position in self");
-        rl_back_fail(g);
+        rl_vjp_fail(g);
         return;
     }
     V alone = OP(logical_and, is_zero, OP(eq, zeros, INT(1)));
     V others = gathered(g, OP(mul, G, reduced(g, x, OP(masked_fill, src, alone, INT(1)))));
     V quotient = OP(div, gathered(g, OP(mul, G, result)), OP(masked_fill, src, is_zero, INT(1)));
-    rl_back_pass(g, 3, OP(where, alone, others, quotient));
+    rl_vjp_pass(g, 3, OP(where, alone, others, quotient));
 }
 FORMULA(scatter_reduce) {
     const char *how = TEXT(4);
@@ -124,22 +124,22 @@ FORMULA(scatter_reduce) {
         reduced_extreme(g);
     }
     /* without the elements of input, those that were joined have no influence */
-    if (g->failed || rl_back_int(g, 5) || !g->results[0]) return;
-    V self = rl_back_own(g, Py_NewRef(g->results[0]));
-    rl_back_pass(g, 0, OP(scatter_number, self, X(1), X(2), INT(0)));
+    if (g->failed || rl_vjp_int(g, 5) || !g->results[0]) return;
+    V self = rl_vjp_own(g, Py_NewRef(g->results[0]));
+    rl_vjp_pass(g, 0, OP(scatter_number, self, X(1), X(2), INT(0)));
 }
 
 /* ---- the flat tensor ---- */
 FORMULA(take) {
-    TO(0, OP(put, rl_back_zeros(g, 0), X(1), G, TRUTH(true)));
+    TO(0, OP(put, rl_vjp_zeros(g, 0), X(1), G, TRUTH(true)));
 }
 FORMULA(put) { /* (input, index, source, accumulate) */
-    bool kept = rl_back_int(g, 3);
-    if (rl_back_wants(g, 0)) {
+    bool kept = rl_vjp_int(g, 3);
+    if (rl_vjp_wants(g, 0)) {
         V none = kept ? NONE : OP(zeros_like, X(1), DTYPE(g->node->meta[0].dtype));
-        rl_back_pass(g, 0, kept ? G : OP(put, G, X(1), none));
+        rl_vjp_pass(g, 0, kept ? G : OP(put, G, X(1), none));
     }
-    TO(2, OP(reshape, OP(take, G, X(1)), rl_back_size(g, 2)));
+    TO(2, OP(reshape, OP(take, G, X(1)), rl_vjp_size(g, 2)));
 }
 
 /* ---- masks ---- */
@@ -150,8 +150,8 @@ FORMULA(masked_fill) {
 
 FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source, in order */
     TO(0, OP(masked_fill, G, X(1), INT(0)));
-    if (!rl_back_wants(g, 2)) return;
-    const rl_meta *like = rl_back_like(g, 2);
+    if (!rl_vjp_wants(g, 2)) return;
+    const rl_meta *like = rl_vjp_like(g, 2);
     V used = OP(masked_select, G, X(1));
     int64_t rest = rl_dims_numel(like->shape, like->ndim) - NUMEL(used);
     rl_meta unused = {.shape = &rest,
@@ -159,6 +159,6 @@ FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source
                       .dtype = like->dtype,
                       .device = like->device,
                       .device_index = like->device_index};
-    if (rest > 0) used = rl_back_join(g, used, rl_back_zeros_as(g, &unused), 0);
-    rl_back_pass(g, 2, OP(reshape, used, rl_back_size(g, 2)));
+    if (rest > 0) used = rl_vjp_join(g, used, rl_vjp_zeros_as(g, &unused), 0);
+    rl_vjp_pass(g, 2, OP(reshape, used, rl_vjp_size(g, 2)));
 }

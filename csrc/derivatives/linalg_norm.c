@@ -3,13 +3,13 @@
 #include <math.h>
 
 /* sign(x) * |x|^power */
-static V signed_power(rl_back *g, V x, double power) {
+static V signed_power(rl_vjp *g, V x, double power) {
     return OP(mul, OP(sign, x), OP(pow, OP(abs, x), NUM(power)));
 }
-static V without(rl_back *g, V x, V zero) {
+static V without(rl_vjp *g, V x, V zero) {
     return OP(masked_fill, x, OP(eq, zero, INT(0)), INT(0));
 }
-static V norm_slope(rl_back *g, const rl_span *s, V grad, double p) {
+static V norm_slope(rl_vjp *g, const rl_span *s, V grad, double p) {
     V x = X(0), norm = rl_span_restored(g, s, OUT(0));
     if (p == 1) return OP(mul, OP(sign, x), grad);
     if (p == 2) return OP(mul, grad, without(g, OP(div, x, norm), norm));
@@ -26,9 +26,9 @@ static V norm_slope(rl_back *g, const rl_span *s, V grad, double p) {
     return OP(mul, p < 2 ? signed_power(g, x, p - 1) : OP(mul, x, OP(pow, OP(abs, x), NUM(p - 2))), scale);
 }
 FORMULA(vector_norm) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     V order = MAYBE(1);
     double p = order.tag == RL_INT || order.tag == RL_FLOAT ? rl_number(order) : 2; /* None and 'fro' */
-    rl_span s = rl_span_of(g, 2, rl_back_int(g, 3));
-    if (p != 0) rl_back_pass(g, 0, norm_slope(g, &s, rl_span_restored(g, &s, G), p));
+    rl_span s = rl_span_of(g, 2, rl_vjp_int(g, 3));
+    if (p != 0) rl_vjp_pass(g, 0, norm_slope(g, &s, rl_span_restored(g, &s, G), p));
 }

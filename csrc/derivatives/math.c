@@ -2,7 +2,7 @@
 #include "common.h"
 #include <math.h>
 
-static V square(rl_back *g, V x) {
+static V square(rl_vjp *g, V x) {
     return OP(mul, x, x);
 }
 
@@ -40,7 +40,7 @@ FORMULA(tan) {
     TO(0, OP(mul, G, PLUS(square(g, OUT(0)), 1)));
 }
 /* 1 / sqrt(1 - x^2) */
-static V arc(rl_back *g) {
+static V arc(rl_vjp *g) {
     return OP(rsqrt, PLUS(OP(mul, OP(neg, X(0)), X(0)), 1));
 }
 FORMULA(asin) {
@@ -71,7 +71,7 @@ FORMULA(atanh) {
 }
 
 /* ---- the error function ---- */
-static V bell(rl_back *g, double height) {
+static V bell(rl_vjp *g, double height) {
     return OP(mul, TIMES(OP(exp, OP(neg, square(g, X(0)))), height), G);
 }
 FORMULA(erf) {
@@ -112,7 +112,7 @@ FORMULA(clamp) {
     TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));
 }
 FORMULA(kept_backward) { /* no gradient goes to what chose */
-    TO(0, rl_back_again(g));
+    TO(0, rl_vjp_again(g));
 }
 
 /* ---- by the result ---- */
@@ -123,10 +123,10 @@ FORMULA(tanh) {
     TO(0, OP(tanh_backward, G, OUT(0)));
 }
 FORMULA(sigmoid_backward) {
-    TO(0, rl_back_again(g));
-    TO(1, OP(mul, rl_back_both(g), PLUS(TIMES(X(1), -2), 1)));
+    TO(0, rl_vjp_again(g));
+    TO(1, OP(mul, rl_vjp_both(g), PLUS(TIMES(X(1), -2), 1)));
 }
 FORMULA(tanh_backward) {
-    TO(0, rl_back_again(g));
-    TO(1, OP(mul, rl_back_both(g), TIMES(X(1), -2)));
+    TO(0, rl_vjp_again(g));
+    TO(1, OP(mul, rl_vjp_both(g), TIMES(X(1), -2)));
 }

@@ -2,7 +2,7 @@
 #include "autograd/autograd.h"
 
 /* The elements of x (the spatial dims of an input) that a pooling's indices name. */
-static V picked(rl_back *g, V x, V indices, int spatial) {
+static V picked(rl_vjp *g, V x, V indices, int spatial) {
     int lead = NDIM(x) - spatial;
     int64_t sizes[RL_MAX_DIMS];
     V values = OP(flatten, x, INT(lead), INT(-1));
@@ -16,9 +16,9 @@ static V picked(rl_back *g, V x, V indices, int spatial) {
         TO(0, OP(max_pool##n##d_backward, G, X(0), X(1), MAYBE(2), X(3), X(4), X(5)));                       \
     }                                                                                                        \
     FORMULA(max_pool##n##d_backward) {                                                                       \
-        if (!rl_back_wants(g, 0)) return;                                                                    \
+        if (!rl_vjp_wants(g, 0)) return;                                                                     \
         V where = OP_NTH(1, max_pool##n##d_with_indices, X(1), X(2), MAYBE(3), X(4), X(5), X(6));            \
-        rl_back_pass(g, 0, picked(g, G, where, n));                                                          \
+        rl_vjp_pass(g, 0, picked(g, G, where, n));                                                           \
     }                                                                                                        \
     FORMULA(max_pool##n##d_with_indices) {                                                                   \
         TO(0, OP(max_pool##n##d_with_indices_backward, G, X(0), X(1), MAYBE(2), X(3), X(4), X(5), OUT(1)));  \
@@ -50,9 +50,9 @@ MAX_POOL(3)
         TO(0, OP(adaptive_avg_pool##n##d_backward, G, X(0)));                                                \
     }                                                                                                        \
     FORMULA(adaptive_avg_pool##n##d_backward) {                                                              \
-        if (!rl_back_wants(g, 0)) return;                                                                    \
-        const rl_meta *like = rl_back_like(g, 0);                                                            \
-        rl_back_pass(g, 0, OP(adaptive_avg_pool##n##d, G, INTS(like->shape + like->ndim - n, n)));           \
+        if (!rl_vjp_wants(g, 0)) return;                                                                     \
+        const rl_meta *like = rl_vjp_like(g, 0);                                                             \
+        rl_vjp_pass(g, 0, OP(adaptive_avg_pool##n##d, G, INTS(like->shape + like->ndim - n, n)));            \
     }
 #define NO_DIVISOR
 #define DIVISOR(i) , MAYBE(i)

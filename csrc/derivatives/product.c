@@ -3,18 +3,18 @@
  *   C = A B      dA = dC B^T      dB = A^T dC        transposes are views: the kernels take any strides */
 #include "autograd/autograd.h"
 
-static V flipped(rl_back *g, V x) {
+static V flipped(rl_vjp *g, V x) {
     return NDIM(x) == 2 ? OP(t, x) : OP(transpose, x, INT(-2), INT(-1));
 }
 /* all but the last dimension become one */
-static V rows(rl_back *g, V x) {
+static V rows(rl_vjp *g, V x) {
     if (NDIM(x) == 2 || !NDIM(x)) return x;
     int64_t last = SIZE(x, -1), n = 1, size[2];
     for (int d = 0; d < NDIM(x) - 1; d++) n *= SIZE(x, d);
     size[0] = n, size[1] = last;
     return OP(reshape, x, INTS(size, 2));
 }
-static V column(rl_back *g, V x) {
+static V column(rl_vjp *g, V x) {
     return OP(unsqueeze, x, INT(-1));
 }
 
@@ -28,9 +28,9 @@ FORMULA(bmm) {
     TO(1, OP(bmm, flipped(g, X(0)), G));
 }
 FORMULA(addmm) { /* beta * input + alpha * mat1 @ mat2 */
-    TO(0, rl_back_scaled(g, G, X(3)));
-    TO(1, rl_back_scaled(g, OP(matmul, G, flipped(g, X(2))), X(4)));
-    TO(2, rl_back_scaled(g, OP(matmul, flipped(g, X(1)), G), X(4)));
+    TO(0, rl_vjp_scaled(g, G, X(3)));
+    TO(1, rl_vjp_scaled(g, OP(matmul, G, flipped(g, X(2))), X(4)));
+    TO(2, rl_vjp_scaled(g, OP(matmul, flipped(g, X(1)), G), X(4)));
 }
 FORMULA(dot) {
     TO(0, OP(mul, G, X(1)));
@@ -43,16 +43,16 @@ FORMULA(mv) {
 
 /* ---- matmul: the engine sums what was stretched ---- */
 /* by A, of which `like` tells the shape */
-static V left_of(rl_back *g, int like, V b, V grad) {
-    int m = rl_back_like(g, like)->ndim;
+static V left_of(rl_vjp *g, int like, V b, V grad) {
+    int m = rl_vjp_like(g, like)->ndim;
     int n = NDIM(b);
     if (n == 1) return OP(mul, m == 1 ? grad : column(g, grad), b);
     if (m > 1) return OP(matmul, grad, flipped(g, b));
     if (n == 2) return OP(mv, b, grad);
     return OP(squeeze_dim, OP(matmul, b, column(g, grad)), INT(-1));
 }
-static V right_of(rl_back *g, int like, V a, V grad) {
-    int n = rl_back_like(g, like)->ndim;
+static V right_of(rl_vjp *g, int like, V a, V grad) {
+    int n = rl_vjp_like(g, like)->ndim;
     int m = NDIM(a);
     if (m == 1 && n == 1) return OP(mul, grad, a);
     if (m == 1) return OP(mul, column(g, a), n == 2 ? grad : OP(unsqueeze, grad, INT(-2)));
@@ -68,8 +68,7 @@ FORMULA(matmul) {
 
 /* input @ weight^T + bias, so that the gradient of the weight needs no transposed copy */
 FORMULA(linear) {
-    bool vector =
-        rl_back_wants(g, 1) ? rl_back_like(g, 1)->ndim == 1 : rl_back_wants(g, 0) && NDIM(X(1)) == 1;
+    bool vector = rl_vjp_wants(g, 1) ? rl_vjp_like(g, 1)->ndim == 1 : rl_vjp_wants(g, 0) && NDIM(X(1)) == 1;
     if (vector) {
         TO(0, left_of(g, 0, X(1), G));
         TO(1, right_of(g, 1, X(0), G));

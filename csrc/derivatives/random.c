@@ -2,6 +2,6 @@
 #include "autograd/autograd.h"
 
 FORMULA(dropout) { /* (input, p, train) */
-    bool dropped = rl_back_int(g, 2) && rl_back_num(g, 1) != 0;
+    bool dropped = rl_vjp_int(g, 2) && rl_vjp_num(g, 1) != 0;
     TO(0, dropped ? OP(mul, G, OUT(1)) : G);
 }

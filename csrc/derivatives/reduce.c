@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* which dims an int[]? dim argument means; all when it is None or empty */
-static uint64_t dims_of(rl_back *g, int arg, int ndim) {
+static uint64_t dims_of(rl_vjp *g, int arg, int ndim) {
     int64_t dims[RL_MAX_DIMS];
     uint64_t mask = 0;
     int n = rl_value_list(MAYBE(arg), dims, RL_MAX_DIMS);
@@ -12,8 +12,8 @@ static uint64_t dims_of(rl_back *g, int arg, int ndim) {
     return n ? mask : ~(uint64_t)0;
 }
 
-rl_span rl_span_of(rl_back *g, int dim_arg, bool kept) {
-    const rl_meta *like = rl_back_like(g, 0);
+rl_span rl_span_of(rl_vjp *g, int dim_arg, bool kept) {
+    const rl_meta *like = rl_vjp_like(g, 0);
     rl_span s = {
         .mask = dim_arg < 0 ? ~(uint64_t)0 : dims_of(g, dim_arg, like->ndim), .count = 1, .kept = kept};
     for (int d = 0; d < like->ndim; d++) {
@@ -23,15 +23,15 @@ rl_span rl_span_of(rl_back *g, int dim_arg, bool kept) {
     }
     return s;
 }
-V rl_span_restored(rl_back *g, const rl_span *s, V x) {
-    const rl_meta *like = rl_back_like(g, 0);
+V rl_span_restored(rl_vjp *g, const rl_span *s, V x) {
+    const rl_meta *like = rl_vjp_like(g, 0);
     int64_t shape[RL_MAX_DIMS];
     if (s->kept || !like->ndim) return x;
     for (int d = 0; d < like->ndim; d++) shape[d] = s->mask >> d & 1 ? 1 : like->shape[d];
     return OP(reshape, x, INTS(shape, like->ndim));
 }
-static V stretched(rl_back *g, const rl_span *s, V x) {
-    return OP(expand, rl_span_restored(g, s, x), rl_back_size(g, 0));
+static V stretched(rl_vjp *g, const rl_span *s, V x) {
+    return OP(expand, rl_span_restored(g, s, x), rl_vjp_size(g, 0));
 }
 V rl_span_dims(const rl_span *s) {
     return INTS((int64_t *)s->dims, s->n);
@@ -39,108 +39,108 @@ V rl_span_dims(const rl_span *s) {
 
 /* ---- sums ---- */
 FORMULA(sum) {
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
-    rl_back_pass(g, 0, stretched(g, &s, G));
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    rl_vjp_pass(g, 0, stretched(g, &s, G));
 }
 FORMULA(mean) {
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
-    rl_back_pass(g, 0, OP(div, stretched(g, &s, G), NUM(s.count)));
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    rl_vjp_pass(g, 0, OP(div, stretched(g, &s, G), NUM(s.count)));
 }
 
 /* ---- variance ---- */
 /* 2 / (n - correction) * grad * (x - mean); infinite or NaN when nothing is left to divide by */
-static V spread(rl_back *g, const rl_span *s, V grad, double correction) {
+static V spread(rl_vjp *g, const rl_span *s, V grad, double correction) {
     V x = X(0), gap = OP(sub, x, OP(mean, x, rl_span_dims(s), TRUTH(true)));
     double left = s->count - correction;
     grad = rl_span_restored(g, s, grad);
-    if (left > 0 || s->n < rl_back_like(g, 0)->ndim) return OP(mul, OP(mul, grad, NUM(2 / left)), gap);
+    if (left > 0 || s->n < rl_vjp_like(g, 0)->ndim) return OP(mul, OP(mul, grad, NUM(2 / left)), gap);
     return OP(mul, grad, OP(where, OP(eq, gap, INT(0)), NUM(NAN), NUM(INFINITY)));
 }
-static double correction_of(rl_back *g, int arg) {
-    return GIVEN(arg) ? rl_back_num(g, arg) : 1;
+static double correction_of(rl_vjp *g, int arg) {
+    return GIVEN(arg) ? rl_vjp_num(g, arg) : 1;
 }
 FORMULA(var) {
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 3));
-    rl_back_pass(g, 0, spread(g, &s, G, correction_of(g, 2)));
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 3));
+    rl_vjp_pass(g, 0, spread(g, &s, G, correction_of(g, 2)));
 }
 FORMULA(var_unbiased) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, -1, false);
-    rl_back_pass(g, 0, spread(g, &s, G, rl_back_num(g, 1)));
+    rl_vjp_pass(g, 0, spread(g, &s, G, rl_vjp_num(g, 1)));
 }
 /* of the variance whose root the result is; 0 where that is 0 */
-static V rooted(rl_back *g) {
+static V rooted(rl_vjp *g) {
     V root = OUT(0);
     return OP(masked_fill, OP(div, G, OP(mul, root, INT(2))), OP(eq, root, INT(0)), INT(0));
 }
 FORMULA(std) {
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 3));
-    rl_back_pass(g, 0, spread(g, &s, rooted(g), correction_of(g, 2)));
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 3));
+    rl_vjp_pass(g, 0, spread(g, &s, rooted(g), correction_of(g, 2)));
 }
 FORMULA(std_unbiased) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     rl_span s = rl_span_of(g, -1, false);
-    rl_back_pass(g, 0, spread(g, &s, rooted(g), rl_back_num(g, 1)));
+    rl_vjp_pass(g, 0, spread(g, &s, rooted(g), rl_vjp_num(g, 1)));
 }
 
 /* ---- extremes: all that are equal to the result share ---- */
 FORMULA(extreme) {
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     V hit = OP(eq, rl_span_restored(g, &s, OUT(0)), X(0)), many = OP(sum, hit, rl_span_dims(&s), TRUTH(true));
-    rl_back_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
+    rl_vjp_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
 }
 FORMULA(extreme_all) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     V x = X(0), result = OUT(0), hit = OP(eq, x, result);
     if (g->failed) return;
     V either = OP(logical_or, hit, OP(logical_and, OP(isnan, x), OP(isnan, result)));
-    rl_back_pass(g, 0, OP(where, either, OP(div, G, OP(sum, either)), INT(0)));
+    rl_vjp_pass(g, 0, OP(where, either, OP(div, G, OP(sum, either)), INT(0)));
 }
 FORMULA(extreme_dim) { /* the first result's gradient goes where the indices say */
-    if (!rl_back_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
-    const rl_meta *like = rl_back_like(g, 0);
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    const rl_meta *like = rl_vjp_like(g, 0);
     if (!like->ndim) {
-        rl_back_pass(g, 0, G);
+        rl_vjp_pass(g, 0, G);
         return;
     }
     int64_t shape[RL_MAX_DIMS];
     for (int d = 0; d < like->ndim; d++) shape[d] = d == s.dims[0] ? like->shape[d] : 1;
     V places = OP(reshape, OP(arange, INT(0), INT(like->shape[s.dims[0]]), INT(1)), INTS(shape, like->ndim));
     V hit = OP(eq, places, rl_span_restored(g, &s, OUT(1)));
-    rl_back_pass(g, 0, OP(where, hit, rl_span_restored(g, &s, G), INT(0)));
+    rl_vjp_pass(g, 0, OP(where, hit, rl_span_restored(g, &s, G), INT(0)));
 }
 
 /* ---- products ---- */
 /* the product of the others along dim, without a division: products from both sides */
-static V others(rl_back *g, V x, int64_t dim, int64_t size) {
+static V others(rl_vjp *g, V x, int64_t dim, int64_t size) {
     if (size == 1) return OP(ones_like, x);
     V dims = INTS(&dim, 1), first = OP(narrow, x, INT(dim), INT(0), INT(1)), one = OP(ones_like, first);
     V before = OP(narrow, x, INT(dim), INT(0), INT(size - 1));
     V after = OP(flip, OP(narrow, x, INT(dim), INT(1), INT(size - 1)), dims);
-    V left = OP(cumprod, rl_back_join(g, one, before, dim), INT(dim));
-    return OP(mul, left, OP(flip, OP(cumprod, rl_back_join(g, one, after, dim), INT(dim)), dims));
+    V left = OP(cumprod, rl_vjp_join(g, one, before, dim), INT(dim));
+    return OP(mul, left, OP(flip, OP(cumprod, rl_vjp_join(g, one, after, dim), INT(dim)), dims));
 }
 FORMULA(prod) {
-    if (!rl_back_wants(g, 0)) return;
-    const rl_meta *like = rl_back_like(g, 0);
+    if (!rl_vjp_wants(g, 0)) return;
+    const rl_meta *like = rl_vjp_like(g, 0);
     V x = X(0);
-    rl_span s = rl_span_of(g, 1, rl_back_int(g, 2));
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     if (!like->ndim) {
-        rl_back_pass(g, 0, G);
-    } else if (!rl_back_any(g, OP(eq, x, INT(0)))) { /* else result / x does not answer */
-        rl_back_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), OP(div, rl_span_restored(g, &s, OUT(0)), x)));
+        rl_vjp_pass(g, 0, G);
+    } else if (!rl_vjp_any(g, OP(eq, x, INT(0)))) { /* else result / x does not answer */
+        rl_vjp_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), OP(div, rl_span_restored(g, &s, OUT(0)), x)));
     } else if (!GIVEN(1)) {
         int64_t size = (int64_t)s.count;
         V rest = others(g, OP(reshape, x, INTS(&size, 1)), 0, size);
-        rl_back_pass(g, 0, OP(mul, G, OP(reshape, rest, rl_back_size(g, 0))));
+        rl_vjp_pass(g, 0, OP(mul, G, OP(reshape, rest, rl_vjp_size(g, 0))));
     } else {
         V rest = others(g, x, s.dims[0], like->shape[s.dims[0]]);
-        rl_back_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), rest));
+        rl_vjp_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), rest));
     }
 }

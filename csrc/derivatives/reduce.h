@@ -12,8 +12,8 @@ typedef struct {
     bool kept;
 } rl_span;
 
-rl_span rl_span_of(rl_back *g, int dim_arg, bool kept);
+rl_span rl_span_of(rl_vjp *g, int dim_arg, bool kept);
 /* a reduced tensor with its lost dims as 1 */
-V rl_span_restored(rl_back *g, const rl_span *s, V x);
+V rl_span_restored(rl_vjp *g, const rl_span *s, V x);
 V rl_span_dims(const rl_span *s);
 #endif

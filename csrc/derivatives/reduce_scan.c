@@ -2,34 +2,34 @@
 #include "common.h"
 
 /* the size along dim (wrapped); 1 for a number */
-static int64_t dim_size(const rl_back *g, int64_t *dim) {
+static int64_t dim_size(const rl_vjp *g, int64_t *dim) {
     const rl_meta *out = &g->node->meta[0];
     *dim = rl_dim_wrapped(*dim, out->ndim);
     return out->ndim ? out->shape[*dim] : 1;
 }
 
 FORMULA(cumsum) { /* an element counts in all sums from its own on */
-    int64_t dim = rl_back_int(g, 1);
-    if (!rl_back_wants(g, 0)) return;
+    int64_t dim = rl_vjp_int(g, 1);
+    if (!rl_vjp_wants(g, 0)) return;
     if (dim_size(g, &dim) <= 1) {
-        rl_back_pass(g, 0, G);
+        rl_vjp_pass(g, 0, G);
         return;
     }
     V dims = INTS(&dim, 1);
-    rl_back_pass(g, 0, OP(flip, OP(cumsum, OP(flip, G, dims), INT(dim)), dims));
+    rl_vjp_pass(g, 0, OP(flip, OP(cumsum, OP(flip, G, dims), INT(dim)), dims));
 }
 
 /* Note [Products without a division]
  * dx_k = x_0 .. x_(k-1) * S_k,  S_k = g_k + x_(k+1) g_(k+1) + x_(k+1) x_(k+2) g_(k+2) + ...
  * S grows by doubling: the first s terms are those of k and, times F_k = x_(k+1) .. x_(k+s), those of k + s.
  * Zeros need no case of their own. */
-static V later_terms(rl_back *g, V x, int64_t dim, int64_t size) {
+static V later_terms(rl_vjp *g, V x, int64_t dim, int64_t size) {
     V sum = G, factor = OP(narrow, x, INT(dim), INT(1), INT(size - 1));
     for (int64_t s = 1; s < size && !g->failed; s *= 2) {
         int64_t left = size - s, next = left - s;
         V more = OP(mul, factor, OP(narrow, sum, INT(dim), INT(s), INT(left)));
         V grown = OP(add, OP(narrow, sum, INT(dim), INT(0), INT(left)), more);
-        sum = rl_back_join(g, grown, OP(narrow, sum, INT(dim), INT(left), INT(s)), dim);
+        sum = rl_vjp_join(g, grown, OP(narrow, sum, INT(dim), INT(left), INT(s)), dim);
         if (next <= 0) break;
         V near = OP(narrow, factor, INT(dim), INT(0), INT(next));
         factor = OP(mul, near, OP(narrow, factor, INT(dim), INT(s), INT(next)));
@@ -37,14 +37,14 @@ static V later_terms(rl_back *g, V x, int64_t dim, int64_t size) {
     return sum;
 }
 FORMULA(cumprod) {
-    int64_t dim = rl_back_int(g, 1);
-    if (!rl_back_wants(g, 0)) return;
+    int64_t dim = rl_vjp_int(g, 1);
+    if (!rl_vjp_wants(g, 0)) return;
     int64_t size = dim_size(g, &dim);
     if (size <= 1) {
-        rl_back_pass(g, 0, G);
+        rl_vjp_pass(g, 0, G);
         return;
     }
     V before = OP(narrow, OUT(0), INT(dim), INT(0), INT(size - 1));
     V one = OP(ones_like, OP(narrow, OUT(0), INT(dim), INT(0), INT(1)));
-    rl_back_pass(g, 0, OP(mul, rl_back_join(g, one, before, dim), later_terms(g, X(0), dim, size)));
+    rl_vjp_pass(g, 0, OP(mul, rl_vjp_join(g, one, before, dim), later_terms(g, X(0), dim, size)));
 }

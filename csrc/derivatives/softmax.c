@@ -7,15 +7,15 @@ FORMULA(softmax) {
 FORMULA(log_softmax) {
     TO(0, OP(log_softmax_backward, G, OUT(0), X(1)));
 }
-static V dim_sum(rl_back *g, V x) {
+static V dim_sum(rl_vjp *g, V x) {
     return OP(sum, x, X(2), TRUTH(true));
 }
 FORMULA(softmax_backward) { /* (grad - sum(grad * y)) * y */
     V grad = X(0), y = X(1), dot = dim_sum(g, OP(mul, y, G));
     TO(0, OP(softmax_backward, G, y, X(2)));
-    if (!rl_back_wants(g, 1)) return;
+    if (!rl_vjp_wants(g, 1)) return;
     V direct = OP(sub, OP(mul, grad, G), OP(mul, dim_sum(g, OP(mul, y, grad)), G));
-    rl_back_pass(g, 1, OP(sub, direct, OP(mul, grad, dot)));
+    rl_vjp_pass(g, 1, OP(sub, direct, OP(mul, grad, dot)));
 }
 FORMULA(log_softmax_backward) { /* grad - exp(y) * sum(grad) */
     V size = OP(exp, X(1));

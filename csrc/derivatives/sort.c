@@ -1,8 +1,8 @@
 /* Derivatives of order: each element goes where it stood. */
 #include "autograd/autograd.h"
 
-static void put_back(rl_back *g, int dim_arg, V where) {
-    TO(0, OP(scatter, rl_back_zeros(g, 0), INT(rl_back_int(g, dim_arg)), where, G));
+static void put_back(rl_vjp *g, int dim_arg, V where) {
+    TO(0, OP(scatter, rl_vjp_zeros(g, 0), INT(rl_vjp_int(g, dim_arg)), where, G));
 }
 FORMULA(sort) {
     put_back(g, 1, OUT(1));

@@ -4,7 +4,7 @@
 
 #undef OP /* of formulas */
 #undef SHAPE
-#define GRAD(name, ...)            void rl_formula_##name(rl_back *g);
+#define GRAD(name, ...)            void rl_formula_##name(rl_vjp *g);
 #define OP(id, schema, doc, parts) parts
 #include "ops/declarations/all.def"
 
@@ -17,22 +17,22 @@ static const struct {
 };
 
 static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
-    rl_back g = {.node = node, .grads = grads, .results = results};
-    rl_formula formula = formulas[node->row - rl_rows].formula;
+    rl_vjp g = {.node = node, .grads = grads, .results = results};
+    rl_formula formula = formulas[node->op - rl_operators].formula;
     bool any = false;
     for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
     if (!any) return 0;
     if (!formula) {
-        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->row->name);
+        PyErr_Format(PyExc_RuntimeError, "derivative for aten::%s is not implemented", node->op->name);
         return -1;
     }
     formula(&g);
-    rl_back_end(&g);
+    rl_vjp_end(&g);
     return g.failed ? -1 : 0;
 }
 static const rl_node_kind operator_kind = {.apply = operator_apply};
 
 void rl_derivatives_init(void) {
-    rl_operator_kind = &operator_kind;
+    rl_formula_kind = &operator_kind;
     rl_grad_pieces_init();
 }

@@ -4,15 +4,15 @@
 
 /* The same elements under another shape. */
 FORMULA(reshaped) {
-    TO(0, OP(reshape, G, rl_back_size(g, 0)));
+    TO(0, OP(reshape, G, rl_vjp_size(g, 0)));
 }
 
 FORMULA(permute) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     int64_t back[RL_MAX_DIMS], dims[RL_MAX_DIMS];
     int n = rl_value_list(X(1), dims, RL_MAX_DIMS);
     for (int i = 0; i < n; i++) back[rl_dim_wrapped(dims[i], n)] = i;
-    rl_back_pass(g, 0, OP(permute, G, INTS(back, n)));
+    rl_vjp_pass(g, 0, OP(permute, G, INTS(back, n)));
 }
 FORMULA(transpose) {
     TO(0, OP(transpose, G, X(1), X(2)));
@@ -23,34 +23,34 @@ FORMULA(t) {
 
 /* ---- parts: G returns to its place among zeros ---- */
 /* size of the part: the result's; strides and offset in a contiguous whole */
-static void place_part(rl_back *g, int64_t *strides, int64_t offset) {
+static void place_part(rl_vjp *g, int64_t *strides, int64_t offset) {
     const rl_meta *part = &g->node->meta[0];
     V size = INTS(part->shape, part->ndim);
     if (rl_dims_numel(part->shape, part->ndim) == 0) offset = 0; /* nowhere */
-    rl_back_pass(g, 0,
-                 OP(as_strided_scatter, G, rl_back_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
+    rl_vjp_pass(g, 0,
+                OP(as_strided_scatter, G, rl_vjp_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
 }
 
 /* the whole's own strides; its number of dims */
-static int whole_strides(rl_back *g, int64_t *strides) {
-    const rl_meta *whole = rl_back_like(g, 0);
+static int whole_strides(rl_vjp *g, int64_t *strides) {
+    const rl_meta *whole = rl_vjp_like(g, 0);
     rl_dims_contiguous(whole->shape, whole->ndim, strides);
     return whole->ndim;
 }
 
 FORMULA(select) {
     int64_t strides[RL_MAX_DIMS];
-    if (!rl_back_wants(g, 0)) return;
-    const rl_meta *whole = rl_back_like(g, 0);
-    int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_back_int(g, 1), n);
-    int64_t offset = rl_dim_wrapped(rl_back_int(g, 2), whole->shape[dim]) * strides[dim];
+    if (!rl_vjp_wants(g, 0)) return;
+    const rl_meta *whole = rl_vjp_like(g, 0);
+    int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_vjp_int(g, 1), n);
+    int64_t offset = rl_dim_wrapped(rl_vjp_int(g, 2), whole->shape[dim]) * strides[dim];
     memmove(strides + dim, strides + dim + 1, (size_t)(n - dim - 1) * sizeof *strides);
     place_part(g, strides, offset);
 }
 
-static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
+static void range_part(rl_vjp *g, int64_t dim, int64_t start, int64_t step) {
     int64_t strides[RL_MAX_DIMS];
-    const rl_meta *whole = rl_back_like(g, 0);
+    const rl_meta *whole = rl_vjp_like(g, 0);
     int n = whole_strides(g, strides);
     dim = rl_dim_wrapped(dim, n);
     start = rl_dim_wrapped(start, whole->shape[dim]);
@@ -60,17 +60,17 @@ static void range_part(rl_back *g, int64_t dim, int64_t start, int64_t step) {
     place_part(g, strides, offset);
 }
 FORMULA(narrow) {
-    if (rl_back_wants(g, 0)) range_part(g, rl_back_int(g, 1), rl_back_int(g, 2), 1);
+    if (rl_vjp_wants(g, 0)) range_part(g, rl_vjp_int(g, 1), rl_vjp_int(g, 2), 1);
 }
 FORMULA(slice) {
-    if (!rl_back_wants(g, 0)) return;
-    range_part(g, rl_back_int(g, 1), GIVEN(2) ? rl_back_int(g, 2) : 0, rl_back_int(g, 4));
+    if (!rl_vjp_wants(g, 0)) return;
+    range_part(g, rl_vjp_int(g, 1), GIVEN(2) ? rl_vjp_int(g, 2) : 0, rl_vjp_int(g, 4));
 }
 
 /* the diagonal of dims one and two, as the last dim of the part */
-void rl_back_diagonal(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
+void rl_vjp_diagonal(rl_vjp *g, int64_t shift, int64_t dim1, int64_t dim2) {
     int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS];
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     int n = whole_strides(g, strides), left = 0;
     int one = (int)rl_dim_wrapped(dim1, n), two = (int)rl_dim_wrapped(dim2, n);
     for (int d = 0; d < n; d++)
@@ -80,18 +80,18 @@ void rl_back_diagonal(rl_back *g, int64_t shift, int64_t dim1, int64_t dim2) {
     place_part(g, kept, !any ? 0 : shift > 0 ? shift * strides[two] : -shift * strides[one]);
 }
 FORMULA(diagonal) {
-    rl_back_diagonal(g, rl_back_int(g, 1), rl_back_int(g, 2), rl_back_int(g, 3));
+    rl_vjp_diagonal(g, rl_vjp_int(g, 1), rl_vjp_int(g, 2), rl_vjp_int(g, 3));
 }
 
 /* Note [As strided]
  * Sizes and strides of one's own may name any element of the memory that lies under the input, so the way
  * back goes through that memory: what the input occupies of it is one flat tensor. */
 FORMULA(as_strided) {
-    if (!rl_back_wants(g, 0)) return;
-    const rl_meta *in = rl_back_like(g, 0), *out = &g->node->meta[0];
-    const int64_t *layout = rl_back_layout(g, in->ndim + 1);
+    if (!rl_vjp_wants(g, 0)) return;
+    const rl_meta *in = rl_vjp_like(g, 0), *out = &g->node->meta[0];
+    const int64_t *layout = rl_vjp_layout(g, in->ndim + 1);
     int64_t base = layout[in->ndim], low = base, extent = base + 1, strides[RL_MAX_DIMS] = {0};
-    int64_t start = GIVEN(3) ? rl_back_int(g, 3) : base, end = start + 1;
+    int64_t start = GIVEN(3) ? rl_vjp_int(g, 3) : base, end = start + 1;
     rl_value_list(X(2), strides, RL_MAX_DIMS);
     /* strides of tensors without elements reach nothing, and may be anything */
     bool in_some = rl_dims_numel(in->shape, in->ndim) > 0,
@@ -103,13 +103,13 @@ FORMULA(as_strided) {
     V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);
     V memory = OP(as_strided_scatter, G, whole, size, INTS(strides, out->ndim), INT(start - low));
     V in_strides = INTS((int64_t *)layout, in->ndim);
-    rl_back_pass(g, 0, OP(as_strided, memory, rl_back_size(g, 0), in_strides, INT(base - low)));
+    rl_vjp_pass(g, 0, OP(as_strided, memory, rl_vjp_size(g, 0), in_strides, INT(base - low)));
 }
 
 /* what lies under the part, of the gradient's gradient */
 FORMULA(as_strided_scatter) {
-    if (!rl_back_wants(g, 0)) return;
+    if (!rl_vjp_wants(g, 0)) return;
     V whole = OP(contiguous, G);
-    int64_t offset = rl_value_offset(whole) + rl_back_int(g, 4);
-    rl_back_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
+    int64_t offset = rl_value_offset(whole) + rl_vjp_int(g, 4);
+    rl_vjp_pass(g, 0, OP(as_strided, whole, X(2), X(3), INT(offset)));
 }

@@ -39,9 +39,10 @@ static int64_t storage_find(saver *s, rl_storage *storage, int dtype) {
     RL_OWNED PyObject *bytes = rl_bytes_readable(storage);
     RL_OWNED PyObject *held = rl_untyped_storage_new(storage); /* no other storage gets its address */
     RL_OWNED PyObject *key = PyUnicode_FromFormat("%lld", (long long)place);
-    RL_OWNED PyObject *row =
+    RL_OWNED PyObject *entry =
         bytes && held && key ? Py_BuildValue("(OOLi)", key, bytes, (long long)numel, dtype) : NULL;
-    if (!row || PyList_Append(s->list, row) || rl_written_add(&s->storages, storage, held, place)) return -1;
+    if (!entry || PyList_Append(s->list, entry) || rl_written_add(&s->storages, storage, held, place))
+        return -1;
     return place;
 }
 

@@ -6,7 +6,7 @@
 PyTypeObject *rl_node_type;
 _Thread_local uint64_t rl_node_sequence;
 
-const rl_node_kind *rl_operator_kind, *rl_leaf_kind, *rl_copy_slices_kind;
+const rl_node_kind *rl_formula_kind, *rl_leaf_kind, *rl_copy_slices_kind;
 int (*rl_node_watch)(rl_node *node);
 _Thread_local rl_node *rl_node_running;
 _Thread_local const bool *rl_node_unwanted;
@@ -21,7 +21,7 @@ _Static_assert(sizeof(rl_edge) % WORD == 0 && sizeof(rl_meta) % WORD == 0 && siz
  * As in PyTorch type(y.grad_fn).__name__ is 'MulBackward0': each name has a subtype of Node, made when the
  * first such node is. Names are string constants, so their addresses find the type. */
 enum { NAMED = 1024 };
-_Static_assert(RL_OP_COUNT < NAMED / 2, "every row may bring a name");
+_Static_assert(RL_OP_COUNT < NAMED / 2, "every operator may bring a name");
 static struct {
     const char *name;
     PyTypeObject *type;

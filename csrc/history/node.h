@@ -57,8 +57,8 @@ typedef struct {
 struct rl_node {
     PyObject_VAR_HEAD;
     const rl_node_kind *kind;
-    const rl_row *row; /* of an operator */
-    const char *name;  /* NULL: that of its type, as for a Function */
+    const rl_operator *op; /* of an operator */
+    const char *name;      /* NULL: that of its type, as for a Function */
     uint64_t sequence;
     rl_node_extras *extras;
     PyObject
@@ -118,7 +118,7 @@ int rl_hooks_init(void);
 int rl_hooks_retain(rl_tensor *t, rl_node *node, int nr); /* history/hooks.c: retain_grad() */
 
 /* ---- history/record.c, history/view.c, history/saved.c ---- */
-extern const rl_node_kind *rl_operator_kind; /* set by derivatives: the formulas */
+extern const rl_node_kind *rl_formula_kind; /* set by derivatives: the formulas */
 extern const rl_node_kind *rl_leaf_kind, *rl_copy_slices_kind;
 /* The edge that a gradient of t goes to; owned node or NULL. -1: raised. */
 int rl_history_edge(rl_tensor *t, rl_edge *edge);
@@ -131,18 +131,18 @@ int rl_history_set(rl_tensor *t, rl_node *node_steal, int nr); /* fails only whe
 int rl_history_rebase(rl_tensor *self, rl_node *node_steal);
 int rl_history_refuse(void);                             /* always -1: a tensor changed meanwhile */
 int rl_history_may_write(rl_tensor *self, bool tracked); /* leaf and view rules; -1 and PyTorch's text */
-/* What history knows of a call. `became`: rl_became before anything looked at the arguments. */
+/* What history knows of a call. `became`: rl_data_changes before anything looked at the arguments. */
 typedef struct {
-    const rl_row *row;
+    const rl_operator *op;
     const rl_slot *args; /* as they were before any cast */
     int n;
     uint64_t became;
 } rl_recorded;
-bool rl_history_wanted(const rl_row *row, const rl_slot *args, int n);
+bool rl_history_wanted(const rl_operator *op, const rl_slot *args, int n);
 /* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an
  * in-place call, when that must be saved. */
 rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original);
-bool rl_history_saves_self(const rl_row *row, const rl_slot *args, int n);
+bool rl_history_saves_self(const rl_operator *op, const rl_slot *args, int n);
 
 /* ---- history/multi_output_view.c: split, chunk, unbind ---- */
 enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */

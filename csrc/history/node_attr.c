@@ -163,12 +163,12 @@ static PyObject *slot_value(const rl_slot *s) {
 
 /* the place that a name after "_saved_" means; -1 when none */
 static int saved_place(const rl_node *node, const char *name) {
-    const rl_schema *s = &rl_schemas[node->row - rl_rows];
+    const rl_schema *s = &rl_schemas[node->op - rl_operators];
     for (int i = 0; i < node->n_arg; i++) {
         const char *own = s->arg[i].name;
         if (strcmp(name, own) == 0 || (i == 0 && strcmp(name, "self") == 0)) return i;
     }
-    for (int i = 0; i < s->row->n_out; i++)
+    for (int i = 0; i < s->op->n_out; i++)
         if (s->results[i] ? strcmp(name, s->results[i]) == 0 : strcmp(name, "result") == 0)
             return RL_MAX_ARGS + i;
     return -1;
@@ -187,12 +187,12 @@ static PyObject *saved_list(rl_node *node, int place, int at) {
 }
 
 static bool is_list(const rl_node *node, int place) {
-    int kind = place < RL_MAX_ARGS ? rl_schemas[node->row - rl_rows].arg[place].kind : -1;
+    int kind = place < RL_MAX_ARGS ? rl_schemas[node->op - rl_operators].arg[place].kind : -1;
     return kind == RL_ARG_TENSORS || kind == RL_ARG_MAYBE_TENSORS;
 }
 
 static PyObject *node_saved(rl_node *node, const char *name) {
-    int place = node->row ? saved_place(node, name) : -1, i = place < 0 ? -1 : rl_saved_find(node, place, 0);
+    int place = node->op ? saved_place(node, name) : -1, i = place < 0 ? -1 : rl_saved_find(node, place, 0);
     if (i >= 0 && is_list(node, place)) return saved_list(node, place, i);
     if (i >= 0) return rl_saved_get(node, i);
     if (place >= RL_MAX_ARGS) Py_RETURN_NONE;
@@ -205,7 +205,7 @@ PyObject *rl_node_getattro(PyObject *self, PyObject *name) {
     static const char prefix[] = "_saved_";
     const char *text = PyUnicode_AsUTF8(name);
     if (!text) return NULL;
-    if (N(self)->row && strncmp(text, prefix, sizeof prefix - 1) == 0)
+    if (N(self)->op && strncmp(text, prefix, sizeof prefix - 1) == 0)
         return node_saved(N(self), text + sizeof prefix - 1);
     if (strcmp(text, "variable") == 0 && N(self)->kind == rl_leaf_kind)
         return Py_NewRef(N(self)->owner ? N(self)->owner : Py_None);

@@ -56,9 +56,9 @@ static int edge_refit(rl_tensor *t, rl_edge *edge) {
         edge->to = rl_history_accumulator(t);
         return edge->to ? 0 : -1;
     }
-    rl_node *step = rl_node_alloc(NULL, rl_operator_kind, "CloneBackward0", &plan, &words);
+    rl_node *step = rl_node_alloc(NULL, rl_formula_kind, "CloneBackward0", &plan, &words);
     if (!step) return -1;
-    step->row = &rl_rows[RL_OP_clone];
+    step->op = &rl_operators[RL_OP_clone];
     step->edge[0] = (rl_edge){(rl_node *)rl_give(&old), edge->nr};
     *edge = (rl_edge){step, 0};
     if (t->v.ndim != plan.n_words) return rl_history_refuse();
@@ -98,11 +98,11 @@ static bool list_requires_grad(const rl_slot *s) {
 }
 
 /* bit i: argument i needs a gradient */
-static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
+static uint32_t needs_of(const rl_operator *op, const rl_slot *args, int n) {
     uint32_t needs = 0;
     for (int i = 0; i < n; i++) {
         const rl_slot *s = &args[i];
-        if (!(row->edges >> i & 1)) continue;
+        if (!(op->edges >> i & 1)) continue;
         if (s->tag == RL_TENSOR ? rl_requires_grad(RL_TENSOR_OF(s->u.t))
                                 : s->tag == RL_TENSORS && list_requires_grad(s))
             needs |= 1u << i;
@@ -110,34 +110,34 @@ static uint32_t needs_of(const rl_row *row, const rl_slot *args, int n) {
     return needs;
 }
 
-bool rl_history_wanted(const rl_row *row, const rl_slot *args, int n) {
-    if (!row->node || !needs_of(row, args, n)) return false;
+bool rl_history_wanted(const rl_operator *op, const rl_slot *args, int n) {
+    if (!op->node || !needs_of(op, args, n)) return false;
     return rl_grad_enabled && !rl_inference_mode; /* last: variables of a thread take longest to read */
 }
 
-static bool saves_arg(const rl_row *row, int i, uint32_t needs) {
-    return (row->arg[i].saved_for & needs) != 0;
+static bool saves_arg(const rl_operator *op, int i, uint32_t needs) {
+    return (op->arg[i].saved_for & needs) != 0;
 }
 
-bool rl_history_saves_self(const rl_row *row, const rl_slot *args, int n) {
-    return saves_arg(row, 0, needs_of(row, args, n));
+bool rl_history_saves_self(const rl_operator *op, const rl_slot *args, int n) {
+    return saves_arg(op, 0, needs_of(op, args, n));
 }
 
 static size_t text_words(const char *text) {
     return strlen(text) / sizeof(int64_t) + 1;
 }
 
-static rl_node_plan plan_of(const rl_row *row, const rl_slot *args, int n, uint32_t needs) {
+static rl_node_plan plan_of(const rl_operator *op, const rl_slot *args, int n, uint32_t needs) {
     rl_node_plan p = {.n_arg = n};
     for (int i = 0; i < n; i++) {
         const rl_slot *s = &args[i];
         int tensors = s->tag == RL_TENSORS ? s->n : 1;
-        if (row->edges >> i & 1) p.n_edge += tensors;
-        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(row, i, needs)) p.n_saved += tensors;
+        if (op->edges >> i & 1) p.n_edge += tensors;
+        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(op, i, needs)) p.n_saved += tensors;
         if (s->tag == RL_INTS) p.n_words += s->n;
         if (s->tag == RL_TEXT) p.n_words += (int)text_words(s->u.s);
     }
-    if (row->saves_layout) p.n_arg++;
+    if (op->saves_layout) p.n_arg++;
     return p;
 }
 
@@ -195,8 +195,8 @@ static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
 }
 
 /* how many words the sizes of results and the layout of inputs[0] take */
-static int dims_words(const rl_row *row, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
-    int n = !row->saves_layout ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
+static int dims_words(const rl_operator *op, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
+    int n = !op->saves_layout ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
     for (int i = 0; i < n_out; i++) n += out[i]->v.ndim;
     return n;
 }
@@ -210,7 +210,7 @@ static bool became_since(const rl_slot *s, uint64_t when) {
 
 /* Formulas go by the sizes of results and of what the edges lead to: they must be those of one call. */
 static bool is_one_call(const rl_recorded *call, rl_tensor *const *out, int n_out) {
-    if (RL_LIKELY(rl_became == call->became)) return true;
+    if (RL_LIKELY(rl_data_changes == call->became)) return true;
     for (int i = 0; i < call->n; i++)
         if (became_since(&call->args[i], call->became)) return false;
     for (int i = 0; i < n_out; i++)
@@ -219,39 +219,39 @@ static bool is_one_call(const rl_recorded *call, rl_tensor *const *out, int n_ou
 }
 
 rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original) {
-    const rl_row *row = call->row;
+    const rl_operator *op = call->op;
     const rl_slot *inputs = call->args;
-    int n = call->n, edge = 0, saved = 0, dims = dims_words(row, inputs, out, n_out);
-    uint32_t needs = needs_of(row, inputs, n);
+    int n = call->n, edge = 0, saved = 0, dims = dims_words(op, inputs, out, n_out);
+    uint32_t needs = needs_of(op, inputs, n);
     if (RL_UNLIKELY(!needs)) { /* they wanted gradients when the call began */
         rl_held_changed();
         return NULL;
     }
-    rl_node_plan plan = plan_of(row, inputs, n, needs);
+    rl_node_plan plan = plan_of(op, inputs, n, needs);
     plan.n_out = n_out;
     plan.n_words += dims;
     for (int i = 0; i < n_out; i++)
-        if (row->saved_out >> i & 1) plan.n_saved++;
+        if (op->saved_out >> i & 1) plan.n_saved++;
     int64_t *words;
-    const char *name = RL_UNLIKELY(row->node_name) ? row->node_name(inputs) : row->node;
-    rl_node *node = rl_node_alloc(NULL, rl_operator_kind, name, &plan, &words);
+    const char *name = RL_UNLIKELY(op->node_name) ? op->node_name(inputs) : op->node;
+    rl_node *node = rl_node_alloc(NULL, rl_formula_kind, name, &plan, &words);
     if (!node) return NULL;
-    node->row = row;
+    node->op = op;
     if (!is_one_call(call, out, n_out)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
-    if (row->saves_layout) node->arg[n] = keep_layout(&inputs[0], &words);
+    if (op->saves_layout) node->arg[n] = keep_layout(&inputs[0], &words);
     for (int i = 0; i < n; i++) {
         const rl_slot *s = &inputs[i];
-        if ((row->edges >> i & 1) && link_arg(node, s, &edge) < 0) goto fail;
-        node->keeps |= saves_arg(row, i, needs); /* numbers, too: PyTorch keeps them as tensors */
-        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(row, i, needs) &&
+        if ((op->edges >> i & 1) && link_arg(node, s, &edge) < 0) goto fail;
+        node->keeps |= saves_arg(op, i, needs); /* numbers, too: PyTorch keeps them as tensors */
+        if ((s->tag == RL_TENSOR || s->tag == RL_TENSORS) && saves_arg(op, i, needs) &&
             keep_arg(node, s, i, &saved, original) < 0)
             goto fail;
     }
     node->keeps |= node->n_saved > 0;
     for (int i = 0; i < n_out; i++) {
-        if (!(row->saved_out >> i & 1)) continue;
+        if (!(op->saved_out >> i & 1)) continue;
         rl_saved *s = &node->saved[saved++];
         if (rl_saved_set(s, (PyObject *)out[i], RL_MAX_ARGS + i, 0, true) < 0) goto fail;
         s->version +=

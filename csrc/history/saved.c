@@ -131,7 +131,7 @@ static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
 /* is it a result without a history: indices, or what the caller never sees? */
 static bool is_fixed(const rl_node *node, const rl_saved *s) {
     int result = s->place - RL_MAX_ARGS;
-    return result >= node->row->n_shown || (node->row->fixed_out >> result & 1) ||
+    return result >= node->op->n_shown || (node->op->fixed_out >> result & 1) ||
            !rl_is_float(node->meta[result].dtype);
 }
 
@@ -146,7 +146,7 @@ PyObject *rl_saved_get(rl_node *node, int i) {
     RL_OWNED PyObject *value = RL_UNLIKELY(packed) ? saved_unpack(s) : Py_NewRef(s->value);
     if (!value) return NULL;
     if (!packed && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
-    if (!s->own || (node->row && (!rl_grad_enabled || is_fixed(node, s)))) return rl_give(&value);
+    if (!s->own || (node->op && (!rl_grad_enabled || is_fixed(node, s)))) return rl_give(&value);
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
     return (PyObject *)again;

@@ -79,7 +79,7 @@ static rl_node *view_node(rl_tensor *view) {
                             {.tag = RL_INTS, .n = n, .u.ints = size},
                             {.tag = RL_INTS, .n = n, .u.ints = stride},
                             {.tag = RL_INT, .u.i = offset}};
-    const rl_recorded call = {&rl_rows[RL_OP_as_strided], args, Py_ARRAY_LENGTH(args), rl_became};
+    const rl_recorded call = {&rl_operators[RL_OP_as_strided], args, Py_ARRAY_LENGTH(args), rl_data_changes};
     return rl_history_node(&call, &view, 1, NULL);
 }
 

@@ -42,7 +42,7 @@ static PyObject *dtype_get_complex(PyObject *self, void *c) {
 }
 static PyObject *dtype_get_signed(PyObject *self, void *c) {
     (void)c;
-    uint64_t bit = RL_BIT(((dtype_object *)self)->dtype), fixed = RL_SET_KEPT & ~RL_SET_CONVERTED;
+    uint64_t bit = RL_BIT(((dtype_object *)self)->dtype), fixed = RL_SET_CONVERTED & ~RL_SET_CONVERTIBLE;
     if (bit & fixed & ~RL_BIT(RL_F4X2)) {
         PyErr_SetString(PyExc_RuntimeError, RL_BIT(RL_BITS1X8) > bit
                                                 ? "isSignedType not supported for quantized types"

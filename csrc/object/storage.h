@@ -1,4 +1,4 @@
-/* UntypedStorage: object/storage.c for the other files of this room. */
+/* UntypedStorage: object/storage.c for the other files. */
 #ifndef RL_TENSOR_STORAGE_H
 #define RL_TENSOR_STORAGE_H
 #include "tensor.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 PyTypeObject *rl_tensor_type, *rl_parameter_type;
-uint64_t rl_became;
+uint64_t rl_data_changes;
 
 /* Note [Tensor free list]
  * A forward pass makes and drops a tensor per operator, so the blocks of plain Tensors are kept. A block
@@ -108,7 +108,7 @@ PyObject *rl_tensor_detach(PyObject *o) {
     return (PyObject *)rl_tensor_alias(rl_tensor_type, (rl_tensor *)o);
 }
 
-int rl_tensor_become(rl_tensor *t, rl_tensor *source) {
+int rl_tensor_set_data(rl_tensor *t, rl_tensor *source) {
     rl_view view = {.storage = NULL};
     view.shape = view.small;
     if (rl_view_copy(&view, &source->v) != RL_OK) {
@@ -116,7 +116,7 @@ int rl_tensor_become(rl_tensor *t, rl_tensor *source) {
         return -1;
     }
     rl_storage *old = t->v.storage;
-    t->became = ++rl_became;
+    t->became = ++rl_data_changes;
     rl_view_clear(&t->v);
     t->v = view;
     if (view.ndim <= RL_SMALL_DIMS) {

@@ -1,4 +1,4 @@
-/* The tensor rooms: Tensor, Parameter, dtype and friends, Node, argument parsing, the front door.
+/* Tensor and its kin as structs, and what stands on them: dtypes, devices, storages, generators.
  * The GIL is held, functions may raise. `_new/_get` answer owned references, `_peek` borrowed ones,
  * `_steal` consumes its argument; NULL or -1 means that a Python exception is set. */
 #ifndef RL_TENSOR_H
@@ -39,7 +39,7 @@ typedef struct rl_tensor {
     PyObject *hooks, *post_hooks; /* dicts: register_hook(), register_post_accumulate_grad_hook() */
     rl_version *version;          /* NULL: the storage's; x.data and its views count for themselves */
     PyObject *dict, *weakrefs;
-    uint64_t became; /* rl_became when it last got another memory, shape or dtype: x.data = y */
+    uint64_t became; /* rl_data_changes when it last got another memory, shape or dtype: x.data = y */
     uint32_t seen;   /* of a view: the version that grad_fn describes */
     int32_t output_nr;
     uint8_t requires_grad, inference, creation, retains; /* retains: retain_grad() was called */
@@ -85,9 +85,9 @@ rl_tensor *rl_tensor_new(int dtype, int device, int index, const int64_t *shape,
 rl_tensor *rl_tensor_alias(PyTypeObject *type, rl_tensor *t);
 int rl_version_part(rl_tensor *t, uint32_t count); /* t counts for itself from now on */
 void rl_version_share(rl_tensor *t, const rl_tensor *with);
-PyObject *rl_tensor_detach(PyObject *t);               /* shares storage, requires_grad False, type Tensor */
-extern uint64_t rl_became;                             /* how often any tensor became another */
-int rl_tensor_become(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
+PyObject *rl_tensor_detach(PyObject *t); /* shares storage, requires_grad False, type Tensor */
+extern uint64_t rl_data_changes;         /* how often any tensor became another */
+int rl_tensor_set_data(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
 PyObject *rl_size_new(const int64_t *dims, int n);
@@ -108,11 +108,11 @@ extern _Thread_local int rl_device_here;
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
 PyObject *rl_raise(const char *where);
 
-/* ---- call/dispatcher.c: the front door ---- */
-/* Runs a row on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
+/* ---- call/dispatcher.c: the dispatcher ---- */
+/* Runs an operator on arguments in schema order (borrowed). slots->u.t point into tensors. Owned result. */
 PyObject *rl_op_run(int op, rl_slot *args, int n);
 PyObject *rl_op_run_inplace(int op, rl_slot *args, int n); /* x.op_(...): args[0] is written */
-/* The usual short hands for other rooms. */
+/* The usual short hands. */
 PyObject *rl_op_unary(int op, PyObject *x);
 PyObject *rl_op_binary(int op, PyObject *a, PyObject *b);
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and broadcasts */

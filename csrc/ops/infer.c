@@ -35,53 +35,53 @@ static const rl_view *first_tensor(const rl_call *k) {
     return NULL;
 }
 
-static void choose_device(const rl_row *row, const rl_call *k, int *device, int *index) {
+static void choose_device(const rl_operator *op, const rl_call *k, int *device, int *index) {
     const rl_view *v = first_tensor(k);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
-    if (row->device_arg < 0 || k->arg[row->device_arg].tag != RL_INT) return;
-    *device = (int)(k->arg[row->device_arg].u.i / 256);
-    *index = (int)(k->arg[row->device_arg].u.i % 256) - 1;
+    if (op->device_arg < 0 || k->arg[op->device_arg].tag != RL_INT) return;
+    *device = (int)(k->arg[op->device_arg].u.i / 256);
+    *index = (int)(k->arg[op->device_arg].u.i % 256) - 1;
     if (*index < 0) *index = 0;
 }
 
 /* as the dispatcher casts: Note [From checks to kernels] */
-static void cast(const rl_row *row, inferred *c, int dtype) {
+static void cast(const rl_operator *op, inferred *c, int dtype) {
     for (int i = 0; i < c->k.n_arg; i++) {
         rl_slot *s = &c->k.arg[i];
-        bool number = (row->operands >> i & 1) && s->tag != RL_NONE && s->tag != RL_TENSOR;
+        bool number = (op->operands >> i & 1) && s->tag != RL_NONE && s->tag != RL_TENSOR;
         if (number) *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_as_tensor(c, i)};
-        if (s->tag != RL_TENSOR || (i == 0 && row->rule == RL_TYPES_where)) continue;
+        if (s->tag != RL_TENSOR || (i == 0 && op->rule == RL_TYPES_where)) continue;
         if (!number) s->u.t = private_copy(c, i, s->u.t);
         s->u.t->dtype = (uint8_t)dtype;
     }
 }
 
-rl_status rl_infer(int op, const rl_slot *args, rl_view *results) {
-    const rl_schema *s = &rl_schemas[op];
-    rl_row *row = s->row;
+rl_status rl_infer(int id, const rl_slot *args, rl_view *results) {
+    const rl_schema *s = &rl_schemas[id];
+    rl_operator *op = s->op;
     inferred c;
     int compute = -1, dtype, device, index;
-    if (row->kind == RL_ROW_COMPOSE) return RL_UNSUPPORTED;
-    c.k.name = row->name;
+    if (op->kind == RL_KIND_COMPOSITE) return RL_UNSUPPORTED;
+    c.k.name = op->name;
     c.k.n_arg = s->n;
-    c.k.n_out = row->n_out;
+    c.k.n_out = op->n_out;
     memcpy(c.k.arg, args, (size_t)s->n * sizeof *args);
     rl_schema_defaults(s, c.k.arg);
-    choose_device(row, &c.k, &device, &index);
-    if (row->kind == RL_ROW_VIEW)
+    choose_device(op, &c.k, &device, &index);
+    if (op->kind == RL_KIND_VIEW)
         dtype = c.k.arg[0].u.t->dtype;
-    else if (rl_types_resolve(row, &c.k, &compute, &dtype) != RL_OK)
+    else if (rl_types_resolve(op, &c.k, &compute, &dtype) != RL_OK)
         return RL_FAIL;
-    if (compute >= 0) cast(row, &c, compute);
-    for (int i = 0; i < row->n_out; i++) {
+    if (compute >= 0) cast(op, &c, compute);
+    for (int i = 0; i < op->n_out; i++) {
         results[i] =
             (rl_view){.dtype = (uint8_t)dtype, .device = (uint8_t)device, .device_index = (int8_t)index};
         results[i].shape = results[i].small;
         results[i].strides = results[i].small + RL_SMALL_DIMS;
         c.k.out[i] = &results[i];
     }
-    rl_status status = row->shape(&c.k);
-    for (int i = 0; status != RL_OK && i < row->n_out; i++) rl_view_clear(&results[i]);
+    rl_status status = op->shape(&c.k);
+    for (int i = 0; status != RL_OK && i < op->n_out; i++) rl_view_clear(&results[i]);
     return status;
 }

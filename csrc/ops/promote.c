@@ -1,4 +1,4 @@
-/* The dtype rules that rows name in TYPES():
+/* The dtype rules that operators name in TYPES():
  * https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html */
 #include "core/dtype.h"
 #include "core/error.h"
@@ -37,7 +37,7 @@ static int vote_result(const vote *v) {
     return vote_combine(v->dims, vote_combine(v->zero, v->number));
 }
 
-static int common_dtype(const rl_row *row, const rl_call *k, uint32_t operands) {
+static int common_dtype(const rl_operator *op, const rl_call *k, uint32_t operands) {
     vote v = {-1, -1, -1};
     int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1;
     /* the usual case: equal dtypes */
@@ -46,7 +46,7 @@ static int common_dtype(const rl_row *row, const rl_call *k, uint32_t operands) 
         return first;
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR || (operands >> i & 1)) vote_slot(&v, &k->arg[i]);
-    (void)row;
+    (void)op;
     return vote_result(&v);
 }
 
@@ -60,12 +60,12 @@ static int list_dtype(const rl_slot *s) {
 }
 
 static int floating(int dtype) {
-    return rl_is_float(dtype) || rl_is_kept(dtype) ? dtype : rl_dtype_default();
+    return rl_is_float(dtype) || rl_is_converted(dtype) ? dtype : rl_dtype_default();
 }
 
 /* PyTorch says it in other words for a bias than for a weight */
-static rl_status bias_differs(const rl_row *row, int first, int weight, int bias) {
-    if (row == &rl_rows[RL_OP_linear])
+static rl_status bias_differs(const rl_operator *op, int first, int weight, int bias) {
+    if (op == &rl_operators[RL_OP_linear])
         return rl_error_set(RL_RUNTIME, "%s and mat2 must have the same dtype, but got %s and %s",
                             weight == first ? "self" : "mat1", rl_dtype_title(weight == first ? bias : first),
                             rl_dtype_title(weight));
@@ -73,14 +73,14 @@ static rl_status bias_differs(const rl_row *row, int first, int weight, int bias
                         rl_dtype_cpp_name(first), rl_dtype_cpp_name(bias));
 }
 
-static rl_status same_dtype(const rl_row *row, const rl_call *k, int first) {
-    bool conv = row == &rl_rows[RL_OP_conv2d], linear = row == &rl_rows[RL_OP_linear];
+static rl_status same_dtype(const rl_operator *op, const rl_call *k, int first) {
+    bool conv = op == &rl_operators[RL_OP_conv2d], linear = op == &rl_operators[RL_OP_linear];
     const rl_view *bias = conv || linear ? rl_in(k, 2) : NULL;
     for (int i = 1; i < k->n_arg; i++) {
         if (k->arg[i].tag != RL_TENSOR || k->arg[i].u.t->dtype == first) continue;
         int other = k->arg[i].u.t->dtype;
         if (bias && (linear || bias->dtype != first))
-            return bias_differs(row, first, k->arg[1].u.t->dtype, bias->dtype);
+            return bias_differs(op, first, k->arg[1].u.t->dtype, bias->dtype);
         if (conv)
             return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(first),
                                 rl_dtype_title(other));
@@ -90,21 +90,20 @@ static rl_status same_dtype(const rl_row *row, const rl_call *k, int first) {
     return RL_OK;
 }
 
-static int given_dtype(const rl_row *row, const rl_call *k) {
-    return row->dtype_arg >= 0 && k->arg[row->dtype_arg].tag == RL_DTYPE ? (int)k->arg[row->dtype_arg].u.i
-                                                                         : -1;
+static int given_dtype(const rl_operator *op, const rl_call *k) {
+    return op->dtype_arg >= 0 && k->arg[op->dtype_arg].tag == RL_DTYPE ? (int)k->arg[op->dtype_arg].u.i : -1;
 }
 
-static rl_status admit(const rl_row *row, int dtype) {
-    if (row->dtypes >> dtype & 1) return RL_OK;
-    if (*row->refusal)
-        return rl_error_set(RL_NOTIMPL, "\"%s\" not implemented for '%s'", row->refusal,
+static rl_status admit(const rl_operator *op, int dtype) {
+    if (op->dtypes >> dtype & 1) return RL_OK;
+    if (*op->refusal)
+        return rl_error_set(RL_NOTIMPL, "\"%s\" not implemented for '%s'", op->refusal,
                             rl_dtype_title(dtype));
-    return rl_error_set(RL_NOTIMPL, "\"%s_cpu\" not implemented for '%s'", row->name, rl_dtype_title(dtype));
+    return rl_error_set(RL_NOTIMPL, "\"%s_cpu\" not implemented for '%s'", op->name, rl_dtype_title(dtype));
 }
 
-/* Note [Kept dtypes]: no operand slips in beside one that the row admits. */
-static rl_status admit_operands(const rl_row *row, const rl_call *k) {
+/* Note [Converted dtypes]: no operand slips in beside one that the operator admits. */
+static rl_status admit_operands(const rl_operator *op, const rl_call *k) {
     uint64_t seen = 0;
     for (int i = 0; i < k->n_arg; i++) {
         const rl_slot *s = &k->arg[i];
@@ -112,21 +111,21 @@ static rl_status admit_operands(const rl_row *row, const rl_call *k) {
         for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--)
             if (s->u.ts[n - 1]) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
     }
-    seen &= RL_SET_KEPT & ~row->dtypes;
-    return seen ? admit(row, __builtin_ctz(seen)) : RL_OK;
+    seen &= RL_SET_CONVERTED & ~op->dtypes;
+    return seen ? admit(op, __builtin_ctz(seen)) : RL_OK;
 }
 
-rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out) {
-    if (admit_operands(row, k) != RL_OK) return RL_FAIL;
-    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1, given = given_dtype(row, k);
+rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute, int *out) {
+    if (admit_operands(op, k) != RL_OK) return RL_FAIL;
+    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1, given = given_dtype(op, k);
     *compute = -1;
-    switch ((rl_types_rule)row->rule) {
+    switch ((rl_types_rule)op->rule) {
     case RL_TYPES_same:
-        if (same_dtype(row, k, first) != RL_OK) return RL_FAIL;
+        if (same_dtype(op, k, first) != RL_OK) return RL_FAIL;
         *out = first;
         break;
     case RL_TYPES_number:
-        *out = *compute = common_dtype(row, k, row->operands);
+        *out = *compute = common_dtype(op, k, op->operands);
         if (*out == RL_BOOL) *out = *compute = RL_I64;
         break;
     case RL_TYPES_sub:
@@ -140,15 +139,15 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
                     : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
         }
-        *out = *compute = common_dtype(row, k, row->operands);
+        *out = *compute = common_dtype(op, k, op->operands);
         break;
-    case RL_TYPES_promote: *out = *compute = common_dtype(row, k, row->operands); break;
-    case RL_TYPES_float: *out = *compute = floating(common_dtype(row, k, row->operands)); break;
+    case RL_TYPES_promote: *out = *compute = common_dtype(op, k, op->operands); break;
+    case RL_TYPES_float: *out = *compute = floating(common_dtype(op, k, op->operands)); break;
     case RL_TYPES_div:
-        *out = *compute = common_dtype(row, k, row->operands);
+        *out = *compute = common_dtype(op, k, op->operands);
         if (k->arg[2].tag == RL_NONE) *out = *compute = floating(*out);
         break;
-    case RL_TYPES_clamp: *out = *compute = common_dtype(row, k, 6); break;
+    case RL_TYPES_clamp: *out = *compute = common_dtype(op, k, 6); break;
     case RL_TYPES_where: {
         vote v = {-1, -1, -1};
         vote_slot(&v, &k->arg[1]);
@@ -158,20 +157,20 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
     }
     case RL_TYPES_list:
         if (k->arg[0].n == 0)
-            return rl_error_set(RL_VALUE, "torch.%s(): expected a non-empty list of Tensors", row->name);
+            return rl_error_set(RL_VALUE, "torch.%s(): expected a non-empty list of Tensors", op->name);
         *out = *compute = list_dtype(&k->arg[0]);
         break;
     case RL_TYPES_compare:
-        *compute = common_dtype(row, k, row->operands);
+        *compute = common_dtype(op, k, op->operands);
         *out = RL_BOOL;
-        return admit(row, *compute);
-    case RL_TYPES_bool: *out = RL_BOOL; return admit(row, first);
-    case RL_TYPES_bool_or_uint8: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(row, first);
-    case RL_TYPES_index: *out = RL_I64; return admit(row, first);
+        return admit(op, *compute);
+    case RL_TYPES_bool: *out = RL_BOOL; return admit(op, first);
+    case RL_TYPES_bool_or_uint8: *out = first == RL_U8 ? RL_U8 : RL_BOOL; return admit(op, first);
+    case RL_TYPES_index: *out = RL_I64; return admit(op, first);
     case RL_TYPES_sum: *out = *compute = given >= 0 ? given : rl_is_float(first) ? first : RL_I64; break;
     case RL_TYPES_mean:
         *out = *compute = given >= 0 ? given : first;
-        if (!rl_is_float(*out) && row == &rl_rows[RL_OP_mean])
+        if (!rl_is_float(*out) && op == &rl_operators[RL_OP_mean])
             return rl_error_set(
                 RL_RUNTIME,
                 "mean(): could not infer output dtype. %s dtype must be either a floating point or "
@@ -196,5 +195,5 @@ rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, in
     case RL_TYPES_none:
     case RL_TYPES_keep: *out = first; break;
     }
-    return admit(row, *out);
+    return admit(op, *out);
 }

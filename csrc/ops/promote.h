@@ -4,5 +4,5 @@
 #include "table.h"
 
 /* compute: cast the tensors to it before the kernel, -1 leaves them; out: dtype of the result. */
-rl_status rl_types_resolve(const rl_row *row, const rl_call *k, int *compute, int *out);
+rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute, int *out);
 #endif

@@ -140,8 +140,8 @@ static rl_status read_default(reader *r, rl_arg *a) {
 
 static rl_status read_results(reader *r, rl_schema *s) {
     char word[40];
-    s->row->n_out = s->row->n_shown = 1;
-    if (reader_take(r, " -> ()")) s->row->n_out = s->row->n_shown = 0;
+    s->op->n_out = s->op->n_shown = 1;
+    if (reader_take(r, " -> ()")) s->op->n_out = s->op->n_shown = 0;
     if (!reader_take(r, " -> (")) return RL_OK;
     for (int i = 0;; i++) {
         reader_space(r);
@@ -149,22 +149,22 @@ static rl_status read_results(reader *r, rl_schema *s) {
         bool hidden = reader_take(r, "?"); /* made only for the derivative */
         if (!reader_take(r, " ") || !reader_word(r, word, sizeof word)) return schema_bad(r, "bad results");
         if (!(s->results[i] = name_kept(word))) return schema_bad(r, "too many names");
-        s->row->n_out = (uint8_t)(i + 1);
-        if (!hidden) s->row->n_shown = (uint8_t)(i + 1);
+        s->op->n_out = (uint8_t)(i + 1);
+        if (!hidden) s->op->n_shown = (uint8_t)(i + 1);
         if (reader_take(r, ")")) return RL_OK;
         if (!reader_take(r, ",")) return schema_bad(r, ", is missing");
     }
 }
 
 /* what the table says of an operator by the positions of its arguments */
-static void note_argument(rl_row *row, const rl_arg *a, int i) {
-    if (a->kind == RL_ARG_RNG) row->rng_arg = (int8_t)i;
-    if (a->kind == RL_ARG_DTYPE) row->dtype_arg = (int8_t)i;
-    if (a->kind == RL_ARG_DEVICE) row->device_arg = (int8_t)i;
-    if (strcmp(a->name, "requires_grad") == 0) row->grad_arg = (int8_t)i;
-    if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) row->side_writes |= 1u << i;
-    if (a->kind == RL_ARG_OPERAND) row->operands |= 1u << i;
-    if (a->kind <= RL_ARG_TENSORS) row->edges |= 1u << i;
+static void note_argument(rl_operator *op, const rl_arg *a, int i) {
+    if (a->kind == RL_ARG_RNG) op->rng_arg = (int8_t)i;
+    if (a->kind == RL_ARG_DTYPE) op->dtype_arg = (int8_t)i;
+    if (a->kind == RL_ARG_DEVICE) op->device_arg = (int8_t)i;
+    if (strcmp(a->name, "requires_grad") == 0) op->grad_arg = (int8_t)i;
+    if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) op->side_writes |= 1u << i;
+    if (a->kind == RL_ARG_OPERAND) op->operands |= 1u << i;
+    if (a->kind <= RL_ARG_TENSORS) op->edges |= 1u << i;
 }
 
 static rl_status read_arguments(reader *r, rl_schema *s) {
@@ -185,7 +185,7 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
         if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
         if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
         s->has_padding |= a->kind == RL_ARG_PADDING;
-        note_argument(s->row, a, s->n++);
+        note_argument(s->op, a, s->n++);
         n_args++;
         if (!keyword_only) s->n_positional = s->n;
         reader_take(r, ",");
@@ -200,14 +200,14 @@ static int argument_named(const rl_schema *s, const char *name) {
     return -1;
 }
 static int result_named(const rl_schema *s, const char *name) {
-    for (int i = 0; i < s->row->n_out; i++)
+    for (int i = 0; i < s->op->n_out; i++)
         if (strcmp(s->results[i] ? s->results[i] : "result", name) == 0) return i;
     return -1;
 }
 
 /* "input, other if input or weight, result, layout" */
 static rl_status read_saves(const rl_schema *s) {
-    reader r = {s->row->saves, s->row->schema};
+    reader r = {s->op->saves, s->op->schema};
     while (r.at && *r.at) {
         char word[40];
         reader_space(&r);
@@ -222,9 +222,9 @@ static rl_status read_saves(const rl_schema *s) {
         if (i >= 0)
             rl_args[s->arg - rl_args + i].saved_for = wanted_by ? wanted_by : UINT32_MAX;
         else if (result >= 0 && !wanted_by)
-            s->row->saved_out |= (uint8_t)(1u << result);
+            s->op->saved_out |= (uint8_t)(1u << result);
         else if (strcmp(word, "layout") == 0 && !wanted_by)
-            s->row->saves_layout = true;
+            s->op->saves_layout = true;
         else
             return schema_bad(&r, "saves what is not there");
         if (*r.at && !reader_take(&r, ",")) return schema_bad(&r, ", is missing in what it saves");
@@ -234,16 +234,16 @@ static rl_status read_saves(const rl_schema *s) {
 
 /* "index, indices": arguments and results */
 static rl_status read_non_differentiable(const rl_schema *s) {
-    reader r = {s->row->non_differentiable, s->row->schema};
+    reader r = {s->op->non_differentiable, s->op->schema};
     while (r.at && *r.at) {
         char word[40];
         reader_space(&r);
         if (!reader_word(&r, word, sizeof word)) return schema_bad(&r, "bad names");
         int i = argument_named(s, word), result = result_named(s, word);
         if (i >= 0)
-            s->row->edges &= ~(1u << i);
+            s->op->edges &= ~(1u << i);
         else if (result >= 0)
-            s->row->fixed_out |= (uint8_t)(1u << result);
+            s->op->fixed_out |= (uint8_t)(1u << result);
         else
             return schema_bad(&r, "no argument and no result");
         if (*r.at && !reader_take(&r, ",")) return schema_bad(&r, ", is missing");
@@ -251,19 +251,19 @@ static rl_status read_non_differentiable(const rl_schema *s) {
     return RL_OK;
 }
 
-static rl_status read_schema(rl_schema *s, rl_row *row) {
-    reader r = {row->schema, row->schema};
-    s->row = row;
-    row->arg = s->arg = &rl_args[n_args];
+static rl_status read_schema(rl_schema *s, rl_operator *op) {
+    reader r = {op->schema, op->schema};
+    s->op = op;
+    op->arg = s->arg = &rl_args[n_args];
     s->next = -1;
-    row->dtype_arg = row->device_arg = row->grad_arg = row->rng_arg = -1;
-    if (!reader_word(&r, row->name, sizeof row->name) || !reader_take(&r, "("))
+    op->dtype_arg = op->device_arg = op->grad_arg = op->rng_arg = -1;
+    if (!reader_word(&r, op->name, sizeof op->name) || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
     if (read_arguments(&r, s) != RL_OK) return RL_FAIL;
-    row->n_arg = (uint8_t)s->n;
+    op->n_arg = (uint8_t)s->n;
     /* 1 - x: the left side of arithmetic may be the number */
-    if ((row->operands & 2) && row->rule > RL_TYPES_keep) row->operands |= 1;
-    if (__builtin_popcount(row->operands) > RL_MAX_NUMBERS)
+    if ((op->operands & 2) && op->rule > RL_TYPES_keep) op->operands |= 1;
+    if (__builtin_popcount(op->operands) > RL_MAX_NUMBERS)
         return schema_bad(&r, "too many numbers as tensors");
     if (read_results(&r, s) != RL_OK || read_saves(s) != RL_OK) return RL_FAIL;
     return read_non_differentiable(s);
@@ -271,29 +271,29 @@ static rl_status read_schema(rl_schema *s, rl_row *row) {
 
 /* The self-check: a declaration that cannot work fails the import and is named. */
 static rl_status check_row(const rl_schema *s) {
-    const rl_row *row = s->row;
+    const rl_operator *op = s->op;
     const char *wrong = NULL;
-    if (row->kind == RL_ROW_OP && !row->cpu[0]) wrong = "no CPU";
-    if (row->kind == RL_ROW_OP && !row->rule) wrong = "no TYPES";
-    if (row->kind != RL_ROW_COMPOSE && !row->shape) wrong = "no SHAPE";
-    if (row->kind != RL_ROW_COMPOSE && !row->node == !row->no_grad)
+    if (op->kind == RL_KIND_OP && !op->cpu[0]) wrong = "no CPU";
+    if (op->kind == RL_KIND_OP && !op->rule) wrong = "no TYPES";
+    if (op->kind != RL_KIND_COMPOSITE && !op->shape) wrong = "no SHAPE";
+    if (op->kind != RL_KIND_COMPOSITE && !op->node == !op->no_grad)
         wrong = "neither GRAD nor NO_GRAD, or both";
-    if (row->kind == RL_ROW_VIEW && s->arg[0].kind != RL_ARG_TENSOR) wrong = "a view of no tensor";
-    if ((row->variants & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
+    if (op->kind == RL_KIND_VIEW && s->arg[0].kind != RL_ARG_TENSOR) wrong = "a view of no tensor";
+    if ((op->variants & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
         wrong = "in-place on no tensor";
-    if ((row->variants & RL_ONLY_INPLACE) && !s->arg[0].written)
+    if ((op->variants & RL_ONLY_INPLACE) && !s->arg[0].written)
         wrong = "its first argument is not marked (a!)";
-    if (!row->doc || !*row->doc) wrong = "no doc";
-    return wrong ? rl_error_set(RL_RUNTIME, "operator %s: %s", row->id, wrong) : RL_OK;
+    if (!op->doc || !*op->doc) wrong = "no doc";
+    return wrong ? rl_error_set(RL_RUNTIME, "operator %s: %s", op->id, wrong) : RL_OK;
 }
 
 rl_status rl_schema_init(void) {
     for (int i = 0; i < RL_OP_COUNT; i++) {
         rl_schema *s = &rl_schemas[i];
-        if (read_schema(s, &rl_rows[i]) != RL_OK || check_row(s) != RL_OK) return RL_FAIL;
+        if (read_schema(s, &rl_operators[i]) != RL_OK || check_row(s) != RL_OK) return RL_FAIL;
         s->first = true;
         for (int j = i - 1; j >= 0; j--) {
-            if (strcmp(rl_rows[j].name, rl_rows[i].name) != 0) continue;
+            if (strcmp(rl_operators[j].name, rl_operators[i].name) != 0) continue;
             rl_schemas[j].next = i;
             s->first = false;
             break;

@@ -32,7 +32,7 @@ typedef struct rl_arg {
 } rl_arg;
 
 typedef struct {
-    rl_row *row;
+    rl_operator *op;
     const rl_arg *arg; /* n of rl_args */
     int n, n_positional;
     int next; /* the next overload of this name, -1 at the end */

@@ -33,14 +33,14 @@ static void kernel_name(const char *names, int i, char *name, size_t size) {
     snprintf(name, size, "%.*s", at ? (int)strcspn(at, ",") : 1, at ? at : "?");
 }
 
-static void trace_call(const rl_row *row, const rl_call *k, int device, int chosen, double us) {
+static void trace_call(const rl_operator *op, const rl_call *k, int device, int chosen, double us) {
     char name[64], dims[RL_DIMS_TEXT];
-    fprintf(stderr, "rushlight: %s", row->name);
+    fprintf(stderr, "rushlight: %s", op->name);
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR)
             fprintf(stderr, " %s%s", rl_dtype_name(k->arg[i].u.t->dtype),
                     rl_dims_text(dims, k->arg[i].u.t->shape, k->arg[i].u.t->ndim));
-    const char *names = device == RL_CPU ? row->cpu_names : row->cuda_names;
+    const char *names = device == RL_CPU ? op->cpu_names : op->cuda_names;
     for (int i = 0; i < chosen; i++) {
         kernel_name(names, i, name, sizeof name);
         fprintf(stderr, " (%s refused)", name);
@@ -49,8 +49,8 @@ static void trace_call(const rl_row *row, const rl_call *k, int device, int chos
     fprintf(stderr, " -> %s %.1f us\n", name, us);
 }
 
-rl_status rl_dispatch(const rl_row *row, rl_call *k, int device) {
-    const rl_kernel_fn *list = device == RL_CPU ? row->cpu : row->cuda;
+rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device) {
+    const rl_kernel_fn *list = device == RL_CPU ? op->cpu : op->cuda;
     int i = 0;
     rl_status status = RL_UNSUPPORTED;
     double start = trace ? now_us() : 0;
@@ -60,10 +60,10 @@ rl_status rl_dispatch(const rl_row *row, rl_call *k, int device) {
         status = list[i](k);
         if (status != RL_UNSUPPORTED) break;
     }
-    if (RL_UNLIKELY(trace)) trace_call(row, k, device, i, now_us() - start);
+    if (RL_UNLIKELY(trace)) trace_call(op, k, device, i, now_us() - start);
     if (status == RL_UNSUPPORTED)
         return rl_error_set(RL_NOTIMPL, "rushlight has no %s kernel for '%s' on these inputs",
-                            device == RL_CPU ? "CPU" : "CUDA", row->name);
+                            device == RL_CPU ? "CPU" : "CUDA", op->name);
     return status;
 }
 
@@ -72,11 +72,11 @@ rl_status rl_device_kernels(const rl_device_driver *driver) {
     if (rl_device_register(driver) != RL_OK) return RL_FAIL;
     for (int op = 0; op < RL_OP_COUNT; op++) {
         char name[64];
-        for (int i = 0, n = 0; rl_rows[op].cuda_names && i < RL_MAX_KERNELS; i++) {
-            kernel_name(rl_rows[op].cuda_names, i, name, sizeof name);
+        for (int i = 0, n = 0; rl_operators[op].cuda_names && i < RL_MAX_KERNELS; i++) {
+            kernel_name(rl_operators[op].cuda_names, i, name, sizeof name);
             if (*name == '?') break;
             rl_kernel_fn fn = driver->kernel(name);
-            if (fn) rl_rows[op].cuda[n++] = fn;
+            if (fn) rl_operators[op].cuda[n++] = fn;
         }
     }
     return RL_OK;

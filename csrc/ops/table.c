@@ -23,11 +23,12 @@
 #define NODE_NAME(name)           .node_name = rl_node_name_##name,
 #define CPU(...)                  .cpu = {__VA_ARGS__}, .cpu_names = #__VA_ARGS__,
 #define CUDA(...)                 .cuda_names = #__VA_ARGS__,
-#define ROW(id_, schema_, doc_, kind_, ...)                                                                  \
+#define ENTRY(id_, schema_, doc_, kind_, ...)                                                                \
     {.id = #id_, .schema = schema_, .doc = doc_, .kind = kind_, __VA_ARGS__},
-#define OP(id, schema, doc, parts)        ROW(id, schema, doc, RL_ROW_OP, parts)
-#define VIEW(id, schema, doc, parts)      ROW(id, schema, doc, RL_ROW_VIEW, .dtypes = RL_SET_ANY, parts)
-#define COMPOSITE(id, schema, doc, parts) ROW(id, schema, doc, RL_ROW_COMPOSE, .dtypes = RL_SET_ANY, parts)
-rl_row rl_rows[RL_OP_COUNT] = {
+#define OP(id, schema, doc, parts)   ENTRY(id, schema, doc, RL_KIND_OP, parts)
+#define VIEW(id, schema, doc, parts) ENTRY(id, schema, doc, RL_KIND_VIEW, .dtypes = RL_SET_ANY, parts)
+#define COMPOSITE(id, schema, doc, parts)                                                                    \
+    ENTRY(id, schema, doc, RL_KIND_COMPOSITE, .dtypes = RL_SET_ANY, parts)
+rl_operator rl_operators[RL_OP_COUNT] = {
 #include "ops/declarations/all.def"
 };

@@ -1,13 +1,13 @@
-/* The table of operators: one rl_row each, made of the declarations. */
+/* The table of operators: one rl_operator each, made of the declarations. */
 #ifndef RL_OPS_TABLE_H
 #define RL_OPS_TABLE_H
 #include "contract/kernel.h"
 
-typedef struct rl_row rl_row;
+typedef struct rl_operator rl_operator;
 
 #define RL_MAX_KERNELS 6
 #define RL_MAX_NUMBERS 3 /* of a call that become tensors */
-typedef enum { RL_ROW_OP, RL_ROW_VIEW, RL_ROW_COMPOSE } rl_row_kind;
+typedef enum { RL_KIND_OP, RL_KIND_VIEW, RL_KIND_COMPOSITE } rl_kind;
 /* TYPES(rule, ...): which dtype a call computes in and answers with (ops/promote.c) */
 typedef enum {
     RL_TYPES_none,          /* not said */
@@ -56,7 +56,7 @@ enum {
     RL_DEPRECATED = 1 << 14, /* ... with a warning */
 };
 struct rl_arg;
-struct rl_row {
+struct rl_operator {
     const char *id, *schema, *doc;
     const char *node;               /* name of its node; NULL: it is not differentiable */
     const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
@@ -88,5 +88,5 @@ enum {
 #include "ops/declarations/all.def"
     RL_OP_COUNT
 };
-extern rl_row rl_rows[RL_OP_COUNT];
+extern rl_operator rl_operators[RL_OP_COUNT];
 #endif

@@ -18,7 +18,7 @@ static rl_status tensor_metadata(rl_reader *r, const rl_item *i, rl_stored_tenso
         if (good) *(conj ? &t->conj : &t->neg) = truth;
     }
     if (t->conj && !complex) good = false;
-    if (t->neg && !complex && (t->dtype == RL_BOOL || rl_is_kept(t->dtype))) good = false;
+    if (t->neg && !complex && (t->dtype == RL_BOOL || rl_is_converted(t->dtype))) good = false;
     if (good) return RL_OK;
     rl_stored_tensor_refuse(r, "its metadata is not what PyTorch writes");
     return RL_FAIL;

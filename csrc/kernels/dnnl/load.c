@@ -13,7 +13,7 @@ static struct {
     dnnl_engine engine;
     uint64_t clock;
     rl_dnnl_plan plans[SETS][WAYS];
-    dnnl_md layouts[LAYOUTS]; /* of weights: the index is a part of their companions' keys */
+    dnnl_md layouts[LAYOUTS]; /* of weights: the index is a part of the keys of packed weights */
     int n_layouts;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local char reason[512];

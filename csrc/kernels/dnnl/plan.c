@@ -110,7 +110,7 @@ static bool plan_set(const rl_dnnl_api *api, rl_dnnl_desk *d, int i, const void 
     return api->memory_set_data_handle(d->memory[i], (void *)data) == DNNL_SUCCESS;
 }
 
-/* The weight in oneDNN's layout: the companion, or a copy for this call. 1, 0 on oneDNN's error, -1 no
+/* The weight in oneDNN's layout: the packed weights, or a copy for this call. 1, 0 on oneDNN's error, -1 no
  * memory. */
 static int plan_weight(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_desk *d, rl_call *k,
                        const rl_view *w) {

@@ -1,4 +1,4 @@
-/* Conversions of the dtypes that nothing computes with (Note [Kept dtypes]), element by element. */
+/* Conversions of the dtypes that nothing computes with (Note [Converted dtypes]), element by element. */
 #include "loops.h"
 #include <math.h>
 #include <string.h>

@@ -56,9 +56,9 @@ void rl_strip_cast(char *const *p, const int64_t *step, int64_t n, const void *c
 }
 
 rl_strip rl_strip_between(int to, int from) {
-    return to == from                           ? rl_strip_copy(rl_itemsize(to))
-           : rl_is_kept(to) || rl_is_kept(from) ? rl_strip_convert
-                                                : rl_strip_cast;
+    return to == from                                     ? rl_strip_copy(rl_itemsize(to))
+           : rl_is_converted(to) || rl_is_converted(from) ? rl_strip_convert
+                                                          : rl_strip_cast;
 }
 
 void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from) {

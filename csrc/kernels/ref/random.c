@@ -31,7 +31,7 @@ static double draw_normal(rl_generator *g) {
     return radius * cos(angle);
 }
 
-/* The generator is the argument tagged so; the front door always fills it. */
+/* The generator is the argument tagged so; the dispatcher always fills it. */
 static rl_generator *generator_of(const rl_call *k) {
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_RNG) return k->arg[i].u.g;

@@ -90,7 +90,7 @@ static void weights_deep(float *to, const float *w, const rl_conv *c, int64_t wi
         }
 }
 
-/* `plain` weights are packed for this call; without them c->weight and its companion serve */
+/* `plain` weights are packed for this call; without them c->weight and its packed weights serve */
 static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plain, bool deep, int64_t width) {
     uint64_t key =
         (uint64_t)(deep ? KEY_DEEP : KEY_WIDE) << 48 | (uint64_t)c->groups << 8 | (deep ? width : 0);

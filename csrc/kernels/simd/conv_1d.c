@@ -35,6 +35,6 @@ RL_KERNEL(simd_conv1d) {
     for (int i = 0; i < 9; i++) flat.attr[i] = k->attr[from[i]];
     rl_status status = simd_conv2d(&flat);
     if (status == RL_UNSUPPORTED) status = simd_conv2d_gemm(&flat);
-    k->scratch_ = flat.scratch_; /* the front door frees what they took */
+    k->scratch_ = flat.scratch_; /* the dispatcher frees what they took */
     return status;
 }

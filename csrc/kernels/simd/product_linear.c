@@ -8,7 +8,7 @@
 
 enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/product_gemm.h; the panel width is added */
 
-/* The weight's panels: its companion, or a copy for this call unless `keep_only`. */
+/* The weight's panels: its packed weights, or a copy for this call unless `keep_only`. */
 static const float *linear_panels(rl_call *k, const rl_gemm_kit *kit, const rl_view *w, bool keep_only) {
     uint64_t key = KEY_LINEAR << 8 | (unsigned)kit->nr;
     int64_t n = w->shape[0], depth = w->shape[1];

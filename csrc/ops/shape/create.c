@@ -77,7 +77,7 @@ RL_SHAPE(fill) {
 
 /* Packed numbers and bits mean nothing to another dtype. */
 static rl_status converts(int to, int from) {
-    uint64_t fixed = RL_SET_KEPT & ~RL_SET_CONVERTED;
+    uint64_t fixed = RL_SET_CONVERTED & ~RL_SET_CONVERTIBLE;
     if (to == from || !((RL_BIT(to) | RL_BIT(from)) & fixed)) return RL_OK;
     return rl_error_set(RL_NOTIMPL, "\"copy_\" not implemented for '%s'",
                         rl_dtype_title(fixed >> to & 1 ? to : from));

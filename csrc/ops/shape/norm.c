@@ -139,7 +139,7 @@ RL_SHAPE(instance_norm) { /* args 1 to 4: weight, bias, running_mean, running_va
     return rl_out_as_input(k, 0);
 }
 
-/* ---- forward rows that answer with their statistics, too ---- */
+/* ---- forward operators that answer with their statistics, too ---- */
 RL_SHAPE(native_group_norm) { /* args 3 to 6: N, C, HxW, group */
     const rl_view *x = k->arg[0].u.t, *weight = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2);
     int64_t groups = k->arg[6].u.i, shape[2] = {k->arg[3].u.i, groups}, channels = k->arg[4].u.i, numel;

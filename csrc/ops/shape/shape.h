@@ -57,7 +57,7 @@ rl_status rl_gradient_as_input(rl_call *k, const rl_view *expected);
 /* how far an offset moves by `count` strides */
 rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset);
-/* Shape rules that say it in PyTorch's words of a pooling row: an int[n] argument called `what`. */
+/* Shape rules that say it in PyTorch's words of a pooling operator: an int[n] argument called `what`. */
 rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
 /* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
@@ -68,7 +68,7 @@ int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilatio
 /* how many windows fit, below 1: none */
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode);
-/* A pooling row in n dimensions, attr[] as ops/shape/pool.c says; dilation_arg 0: none. */
+/* A pooling operator in n dimensions, attr[] as ops/shape/pool.c says; dilation_arg 0: none. */
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
 /* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
  * element. */
