@@ -17,9 +17,9 @@
 #define RL_SMALL_DIMS 5
 #define RL_MAX_ARGS   24
 #define RL_MAX_OUT    8
-#define RL_MAX_ATTR   16
+#define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 3
+#define RL_KERNEL_ABI 4
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)

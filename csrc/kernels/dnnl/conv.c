@@ -1,10 +1,12 @@
 /* conv2d by oneDNN: dense float32 in plain layout, any groups. */
 #include "load.h"
+#include "contract/window.h"
 #include "kernels/shared/conv_read.h"
 
 RL_KERNEL(dnnl_conv2d) {
     rl_conv c;
     if (!rl_dnnl_ready() || !rl_conv_read(k, &c) || !rl_is_contiguous(c.in)) return RL_UNSUPPORTED;
+    const rl_window *a = rl_window_of(k);
     int64_t oc = c.groups * c.oc;
     rl_dnnl_spec s = {.kind = RL_DNNL_CONV,
                       .ndim = 4,
@@ -17,7 +19,7 @@ RL_KERNEL(dnnl_conv2d) {
                       .stride = {c.sh, c.sw},
                       .dilation = {c.dh - 1, c.dw - 1},
                       .pad_before = {c.pt, c.pl},
-                      .pad_after = {k->attr[2], k->attr[3]}};
+                      .pad_after = {a->after[1], a->after[2]}};
     if (c.groups > 1) {
         s.weight[0] = c.groups, s.weight[1] = c.oc, s.weight[2] = c.ic;
         s.weight[3] = c.kh, s.weight[4] = c.kw;

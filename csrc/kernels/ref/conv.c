@@ -1,4 +1,5 @@
 /* conv2d as a product: the patches of the input are packed panel by panel and never stored whole. */
+#include "contract/window.h"
 #include "product_gemm.h"
 #include <string.h>
 
@@ -71,9 +72,10 @@ static void conv_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64
 RL_KERNEL(ref_conv2d) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t, *out = k->out[0];
     int64_t item = rl_itemsize(x->dtype);
+    const rl_window *a = rl_window_of(k);
     int n = x->ndim;
     conv c = {.x = rl_const_data(x),
-              .groups = k->attr[8],
+              .groups = a->groups,
               .channels = w->shape[1],
               .weight_row = w->strides[0] * item};
     rl_product p = {.dtype = x->dtype, .operands = &c, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
@@ -84,9 +86,9 @@ RL_KERNEL(ref_conv2d) {
         c.size[i] = x->shape[n - 2 + i];
         c.out[i] = out->shape[n - 2 + i];
         c.kernel[i] = w->shape[2 + i];
-        c.pad[i] = k->attr[i];
-        c.stride[i] = k->attr[4 + i];
-        c.dilation[i] = k->attr[6 + i];
+        c.pad[i] = a->before[1 + i];
+        c.stride[i] = a->stride[1 + i];
+        c.dilation[i] = a->dilation[1 + i];
     }
     rl_walk_begin(&c.weight, w, RL_READ);
     rl_walk_drop(&c.weight, 1);

@@ -76,7 +76,7 @@ RL_KERNEL(ref_conv_input) {
     rl_product p = {.dtype = grad->dtype, .operands = &c, .pack_a = input_pack_a, .pack_b = input_pack_b};
     if (out->numel == 0) return RL_OK;
     p.out = rl_data(out, RL_WRITE);
-    p.batches = (out->ndim > k->attr[RL_CONV_SPATIAL] + 1 ? out->shape[0] : 1) * c.groups;
+    p.batches = (out->ndim > rl_window_of(k)->spatial + 1 ? out->shape[0] : 1) * c.groups;
     p.rows = w->shape[1];
     p.cols = c.size[0] * c.size[1] * c.size[2];
     p.depth = w->shape[0] / c.groups * c.taps;
@@ -161,7 +161,7 @@ RL_KERNEL(ref_conv_weight) {
     p.batches = c.groups;
     p.rows = out->shape[0] / c.groups;
     p.cols = c.channels * c.taps;
-    p.depth = (grad->ndim > k->attr[RL_CONV_SPATIAL] + 1 ? grad->shape[0] : 1) * c.places;
+    p.depth = (grad->ndim > rl_window_of(k)->spatial + 1 ? grad->shape[0] : 1) * c.places;
     return rl_product_run(k, &p);
 }
 
@@ -183,7 +183,7 @@ static void sum_strip(char *const *p, const int64_t *step, int64_t n, const void
 
 RL_KERNEL(ref_conv_bias) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
-    int dim = (int)k->attr[0];
+    int dim = grad->ndim - (int)rl_window_of(k)->spatial - 1;
     char *to = rl_data(out, RL_WRITE);
     rl_walk w;
     rl_walk_begin(&w, grad, RL_READ);

@@ -1,5 +1,5 @@
 /* Convolutions of one and three dimensions as a product (kernels/ref/conv.c does the same in two), and
- * transposed ones. attr[]: see ops/shape/conv.c. */
+ * transposed ones. */
 #include "conv_nd.h"
 #include <string.h>
 
@@ -8,11 +8,12 @@ static int64_t step_of(const rl_view *v, int dim) {
 }
 
 void rl_conv_nd_read(const rl_call *k, const rl_view *x, const rl_view *w, const rl_view *y, rl_conv_nd *c) {
-    int n = (int)k->attr[RL_CONV_SPATIAL], lead = x->ndim - n;
+    const rl_window *a = rl_window_of(k);
+    int n = (int)a->spatial, lead = x->ndim - n;
     c->x = rl_const_data(x);
     c->w = rl_const_data(w);
     c->y = rl_const_data(y);
-    c->groups = k->attr[RL_CONV_GROUPS];
+    c->groups = a->groups;
     c->x_batch = lead == 2 ? step_of(x, 0) : 0;
     c->y_batch = lead == 2 ? step_of(y, 0) : 0;
     c->x_channel = step_of(x, lead - 1);
@@ -28,9 +29,9 @@ void rl_conv_nd_read(const rl_call *k, const rl_view *x, const rl_view *w, const
         c->x_step[i] = at < 0 ? 0 : step_of(x, lead + at);
         c->y_step[i] = at < 0 ? 0 : step_of(y, lead + at);
         c->w_step[i] = at < 0 ? 0 : step_of(w, 2 + at);
-        c->pad[i] = k->attr[RL_CONV_BEFORE + i];
-        c->stride[i] = k->attr[RL_CONV_STRIDE + i];
-        c->dilation[i] = k->attr[RL_CONV_DILATION + i];
+        c->pad[i] = a->before[i];
+        c->stride[i] = a->stride[i];
+        c->dilation[i] = a->dilation[i];
         c->taps *= c->kernel[i];
         c->places *= c->out[i];
     }
@@ -114,7 +115,7 @@ static rl_status conv_run(rl_call *k) {
     p.bias_by_row = true;
     p.bias_groups = c.groups;
     p.out = rl_data(k->out[0], RL_WRITE);
-    p.batches = (x->ndim > k->attr[RL_CONV_SPATIAL] + 1 ? x->shape[0] : 1) * c.groups;
+    p.batches = (x->ndim > rl_window_of(k)->spatial + 1 ? x->shape[0] : 1) * c.groups;
     p.rows = w->shape[0] / c.groups;
     p.cols = c.out[0] * c.out[1] * c.out[2];
     p.depth = c.channels * c.taps;

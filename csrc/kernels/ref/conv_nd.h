@@ -1,15 +1,8 @@
-/* What convolutions of one to three dimensions read from a call. attr[]: see ops/shape/conv.c. */
+/* What convolutions of one to three dimensions read from a call. */
 #ifndef RL_REF_CONV_ND_H
 #define RL_REF_CONV_ND_H
+#include "contract/window.h"
 #include "product_gemm.h"
-
-enum {
-    RL_CONV_BEFORE = 0,
-    RL_CONV_STRIDE = 6,
-    RL_CONV_DILATION = 9,
-    RL_CONV_GROUPS = 12,
-    RL_CONV_SPATIAL = 13
-};
 
 /* Depth, height and width; what a row lacks has size 1. Steps in bytes. */
 typedef struct {

@@ -30,9 +30,6 @@ RL_KERNEL(simd_conv1d) {
     flat.arg[0].u.t = &x;
     flat.arg[1].u.t = &w;
     flat.out[0] = &out;
-    /* from ops/shape/conv.c's order to that of conv2d */
-    static const int8_t from[9] = {1, 2, 4, 5, 7, 8, 10, 11, 12};
-    for (int i = 0; i < 9; i++) flat.attr[i] = k->attr[from[i]];
     rl_status status = simd_conv2d(&flat);
     if (status == RL_UNSUPPORTED) status = simd_conv2d_gemm(&flat);
     k->scratch_ = flat.scratch_; /* the dispatcher frees what they took */

@@ -1,5 +1,6 @@
 /* The gradient of a convolution by the bias: the sum of each channel's planes. */
 #include "common.h"
+#include "contract/window.h"
 #ifdef RL_SIMD_X86
 enum { GRAIN = 65536 }; /* numbers worth a thread */
 typedef struct {
@@ -21,7 +22,7 @@ RL_KERNEL(simd_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(grad) || grad->numel == 0) return RL_UNSUPPORTED;
     bias_job j = {.from = rl_const_data(grad), .to = rl_data(out, RL_WRITE), .channels = out->numel};
-    j.images = k->attr[0] ? grad->shape[0] : 1;
+    j.images = grad->ndim > rl_window_of(k)->spatial + 1 ? grad->shape[0] : 1;
     j.plane = grad->numel / (j.images * j.channels);
     void (*body)(void *, int64_t, int64_t, int) =
         k->svc->isa & RL_ISA_AVX512 ? bias_channels_avx512 : bias_channels_avx2;

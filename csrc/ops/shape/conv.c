@@ -1,11 +1,7 @@
-/* Shape rules of convolutions of one and three dimensions, and of transposed ones. They leave in attr[], each
- * for depth, height and width (what a row lacks has size 1, stride 1, no padding):
- *   0 pad before   3 pad after (transposed: output padding)   6 stride   9 dilation   12 groups   13 spatial
- */
+/* Shape rules of convolutions of one to three dimensions, and of transposed ones. They leave an rl_window. */
+#include "contract/window.h"
 #include "shape.h"
 #include <stdio.h>
-
-enum { BEFORE = 0, AFTER = 3, STRIDE = 6, DILATION = 9, GROUPS = 12, SPATIAL = 13 };
 
 /* "5 x 4 x 3" */
 static const char *by_text(char text[RL_DIMS_TEXT], const int64_t *sizes, int n) {
@@ -24,21 +20,24 @@ static const char *batched_text(char text[RL_DIMS_TEXT], const rl_view *x, int n
 }
 
 /* an int[n] argument holds one number or n */
-static rl_status conv_list(rl_call *k, int arg, const char *what, int n) {
-    const rl_slot *s = &k->arg[arg];
+static rl_status conv_count(const rl_call *k, const char *what, const int64_t *given, int count, int n) {
     char text[RL_DIMS_TEXT];
-    if (s->tag != RL_INTS || s->n == 1 || s->n == n) return RL_OK;
+    if (count == 1 || count == n) return RL_OK;
     if (k->arg[4].tag == RL_TEXT && strcmp(k->arg[4].u.s, "same") == 0)
         return rl_error_set(RL_RUNTIME, "%s cannot broadcast to %d dimensions", what, n);
     return rl_error_set(RL_RUNTIME,
                         "expected %s to be a single integer value or a list of %d values to match the "
                         "convolution dimensions, but got %s=%s",
-                        what, n, what, rl_dims_text(text, s->u.ints, s->n));
+                        what, n, what, rl_dims_text(text, given, count));
+}
+static rl_status conv_list(const rl_call *k, int arg, const char *what, int n) {
+    const rl_slot *s = &k->arg[arg];
+    return s->tag == RL_INTS ? conv_count(k, what, s->u.ints, s->n, n) : RL_OK;
 }
 
-static rl_status conv_read(rl_call *k, int arg, int to, int n, int64_t missing) {
-    for (int i = 0; i < 3 - n; i++) k->attr[to + i] = missing;
-    return rl_ints_read(k, arg, n, k->attr + to + 3 - n);
+static rl_status conv_read(const rl_call *k, int arg, int64_t to[3], int n, int64_t missing) {
+    for (int i = 0; i < 3 - n; i++) to[i] = missing;
+    return rl_ints_read(k, arg, n, to + 3 - n);
 }
 
 static rl_status conv_dims(rl_call *k, int n) {
@@ -49,13 +48,20 @@ static rl_status conv_dims(rl_call *k, int n) {
             RL_RUNTIME, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
             n + 1, n + 2, k->name, rl_dims_text(text, x->shape, x->ndim));
     if (w->ndim < 3) return rl_error_set(RL_RUNTIME, "weight should have at least three dimensions");
-    if (w->ndim != n + 2)
-        return rl_error_set(RL_RUNTIME,
-                            "Expected %d-dimensional input for %d-dimensional weight %s, but got "
-                            "%d-dimensional input of size %s instead",
-                            w->ndim, w->ndim, rl_dims_text(text, w->shape, w->ndim), n + 2,
-                            rl_dims_text(other, x->shape, x->ndim));
-    return RL_OK;
+    if (k->arg[6].u.i <= 0) return rl_error_set(RL_RUNTIME, "non-positive groups is not supported");
+    if (w->ndim == n + 2) return RL_OK;
+    /* PyTorch goes by the weight, and has made n numbers of one */
+    const rl_slot *s = &k->arg[3];
+    const int64_t same[3] = {s->u.i, s->u.i, s->u.i};
+    bool list = s->tag == RL_INTS;
+    if (k->arg[4].tag != RL_TEXT &&
+        conv_count(k, "stride", list ? s->u.ints : same, list ? s->n : n, w->ndim - 2) != RL_OK)
+        return RL_FAIL;
+    return rl_error_set(RL_RUNTIME,
+                        "Expected %d-dimensional input for %d-dimensional weight %s, but got "
+                        "%d-dimensional input of size %s instead",
+                        w->ndim, w->ndim, rl_dims_text(text, w->shape, w->ndim), n + 2,
+                        rl_dims_text(other, x->shape, x->ndim));
 }
 
 static rl_status conv_dtypes(const rl_call *k) {
@@ -81,99 +87,104 @@ rl_status rl_conv_pads(const int64_t *pads, int n) {
 }
 
 /* what both directions ask of strides, dilations and kernels, after they were read */
-static rl_status conv_numbers(rl_call *k, int n) {
+static rl_status conv_numbers(const rl_call *k, int n) {
+    const rl_window *a = rl_window_of(k);
     const rl_view *w = k->arg[1].u.t;
     char text[RL_DIMS_TEXT];
     for (int i = 0; i < 3; i++)
-        if (k->attr[STRIDE + i] <= 0) return rl_error_set(RL_RUNTIME, "non-positive stride is not supported");
-    if (k->attr[GROUPS] <= 0) return rl_error_set(RL_RUNTIME, "non-positive groups is not supported");
+        if (a->stride[i] <= 0) return rl_error_set(RL_RUNTIME, "non-positive stride is not supported");
     for (int i = 3 - n; i < 3; i++) {
-        if (k->attr[DILATION + i] <= 0)
+        if (a->dilation[i] <= 0)
             return rl_error_set(RL_RUNTIME, "dilation should be greater than zero, but got %s",
-                                rl_dims_text(text, k->attr + DILATION + 3 - n, n));
+                                rl_dims_text(text, a->dilation + 3 - n, n));
         if (w->shape[i - (3 - n) + 2] <= 0)
             return rl_error_set(RL_RUNTIME, "kernel size should be greater than zero, but got %s",
                                 by_text(text, w->shape + 2, n));
-        if (k->attr[STRIDE + i] > INT32_MAX || k->attr[DILATION + i] > INT32_MAX)
+        if (a->stride[i] > INT32_MAX || a->dilation[i] > INT32_MAX)
             return rl_error_set(RL_RUNTIME, "stride or dilation is too large");
     }
     return RL_OK;
 }
 
 static rl_status conv_padding(rl_call *k, int n) {
+    rl_window *a = rl_window_made(k);
     const rl_slot *pad = &k->arg[4];
     const rl_view *w = k->arg[1].u.t;
     if (pad->tag != RL_TEXT) {
-        if (conv_read(k, 4, BEFORE, n, 0) != RL_OK || conv_read(k, 4, AFTER, n, 0) != RL_OK) return RL_FAIL;
-        return rl_conv_pads(k->attr + BEFORE + 3 - n, n);
+        if (conv_read(k, 4, a->before, n, 0) != RL_OK || conv_read(k, 4, a->after, n, 0) != RL_OK)
+            return RL_FAIL;
+        return rl_conv_pads(a->before + 3 - n, n);
     }
     bool same = strcmp(pad->u.s, "same") == 0;
     if (!same && strcmp(pad->u.s, "valid") != 0)
         return rl_error_set(RL_RUNTIME, "Invalid padding string: '%s'", pad->u.s);
     for (int i = 0; i < 3; i++) {
-        if (same && k->attr[STRIDE + i] != 1)
+        if (same && a->stride[i] != 1)
             return rl_error_set(RL_RUNTIME, "padding='same' is not supported for strided convolutions");
         int64_t total = 0;
         if (same && i >= 3 - n &&
-            __builtin_mul_overflow(k->attr[DILATION + i], w->shape[i - (3 - n) + 2] - 1, &total))
+            __builtin_mul_overflow(a->dilation[i], w->shape[i - (3 - n) + 2] - 1, &total))
             return rl_error_set(RL_RUNTIME, "%s: sizes are too large", k->name);
-        k->attr[BEFORE + i] = total / 2;
-        k->attr[AFTER + i] = total - total / 2;
+        a->before[i] = total / 2;
+        a->after[i] = total - total / 2;
     }
     return RL_OK;
 }
 
 static rl_status conv_channels(const rl_call *k, int n) {
+    const rl_window *a = rl_window_of(k);
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t, *bias = rl_in(k, 2);
     char tx[RL_DIMS_TEXT], tw[RL_DIMS_TEXT];
-    long long groups = k->attr[GROUPS], channels = x->shape[x->ndim - n - 1];
+    long long groups = a->groups, channels = x->shape[x->ndim - n - 1];
     int64_t expected;
-    rl_dims_text(tw, w->shape, w->ndim);
     if (w->shape[0] < groups)
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got "
                             "weight of size %s instead",
-                            groups, groups, tw);
+                            groups, groups, rl_dims_text(tw, w->shape, w->ndim));
     if (w->shape[0] % groups)
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
                             "got weight of size [%s] instead",
-                            groups, groups, tw);
-    if (__builtin_mul_overflow(w->shape[1], k->attr[GROUPS], &expected) || channels != expected)
+                            groups, groups, rl_dims_text(tw, w->shape, w->ndim));
+    if (__builtin_mul_overflow(w->shape[1], a->groups, &expected) || channels != expected)
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, "
                             "but got %lld channels instead",
-                            groups, tw, batched_text(tx, x, n), (long long)expected, channels);
+                            groups, rl_dims_text(tw, w->shape, w->ndim), batched_text(tx, x, n),
+                            (long long)expected, channels);
     if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0]))
         return rl_error_set(RL_RUNTIME,
                             "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, "
                             "but got bias of size %s instead",
-                            tw, (long long)w->shape[0], rl_dims_text(tx, bias->shape, bias->ndim));
+                            rl_dims_text(tw, w->shape, w->ndim), (long long)w->shape[0],
+                            rl_dims_text(tx, bias->shape, bias->ndim));
     return RL_OK;
 }
 
 static rl_status conv_shape(rl_call *k, int n) {
+    rl_window *a = rl_window_made(k);
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     int64_t shape[5], padded[3], reach[3];
     char tp[RL_DIMS_TEXT], tr[RL_DIMS_TEXT];
     bool fits = true;
     if (conv_dims(k, n) != RL_OK || conv_list(k, 3, "stride", n) != RL_OK ||
         conv_list(k, 4, "padding", n) != RL_OK || conv_list(k, 5, "dilation", n) != RL_OK ||
-        conv_read(k, 3, STRIDE, n, 1) != RL_OK || conv_read(k, 5, DILATION, n, 1) != RL_OK)
+        conv_read(k, 3, a->stride, n, 1) != RL_OK || conv_read(k, 5, a->dilation, n, 1) != RL_OK)
         return RL_FAIL;
-    k->attr[GROUPS] = k->arg[6].u.i;
-    k->attr[SPATIAL] = n;
+    a->groups = k->arg[6].u.i;
+    a->spatial = n;
     if (conv_padding(k, n) != RL_OK || conv_numbers(k, n) != RL_OK || conv_channels(k, n) != RL_OK)
         return RL_FAIL;
     int lead = x->ndim - n;
     for (int i = 0; i < n; i++) {
         int at = 3 - n + i;
-        if (__builtin_add_overflow(x->shape[lead + i], k->attr[BEFORE + at], &padded[i]) ||
-            __builtin_add_overflow(padded[i], k->attr[AFTER + at], &padded[i]) ||
-            __builtin_mul_overflow(k->attr[DILATION + at], w->shape[2 + i] - 1, &reach[i]))
+        if (__builtin_add_overflow(x->shape[lead + i], a->before[at], &padded[i]) ||
+            __builtin_add_overflow(padded[i], a->after[at], &padded[i]) ||
+            __builtin_mul_overflow(a->dilation[at], w->shape[2 + i] - 1, &reach[i]))
             return rl_error_set(RL_RUNTIME, "%s: sizes are too large", k->name);
         fits &= padded[i] >= ++reach[i];
-        shape[lead + i] = (padded[i] - reach[i]) / k->attr[STRIDE + at] + 1;
+        shape[lead + i] = (padded[i] - reach[i]) / a->stride[at] + 1;
     }
     if (!fits)
         return rl_error_set(RL_RUNTIME,
@@ -202,59 +213,64 @@ rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n
 RL_SHAPE(conv1d) {
     return conv_shape(k, 1);
 }
+RL_SHAPE(conv2d) {
+    return conv_shape(k, 2);
+}
 RL_SHAPE(conv3d) {
     return conv_shape(k, 3);
 }
 
 /* ---- transposed ---- */
 static rl_status transposed_channels(const rl_call *k, int n) {
+    const rl_window *a = rl_window_of(k);
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t, *bias = rl_in(k, 2);
     char tx[RL_DIMS_TEXT], tw[RL_DIMS_TEXT];
-    long long channels = x->shape[x->ndim - n - 1], groups = k->attr[GROUPS];
+    long long channels = x->shape[x->ndim - n - 1], groups = a->groups;
     int64_t outputs;
-    rl_dims_text(tw, w->shape, w->ndim);
     if (channels != w->shape[0])
         return rl_error_set(RL_RUNTIME,
                             "Given transposed=1, weight of size %s, expected input%s to have %lld channels, "
                             "but got %lld channels instead",
-                            tw, batched_text(tx, x, n), (long long)w->shape[0], channels);
+                            rl_dims_text(tw, w->shape, w->ndim), batched_text(tx, x, n),
+                            (long long)w->shape[0], channels);
     if (channels % groups)
         return rl_error_set(RL_RUNTIME,
                             "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
                             "got weight of size [%s] instead",
-                            groups, groups, tw);
-    if (__builtin_mul_overflow(w->shape[1], k->attr[GROUPS], &outputs))
+                            groups, groups, rl_dims_text(tw, w->shape, w->ndim));
+    if (__builtin_mul_overflow(w->shape[1], a->groups, &outputs))
         return rl_error_set(RL_RUNTIME, "%s: sizes are too large", k->name);
     if (bias && (bias->ndim != 1 || bias->shape[0] != outputs))
         return rl_error_set(RL_RUNTIME,
                             "Given transposed=1, weight of size %s, expected bias to be 1-dimensional with "
                             "%lld elements, but got bias of size %s instead",
-                            tw, (long long)outputs, rl_dims_text(tx, bias->shape, bias->ndim));
+                            rl_dims_text(tw, w->shape, w->ndim), (long long)outputs,
+                            rl_dims_text(tx, bias->shape, bias->ndim));
     return RL_OK;
 }
 
-static rl_status transposed_places(rl_call *k, int n, int64_t *places) {
+static rl_status transposed_places(const rl_call *k, int n, int64_t *places) {
+    const rl_window *a = rl_window_of(k);
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     char have[RL_DIMS_TEXT], made[RL_DIMS_TEXT];
     bool fits = true;
     for (int i = 0; i < n; i++) {
         int at = 3 - n + i;
-        int64_t size = x->shape[x->ndim - n + i], extra = k->attr[AFTER + at], grown, reach;
-        if (extra >= k->attr[STRIDE + at] && extra >= k->attr[DILATION + at])
+        int64_t size = x->shape[x->ndim - n + i], extra = a->after[at], grown, reach;
+        if (extra >= a->stride[at] && extra >= a->dilation[at])
             return rl_error_set(RL_RUNTIME,
                                 "output padding must be smaller than either stride or dilation, but got "
                                 "output_padding: %lld stride: %lld dilation: %lld",
-                                (long long)extra, (long long)k->attr[STRIDE + at],
-                                (long long)k->attr[DILATION + at]);
+                                (long long)extra, (long long)a->stride[at], (long long)a->dilation[at]);
         if (size == 0)
             return rl_error_set(
                 RL_RUNTIME, "Only zero batch or zero channel inputs are supported, but got input shape: %s",
                 rl_dims_text(have, x->shape, x->ndim));
-        if (__builtin_mul_overflow(size - 1, k->attr[STRIDE + at], &grown) || grown > INT64_MAX / 4 ||
-            __builtin_mul_overflow(k->attr[DILATION + at], w->shape[2 + i] - 1, &reach) ||
-            reach > INT64_MAX / 4 || k->attr[BEFORE + at] > INT64_MAX / 8)
+        if (__builtin_mul_overflow(size - 1, a->stride[at], &grown) || grown > INT64_MAX / 4 ||
+            __builtin_mul_overflow(a->dilation[at], w->shape[2 + i] - 1, &reach) || reach > INT64_MAX / 4 ||
+            a->before[at] > INT64_MAX / 8)
             return rl_error_set(RL_RUNTIME, "%s: sizes are too large", k->name);
-        places[i] = grown - 2 * k->attr[BEFORE + at] + reach + extra + 1;
+        places[i] = grown - 2 * a->before[at] + reach + extra + 1;
         fits &= places[i] >= 1;
     }
     if (fits) return RL_OK;
@@ -266,27 +282,27 @@ static rl_status transposed_places(rl_call *k, int n, int64_t *places) {
 }
 
 static rl_status transposed_shape(rl_call *k, int n) {
+    rl_window *a = rl_window_made(k);
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     int64_t shape[5];
     if (conv_dims(k, n) != RL_OK || conv_list(k, 3, "stride", n) != RL_OK ||
         conv_list(k, 4, "padding", n) != RL_OK || conv_list(k, 7, "dilation", n) != RL_OK ||
-        conv_list(k, 5, "output_padding", n) != RL_OK || conv_read(k, 3, STRIDE, n, 1) != RL_OK ||
-        conv_read(k, 4, BEFORE, n, 0) != RL_OK || conv_read(k, 5, AFTER, n, 0) != RL_OK ||
-        conv_read(k, 7, DILATION, n, 1) != RL_OK)
+        conv_list(k, 5, "output_padding", n) != RL_OK || conv_read(k, 3, a->stride, n, 1) != RL_OK ||
+        conv_read(k, 4, a->before, n, 0) != RL_OK || conv_read(k, 5, a->after, n, 0) != RL_OK ||
+        conv_read(k, 7, a->dilation, n, 1) != RL_OK)
         return RL_FAIL;
-    k->attr[GROUPS] = k->arg[6].u.i;
-    k->attr[SPATIAL] = n;
-    if (rl_conv_pads(k->attr + BEFORE + 3 - n, n) != RL_OK) return RL_FAIL;
+    a->groups = k->arg[6].u.i;
+    a->spatial = n;
+    if (rl_conv_pads(a->before + 3 - n, n) != RL_OK) return RL_FAIL;
     for (int i = 0; i < 3; i++) {
-        if (k->attr[AFTER + i] < 0)
-            return rl_error_set(RL_RUNTIME, "negative output_padding is not supported");
+        if (a->after[i] < 0) return rl_error_set(RL_RUNTIME, "negative output_padding is not supported");
     }
     int lead = x->ndim - n;
     if (conv_numbers(k, n) != RL_OK || transposed_channels(k, n) != RL_OK ||
         transposed_places(k, n, shape + lead) != RL_OK || conv_dtypes(k) != RL_OK)
         return RL_FAIL;
     if (lead == 2) shape[0] = x->shape[0];
-    shape[lead - 1] = w->shape[1] * k->attr[GROUPS];
+    shape[lead - 1] = w->shape[1] * a->groups;
     return rl_out_dims(k, 0, shape, x->ndim);
 }
 

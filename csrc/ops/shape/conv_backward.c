@@ -1,4 +1,5 @@
-/* Shape rules of the gradients of convolutions. attr[] is left as the forward's rule leaves it. */
+/* Shape rules of the gradients of convolutions. They leave what the forward's rule leaves. */
+#include "contract/window.h"
 #include "shape.h"
 
 static rl_status conv_back(rl_call *k, const rl_view *x, const rl_view *w, const rl_view *answer, int n) {
@@ -38,12 +39,12 @@ RL_SHAPE(conv3d_weight) {
     return conv_weight(k, 3);
 }
 
-RL_SHAPE(conv_bias) { /* attr[0]: the dimension of the channels */
+RL_SHAPE(conv_bias) {
     const rl_view *grad = k->arg[0].u.t;
     int64_t n = k->arg[1].u.i;
     if (n < 1 || n > 3 || (grad->ndim != n + 1 && grad->ndim != n + 2))
         return rl_error_set(RL_RUNTIME, "conv_bias: expected a gradient of %lld or %lld dimensions, got %d",
                             (long long)n + 1, (long long)n + 2, grad->ndim);
-    k->attr[0] = grad->ndim - n - 1;
-    return rl_out_dims(k, 0, grad->shape + k->attr[0], 1);
+    rl_window_made(k)->spatial = n;
+    return rl_out_dims(k, 0, grad->shape + grad->ndim - n - 1, 1);
 }

@@ -59,7 +59,7 @@ rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset);
 /* Shape rules that say it in PyTorch's words of a pooling operator: an int[n] argument called `what`. */
 rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
-/* The checks, attr[] and output dims of a convolution in n dimensions whose other arguments k has. */
+/* The checks, window and output dims of a convolution in n dimensions whose other arguments k has. */
 rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
 rl_status rl_conv_pads(const int64_t *pads, int n); /* none negative, none too large */
 /* The part of a kernel that can reach elements: kernels of max pooling walk no further, however large it is.
