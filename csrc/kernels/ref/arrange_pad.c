@@ -79,7 +79,7 @@ RL_KERNEL(ref_pad_back) {
     const rl_slot *pad = &k->arg[2];
     rl_box_job job;
     if (rl_box_begin(k, &job) != RL_OK) return RL_FAIL;
-    for (int i = 3 - (int)k->attr[RL_POOL_SPATIAL]; i < 3; i++)
+    for (int i = 3 - (int)rl_window_of(k)->spatial; i < 3; i++)
         for (int64_t o = 0; o < job.out[i]; o++) {
             int64_t at = pad_source(o, pad->u.ints[2 * (2 - i)], job.size[i], (int)k->attr[0]);
             job.boxes[i][o] = (rl_box){at, at + 1, 1, 1};

@@ -48,7 +48,7 @@ static void box_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 rl_status rl_box_begin(rl_call *k, rl_box_job *job) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
-    int n = (int)k->attr[RL_POOL_SPATIAL], lead = grad->ndim - n;
+    int n = (int)rl_window_of(k)->spatial, lead = grad->ndim - n;
     *job = (rl_box_job){.dtype = grad->dtype, .volume = 1, .factor = 1};
     for (int i = 0; i < 3; i++) {
         int at = lead + i - (3 - n);
@@ -68,7 +68,7 @@ rl_status rl_box_begin(rl_call *k, rl_box_job *job) {
 
 rl_status rl_box_run(rl_call *k, rl_box_job *job) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
-    int n = (int)k->attr[RL_POOL_SPATIAL], lead = grad->ndim - n;
+    int n = (int)rl_window_of(k)->spatial, lead = grad->ndim - n;
     if (out->numel == 0) return RL_OK;
     job->to = rl_data(out, RL_WRITE);
     rl_walk_begin(&job->planes, grad, RL_READ);

@@ -1,4 +1,5 @@
-/* Pooling over windows of planes. attr[]: 0,1 kernel  2,3 stride  4,5 padding  6,7 dilation. */
+/* Pooling over windows of planes. */
+#include "contract/window.h"
 #include "loops.h"
 #include <math.h>
 
@@ -25,14 +26,15 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
 static rl_status pool_run(rl_call *k, pool_job *job) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     int n = x->ndim;
+    const rl_window *a = rl_window_of(k);
     rl_walk *w = &job->planes;
     if (out->numel == 0) return RL_OK;
     job->dtype = x->dtype;
     for (int i = 0; i < 2; i++) {
-        job->kernel[i] = k->attr[i];
-        job->stride[i] = k->attr[2 + i];
-        job->pad[i] = k->attr[4 + i];
-        job->dilation[i] = k->attr[6 + i];
+        job->kernel[i] = a->kernel[1 + i];
+        job->stride[i] = a->stride[1 + i];
+        job->pad[i] = a->before[1 + i];
+        job->dilation[i] = a->dilation[1 + i];
         job->size[i] = x->shape[n - 2 + i];
         job->out[i] = out->shape[n - 2 + i];
         job->step[i] = x->strides[n - 2 + i] * rl_itemsize(x->dtype);
@@ -121,7 +123,9 @@ static void avg_plane(const void *ctx, const char *from, char *to) {
 }
 
 RL_KERNEL(ref_avg_pool2d) {
-    pool_job job = {.plane = avg_plane, .count_pad = k->attr[8] != 0, .divisor = k->attr[9]};
+    pool_job job = {.plane = avg_plane,
+                    .count_pad = rl_window_of(k)->count_padding != 0,
+                    .divisor = rl_window_of(k)->divisor};
     return pool_run(k, &job);
 }
 

@@ -50,7 +50,7 @@ static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
 /* indices lie as the view says, or densely at `computed` */
 static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
-    int n = (int)k->attr[RL_POOL_SPATIAL], lead = grad->ndim - n;
+    int n = (int)rl_window_of(k)->spatial, lead = grad->ndim - n;
     spread_job job = {.dtype = grad->dtype, .places = 1, .volume = 1};
     rl_walk w;
     int64_t dense = sizeof(int64_t);
@@ -96,15 +96,15 @@ RL_KERNEL(ref_adaptive_max_pool_back) {
 /* ---- means: Note [Boxes] in kernels/ref/boxes.c ---- */
 static rl_status avg_back(rl_call *k, bool adaptive) {
     rl_box_job job;
-    int n = (int)k->attr[RL_POOL_SPATIAL];
-    bool full = !adaptive && k->attr[RL_POOL_COUNT_PAD] != 0;
-    int64_t divisor = adaptive ? 0 : k->attr[RL_POOL_DIVISOR];
+    int n = (int)rl_window_of(k)->spatial;
+    bool full = !adaptive && rl_window_of(k)->count_padding != 0;
+    int64_t divisor = adaptive ? 0 : rl_window_of(k)->divisor;
     if (rl_box_begin(k, &job) != RL_OK) return RL_FAIL;
     if (divisor) job.factor = 1 / (double)divisor;
     for (int i = 3 - n; i < 3; i++)
         for (int64_t o = 0; o < job.out[i]; o++) {
-            rl_window w = adaptive ? rl_pool_adaptive(o, job.size[i], job.out[i])
-                                   : rl_pool_window(k, i, o, job.size[i]);
+            rl_span w =
+                adaptive ? rl_pool_adaptive(o, job.size[i], job.out[i]) : rl_pool_span(k, i, o, job.size[i]);
             double weight = divisor ? 1 : 1 / (double)(full ? w.full : w.end - w.start);
             job.boxes[i][o] = (rl_box){w.start, w.end, weight, weight};
         }

@@ -1,5 +1,4 @@
-/* Pooling of one to three dimensions, with or without indices, plain and adaptive.
- * attr[]: see ops/shape/pool.c. */
+/* Pooling of one to three dimensions, with or without indices, plain and adaptive. */
 #include "pool_nd.h"
 #include <math.h>
 
@@ -8,13 +7,13 @@ struct pool_job {
     rl_walk planes; /* operand 0: the input */
     int dtype;
     int64_t size[3], out[3], step[3], dilation[3], places;
-    rl_window *windows[3];
+    rl_span *windows[3];
     bool count_pad;
     int64_t divisor;
     char *to, *indices; /* contiguous outputs */
-    void (*one)(const pool_job *job, const char *from, const rl_window *w[3], int64_t at);
+    void (*one)(const pool_job *job, const char *from, const rl_span *w[3], int64_t at);
     /* or a whole line of outputs, w[2] being its first window */
-    void (*line)(const pool_job *job, const char *from, const rl_window *w[3], int64_t at);
+    void (*line)(const pool_job *job, const char *from, const rl_span *w[3], int64_t at);
     int64_t kernel, stride, pad; /* along the line */
 };
 
@@ -27,7 +26,7 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
         rl_walk_seek(&job->planes, i, &from);
         for (int64_t d = 0; d < job->out[0]; d++)
             for (int64_t h = 0; h < job->out[1]; h++) {
-                const rl_window *w[3] = {&job->windows[0][d], &job->windows[1][h], job->windows[2]};
+                const rl_span *w[3] = {&job->windows[0][d], &job->windows[1][h], job->windows[2]};
                 if (job->line) job->line(job, from, w, at);
                 for (int64_t o = 0; !job->line && o < job->out[2]; o++, w[2]++)
                     job->one(job, from, w, at + o);
@@ -36,25 +35,25 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-rl_window rl_pool_window(const rl_call *k, int i, int64_t at, int64_t size) {
-    int64_t kernel = k->attr[RL_POOL_KERNEL + i], pad = k->attr[RL_POOL_PADDING + i],
-            dilation = k->attr[RL_POOL_DILATION + i];
-    int64_t start = at * k->attr[RL_POOL_STRIDE + i] - pad, end = start + (kernel - 1) * dilation + 1;
-    rl_window w = {.full = (end < size + pad ? end : size + pad) - start};
+rl_span rl_pool_span(const rl_call *k, int i, int64_t at, int64_t size) {
+    const rl_window *a = rl_window_of(k);
+    int64_t kernel = a->kernel[i], pad = a->before[i], dilation = a->dilation[i];
+    int64_t start = at * a->stride[i] - pad, end = start + (kernel - 1) * dilation + 1;
+    rl_span w = {.full = (end < size + pad ? end : size + pad) - start};
     w.start = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
     w.end = end < size ? end : size;
     return w;
 }
 
-rl_window rl_pool_adaptive(int64_t at, int64_t size, int64_t out) {
-    rl_window w = {.start = at / out * size + at % out * size / out, .end = 1 + ((at + 1) * size - 1) / out};
+rl_span rl_pool_adaptive(int64_t at, int64_t size, int64_t out) {
+    rl_span w = {.start = at / out * size + at % out * size / out, .end = 1 + ((at + 1) * size - 1) / out};
     w.full = w.end - w.start;
     return w;
 }
 
 /* `out` gives the dims of the answer; it goes to job->to and job->indices */
 static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_view *out, bool adaptive) {
-    int n = (int)k->attr[RL_POOL_SPATIAL], lead = x->ndim - n;
+    int n = (int)rl_window_of(k)->spatial, lead = x->ndim - n;
     if (out->numel == 0) return RL_OK;
     job->dtype = x->dtype;
     job->places = 1;
@@ -63,13 +62,13 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
         job->size[i] = at < 0 ? 1 : x->shape[lead + at];
         job->out[i] = at < 0 ? 1 : out->shape[lead + at];
         job->step[i] = at < 0 ? 0 : x->strides[lead + at] * rl_itemsize(x->dtype);
-        job->dilation[i] = adaptive ? 1 : k->attr[RL_POOL_DILATION + i];
+        job->dilation[i] = adaptive ? 1 : rl_window_of(k)->dilation[i];
         job->places *= job->out[i];
-        job->windows[i] = k->svc->scratch(k, RL_COUNT(job->out[i]), sizeof(rl_window));
+        job->windows[i] = k->svc->scratch(k, RL_COUNT(job->out[i]), sizeof(rl_span));
         if (!job->windows[i]) return RL_FAIL;
         for (int64_t o = 0; o < job->out[i]; o++)
             job->windows[i][o] = adaptive ? rl_pool_adaptive(o, job->size[i], job->out[i])
-                                          : rl_pool_window(k, i, o, job->size[i]);
+                                          : rl_pool_span(k, i, o, job->size[i]);
     }
     rl_walk_begin(&job->planes, x, RL_READ);
     rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
@@ -84,7 +83,7 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
 
 /* ---- the largest: NaN wins, the first of equals ---- */
 #define MAX_ONE(D, T, C, LOAD, STORE, name, lowest)                                                          \
-    static void name##_##D(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {       \
+    static void name##_##D(const pool_job *job, const char *from, const rl_span *w[3], int64_t at) {         \
         C most = lowest;                                                                                     \
         int64_t place = (w[0]->start * job->size[1] + w[1]->start) * job->size[2] + w[2]->start;             \
         for (int64_t d = w[0]->start; d < w[0]->end; d += job->dilation[0])                                  \
@@ -116,7 +115,7 @@ static void line_range(const pool_job *job, int64_t t, int64_t *lo, int64_t *hi)
     if (*hi > job->out[2]) *hi = job->out[2];
 }
 
-static void line_start(const pool_job *job, const rl_window *w[3], int64_t *place) {
+static void line_start(const pool_job *job, const rl_span *w[3], int64_t *place) {
     int64_t row = (w[0]->start * job->size[1] + w[1]->start) * job->size[2];
     for (int64_t o = 0; o < job->out[2]; o++) place[o] = row + w[2][o].start;
 }
@@ -133,7 +132,7 @@ static void line_start(const pool_job *job, const rl_window *w[3], int64_t *plac
             place[o] = beats ? at : place[o];                                                                \
         }                                                                                                    \
     }                                                                                                        \
-    static void name##_line_##D(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {  \
+    static void name##_line_##D(const pool_job *job, const char *from, const rl_span *w[3], int64_t at) {    \
         T *most = (T *)job->to + at;                                                                         \
         int64_t *place = (int64_t *)job->indices + at, lo, hi;                                               \
         for (int64_t o = 0; o < job->out[2]; o++) most[o] = STORE((C)lowest);                                \
@@ -155,7 +154,7 @@ RL_EACH_FLOAT(MAX_LINE, max, -INFINITY)
     MAX_LINE(D, T, C, LOAD, STORE, name, ((T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2))
 RL_EACH_INT(INT_LINE, max)
 
-typedef void (*max_fn)(const pool_job *, const char *, const rl_window *[3], int64_t);
+typedef void (*max_fn)(const pool_job *, const char *, const rl_span *[3], int64_t);
 static max_fn max_one_of(int dtype) {
     static const max_fn ones[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
     return ones[dtype];
@@ -169,8 +168,8 @@ static max_fn max_line_of(int dtype) {
 /* fills in what job->to and job->indices lack from scratch */
 static rl_status max_lines(rl_call *k, pool_job *job, const rl_view *x, const rl_view *out) {
     job->line = max_line_of(x->dtype);
-    job->kernel = k->attr[RL_POOL_KERNEL + 2], job->stride = k->attr[RL_POOL_STRIDE + 2];
-    job->pad = k->attr[RL_POOL_PADDING + 2];
+    job->kernel = rl_window_of(k)->kernel[2], job->stride = rl_window_of(k)->stride[2];
+    job->pad = rl_window_of(k)->before[2];
     if (!job->to) job->to = k->svc->scratch(k, RL_COUNT(out->numel), rl_itemsize(x->dtype));
     if (!job->indices) job->indices = k->svc->scratch(k, RL_COUNT(out->numel), sizeof(int64_t));
     return job->to && job->indices ? pool_run(k, job, x, out, false) : RL_FAIL;
@@ -199,7 +198,7 @@ RL_KERNEL(ref_adaptive_max_pool_nd) {
 }
 
 /* ---- averages ---- */
-static double window_sum(const pool_job *job, const char *from, const rl_window *w[3]) {
+static double window_sum(const pool_job *job, const char *from, const rl_span *w[3]) {
     double row[64], sum = 0;
     for (int64_t d = w[0]->start; d < w[0]->end; d++)
         for (int64_t h = w[1]->start; h < w[1]->end; h++)
@@ -212,7 +211,7 @@ static double window_sum(const pool_job *job, const char *from, const rl_window 
     return sum;
 }
 
-static void avg_one(const pool_job *job, const char *from, const rl_window *w[3], int64_t at) {
+static void avg_one(const pool_job *job, const char *from, const rl_span *w[3], int64_t at) {
     int64_t count = 1, full = 1;
     for (int i = 0; i < 3; i++) {
         count *= w[i]->end > w[i]->start ? w[i]->end - w[i]->start : 0;
@@ -227,8 +226,9 @@ static void avg_one(const pool_job *job, const char *from, const rl_window *w[3]
 }
 
 RL_KERNEL(ref_avg_pool_nd) {
-    pool_job job = {
-        .one = avg_one, .count_pad = k->attr[RL_POOL_COUNT_PAD] != 0, .divisor = k->attr[RL_POOL_DIVISOR]};
+    pool_job job = {.one = avg_one,
+                    .count_pad = rl_window_of(k)->count_padding != 0,
+                    .divisor = rl_window_of(k)->divisor};
     job.to = rl_data(k->out[0], RL_WRITE);
     return pool_run(k, &job, k->arg[0].u.t, k->out[0], false);
 }

@@ -1,5 +1,6 @@
 /* max_pool2d of contiguous float32 planes. A NaN in a window wins. */
 #include "common.h"
+#include "contract/window.h"
 #ifdef RL_SIMD_X86
 #include "product_gemm.h"
 enum { POOL_SLACK = 64, POOL_GRAIN = 65536 }; /* loads run over a line's end; input numbers worth a thread */
@@ -22,19 +23,38 @@ typedef struct {
 #include "vector_math_body.h"
 #include "pool_body.h"
 
+static pool_job pool_window(const rl_window *a) {
+    return (pool_job){.kd = a->kernel[0],
+                      .kh = a->kernel[1],
+                      .kw = a->kernel[2],
+                      .sd = a->stride[0],
+                      .sh = a->stride[1],
+                      .sw = a->stride[2],
+                      .pd = a->before[0],
+                      .ph = a->before[1],
+                      .pw = a->before[2],
+                      .dd = a->dilation[0],
+                      .dh = a->dilation[1],
+                      .dw = a->dilation[2]};
+}
+
+/* windows of 2 x 2 side by side, none over the edge */
+static bool pool_pairs(const rl_window *a, const pool_job *j) {
+    return a->spatial == 2 && j->kh == 2 && j->kw == 2 && j->sh == 2 && j->sw == 2 && !j->ph && !j->pw &&
+           j->dh == 1 && j->dw == 1 && 2 * j->oh <= j->h && 2 * j->ow <= j->w;
+}
+
 RL_KERNEL(simd_max_pool2d) {
     const rl_view *in = rl_in(k, 0), *out = k->out[0];
     if (!(k->svc->isa & RL_ISA_AVX2) || k->n_out != 1 || !in || !rl_is_plain(in) || !rl_is_plain(out) ||
         in->ndim < 3 || out->numel == 0 || in->numel == 0)
         return RL_UNSUPPORTED;
-    const int64_t *a = k->attr;
-    pool_job j = {
-        .kh = a[0], .kw = a[1], .sh = a[2], .sw = a[3], .ph = a[4], .pw = a[5], .dh = a[6], .dw = a[7]};
+    const rl_window *a = rl_window_of(k);
+    pool_job j = pool_window(a);
     j.h = in->shape[in->ndim - 2], j.w = in->shape[in->ndim - 1];
     j.oh = out->shape[out->ndim - 2], j.ow = out->shape[out->ndim - 1];
     j.line = ((j.ow - 1) * j.sw + (j.kw - 1) * j.dw + 1 + POOL_SLACK + 15) / 16 * 16;
-    j.pairs = j.kh == 2 && j.kw == 2 && j.sh == 2 && j.sw == 2 && !j.ph && !j.pw && j.dh == 1 && j.dw == 1 &&
-              2 * j.oh <= j.h && 2 * j.ow <= j.w;
+    j.pairs = pool_pairs(a, &j);
     int64_t planes = out->numel / (j.oh * j.ow), grain = 1 + POOL_GRAIN / (j.h * j.w + 1);
     bool one = planes <= grain;
     if (!j.pairs) {
@@ -50,18 +70,9 @@ RL_KERNEL(simd_max_pool2d) {
     return RL_OK;
 }
 
-/* windows of 2 x 2 side by side, none over the edge */
-static bool pool_back_pairs(const int64_t *a, const pool_job *j) {
-    static const int64_t pairs[12] = {1, 2, 2, 1, 2, 2, 0, 0, 0, 1, 1, 1};
-    return a[14] == 2 && __builtin_memcmp(a, pairs, sizeof pairs) == 0 && 2 * j->oh <= j->h &&
-           2 * j->ow <= j->w;
-}
-
 /* false: places beyond 32 bits, windows of padding alone, or more lines than a cache holds */
-static bool pool_back_read(const int64_t *a, pool_job *j) {
+static bool pool_back_read(pool_job *j) {
     enum { MOST = 64 };
-    j->kd = a[0], j->kh = a[1], j->kw = a[2], j->sd = a[3], j->sh = a[4], j->sw = a[5];
-    j->pd = a[6], j->ph = a[7], j->pw = a[8], j->dd = a[9], j->dh = a[10], j->dw = a[11];
     bool padding_alone = (j->pd && j->dd > j->d) || (j->ph && j->dh > j->h) || (j->pw && j->dw > j->w);
     if (padding_alone || j->d * j->h * j->w >= INT32_MAX || j->kd > MOST || j->kh > MOST || j->kw > MOST ||
         j->dd > MOST || j->dh > MOST || j->dw > MOST || j->sw > MOST)
@@ -71,19 +82,20 @@ static bool pool_back_read(const int64_t *a, pool_job *j) {
     return true;
 }
 
-/* attr[] is that of ops/shape/pool.c */
 RL_KERNEL(simd_max_pool_back) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     bool wide = k->svc->isa & RL_ISA_AVX512;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(in) || !rl_is_plain(grad) || out->numel == 0 ||
         grad->numel == 0)
         return RL_UNSUPPORTED;
-    int n = in->ndim, spatial = (int)k->attr[14];
-    pool_job j = {.d = spatial == 3 ? in->shape[n - 3] : 1, .od = spatial == 3 ? grad->shape[n - 3] : 1};
+    const rl_window *a = rl_window_of(k);
+    int n = in->ndim, spatial = (int)a->spatial;
+    pool_job j = pool_window(a);
+    j.d = spatial == 3 ? in->shape[n - 3] : 1, j.od = spatial == 3 ? grad->shape[n - 3] : 1;
     j.h = spatial > 1 ? in->shape[n - 2] : 1, j.oh = spatial > 1 ? grad->shape[n - 2] : 1;
     j.w = in->shape[n - 1], j.ow = grad->shape[n - 1];
-    bool pairs = pool_back_pairs(k->attr, &j);
-    if (!pairs && !pool_back_read(k->attr, &j)) return RL_UNSUPPORTED;
+    bool pairs = pool_pairs(a, &j);
+    if (!pairs && !pool_back_read(&j)) return RL_UNSUPPORTED;
     if (!pairs) {
         j.room = rl_gemm_scratch(k, RL_COUNT(j.kd, j.kh, j.line, simd_max(1, k->threads)));
         if (!j.room) return RL_FAIL;

@@ -1,4 +1,5 @@
 /* Shape rules of padding and its gradient. */
+#include "contract/window.h"
 #include "shape.h"
 
 RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
@@ -61,8 +62,6 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
     return rl_out_dims(k, 0, shape, x->ndim);
 }
 
-enum { SPATIAL = 14 }; /* as pooling has it */
-
 RL_SHAPE(pad_backward) { /* args 1 to 3: input size, pad, mode; attr[0]: the mode */
     rl_view x, expected;
     rl_call forward = rl_call_forward(k, "pad", &expected);
@@ -75,6 +74,6 @@ RL_SHAPE(pad_backward) { /* args 1 to 3: input size, pad, mode; attr[0]: the mod
                                         "negative numbers");
     if (!rl_dims_same(&expected, k->arg[0].u.t)) return rl_gradient_differs(k, &expected);
     k->attr[0] = forward.attr[0];
-    k->attr[SPATIAL] = k->arg[2].n / 2;
+    rl_window_made(k)->spatial = k->arg[2].n / 2;
     return rl_out_dims(k, 0, x.shape, x.ndim);
 }

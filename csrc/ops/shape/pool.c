@@ -1,10 +1,7 @@
-/* Shape rules of pooling beyond ops/shape/pool_2d.c. They leave in attr[], each for depth, height and width
- * (what a row lacks has size 1): 0 kernel   3 stride   6 padding   9 dilation   12 count padding   13 divisor
- * or 0   14 spatial dims */
+/* Shape rules of pooling over one to three dimensions. They leave an rl_window. */
+#include "contract/window.h"
 #include "shape.h"
 #include <stdio.h>
-
-enum { KERNEL = 0, STRIDE = 3, PADDING = 6, DILATION = 9, COUNT_PAD = 12, DIVISOR = 13, SPATIAL = 14 };
 
 static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
     if (k->n_out == 2) k->out[1]->dtype = RL_I64;
@@ -53,7 +50,6 @@ static rl_status pool_dims(const rl_call *k, int n) {
     const rl_view *x = k->arg[0].u.t;
     char text[RL_DIMS_TEXT];
     bool max = k->name[0] == 'm', known = x->ndim == n + 1 || x->ndim == n + 2;
-    lifted_text(text, x, n == 1 && !max);
     if (!known && n == 1 && !max)
         return rl_error_set(RL_RUNTIME,
                             "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 "
@@ -69,7 +65,8 @@ static rl_status pool_dims(const rl_call *k, int n) {
             return rl_error_set(RL_RUNTIME,
                                 "%s(): Expected input's non-batch dimensions to have positive length, but "
                                 "input has a shape of %s and non-batch dimension 0 has length zero!",
-                                max ? "max_pool3d_with_indices_out_cpu_template" : k->name, text);
+                                max ? "max_pool3d_with_indices_out_cpu_template" : k->name,
+                                rl_dims_text(text, x->shape, x->ndim));
         empty = true;
     }
     if (known && !empty) return RL_OK;
@@ -77,20 +74,26 @@ static rl_status pool_dims(const rl_call *k, int n) {
         return rl_error_set(RL_RUNTIME,
                             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch "
                             "size for input, but got:%s",
-                            text);
+                            rl_dims_text(text, x->shape, x->ndim));
     return rl_error_set(
         RL_RUNTIME,
-        "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s", text);
+        "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:%s",
+        lifted_text(text, x, n == 1 && !max));
 }
 
-static rl_status pool_number(const rl_call *k, int n, int what, int at) {
+typedef enum { KERNEL, STRIDE, DILATION } pool_what;
+static const int64_t *pool_triple(const rl_call *k, pool_what what) {
+    const rl_window *a = rl_window_of(k);
+    return what == KERNEL ? a->kernel : what == STRIDE ? a->stride : a->dilation;
+}
+
+static rl_status pool_number(const rl_call *k, int n, pool_what what, int at) {
     static const char *const axes[] = {"T", "H", "W"};
-    const int64_t *a = k->attr;
+    const int64_t *a = pool_triple(k, what);
     bool max1 = n == 1 && k->name[0] == 'm';
     char text[3][32];
-    long long value = a[what + at];
-    for (int i = 0; i < 3; i++)
-        snprintf(text[i], sizeof text[i], "%s: %lld", axes[i], (long long)a[what + i]);
+    long long value = a[at];
+    for (int i = 0; i < 3; i++) snprintf(text[i], sizeof text[i], "%s: %lld", axes[i], (long long)a[i]);
     if (what == KERNEL && max1)
         return rl_error_set(RL_RUNTIME, "max_pool1d() kernel_size must be greater than zero, but got %lld",
                             value);
@@ -115,7 +118,8 @@ static rl_status pool_number(const rl_call *k, int n, int what, int at) {
 }
 
 static rl_status pool_padding(const rl_call *k, int n, int at) {
-    long long kernel = k->attr[KERNEL + at], pad = k->attr[PADDING + at], dilation = k->attr[DILATION + at];
+    const rl_window *a = rl_window_of(k);
+    long long kernel = a->kernel[at], pad = a->before[at], dilation = a->dilation[at];
     bool max1 = n == 1 && k->name[0] == 'm';
     long long half = max1 ? kernel / 2 : ((kernel - 1) * dilation + 1) / 2;
     if (pad < 0)
@@ -142,23 +146,25 @@ static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
         rl_pool_list(k, 3, "padding", n) != RL_OK ||
         (dilation_arg && rl_pool_list(k, dilation_arg, "dilation", n) != RL_OK))
         return RL_FAIL;
-    for (int j = 0; j < 3; j++)
-        k->attr[KERNEL + j] = k->attr[STRIDE + j] = k->attr[DILATION + j] = 1, k->attr[PADDING + j] = 0;
-    int64_t *last = k->attr + 3 - n; /* the row's dimensions are the last of three */
-    if (rl_ints_read(k, 1, n, last + KERNEL) != RL_OK ||
-        rl_ints_read(k, own ? 2 : 1, n, last + STRIDE) != RL_OK ||
-        rl_ints_read(k, 3, n, last + PADDING) != RL_OK ||
-        (dilation_arg && rl_ints_read(k, dilation_arg, n, last + DILATION) != RL_OK))
+    rl_window *a = rl_window_made(k);
+    for (int j = 0; j < 3; j++) a->kernel[j] = a->stride[j] = a->dilation[j] = 1, a->before[j] = 0;
+    int at = 3 - n; /* the operator's dimensions are the last of three */
+    if (rl_ints_read(k, 1, n, a->kernel + at) != RL_OK ||
+        rl_ints_read(k, own ? 2 : 1, n, a->stride + at) != RL_OK ||
+        rl_ints_read(k, 3, n, a->before + at) != RL_OK ||
+        (dilation_arg && rl_ints_read(k, dilation_arg, n, a->dilation + at) != RL_OK))
         return RL_FAIL;
-    for (int j = KERNEL; j < DILATION + 3; j++)
-        if (k->attr[j] > INT32_MAX) return rl_error_set(RL_RUNTIME, "integer out of range");
-    k->attr[SPATIAL] = n;
+    for (int j = at; j < 3; j++)
+        if (a->kernel[j] > INT32_MAX || a->stride[j] > INT32_MAX || a->before[j] > INT32_MAX ||
+            a->dilation[j] > INT32_MAX)
+            return rl_error_set(RL_RUNTIME, "integer out of range");
+    a->spatial = n;
     /* PyTorch looks at strides first, but for max_pool1d at kernels */
-    static const int8_t orders[2][3] = {{STRIDE, KERNEL, DILATION}, {KERNEL, STRIDE, DILATION}};
-    const int8_t *order = orders[n == 1 && k->name[0] == 'm'];
+    static const pool_what orders[2][3] = {{STRIDE, KERNEL, DILATION}, {KERNEL, STRIDE, DILATION}};
+    const pool_what *order = orders[n == 1 && k->name[0] == 'm'];
     for (int j = 0; j < 3; j++)
-        for (int i = 3 - n; i < 3; i++)
-            if (k->attr[order[j] + i] <= 0) return pool_number(k, n, order[j], i);
+        for (int i = at; i < 3; i++)
+            if (pool_triple(k, order[j])[i] <= 0) return pool_number(k, n, order[j], i);
     return RL_OK;
 }
 
@@ -185,8 +191,8 @@ int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilatio
 }
 
 static int64_t pool_places_at(const rl_call *k, int at, int64_t size, bool ceil_mode) {
-    const int64_t *a = k->attr + at;
-    return rl_pool_places(size, a[PADDING], a[KERNEL], a[STRIDE], a[DILATION], ceil_mode);
+    const rl_window *a = rl_window_of(k);
+    return rl_pool_places(size, a->before[at], a->kernel[at], a->stride[at], a->dilation[at], ceil_mode);
 }
 
 /* "2x5x5": channels and sizes */
@@ -216,21 +222,21 @@ rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     if (!fits && n == 1 && max)
         return rl_error_set(RL_RUNTIME, "max_pool1d() Invalid computed output size: %lld",
                             (long long)shape[lead]);
-    const int64_t *a = k->attr + KERNEL, *s = x->shape + lead;
+    rl_window *a = rl_window_made(k);
+    const int64_t *s = x->shape + lead;
     if (!fits && n == 3 && !max)
         return rl_error_set(RL_RUNTIME,
                             "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: "
                             "%lld kW: %lld)",
-                            (long long)s[0], (long long)s[1], (long long)s[2], (long long)a[0],
-                            (long long)a[1], (long long)a[2]);
+                            (long long)s[0], (long long)s[1], (long long)s[2], (long long)a->kernel[0],
+                            (long long)a->kernel[1], (long long)a->kernel[2]);
     if (!fits)
         return rl_error_set(RL_RUNTIME,
                             "Given input size: (%s). Calculated output size: (%s). Output size is too small",
                             times_text(have, x->shape + lead - 1, n + 1, n == 1),
                             times_text(made, shape + lead - 1, n + 1, n == 1));
     for (int i = 3 - n; max && i < 3; i++)
-        k->attr[KERNEL + i] = rl_pool_reach(k->attr[KERNEL + i], x->shape[x->ndim - 3 + i],
-                                            k->attr[PADDING + i], k->attr[DILATION + i]);
+        a->kernel[i] = rl_pool_reach(a->kernel[i], x->shape[x->ndim - 3 + i], a->before[i], a->dilation[i]);
     return pool_outputs(k, shape);
 }
 
@@ -240,6 +246,9 @@ RL_SHAPE(max_pool1d) {
 RL_SHAPE(max_pool1d_indices) {
     return rl_pool_shape(k, 1, 4, k->arg[5].u.i != 0);
 }
+RL_SHAPE(max_pool2d) {
+    return rl_pool_shape(k, 2, 4, k->arg[5].u.i != 0);
+}
 RL_SHAPE(max_pool2d_indices) {
     return rl_pool_shape(k, 2, 4, k->arg[5].u.i != 0);
 }
@@ -247,18 +256,23 @@ RL_SHAPE(max_pool3d) {
     return rl_pool_shape(k, 3, 4, k->arg[5].u.i != 0);
 }
 
-RL_SHAPE(avg_pool1d) {
-    k->attr[COUNT_PAD] = k->arg[5].u.i;
-    k->attr[DIVISOR] = 0;
-    return rl_pool_shape(k, 1, 0, k->arg[4].u.i != 0);
+rl_status rl_pool_means(rl_call *k, int n) {
+    rl_window *a = rl_window_made(k);
+    bool divides = n > 1 && k->arg[6].tag != RL_NONE;
+    a->count_padding = k->arg[5].u.i;
+    a->divisor = divides ? k->arg[6].u.i : 0;
+    if (divides && a->divisor == 0) return rl_error_set(RL_RUNTIME, "divisor must be not zero");
+    return rl_pool_shape(k, n, 0, k->arg[4].u.i != 0);
 }
 
+RL_SHAPE(avg_pool1d) {
+    return rl_pool_means(k, 1);
+}
+RL_SHAPE(avg_pool2d) {
+    return rl_pool_means(k, 2);
+}
 RL_SHAPE(avg_pool3d) {
-    k->attr[COUNT_PAD] = k->arg[5].u.i;
-    k->attr[DIVISOR] = k->arg[6].tag == RL_NONE ? 0 : k->arg[6].u.i;
-    if (k->arg[6].tag != RL_NONE && k->attr[DIVISOR] == 0)
-        return rl_error_set(RL_RUNTIME, "divisor must be not zero");
-    return rl_pool_shape(k, 3, 0, k->arg[4].u.i != 0);
+    return rl_pool_means(k, 3);
 }
 
 /* ---- adaptive: output_size says how many windows ---- */
@@ -278,7 +292,6 @@ static rl_status adaptive_shape(rl_call *k, int n) {
     int64_t shape[5];
     char text[RL_DIMS_TEXT];
     int lead = x->ndim - n;
-    rl_dims_text(text, x->shape, x->ndim);
     if (lead != 1 && lead != 2) {
         if (n == 1)
             return rl_error_set(RL_RUNTIME,
@@ -286,22 +299,24 @@ static rl_status adaptive_shape(rl_call *k, int n) {
                                 "'self' (while checking arguments for %s)",
                                 x->ndim, k->name);
         return rl_error_set(RL_RUNTIME, "%s(): Expected %dD or %dD tensor, but got%s %s", k->name, n + 1,
-                            n + 2, k->n_out == 2 ? ":" : "", text);
+                            n + 2, k->n_out == 2 ? ":" : "", rl_dims_text(text, x->shape, x->ndim));
     }
     if (adaptive_length(k, n) != RL_OK) return RL_FAIL;
     for (int d = 0; d < lead; d++) shape[d] = x->shape[d];
     if (rl_ints_read(k, 1, n, shape + lead) != RL_OK) return RL_FAIL;
+    for (int i = 0; n == 2 && k->n_out == 1 && i < n; i++) /* None, which the rule of no other rank takes */
+        if (shape[lead + i] == INT64_MIN) shape[lead + i] = x->shape[lead + i];
     for (int i = 0; k->n_out == 1 && i < n; i++)
         if (shape[lead + i] < 0)
-            return n == 1 ? rl_error_set(RL_RUNTIME,
-                                         "adaptive_avg_pool2d: elements of output_size must be greater than "
-                                         "or equal to 0 but received {1, %lld}",
-                                         (long long)shape[lead])
-                          : rl_error_set(RL_RUNTIME,
-                                         "adaptive_avg_pool3d: elements of output_size must be greater than "
-                                         "or equal to 0 but received {%lld, %lld,%lld}",
-                                         (long long)shape[lead], (long long)shape[lead + 1],
-                                         (long long)shape[lead + 2]);
+            return n < 3 ? rl_error_set(RL_RUNTIME,
+                                        "adaptive_avg_pool2d: elements of output_size must be greater than "
+                                        "or equal to 0 but received {%lld, %lld}",
+                                        n == 1 ? 1LL : (long long)shape[lead], (long long)shape[x->ndim - 1])
+                         : rl_error_set(RL_RUNTIME,
+                                        "adaptive_avg_pool3d: elements of output_size must be greater than "
+                                        "or equal to 0 but received {%lld, %lld,%lld}",
+                                        (long long)shape[lead], (long long)shape[lead + 1],
+                                        (long long)shape[lead + 2]);
     /* PyTorch's means of one dimension let the channels be empty, and are those of two */
     bool lifted = k->n_out == 1 && n == 1;
     for (int d = lifted ? lead : lead == 2; d < x->ndim; d++)
@@ -311,12 +326,15 @@ static rl_status adaptive_shape(rl_call *k, int n) {
                 "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 "%s with dimension %d being empty",
                 lifted ? "adaptive_avg_pool2d" : k->name, lifted_text(text, x, lifted), d + lifted);
-    k->attr[SPATIAL] = n;
+    rl_window_made(k)->spatial = n;
     return pool_outputs(k, shape);
 }
 
 RL_SHAPE(adaptive_avg_pool1d) {
     return adaptive_shape(k, 1);
+}
+RL_SHAPE(adaptive_avg_pool2d) {
+    return adaptive_shape(k, 2);
 }
 RL_SHAPE(adaptive_avg_pool3d) {
     return adaptive_shape(k, 3);

@@ -1,5 +1,5 @@
-/* Shape rules of the gradients of pooling. attr[] is left as the forward's rule in ops/shape/pool.c leaves
- * it. */
+/* Shape rules of the gradients of pooling. They leave what the forward's rule leaves. */
+#include "contract/window.h"
 #include "shape.h"
 
 static rl_status indices_like_gradient(const rl_call *k, const rl_view *indices) {
@@ -24,8 +24,7 @@ static rl_status max_pool_indices_back(rl_call *k, int n) {
     return max_pool_back(k, n);
 }
 
-enum { SPATIAL = 14 };
-/* attr[14]: dimensions of a plane, as the other pools have it */
+/* of the window only `spatial` */
 static rl_status adaptive_back(rl_call *k, int n) {
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
     char text[RL_DIMS_TEXT];
@@ -35,7 +34,7 @@ static rl_status adaptive_back(rl_call *k, int n) {
     if (!fits)
         return rl_error_set(RL_RUNTIME, "%s(): grad_output does not fit an input with sizes %s", k->name,
                             rl_dims_text(text, x->shape, x->ndim));
-    k->attr[SPATIAL] = n;
+    rl_window_made(k)->spatial = n;
     return rl_gradient_as_input(k, grad);
 }
 
@@ -63,11 +62,7 @@ static rl_status avg_pool_back(rl_call *k, int n) {
     static const char *const names[] = {"", "avg_pool1d", "avg_pool2d", "avg_pool3d"};
     rl_view expected;
     rl_call forward = rl_call_forward(k, names[n], &expected);
-    bool divides = n > 1 && forward.arg[6].tag != RL_NONE;
-    forward.attr[12] = forward.arg[5].u.i;
-    forward.attr[13] = divides ? forward.arg[6].u.i : 0;
-    if (divides && forward.attr[13] == 0) return rl_error_set(RL_RUNTIME, "divisor must be not zero");
-    if (rl_pool_shape(&forward, n, 0, forward.arg[4].u.i != 0) != RL_OK) return RL_FAIL;
+    if (rl_pool_means(&forward, n) != RL_OK) return RL_FAIL;
     memcpy(k->attr, forward.attr, sizeof k->attr);
     return rl_gradient_as_input(k, &expected);
 }

@@ -1,4 +1,5 @@
 /* Shape rules of images in another size. */
+#include "contract/window.h"
 #include "shape.h"
 
 static rl_status resize_out(rl_call *k) {
@@ -30,8 +31,6 @@ RL_SHAPE(upsample2d_nearest) {
     return resize_out(k);
 }
 
-enum { SPATIAL = 14 }; /* as pooling has it */
-
 RL_SHAPE(upsample2d_backward) { /* args 1, 2: output size, input size */
     const rl_view *grad = k->arg[0].u.t;
     rl_view x;
@@ -46,6 +45,6 @@ RL_SHAPE(upsample2d_backward) { /* args 1, 2: output size, input size */
         return rl_error_set(RL_RUNTIME,
                             "%s: grad_output with sizes %s does not fit output_size and input_size", k->name,
                             rl_dims_text(text, grad->shape, grad->ndim));
-    k->attr[SPATIAL] = 2;
+    rl_window_made(k)->spatial = 2;
     return rl_out_dims(k, 0, x.shape, 4);
 }

@@ -68,8 +68,9 @@ int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilatio
 /* how many windows fit, below 1: none */
 int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
                        bool ceil_mode);
-/* A pooling operator in n dimensions, attr[] as ops/shape/pool.c says; dilation_arg 0: none. */
+/* Pooling in n dimensions: checks, window and output dims; dilation_arg 0: none. */
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
+rl_status rl_pool_means(rl_call *k, int n); /* the same of avg_pool */
 /* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
  * element. */
 rl_status rl_one_dim(const rl_view *v);
