@@ -29,7 +29,7 @@ STILL_UP = set()
 TABLE_READERS = {
     *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/table.c", "derivatives/table.c")
 }
-TOUCHES_MEMORY = {"contract/kernel.h", "core/storage.c"}
+TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
 KEEPS_STATE = {"kernels/dnnl/load.c", "cuda/device.cu"}
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"

@@ -1,0 +1,130 @@
+/* One call of one operator, and what the core does for its kernel. */
+#ifndef RL_CONTRACT_CALL_H
+#define RL_CONTRACT_CALL_H
+#include "count.h"
+#include "random.h"
+#include "view.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RL_MAX_ARGS   24
+#define RL_MAX_OUT    8
+#define RL_MAX_ATTR   20
+#define RL_MAX_USED   4
+#define RL_KERNEL_ABI 4
+
+#define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- status ---- */
+typedef enum { RL_OK = 0, RL_UNSUPPORTED, RL_FAIL } rl_status;
+typedef enum { RL_RUNTIME = 1, RL_VALUE, RL_TYPE, RL_INDEX, RL_MEMORY, RL_NOTIMPL } rl_error;
+
+typedef enum {
+    RL_NONE,    /* absent or None */
+    RL_TENSOR,  /* u.t */
+    RL_TENSORS, /* u.ts, n */
+    RL_INT,     /* u.i */
+    RL_FLOAT,   /* u.d */
+    RL_TRUTH,   /* u.i is 0 or 1 */
+    RL_INTS,    /* u.ints, n */
+    RL_TEXT,    /* u.s */
+    RL_DTYPE,   /* u.i */
+    RL_RNG,     /* u.g */
+    RL_OBJECT,  /* u.o, used above the kernels only */
+    RL_PLACE,   /* in a node: tensors stood here, n of them; what the operator saves lies elsewhere */
+} rl_slot_tag;
+typedef struct {
+    uint8_t tag;
+    int32_t n;
+    union {
+        rl_view *t;
+        rl_view **ts;
+        int64_t i;
+        double d;
+        int64_t *ints;
+        const char *s;
+        rl_generator *g;
+        void *o;
+    } u;
+} rl_slot;
+
+/* how an element joins the one that is there: attr[] of scatter and its kin */
+enum { RL_JOIN_SET, RL_JOIN_ADD, RL_JOIN_MUL, RL_JOIN_MAX, RL_JOIN_MIN, RL_JOIN_MEAN };
+
+typedef struct rl_call rl_call;
+typedef struct rl_services {
+    int abi;
+    int isa; /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
+    /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
+    void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
+    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread is less
+     * than k->threads. */
+    void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+                     void *ctx);
+    /* Sets the count that OpenMP keeps for this thread, for a library that reads it; answers the old one. */
+    int (*openmp)(rl_call *k, int threads);
+    /* Records PyTorch's text and kind; always answers RL_FAIL. */
+    rl_status (*fail)(rl_call *k, rl_error kind, const char *format, ...);
+    /* The packed weights of v under `key` if it is still good, else NULL. */
+    void *(*packed_find)(rl_call *k, const rl_view *v, uint64_t key);
+    /* Room for new packed weights, which this call may use to its end; NULL when none may be kept.
+     * packed_ready publishes it, unless somebody wrote to v meanwhile. */
+    void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
+    void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
+    int vendor_; /* 1 once a vendor's library (oneDNN) serves, which may happen beside calls: rl_has_vendor */
+} rl_services;
+enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
+
+struct rl_call {
+    const rl_services *svc;
+    const char *name; /* of the operator, for messages */
+    int n_arg, n_out;
+    int threads;               /* how many svc->parallel may use: one number for the whole call */
+    rl_slot arg[RL_MAX_ARGS];  /* in the order of the operator's schema */
+    rl_view *out[RL_MAX_OUT];  /* allocated by the dispatcher; never overlap an input unless in-place */
+    int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
+    void *stream;              /* device stream; NULL on the CPU */
+    void *scratch_;            /* the dispatcher's: memory of this call, */
+    rl_packed *packing_;       /*   packed weights not yet published, */
+    rl_packed *used_[RL_MAX_USED];
+    int n_used_; /*   published ones that it reads */
+};
+
+static inline const rl_view *rl_in(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_TENSOR ? k->arg[i].u.t : NULL;
+}
+static inline double rl_num(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_FLOAT ? k->arg[i].u.d : (double)k->arg[i].u.i;
+}
+static inline int64_t rl_int(const rl_call *k, int i) {
+    return k->arg[i].tag == RL_FLOAT ? (int64_t)k->arg[i].u.d : k->arg[i].u.i;
+}
+/* The numbers of an int[] argument, which may have been given as one; none when it is absent. How many there
+ * are is the caller's choice: rl_ints_read (ops/shape/shape.h) is for operators that need n of them. */
+typedef struct {
+    const int64_t *at;
+    int n;
+} rl_ints;
+static inline rl_ints rl_ints_of(const rl_call *k, int arg) {
+    const rl_slot *s = &k->arg[arg];
+    rl_ints list = {s->tag == RL_INTS ? s->u.ints : &s->u.i, s->tag == RL_INTS ? s->n : s->tag == RL_INT};
+    return list;
+}
+/* Does a vendor's library serve, so that a kernel may leave to it what it does better? */
+static inline bool rl_has_vendor(const rl_call *k) {
+    return __atomic_load_n(&k->svc->vendor_, __ATOMIC_ACQUIRE) != 0;
+}
+#define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
+
+typedef rl_status (*rl_kernel_fn)(rl_call *k);
+#define RL_KERNEL(name)                                                                                      \
+    rl_status name(rl_call *k);                                                                              \
+    rl_status name(rl_call *k)
+
+#ifdef __cplusplus
+}
+#endif
+#endif
