@@ -1,4 +1,5 @@
-/* conv2d as a product: the patches of the input are packed panel by panel and never stored whole. */
+/* conv2d as a product: the patches of the input are packed panel by panel and never stored whole. What
+ * kernels/ref/conv_nd.c does for every rank takes up to twice as long, hence a kernel of its own. */
 #include "contract/window.h"
 #include "product_gemm.h"
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Pooling over windows of planes. */
+/* Pooling over windows of planes. The kernels of kernels/ref/pool_nd.c for every rank would do, but means
+ * take 10 to 30 % longer with them, and the largest elements need room for indices. */
 #include "contract/window.h"
 #include "loops.h"
 #include <math.h>
