@@ -1,4 +1,4 @@
-"""The rooms of docs/architecture.md, enforced on the source text: who may include whom, who may touch memory,
+"""The components of csrc/README.md, enforced on the source text: who may include whom, who may touch memory,
 who may keep state, how things are named, how long files may be. Every rule is shown a text that breaks it."""
 
 import pathlib
@@ -43,7 +43,7 @@ ALL_ROWS = "ops/declarations/all.def"
 KERNEL_PREFIXES = ("ref_", "simd_", "dnnl_", "cuda_")
 
 
-def room(path):
+def component(path):
     """The component of a file, from its path below csrc/."""
     folder, _, name = path.rpartition("/")
     while folder and folder not in COMPONENTS:
@@ -66,14 +66,14 @@ def quoted_includes(path, text):
 
 # ---- the rules: each yields what is wrong with one file ----
 def include_direction(path, text):
-    own = room(path)
+    own = component(path)
     if own in TOPS:
         return
     if own not in COMPONENTS:
         yield f"{path} belongs to no component"
         return
     for name in quoted_includes(path, text):
-        other = room(name)
+        other = component(name)
         if name.endswith(".def") or other == own or (own, other) in STILL_UP:
             continue
         if other not in COMPONENTS[own][0]:
@@ -83,7 +83,7 @@ def include_direction(path, text):
 
 
 def python_below(path, text):
-    if not COMPONENTS.get(room(path), (set(), True))[1] and re.search(
+    if not COMPONENTS.get(component(path), (set(), True))[1] and re.search(
         r"\bPython\.h\b|\bPy_?[A-Z]\w+\s*\(|\bPyObject\b", code(text) + includes(text)
     ):
         yield f"{path} knows Python"
@@ -143,7 +143,7 @@ def kernels_own_nothing(path, text):
 
 
 def is_kernel(path):
-    return room(path).partition("/")[0] in ("kernels", "cuda")
+    return component(path).partition("/")[0] in ("kernels", "cuda")
 
 
 def mutable_state(text):
@@ -161,7 +161,7 @@ def mutable_state(text):
 
 
 def names(path, text):
-    own, clean = room(path), code(text)
+    own, clean = component(path), code(text)
     if is_kernel(path):
         prefix = own.rpartition("/")[2] + "_"
         for name in re.findall(r"^(?:extern \"\" )?RL_KERNEL\((\w+)\)", clean, flags=re.M):
@@ -203,7 +203,7 @@ def no_switch_over_operators(path, text):
 
 def formulas_ask(path, text):
     """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there."""
-    formulas = room(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
+    formulas = component(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
     if formulas and (found := re.search(r"(?:\.|->)u\.\w+|\bnode->(?:arg|saved|edge)\b", code(text))):
         yield f"{path} looks into a slot by itself: {found[0]}"
 
@@ -336,7 +336,7 @@ def test_python_files_say_what_they_are():
 def test_sources_are_where_the_rules_look():
     found = {str(p.relative_to(ROOT / "csrc")) for p in SOURCES}
     assert {"init.c", "core/view.h", "kernels/ref/loops.c", "cuda/arith.cu", ALL_ROWS} <= found
-    assert {room(path) for path in found} == set(COMPONENTS) | TOPS
+    assert {component(path) for path in found} == set(COMPONENTS) | TOPS
 
 
 # ---- symbols: what the linker sees ----
@@ -361,9 +361,9 @@ def symbols_that_go_up(defined, used):
     """Uses of a symbol of a component that the table does not let the user see."""
     owner = {symbol: path for path, symbols in defined.items() for symbol in symbols}
     for path, symbols in used.items():
-        own = room(f"{path}.c")
+        own = component(f"{path}.c")
         for symbol in sorted(symbols):
-            other = room(f"{owner[symbol]}.c") if symbol in owner else own
+            other = component(f"{owner[symbol]}.c") if symbol in owner else own
             named_by_table = path == "ops/table" and other.startswith("kernels/")
             if own not in TOPS and other != own and other not in COMPONENTS[own][0] and not named_by_table:
                 yield f"{path} ({own}) uses {symbol} of {owner[symbol]} ({other})"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from .test_components import COMPONENTS, HEAD, ROOT, SOURCES, TOPS, code, room
+from .test_components import COMPONENTS, HEAD, ROOT, SOURCES, TOPS, code, component
 
 WITH_PYTHON = {name for name, (_, python, _) in COMPONENTS.items() if python} | TOPS
 ACCESSORS = "rl_data|rl_const_data|rl_storage_bytes"
@@ -47,9 +47,11 @@ READS_DIMS = {
 
 
 def declared_below():
-    """Functions of the rooms without Python: none runs any."""
+    """Functions of the components without Python: none runs any."""
     below = {name for name, (_, python, _) in COMPONENTS.items() if not python}
-    headers = [s for s in SOURCES if s.suffix == ".h" and room(str(s.relative_to(ROOT / "csrc"))) in below]
+    headers = [
+        s for s in SOURCES if s.suffix == ".h" and component(str(s.relative_to(ROOT / "csrc"))) in below
+    ]
     text = "".join(code(s.read_text()) for s in headers)
     return set(re.findall(r"\b(rl_\w+)\(", text)) - RUN_PYTHON
 
@@ -95,7 +97,7 @@ def calls_wrong(path, body, local, seen):
 # ---- the rules: each yields what is wrong with one file ----
 def raw_addresses(path, text):
     text = code(text)
-    if room(path) not in WITH_PYTHON or path == "object/raw.h":
+    if component(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     inside = regions(text)
     for m in re.finditer(rf"\b({ACCESSORS})\s*\(", text):
@@ -107,7 +109,7 @@ def raw_addresses(path, text):
 
 
 def raw_calls(path, text):
-    if room(path) not in WITH_PYTHON or path == "object/raw.h":
+    if component(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     shown = re.search(r"PyErr_Format\([^;]*%[SRA]", text)
     text = code(text)
@@ -120,7 +122,7 @@ def raw_calls(path, text):
 
 
 def dims_of_views(path, text):
-    if room(path) not in WITH_PYTHON or path == "object/raw.h":
+    if component(path) not in WITH_PYTHON or path == "object/raw.h":
         return
     text = code(text)
     views = {"v"} | set(re.findall(r"\brl_view \*?(\w+)\b(?!\()", text))
@@ -197,6 +199,6 @@ def test_rules_let_good_code_pass(text):
 
 
 def test_regions_are_found():
-    """The front door and the export of numbers have them, or the rules would read nothing."""
+    """The dispatcher and the export of numbers have them, or the rules would read nothing."""
     found = {str(s.relative_to(ROOT / "csrc")) for s in SOURCES if regions(code(s.read_text()))}
     assert {"call/dispatcher.c", "call/scalar.c", "composite/arrange.c"} <= found
