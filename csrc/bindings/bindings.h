@@ -1,6 +1,6 @@
 /* What the files that make up the Tensor type share: slots and tables that bindings/tensor_type.c joins. */
-#ifndef RL_TENSOR_OBJECT_H
-#define RL_TENSOR_OBJECT_H
+#ifndef RL_BINDINGS_BINDINGS_H
+#define RL_BINDINGS_BINDINGS_H
 #include "call/call.h"
 
 /* X(slot of PyNumberMethods, row) */

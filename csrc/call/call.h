@@ -1,6 +1,6 @@
 /* From Python's arguments to slots, and through the dispatcher to a kernel. */
-#ifndef RL_TENSOR_ARGS_H
-#define RL_TENSOR_ARGS_H
+#ifndef RL_CALL_CALL_H
+#define RL_CALL_CALL_H
 #include "object/tensor.h"
 #include "ops/schema.h"
 

@@ -6,8 +6,8 @@
  *
  * A kernel owns nothing: memory comes from svc->scratch, threads from svc->parallel, errors go to
  * svc->fail. It has no globals and never calls malloc, so it cannot leak and cannot raise. */
-#ifndef RL_KERNEL_H
-#define RL_KERNEL_H
+#ifndef RL_CONTRACT_KERNEL_H
+#define RL_CONTRACT_KERNEL_H
 #include "call.h"
 #include "count.h"
 #include "dtype.h"

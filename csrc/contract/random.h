@@ -1,7 +1,7 @@
 /* The generator behind every random operator: mt19937 as PyTorch's CPU generator draws it
  * (Matsumoto and Nishimura, 1998). Header only, so that kernels draw without calling the core. */
-#ifndef RL_RANDOM_H
-#define RL_RANDOM_H
+#ifndef RL_CONTRACT_RANDOM_H
+#define RL_CONTRACT_RANDOM_H
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* What the shape rules of convolutions and pooling leave in attr[] for the kernels: one layout for one to
  * three dimensions. Triples are depth, height and width; what an operator lacks has kernel 1, stride 1,
  * dilation 1 and no padding. */
-#ifndef RL_WINDOW_H
-#define RL_WINDOW_H
+#ifndef RL_CONTRACT_WINDOW_H
+#define RL_CONTRACT_WINDOW_H
 #include "kernel.h"
 
 typedef struct {

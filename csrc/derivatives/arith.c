@@ -1,6 +1,6 @@
 /* Derivatives of arithmetic: https://docs.pytorch.org/docs/2.13/torch.html#pointwise-ops
  * Products stand in PyTorch's order, so that the last bits agree. */
-#include "autograd/autograd.h"
+#include "formula.h"
 #include <math.h>
 
 FORMULA(add) { /* input + alpha * other */

@@ -1,7 +1,7 @@
 /* What formulas of several families share. */
 #ifndef RL_DERIVATIVES_COMMON_H
 #define RL_DERIVATIVES_COMMON_H
-#include "autograd/autograd.h"
+#include "formula.h"
 
 static inline int64_t rl_dim_wrapped(int64_t d, int64_t n) {
     return d < 0 ? d + n : d;

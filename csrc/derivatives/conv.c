@@ -1,6 +1,6 @@
 /* Derivatives of convolutions. Each of the three operators below is linear in its two tensors, and its
  * derivatives are the others:   conv(x, w) ── conv_input(g, w), conv_weight(g, x) ── ... */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 /* stride, padding, dilation, groups stand in arguments 3 to 6 of all three */
 #define PLACE X(3), X(4), X(5), X(6)

@@ -1,5 +1,5 @@
 /* Derivatives of values written into whole tensors. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 FORMULA(copy) { /* what was there before has no influence */
     TO(0, ZEROS);

@@ -1,5 +1,5 @@
-/* What formulas are written with: see autograd/autograd.h. */
-#include "autograd/autograd.h"
+/* What formulas are written with: see formula.h. */
+#include "formula.h"
 #include <string.h>
 
 /* ---- arguments and edges ---- */

@@ -1,6 +1,6 @@
 /* Derivatives of what reads and writes at indices. What was written over has no influence; what was written
  * gets the gradient of the places that it went to. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 /* ---- lists of indices and masks ---- */
 FORMULA(index) {

@@ -1,5 +1,5 @@
 /* Derivatives of embeddings: (weight, indices, padding_idx, scale_grad_by_freq, sparse). */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 FORMULA(embedding) {
     if (!rl_vjp_wants(g, 0)) return;

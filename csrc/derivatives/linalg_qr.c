@@ -1,5 +1,5 @@
 /* The derivative of A == Q R (Walter and Lehmann, 2010; Roberts and Roberts, 2020 for wide matrices). */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 static V flipped(rl_vjp *g, V x) {
     return OP(transpose, x, INT(-2), INT(-1));

@@ -1,5 +1,5 @@
 /* Derivatives of losses. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 enum { MEAN = 1, SUM = 2 }; /* reduction */
 

@@ -1,5 +1,5 @@
 /* Derivatives of normalisations; those of their gradient operators are written out here. */
-#include "autograd/autograd.h"
+#include "formula.h"
 #include <float.h>
 
 /* Of a norm's gradient operator: the gradients by input, weight and bias, each where it is wanted. */

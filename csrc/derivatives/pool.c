@@ -1,5 +1,5 @@
 /* Derivatives of pooling. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 /* The elements of x (the spatial dims of an input) that a pooling's indices name. */
 static V picked(rl_vjp *g, V x, V indices, int spatial) {

@@ -1,7 +1,7 @@
 /* Derivatives of products: https://docs.pytorch.org/docs/2.13/torch.html#blas-and-lapack-operations
  *
  *   C = A B      dA = dC B^T      dB = A^T dC        transposes are views: the kernels take any strides */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 static V flipped(rl_vjp *g, V x) {
     return NDIM(x) == 2 ? OP(t, x) : OP(transpose, x, INT(-2), INT(-1));

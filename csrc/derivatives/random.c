@@ -1,5 +1,5 @@
 /* Derivatives of random numbers. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 FORMULA(dropout) { /* (input, p, train) */
     bool dropped = rl_vjp_int(g, 2) && rl_vjp_num(g, 1) != 0;

@@ -1,7 +1,7 @@
 /* What a reduction took together, for the families whose operators reduce. */
 #ifndef RL_DERIVATIVES_REDUCE_H
 #define RL_DERIVATIVES_REDUCE_H
-#include "autograd/autograd.h"
+#include "formula.h"
 
 /* What a reduction of argument 0 took together: dims as a mask and as a list, and how many elements. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* Derivatives of resizing. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 FORMULA(upsample_nearest2d) { /* (input, output_size, scales) */
     TO(0, OP(upsample_nearest2d_backward, G, X(1), rl_vjp_size(g, 0), MAYBE(2), MAYBE(3)));

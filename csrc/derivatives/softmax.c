@@ -1,5 +1,5 @@
 /* Derivatives of softmax. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 FORMULA(softmax) {
     TO(0, OP(softmax_backward, G, OUT(0), X(1)));

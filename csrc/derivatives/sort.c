@@ -1,5 +1,5 @@
 /* Derivatives of order: each element goes where it stood. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 static void put_back(rl_vjp *g, int dim_arg, V where) {
     TO(0, OP(scatter, rl_vjp_zeros(g, 0), INT(rl_vjp_int(g, dim_arg)), where, G));

@@ -1,6 +1,6 @@
 /* Which formula is an operator's, and the nodes that run them. */
 #include "derivatives.h"
-#include "autograd/autograd.h"
+#include "formula.h"
 
 #undef OP /* of formulas */
 #undef SHAPE

@@ -1,5 +1,5 @@
 /* The derivative of split, chunk and unbind: the pieces' gradients, joined. */
-#include "autograd/autograd.h"
+#include "formula.h"
 
 /* zeros where a piece was not used */
 static PyObject *grad_of_piece(const rl_node *node, PyObject *grad, int i) {

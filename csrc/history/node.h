@@ -5,8 +5,8 @@
  *
  * A node is one block, made to measure:
  *   head │ edge[n_edge] │ meta[n_out] │ arg[n_arg] │ saved[n_saved] │ words: sizes, int lists, texts */
-#ifndef RL_TENSOR_NODE_H
-#define RL_TENSOR_NODE_H
+#ifndef RL_HISTORY_NODE_H
+#define RL_HISTORY_NODE_H
 #include "object/tensor.h"
 #include "ops/table.h"
 

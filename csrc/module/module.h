@@ -5,8 +5,8 @@
  *   m(x) ──► tp_call = rl_module_call ──► sizes of the hook dicts ──► forward        (module/call.c)
  *                                              └─ not all empty ──► hooked call      (module/hooks.c)
  *   m.w  ──► type, __dict__, _parameters, _buffers, _modules                          (module/attr.c) */
-#ifndef RL_MODULE_H
-#define RL_MODULE_H
+#ifndef RL_MODULE_MODULE_H
+#define RL_MODULE_MODULE_H
 #include <Python.h>
 
 int rl_module_init(PyObject *m); /* adds Module to rushlight._C */

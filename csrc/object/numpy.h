@@ -1,6 +1,6 @@
 /* Borrowing from NumPy and lending to it: object/numpy.c. */
-#ifndef RL_TENSOR_NUMPY_H
-#define RL_TENSOR_NUMPY_H
+#ifndef RL_OBJECT_NUMPY_H
+#define RL_OBJECT_NUMPY_H
 #include "tensor.h"
 /* Is o a numpy.ndarray? Never imports NumPy. */
 bool rl_numpy_is_array(PyObject *o);

@@ -16,8 +16,8 @@
  *
  * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (object/gc.c): RL_GC_EVERY=1
  * has the collector run at each, and _gc_every(f) whatever Python code a test brings. */
-#ifndef RL_TENSOR_RAW_H
-#define RL_TENSOR_RAW_H
+#ifndef RL_OBJECT_RAW_H
+#define RL_OBJECT_RAW_H
 
 #if RL_CHECKED
 void rl_gc_point(void);

@@ -1,6 +1,6 @@
 /* UntypedStorage: object/storage.c for the other files. */
-#ifndef RL_TENSOR_STORAGE_H
-#define RL_TENSOR_STORAGE_H
+#ifndef RL_OBJECT_STORAGE_H
+#define RL_OBJECT_STORAGE_H
 #include "tensor.h"
 extern PyTypeObject *rl_untyped_storage_type;
 PyObject *rl_untyped_storage_new(rl_storage *s); /* keeps s */

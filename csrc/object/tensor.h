@@ -1,8 +1,8 @@
 /* Tensor and its kin as structs, and what stands on them: dtypes, devices, storages, generators.
  * The GIL is held, functions may raise. `_new/_get` answer owned references, `_peek` borrowed ones,
  * `_steal` consumes its argument; NULL or -1 means that a Python exception is set. */
-#ifndef RL_TENSOR_H
-#define RL_TENSOR_H
+#ifndef RL_OBJECT_TENSOR_H
+#define RL_OBJECT_TENSOR_H
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "core/storage.h"

@@ -11,8 +11,8 @@
  *
  * This header is what other components need. Inside, each file stands on those before it:
  *   source, items, symbols and zip, storage, place, layout, tensor, rules, pickle, tar and legacy, read */
-#ifndef RL_UNPICKLE_H
-#define RL_UNPICKLE_H
+#ifndef RL_UNPICKLE_UNPICKLE_H
+#define RL_UNPICKLE_UNPICKLE_H
 #include "contract/kernel.h"
 
 typedef enum {

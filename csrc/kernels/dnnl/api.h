@@ -1,7 +1,7 @@
 /* The part of oneDNN's C interface (any 3.x) that the dnnl_ kernels call, declared here so that a build
  * needs no header of theirs. X(status or type, name after dnnl_, arguments). */
-#ifndef RL_DNNL_API_H
-#define RL_DNNL_API_H
+#ifndef RL_KERNELS_DNNL_API_H
+#define RL_KERNELS_DNNL_API_H
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  *              (shapes)          │
  *                                └─ cache: SETS sets of WAYS plans, the oldest idle one of a set gives way
  */
-#ifndef RL_DNNL_LOAD_H
-#define RL_DNNL_LOAD_H
+#ifndef RL_KERNELS_DNNL_LOAD_H
+#define RL_KERNELS_DNNL_LOAD_H
 #include "contract/kernel.h"
 
 /* Loads the library at `path` ("libdnnl.so.3" or a full name); 1 when dnnl_ kernels may serve from now on.

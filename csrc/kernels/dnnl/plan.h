@@ -1,7 +1,7 @@
 /* Plans: what oneDNN prepared for one spec. Used by kernels/dnnl/load.c (owner of the cache) and
  * kernels/dnnl/plan.c. */
-#ifndef RL_DNNL_PLAN_H
-#define RL_DNNL_PLAN_H
+#ifndef RL_KERNELS_DNNL_PLAN_H
+#define RL_KERNELS_DNNL_PLAN_H
 #include "api.h"
 #include "load.h"
 

@@ -1,7 +1,7 @@
 /* Gradients of operators whose outputs are weighted sums over boxes of the input: Note [Boxes] in
  * kernels/ref/boxes.c. */
-#ifndef RL_REF_BOXES_H
-#define RL_REF_BOXES_H
+#ifndef RL_KERNELS_REF_BOXES_H
+#define RL_KERNELS_REF_BOXES_H
 #include "pool_nd.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* Kernels of gradients that are one expression: a is the gradient of the result, b what the forward operator
  * saw (or answered). */
-#ifndef RL_REF_GRADIENT_H
-#define RL_REF_GRADIENT_H
+#ifndef RL_KERNELS_REF_GRADIENT_H
+#define RL_KERNELS_REF_GRADIENT_H
 #include "loops.h"
 
 /* The expressions read the call's numbers as c->d[0] ... c->d[2]. */

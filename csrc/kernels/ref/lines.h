@@ -1,6 +1,6 @@
 /* What goes along one dimension: sorting, running sums. */
-#ifndef RL_REF_LINES_H
-#define RL_REF_LINES_H
+#ifndef RL_KERNELS_REF_LINES_H
+#define RL_KERNELS_REF_LINES_H
 #include "loops.h"
 
 /* Note [Lines]

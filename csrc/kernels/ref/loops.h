@@ -1,7 +1,7 @@
 /* What every reference kernel stands on: the list of dtypes with their compute types, a walk over strided
  * broadcast views, and rows of elements loaded into or stored from a wide type. */
-#ifndef RL_REF_LOOPS_H
-#define RL_REF_LOOPS_H
+#ifndef RL_KERNELS_REF_LOOPS_H
+#define RL_KERNELS_REF_LOOPS_H
 #include "contract/kernel.h"
 
 /* X(token, C type, compute type, load, store, ...): halves compute in float, integers in int64. */

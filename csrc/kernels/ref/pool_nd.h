@@ -1,6 +1,6 @@
 /* Windows of pooling rows, forward and backward. */
-#ifndef RL_REF_POOL_ND_H
-#define RL_REF_POOL_ND_H
+#ifndef RL_KERNELS_REF_POOL_ND_H
+#define RL_KERNELS_REF_POOL_ND_H
 #include "contract/window.h"
 #include "loops.h"
 

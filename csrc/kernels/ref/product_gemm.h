@@ -1,6 +1,6 @@
 /* The product under matmul, linear and conv2d. */
-#ifndef RL_REF_GEMM_H
-#define RL_REF_GEMM_H
+#ifndef RL_KERNELS_REF_PRODUCT_GEMM_H
+#define RL_KERNELS_REF_PRODUCT_GEMM_H
 #include "loops.h"
 
 /* Note [Product]

@@ -1,6 +1,6 @@
 /* Reductions: one engine walks, folds take blocks of elements. */
-#ifndef RL_REF_REDUCE_H
-#define RL_REF_REDUCE_H
+#ifndef RL_KERNELS_REF_REDUCE_H
+#define RL_KERNELS_REF_REDUCE_H
 #include "loops.h"
 
 /* Note [Tiles]

@@ -1,6 +1,6 @@
 /* Where an output index of resizing finds its input: the operators and their gradients share it. */
-#ifndef RL_REF_RESIZE_H
-#define RL_REF_RESIZE_H
+#ifndef RL_KERNELS_REF_RESIZE_H
+#define RL_KERNELS_REF_RESIZE_H
 #include "loops.h"
 
 /* `arg` holds the scale factor of the dimension, or nothing */

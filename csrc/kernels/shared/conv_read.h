@@ -1,6 +1,6 @@
 /* The shape of a convolution in up to two dimensions, as its call gives it. */
-#ifndef RL_SHARED_CONV_READ_H
-#define RL_SHARED_CONV_READ_H
+#ifndef RL_KERNELS_SHARED_CONV_READ_H
+#define RL_KERNELS_SHARED_CONV_READ_H
 #include "contract/kernel.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 /* Operands that are one contiguous block of float32. */
-#ifndef RL_SHARED_PLAIN_H
-#define RL_SHARED_PLAIN_H
+#ifndef RL_KERNELS_SHARED_PLAIN_H
+#define RL_KERNELS_SHARED_PLAIN_H
 #include "contract/kernel.h"
 static inline bool rl_is_plain(const rl_view *v) {
     return v->dtype == RL_F32 && rl_is_contiguous(v);

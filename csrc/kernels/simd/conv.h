@@ -1,6 +1,6 @@
 /* What the convolution kernels share: ways to compute, and the input made ready. */
-#ifndef RL_SIMD_CONV_H
-#define RL_SIMD_CONV_H
+#ifndef RL_KERNELS_SIMD_CONV_H
+#define RL_KERNELS_SIMD_CONV_H
 #include "kernels/shared/conv_read.h"
 
 enum { RL_CONV_TAPS = 128 }; /* elements of a kernel that the direct way takes */

@@ -1,8 +1,8 @@
 /* What the files of element-wise kernels share: loops over one or two contiguous float32 operands, in which
  * the second may be one number. V_UNARY and V_BINARY stand in texts that are compiled once for each vector
  * width. */
-#ifndef RL_SIMD_ELEMENTWISE_H
-#define RL_SIMD_ELEMENTWISE_H
+#ifndef RL_KERNELS_SIMD_ELEMENTWISE_H
+#define RL_KERNELS_SIMD_ELEMENTWISE_H
 #include "common.h"
 
 /* ---- rows ---- */

@@ -1,6 +1,6 @@
 /* Products with a few rows: no packing, each number of the matrix is read once. */
-#ifndef RL_SIMD_DOT_H
-#define RL_SIMD_DOT_H
+#ifndef RL_KERNELS_SIMD_PRODUCT_DOT_H
+#define RL_KERNELS_SIMD_PRODUCT_DOT_H
 #include "contract/kernel.h"
 
 enum { RL_DOT_ROWS = 4 }; /* up to so many rows of x it beats the packed product */

@@ -10,8 +10,8 @@
  *        ├─────┤  │       │                  packed strip: [k][mr]
  *        │  A  │  └───────┘
  */
-#ifndef RL_SIMD_GEMM_H
-#define RL_SIMD_GEMM_H
+#ifndef RL_KERNELS_SIMD_PRODUCT_GEMM_H
+#define RL_KERNELS_SIMD_PRODUCT_GEMM_H
 #include "contract/kernel.h"
 
 /* Rows of C for one panel and one stretch of k. */

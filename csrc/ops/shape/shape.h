@@ -1,6 +1,6 @@
 /* What the files of shape rules share. */
-#ifndef RL_OPS_SHAPE_H
-#define RL_OPS_SHAPE_H
+#ifndef RL_OPS_SHAPE_SHAPE_H
+#define RL_OPS_SHAPE_SHAPE_H
 #include "contract/kernel.h"
 #include "core/dtype.h"
 #include "core/error.h"
