@@ -1,5 +1,5 @@
-/* Convolutions of one and three dimensions as a product (kernels/ref/conv.c does the same in two), and
- * transposed ones. */
+/* Convolutions of one to three dimensions as a product: the patches of the input are packed panel by panel
+ * and never stored whole. Transposed ones. */
 #include "conv_nd.h"
 #include <string.h>
 
@@ -37,18 +37,30 @@ void rl_conv_nd_read(const rl_call *k, const rl_view *x, const rl_view *w, const
     }
 }
 
+typedef struct {
+    rl_conv_nd c;
+    rl_walk weight; /* a row of weights: channels and the kernel's places */
+} forward_job;
+typedef struct {
+    int dtype;
+    void *panel;
+    int64_t at;
+} weight_line;
+
+static void weight_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    weight_line *line = (weight_line *)ctx;
+    rl_panel_row(line->dtype, p[0], step[0], n, line->panel, line->at);
+    line->at += n;
+}
+
 static void conv_pack_a(const rl_product *p, int64_t batch, int64_t row, int64_t rows, int64_t depth,
                         int64_t n, void *panel) {
-    const rl_conv_nd *c = p->operands;
+    const forward_job *job = p->operands;
+    rl_walk w = job->weight;
     for (int64_t r = 0; r < rows; r++) {
-        const char *w = c->w + (batch % c->groups * p->rows + row + r) * c->w_row;
-        for (int64_t d = 0; d < n; d++) {
-            int64_t at[3];
-            rl_conv_split(c->kernel, (depth + d) % c->taps, at);
-            const char *from = w + (depth + d) / c->taps * c->w_channel;
-            for (int i = 0; i < 3; i++) from += at[i] * c->w_step[i];
-            rl_panel_row(p->dtype, from, 0, 1, panel, r * RL_PANEL_DEPTH + d);
-        }
+        weight_line line = {p->dtype, panel, r * RL_PANEL_DEPTH};
+        w.base[0] = job->weight.base[0] + (batch % job->c.groups * p->rows + row + r) * job->c.w_row;
+        rl_walk_range(&w, depth, depth + n, weight_strip, &line);
     }
 }
 
@@ -62,7 +74,7 @@ static void inside(const rl_conv_nd *c, int64_t offset, int64_t *from, int64_t *
 
 static void conv_pack_b(const rl_product *p, int64_t batch, int64_t depth, int64_t n, int64_t col,
                         int64_t cols, void *panel) {
-    const rl_conv_nd *c = p->operands;
+    const rl_conv_nd *c = &((const forward_job *)p->operands)->c;
     const char *x = c->x + batch / c->groups * c->x_batch + batch % c->groups * c->channels * c->x_channel;
     int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
     for (int64_t d = 0; d < n; d++) {
@@ -107,24 +119,31 @@ static void bias_add(rl_call *k, int64_t outputs, int64_t places) {
 static rl_status conv_run(rl_call *k) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     bool floats = rl_is_float(x->dtype);
-    rl_conv_nd c;
-    rl_conv_nd_read(k, x, w, k->out[0], &c);
-    c.channels = w->shape[1];
-    rl_product p = {.dtype = x->dtype, .operands = &c, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
+    forward_job job;
+    rl_conv_nd *c = &job.c;
+    rl_conv_nd_read(k, x, w, k->out[0], c);
+    c->channels = w->shape[1];
+    rl_walk_begin(&job.weight, w, RL_READ);
+    rl_walk_drop(&job.weight, 1);
+    rl_walk_merge(&job.weight);
+    rl_product p = {.dtype = x->dtype, .operands = &job, .pack_a = conv_pack_a, .pack_b = conv_pack_b};
     p.bias = floats ? rl_in(k, 2) : NULL;
     p.bias_by_row = true;
-    p.bias_groups = c.groups;
+    p.bias_groups = c->groups;
     p.out = rl_data(k->out[0], RL_WRITE);
-    p.batches = (x->ndim > rl_window_of(k)->spatial + 1 ? x->shape[0] : 1) * c.groups;
-    p.rows = w->shape[0] / c.groups;
-    p.cols = c.out[0] * c.out[1] * c.out[2];
-    p.depth = c.channels * c.taps;
+    p.batches = (x->ndim > rl_window_of(k)->spatial + 1 ? x->shape[0] : 1) * c->groups;
+    p.rows = w->shape[0] / c->groups;
+    p.cols = c->out[0] * c->out[1] * c->out[2];
+    p.depth = c->channels * c->taps;
     if (rl_product_run(k, &p) != RL_OK) return RL_FAIL;
     if (!floats && rl_in(k, 2)) bias_add(k, w->shape[0], p.cols);
     return RL_OK;
 }
 
 RL_KERNEL(ref_conv1d) {
+    return conv_run(k);
+}
+RL_KERNEL(ref_conv2d) {
     return conv_run(k);
 }
 RL_KERNEL(ref_conv3d) {
