@@ -2,7 +2,7 @@
  *
  *   by the input    rows: input channels   columns: input places     depth: output channels x taps
  *   by the weight   rows: output channels  columns: channels x taps  depth: images x output places */
-#include "conv_nd.h"
+#include "conv.h"
 #include <string.h>
 
 static int64_t panel_item(int dtype) {

@@ -1,6 +1,6 @@
 /* Convolutions of one to three dimensions as a product: the patches of the input are packed panel by panel
  * and never stored whole. Transposed ones. */
-#include "conv_nd.h"
+#include "conv.h"
 #include <string.h>
 
 static int64_t step_of(const rl_view *v, int dim) {

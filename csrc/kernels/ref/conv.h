@@ -1,6 +1,6 @@
 /* What convolutions of one to three dimensions read from a call. */
-#ifndef RL_KERNELS_REF_CONV_ND_H
-#define RL_KERNELS_REF_CONV_ND_H
+#ifndef RL_KERNELS_REF_CONV_H
+#define RL_KERNELS_REF_CONV_H
 #include "contract/window.h"
 #include "product_gemm.h"
 
