@@ -1,7 +1,8 @@
 /* The autograd engine: it runs the history that calls left behind, and Function's part in it.
  *
  *   Tensor.backward ─► task: count what each node waits for ─► ready, highest sequence first
- *                          ─► hooks ─► formula of the operator ─► reduce to the input's shape ─► next nodes */
+ *                          ─► hooks ─► formula of the operator ─► reduce to the input's shape ─► next nodes
+ */
 #ifndef RL_AUTOGRAD_AUTOGRAD_H
 #define RL_AUTOGRAD_AUTOGRAD_H
 #include "core/view.h"
