@@ -23,6 +23,12 @@ def read_components(text):
     return {row[0]: (set(row[1].split()), row[2] == "yes", set(row[3].split())) for row in rows[2:]}
 
 
+def read_asks(text):
+    rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
+    return {row[0]: set(row[4].split()) for row in rows[2:]}
+
+
+ASKS = read_asks((ROOT / "csrc" / "README.md").read_text())
 COMPONENTS = read_components((ROOT / "csrc" / "README.md").read_text())
 TOPS = {"init", "cuda_init"}
 STILL_UP = set()
@@ -196,6 +202,13 @@ def counts_are_checked(path, text):
             yield f"{path}: {function}({inside}) multiplies or casts unchecked: RL_COUNT does it"
 
 
+def modules_asked_for(path, text):
+    """The Python modules that C imports by name stand in the table, where calls go up to."""
+    for name in re.findall(r'ImportModule\("rushlight\.([\w.]+)"', text):
+        if name != "_C" and component(path) not in TOPS and name not in ASKS.get(component(path), ()):
+            yield f"{path} imports rushlight.{name}"
+
+
 def no_switch_over_operators(path, text):
     if re.search(r"\bcase\s+RL_OP_|\bswitch\s*\([^)]*\b(row->id|op_id)\b", code(text)):
         yield f"{path} switches over operators"
@@ -212,6 +225,7 @@ RULES = [
     *(include_direction, python_below, table_readers, head_comment, length, memory_door),
     files_named_exist,
     *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked, formulas_ask),
+    modules_asked_for,
 ]
 
 
@@ -279,6 +293,7 @@ BREAKS = [
     (counts_are_checked, "core/view.c", "p = rl_alloc(RL_COUNT(n), sizeof(int) * 2);"),
     (counts_are_checked, "object/storage.c", "s = rl_storage_on(0, 0, RL_COUNT((int64_t)n), 1);"),
     (no_switch_over_operators, "call/dispatcher.c", "switch (op) { case RL_OP_add: break; }"),
+    (modules_asked_for, "core/view.c", 'PyImport_ImportModule("rushlight.storage");'),
     (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    int n = X(0).u.t->ndim;\n}"),
     (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    const rl_slot *s = &g->node->arg[1];\n}"),
 ]
