@@ -5,7 +5,7 @@
 #define RL_KERNELS_SIMD_ELEMENTWISE_H
 #include "common.h"
 
-/* ---- rows ---- */
+/* ---- kernels over strips ---- */
 #define V_UNARY(name, expression)                                                                            \
     V_TARGET static void V_NAME(unary_##name)(const float *from, float *to, int64_t n) {                     \
         int64_t i = 0;                                                                                       \

@@ -4,7 +4,7 @@
 typedef void (*row_fn)(const float *, const float *, float *, int64_t);
 typedef struct {
     row_fn row;
-    const float *a, *b; /* b: of backward rows */
+    const float *a, *b; /* b: of gradients */
     float *to;
     int64_t n;
 } row_job;
