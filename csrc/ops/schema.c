@@ -270,7 +270,7 @@ static rl_status read_schema(rl_schema *s, rl_operator *op) {
 }
 
 /* The self-check: a declaration that cannot work fails the import and is named. */
-static rl_status check_row(const rl_schema *s) {
+static rl_status check_operator(const rl_schema *s) {
     const rl_operator *op = s->op;
     const char *wrong = NULL;
     if (op->kind == RL_KIND_OP && !op->cpu[0]) wrong = "no CPU";
@@ -290,7 +290,7 @@ static rl_status check_row(const rl_schema *s) {
 rl_status rl_schema_init(void) {
     for (int i = 0; i < RL_OP_COUNT; i++) {
         rl_schema *s = &rl_schemas[i];
-        if (read_schema(s, &rl_operators[i]) != RL_OK || check_row(s) != RL_OK) return RL_FAIL;
+        if (read_schema(s, &rl_operators[i]) != RL_OK || check_operator(s) != RL_OK) return RL_FAIL;
         s->first = true;
         for (int j = i - 1; j >= 0; j--) {
             if (strcmp(rl_operators[j].name, rl_operators[i].name) != 0) continue;
