@@ -93,7 +93,7 @@ PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
                                       : a->has_fallback ? default_text(a)
                                                         : PyUnicode_FromString("");
         if (!fallback) return NULL;
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %U%s%U", text, i ? ", " : "", star,
+        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %s%s%U", text, i ? ", " : "", star,
                                              word ? "str" : kind_text(a), a->name,
                                              a->has_fallback ? " = " : "", fallback));
     }

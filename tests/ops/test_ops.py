@@ -3,6 +3,8 @@
 The cases come from the table: a new operator is tested as soon as tests/samples has some for it.
 """
 
+import re
+
 import numpy as np
 import pytest
 
@@ -183,3 +185,22 @@ def test_history_is_recorded_for_floats(name):
         assert result.requires_grad and not result.is_leaf
         node = result.grad_fn.name().removeprefix("torch::autograd::")
         assert node.rstrip("012") == OPERATORS[name]["node"].rstrip("012")  # PyTorch numbers overloads
+
+
+NAMES = [e["name"] for e in OPERATORS.values() if e["flags"] & (samples.FN | samples.NN)]
+OVERLOADED = sorted({name for name in NAMES if NAMES.count(name) > 1})
+
+
+@pytest.mark.parametrize("name", OVERLOADED)
+def test_arguments_that_fit_no_overload(name):
+    """The error lists every overload, as PyTorch's does."""
+    entries = [e for e in OPERATORS.values() if e["name"] == name]
+    with pytest.raises(TypeError, match="received an invalid combination of arguments") as caught:
+        samples.function(_C, entries[0])(*[object()] * 9)
+    assert str(caught.value).count("\n * (") >= len(entries)
+    assert all(argument in str(caught.value) for e in entries for argument in arguments_of(e["schema"]))
+
+
+def arguments_of(schema):
+    """Names of the arguments of "sum(Tensor input, int[1]? dim=None) -> Tensor"."""
+    return re.findall(r"(\w+)(?:=[^,)]*)?(?=[,)])", schema.partition("(")[2].partition(") ->")[0] + ")")
