@@ -1,7 +1,7 @@
 /* rushlight._cuda: hands the CUDA device to rushlight._C as one capsule. Compiled into that extension only;
  * csrc/cuda/ itself knows no Python.
  *
- *   _cuda.driver (capsule: rl_device_driver) ──► _C._register_device ──► operators' CUDA(K(..)) by name */
+ *   _cuda.driver (capsule: rl_device_driver) ──► _C._register_device ──► operators' CUDA(..) by name */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include "core/device.h"

@@ -54,14 +54,15 @@ static bool shares_memory(const rl_view *a, const rl_view *b) {
 static int copy_prepare(rl_bound *b, int *device, int *index) {
     for (;;) {
         const int kept = b->n_keep;
-        rl_view *to = b->k.arg[0].u.t, *from = b->k.arg[1].u.t;
+        const rl_view *to = b->k.arg[0].u.t;
         if (rl_call_device(b, device, index) < 0) return -1;
         int strided = RL_UNLIKELY(*device != RL_CPU) ? rl_device_stage(b) : 0;
         if (strided < 0) return -1;
+        rl_view *from = b->k.arg[1].u.t; /* which staging may have replaced, in other dims */
         if (strided || shares_memory(to, from)) {
             rl_tensor *dense =
                 rl_tensor_new(to->dtype, to->device, to->device_index, from->shape, from->ndim);
-            if (dense && rl_tensor_copy(dense, RL_TENSOR_OF(b->k.arg[1].u.t)) < 0) Py_CLEAR(dense);
+            if (dense && rl_tensor_copy(dense, RL_TENSOR_OF(from)) < 0) Py_CLEAR(dense);
             if (rl_bound_keep_steal(b, (PyObject *)dense) < 0) return -1;
             b->k.arg[1].u.t = &dense->v;
         }
