@@ -18,18 +18,15 @@ ROWS = 60
 
 
 def read_components(text):
-    """{component: (what it sees, knows Python, public headers)} of csrc/README.md."""
+    """The rows of the table of csrc/README.md: {component: its other cells}."""
     rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
-    return {row[0]: (set(row[1].split()), row[2] == "yes", set(row[3].split())) for row in rows[2:]}
+    return {row[0]: row[1:] for row in rows[2:]}
 
 
-def read_asks(text):
-    rows = [[c.strip() for c in line.strip("|\n").split("|")] for line in text.splitlines() if "|" in line]
-    return {row[0]: set(row[4].split()) for row in rows[2:]}
-
-
-ASKS = read_asks((ROOT / "csrc" / "README.md").read_text())
-COMPONENTS = read_components((ROOT / "csrc" / "README.md").read_text())
+TABLE = read_components((ROOT / "csrc" / "README.md").read_text())
+# {component: (what it sees, knows Python, public headers)}
+COMPONENTS = {name: (set(c[0].split()), c[1] == "yes", set(c[2].split())) for name, c in TABLE.items()}
+ASKS = {name: set(c[3].split()) for name, c in TABLE.items()}
 TOPS = {"init", "cuda_init"}
 STILL_UP = set()
 TABLE_READERS = {
