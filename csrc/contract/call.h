@@ -13,7 +13,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 4
+#define RL_KERNEL_ABI 5
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -60,9 +60,9 @@ typedef struct rl_services {
     int isa; /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
     /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
     void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
-    /* body(ctx, begin, end, thread) over [0, n) in chunks of at least `grain`, in any order; thread is less
-     * than k->threads. */
-    void (*parallel)(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+    /* body(ctx, begin, end, thread) over [0, n) in pieces, in any order; thread is less than k->threads. One
+     * item takes one thread about `ns` nanoseconds: Note [Regions] in core/threads.c. */
+    void (*parallel)(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
                      void *ctx);
     /* Sets the count that OpenMP keeps for this thread, for a library that reads it; answers the old one. */
     int (*openmp)(rl_call *k, int threads);
@@ -74,6 +74,7 @@ typedef struct rl_services {
      * packed_ready publishes it, unless somebody wrote to v meanwhile. */
     void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
+    const int64_t *region_ns; /* work that is worth a second thread: rl_is_serial; it never falls */
     int vendor_; /* 1 once a vendor's library (oneDNN) serves, which may happen beside calls: rl_has_vendor */
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
@@ -116,6 +117,10 @@ static inline rl_ints rl_ints_of(const rl_call *k, int arg) {
 /* Does a vendor's library serve, so that a kernel may leave to it what it does better? */
 static inline bool rl_has_vendor(const rl_call *k) {
     return __atomic_load_n(&k->svc->vendor_, __ATOMIC_ACQUIRE) != 0;
+}
+/* Does svc->parallel leave n items of `ns` nanoseconds each to one thread, number 0? */
+static inline bool rl_is_serial(const rl_call *k, int64_t n, double ns) {
+    return k->threads <= 1 || (double)n * ns < (double)__atomic_load_n(k->svc->region_ns, __ATOMIC_RELAXED);
 }
 #define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
 

@@ -24,6 +24,7 @@ static rl_services services = {
     .scratch = call_scratch,
     .parallel = rl_threads_parallel,
     .openmp = rl_threads_lend,
+    .region_ns = &rl_threads_region,
     .fail = call_fail,
     .packed_find = rl_packed_find,
     .packed_new = rl_packed_new,
@@ -32,7 +33,8 @@ static rl_services services = {
 void rl_services_init(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) services.isa |= RL_ISA_AVX2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+        services.isa |= RL_ISA_AVX2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         services.isa |= RL_ISA_AVX512;

@@ -3,6 +3,7 @@
 #include "threads.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef void (*gomp_parallel_fn)(void (*)(void *), void *, unsigned, unsigned);
@@ -77,10 +78,6 @@ static void pool_load(void) {
 }
 #endif
 
-void rl_threads_load(void) {
-    pthread_once(&once, pool_load);
-}
-
 void rl_threads_set(int n) {
     if (pool.forked) n = 1;
     pool.wanted = n;
@@ -106,7 +103,14 @@ int rl_threads_lend(rl_call *k, int n) {
     return before;
 }
 
-/* Chunks are handed out one by one: another process on a core then costs a chunk, not the whole half. */
+/* Note [Regions]
+ * A parallel region costs what waking the other threads costs: that is measured once, and work below
+ * REGION_NS, or ten times that cost, is left to the calling thread. More work gets a thread for each half of
+ * that. Pieces are handed out one by one, so that another process on a core costs a piece and not the whole
+ * half; which thread takes which piece is chance, so no result may depend on it. */
+enum { REGION_NS = 20000, REGION_MOST_NS = 5 * REGION_NS, PIECE_NS = 2500, PIECES = 4 };
+int64_t rl_threads_region = REGION_NS;
+
 typedef struct {
     void (*body)(void *, int64_t, int64_t, int);
     void *ctx;
@@ -124,18 +128,51 @@ static void job_run(void *arg) {
     }
 }
 
-void rl_threads_parallel(rl_call *k, int64_t n, int64_t grain, void (*body)(void *, int64_t, int64_t, int),
+void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
                          void *ctx) {
-    int threads = k->threads;
-    if (grain < 1) grain = 1;
     if (n <= 0) return;
-    if (n <= grain || threads <= 1 || !pool.parallel || pool.forked) {
+    if (n == 1 || rl_is_serial(k, n, ns) || !pool.parallel || pool.forked) {
         body(ctx, 0, n, 0);
         return;
     }
-    int64_t pieces = (n + grain - 1) / grain;
-    if (pieces < threads) threads = (int)pieces;
-    int64_t chunk = (n + 4 * threads - 1) / (4 * threads);
-    job j = {body, ctx, n, chunk > grain ? chunk : grain, 0};
+    double region = (double)__atomic_load_n(&rl_threads_region, __ATOMIC_RELAXED);
+    double worth = 2 * (double)n * ns / region;
+    int64_t threads = n < k->threads ? n : k->threads;
+    if (worth < (double)threads) threads = (int64_t)worth;
+    int64_t piece = (n + PIECES * threads - 1) / (PIECES * threads);
+    if ((double)piece * ns < PIECE_NS) piece = (int64_t)(PIECE_NS / ns) + 1;
+    job j = {body, ctx, n, piece, 0};
     pool.parallel(job_run, &j, (unsigned)threads, 0);
+}
+
+static void nothing(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)ctx, (void)begin, (void)end, (void)thread;
+}
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void pool_measure(void) {
+    double best = REGION_MOST_NS / 10;
+    int threads = rl_threads_get();
+    for (int i = 0; i < 4; i++) { /* the first one starts the threads */
+        job j = {nothing, NULL, threads, 1, 0};
+        double start = now_ns();
+        pool.parallel(job_run, &j, (unsigned)threads, 0);
+        double cost = now_ns() - start;
+        if (i && cost < best) best = cost;
+    }
+    if (10 * best > REGION_NS) __atomic_store_n(&rl_threads_region, (int64_t)(10 * best), __ATOMIC_RELAXED);
+}
+
+static void pool_start(void) {
+    pool_load();
+    if (pool.parallel && !pool.forked && rl_threads_get() > 1) pool_measure();
+}
+
+void rl_threads_load(void) {
+    pthread_once(&once, pool_start);
 }

@@ -20,8 +20,8 @@ static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dty
     }
     rl_walk_merge(w);
     rl_walk_merge(&back);
-    rl_walk_parallel(k, w, strip, numbers);
-    if (!numbers->fault) rl_walk_parallel(k, &back, rl_strip_cast, &pair);
+    rl_walk_parallel(k, w, RL_REF_NS, strip, numbers);
+    if (!numbers->fault) rl_walk_parallel(k, &back, RL_REF_NS, rl_strip_cast, &pair);
     return RL_OK;
 }
 
@@ -38,7 +38,7 @@ rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, r
         if (through_scratch(k, &w, strips[dtype], result, numbers) != RL_OK) return RL_FAIL;
     } else {
         rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, strips[dtype], numbers);
+        rl_walk_parallel(k, &w, RL_REF_NS, strips[dtype], numbers);
     }
     if (numbers->fault) return rl_fail(k, RL_RUNTIME, "ZeroDivisionError");
     return RL_OK;

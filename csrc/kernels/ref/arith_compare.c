@@ -70,7 +70,7 @@ RL_KERNEL(ref_equal) {
         rl_walk_begin(&w, a, RL_READ);
         rl_walk_add(&w, b);
         rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, strips[a->dtype], &found);
+        rl_walk_parallel(k, &w, RL_REF_NS, strips[a->dtype], &found);
     }
     *out = k->attr[0] && !found.fault;
     return RL_OK;

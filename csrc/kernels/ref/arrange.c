@@ -5,7 +5,7 @@
 /* Runs a walk of two operands that copies; dims and strides are set by the caller. */
 static void copy_walk(rl_call *k, rl_walk *w, int64_t item) {
     rl_walk_merge(w);
-    rl_walk_parallel(k, w, rl_strip_copy(item), NULL);
+    rl_walk_parallel(k, w, RL_REF_NS, rl_strip_copy(item), NULL);
 }
 
 /* output dims, with the input's strides where `of` is the same shape */
@@ -127,7 +127,7 @@ RL_KERNEL(ref_roll) {
     rl_walk_begin(&job.rows, out, RL_WRITE);
     job.width = out->shape[job.last];
     job.step = job.rows.stride[0][job.last];
-    k->svc->parallel(k, out->numel / job.width, RL_GRAIN / job.width + 1, roll_part, &job);
+    k->svc->parallel(k, out->numel / job.width, RL_REF_NS * (double)job.width, roll_part, &job);
     return RL_OK;
 }
 
@@ -200,7 +200,7 @@ static rl_status triangle(rl_call *k, bool lower) {
     rl_walk_add(&job.rows, x);
     for (int i = 0; i < 2; i++) job.step[i] = job.rows.stride[i][n - 1];
     rl_walk_drop(&job.rows, 1ull << (n - 1));
-    k->svc->parallel(k, job.rows.numel, RL_GRAIN / job.columns + 1, triangle_part, &job);
+    k->svc->parallel(k, job.rows.numel, RL_REF_NS * (double)job.columns, triangle_part, &job);
     return RL_OK;
 }
 

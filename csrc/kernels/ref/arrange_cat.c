@@ -23,7 +23,7 @@ RL_KERNEL(ref_cat) {
             w.stride[0][d] = out->strides[d] * item;
         }
         rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, rl_strip_between(pair.to, pair.from), &pair);
+        rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_between(pair.to, pair.from), &pair);
         at += v->shape[dim];
     }
     return RL_OK;

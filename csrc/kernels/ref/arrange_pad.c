@@ -70,7 +70,7 @@ RL_KERNEL(ref_pad) {
         }
     }
     int64_t width = out->ndim ? out->shape[out->ndim - 1] : 1;
-    k->svc->parallel(k, out->numel / width, RL_GRAIN / width + 1, pad_rows, &job);
+    k->svc->parallel(k, out->numel / width, RL_REF_NS * (double)width, pad_rows, &job);
     return RL_OK;
 }
 

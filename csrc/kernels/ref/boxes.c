@@ -74,6 +74,6 @@ rl_status rl_box_run(rl_call *k, rl_box_job *job) {
     rl_walk_begin(&job->planes, grad, RL_READ);
     rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
     rl_walk_merge(&job->planes);
-    k->svc->parallel(k, out->numel / job->volume, RL_GRAIN / 8 / job->volume + 1, box_part, job);
+    k->svc->parallel(k, out->numel / job->volume, 8 * RL_REF_NS * (double)job->volume, box_part, job);
     return RL_OK;
 }

@@ -214,6 +214,7 @@ RL_KERNEL(ref_conv_transpose) {
     job.memory = k->svc->scratch(
         k, rl_count_times(rl_count_plus(RL_COUNT(job.places), job.c.size[2]), k->threads), sizeof(double));
     if (!job.memory) return RL_FAIL;
-    k->svc->parallel(k, k->out[0]->numel / job.places, 1, spread_part, &job);
+    k->svc->parallel(k, k->out[0]->numel / job.places, 100 * RL_REF_NS * (double)job.places, spread_part,
+                     &job);
     return RL_OK;
 }

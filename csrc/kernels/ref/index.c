@@ -345,7 +345,7 @@ RL_KERNEL(ref_index) {
     if (empty) return RL_OK;
     if (p.count * p.rest.numel != p.other->numel) return mask_changed(k);
     bool slices = plan_by_slices(&p);
-    k->svc->parallel(k, p.count, RL_GRAIN / p.rest.numel + 1, slices ? move_slices : move_picks, &p);
+    k->svc->parallel(k, p.count, RL_REF_NS * (double)p.rest.numel, slices ? move_slices : move_picks, &p);
     return RL_OK;
 }
 

@@ -44,10 +44,7 @@ RL_KERNEL(ref_embedding) {
     rl_walk_drop(&w, 1ull << (out->ndim - 1));
     rl_walk_add(&w, index);
     rl_walk_merge(&w);
-    if (w.numel * (l.width + 1) <= RL_GRAIN)
-        rl_walk_range(&w, 0, w.numel, lookup_strip, &l);
-    else
-        rl_walk_parallel(k, &w, lookup_strip, &l);
+    rl_walk_parallel(k, &w, RL_REF_NS * (double)(l.width + 1), lookup_strip, &l);
     return l.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
 }
 
@@ -88,7 +85,7 @@ RL_KERNEL(ref_gather) {
     for (int d = 0; d < w.ndim; d++) w.stride[2][d] = d == dim || !x->ndim ? 0 : x->strides[d] * item;
     w.nops = 3;
     rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, gather_strip, &g);
+    rl_walk_parallel(k, &w, RL_REF_NS, gather_strip, &g);
     if (!g.seen) return RL_OK;
     return rl_fail(k, RL_RUNTIME, "index %lld is out of bounds for dimension %lld with size %lld",
                    (long long)g.bad, (long long)dim, (long long)g.size);

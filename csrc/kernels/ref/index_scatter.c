@@ -221,7 +221,7 @@ static rl_status divide_by_counts(rl_call *k, bool include_self) {
     if (scatter_walk(k, &w, &s) != RL_OK) return RL_FAIL;
     mean_job job = {out->dtype};
     rl_walk_merge(&places);
-    rl_walk_parallel(k, &places, mean_strip, &job);
+    rl_walk_parallel(k, &places, RL_REF_NS, mean_strip, &job);
     return scatter_fault(k, &s, RL_RUNTIME, "");
 }
 
@@ -333,7 +333,7 @@ RL_KERNEL(ref_masked_fill) {
     if (k->out[0]->storage == k->arg[0].u.t->storage && w.numel && rl_view_overlaps(k->out[0]))
         rl_walk_range(&w, 0, w.numel, select, NULL);
     else
-        rl_walk_parallel(k, &w, select, NULL);
+        rl_walk_parallel(k, &w, RL_REF_NS, select, NULL);
     return RL_OK;
 }
 

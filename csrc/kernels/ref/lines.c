@@ -39,9 +39,6 @@ rl_status rl_lines_run(rl_call *k, rl_line_job *job) {
     rl_walk_merge(w);
     job->memory = k->svc->scratch(k, RL_COUNT(job->n, 4, k->threads), 8);
     if (!job->memory) return RL_FAIL;
-    if (w->numel * job->n <= RL_GRAIN / 8)
-        line_part(job, 0, w->numel, 0);
-    else
-        k->svc->parallel(k, w->numel, RL_GRAIN / 8 / job->n + 1, line_part, job);
+    k->svc->parallel(k, w->numel, 8 * RL_REF_NS * (double)job->n, line_part, job);
     return RL_OK;
 }

@@ -1,8 +1,8 @@
-/* What every reference kernel stands on: the list of dtypes with their compute types, a walk over strided
- * broadcast views, and rows of elements loaded into or stored from a wide type. */
+/* What every reference kernel stands on: the list of dtypes with their compute types, and rows of elements
+ * loaded into or stored from a wide type. */
 #ifndef RL_KERNELS_REF_LOOPS_H
 #define RL_KERNELS_REF_LOOPS_H
-#include "contract/kernel.h"
+#include "kernels/shared/walk.h"
 
 /* X(token, C type, compute type, load, store, ...): halves compute in float, integers in int64. */
 #define RL_AS_IS(x) (x)
@@ -22,32 +22,7 @@
 /* int64 arithmetic that wraps */
 #define RL_WRAP(a, op, b) ((int64_t)((uint64_t)(a)op(uint64_t)(b)))
 
-enum { RL_GRAIN = 32768 }; /* elements worth a thread */
-
-/* Note [Walk]
- * Operand 0 gives the dims; the others stretch to it with stride 0. Neighbouring dims that all operands
- * step through evenly become one, so that contiguous operands make one long strip:
- *
- *     size    [ outer ... | inner ]      strip(p, step, n) runs over the inner dim, or a part of it
- *     stride  [ bytes, one row for each operand ] */
-enum { RL_WALK_OPS = 4 };
-typedef struct {
-    int nops, ndim;
-    int64_t numel, size[RL_MAX_DIMS], stride[RL_WALK_OPS][RL_MAX_DIMS];
-    char *base[RL_WALK_OPS];
-} rl_walk;
-typedef void (*rl_strip)(char *const *p, const int64_t *step, int64_t n, const void *ctx);
-
-void rl_walk_begin(rl_walk *w, const rl_view *first, int mode);
-void rl_walk_add(rl_walk *w, const rl_view *v); /* read only, stretched to the dims of the first */
-void rl_walk_drop(rl_walk *w, uint64_t dims);   /* forgets these dims of the first: they stay at index 0 */
-void rl_walk_sort(rl_walk *w, int op);          /* dims in the order of this operand's memory */
-void rl_walk_merge(rl_walk *w);
-/* Adds to p[] the offset of element `at`. */
-void rl_walk_seek(const rl_walk *w, int64_t at, char **p);
-/* Strips over [begin, end) in order. */
-void rl_walk_range(const rl_walk *w, int64_t begin, int64_t end, rl_strip strip, const void *ctx);
-void rl_walk_parallel(rl_call *k, const rl_walk *w, rl_strip strip, const void *ctx);
+static const double RL_REF_NS = 0.3; /* what kernels here take for an element at least */
 
 /* ---- rows: n elements, `step` bytes apart, of any dtype ---- */
 void rl_row_floats(int dtype, const char *p, int64_t step, int64_t n, float *to);

@@ -159,7 +159,7 @@ RL_KERNEL(ref_mse_loss) {
     rl_walk_add(&w, y);
     rl_walk_merge(&w);
     if (reduction == NONE) {
-        rl_walk_parallel(k, &w, mse_each, &m);
+        rl_walk_parallel(k, &w, RL_REF_NS, mse_each, &m);
         return RL_OK;
     }
     if (all.numel) rl_walk_range(&w, 0, all.numel, mse_sum, &m);
@@ -179,6 +179,6 @@ RL_KERNEL(ref_mse_loss_backward) {
     rl_walk_add(&w, k->arg[2].u.t);
     rl_walk_add(&w, k->arg[0].u.t);
     rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, mse_each, &m);
+    rl_walk_parallel(k, &w, RL_REF_NS, mse_each, &m);
     return RL_OK;
 }

@@ -101,6 +101,6 @@ RL_KERNEL(ref_batch_norm) {
     for (int i = 0; i < 2; i++) job.step[i] = w->stride[i][1];
     rl_walk_drop(w, 2);
     rl_walk_merge(w);
-    k->svc->parallel(k, x->shape[1], RL_GRAIN / 4 / w->numel + 1, norm_part, &job);
+    k->svc->parallel(k, x->shape[1], 4 * RL_REF_NS * (double)w->numel, norm_part, &job);
     return RL_OK;
 }

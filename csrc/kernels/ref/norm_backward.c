@@ -140,12 +140,12 @@ static rl_status back_run(rl_call *k, back_job j, const rl_view *weight, const r
         return RL_FAIL;
     if (!given) statistics_find(&j, eps);
     for (int64_t g = 0; variance && given && g < j.kept; g++) j.scale[g] = 1 / sqrt(j.scale[g] + eps);
-    int64_t grain = RL_GRAIN / 4 / (j.elements + 1) + 1;
-    k->svc->parallel(k, lines, grain, sum_lines, &j);
+    double ns = 4 * RL_REF_NS * (double)j.elements;
+    k->svc->parallel(k, lines, ns, sum_lines, &j);
     sum_groups(&j, of_p, of_q);
     j.to = rl_data(k->out[0], RL_WRITE);
     apply_job apply = {&j, of_p, of_q};
-    k->svc->parallel(k, lines, grain, apply_lines, &apply);
+    k->svc->parallel(k, lines, ns, apply_lines, &apply);
     numbers_put(k->out[1], j.by_weight);
     if (k->n_out == 3) numbers_put(k->out[2], j.by_bias);
     return RL_OK;

@@ -103,7 +103,7 @@ static void groups_split(group_job *job, const rl_walk *w, int lead) {
 }
 
 static void groups_run(rl_call *k, group_job *job) {
-    k->svc->parallel(k, job->groups.numel, RL_GRAIN / 4 / job->inside.numel + 1, group_part, job);
+    k->svc->parallel(k, job->groups.numel, 4 * RL_REF_NS * (double)job->inside.numel, group_part, job);
 }
 
 /* ---- rows that answer with mean and 1 / deviation, too ---- */

@@ -43,7 +43,7 @@ RL_KERNEL(ref_sgd) {
         rl_walk_add(&w, b->n ? b->u.ts[i] : p->u.ts[i]);
         if (b->n) rl_data(b->u.ts[i], RL_WRITE);
         rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, sgd_strips[p->u.ts[i]->dtype], &s);
+        rl_walk_parallel(k, &w, RL_REF_NS, sgd_strips[p->u.ts[i]->dtype], &s);
     }
     return RL_OK;
 }

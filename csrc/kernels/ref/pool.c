@@ -47,7 +47,7 @@ static rl_status pool_run(rl_call *k, pool_job *job) {
     rl_walk_drop(w, 3ull << (n - 2));
     rl_walk_merge(w);
     int64_t cost = job->out[0] * job->out[1];
-    k->svc->parallel(k, w->numel, cost > RL_GRAIN ? 1 : RL_GRAIN / 4 / cost + 1, pool_part, job);
+    k->svc->parallel(k, w->numel, 4 * RL_REF_NS * (double)cost, pool_part, job);
     return RL_OK;
 }
 

@@ -74,7 +74,7 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
     job.to = rl_data(out, RL_WRITE);
     job.room = k->svc->scratch(k, RL_COUNT(job.volume, k->threads), sizeof(double));
     if (!job.room) return RL_FAIL;
-    k->svc->parallel(k, w.numel, RL_GRAIN / 8 / job.volume + 1, spread_part, &job);
+    k->svc->parallel(k, w.numel, 8 * RL_REF_NS * (double)job.volume, spread_part, &job);
     if (!job.seen) return RL_OK;
     return rl_fail(k, RL_RUNTIME, "found an invalid max index: %lld (a plane has %lld elements)",
                    (long long)job.bad, (long long)job.volume);

@@ -73,11 +73,8 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
     rl_walk_begin(&job->planes, x, RL_READ);
     rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
     rl_walk_merge(&job->planes);
-    int64_t grain = RL_GRAIN / 16 / job->places + 1;
-    if (job->planes.numel <= grain)
-        pool_part(job, 0, job->planes.numel, 0);
-    else
-        k->svc->parallel(k, job->planes.numel, grain, pool_part, job);
+    double ns = 16 * RL_REF_NS * (double)job->places;
+    k->svc->parallel(k, job->planes.numel, ns, pool_part, job);
     return RL_OK;
 }
 

@@ -53,6 +53,6 @@ RL_KERNEL(ref_addmm) {
     w.nops = 2;
     rl_walk_add(&w, x);
     rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, strips[x->dtype], &numbers);
+    rl_walk_parallel(k, &w, RL_REF_NS, strips[x->dtype], &numbers);
     return RL_OK;
 }

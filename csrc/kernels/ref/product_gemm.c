@@ -144,7 +144,7 @@ rl_status rl_product_run(rl_call *k, rl_product *p) {
     if (tiles == 1)
         product_part(p, 0, 1, 0);
     else
-        k->svc->parallel(k, tiles, RL_GRAIN / (at_most(p->depth, RL_GRAIN) * 64 + 1) + 1, product_part, p);
+        k->svc->parallel(k, tiles, 64 * RL_REF_NS * (double)p->depth, product_part, p);
     return RL_OK;
 }
 

@@ -112,10 +112,7 @@ rl_status rl_reduce(rl_call *k, const rl_reduction *how, double correction) {
     job.width = beside ? RL_TILE : 1;
     int64_t tiles = kept->numel / job.row * ((job.row + job.width - 1) / job.width);
     int64_t cost = (reduced->numel + 16) * job.width;
-    if (kept->numel * reduced->numel <= RL_GRAIN)
-        reduce_part(&job, 0, tiles, 0);
-    else
-        k->svc->parallel(k, tiles, cost > RL_GRAIN ? 1 : RL_GRAIN / cost, reduce_part, &job);
+    k->svc->parallel(k, tiles, RL_REF_NS * (double)cost, reduce_part, &job);
     return RL_OK;
 }
 

@@ -45,7 +45,7 @@ static void resize_begin(rl_call *k, resize_job *job) {
 static rl_status resize_end(rl_call *k, resize_job *job) {
     int64_t cost = job->out[0] * job->out[1];
     if (k->out[0]->numel == 0) return RL_OK;
-    k->svc->parallel(k, job->planes.numel, cost > RL_GRAIN ? 1 : RL_GRAIN / 4 / cost + 1, resize_part, job);
+    k->svc->parallel(k, job->planes.numel, 4 * RL_REF_NS * (double)cost, resize_part, job);
     return RL_OK;
 }
 

@@ -65,10 +65,7 @@ static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
     rl_walk_merge(w);
     job.room = k->svc->scratch(k, RL_COUNT(job.n, 2, k->threads), sizeof(double));
     if (!job.room) return RL_FAIL;
-    if (w->numel * job.n <= RL_GRAIN / 8)
-        softmax_part(&job, 0, w->numel, 0);
-    else
-        k->svc->parallel(k, w->numel, RL_GRAIN / 8 / job.n + 1, softmax_part, &job);
+    k->svc->parallel(k, w->numel, 8 * RL_REF_NS * (double)job.n, softmax_part, &job);
     return RL_OK;
 }
 

@@ -47,6 +47,6 @@ RL_KERNEL(ref_as_strided_scatter) {
     if (rl_view_overlaps(&part))
         rl_walk_range(&w, 0, w.numel, add_strips[out->dtype], NULL);
     else
-        rl_walk_parallel(k, &w, rl_strip_copy(rl_itemsize(out->dtype)), NULL);
+        rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(rl_itemsize(out->dtype)), NULL);
     return RL_OK;
 }

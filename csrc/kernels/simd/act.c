@@ -19,6 +19,6 @@ RL_KERNEL(simd_threshold_backward) {
 BINARY(threshold_backward)
 #endif
 
-UNARY(relu, GRAIN_MOVE)
-UNARY(silu, GRAIN_MATH)
+UNARY(relu, NS_MOVE)
+UNARY(silu, NS_MATH)
 BINARY(silu_backward)

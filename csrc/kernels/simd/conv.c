@@ -135,7 +135,7 @@ static conv_way conv_choose(const rl_call *k, const rl_conv *c) {
 }
 
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
-    bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_conv_work(c) <= RL_GEMM_SMALL;
+    bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
     int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->threads);
     bool deep = conv_is_deep(c, width);
     direct_job j = {
@@ -170,7 +170,6 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
     int64_t blocks = simd_ceil(c->oc, block), lines = simd_ceil(c->oh, rows);
     int64_t items = c->groups * blocks * lines; /* of one image */
     j.rows_first = c->oc * c->depth * lines > c->ic * j.channel * blocks;
-    int64_t grain = 1 + RL_GEMM_SMALL / 4 / (simd_min(block, c->oc) * rows * c->ow * c->depth + 1);
     void (*body)(void *, int64_t, int64_t, int) = deep ? (wide512 ? deep_items_avx512 : deep_items_avx2)
                                                        : (wide512 ? wide_items_avx512 : wide_items_avx2);
     for (int64_t i = 0; i < c->n; i += round) {
@@ -180,15 +179,10 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
         if (copies) {
             copy.from = j.in;
             j.in = copy.to;
-            if (one)
-                copy_planes(&copy, 0, count * planes, 0);
-            else
-                k->svc->parallel(k, count * planes, 1 + 65536 / j.channel, copy_planes, &copy);
+            k->svc->parallel(k, count * planes, 0.2 * (double)j.channel, copy_planes, &copy);
         }
-        if (one)
-            body(&j, 0, count * items, 0);
-        else
-            k->svc->parallel(k, count * items, grain, body, &j);
+        k->svc->parallel(k, count * items, one ? 0 : RL_GEMM_NS * rl_conv_work(c) / (double)(c->n * items),
+                         body, &j);
     }
     return RL_OK;
 }

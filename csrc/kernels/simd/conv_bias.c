@@ -2,7 +2,7 @@
 #include "common.h"
 #include "contract/window.h"
 #ifdef RL_SIMD_X86
-enum { GRAIN = 65536 }; /* numbers worth a thread */
+static const double BIAS_NS = 0.15; /* a number */
 typedef struct {
     const float *from;
     float *to;
@@ -26,7 +26,7 @@ RL_KERNEL(simd_conv_bias) {
     j.plane = grad->numel / (j.images * j.channels);
     void (*body)(void *, int64_t, int64_t, int) =
         k->svc->isa & RL_ISA_AVX512 ? bias_channels_avx512 : bias_channels_avx2;
-    k->svc->parallel(k, j.channels, 1 + GRAIN / (j.images * j.plane), body, &j);
+    k->svc->parallel(k, j.channels, BIAS_NS * (double)(j.images * j.plane), body, &j);
     return RL_OK;
 }
 #else

@@ -122,7 +122,7 @@ RL_KERNEL(simd_conv2d_gemm) {
     if (!j.in) return RL_FAIL;
     j.weights = conv_strips(k, &c, kit, strip_floats);
     if (!j.weights) return RL_FAIL;
-    bool one = threads == 1 || rl_conv_work(&c) <= RL_GEMM_SMALL;
+    bool one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(&c));
     j.tiles = simd_ceil(pixels, j.tile);
     if (!one) { /* every thread a few items: channels are split only when there are too few tiles */
         int64_t items = c.n * c.groups * j.tiles, strips = simd_ceil(c.oc, kit->mr);
@@ -134,9 +134,6 @@ RL_KERNEL(simd_conv2d_gemm) {
     if (!j.room) return RL_FAIL;
     j.out = rl_data(c.out, RL_WRITE);
     int64_t items = c.n * c.groups * j.tiles * j.parts;
-    if (one)
-        patch_items(&j, 0, items, 0);
-    else
-        k->svc->parallel(k, items, 1, patch_items, &j);
+    k->svc->parallel(k, items, one ? 0 : RL_GEMM_NS * rl_conv_work(&c) / (double)items, patch_items, &j);
     return RL_OK;
 }

@@ -95,7 +95,7 @@ static void sent_items(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, const float *w) {
     sent_job j = {.c = c, .kit = rl_gemm_kit_get(k), .grad = grad, .weight = w};
-    int64_t taps = c->kh * c->kw, threads = rl_conv_work(c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->threads);
+    int64_t taps = c->kh * c->kw, threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     j.plain = taps == 1 && c->sh == 1 && c->sw == 1 && !c->pt && !c->pl && c->oh == c->h && c->ow == c->w;
     j.part = simd_min(c->ic, simd_max(1, SENT_TAPS / taps));
     j.parts = simd_ceil(c->ic, j.part);
@@ -108,10 +108,8 @@ static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, 
     if (!j.room) return RL_FAIL;
     j.out = rl_data(k->out[0], RL_WRITE);
     int64_t items = c->n * c->groups * j.parts;
-    if (threads == 1)
-        sent_items(&j, 0, items, 0);
-    else
-        k->svc->parallel(k, items, 1, sent_items, &j);
+    k->svc->parallel(k, items, threads == 1 ? 0 : RL_GEMM_NS * rl_conv_work(c) / (double)items, sent_items,
+                     &j);
     return RL_OK;
 }
 

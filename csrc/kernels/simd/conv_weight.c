@@ -194,7 +194,7 @@ RL_KERNEL(simd_conv_weight) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
-    int64_t threads = rl_conv_work(&c) <= RL_GEMM_SMALL ? 1 : simd_max(1, k->threads);
+    int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(&c)) ? 1 : k->threads;
     weight_job j = {.c = &c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c.groups * c.oc};
     weight_layout(&j);
     int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c.depth;
@@ -208,13 +208,12 @@ RL_KERNEL(simd_conv_weight) {
     float *to = rl_data(out, RL_WRITE);
     j.sums = chunks == 1 ? to : rl_gemm_scratch(k, RL_COUNT(chunks, floats));
     if (!j.room || !j.in || !j.grad || !j.tap || !j.sums) return RL_FAIL;
-    if (threads == 1)
-        weight_items(&j, 0, chunks * j.splits, 0);
-    else
-        k->svc->parallel(k, chunks * j.splits, 1, weight_items, &j);
+    double items = (double)(chunks * j.splits);
+    k->svc->parallel(k, chunks * j.splits, threads == 1 ? 0 : RL_GEMM_NS * rl_conv_work(&c) / items,
+                     weight_items, &j);
     if (chunks == 1) return RL_OK;
     total_job total = {j.sums, to, chunks, floats};
-    k->svc->parallel(k, floats, RL_GEMM_SMALL / 16 / chunks + 1, total_part, &total);
+    k->svc->parallel(k, floats, 0.3 * (double)chunks, total_part, &total);
     return RL_OK;
 }
 #else

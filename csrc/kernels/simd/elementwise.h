@@ -69,20 +69,16 @@ static inline void unary_chunk(void *ctx, int64_t begin, int64_t end, int thread
     j->f(j->from + begin, j->to + begin, end - begin);
 }
 
-static inline rl_status unary_run(rl_call *k, unary_fn avx2, unary_fn avx512, int64_t grain) {
+static inline rl_status unary_run(rl_call *k, unary_fn avx2, unary_fn avx512, double ns) {
     const rl_view *in = rl_in(k, 0), *out = k->out[0];
     if (!(k->svc->isa & RL_ISA_AVX2) || !in || in->dtype != RL_F32 || out->dtype != RL_F32 ||
         in->numel != out->numel || !rl_is_contiguous(in) || !rl_is_contiguous(out))
         return RL_UNSUPPORTED;
     unary_job j = {k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, rl_const_data(in), rl_data(out, RL_WRITE)};
-    if (out->numel <= grain)
-        j.f(j.from, j.to, out->numel);
-    else
-        k->svc->parallel(k, out->numel, grain, unary_chunk, &j);
+    k->svc->parallel(k, out->numel, ns, unary_chunk, &j);
     return RL_OK;
 }
 
-enum { GRAIN_BINARY = 32768 }; /* elements per thread below which waking another one does not pay */
 typedef void (*binary_fn)(const float *, const float *, float *, int64_t, int, int, float);
 typedef struct {
     binary_fn f;
@@ -142,23 +138,20 @@ static inline rl_status binary_run(rl_call *k, binary_fn avx2, binary_fn avx512,
         !binary_side(k, 0, &j.a, &j.step_a, &j.room[0]) || !binary_side(k, 1, &j.b, &j.step_b, &j.room[1]))
         return RL_UNSUPPORTED;
     j.to = rl_data(out, RL_WRITE);
-    if (out->numel <= GRAIN_BINARY)
-        j.f(j.a, j.b, j.to, out->numel, j.step_a, j.step_b, number);
-    else
-        k->svc->parallel(k, out->numel, GRAIN_BINARY, binary_chunk, &j);
+    k->svc->parallel(k, out->numel, 0.3, binary_chunk, &j);
     return RL_OK;
 }
 
-#define UNARY(name, grain)                                                                                   \
+#define UNARY(name, ns)                                                                                      \
     RL_KERNEL(simd_##name) {                                                                                 \
-        return unary_run(k, unary_##name##_avx2, unary_##name##_avx512, grain);                              \
+        return unary_run(k, unary_##name##_avx2, unary_##name##_avx512, ns);                                 \
     }
 #define BINARY(name)                                                                                         \
     RL_KERNEL(simd_##name) {                                                                                 \
         return binary_run(k, binary_##name##_avx2, binary_##name##_avx512, 1.0f);                            \
     }
 #else
-#define UNARY(name, grain)                                                                                   \
+#define UNARY(name, ns)                                                                                      \
     RL_KERNEL(simd_##name) {                                                                                 \
         (void)k;                                                                                             \
         return RL_UNSUPPORTED;                                                                               \
@@ -170,6 +163,6 @@ static inline rl_status binary_run(rl_call *k, binary_fn avx2, binary_fn avx512,
     }
 #endif
 
-/* Elements per thread below which waking another one costs more than it saves. */
-enum { GRAIN_MOVE = 65536, GRAIN_MATH = 16384 };
+#define NS_MOVE 0.15 /* an element */
+#define NS_MATH 0.6
 #endif

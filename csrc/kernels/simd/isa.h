@@ -1,139 +1,132 @@
-/* One vocabulary for two vector widths. A file that holds a kernel's text (*_body.h) is included
- * twice, each time after this header:
+/* One vocabulary for the vector widths. A file that holds a kernel's text (*_body.h) is included for each of
+ * them, after this header:
  *
  *   #define SIMD_BITS 256          #define SIMD_BITS 512
  *   #include "isa.h"               #include "isa.h"
  *   #include "math_body.h"         #include "math_body.h"
  *
- * and gives functions named V_NAME(f): f_avx2 and f_avx512. The compiler flags stay those of the whole
- * extension: V_TARGET enables the instructions for one function, the call's svc->isa picks it. */
+ * and gives functions named V_NAME(f): f_avx2 and f_avx512. With SIMD_DOUBLE defined, too, the words mean
+ * doubles and the names are f_avx2_f64 and f_avx512_f64. The compiler flags stay those of the whole
+ * extension: V_TARGET enables the instructions for one function, the call's svc->isa picks it.
+ *
+ *   VF, VI, VM       a vector of V_WIDTH elements (V_ELEMENT), of their bits (int32, beside floats alone), a
+ * mask v_fma(a, b, c)   a * b + c; v_fms: a * b - c; v_fnma: c - a * b v_max, v_min     answer with b where
+ * one is NaN v_pick(m, a, b)  a where m, else b v_tail(n)        a mask of the first n lanes, for v_load_tail
+ * and v_store_tail, which touch no others v_low, v_high    half of the floats, as doubles; v_join puts such
+ * halves together
+ *
+ * Another instruction set is one more file like isa_avx2.h. */
 #include "common.h"
 
 #ifdef RL_SIMD_X86
 #undef V_WIDTH
 #undef V_NAME
 #undef V_TARGET
+#undef V_ELEMENT
 #undef VF
 #undef VI
 #undef VM
-#undef v_load
-#undef v_store
-#undef v_set
-#undef v_zero
-#undef v_fma
-#undef v_fnma
-#undef v_add
-#undef v_sub
-#undef v_mul
-#undef v_div
-#undef v_sqrt
-#undef v_max
-#undef v_min
-#undef v_to_int
-#undef v_to_float
-#undef v_bits
-#undef v_from_bits
-#undef vi_set
-#undef vi_add
-#undef vi_sub
-#undef vi_and
-#undef vi_or
-#undef vi_xor
-#undef vi_half
-#undef vi_exponent
-#undef v_tail
-#undef v_load_tail
-#undef v_store_tail
-#undef v_is_less
-#undef v_unordered
-#undef v_pick
-#undef v_either
+#undef VD
 
 #if SIMD_BITS == 256
-#define V_WIDTH               8
-#define V_NAME(f)             f##_avx2
-#define V_TARGET              __attribute__((target("avx2,fma")))
-#define VF                    __m256
-#define VI                    __m256i
-#define VM                    __m256
-#define v_load(p)             _mm256_loadu_ps(p)
-#define v_store(p, x)         _mm256_storeu_ps(p, x)
-#define v_set(f)              _mm256_set1_ps(f)
-#define v_zero()              _mm256_setzero_ps()
-#define v_fma(a, b, c)        _mm256_fmadd_ps(a, b, c)
-#define v_fnma(a, b, c)       _mm256_fnmadd_ps(a, b, c)
-#define v_add(a, b)           _mm256_add_ps(a, b)
-#define v_sub(a, b)           _mm256_sub_ps(a, b)
-#define v_mul(a, b)           _mm256_mul_ps(a, b)
-#define v_div(a, b)           _mm256_div_ps(a, b)
-#define v_sqrt(a)             _mm256_sqrt_ps(a)
-#define v_max(a, b)           _mm256_max_ps(a, b)
-#define v_min(a, b)           _mm256_min_ps(a, b)
-#define v_to_int(a)           _mm256_cvtps_epi32(a)
-#define v_to_float(i)         _mm256_cvtepi32_ps(i)
-#define v_bits(a)             _mm256_castps_si256(a)
-#define v_from_bits(i)        _mm256_castsi256_ps(i)
-#define vi_set(i)             _mm256_set1_epi32(i)
-#define vi_add(a, b)          _mm256_add_epi32(a, b)
-#define vi_sub(a, b)          _mm256_sub_epi32(a, b)
-#define vi_and(a, b)          _mm256_and_si256(a, b)
-#define vi_or(a, b)           _mm256_or_si256(a, b)
-#define vi_xor(a, b)          _mm256_xor_si256(a, b)
-#define vi_half(a)            _mm256_srai_epi32(a, 1)
-#define vi_exponent(a)        _mm256_slli_epi32(a, 23)
-#define v_tail(n)             simd_tail_avx2(n)
-#define v_load_tail(p, m)     _mm256_maskload_ps(p, _mm256_castps_si256(m))
-#define v_store_tail(p, m, x) _mm256_maskstore_ps(p, _mm256_castps_si256(m), x)
-#define v_is_less(a, b)       _mm256_cmp_ps(a, b, _CMP_LT_OQ)
-#define v_unordered(a, b)     _mm256_cmp_ps(a, b, _CMP_UNORD_Q)
-#define v_pick(m, yes, no)    _mm256_blendv_ps(no, yes, m)
-#define v_either(m, n)        _mm256_or_ps(m, n)
-#ifndef RL_SIMD_TAIL_AVX2
-#define RL_SIMD_TAIL_AVX2
-/* all ones in the first n lanes, 0 <= n <= 8 */
-V_INLINE __m256 simd_tail_avx2(int64_t n) {
-    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane));
-}
+#define V_TARGET __attribute__((target("avx2,fma,f16c")))
+#define VI       __m256i
+#define VD       __m256d
+#ifdef SIMD_DOUBLE
+#define V_WIDTH   4
+#define V_ELEMENT double
+#define V_NAME(f) f##_avx2_f64
+#define VF        __m256d
+#define VM        __m256d
+#else
+#define V_WIDTH   8
+#define V_ELEMENT float
+#define V_NAME(f) f##_avx2
+#define VF        __m256
+#define VM        __m256
 #endif
 #else
-#define V_WIDTH               16
-#define V_NAME(f)             f##_avx512
-#define V_TARGET              __attribute__((target("avx512f,avx2,fma")))
-#define VF                    __m512
-#define VI                    __m512i
-#define VM                    __mmask16
-#define v_load(p)             _mm512_loadu_ps(p)
-#define v_store(p, x)         _mm512_storeu_ps(p, x)
-#define v_set(f)              _mm512_set1_ps(f)
-#define v_zero()              _mm512_setzero_ps()
-#define v_fma(a, b, c)        _mm512_fmadd_ps(a, b, c)
-#define v_fnma(a, b, c)       _mm512_fnmadd_ps(a, b, c)
-#define v_add(a, b)           _mm512_add_ps(a, b)
-#define v_sub(a, b)           _mm512_sub_ps(a, b)
-#define v_mul(a, b)           _mm512_mul_ps(a, b)
-#define v_div(a, b)           _mm512_div_ps(a, b)
-#define v_sqrt(a)             _mm512_maskz_sqrt_ps(0xffff, a)
-#define v_max(a, b)           _mm512_maskz_max_ps(0xffff, a, b)
-#define v_min(a, b)           _mm512_maskz_min_ps(0xffff, a, b)
-#define v_to_int(a)           _mm512_maskz_cvtps_epi32(0xffff, a)
-#define v_to_float(i)         _mm512_maskz_cvtepi32_ps(0xffff, i)
-#define v_bits(a)             _mm512_castps_si512(a)
-#define v_from_bits(i)        _mm512_castsi512_ps(i)
-#define vi_set(i)             _mm512_set1_epi32(i)
-#define vi_add(a, b)          _mm512_add_epi32(a, b)
-#define vi_sub(a, b)          _mm512_sub_epi32(a, b)
-#define vi_and(a, b)          _mm512_and_si512(a, b)
-#define vi_or(a, b)           _mm512_or_si512(a, b)
-#define vi_xor(a, b)          _mm512_xor_si512(a, b)
-#define vi_half(a)            _mm512_maskz_srai_epi32(0xffff, a, 1)
-#define vi_exponent(a)        _mm512_maskz_slli_epi32(0xffff, a, 23)
-#define v_tail(n)             ((__mmask16)((1u << (n)) - 1))
-#define v_load_tail(p, m)     _mm512_maskz_loadu_ps(m, p)
-#define v_store_tail(p, m, x) _mm512_mask_storeu_ps(p, m, x)
-#define v_is_less(a, b)       _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
-#define v_unordered(a, b)     _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q)
-#define v_pick(m, yes, no)    _mm512_mask_blend_ps(m, no, yes)
-#define v_either(m, n)        ((__mmask16)((m) | (n)))
+#define V_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define VI       __m512i
+#define VD       __m512d
+#ifdef SIMD_DOUBLE
+#define V_WIDTH   8
+#define V_ELEMENT double
+#define V_NAME(f) f##_avx512_f64
+#define VF        __m512d
+#define VM        __mmask8
+#else
+#define V_WIDTH   16
+#define V_ELEMENT float
+#define V_NAME(f) f##_avx512
+#define VF        __m512
+#define VM        __mmask16
+#endif
+#endif
+
+#ifndef RL_KERNELS_SIMD_ISA_WORDS
+#define RL_KERNELS_SIMD_ISA_WORDS
+#include "isa_avx2.h"
+#include "isa_avx512.h"
+#define v_load(...)         V_NAME(v_load)(__VA_ARGS__)
+#define v_store(...)        V_NAME(v_store)(__VA_ARGS__)
+#define v_set(...)          V_NAME(v_set)(__VA_ARGS__)
+#define v_zero(...)         V_NAME(v_zero)(__VA_ARGS__)
+#define v_add(...)          V_NAME(v_add)(__VA_ARGS__)
+#define v_sub(...)          V_NAME(v_sub)(__VA_ARGS__)
+#define v_mul(...)          V_NAME(v_mul)(__VA_ARGS__)
+#define v_div(...)          V_NAME(v_div)(__VA_ARGS__)
+#define v_fma(...)          V_NAME(v_fma)(__VA_ARGS__)
+#define v_fms(...)          V_NAME(v_fms)(__VA_ARGS__)
+#define v_fnma(...)         V_NAME(v_fnma)(__VA_ARGS__)
+#define v_sqrt(...)         V_NAME(v_sqrt)(__VA_ARGS__)
+#define v_max(...)          V_NAME(v_max)(__VA_ARGS__)
+#define v_min(...)          V_NAME(v_min)(__VA_ARGS__)
+#define v_floor(...)        V_NAME(v_floor)(__VA_ARGS__)
+#define v_ceil(...)         V_NAME(v_ceil)(__VA_ARGS__)
+#define v_trunc(...)        V_NAME(v_trunc)(__VA_ARGS__)
+#define v_round(...)        V_NAME(v_round)(__VA_ARGS__)
+#define v_sign_of(...)      V_NAME(v_sign_of)(__VA_ARGS__)
+#define v_abs(...)          V_NAME(v_abs)(__VA_ARGS__)
+#define v_xor(...)          V_NAME(v_xor)(__VA_ARGS__)
+#define v_or(...)           V_NAME(v_or)(__VA_ARGS__)
+#define v_is_less(...)      V_NAME(v_is_less)(__VA_ARGS__)
+#define v_is_most(...)      V_NAME(v_is_most)(__VA_ARGS__)
+#define v_is_equal(...)     V_NAME(v_is_equal)(__VA_ARGS__)
+#define v_differs(...)      V_NAME(v_differs)(__VA_ARGS__)
+#define v_unordered(...)    V_NAME(v_unordered)(__VA_ARGS__)
+#define v_pick(...)         V_NAME(v_pick)(__VA_ARGS__)
+#define v_either(...)       V_NAME(v_either)(__VA_ARGS__)
+#define v_both(...)         V_NAME(v_both)(__VA_ARGS__)
+#define v_not(...)          V_NAME(v_not)(__VA_ARGS__)
+#define v_mask_bits(...)    V_NAME(v_mask_bits)(__VA_ARGS__)
+#define v_tail(...)         V_NAME(v_tail)(__VA_ARGS__)
+#define v_load_tail(...)    V_NAME(v_load_tail)(__VA_ARGS__)
+#define v_store_tail(...)   V_NAME(v_store_tail)(__VA_ARGS__)
+#define v_store_truth(...)  V_NAME(v_store_truth)(__VA_ARGS__)
+#define v_to_int(...)       V_NAME(v_to_int)(__VA_ARGS__)
+#define v_to_float(...)     V_NAME(v_to_float)(__VA_ARGS__)
+#define v_bits(...)         V_NAME(v_bits)(__VA_ARGS__)
+#define v_from_bits(...)    V_NAME(v_from_bits)(__VA_ARGS__)
+#define v_load_half(...)    V_NAME(v_load_half)(__VA_ARGS__)
+#define v_store_half(...)   V_NAME(v_store_half)(__VA_ARGS__)
+#define v_load_bfloat(...)  V_NAME(v_load_bfloat)(__VA_ARGS__)
+#define v_store_bfloat(...) V_NAME(v_store_bfloat)(__VA_ARGS__)
+#define v_low(...)          V_NAME(v_low)(__VA_ARGS__)
+#define v_high(...)         V_NAME(v_high)(__VA_ARGS__)
+#define v_join(...)         V_NAME(v_join)(__VA_ARGS__)
+#define vi_set(...)         V_NAME(vi_set)(__VA_ARGS__)
+#define vi_add(...)         V_NAME(vi_add)(__VA_ARGS__)
+#define vi_sub(...)         V_NAME(vi_sub)(__VA_ARGS__)
+#define vi_mul(...)         V_NAME(vi_mul)(__VA_ARGS__)
+#define vi_and(...)         V_NAME(vi_and)(__VA_ARGS__)
+#define vi_or(...)          V_NAME(vi_or)(__VA_ARGS__)
+#define vi_xor(...)         V_NAME(vi_xor)(__VA_ARGS__)
+#define vi_left(...)        V_NAME(vi_left)(__VA_ARGS__)
+#define vi_right(...)       V_NAME(vi_right)(__VA_ARGS__)
+#define vi_right_zero(...)  V_NAME(vi_right_zero)(__VA_ARGS__)
+#define vi_is_equal(...)    V_NAME(vi_is_equal)(__VA_ARGS__)
+#define vi_is_less(...)     V_NAME(vi_is_less)(__VA_ARGS__)
+#define vi_pick(...)        V_NAME(vi_pick)(__VA_ARGS__)
 #endif
 #endif

@@ -12,12 +12,12 @@
 #include "math_body.h"
 #endif
 
-UNARY(neg, GRAIN_MOVE)
-UNARY(abs, GRAIN_MOVE)
-UNARY(square, GRAIN_MOVE)
-UNARY(sqrt, GRAIN_MOVE)
-UNARY(exp, GRAIN_MATH)
-UNARY(tanh, GRAIN_MATH)
-UNARY(sigmoid, GRAIN_MATH)
+UNARY(neg, NS_MOVE)
+UNARY(abs, NS_MOVE)
+UNARY(square, NS_MOVE)
+UNARY(sqrt, NS_MOVE)
+UNARY(exp, NS_MATH)
+UNARY(tanh, NS_MATH)
+UNARY(sigmoid, NS_MATH)
 BINARY(sigmoid_backward)
 BINARY(tanh_backward)

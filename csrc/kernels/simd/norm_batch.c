@@ -21,7 +21,8 @@ typedef struct {
 #include "vector_sums_body.h"
 #include "norm_batch_body.h"
 
-enum { SHORT = 8, GRAIN = 32768 }; /* shorter planes are left to others; numbers worth a thread */
+enum { SHORT = 8 };                /* shorter planes are left to others */
+static const double NORM_NS = 0.4; /* a number */
 typedef struct {
     const rl_call *k;
     const plane_kit *kit;
@@ -115,7 +116,7 @@ RL_KERNEL(simd_batch_norm) {
     if (!all_float(j.mean, j.var) || !all_float(j.bias, NULL)) return RL_UNSUPPORTED;
     j.to = rl_data(k->out[0], RL_WRITE);
     for (int i = 1; k->n_out == 3 && i < 3; i++) j.kept[i - 1] = rl_data(k->out[i], RL_WRITE);
-    k->svc->parallel(k, j.channels, 1 + GRAIN / (j.samples * j.plane), norm_channels, &j);
+    k->svc->parallel(k, j.channels, NORM_NS * (double)(j.samples * j.plane), norm_channels, &j);
     return RL_OK;
 }
 
@@ -129,7 +130,7 @@ RL_KERNEL(simd_batch_norm_back) {
         return RL_UNSUPPORTED;
     j.grad = rl_const_data(grad), j.to = rl_data(k->out[0], RL_WRITE);
     for (int i = 1; i < 3; i++) j.kept[i - 1] = rl_data(k->out[i], RL_WRITE);
-    k->svc->parallel(k, j.channels, 1 + GRAIN / (j.samples * j.plane), back_channels, &j);
+    k->svc->parallel(k, j.channels, NORM_NS * (double)(j.samples * j.plane), back_channels, &j);
     return RL_OK;
 }
 #else

@@ -16,7 +16,7 @@ typedef struct {
 #include "isa.h"
 #include "optim_body.h"
 
-enum { GRAIN = 32768 };
+static const double STEP_NS = 0.4; /* a number */
 typedef struct {
     const sgd_numbers *numbers;
     void (*row)(const sgd_numbers *, float *, const float *, float *, int64_t);
@@ -49,10 +49,7 @@ RL_KERNEL(simd_sgd) {
         j.p = rl_data(p->u.ts[i], RL_WRITE);
         j.g = rl_const_data(g->u.ts[i]);
         j.b = b->n ? rl_data(b->u.ts[i], RL_WRITE) : NULL;
-        if (n <= GRAIN)
-            sgd_chunk(&j, 0, n, 0);
-        else
-            k->svc->parallel(k, n, GRAIN, sgd_chunk, &j);
+        k->svc->parallel(k, n, STEP_NS, sgd_chunk, &j);
     }
     return RL_OK;
 }

@@ -3,7 +3,8 @@
 #include "contract/window.h"
 #ifdef RL_SIMD_X86
 #include "product_gemm.h"
-enum { POOL_SLACK = 64, POOL_GRAIN = 65536 }; /* loads run over a line's end; input numbers worth a thread */
+enum { POOL_SLACK = 64 };          /* loads run over a line's end */
+static const double POOL_NS = 0.3; /* an input number */
 typedef struct {
     const float *in;
     float *out, *lines; /* lines: room of the threads; backward: the gradient */
@@ -55,18 +56,15 @@ RL_KERNEL(simd_max_pool2d) {
     j.oh = out->shape[out->ndim - 2], j.ow = out->shape[out->ndim - 1];
     j.line = ((j.ow - 1) * j.sw + (j.kw - 1) * j.dw + 1 + POOL_SLACK + 15) / 16 * 16;
     j.pairs = pool_pairs(a, &j);
-    int64_t planes = out->numel / (j.oh * j.ow), grain = 1 + POOL_GRAIN / (j.h * j.w + 1);
-    bool one = planes <= grain;
+    int64_t planes = out->numel / (j.oh * j.ow);
+    double ns = POOL_NS * (double)(j.h * j.w + 1);
     if (!j.pairs) {
-        j.lines = rl_gemm_scratch(k, RL_COUNT(j.line, one ? 1 : simd_max(1, k->threads)));
+        j.lines = rl_gemm_scratch(k, RL_COUNT(j.line, rl_is_serial(k, planes, ns) ? 1 : k->threads));
         if (!j.lines) return RL_FAIL;
     }
     j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
     bool wide = k->svc->isa & RL_ISA_AVX512;
-    if (one)
-        (wide ? pool_planes_avx512 : pool_planes_avx2)(&j, 0, planes, 0);
-    else
-        k->svc->parallel(k, planes, grain, wide ? pool_planes_avx512 : pool_planes_avx2, &j);
+    k->svc->parallel(k, planes, ns, wide ? pool_planes_avx512 : pool_planes_avx2, &j);
     return RL_OK;
 }
 
@@ -103,7 +101,7 @@ RL_KERNEL(simd_max_pool_back) {
     j.in = rl_const_data(in), j.out = rl_data(out, RL_WRITE);
     j.lines = (float *)rl_const_data(grad);
     int64_t volume = j.d * j.h * j.w;
-    k->svc->parallel(k, in->numel / volume, 1 + POOL_GRAIN / volume,
+    k->svc->parallel(k, in->numel / volume, POOL_NS * (double)volume,
                      pairs ? (wide ? pool_planes_back_avx512 : pool_planes_back_avx2)
                            : (wide ? pool_any_back_avx512 : pool_any_back_avx2),
                      &j);

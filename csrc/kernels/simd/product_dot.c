@@ -11,15 +11,11 @@
 #include "vector_sums_body.h"
 #include "product_dot_body.h"
 
-enum { GRAIN = 1 << 18 }; /* matrix elements that one thread reads in some 30 us */
+static const double DOT_NS = 0.1; /* a matrix element */
 typedef void (*dot_body)(void *, int64_t, int64_t, int);
 
 static rl_status dot_share(rl_call *k, int64_t groups, int64_t each, dot_body body, const void *job) {
-    int64_t grain = 1 + GRAIN / (each + 1);
-    if (groups <= grain)
-        body((void *)job, 0, groups, 0);
-    else
-        k->svc->parallel(k, groups, grain, body, (void *)job);
+    k->svc->parallel(k, groups, DOT_NS * (double)each, body, (void *)job);
     return RL_OK;
 }
 

@@ -95,11 +95,7 @@ void rl_gemm_pack_b(float *to, int nr, const float *b, int64_t n, int64_t k, int
 void rl_gemm_pack_b_shared(rl_call *k, float *to, int nr, const float *b, int64_t n, int64_t depth,
                            int64_t row, int64_t col) {
     pack_job j = {to, nr, b, n, depth, row, col};
-    int64_t grain = 1 + 32768 / (nr * depth + 1);
-    if (simd_ceil(n, nr) <= grain)
-        pack_panels(&j, 0, simd_ceil(n, nr), 0);
-    else
-        k->svc->parallel(k, simd_ceil(n, nr), grain, pack_panels, &j);
+    k->svc->parallel(k, simd_ceil(n, nr), 0.5 * (double)(nr * depth), pack_panels, &j);
 }
 
 /* Packing A costs a pass over it: worth it when several panels use it or its rows lie scattered. */
@@ -160,7 +156,8 @@ static void gemm_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
 
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
     int64_t panels = simd_ceil(g->n, kit->nr), threads = simd_max(1, k->threads);
-    bool one = threads == 1 || (double)g->m * (double)g->n * (double)g->k <= RL_GEMM_SMALL;
+    double ns = RL_GEMM_NS * (double)g->m * (double)g->n * (double)g->k;
+    bool one = rl_is_serial(k, 1, ns);
     gemm_job j = {.kit = kit, .g = g, .mb = g->m, .pb = panels, .room_step = rl_gemm_room(kit, g)};
     if (j.room_step) {
         j.room = rl_gemm_scratch(k, RL_COUNT(j.room_step, one ? 1 : threads));
@@ -180,9 +177,6 @@ rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
     }
     j.across = simd_ceil(panels, j.pb);
     int64_t pieces = simd_ceil(g->m, j.mb) * j.across;
-    if (one)
-        gemm_pieces(&j, 0, pieces, 0);
-    else
-        k->svc->parallel(k, pieces, 1, gemm_pieces, &j);
+    k->svc->parallel(k, pieces, one ? 0 : ns / (double)pieces, gemm_pieces, &j);
     return RL_OK;
 }

@@ -49,8 +49,7 @@ enum {
     RL_GEMM_MB = 72,
     RL_GEMM_KB = 256
 }; /* rows and depth of a packed block of A; MB is a multiple of mr */
-/* Multiply-adds that one core does in some 30 us: less is not worth a second thread. */
-enum { RL_GEMM_SMALL = 1 << 20 };
+static const double RL_GEMM_NS = 0.02; /* a multiplication and an addition, in vectors */
 
 /* to[j * step + i] = from[i * row + j] for i < rows, j < n: rows become columns. */
 void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n);

@@ -96,7 +96,7 @@ static void batch_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
     int64_t threads = simd_max(1, k->threads), work = RL_COUNT(j->p.m, j->p.n, j->p.k).n;
     if (work < 0) work = INT64_MAX - 1;
-    if (count < threads && work > RL_GEMM_SMALL) {
+    if (count < threads && !rl_is_serial(k, 1, RL_GEMM_NS * (double)work)) {
         for (int64_t i = 0; i < count; i++) {
             product p = batch_at(j, i);
             rl_status s = matmul_one(k, j->kit, &p);
@@ -108,14 +108,10 @@ static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
     rl_count room_b = matmul_room_b(j->kit, &j->p),
              room = rl_count_plus(room_b, rl_gemm_room(j->kit, &shape));
     j->room_b = room_b.n, j->room_step = room.n;
-    int64_t grain = 1 + RL_GEMM_SMALL / (work + 1);
-    bool one = count <= grain;
-    j->room = rl_gemm_scratch(k, rl_count_times(room, one ? 1 : threads));
+    double ns = RL_GEMM_NS * (double)work;
+    j->room = rl_gemm_scratch(k, rl_count_times(room, rl_is_serial(k, count, ns) ? 1 : threads));
     if (!j->room) return RL_FAIL;
-    if (one)
-        batch_chunk(j, 0, count, 0);
-    else
-        k->svc->parallel(k, count, grain, batch_chunk, j);
+    k->svc->parallel(k, count, ns, batch_chunk, j);
     return RL_OK;
 }
 

@@ -88,10 +88,7 @@ static bool sum_shape(const rl_view *x, uint64_t mask, sum_job *j) {
 
 static void sum_spread(rl_call *k, sum_job *j, int64_t units, int64_t cost,
                        void (*chunk)(void *, int64_t, int64_t, int)) {
-    if (units * cost <= BLOCK)
-        chunk(j, 0, units, 0);
-    else
-        k->svc->parallel(k, units, simd_max(1, BLOCK / cost), chunk, j);
+    k->svc->parallel(k, units, 0.3 * (double)cost, chunk, j);
 }
 
 RL_KERNEL(simd_sum) {

@@ -8,7 +8,7 @@ typedef struct {
     float *to;
     int64_t n;
 } row_job;
-enum { GRAIN = 16384 };
+static const double ROW_NS = 0.8; /* a number */
 #define SIMD_BITS 256
 #include "isa.h"
 #include "vector_math_body.h"
@@ -35,7 +35,7 @@ static rl_status row_run(rl_call *k, int arguments, row_fn avx2, row_fn avx512) 
         return RL_UNSUPPORTED;
     row_job j = {.row = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .a = rl_const_data(a)};
     j.b = b ? rl_const_data(b) : NULL, j.to = rl_data(out, RL_WRITE), j.n = out->shape[out->ndim - 1];
-    k->svc->parallel(k, out->numel / j.n, 1 + GRAIN / j.n, row_part, &j);
+    k->svc->parallel(k, out->numel / j.n, ROW_NS * (double)j.n, row_part, &j);
     return RL_OK;
 }
 

@@ -13,9 +13,9 @@ V_INLINE VF V_NAME(math_exp)(VF x) {
     q = v_fma(q, r, v_set(0x1.55548ep-3f));
     q = v_fma(q, r, v_set(0.5f));
     VF p = v_add(v_fma(v_mul(r, r), q, r), v_set(1.0f));
-    VI half = vi_half(n), bias = vi_set(127);
-    p = v_mul(p, v_from_bits(vi_exponent(vi_add(half, bias))));
-    return v_mul(p, v_from_bits(vi_exponent(vi_add(vi_sub(n, half), bias))));
+    VI half = vi_right(n, 1), bias = vi_set(127);
+    p = v_mul(p, v_from_bits(vi_left(vi_add(half, bias), 23)));
+    return v_mul(p, v_from_bits(vi_left(vi_add(vi_sub(n, half), bias), 23)));
 }
 
 V_INLINE VF V_NAME(math_tanh)(VF x) {

@@ -1,0 +1,136 @@
+/* See Note [Walk]. */
+#include "walk.h"
+
+void rl_walk_begin(rl_walk *w, const rl_view *first, int mode) {
+    int64_t item = rl_itemsize(first->dtype);
+    w->nops = 1;
+    w->ndim = first->ndim;
+    w->numel = first->numel;
+    w->base[0] = rl_data(first, mode);
+    for (int d = 0; d < first->ndim; d++) {
+        w->size[d] = first->shape[d];
+        w->stride[0][d] = first->strides[d] * item;
+    }
+}
+
+void rl_walk_add(rl_walk *w, const rl_view *v) {
+    int64_t item = rl_itemsize(v->dtype), *stride = w->stride[w->nops];
+    w->base[w->nops++] = rl_data(v, RL_READ);
+    for (int d = 0; d < w->ndim; d++) {
+        int from = d - (w->ndim - v->ndim);
+        stride[d] = from < 0 || v->shape[from] == 1 ? 0 : v->strides[from] * item;
+    }
+}
+
+void rl_walk_drop(rl_walk *w, uint64_t dims) {
+    int to = 0;
+    for (int d = 0; d < w->ndim; d++) {
+        if (dims >> d & 1) continue;
+        w->size[to] = w->size[d];
+        for (int i = 0; i < w->nops; i++) w->stride[i][to] = w->stride[i][d];
+        to++;
+    }
+    w->ndim = to;
+    w->numel = 1;
+    for (int d = 0; d < to; d++) w->numel *= w->size[d];
+}
+
+static void walk_swap(rl_walk *w, int a, int b) {
+    int64_t t = w->size[a];
+    w->size[a] = w->size[b];
+    w->size[b] = t;
+    for (int i = 0; i < w->nops; i++) {
+        t = w->stride[i][a];
+        w->stride[i][a] = w->stride[i][b];
+        w->stride[i][b] = t;
+    }
+}
+
+void rl_walk_sort(rl_walk *w, int op) {
+    const int64_t *stride = w->stride[op];
+    for (int d = 1; d < w->ndim; d++)
+        for (int e = d; e > 0 && stride[e] > stride[e - 1]; e--) walk_swap(w, e, e - 1);
+}
+
+static bool walk_joins(const rl_walk *w, int outer, int inner) {
+    for (int i = 0; i < w->nops; i++)
+        if (w->stride[i][outer] != w->stride[i][inner] * w->size[inner]) return false;
+    return true;
+}
+
+void rl_walk_merge(rl_walk *w) {
+    int to = -1;
+    for (int d = 0; d < w->ndim; d++) {
+        if (w->size[d] == 1) continue;
+        bool joins = to >= 0 && walk_joins(w, to, d);
+        if (joins) {
+            w->size[to] *= w->size[d];
+        } else {
+            w->size[++to] = w->size[d];
+        }
+        for (int i = 0; i < w->nops; i++) w->stride[i][to] = w->stride[i][d];
+    }
+    if (to < 0) { /* one element */
+        to = 0;
+        w->size[0] = 1;
+        for (int i = 0; i < w->nops; i++) w->stride[i][0] = 0;
+    }
+    w->ndim = to + 1;
+}
+
+void rl_walk_seek(const rl_walk *w, int64_t at, char **p) {
+    for (int d = w->ndim - 1; d >= 0 && at; d--) {
+        int64_t index = at % w->size[d];
+        at /= w->size[d];
+        for (int i = 0; i < w->nops; i++) p[i] += index * w->stride[i][d];
+    }
+}
+
+void rl_walk_range(const rl_walk *w, int64_t begin, int64_t end, rl_strip strip, const void *ctx) {
+    int64_t index[RL_MAX_DIMS], step[RL_WALK_OPS];
+    char *p[RL_WALK_OPS];
+    int last = w->ndim - 1;
+    if (begin >= end) return;
+    for (int i = 0; i < w->nops; i++) {
+        p[i] = w->base[i];
+        step[i] = last < 0 ? 0 : w->stride[i][last];
+    }
+    if (last < 0) {
+        strip(p, step, 1, ctx);
+        return;
+    }
+    rl_walk_seek(w, begin, p);
+    for (int64_t d = last, at = begin; d >= 0; at /= w->size[d--]) index[d] = at % w->size[d];
+    for (;;) {
+        int64_t n = w->size[last] - index[last];
+        if (n > end - begin) n = end - begin;
+        strip(p, step, n, ctx);
+        begin += n;
+        if (begin >= end) return;
+        for (int i = 0; i < w->nops; i++) p[i] -= index[last] * step[i];
+        index[last] = 0;
+        for (int d = last - 1; d >= 0; d--) {
+            for (int i = 0; i < w->nops; i++) p[i] += w->stride[i][d];
+            if (++index[d] < w->size[d]) break;
+            for (int i = 0; i < w->nops; i++) p[i] -= w->stride[i][d] * w->size[d];
+            index[d] = 0;
+        }
+    }
+}
+
+typedef struct {
+    const rl_walk *walk;
+    rl_strip strip;
+    const void *ctx;
+} walk_job;
+
+static void walk_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const walk_job *job = ctx;
+    (void)thread;
+    rl_walk_range(job->walk, begin, end, job->strip, job->ctx);
+}
+
+void rl_walk_parallel(rl_call *k, const rl_walk *w, double ns, rl_strip strip, const void *ctx) {
+    walk_job job = {w, strip, ctx};
+    k->svc->parallel(k, w->numel, ns, walk_part, &job);
+}

@@ -1,0 +1,223 @@
+/* The vocabulary of kernels/simd/isa.h for AVX2: eight floats, or four doubles. */
+#ifndef RL_KERNELS_SIMD_ISA_AVX2_H
+#define RL_KERNELS_SIMD_ISA_AVX2_H
+#include "common.h"
+
+#define ISA static inline __attribute__((always_inline, target("avx2,fma,f16c")))
+
+/* ---- floats and doubles: N is the suffix, V the vector, E the element, P the instructions' suffix ---- */
+#define ISA_BOTH(N, V, E, P, I)                                                                              \
+    ISA V v_load##N(const E *p) {                                                                            \
+        return _mm256_loadu_##P(p);                                                                          \
+    }                                                                                                        \
+    ISA void v_store##N(E *p, V x) {                                                                         \
+        _mm256_storeu_##P(p, x);                                                                             \
+    }                                                                                                        \
+    ISA V v_set##N(E x) {                                                                                    \
+        return _mm256_set1_##P(x);                                                                           \
+    }                                                                                                        \
+    ISA V v_zero##N(void) {                                                                                  \
+        return _mm256_setzero_##P();                                                                         \
+    }                                                                                                        \
+    ISA V v_add##N(V a, V b) {                                                                               \
+        return _mm256_add_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_sub##N(V a, V b) {                                                                               \
+        return _mm256_sub_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_mul##N(V a, V b) {                                                                               \
+        return _mm256_mul_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_div##N(V a, V b) {                                                                               \
+        return _mm256_div_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_fma##N(V a, V b, V c) {                                                                          \
+        return _mm256_fmadd_##P(a, b, c);                                                                    \
+    }                                                                                                        \
+    ISA V v_fms##N(V a, V b, V c) {                                                                          \
+        return _mm256_fmsub_##P(a, b, c);                                                                    \
+    }                                                                                                        \
+    ISA V v_fnma##N(V a, V b, V c) {                                                                         \
+        return _mm256_fnmadd_##P(a, b, c);                                                                   \
+    }                                                                                                        \
+    ISA V v_sqrt##N(V x) {                                                                                   \
+        return _mm256_sqrt_##P(x);                                                                           \
+    }                                                                                                        \
+    ISA V v_max##N(V a, V b) {                                                                               \
+        return _mm256_max_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_min##N(V a, V b) {                                                                               \
+        return _mm256_min_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_floor##N(V x) {                                                                                  \
+        return _mm256_floor_##P(x);                                                                          \
+    }                                                                                                        \
+    ISA V v_ceil##N(V x) {                                                                                   \
+        return _mm256_ceil_##P(x);                                                                           \
+    }                                                                                                        \
+    ISA V v_trunc##N(V x) {                                                                                  \
+        return _mm256_round_##P(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);                                  \
+    }                                                                                                        \
+    ISA V v_round##N(V x) {                                                                                  \
+        return _mm256_round_##P(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);                           \
+    }                                                                                                        \
+    ISA V v_sign_of##N(V x) {                                                                                \
+        return _mm256_and_##P(_mm256_set1_##P((E) - 0.0), x);                                                \
+    }                                                                                                        \
+    ISA V v_abs##N(V x) {                                                                                    \
+        return _mm256_andnot_##P(_mm256_set1_##P((E) - 0.0), x);                                             \
+    }                                                                                                        \
+    ISA V v_xor##N(V a, V b) {                                                                               \
+        return _mm256_xor_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_or##N(V a, V b) {                                                                                \
+        return _mm256_or_##P(a, b);                                                                          \
+    }                                                                                                        \
+    ISA V v_is_less##N(V a, V b) {                                                                           \
+        return _mm256_cmp_##P(a, b, _CMP_LT_OQ);                                                             \
+    }                                                                                                        \
+    ISA V v_is_most##N(V a, V b) {                                                                           \
+        return _mm256_cmp_##P(a, b, _CMP_LE_OQ);                                                             \
+    }                                                                                                        \
+    ISA V v_is_equal##N(V a, V b) {                                                                          \
+        return _mm256_cmp_##P(a, b, _CMP_EQ_OQ);                                                             \
+    }                                                                                                        \
+    ISA V v_differs##N(V a, V b) {                                                                           \
+        return _mm256_cmp_##P(a, b, _CMP_NEQ_UQ);                                                            \
+    }                                                                                                        \
+    ISA V v_unordered##N(V a, V b) {                                                                         \
+        return _mm256_cmp_##P(a, b, _CMP_UNORD_Q);                                                           \
+    }                                                                                                        \
+    ISA V v_pick##N(V m, V yes, V no) {                                                                      \
+        return _mm256_blendv_##P(no, yes, m);                                                                \
+    }                                                                                                        \
+    ISA V v_either##N(V m, V n) {                                                                            \
+        return _mm256_or_##P(m, n);                                                                          \
+    }                                                                                                        \
+    ISA V v_both##N(V m, V n) {                                                                              \
+        return _mm256_and_##P(m, n);                                                                         \
+    }                                                                                                        \
+    ISA V v_not##N(V m) {                                                                                    \
+        return _mm256_xor_##P(m, _mm256_castsi256_##P(_mm256_set1_epi32(-1)));                               \
+    }                                                                                                        \
+    ISA int v_mask_bits##N(V m) {                                                                            \
+        return _mm256_movemask_##P(m);                                                                       \
+    }                                                                                                        \
+    ISA V v_load_tail##N(const E *p, V m) {                                                                  \
+        return _mm256_maskload_##P((const I *)p, _mm256_cast##P##_si256(m));                                 \
+    }                                                                                                        \
+    ISA void v_store_tail##N(E *p, V m, V x) {                                                               \
+        _mm256_maskstore_##P((I *)p, _mm256_cast##P##_si256(m), x);                                          \
+    }
+ISA_BOTH(_avx2, __m256, float, ps, float)
+ISA_BOTH(_avx2_f64, __m256d, double, pd, double)
+#undef ISA_BOTH
+
+/* all ones in the first n lanes, 0 <= n <= 8, or 4 */
+ISA __m256 v_tail_avx2(int64_t n) {
+    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane));
+}
+ISA __m256d v_tail_avx2_f64(int64_t n) {
+    return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)));
+}
+
+/* one byte, 0 or 1, for each lane of a mask */
+ISA void v_store_truth_avx2(uint8_t *p, __m256 m) {
+    __m256i i = _mm256_castps_si256(m);
+    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+    _mm_storel_epi64((__m128i *)p, _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1)));
+}
+ISA void v_store_truth_avx2_f64(uint8_t *p, __m256d m) {
+    unsigned bits = (unsigned)_mm256_movemask_pd(m);
+    for (int i = 0; i < 4; i++) p[i] = bits >> i & 1;
+}
+
+/* ---- floats and their bits ---- */
+ISA __m256i v_to_int_avx2(__m256 x) { /* to nearest */
+    return _mm256_cvtps_epi32(x);
+}
+ISA __m256 v_to_float_avx2(__m256i i) {
+    return _mm256_cvtepi32_ps(i);
+}
+ISA __m256i v_bits_avx2(__m256 x) {
+    return _mm256_castps_si256(x);
+}
+ISA __m256 v_from_bits_avx2(__m256i i) {
+    return _mm256_castsi256_ps(i);
+}
+ISA __m256i vi_set_avx2(int i) {
+    return _mm256_set1_epi32(i);
+}
+ISA __m256i vi_add_avx2(__m256i a, __m256i b) {
+    return _mm256_add_epi32(a, b);
+}
+ISA __m256i vi_sub_avx2(__m256i a, __m256i b) {
+    return _mm256_sub_epi32(a, b);
+}
+ISA __m256i vi_mul_avx2(__m256i a, __m256i b) {
+    return _mm256_mullo_epi32(a, b);
+}
+ISA __m256i vi_and_avx2(__m256i a, __m256i b) {
+    return _mm256_and_si256(a, b);
+}
+ISA __m256i vi_or_avx2(__m256i a, __m256i b) {
+    return _mm256_or_si256(a, b);
+}
+ISA __m256i vi_xor_avx2(__m256i a, __m256i b) {
+    return _mm256_xor_si256(a, b);
+}
+ISA __m256i vi_left_avx2(__m256i a, int by) {
+    return _mm256_slli_epi32(a, by);
+}
+ISA __m256i vi_right_avx2(__m256i a, int by) { /* the sign moves in */
+    return _mm256_srai_epi32(a, by);
+}
+ISA __m256i vi_right_zero_avx2(__m256i a, int by) { /* zeros move in */
+    return _mm256_srli_epi32(a, by);
+}
+ISA __m256 vi_is_equal_avx2(__m256i a, __m256i b) {
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+}
+ISA __m256 vi_is_less_avx2(__m256i a, __m256i b) {
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
+}
+ISA __m256i vi_pick_avx2(__m256 m, __m256i yes, __m256i no) {
+    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(no), _mm256_castsi256_ps(yes), m));
+}
+
+/* ---- eight at once: halves as floats ---- */
+ISA __m256 v_load_half_avx2(const rl_half *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+ISA void v_store_half_avx2(rl_half *p, __m256 x) {
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+ISA __m256 v_load_bfloat_avx2(const rl_bfloat *p) {
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+/* AVX512-BF16 has an instruction for this, which takes subnormal numbers for zero */
+ISA void v_store_bfloat_avx2(rl_bfloat *p, __m256 x) {
+    __m256i i = _mm256_castps_si256(x),
+            odd = _mm256_and_si256(_mm256_srli_epi32(i, 16), _mm256_set1_epi32(1));
+    __m256i up = _mm256_add_epi32(_mm256_add_epi32(i, _mm256_set1_epi32(0x7fff)), odd);
+    __m256 nan = _mm256_cmp_ps(x, x, _CMP_UNORD_Q);
+    up = _mm256_srli_epi32(_mm256_blendv_epi8(up, _mm256_set1_epi32(0x7fc00000), _mm256_castps_si256(nan)),
+                           16);
+    __m128i low = _mm256_castsi256_si128(up), high = _mm256_extracti128_si256(up, 1);
+    _mm_storeu_si128((__m128i *)p, _mm_packus_epi32(low, high));
+}
+
+/* ---- doubles of floats ---- */
+ISA __m256d v_low_avx2(__m256 x) {
+    return _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+}
+ISA __m256d v_high_avx2(__m256 x) {
+    return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+ISA __m256 v_join_avx2(__m256d low, __m256d high) {
+    return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
+#undef ISA
+#endif

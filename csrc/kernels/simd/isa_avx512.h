@@ -1,0 +1,217 @@
+/* The vocabulary of kernels/simd/isa.h for AVX-512: sixteen floats, or eight doubles. */
+#ifndef RL_KERNELS_SIMD_ISA_AVX512_H
+#define RL_KERNELS_SIMD_ISA_AVX512_H
+#include "common.h"
+
+#define ISA                                                                                                  \
+    static inline __attribute__((always_inline, target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+
+/* ---- floats and doubles: N is the suffix, V the vector, M the mask, E the element, P the instructions'
+ * suffix; ALL: every lane. GCC 12 warns of what the forms without a mask leave undefined. ---- */
+#define ISA_BOTH(N, V, M, E, P, ALL)                                                                         \
+    ISA V v_load##N(const E *p) {                                                                            \
+        return _mm512_loadu_##P(p);                                                                          \
+    }                                                                                                        \
+    ISA void v_store##N(E *p, V x) {                                                                         \
+        _mm512_storeu_##P(p, x);                                                                             \
+    }                                                                                                        \
+    ISA V v_set##N(E x) {                                                                                    \
+        return _mm512_set1_##P(x);                                                                           \
+    }                                                                                                        \
+    ISA V v_zero##N(void) {                                                                                  \
+        return _mm512_setzero_##P();                                                                         \
+    }                                                                                                        \
+    ISA V v_add##N(V a, V b) {                                                                               \
+        return _mm512_add_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_sub##N(V a, V b) {                                                                               \
+        return _mm512_sub_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_mul##N(V a, V b) {                                                                               \
+        return _mm512_mul_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_div##N(V a, V b) {                                                                               \
+        return _mm512_div_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_fma##N(V a, V b, V c) {                                                                          \
+        return _mm512_fmadd_##P(a, b, c);                                                                    \
+    }                                                                                                        \
+    ISA V v_fms##N(V a, V b, V c) {                                                                          \
+        return _mm512_fmsub_##P(a, b, c);                                                                    \
+    }                                                                                                        \
+    ISA V v_fnma##N(V a, V b, V c) {                                                                         \
+        return _mm512_fnmadd_##P(a, b, c);                                                                   \
+    }                                                                                                        \
+    ISA V v_sqrt##N(V x) {                                                                                   \
+        return _mm512_maskz_sqrt_##P(ALL, x);                                                                \
+    }                                                                                                        \
+    ISA V v_max##N(V a, V b) {                                                                               \
+        return _mm512_maskz_max_##P(ALL, a, b);                                                              \
+    }                                                                                                        \
+    ISA V v_min##N(V a, V b) {                                                                               \
+        return _mm512_maskz_min_##P(ALL, a, b);                                                              \
+    }                                                                                                        \
+    ISA V v_floor##N(V x) {                                                                                  \
+        return _mm512_maskz_roundscale_##P(ALL, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);               \
+    }                                                                                                        \
+    ISA V v_ceil##N(V x) {                                                                                   \
+        return _mm512_maskz_roundscale_##P(ALL, x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);               \
+    }                                                                                                        \
+    ISA V v_trunc##N(V x) {                                                                                  \
+        return _mm512_maskz_roundscale_##P(ALL, x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);                  \
+    }                                                                                                        \
+    ISA V v_round##N(V x) {                                                                                  \
+        return _mm512_maskz_roundscale_##P(ALL, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);           \
+    }                                                                                                        \
+    ISA V v_sign_of##N(V x) {                                                                                \
+        return _mm512_and_##P(_mm512_set1_##P((E) - 0.0), x);                                                \
+    }                                                                                                        \
+    ISA V v_abs##N(V x) {                                                                                    \
+        return _mm512_andnot_##P(_mm512_set1_##P((E) - 0.0), x);                                             \
+    }                                                                                                        \
+    ISA V v_xor##N(V a, V b) {                                                                               \
+        return _mm512_xor_##P(a, b);                                                                         \
+    }                                                                                                        \
+    ISA V v_or##N(V a, V b) {                                                                                \
+        return _mm512_or_##P(a, b);                                                                          \
+    }                                                                                                        \
+    ISA M v_is_less##N(V a, V b) {                                                                           \
+        return _mm512_cmp_##P##_mask(a, b, _CMP_LT_OQ);                                                      \
+    }                                                                                                        \
+    ISA M v_is_most##N(V a, V b) {                                                                           \
+        return _mm512_cmp_##P##_mask(a, b, _CMP_LE_OQ);                                                      \
+    }                                                                                                        \
+    ISA M v_is_equal##N(V a, V b) {                                                                          \
+        return _mm512_cmp_##P##_mask(a, b, _CMP_EQ_OQ);                                                      \
+    }                                                                                                        \
+    ISA M v_differs##N(V a, V b) {                                                                           \
+        return _mm512_cmp_##P##_mask(a, b, _CMP_NEQ_UQ);                                                     \
+    }                                                                                                        \
+    ISA M v_unordered##N(V a, V b) {                                                                         \
+        return _mm512_cmp_##P##_mask(a, b, _CMP_UNORD_Q);                                                    \
+    }                                                                                                        \
+    ISA V v_pick##N(M m, V yes, V no) {                                                                      \
+        return _mm512_mask_blend_##P(m, no, yes);                                                            \
+    }                                                                                                        \
+    ISA M v_either##N(M m, M n) {                                                                            \
+        return (M)(m | n);                                                                                   \
+    }                                                                                                        \
+    ISA M v_both##N(M m, M n) {                                                                              \
+        return (M)(m & n);                                                                                   \
+    }                                                                                                        \
+    ISA M v_not##N(M m) {                                                                                    \
+        return (M)~m;                                                                                        \
+    }                                                                                                        \
+    ISA int v_mask_bits##N(M m) {                                                                            \
+        return m;                                                                                            \
+    }                                                                                                        \
+    ISA M v_tail##N(int64_t n) {                                                                             \
+        return (M)((1u << n) - 1);                                                                           \
+    }                                                                                                        \
+    ISA V v_load_tail##N(const E *p, M m) {                                                                  \
+        return _mm512_maskz_loadu_##P(m, p);                                                                 \
+    }                                                                                                        \
+    ISA void v_store_tail##N(E *p, M m, V x) {                                                               \
+        _mm512_mask_storeu_##P(p, m, x);                                                                     \
+    }
+ISA_BOTH(_avx512, __m512, __mmask16, float, ps, 0xffff)
+ISA_BOTH(_avx512_f64, __m512d, __mmask8, double, pd, 0xff)
+#undef ISA_BOTH
+
+/* one byte, 0 or 1, for each lane of a mask */
+ISA void v_store_truth_avx512(uint8_t *p, __mmask16 m) {
+    _mm_storeu_si128((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
+}
+ISA void v_store_truth_avx512_f64(uint8_t *p, __mmask8 m) {
+    _mm_storel_epi64((__m128i *)p, _mm_maskz_set1_epi8(m, 1));
+}
+
+/* ---- floats and their bits ---- */
+ISA __m512i v_to_int_avx512(__m512 x) { /* to nearest */
+    return _mm512_maskz_cvtps_epi32(0xffff, x);
+}
+ISA __m512 v_to_float_avx512(__m512i i) {
+    return _mm512_maskz_cvtepi32_ps(0xffff, i);
+}
+ISA __m512i v_bits_avx512(__m512 x) {
+    return _mm512_castps_si512(x);
+}
+ISA __m512 v_from_bits_avx512(__m512i i) {
+    return _mm512_castsi512_ps(i);
+}
+ISA __m512i vi_set_avx512(int i) {
+    return _mm512_set1_epi32(i);
+}
+ISA __m512i vi_add_avx512(__m512i a, __m512i b) {
+    return _mm512_add_epi32(a, b);
+}
+ISA __m512i vi_sub_avx512(__m512i a, __m512i b) {
+    return _mm512_sub_epi32(a, b);
+}
+ISA __m512i vi_mul_avx512(__m512i a, __m512i b) {
+    return _mm512_mullo_epi32(a, b);
+}
+ISA __m512i vi_and_avx512(__m512i a, __m512i b) {
+    return _mm512_and_si512(a, b);
+}
+ISA __m512i vi_or_avx512(__m512i a, __m512i b) {
+    return _mm512_or_si512(a, b);
+}
+ISA __m512i vi_xor_avx512(__m512i a, __m512i b) {
+    return _mm512_xor_si512(a, b);
+}
+ISA __m512i vi_left_avx512(__m512i a, int by) {
+    return _mm512_maskz_slli_epi32(0xffff, a, (unsigned)by);
+}
+ISA __m512i vi_right_avx512(__m512i a, int by) { /* the sign moves in */
+    return _mm512_maskz_srai_epi32(0xffff, a, (unsigned)by);
+}
+ISA __m512i vi_right_zero_avx512(__m512i a, int by) { /* zeros move in */
+    return _mm512_maskz_srli_epi32(0xffff, a, (unsigned)by);
+}
+ISA __mmask16 vi_is_equal_avx512(__m512i a, __m512i b) {
+    return _mm512_cmpeq_epi32_mask(a, b);
+}
+ISA __mmask16 vi_is_less_avx512(__m512i a, __m512i b) {
+    return _mm512_cmplt_epi32_mask(a, b);
+}
+ISA __m512i vi_pick_avx512(__mmask16 m, __m512i yes, __m512i no) {
+    return _mm512_mask_blend_epi32(m, no, yes);
+}
+
+/* ---- sixteen at once: halves as floats ---- */
+ISA __m512 v_load_half_avx512(const rl_half *p) {
+    return _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256((const __m256i *)p));
+}
+ISA void v_store_half_avx512(rl_half *p, __m512 x) {
+    _mm256_storeu_si256((__m256i *)p,
+                        _mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+ISA __m512 v_load_bfloat_avx512(const rl_bfloat *p) {
+    __m512i words = _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_loadu_si256((const __m256i *)p));
+    return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, words, 16));
+}
+/* AVX512-BF16 has an instruction for this, which takes subnormal numbers for zero */
+ISA void v_store_bfloat_avx512(rl_bfloat *p, __m512 x) {
+    __m512i i = _mm512_castps_si512(x);
+    __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(0xffff, i, 16), _mm512_set1_epi32(1));
+    __m512i up = _mm512_add_epi32(_mm512_add_epi32(i, _mm512_set1_epi32(0x7fff)), odd);
+    up = _mm512_mask_blend_epi32(_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), up, _mm512_set1_epi32(0x7fc00000));
+    up = _mm512_maskz_srli_epi32(0xffff, up, 16);
+    _mm256_storeu_si256((__m256i *)p, _mm512_maskz_cvtepi32_epi16(0xffff, up));
+}
+
+/* ---- doubles of floats ---- */
+ISA __m512d v_low_avx512(__m512 x) {
+    return _mm512_maskz_cvtps_pd(0xff, _mm512_castps512_ps256(x));
+}
+ISA __m512d v_high_avx512(__m512 x) {
+    return _mm512_maskz_cvtps_pd(
+        0xff, _mm256_castpd_ps(_mm512_maskz_extractf64x4_pd(0xff, _mm512_castps_pd(x), 1)));
+}
+ISA __m512 v_join_avx512(__m512d low, __m512d high) {
+    __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(_mm512_maskz_cvtpd_ps(0xff, low)));
+    return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(_mm512_maskz_cvtpd_ps(0xff, high)), 1));
+}
+#undef ISA
+#endif
