@@ -115,7 +115,8 @@ def with_headers(path, text, read, seen=()):
 def definitions(path, text, read):
     """{(kind, name): line} of a C file; `read` gives the text of a header."""
     known = {}
-    for each in with_headers(path, text, read):
+    lines = path.endswith("_lines.h")  # what they are written with stands in lines.h beside them
+    for each in with_headers(path, '#include "lines.h"\n' + text if lines else text, read):
         for name, ways in macros(without_comments(each)).items():
             known.setdefault(name, []).extend(ways)
     clean = without_comments(text)
@@ -145,8 +146,9 @@ def all_definitions():
     """{(kind, name): (path, line)}."""
     found = {}
     for folder in DEFINED_IN:
-        for file in sorted(p for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".cu")):
-            path = relative(file)
+        for path in map(relative, sorted((ROOT / folder).rglob("*"))):
+            if not path.endswith((".c", ".cu", "_lines.h")):
+                continue
             for what, line in definitions(path, read(path), read).items():
                 found[what] = (path, line)
     return found

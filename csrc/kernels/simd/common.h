@@ -19,7 +19,7 @@ static inline int64_t simd_min(int64_t a, int64_t b) {
 static inline int64_t simd_max(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
-static inline int64_t simd_ceil(int64_t n, int64_t d) {
+static inline int64_t simd_ceil_div(int64_t n, int64_t d) {
     return (n + d - 1) / d;
 }
 #endif

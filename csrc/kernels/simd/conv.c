@@ -43,8 +43,8 @@ typedef struct {
 void rl_conv_row(const rl_conv *c, float *to, const float *from, int64_t phase, int64_t step) {
     for (int64_t p = 0; p < c->sw; p++, to += step) {
         /* to[i] is column i * sw + p - pl: inside for i in [lo, hi) */
-        int64_t shift = p - c->pl, lo = shift < 0 ? simd_ceil(-shift, c->sw) : 0;
-        int64_t hi = simd_ceil(simd_max(0, c->w - shift), c->sw);
+        int64_t shift = p - c->pl, lo = shift < 0 ? simd_ceil_div(-shift, c->sw) : 0;
+        int64_t hi = simd_ceil_div(simd_max(0, c->w - shift), c->sw);
         lo = simd_min(lo, phase), hi = simd_max(lo, simd_min(hi, phase));
         for (int64_t i = 0; i < lo; i++) to[i] = 0;
         if (c->sw == 1)
@@ -113,8 +113,8 @@ static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plai
 
 /* Lanes that work for nothing, and for deep the turning of its answer, in multiply-adds per output. */
 static bool conv_is_deep(const rl_conv *c, int64_t width) {
-    double wide = (double)c->oc * (double)(simd_ceil(c->ow, width) * width) * (double)c->depth;
-    double deep = (double)(simd_ceil(c->oc, width) * width) * (double)c->ow * (double)(c->depth + 16);
+    double wide = (double)c->oc * (double)(simd_ceil_div(c->ow, width) * width) * (double)c->depth;
+    double deep = (double)(simd_ceil_div(c->oc, width) * width) * (double)c->ow * (double)(c->depth + 16);
     if (c->oc < CONV_WIDE) wide *= 1.0 + 0.15 * (double)(CONV_WIDE - c->oc);
     return deep < wide;
 }
@@ -167,7 +167,7 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
         if (!copy.to) return RL_FAIL;
     }
     int64_t block = deep ? 2 * width : CONV_WIDE, rows = deep ? 1 : 2;
-    int64_t blocks = simd_ceil(c->oc, block), lines = simd_ceil(c->oh, rows);
+    int64_t blocks = simd_ceil_div(c->oc, block), lines = simd_ceil_div(c->oh, rows);
     int64_t items = c->groups * blocks * lines; /* of one image */
     j.rows_first = c->oc * c->depth * lines > c->ic * j.channel * blocks;
     void (*body)(void *, int64_t, int64_t, int) = deep ? (wide512 ? deep_items_avx512 : deep_items_avx2)

@@ -78,7 +78,7 @@ static void V_NAME(wide_items)(void *ctx, int64_t begin, int64_t end, int thread
         V_NAME(wide_1), V_NAME(wide_2), V_NAME(wide_3), V_NAME(wide_4), V_NAME(wide_5), V_NAME(wide_6)};
     const direct_job *j = ctx;
     (void)thread;
-    int64_t pairs = simd_ceil(j->oh, 2), blocks = simd_ceil(j->oc, CONV_WIDE);
+    int64_t pairs = simd_ceil_div(j->oh, 2), blocks = simd_ceil_div(j->oc, CONV_WIDE);
     for (int64_t i = begin; i < end; i++) {
         int64_t group = i / pairs / blocks, at = i % (pairs * blocks);
         int64_t y = 2 * (j->rows_first ? at % pairs : at / blocks),
@@ -162,7 +162,7 @@ static void V_NAME(deep_items)(void *ctx, int64_t begin, int64_t end, int thread
     };
     const direct_job *j = ctx;
     (void)thread;
-    int64_t blocks = simd_ceil(j->oc, 2 * V_WIDTH), lanes_all = simd_ceil(j->oc, V_WIDTH) * V_WIDTH;
+    int64_t blocks = simd_ceil_div(j->oc, 2 * V_WIDTH), lanes_all = simd_ceil_div(j->oc, V_WIDTH) * V_WIDTH;
     for (int64_t i = begin; i < end; i++) {
         int64_t group = i / j->oh / blocks, at = i % (j->oh * blocks);
         int64_t y = j->rows_first ? at % j->oh : at / blocks,
@@ -176,9 +176,9 @@ static void V_NAME(deep_items)(void *ctx, int64_t begin, int64_t end, int thread
         float *to = j->out + (group * j->oc + first) * j->plane + y * j->ow;
         float line[48 * 2 * V_WIDTH];
         for (int64_t x = 0; x < j->ow; x += 48) { /* 48 pixels, channel-last, then turned */
-            int64_t pixels = simd_min(48, j->ow - x), tiles = simd_ceil(pixels, most), done = 0;
+            int64_t pixels = simd_min(48, j->ow - x), tiles = simd_ceil_div(pixels, most), done = 0;
             for (int64_t t = 0; t < tiles; t++) {
-                int64_t count = simd_ceil(pixels - done, tiles - t);
+                int64_t count = simd_ceil_div(pixels - done, tiles - t);
                 part[lanes > V_WIDTH][count - 1](j, w, r + x + done, line + done * lanes);
                 done += count;
             }

@@ -24,8 +24,8 @@ typedef struct {
 /* to[i] = column (x + i) * sw + shift of a row of the image, zero outside, for i < n */
 static void patch_row(const rl_conv *c, float *to, const float *row, int64_t x, int64_t shift, int64_t n) {
     int64_t first = x * c->sw + shift;
-    int64_t lo = first < 0 ? simd_min(n, simd_ceil(-first, c->sw)) : 0;
-    int64_t hi = first < c->w ? simd_min(n, simd_ceil(c->w - first, c->sw)) : 0;
+    int64_t lo = first < 0 ? simd_min(n, simd_ceil_div(-first, c->sw)) : 0;
+    int64_t hi = first < c->w ? simd_min(n, simd_ceil_div(c->w - first, c->sw)) : 0;
     int64_t i = 0;
     for (; i < lo; i++) to[i] = 0;
     if (c->sw == 1 && hi - i >= 16) {
@@ -67,7 +67,7 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const patch_job *j = ctx;
     const rl_conv *c = j->c;
     int64_t pixels = c->oh * c->ow, nr = j->kit->nr, mr = j->kit->mr;
-    int64_t pieces = simd_ceil(c->depth, RL_GEMM_KB), kb = simd_ceil(c->depth, pieces);
+    int64_t pieces = simd_ceil_div(c->depth, RL_GEMM_KB), kb = simd_ceil_div(c->depth, pieces);
     float *room = j->room + thread * j->tile * RL_GEMM_KB;
     for (int64_t i = begin; i < end; i++) {
         int64_t part = i % j->parts, p0 = i / j->parts % j->tiles * j->tile, plane = i / j->parts / j->tiles;
@@ -76,7 +76,7 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const float *weights = j->weights + group * j->strip_floats + first * c->depth;
         for (int64_t k0 = 0; k0 < c->depth; k0 += kb) {
             rl_panel p = {.rows = simd_min(j->part, c->oc - first), .k = simd_min(kb, c->depth - k0)};
-            patch_fill(j, room, in, k0, p.k, p0, count, simd_ceil(count, nr) * nr);
+            patch_fill(j, room, in, k0, p.k, p0, count, simd_ceil_div(count, nr) * nr);
             p.packed_a = true, p.add = k0 > 0;
             p.a = weights + k0 * mr, p.a_strip = mr * c->depth;
             p.row_bias = j->bias ? j->bias + group * c->oc + first : NULL;
@@ -123,12 +123,12 @@ RL_KERNEL(simd_conv2d_gemm) {
     j.weights = conv_strips(k, &c, kit, strip_floats);
     if (!j.weights) return RL_FAIL;
     bool one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(&c));
-    j.tiles = simd_ceil(pixels, j.tile);
+    j.tiles = simd_ceil_div(pixels, j.tile);
     if (!one) { /* every thread a few items: channels are split only when there are too few tiles */
-        int64_t items = c.n * c.groups * j.tiles, strips = simd_ceil(c.oc, kit->mr);
-        j.parts = simd_min(simd_max(1, strips / 4), simd_ceil(3 * threads, items));
-        j.part = simd_ceil(strips, j.parts) * kit->mr;
-        j.parts = simd_ceil(c.oc, j.part);
+        int64_t items = c.n * c.groups * j.tiles, strips = simd_ceil_div(c.oc, kit->mr);
+        j.parts = simd_min(simd_max(1, strips / 4), simd_ceil_div(3 * threads, items));
+        j.part = simd_ceil_div(strips, j.parts) * kit->mr;
+        j.parts = simd_ceil_div(c.oc, j.part);
     }
     j.room = rl_gemm_scratch(k, RL_COUNT(j.tile, RL_GEMM_KB, one ? 1 : threads));
     if (!j.room) return RL_FAIL;

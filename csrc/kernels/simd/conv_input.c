@@ -45,8 +45,8 @@ typedef struct {
 
 /* one row of what places sent by one tap; its first column goes to column `first` */
 static void sent_add(const rl_conv *c, float *row, const float *sent, int64_t first) {
-    int64_t lo = first < 0 ? simd_ceil(-first, c->sw) : 0;
-    int64_t hi = first < c->w ? simd_min(c->ow, simd_ceil(c->w - first, c->sw)) : 0;
+    int64_t lo = first < 0 ? simd_ceil_div(-first, c->sw) : 0;
+    int64_t hi = first < c->w ? simd_min(c->ow, simd_ceil_div(c->w - first, c->sw)) : 0;
     if (c->sw == 1)
         for (int64_t i = lo; i < hi; i++) row[first + i] += sent[i];
     else
@@ -87,7 +87,7 @@ static void sent_items(void *ctx, int64_t begin, int64_t end, int thread) {
             if (whole < g.n) rl_gemm_pack_b(tail, (int)nr, g.b + whole, g.n - whole, c->oc, plane, 1);
             g.c = j->plain ? out + y * c->ow : sent;
             g.c_step = j->plain ? plane : g.n;
-            rl_gemm_block(j->kit, &g, 0, g.m, 0, simd_ceil(g.n, nr), room);
+            rl_gemm_block(j->kit, &g, 0, g.m, 0, simd_ceil_div(g.n, nr), room);
             if (!j->plain) sent_spread(j, sent, out, count, y, rows);
         }
     }
@@ -98,7 +98,7 @@ static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, 
     int64_t taps = c->kh * c->kw, threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     j.plain = taps == 1 && c->sh == 1 && c->sw == 1 && !c->pt && !c->pl && c->oh == c->h && c->ow == c->w;
     j.part = simd_min(c->ic, simd_max(1, SENT_TAPS / taps));
-    j.parts = simd_ceil(c->ic, j.part);
+    j.parts = simd_ceil_div(c->ic, j.part);
     j.rows = simd_min(c->oh, simd_max(1, SENT / (j.part * taps * c->ow)));
     j.packed = (int64_t)RL_GEMM_MB * RL_GEMM_KB, j.tail = j.kit->nr * c->oc;
     rl_count room = rl_count_plus(RL_COUNT(j.kit->nr, c->oc), j.packed);

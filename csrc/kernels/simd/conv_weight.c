@@ -166,16 +166,16 @@ static void weight_layout(weight_job *j) {
 /* chunks of images, and parts of the channels when those are too few */
 static int64_t weight_chunks(weight_job *j, int64_t threads) {
     const rl_conv *c = j->c;
-    int64_t groups = simd_ceil(c->n, j->images), floats = j->outputs * c->depth;
+    int64_t groups = simd_ceil_div(c->n, j->images), floats = j->outputs * c->depth;
     int64_t chunks = threads == 1 ? 1 : simd_min(groups, 4 * threads);
     chunks = simd_max(1, simd_min(chunks, SUMS / floats));
-    j->chunk = simd_ceil(groups, chunks) * j->images;
-    chunks = simd_ceil(c->n, j->chunk);
+    j->chunk = simd_ceil_div(groups, chunks) * j->images;
+    chunks = simd_ceil_div(c->n, j->chunk);
     j->split = j->outputs;
     if (threads > 1 && chunks < 2 * threads)
-        j->split = simd_ceil(simd_ceil(j->outputs, simd_ceil(2 * threads, chunks)), 6) * 6;
+        j->split = simd_ceil_div(simd_ceil_div(j->outputs, simd_ceil_div(2 * threads, chunks)), 6) * 6;
     j->split = simd_min(j->split, j->outputs);
-    j->splits = simd_ceil(j->outputs, j->split);
+    j->splits = simd_ceil_div(j->outputs, j->split);
     return chunks;
 }
 

@@ -76,9 +76,9 @@ static void V_NAME(weight_run)(const weight_run *r, const int64_t *taps, int64_t
         V_NAME(weight_4), V_NAME(weight_5), V_NAME(weight_6),
 #endif
     };
-    int64_t blocks = simd_ceil(outs, WEIGHT_OUTS), done = 0, count;
+    int64_t blocks = simd_ceil_div(outs, WEIGHT_OUTS), done = 0, count;
     for (int64_t b = 0; b < blocks; b++, done += count) {
-        count = simd_ceil(outs - done, blocks - b);
+        count = simd_ceil_div(outs - done, blocks - b);
         for (int64_t t = 0; t < depth; t += 4) {
             int64_t tap[4];
             for (int i = 0; i < 4; i++) tap[i] = taps[simd_min(t + i, depth - 1)];

@@ -213,7 +213,7 @@ V_INLINE void V_NAME(pool_places)(const pool_job *j, const float *lines, int64_t
 
 /* from a corner in the padding to the first element that is none */
 static inline int64_t V_NAME(pool_start)(int64_t at, int64_t dilation) {
-    return at < 0 ? simd_ceil(-at, dilation) * dilation : 0;
+    return at < 0 ? simd_ceil_div(-at, dilation) * dilation : 0;
 }
 
 /* A row of windows: places by vectors, gradients one by one in PyTorch's order. to: corner of a window at 0

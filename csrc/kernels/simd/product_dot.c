@@ -22,14 +22,14 @@ static rl_status dot_share(rl_call *k, int64_t groups, int64_t each, dot_body bo
 rl_status rl_dot_run(rl_call *k, const rl_dot *d) {
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     dot_body body = k->svc->isa & RL_ISA_AVX512 ? dot_groups_avx512 : dot_groups_avx2;
-    return dot_share(k, simd_ceil(d->n, 4), 4 * d->k, body, d);
+    return dot_share(k, simd_ceil_div(d->n, 4), 4 * d->k, body, d);
 }
 
 rl_status rl_fan_run(rl_call *k, const rl_fan *f) {
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     bool wide = k->svc->isa & RL_ISA_AVX512;
     int64_t columns = wide ? 128 : 64;
-    return dot_share(k, simd_ceil(f->n, columns), columns * f->k * f->rows,
+    return dot_share(k, simd_ceil_div(f->n, columns), columns * f->k * f->rows,
                      wide ? fan_groups_avx512 : fan_groups_avx2, f);
 }
 #else

@@ -89,13 +89,13 @@ static void pack_panels(void *ctx, int64_t begin, int64_t end, int thread) {
 
 void rl_gemm_pack_b(float *to, int nr, const float *b, int64_t n, int64_t k, int64_t row, int64_t col) {
     pack_job j = {to, nr, b, n, k, row, col};
-    pack_panels(&j, 0, simd_ceil(n, nr), 0);
+    pack_panels(&j, 0, simd_ceil_div(n, nr), 0);
 }
 
 void rl_gemm_pack_b_shared(rl_call *k, float *to, int nr, const float *b, int64_t n, int64_t depth,
                            int64_t row, int64_t col) {
     pack_job j = {to, nr, b, n, depth, row, col};
-    k->svc->parallel(k, simd_ceil(n, nr), 0.5 * (double)(nr * depth), pack_panels, &j);
+    k->svc->parallel(k, simd_ceil_div(n, nr), 0.5 * (double)(nr * depth), pack_panels, &j);
 }
 
 /* Packing A costs a pass over it: worth it when several panels use it or its rows lie scattered. */
@@ -110,7 +110,7 @@ int64_t rl_gemm_room(const rl_gemm_kit *kit, const rl_gemm *g) {
 void rl_gemm_block(const rl_gemm_kit *kit, const rl_gemm *g, int64_t m0, int64_t m1, int64_t p0, int64_t p1,
                    float *room) {
     bool packs = gemm_packs(kit, g);
-    int64_t pieces = simd_max(1, simd_ceil(g->k, RL_GEMM_KB)), kb = simd_ceil(g->k, pieces);
+    int64_t pieces = simd_max(1, simd_ceil_div(g->k, RL_GEMM_KB)), kb = simd_ceil_div(g->k, pieces);
     for (int64_t m = m0; m < m1; m += RL_GEMM_MB) {
         int64_t rows = simd_min(RL_GEMM_MB, m1 - m);
         for (int64_t k0 = 0; k0 < g->k; k0 += kb) {
@@ -146,7 +146,7 @@ typedef struct {
 
 static void gemm_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
     const gemm_job *j = ctx;
-    int64_t panels = simd_ceil(j->g->n, j->kit->nr);
+    int64_t panels = simd_ceil_div(j->g->n, j->kit->nr);
     for (int64_t i = begin; i < end; i++) {
         int64_t m = i / j->across * j->mb, p = i % j->across * j->pb;
         rl_gemm_block(j->kit, j->g, m, simd_min(j->g->m, m + j->mb), p, simd_min(panels, p + j->pb),
@@ -155,7 +155,7 @@ static void gemm_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
-    int64_t panels = simd_ceil(g->n, kit->nr), threads = simd_max(1, k->threads);
+    int64_t panels = simd_ceil_div(g->n, kit->nr), threads = simd_max(1, k->threads);
     double ns = RL_GEMM_NS * (double)g->m * (double)g->n * (double)g->k;
     bool one = rl_is_serial(k, 1, ns);
     gemm_job j = {.kit = kit, .g = g, .mb = g->m, .pb = panels, .room_step = rl_gemm_room(kit, g)};
@@ -166,17 +166,17 @@ rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
     if (!one) {
         /* pieces of up to 72 rows and 8 panels, smaller ones until every thread gets a few */
         int64_t wanted = 4 * threads;
-        j.mb = simd_min(RL_GEMM_MB, simd_ceil(g->m, kit->mr) * kit->mr);
+        j.mb = simd_min(RL_GEMM_MB, simd_ceil_div(g->m, kit->mr) * kit->mr);
         j.pb = simd_min(8, panels);
-        while (simd_ceil(g->m, j.mb) * simd_ceil(panels, j.pb) < wanted && j.pb > 2)
-            j.pb = simd_ceil(j.pb, 2);
-        while (simd_ceil(g->m, j.mb) * simd_ceil(panels, j.pb) < wanted && j.mb > 2 * kit->mr)
-            j.mb = simd_ceil(j.mb, 2 * kit->mr) * kit->mr;
+        while (simd_ceil_div(g->m, j.mb) * simd_ceil_div(panels, j.pb) < wanted && j.pb > 2)
+            j.pb = simd_ceil_div(j.pb, 2);
+        while (simd_ceil_div(g->m, j.mb) * simd_ceil_div(panels, j.pb) < wanted && j.mb > 2 * kit->mr)
+            j.mb = simd_ceil_div(j.mb, 2 * kit->mr) * kit->mr;
         /* even pieces: a short last row of them would leave threads waiting */
-        j.mb = simd_ceil(simd_ceil(g->m, simd_ceil(g->m, j.mb)), kit->mr) * kit->mr;
+        j.mb = simd_ceil_div(simd_ceil_div(g->m, simd_ceil_div(g->m, j.mb)), kit->mr) * kit->mr;
     }
-    j.across = simd_ceil(panels, j.pb);
-    int64_t pieces = simd_ceil(g->m, j.mb) * j.across;
+    j.across = simd_ceil_div(panels, j.pb);
+    int64_t pieces = simd_ceil_div(g->m, j.mb) * j.across;
     k->svc->parallel(k, pieces, one ? 0 : ns / (double)pieces, gemm_pieces, &j);
     return RL_OK;
 }

@@ -17,7 +17,7 @@ static bool matmul_packs(const product *p) {
 }
 
 static rl_count matmul_room_b(const rl_gemm_kit *kit, const product *p) {
-    int64_t panels = matmul_packs(p) ? simd_ceil(p->n, kit->nr) : 1;
+    int64_t panels = matmul_packs(p) ? simd_ceil_div(p->n, kit->nr) : 1;
     return rl_count_round_up(RL_COUNT(panels, kit->nr, p->k), 16);
 }
 
@@ -89,7 +89,7 @@ static void batch_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         product p = batch_at(j, i);
         rl_gemm g;
         matmul_gemm(NULL, j->kit, &p, room, &g);
-        rl_gemm_block(j->kit, &g, 0, g.m, 0, simd_ceil(g.n, j->kit->nr), room + j->room_b);
+        rl_gemm_block(j->kit, &g, 0, g.m, 0, simd_ceil_div(g.n, j->kit->nr), room + j->room_b);
     }
 }
 

@@ -100,11 +100,11 @@ RL_KERNEL(simd_sum) {
     j.from = rl_const_data(x);
     if (j.tail > 1) {
         j.to = rl_data(out, RL_WRITE);
-        j.pieces = simd_ceil(j.tail, TILE);
+        j.pieces = simd_ceil_div(j.tail, TILE);
         sum_spread(k, &j, j.lead * j.pieces, j.run * TILE, columns_chunk);
         return RL_OK;
     }
-    j.pieces = simd_ceil(j.run, BLOCK);
+    j.pieces = simd_ceil_div(j.run, BLOCK);
     if (j.pieces > 1 && !(j.parts = k->svc->scratch(k, RL_COUNT(j.lead, j.pieces), sizeof *j.parts)))
         return RL_FAIL;
     j.to = rl_data(out, RL_WRITE);

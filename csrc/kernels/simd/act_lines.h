@@ -1,0 +1,28 @@
+/* Activations, and their gradients: there a is that of the result. Note [Lines] */
+V_NUMBERS(relu, 0.15, 1, KEEP, (), v_max(v_zero(), a), a < 0 ? 0 : a) /* v_max: NaN stays NaN */
+V_NUMBERS(threshold_backward, 0.2, 2, KEEP, (rl_num(k, 2)), v_pick(v_is_most(b, s0), v_zero(), a),
+          b <= s0 ? 0 : a)
+V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
+V_FLOATS(leaky_relu_backward, 0.2, 2, KEEP, (rl_num(k, 2)), v_pick(v_is_less(v_zero(), b), a, v_mul(a, s0)))
+V_FLOATS(hardtanh_backward, 0.2, 2, KEEP, (rl_num(k, 2), rl_num(k, 3)),
+         v_pick(v_both(v_is_less(s0, b), v_is_less(b, s1)), a, v_zero()))
+V_FLOATS(shrink_backward, 0.2, 2, KEEP, (rl_num(k, 2)),
+         v_pick(v_either(v_is_less(b, v_sub(v_zero(), s0)), v_is_less(s0, b)), a, v_zero()))
+V_FLOATS(hardshrink, 0.15, 1, KEEP, (rl_num(k, 1)),
+         v_pick(v_both(v_is_most(v_sub(v_zero(), s0), a), v_is_most(a, s0)), v_zero(), a))
+V_FLOATS(softshrink, 0.15, 1, KEEP, (rl_num(k, 1)),
+         v_pick(v_is_less(s0, a), v_sub(a, s0),
+                v_pick(v_is_less(a, v_sub(v_zero(), s0)), v_add(a, s0), v_mul(a, v_zero()))))
+
+#define SIX(x) v_min(v_set(6), v_max(v_zero(), x)) /* limited to [0, 6]; NaN stays NaN */
+V_FLOATS(hardswish, 0.2, 1, KEEP, (), v_div(v_mul(a, SIX(v_add(a, v_set(3)))), v_set(6)))
+V_FLOATS(hardsigmoid, 0.2, 1, KEEP, (), v_div(SIX(v_add(a, v_set(3))), v_set(6)))
+#undef SIX
+V_FLOATS(hardsigmoid_backward, 0.2, 2, KEEP, (),
+         v_pick(v_is_less(v_abs(b), v_set(3)), v_mul(a, v_set(1.0f / 6)), v_zero()))
+V_FLOATS(hardswish_backward, 0.2, 2, KEEP, (),
+         v_pick(v_is_most(b, v_set(-3)), v_zero(),
+                v_pick(v_is_most(v_set(3), b), a, v_mul(a, v_add(v_div(b, v_set(3)), v_set(0.5f))))))
+
+V_FLOAT32(silu, 0.6, 1, KEEP, (), v_div(a, v_add(v_set(1), V_NAME(math_exp)(v_sub(v_zero(), a)))))
+V_FLOAT32(silu_backward, 0.6, 2, KEEP, (), v_mul(a, V_NAME(silu_slope)(b)))

@@ -1,0 +1,38 @@
+/* Arithmetic, comparisons and logic. Note [Lines] */
+V_PART(EVERY, add, 0.2, 2, KEEP, v_add(a, b), a + b, a | b)
+V_PART(EVERY, axpy, 0.2, 2, KEEP, v_fma(b, s0, a), a + s0 * b, a | (s0 != 0 && b))
+V_PART(NUMBERS, sub, 0.2, 2, KEEP, v_sub(a, b), a - b)
+V_PART(FLOATS, div, 0.2, 2, KEEP, v_div(a, b))
+V_EVERY(mul, 0.2, 2, KEEP, (), v_mul(a, b), a *b, a &b)
+V_EVERY(maximum, 0.2, 2, KEEP, (), v_pick(v_unordered(a, b), v_add(a, b), v_max(a, b)), a > b ? a : b, a | b)
+V_EVERY(minimum, 0.2, 2, KEEP, (), v_pick(v_unordered(a, b), v_add(a, b), v_min(a, b)), a < b ? a : b, a &b)
+
+V_EVERY(eq, 0.2, 2, TRUTH, (), v_is_equal(a, b), a == b, a == b)
+V_EVERY(ne, 0.2, 2, TRUTH, (), v_differs(a, b), a != b, a != b)
+V_EVERY(lt, 0.2, 2, TRUTH, (), v_is_less(a, b), a < b, a < b)
+V_EVERY(le, 0.2, 2, TRUTH, (), v_is_most(a, b), a <= b, a <= b)
+V_EVERY(gt, 0.2, 2, TRUTH, (), v_is_less(b, a), a > b, a > b)
+V_EVERY(ge, 0.2, 2, TRUTH, (), v_is_most(b, a), a >= b, a >= b)
+
+#define TRUE(x) v_differs(x, v_zero())
+V_EVERY(logical_and, 0.2, 2, TRUTH, (), v_both(TRUE(a), TRUE(b)), (a != 0) & (b != 0), a &b)
+V_EVERY(logical_or, 0.2, 2, TRUTH, (), v_either(TRUE(a), TRUE(b)), (a != 0) | (b != 0), a | b)
+V_EVERY(logical_xor, 0.2, 2, TRUTH, (),
+        v_either(v_both(TRUE(a), v_not(TRUE(b))), v_both(v_not(TRUE(a)), TRUE(b))), (a != 0) != (b != 0),
+        a ^ b)
+V_EVERY(logical_not, 0.15, 1, TRUTH, (), v_is_equal(a, v_zero()), a == 0, a == 0)
+#undef TRUE
+V_INTEGRAL(bitwise_and, 0.2, 2, KEEP, (), a &b, a &b)
+V_INTEGRAL(bitwise_or, 0.2, 2, KEEP, (), a | b, a | b)
+V_INTEGRAL(bitwise_xor, 0.2, 2, KEEP, (), a ^ b, a ^ b)
+V_INTEGRAL(bitwise_not, 0.15, 1, KEEP, (), ~a, !a)
+
+V_NUMBERS(addcmul, 0.3, 3, KEEP, (rl_num(k, 3)), v_fma(v_mul(s0, b), c, a), a + s0 * b * c)
+V_FLOATS(addcdiv, 0.3, 3, KEEP, (rl_num(k, 3)), v_add(a, v_div(v_mul(s0, b), c)))
+/* from the nearer end, so that weight 1 gives just b */
+#define BLEND(w)                                                                                             \
+    v_pick(v_is_less(v_abs(w), v_set(0.5f)), v_fma(w, v_sub(b, a), a),                                       \
+           v_fnma(v_sub(b, a), v_sub(v_set(1), w), b))
+V_PART(FLOATS, lerp, 0.3, 3, KEEP, BLEND(c))
+V_PART(FLOATS, lerp_by, 0.3, 2, KEEP, BLEND(s0))
+#undef BLEND

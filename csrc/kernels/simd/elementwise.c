@@ -1,0 +1,147 @@
+/* Lines of arithmetic over tensors: Note [Lines]. */
+#include "elementwise.h"
+#include "kernels/shared/walk.h"
+
+#ifdef RL_SIMD_X86
+typedef struct {
+    const simd_line *line;
+    simd_strip strip;
+    const void *numbers;
+    int64_t size[1 + SIMD_OPERANDS];         /* bytes of an element: of the result, of the operands */
+    int64_t item[1 + SIMD_OPERANDS];         /* ... as the strip sees it */
+    simd_mover move[1 + SIMD_OPERANDS];      /* from the strip's room, to the strip's rooms */
+    const void *constant[1 + SIMD_OPERANDS]; /* a block of one number, or NULL */
+} map_job;
+
+/* ---- one run of elements ---- */
+static void map_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const map_job *j = ctx;
+    _Alignas(64) char room[1 + SIMD_OPERANDS][SIMD_BLOCK * 8];
+    const int last = j->line->operands;
+    bool near[1 + SIMD_OPERANDS], whole = true; /* does the strip work where it lies? */
+    for (int i = 0; i <= last; i++) {
+        near[i] = !j->move[i].convert && step[i] == j->item[i];
+        whole &= near[i] && !j->constant[i];
+    }
+    const int64_t block = whole ? n : SIMD_BLOCK;
+    for (int64_t at = 0; at < n; at += block) {
+        const int64_t count = simd_min(block, n - at);
+        const void *from[SIMD_OPERANDS];
+        for (int i = 1; i <= last; i++) {
+            char *x = p[i] + at * step[i];
+            from[i - 1] = j->constant[i] ? j->constant[i] : near[i] ? x : room[i];
+            if (from[i - 1] == room[i]) simd_move(&j->move[i], room[i], j->item[i], x, step[i], count);
+        }
+        char *to = p[0] + at * step[0];
+        j->strip(near[0] ? to : room[0], from, count, j->numbers);
+        if (!near[0]) simd_move(&j->move[0], to, step[0], room[0], j->item[0], count);
+    }
+}
+
+typedef struct {
+    const map_job *job;
+    char *p[1 + SIMD_OPERANDS];
+} flat_job;
+
+static void flat_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const flat_job *flat = ctx;
+    const map_job *j = flat->job;
+    char *p[1 + SIMD_OPERANDS];
+    (void)thread;
+    for (int i = 0; i <= j->line->operands; i++) p[i] = flat->p[i] + begin * j->size[i];
+    map_strip(p, j->size, end - begin, j);
+}
+
+/* ---- a whole call ---- */
+static bool same_shape(const rl_view *a, const rl_view *b) {
+    if (a->ndim != b->ndim) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    return true;
+}
+
+/* one element in every place, as the gradient of a sum is */
+static bool is_constant(const rl_view *v) {
+    for (int d = 0; d < v->ndim; d++)
+        if (v->shape[d] != 1 && v->strides[d] != 0) return false;
+    return v->numel > 0;
+}
+
+static void number_put(int dtype, void *to, double x) {
+    switch (dtype) {
+    case RL_F32: *(float *)to = (float)x; break;
+    case RL_F64: *(double *)to = x; break;
+    case RL_I8: *(int8_t *)to = (int8_t)x; break;
+    case RL_I16: *(int16_t *)to = (int16_t)x; break;
+    case RL_I32: *(int32_t *)to = (int32_t)x; break;
+    case RL_I64: *(int64_t *)to = (int64_t)x; break;
+    default: *(uint8_t *)to = (uint8_t)(int64_t)x; break;
+    }
+}
+
+static bool numbers_read(int dtype, const double *numbers, char *to) {
+    const int64_t item = rl_itemsize(dtype);
+    for (int i = 0; i < SIMD_NUMBERS; i++) {
+        if (!rl_is_float(dtype) && !(numbers[i] < 0x1p53 && numbers[i] > -0x1p53)) return false;
+        number_put(dtype, to + i * item, numbers[i]);
+    }
+    return true;
+}
+
+static rl_status map_walk(rl_call *k, const map_job *j, const rl_view *const *operand) {
+    rl_walk w;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    for (int i = 0; i < j->line->operands; i++) rl_walk_add(&w, operand[i]);
+    rl_walk_sort(&w, 0);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, j->line->ns + 1, map_strip, j);
+    return RL_OK;
+}
+
+/* the dtype that strips see: halves are computed as floats, what is only moved goes by its size */
+static int compute_dtype(const simd_line *line, int dtype) {
+    static const uint8_t by_size[9] = {[1] = RL_U8, [2] = RL_I16, [4] = RL_I32, [8] = RL_I64};
+    if (line->masked) return dtype < SIMD_DTYPES ? by_size[rl_itemsize(dtype)] : dtype;
+    return dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
+}
+
+rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
+                         const double *numbers) {
+    const rl_view *out = k->out[0], *first = operand[line->masked];
+    _Alignas(64) char blocks[SIMD_OPERANDS][SIMD_BLOCK * 8], read[SIMD_NUMBERS * 8];
+    const int dtype = first->dtype, compute = compute_dtype(line, dtype);
+    const int answer = line->answer == SIMD_TRUTH ? RL_BOOL : dtype,
+              wide = (k->svc->isa & RL_ISA_AVX512) != 0;
+    if (!(k->svc->isa & RL_ISA_AVX2) || compute >= SIMD_DTYPES || out->dtype != answer) return RL_UNSUPPORTED;
+    map_job j = {.line = line, .strip = line->strip[wide][compute], .numbers = read};
+    if (!j.strip || !numbers_read(compute, numbers, read)) return RL_UNSUPPORTED;
+    bool flat = rl_is_contiguous(out);
+    for (int i = 0; i <= line->operands; i++) {
+        const rl_view *v = i ? operand[i - 1] : out;
+        const int own = (i ? i == 1 && line->masked : answer == RL_BOOL) ? RL_BOOL : compute;
+        if (i && v->dtype != (own == RL_BOOL ? RL_BOOL : dtype)) return RL_UNSUPPORTED;
+        j.size[i] = rl_itemsize(v->dtype), j.item[i] = rl_itemsize(own);
+        const int seen = line->masked ? own : v->dtype; /* not converted */
+        j.move[i] = i ? simd_mover_between(k, own, seen) : simd_mover_between(k, seen, own);
+        if (i && out->numel > 1 && is_constant(v)) { /* its memory may be overwritten while others read it */
+            simd_move(&j.move[i], blocks[i - 1], j.item[i], rl_const_data(v), 0,
+                      simd_min(out->numel, SIMD_BLOCK));
+            j.constant[i] = blocks[i - 1];
+        } else if (i) {
+            flat = flat && (out->numel == 1 || (same_shape(v, out) && rl_is_contiguous(v)));
+        }
+    }
+    if (!flat) return map_walk(k, &j, operand);
+    flat_job job = {.job = &j, .p = {rl_data(out, RL_WRITE)}};
+    for (int i = 1; i <= line->operands; i++) job.p[i] = rl_data(operand[i - 1], RL_READ);
+    k->svc->parallel(k, out->numel, line->ns, flat_part, &job);
+    return RL_OK;
+}
+
+rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers) {
+    const rl_view *operand[SIMD_OPERANDS];
+    for (int i = 0; i < line->operands; i++)
+        if (!(operand[i] = rl_in(k, i))) return RL_UNSUPPORTED;
+    return simd_map_views(k, line, operand, numbers);
+}
+#endif

@@ -1,0 +1,160 @@
+/* Compiles the lines of a family (Note [Lines]) and makes its kernels. A file says what it needs:
+ *
+ *   #define V_FUNCTIONS "vector_math_body.h"      functions of vectors that the lines use; or nothing
+ *   #define V_LINES     "math_lines.h"
+ *   #include "lines.h" */
+#include "elementwise.h"
+#ifdef RL_SIMD_X86
+
+/* ---- the lines as strips: once for each width, of floats and of doubles ---- */
+#define V_ONE(...)     __VA_ARGS__
+#define V_FROM_1(T)    const T *pa = from[0];
+#define V_FROM_2(T)    V_FROM_1(T) const T *pb = from[1];
+#define V_FROM_3(T)    V_FROM_2(T) const T *pc = from[2];
+#define V_READ_1       VF a = v_load(pa + i);
+#define V_READ_2       V_READ_1 VF b = v_load(pb + i);
+#define V_READ_3       V_READ_2 VF c = v_load(pc + i);
+#define V_REST_1       VF a = v_load_tail(pa + i, m);
+#define V_REST_2       V_REST_1 VF b = v_load_tail(pb + i, m);
+#define V_REST_3       V_REST_2 VF c = v_load_tail(pc + i, m);
+#define V_TYPE_KEEP    V_ELEMENT
+#define V_TYPE_TRUTH   uint8_t
+#define V_PUT_KEEP(x)  v_store(to + i, x);
+#define V_PUT_TRUTH(x) v_store_truth(to + i, x);
+#define V_LAST_KEEP(x) v_store_tail(to + i, m, x);
+#define V_LAST_TRUTH(x)                                                                                      \
+    uint8_t truth[V_WIDTH];                                                                                  \
+    v_store_truth(truth, x);                                                                                 \
+    __builtin_memcpy(to + i, truth, (size_t)(n - i));
+#define V_STRIP(name, count, answer, expression)                                                             \
+    V_TARGET static void V_NAME(line_##name)(void *to_, const void *const *from, int64_t n,                  \
+                                             const void *numbers) {                                          \
+        const V_ELEMENT *s = numbers;                                                                        \
+        const VF s0 = v_set(s[0]), s1 = v_set(s[1]), s2 = v_set(s[2]);                                       \
+        V_TYPE_##answer *to = to_;                                                                           \
+        V_FROM_##count(V_ELEMENT) int64_t i = 0;                                                             \
+        (void)s0, (void)s1, (void)s2;                                                                        \
+        for (; i + V_WIDTH <= n; i += V_WIDTH) {                                                             \
+            V_READ_##count V_PUT_##answer(expression)                                                        \
+        }                                                                                                    \
+        if (i < n) {                                                                                         \
+            VM m = v_tail(n - i);                                                                            \
+            V_REST_##count V_LAST_##answer(expression)                                                       \
+        }                                                                                                    \
+    }
+
+/* ---- the same of integers: plain C over the rows, in the operands' own type ---- */
+#define V_VALUE(x)     (x)
+#define V_TRUTH(x)     ((x) != 0)
+#define V_EACH_1(READ) const T a = READ(pa[i]);
+#define V_EACH_2(READ) V_EACH_1(READ) const T b = READ(pb[i]);
+#define V_EACH_3(READ) V_EACH_2(READ) const T c = READ(pc[i]);
+#define V_OUT_KEEP     T
+#define V_OUT_TRUTH    uint8_t
+#define V_INT_STRIP(D, type, READ, name, count, answer, expression)                                          \
+    V_TARGET static void V_NAME(line_##name##_##D)(void *to_, const void *const *from, int64_t n,            \
+                                                   const void *numbers) {                                    \
+        typedef type T;                                                                                      \
+        const T *s = numbers, s0 = s[0], s1 = s[1], s2 = s[2];                                               \
+        V_OUT_##answer *to = to_;                                                                            \
+        V_FROM_##count(T)(void) s0, (void)s1, (void)s2;                                                      \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                               \
+            V_EACH_##count(READ) to[i] = (V_OUT_##answer)(expression);                                       \
+        }                                                                                                    \
+    }
+#define V_INT_STRIPS(...)                                                                                    \
+    V_INT_STRIP(U8, uint8_t, V_VALUE, __VA_ARGS__)                                                           \
+    V_INT_STRIP(I8, int8_t, V_VALUE, __VA_ARGS__)                                                            \
+    V_INT_STRIP(I16, int16_t, V_VALUE, __VA_ARGS__)                                                          \
+    V_INT_STRIP(I32, int32_t, V_VALUE, __VA_ARGS__)                                                          \
+    V_INT_STRIP(I64, int64_t, V_VALUE, __VA_ARGS__)
+#define V_BOOL_STRIP(...) V_INT_STRIP(BOOL, uint8_t, V_TRUTH, __VA_ARGS__)
+
+/* of uint8 a < 0 is false, as it should */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#define V_FLOAT32(name, ns, count, answer, numbers, f) V_STRIP(name, count, answer, f)
+#define V_FLOATS(name, ns, count, answer, numbers, f)  V_STRIP(name, count, answer, f)
+#define V_NUMBERS(name, ns, count, answer, numbers, f, whole)                                                \
+    V_STRIP(name, count, answer, f) V_INT_STRIPS(name, count, answer, whole)
+#define V_INTEGRAL(name, ns, count, answer, numbers, whole, truth)                                           \
+    V_INT_STRIPS(name, count, answer, whole) V_BOOL_STRIP(name, count, answer, truth)
+#define V_EVERY(name, ns, count, answer, numbers, f, whole, truth)                                           \
+    V_NUMBERS(name, ns, count, answer, numbers, f, whole) V_BOOL_STRIP(name, count, answer, truth)
+/* a line without a kernel of its own: of one that takes several, or finds its numbers otherwise */
+#define V_PART(list, name, ns, count, answer, ...) V_##list(name, ns, count, answer, (), __VA_ARGS__)
+#define V_INFINITY                                 ((V_ELEMENT)__builtin_inf())
+#define SIMD_BITS                                  256
+#include "isa.h"
+#ifdef V_FUNCTIONS
+#include V_FUNCTIONS
+#endif
+#include V_LINES
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#ifdef V_FUNCTIONS
+#include V_FUNCTIONS
+#endif
+#include V_LINES
+
+#undef V_FLOAT32
+#undef V_NUMBERS
+#undef V_INTEGRAL
+#undef V_EVERY
+#define V_FLOAT32(...)
+#define V_INTEGRAL(...)
+#define V_NUMBERS(name, ns, count, answer, numbers, f, ...) V_STRIP(name, count, answer, f)
+#define V_EVERY(name, ns, count, answer, numbers, f, ...)   V_STRIP(name, count, answer, f)
+#define SIMD_DOUBLE
+#include "isa.h"
+#include V_LINES
+#undef SIMD_BITS
+#define SIMD_BITS 256
+#include "isa.h"
+#include V_LINES
+#undef SIMD_DOUBLE
+
+/* ---- the lines as kernels ---- */
+#define V_TABLE_FLOAT32(name, isa) [RL_F32] = line_##name##isa,
+#define V_TABLE_FLOATS(name, isa)  V_TABLE_FLOAT32(name, isa)[RL_F64] = line_##name##isa##_f64,
+#define V_TABLE_INTS(name, isa)                                                                              \
+    [RL_U8] = line_##name##_U8##isa, [RL_I8] = line_##name##_I8##isa, [RL_I16] = line_##name##_I16##isa,     \
+    [RL_I32] = line_##name##_I32##isa, [RL_I64] = line_##name##_I64##isa,
+#define V_TABLE_NUMBERS(name, isa)  V_TABLE_FLOATS(name, isa) V_TABLE_INTS(name, isa)
+#define V_TABLE_BOOL(name, isa)     [RL_BOOL] = line_##name##_BOOL##isa,
+#define V_TABLE_INTEGRAL(name, isa) V_TABLE_INTS(name, isa) V_TABLE_BOOL(name, isa)
+#define V_TABLE_EVERY(name, isa)    V_TABLE_NUMBERS(name, isa) V_TABLE_BOOL(name, isa)
+#define V_LINE(name, ns_, count, answer_, list)                                                              \
+    static const simd_line line_##name = {                                                                   \
+        .operands = count,                                                                                   \
+        .answer = SIMD_##answer_,                                                                            \
+        .ns = ns_,                                                                                           \
+        .strip = {{V_TABLE_##list(name, _avx2)}, {V_TABLE_##list(name, _avx512)}}};
+#define V_KERNEL(list, name, ns, count, answer, numbers)                                                     \
+    V_LINE(name, ns, count, answer, list)                                                                    \
+    RL_KERNEL(simd_##name) {                                                                                 \
+        const double read[SIMD_NUMBERS] = {V_ONE numbers};                                                   \
+        return simd_map(k, &line_##name, read);                                                              \
+    }
+#define V_PARTIAL(list, name, ns, count, answer, ...) V_LINE(name, ns, count, answer, list)
+#else
+#define V_PARTIAL(...)
+#define V_KERNEL(list, name, ns, count, answer, numbers)                                                     \
+    RL_KERNEL(simd_##name) {                                                                                 \
+        (void)k;                                                                                             \
+        return RL_UNSUPPORTED;                                                                               \
+    }
+#endif
+#undef V_FLOAT32
+#undef V_FLOATS
+#undef V_NUMBERS
+#undef V_INTEGRAL
+#undef V_EVERY
+#undef V_PART
+#define V_FLOAT32(name, ns, count, answer, numbers, ...)  V_KERNEL(FLOAT32, name, ns, count, answer, numbers)
+#define V_FLOATS(name, ns, count, answer, numbers, ...)   V_KERNEL(FLOATS, name, ns, count, answer, numbers)
+#define V_NUMBERS(name, ns, count, answer, numbers, ...)  V_KERNEL(NUMBERS, name, ns, count, answer, numbers)
+#define V_INTEGRAL(name, ns, count, answer, numbers, ...) V_KERNEL(INTEGRAL, name, ns, count, answer, numbers)
+#define V_EVERY(name, ns, count, answer, numbers, ...)    V_KERNEL(EVERY, name, ns, count, answer, numbers)
+#define V_PART                                            V_PARTIAL
+#include V_LINES

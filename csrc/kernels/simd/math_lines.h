@@ -1,0 +1,26 @@
+/* Functions of one operand, and gradients of some: there a is that of the result. Note [Lines] */
+V_NUMBERS(neg, 0.15, 1, KEEP, (), v_xor(a, v_set(-0.0f)), -a)
+V_NUMBERS(abs, 0.15, 1, KEEP, (), v_abs(a), a < 0 ? -a : a)
+V_EVERY(square, 0.15, 1, KEEP, (), v_mul(a, a), a *a, a)
+V_EVERY(sign, 0.15, 1, KEEP, (),
+        v_pick(v_is_less(v_zero(), a), v_set(1), v_pick(v_is_less(a, v_zero()), v_set(-1), v_zero())),
+        (a > 0) - (a < 0), a)
+V_FLOATS(sqrt, 0.2, 1, KEEP, (), v_sqrt(a))
+V_FLOATS(rsqrt, 0.3, 1, KEEP, (), v_div(v_set(1), v_sqrt(a)))
+V_FLOATS(reciprocal, 0.2, 1, KEEP, (), v_div(v_set(1), a))
+V_NUMBERS(floor, 0.15, 1, KEEP, (), v_floor(a), a)
+V_NUMBERS(ceil, 0.15, 1, KEEP, (), v_ceil(a), a)
+V_NUMBERS(round, 0.15, 1, KEEP, (), v_round(a), a)
+V_NUMBERS(trunc, 0.15, 1, KEEP, (), v_trunc(a), a)
+V_FLOATS(frac, 0.15, 1, KEEP, (), v_sub(a, v_trunc(a)))
+V_EVERY(isnan, 0.15, 1, TRUTH, (), v_unordered(a, a), a != a, 0 * a)
+V_EVERY(isinf, 0.15, 1, TRUTH, (), v_is_equal(v_abs(a), v_set(V_INFINITY)), a != a, 0 * a)
+V_EVERY(isfinite, 0.15, 1, TRUTH, (), v_is_less(v_abs(a), v_set(V_INFINITY)), a == a, 1 | a)
+
+V_FLOAT32(exp, 0.4, 1, KEEP, (), V_NAME(math_exp)(a))
+V_FLOAT32(tanh, 0.6, 1, KEEP, (), V_NAME(math_tanh)(a))
+V_FLOAT32(sigmoid, 0.6, 1, KEEP, (), V_NAME(math_sigmoid)(a))
+V_FLOATS(sigmoid_backward, 0.2, 2, KEEP, (), v_mul(v_mul(a, v_sub(v_set(1), b)), b))
+V_FLOATS(tanh_backward, 0.2, 2, KEEP, (), v_mul(a, v_fnma(b, b, v_set(1))))
+
+V_PART(FLOATS, limit, 0.15, 1, KEEP, v_min(s1, v_max(s0, a))) /* NaN stays NaN */
