@@ -108,7 +108,7 @@ int rl_threads_lend(rl_call *k, int n) {
  * REGION_NS, or ten times that cost, is left to the calling thread. More work gets a thread for each half of
  * that. Pieces are handed out one by one, so that another process on a core costs a piece and not the whole
  * half; which thread takes which piece is chance, so no result may depend on it. */
-enum { REGION_NS = 20000, REGION_MOST_NS = 5 * REGION_NS, PIECE_NS = 2500, PIECES = 4 };
+enum { REGION_NS = 10000, REGION_MOST_NS = 5 * REGION_NS, PIECE_NS = 2500, PIECES = 4 };
 int64_t rl_threads_region = REGION_NS;
 
 typedef struct {
@@ -158,7 +158,7 @@ static double now_ns(void) {
 static void pool_measure(void) {
     double best = REGION_MOST_NS / 10;
     int threads = rl_threads_get();
-    for (int i = 0; i < 4; i++) { /* the first one starts the threads */
+    for (int i = 0; i < 12; i++) { /* the first one starts the threads */
         job j = {nothing, NULL, threads, 1, 0};
         double start = now_ns();
         pool.parallel(job_run, &j, (unsigned)threads, 0);

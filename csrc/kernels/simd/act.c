@@ -2,6 +2,27 @@
 #define V_FUNCTIONS "act_body.h"
 #define V_LINES     "act_lines.h"
 #include "lines.h"
+#ifdef RL_SIMD_X86
+RL_KERNEL(simd_prelu) {
+    const rl_view *x = rl_in(k, 0), *operand[2] = {x, rl_in(k, 1)};
+    const double numbers[SIMD_NUMBERS] = {0};
+    if (!operand[1]) return RL_UNSUPPORTED;
+    rl_view slope = *operand[1];
+    int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
+    if (slope.numel != 1) { /* the weights stand along dimension 1 */
+        for (int d = 0; d < x->ndim; d++) shape[d] = 1, strides[d] = 0;
+        if (x->ndim > 1) shape[1] = slope.numel, strides[1] = slope.strides[0];
+        slope.shape = shape, slope.strides = strides, slope.ndim = x->ndim;
+        operand[1] = &slope;
+    }
+    return simd_map_views(k, &line_prelu, operand, numbers);
+}
+#else
+RL_KERNEL(simd_prelu) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif
 
 rl_status simd_clamp(rl_call *k); /* kernels/simd/math.c */
 RL_KERNEL(simd_hardtanh) {

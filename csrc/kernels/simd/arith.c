@@ -56,6 +56,17 @@ rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const
     return simd_map_views(k, &line, operand, numbers);
 }
 
+rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
+    static const simd_line line = {
+        .operands = 2,
+        .masked = true,
+        .ns = 0.3,
+        .strip = {{[RL_I32] = choose_number_I32_avx2}, {[RL_I32] = choose_number_I32_avx512}}};
+    const rl_view *operand[] = {mask, no};
+    const double numbers[SIMD_NUMBERS] = {(double)(int32_t)rl_float_bits(yes)};
+    return no->dtype == RL_F32 ? simd_map_views(k, &line, operand, numbers) : RL_UNSUPPORTED;
+}
+
 RL_KERNEL(simd_where) {
     return simd_choose(k, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2));
 }
@@ -65,6 +76,10 @@ RL_KERNEL(simd_where) {
         (void)k;                                                                                             \
         return RL_UNSUPPORTED;                                                                               \
     }
+rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
+    (void)k, (void)mask, (void)yes, (void)no;
+    return RL_UNSUPPORTED;
+}
 REFUSES(add)
 REFUSES(sub)
 REFUSES(div)

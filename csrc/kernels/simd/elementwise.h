@@ -40,6 +40,7 @@ rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers);
 /* The same of operands that are not the first arguments. */
 rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
                          const double *numbers);
-/* out[0] = mask ? yes : no (kernels/simd/arith.c) */
+/* out[0] = mask ? yes : no; of the float `yes` (kernels/simd/arith.c) */
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no);
+rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no);
 #endif

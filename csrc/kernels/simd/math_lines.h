@@ -24,3 +24,7 @@ V_FLOATS(sigmoid_backward, 0.2, 2, KEEP, (), v_mul(v_mul(a, v_sub(v_set(1), b)),
 V_FLOATS(tanh_backward, 0.2, 2, KEEP, (), v_mul(a, v_fnma(b, b, v_set(1))))
 
 V_PART(FLOATS, limit, 0.15, 1, KEEP, v_min(s1, v_max(s0, a))) /* NaN stays NaN */
+#define BOUND(i, without) (k->arg[i].tag == RL_NONE ? (without) : rl_num(k, i))
+V_FLOATS(clamp_backward, 0.2, 2, KEEP, (BOUND(2, -__builtin_inf()), BOUND(3, __builtin_inf())),
+         v_pick(v_both(v_is_most(s0, b), v_is_most(b, s1)), a, v_zero()))
+#undef BOUND
