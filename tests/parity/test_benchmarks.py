@@ -1,12 +1,16 @@
 """The harness of the benchmarks: results are checked before they are timed, in turns; lines are JSON."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
 pytest.importorskip("torch")
 
+import bench_ops  # noqa: E402
 import harness  # noqa: E402
+import op_table  # noqa: E402
+import samples  # noqa: E402
 
 
 def run(bench, order, check=lambda: True, rounds=3):
@@ -50,3 +54,48 @@ def test_lines_are_json(capsys):
 def test_a_part_of_a_call_may_be_what_counts():
     moments = [harness.Times(1.0, 2.0), harness.Times(4.0, 2.5)]
     assert harness.part(lambda: moments)(1) == (3.0, 0.5)
+
+
+def test_operators_are_compared_checked_and_resumed(tmp_path, capsys):
+    lines, drawing = tmp_path / "lines.jsonl", tmp_path / "plot.svg"
+    asked = [f"--{name}={value}" for name, value in (("json", lines), ("plot", drawing), ("size", "1e3"))]
+    asked += ["--quick", "--op=relu", "--op=max_dim", "--forward"]
+    assert bench_ops.main(asked) == 0
+    where, *cases = map(json.loads, lines.read_text().splitlines())
+    assert {"benchmark", "peaks", "threads"} <= set(where)
+    assert {c["op"] for c in cases} == {"relu", "max_dim"}
+    assert {"line", "transposed", "channels_last"} <= {c["case"].split(", ")[1] for c in cases}
+    assert all(c["ratio"] > 0 and c["bytes"] > 4000 for c in cases)
+    assert "elementwise" in capsys.readouterr().out
+    ElementTree.parse(drawing)
+    assert bench_ops.main(asked) == 0  # nothing is left to time
+    assert sum("case" in line for line in map(json.loads, lines.read_text().splitlines())) == len(cases)
+
+
+def test_operators_whose_results_differ_are_not_timed(monkeypatch, capsys):
+    right = samples.function
+
+    def wrong(library, entry):
+        other = samples.OPERATORS["exp"] if library is bench_ops.torch else entry
+        return right(library, other)
+
+    monkeypatch.setattr(samples, "function", wrong)
+    monkeypatch.setattr(bench_ops, "timed", lambda *_: pytest.fail("timed"))
+    assert bench_ops.main(["--quick", "--op=relu", "--size=1e3", "--forward", "--json"]) == 1
+    _, *cases = map(json.loads, capsys.readouterr().out.splitlines())
+    assert cases[0]["differs"] == "result 0: 1000 of 1000 elements" and "ratio" not in cases[0]
+
+
+def test_gradients_are_compared():
+    case = next(c for c in op_table.cases_of("mul", "arith", "1e3") if c.variant == "transposed")
+    (theirs, ours), moved, wrong = bench_ops.checked(case, "backward", "float32")
+    assert not wrong and moved >= 5 * 4000
+    assert bench_ops.once(bench_ops.torch, *theirs)[0].stride() == (1, 16)
+    assert len(bench_ops.once(bench_ops._C, *ours)) == 2
+
+
+@pytest.mark.parametrize("size", ["1e3", "1e5"])
+def test_every_family_has_cases(size):
+    for family, module in samples.FAMILIES.items():
+        with_cases = [op for op in module.SAMPLES if op_table.cases_of(op, family, size)]
+        assert len(with_cases) > len(module.SAMPLES) * 0.7, family
