@@ -5,3 +5,7 @@ FORMULA(dropout) { /* (input, p, train) */
     bool dropped = rl_vjp_int(g, 2) && rl_vjp_num(g, 1) != 0;
     TO(0, dropped ? OP(mul, G, OUT(1)) : G);
 }
+
+FORMULA(overwritten) { /* in place, by numbers that it has no part in */
+    TO(0, ZEROS);
+}

@@ -406,3 +406,13 @@ def test_hooks_are_lost_with_a_warning():
     with pytest.warns(UserWarning, match="^backward hook <built-in function print> on tensor will not be"):
         assert pickle.loads(pickle.dumps(x))._backward_hooks is None
     assert copy.deepcopy(x)._backward_hooks is None
+
+
+@pytest.mark.parametrize("name", ["uniform_", "normal_", "bernoulli_", "random_"])
+def test_random_numbers_overwrite_the_history(name):
+    x = rushlight.ones(3, requires_grad=True)
+    y = x * 1
+    getattr(y, name)()
+    assert y.requires_grad
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]
