@@ -7,21 +7,37 @@
 #include "module/module.h"
 #include "optim/optim.h"
 #include "object/storage.h"
+#include "core/blocks.h"
 #include "core/memory.h"
+#include "core/packed.h"
 #include "core/threads.h"
 #include "ops/select.h"
 #include "core/generator.h"
 #include "core/services.h"
 #include "core/storage.h"
 
-static long long live(int kind) {
-    return __atomic_load_n(&rl_live_count[kind], __ATOMIC_RELAXED);
-}
-
 static PyObject *debug_live(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "tensors", live(RL_LIVE_TENSORS), "storages",
-                         live(RL_LIVE_STORAGES), "nodes", live(RL_LIVE_NODES), "bytes", live(RL_LIVE_BYTES));
+    rl_block_stats stats = rl_blocks_stats();
+    return Py_BuildValue("{s:n,s:n,s:n,s:n}", "tensors", (Py_ssize_t)rl_live_count[RL_LIVE_TENSORS],
+                         "storages", stats.used[RL_BLOCK_STORAGE], "nodes",
+                         (Py_ssize_t)rl_live_count[RL_LIVE_NODES], "bytes", stats.in_use);
+}
+
+static PyObject *memory_stats(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    rl_block_stats stats = rl_blocks_stats();
+    return Py_BuildValue("{s:n,s:n,s:n,s:n,s:n,s:K,s:K,s:K}", "in_use_bytes", stats.in_use, "kept_bytes",
+                         stats.kept, "cap_bytes", stats.cap, "in_use_blocks",
+                         stats.used[RL_BLOCK_STORAGE] + stats.used[RL_BLOCK_SCRATCH], "kept_blocks",
+                         stats.n_kept, "hits", stats.hits, "misses", stats.misses, "evicted_blocks",
+                         stats.evicted);
+}
+
+static PyObject *empty_cache(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    Py_BEGIN_ALLOW_THREADS rl_blocks_empty();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
 static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
@@ -54,6 +70,13 @@ static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
 static PyMethodDef functions[] = {
     {"_live", debug_live, METH_NOARGS,
      "_live()\n--\n\nCounts of living tensors, storages, nodes and their bytes."},
+    {"_memory_stats", memory_stats, METH_NOARGS,
+     "_memory_stats()\n--\n\nThe memory of tensors and kernels on the CPU: what is in use and what is kept "
+     "for "
+     "later, the most that is kept, how often a kept block served (hits) and not (misses), and how many "
+     "blocks went because more than the cap would have been kept."},
+    {"_empty_cache", empty_cache, METH_NOARGS,
+     "_empty_cache()\n--\n\nGives the memory that is kept for later tensors back to the system."},
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
     {"_dnnl_open", debug_dnnl_open, METH_O,
@@ -65,7 +88,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL}};
 
 static int fill_module(PyObject *m) {
-    rl_storage_guard_fork();
+    rl_blocks_init();
+    rl_packed_guard_fork();
     rl_generator_guard_fork();
     rl_services_init();
     rl_dispatch_init();

@@ -27,7 +27,7 @@ typedef struct rl_storage {
     void *owner;
     int32_t refs, pins, exports;
     uint32_t version;
-    uint8_t device, size_class, pointer_seen, resizable;
+    uint8_t device, pointer_seen, resizable;
     int8_t device_index;
     uint8_t foreign; /* one of the exports is the owner of borrowed bytes */
 } rl_storage;

@@ -1,7 +1,7 @@
 /* What a kernel gets from its call: scratch memory, parallel loops, errors, packed weights. */
 #include "services.h"
+#include "blocks.h"
 #include "error.h"
-#include "memory.h"
 #include "packed.h"
 #include "threads.h"
 #include <stdarg.h>
@@ -52,13 +52,20 @@ void rl_services_limit(void) {
     services.isa = 0;
 }
 
-/* Scratch blocks hang on the call until it ends; the first 64 bytes are the link. */
+/* Scratch blocks hang on the call until it ends. */
+typedef struct scratch {
+    char head[RL_BLOCK_HEAD];
+    struct scratch *next;
+} scratch;
+enum { SCRATCH_HEADER = 64 };
+
 static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
-    void **block = rl_alloc(rl_count_plus(rl_count_times(n, itemsize), 64), 1);
+    rl_count bytes = rl_count_plus(rl_count_times(n, itemsize), SCRATCH_HEADER);
+    scratch *block = rl_block_take(bytes, RL_BLOCK_SCRATCH);
     if (!block) return NULL;
-    *block = k->scratch_;
+    block->next = k->scratch_;
     k->scratch_ = block;
-    return (char *)block + 64;
+    return (char *)block + SCRATCH_HEADER;
 }
 
 void rl_call_begin(rl_call *k) {
@@ -72,9 +79,9 @@ void rl_call_begin(rl_call *k) {
 
 void rl_call_end(rl_call *k) {
     while (k->scratch_) {
-        void **block = k->scratch_;
-        k->scratch_ = *block;
-        rl_free(block);
+        scratch *block = k->scratch_;
+        k->scratch_ = block->next;
+        rl_block_give(block);
     }
     if (RL_UNLIKELY(k->packing_ || k->n_used_)) rl_packed_leave(k);
 }

@@ -1,91 +1,32 @@
 /* Storage: who owns bytes, and when they were written. */
+#include "blocks.h"
 #include "device.h"
 #include "error.h"
 #include "memory.h"
 #include "packed.h"
 #include "storage.h"
-#include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HEADER = 192, CLASSES = 24, CLASS_NONE = 255, CACHED_PER_CLASS = 16 };
-_Static_assert(sizeof(rl_storage) <= HEADER, "the bytes follow the header in one block");
+/* the block that a storage lives in; its bytes begin HEADER behind the front */
+enum { HEADER = 192 };
+typedef struct {
+    char head[RL_BLOCK_HEAD];
+    rl_storage s;
+} home;
+_Static_assert(sizeof(home) <= HEADER, "the bytes follow the header in one block");
 
-/* Note [Block cache]
- * A forward pass frees and takes the same few sizes again and again, so blocks of up to 1 MiB are kept
- * by size class (powers of two from 64 bytes to 1 MiB and halfway steps); malloc sees the rest. Sanitizers
- * need to see every block. */
-#if defined(__SANITIZE_ADDRESS__)
-#define BLOCK_CACHE 0
-#else
-#define BLOCK_CACHE 1
-#endif
-static struct {
-    void *block[CACHED_PER_CLASS];
-    int n;
-} cache[CLASSES + 8];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* A child must not inherit the lock from a thread that it does not have. */
-static void fork_hold(void) {
-    pthread_mutex_lock(&lock);
-}
-static void fork_release(void) {
-    pthread_mutex_unlock(&lock);
-}
-void rl_storage_guard_fork(void) {
-    pthread_atfork(fork_hold, fork_release, fork_release);
-    rl_packed_guard_fork();
+static rl_storage *storage_block(int64_t nbytes) {
+    home *h = rl_block_take(rl_count_plus(RL_COUNT(nbytes), HEADER), RL_BLOCK_STORAGE);
+    if (!h) return NULL;
+    memset(&h->s, 0, sizeof h->s);
+    h->s.mem_ = (char *)h + HEADER;
+    return &h->s;
 }
 
-static int class_of(size_t bytes, size_t *rounded) {
-    size_t size = 64;
-    int c = 0;
-    while (size < bytes) {
-        if (size + size / 2 >= bytes && size >= 128) {
-            *rounded = size + size / 2;
-            return c + 1;
-        }
-        size *= 2;
-        c += 2;
-        if (size > (1u << 20)) {
-            *rounded = bytes;
-            return CLASS_NONE;
-        }
-    }
-    *rounded = size;
-    return c;
-}
-
-static rl_storage *storage_block(size_t nbytes) {
-    size_t rounded;
-    int c = class_of(nbytes, &rounded);
-    rl_storage *s = NULL;
-    if (BLOCK_CACHE && c != CLASS_NONE && RL_LIKELY(!rl_alloc_armed())) {
-        pthread_mutex_lock(&lock);
-        if (cache[c].n > 0) s = cache[c].block[--cache[c].n];
-        pthread_mutex_unlock(&lock);
-    }
-    if (!BLOCK_CACHE) rounded = nbytes;
-    if (!s) s = rl_alloc(rl_count_plus(RL_COUNT(rounded), HEADER), 1);
-    if (!s) return NULL;
-    memset(s, 0, sizeof *s);
-    s->size_class = (uint8_t)c;
-    s->mem_ = (char *)s + HEADER;
-    return s;
-}
-
-static void block_free(rl_storage *s) {
-    int c = s->size_class;
-    if (BLOCK_CACHE && c != CLASS_NONE) {
-        pthread_mutex_lock(&lock);
-        if (cache[c].n < CACHED_PER_CLASS) {
-            cache[c].block[cache[c].n++] = s;
-            s = NULL;
-        }
-        pthread_mutex_unlock(&lock);
-    }
-    rl_free(s);
+static void storage_block_give(rl_storage *s) {
+    rl_block_give((char *)s - offsetof(home, s));
 }
 
 /* The bytes of n elements; -1 with RL_MEMORY pending when they are more than an address can have. */
@@ -100,13 +41,11 @@ static int64_t bytes_of(rl_count n, size_t itemsize) {
 
 rl_storage *rl_storage_new(rl_count n, size_t itemsize) {
     int64_t nbytes = bytes_of(n, itemsize);
-    rl_storage *s = nbytes < 0 ? NULL : storage_block((size_t)nbytes);
+    rl_storage *s = nbytes < 0 ? NULL : storage_block(nbytes);
     if (!s) return NULL;
     s->nbytes = (size_t)nbytes;
     s->refs = 1;
     s->resizable = 1;
-    rl_live_add(RL_LIVE_STORAGES, 1);
-    rl_live_add(RL_LIVE_BYTES, nbytes);
     return s;
 }
 
@@ -121,7 +60,6 @@ rl_storage *rl_storage_borrow(void *mem, size_t nbytes, void (*free)(void *), vo
     s->refs = 1;
     s->free = free;
     s->owner = owner;
-    rl_live_add(RL_LIVE_STORAGES, 1);
     return s;
 }
 
@@ -195,30 +133,25 @@ rl_storage *rl_storage_keep(rl_storage *s) {
 }
 
 static void storage_release_mem(rl_storage *s) {
-    if (s->free) {
-        void (*release)(void *) = s->free;
-        s->free = NULL;
-        release(s->owner);
-    } else {
-        rl_live_add(RL_LIVE_BYTES, -(int64_t)s->nbytes);
-    }
+    void (*release)(void *) = s->free;
+    s->free = NULL;
+    if (release) release(s->owner);
 }
 
+/* Whoever has the only reference needs no other thread to hear of it. */
 void rl_storage_drop(rl_storage *s) {
-    if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (!s) return;
+    if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1 &&
+        __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
     if (RL_UNLIKELY(s->packed != NULL)) rl_packed_free(s->packed);
     storage_release_mem(s);
-    rl_live_add(RL_LIVE_STORAGES, -1);
-    block_free(s);
+    storage_block_give(s);
 }
 
 void *rl_storage_bytes(rl_storage *s, int mode) {
     (void)mode;
     return s->mem_;
-}
-
-static void resized_free(void *owner) {
-    rl_free(owner);
 }
 
 rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
@@ -230,13 +163,14 @@ rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
         s->nbytes = nbytes;
         return RL_OK;
     }
-    void *mem = rl_alloc(bytes, 1);
-    if (!mem) return RL_FAIL;
+    void *block = rl_block_take(rl_count_plus(bytes, 64), RL_BLOCK_SCRATCH);
+    if (!block) return RL_FAIL;
+    char *mem = (char *)block + 64;
     memcpy(mem, s->mem_, nbytes < s->nbytes ? nbytes : s->nbytes);
     storage_release_mem(s);
     s->mem_ = mem;
-    s->free = resized_free;
-    s->owner = mem;
+    s->free = rl_block_give;
+    s->owner = block;
     s->nbytes = nbytes;
     rl_write_begin(s);
     rl_write_end(s);

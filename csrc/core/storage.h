@@ -16,7 +16,6 @@ rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
 void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
-void rl_storage_guard_fork(void);                /* once, at start */
 /* Moves the bytes, and with them all views, into memory that forked processes share. */
 rl_status rl_storage_share(rl_storage *s);
 bool rl_storage_is_shared(const rl_storage *s);

@@ -3,7 +3,7 @@
 import sys
 import types
 
-from rushlight import _missing
+from rushlight import _C, _missing
 
 __getattr__ = _missing.lacks(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
@@ -38,7 +38,7 @@ def _answer(value):
 
 
 def _has_onednn():
-    from rushlight import _C, _onednn
+    from rushlight import _onednn
 
     path = _onednn.find()
     return path is not None and _C._dnnl_open(path) is None
@@ -69,4 +69,9 @@ mkldnn = _backend("mkldnn", enabled=True, is_available=_has_onednn, flags=_flags
 mkl = _backend("mkl", is_available=_answer(False))
 mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
 openmp = _backend("openmp", is_available=_answer(True))
-cpu = _backend("cpu", get_cpu_capability=_answer("DEFAULT"))
+cpu = _backend(
+    "cpu",
+    get_cpu_capability=_answer("DEFAULT"),
+    memory_stats=_C._memory_stats,
+    empty_cache=_C._empty_cache,
+)

@@ -1,0 +1,22 @@
+/* Blocks of memory of any size, kept when they are given back: storages and scratch stand on them. */
+#ifndef RL_CORE_BLOCKS_H
+#define RL_CORE_BLOCKS_H
+#include "contract/kernel.h"
+
+enum { RL_BLOCK_HEAD = 16 }; /* the first bytes of a block are the cache's own; its user begins behind them */
+typedef enum { RL_BLOCK_STORAGE, RL_BLOCK_SCRATCH, RL_BLOCK_USES } rl_block_use;
+
+/* At least so many bytes (64 or more), with the head; 64-byte aligned, uninitialised; NULL and RL_MEMORY
+ * pending. Any thread, with or without the GIL. */
+void *rl_block_take(rl_count bytes, rl_block_use use);
+void rl_block_give(void *block);
+size_t rl_blocks_empty(void); /* gives all that is kept back to the system; how many bytes that were */
+
+typedef struct {
+    size_t in_use, kept, cap;           /* bytes */
+    size_t used[RL_BLOCK_USES], n_kept; /* blocks */
+    uint64_t hits, misses, evicted;     /* takes that a kept block served; others; blocks that gave way */
+} rl_block_stats;
+rl_block_stats rl_blocks_stats(void);
+void rl_blocks_init(void); /* once, at start: the cap, and the rule for forks */
+#endif
