@@ -48,15 +48,37 @@ static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
     Py_RETURN_NONE;
 }
 
-static PyObject *debug_dnnl_open(PyObject *m, PyObject *path) {
+static PyObject *dnnl_offer(PyObject *m, PyObject *path) {
     (void)m;
     const char *text = PyUnicode_AsUTF8(path);
     if (!text) return NULL;
-    int opened;
-    Py_BEGIN_ALLOW_THREADS opened = rl_dnnl_open(text);
-    Py_END_ALLOW_THREADS if (!opened) return PyUnicode_FromString(rl_dnnl_reason());
-    rl_vendor_serves();
+    rl_dnnl_offer(text);
     Py_RETURN_NONE;
+}
+
+static int dnnl_say_failed(void *reason) {
+    PyObject *finder = PyImport_ImportModule("rushlight._onednn");
+    PyObject *said = finder ? PyObject_CallMethod(finder, "failed", "s", reason) : NULL;
+    Py_XDECREF(finder);
+    Py_XDECREF(said);
+    return said ? 0 : -1;
+}
+
+/* Kernels open oneDNN, most often without the GIL: why it failed is said when Python runs again. */
+static bool dnnl_open(void) {
+    static int said;
+    if (RL_LIKELY(rl_dnnl_open())) return true;
+    const char *reason = rl_dnnl_reason();
+    if (reason && !__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+        Py_AddPendingCall(dnnl_say_failed, (void *)reason);
+    return false;
+}
+
+static PyObject *dnnl_is_open(PyObject *m, PyObject *unused) {
+    bool opened;
+    (void)m, (void)unused;
+    Py_BEGIN_ALLOW_THREADS opened = dnnl_open();
+    Py_END_ALLOW_THREADS return PyBool_FromLong(opened);
 }
 
 static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
@@ -79,8 +101,10 @@ static PyMethodDef functions[] = {
      "_empty_cache()\n--\n\nGives the memory that is kept for later tensors back to the system."},
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
-    {"_dnnl_open", debug_dnnl_open, METH_O,
-     "_dnnl_open(path)\n--\n\nLoads oneDNN: None, or the reason why that file does not serve."},
+    {"_dnnl_offer", dnnl_offer, METH_O,
+     "_dnnl_offer(path)\n--\n\nSays where oneDNN is; it is opened when a kernel is about to run it."},
+    {"_dnnl_open", dnnl_is_open, METH_NOARGS,
+     "_dnnl_open()\n--\n\nOpens oneDNN where it was offered, unless that was done: does it serve?"},
     {"_cpu_count", debug_cpu_count, METH_VARARGS,
      "_cpu_count(omp, online, allowed, root)\n--\n\nThe default of get_num_threads() where OMP_NUM_THREADS "
      "is "
@@ -92,6 +116,7 @@ static int fill_module(PyObject *m) {
     rl_packed_guard_fork();
     rl_generator_guard_fork();
     rl_services_init();
+    rl_services_vendor(dnnl_open);
     rl_dispatch_init();
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
     rl_composite_init();

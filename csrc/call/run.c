@@ -11,9 +11,9 @@
 #include "ops/select.h"
 #include <pthread.h>
 
-/* Heavy operators need oneDNN and the thread pool; both are found at the first of them, in Python. Other
- * threads' first ones load it, too, and so wait for it. A child forked meanwhile would wait for an import
- * whose thread it does not have: it goes without. */
+/* Heavy operators need the thread pool and to know where oneDNN is, which kernels open when they run it:
+ * Python looks at the first of them. Other threads' first ones look, too, and so wait for it. A child forked
+ * meanwhile would wait for an import whose thread it does not have: it goes without. */
 static bool heavy_loaded;
 static int heavy_loading; /* threads */
 
@@ -30,7 +30,7 @@ int rl_heavy_load(void) {
     heavy_loading++;
     rl_threads_load();
     RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._onednn");
-    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "load", NULL) : NULL;
+    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "offer", NULL) : NULL;
     loading = false;
     heavy_loading--;
     heavy_loaded = true;

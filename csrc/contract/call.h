@@ -75,7 +75,8 @@ typedef struct rl_services {
     void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
     const int64_t *region_ns; /* work that is worth a second thread: rl_is_serial; it never falls */
-    int vendor_; /* 1 once a vendor's library (oneDNN) serves, which may happen beside calls: rl_has_vendor */
+    /* Opens a vendor's library (oneDNN) at the first call; false where there is none or it does not serve. */
+    bool (*vendor)(void);
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 
@@ -114,9 +115,10 @@ static inline rl_ints rl_ints_of(const rl_call *k, int arg) {
     rl_ints list = {s->tag == RL_INTS ? s->u.ints : &s->u.i, s->tag == RL_INTS ? s->n : s->tag == RL_INT};
     return list;
 }
-/* Does a vendor's library serve, so that a kernel may leave to it what it does better? */
+/* Does a vendor's library serve, so that a kernel may leave its work to it? It is opened for that: ask last.
+ */
 static inline bool rl_has_vendor(const rl_call *k) {
-    return __atomic_load_n(&k->svc->vendor_, __ATOMIC_ACQUIRE) != 0;
+    return k->svc->vendor();
 }
 /* Does svc->parallel leave n items of `ns` nanoseconds each to one thread, number 0? */
 static inline bool rl_is_serial(const rl_call *k, int64_t n, double ns) {

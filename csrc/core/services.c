@@ -19,6 +19,9 @@ static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
     va_end(args);
     return rl_error_set(kind, "%s", text);
 }
+static bool no_vendor(void) {
+    return false;
+}
 static rl_services services = {
     .abi = RL_KERNEL_ABI,
     .scratch = call_scratch,
@@ -29,6 +32,7 @@ static rl_services services = {
     .packed_find = rl_packed_find,
     .packed_new = rl_packed_new,
     .packed_ready = rl_packed_ready,
+    .vendor = no_vendor,
 };
 void rl_services_init(void) {
 #if defined(__x86_64__)
@@ -44,8 +48,8 @@ void rl_services_init(void) {
 #endif
 }
 
-void rl_vendor_serves(void) {
-    __atomic_store_n(&services.vendor_, 1, __ATOMIC_RELEASE);
+void rl_services_vendor(bool (*open)(void)) {
+    services.vendor = open;
 }
 
 void rl_services_limit(void) {

@@ -1,4 +1,4 @@
-"""Where oneDNN is. The C extension calls load() once, at the first heavy operator.
+"""Where oneDNN is. C calls offer() at the first heavy operator; the first kernel that needs it opens it.
 
 RUSHLIGHT_ONEDNN names the library, or switches it off ("0" or "off").
 """
@@ -37,15 +37,20 @@ def find():
         return None
     if wanted:
         return wanted
-    path = os.path.join(sys.prefix, "lib", _NAME)
-    return _in_wheel() or (path if os.path.exists(path) else _NAME)
+    path = os.path.join(sys.prefix, "lib", _NAME)  # where its wheel puts it, too
+    return path if os.path.exists(path) else _in_wheel() or _NAME
 
 
-def load():
-    """Open oneDNN; without it rushlight's own kernels serve. Say why when a library is there but fails."""
+def offer():
+    """Tell the C extension where oneDNN is; without it rushlight's own kernels serve."""
     path = find()
-    reason = path and _C._dnnl_open(path)
-    if not reason or path == _NAME:
+    if path:
+        _C._dnnl_offer(path)
+
+
+def failed(reason):
+    """Say why a library that is there does not serve. Called from C, after the kernel that tried it."""
+    if find() == _NAME:
         return
     import warnings
 

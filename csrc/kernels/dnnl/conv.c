@@ -5,7 +5,7 @@
 
 RL_KERNEL(dnnl_conv2d) {
     rl_conv c;
-    if (!rl_dnnl_ready() || !rl_conv_read(k, &c) || !rl_is_contiguous(c.in)) return RL_UNSUPPORTED;
+    if (!rl_conv_read(k, &c) || !rl_is_contiguous(c.in) || !rl_has_vendor(k)) return RL_UNSUPPORTED;
     const rl_window *a = rl_window_of(k);
     int64_t oc = c.groups * c.oc;
     rl_dnnl_spec s = {.kind = RL_DNNL_CONV,

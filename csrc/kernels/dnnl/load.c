@@ -6,9 +6,11 @@
 #include <string.h>
 
 enum { SETS = 128, WAYS = 4, LAYOUTS = 1024 };
+enum { NONE, OFFERED, OPEN, FAILED };
 static struct {
     pthread_mutex_t lock;
-    int ready;
+    int library; /* NONE and so on */
+    char path[4096], reason[4608];
     rl_dnnl_api api;
     dnnl_engine engine;
     uint64_t clock;
@@ -16,14 +18,13 @@ static struct {
     dnnl_md layouts[LAYOUTS]; /* of weights: the index is a part of the keys of packed weights */
     int n_layouts;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Thread_local char reason[512];
 static pthread_once_t guarded = PTHREAD_ONCE_INIT;
 
-bool rl_dnnl_ready(void) {
-    return __atomic_load_n(&state.ready, __ATOMIC_ACQUIRE);
+static int library_now(void) {
+    return __atomic_load_n(&state.library, __ATOMIC_ACQUIRE);
 }
-const char *rl_dnnl_reason(void) {
-    return reason;
+const char *rl_dnnl_reason(void) { /* once it has failed the text does not change */
+    return library_now() == FAILED ? state.reason : NULL;
 }
 
 static bool load_symbols(void *library, rl_dnnl_api *api) {
@@ -31,7 +32,7 @@ static bool load_symbols(void *library, rl_dnnl_api *api) {
     {                                                                                                        \
         void *symbol = dlsym(library, "dnnl_" #name);                                                        \
         if (!symbol) {                                                                                       \
-            snprintf(reason, sizeof reason, "dnnl_" #name " is missing");                                    \
+            snprintf(state.reason, sizeof state.reason, "dnnl_" #name " is missing");                        \
             return false;                                                                                    \
         }                                                                                                    \
         memcpy(&api->name, &symbol, sizeof symbol);                                                          \
@@ -45,15 +46,16 @@ static bool load_library(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        snprintf(reason, sizeof reason, "%s", why ? why : "dlopen failed");
+        snprintf(state.reason, sizeof state.reason, "%s", why ? why : "dlopen failed");
         return false;
     }
     if (load_symbols(library, &state.api)) {
         const dnnl_version_info *v = state.api.version();
         if (v->major != 3)
-            snprintf(reason, sizeof reason, "%s is version %d.%d, not 3.x", path, v->major, v->minor);
+            snprintf(state.reason, sizeof state.reason, "%s is version %d.%d, not 3.x", path, v->major,
+                     v->minor);
         else if (state.api.engine_create(&state.engine, DNNL_CPU, 0) != DNNL_SUCCESS)
-            snprintf(reason, sizeof reason, "%s has no CPU engine", path);
+            snprintf(state.reason, sizeof state.reason, "%s has no CPU engine", path);
         else
             return true;
     }
@@ -73,12 +75,24 @@ static void guard_fork(void) {
     pthread_atfork(fork_hold, fork_release, fork_release);
 }
 
-int rl_dnnl_open(const char *path) {
+void rl_dnnl_offer(const char *path) {
     pthread_once(&guarded, guard_fork);
     pthread_mutex_lock(&state.lock);
-    if (!state.ready && load_library(path)) __atomic_store_n(&state.ready, 1, __ATOMIC_RELEASE);
+    if (state.library == NONE && strlen(path) < sizeof state.path) {
+        memcpy(state.path, path, strlen(path) + 1);
+        __atomic_store_n(&state.library, OFFERED, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&state.lock);
-    return rl_dnnl_ready();
+}
+
+bool rl_dnnl_open(void) {
+    if (library_now() == OFFERED) {
+        pthread_mutex_lock(&state.lock);
+        if (state.library == OFFERED)
+            __atomic_store_n(&state.library, load_library(state.path) ? OPEN : FAILED, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&state.lock);
+    }
+    return library_now() == OPEN;
 }
 
 /* A number for the layout of p's packed weight, the same for equal layouts; 0 when the table is full. */

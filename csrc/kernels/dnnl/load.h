@@ -1,6 +1,8 @@
 /* oneDNN at run time: the library, and a cache of its primitives.
  *
- *   rl_dnnl_open(path) ──► api, engine             (once; without it every dnnl_ kernel refuses)
+ *   rl_dnnl_offer(path)                            (where it is: nothing is opened yet)
+ *   rl_dnnl_open() ──► api, engine                 (once, by the first kernel that is about to run it;
+ *                                                   where that fails, every dnnl_ kernel refuses)
  *   kernel ──► rl_dnnl_spec ──► plan ──► reorder input ─► primitive ─► reorder output
  *              (shapes)          │
  *                                └─ cache: SETS sets of WAYS plans, the oldest idle one of a set gives way
@@ -9,11 +11,10 @@
 #define RL_KERNELS_DNNL_LOAD_H
 #include "contract/kernel.h"
 
-/* Loads the library at `path` ("libdnnl.so.3" or a full name); 1 when dnnl_ kernels may serve from now on.
- * Safe to call from several threads and again; the first success counts. */
-int rl_dnnl_open(const char *path);
-bool rl_dnnl_ready(void);
-const char *rl_dnnl_reason(void); /* why this thread's last rl_dnnl_open answered 0 */
+/* Any thread may call these, with or without the GIL. */
+void rl_dnnl_offer(const char *path); /* "libdnnl.so.3" or a full name; the first one counts */
+bool rl_dnnl_open(void);              /* do dnnl_ kernels serve? The library is opened at the first call */
+const char *rl_dnnl_reason(void);     /* why rl_dnnl_open answered false; NULL before that */
 
 enum { RL_DNNL_CONV = 1, RL_DNNL_LINEAR = 2 };
 /* All of it is the key of the cache: set every field, leave unused dims 0. */

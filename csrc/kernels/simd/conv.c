@@ -122,9 +122,9 @@ static bool conv_is_deep(const rl_conv *c, int64_t width) {
 /* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
  * the input and output, so they win only where little of that meets much arithmetic. */
 typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
-static conv_way conv_choose(const rl_call *k, const rl_conv *c) {
+static conv_way conv_choose(const rl_conv *c, bool blocked) {
     int64_t pixels = c->oh * c->ow;
-    bool point = c->kh * c->kw == 1, blocked = rl_has_vendor(k);
+    bool point = c->kh * c->kw == 1;
     if (c->kh * c->kw > CONV_TAPS) return blocked ? CONV_BLOCKED : CONV_PRODUCT;
     if (c->ic == 1 && c->oc == 1)
         return blocked && pixels < 196 && c->groups > 16 ? CONV_BLOCKED : CONV_DIRECT;
@@ -187,17 +187,22 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
     return RL_OK;
 }
 
-RL_KERNEL(simd_conv2d) {
+rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
-    conv_way way = conv_choose(k, &c);
+    conv_way way = conv_choose(&c, may_leave);
+    if (way == CONV_BLOCKED && !rl_has_vendor(k)) way = conv_choose(&c, false);
     if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
     if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     return rl_conv_direct(k, &c, rl_const_data(c.in), NULL, rl_data(c.out, RL_WRITE));
 }
 #else
-RL_KERNEL(simd_conv2d) {
-    (void)k;
+rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
+    (void)k, (void)may_leave;
     return RL_UNSUPPORTED;
 }
 #endif
+
+RL_KERNEL(simd_conv2d) {
+    return rl_conv_fastest(k, true);
+}

@@ -5,6 +5,9 @@
 
 enum { RL_CONV_TAPS = 128 }; /* elements of a kernel that the direct way takes */
 rl_status simd_conv2d_gemm(rl_call *k);
+/* The fastest of these ways. RL_UNSUPPORTED: none takes it, or it is better left to the vendor's library,
+ * for which `may_leave` has a kernel that asks it. */
+rl_status rl_conv_fastest(rl_call *k, bool may_leave);
 /* The direct way on dense planes, at most RL_CONV_TAPS taps. `plain` weights are packed for this call only;
  * NULL takes c->weight. Padding may be negative. */
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out);

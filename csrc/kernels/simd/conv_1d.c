@@ -1,9 +1,6 @@
 /* conv1d as conv2d of pictures of height 1: the fast kernels serve it as they are. */
-#include "contract/kernel.h"
+#include "conv.h"
 #include <string.h>
-
-rl_status simd_conv2d(rl_call *k);
-rl_status simd_conv2d_gemm(rl_call *k);
 
 /* (.., L) becomes (.., 1, L) */
 static rl_view lifted(const rl_view *v, int64_t shape[4], int64_t strides[4]) {
@@ -30,7 +27,7 @@ RL_KERNEL(simd_conv1d) {
     flat.arg[0].u.t = &x;
     flat.arg[1].u.t = &w;
     flat.out[0] = &out;
-    rl_status status = simd_conv2d(&flat);
+    rl_status status = rl_conv_fastest(&flat, false);
     if (status == RL_UNSUPPORTED) status = simd_conv2d_gemm(&flat);
     k->scratch_ = flat.scratch_; /* the dispatcher frees what they took */
     return status;

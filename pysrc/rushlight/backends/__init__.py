@@ -40,8 +40,8 @@ def _answer(value):
 def _has_onednn():
     from rushlight import _onednn
 
-    path = _onednn.find()
-    return path is not None and _C._dnnl_open(path) is None
+    _onednn.offer()
+    return _C._dnnl_open()
 
 
 cudnn = _backend(
