@@ -306,6 +306,33 @@ print(y[0, 0, 0, 0].item(), [(w.category.__name__, "file too short" in str(w.mes
     assert python(code, RUSHLIGHT_ONEDNN="off") == "False 1152.0 []\n"
 
 
+def test_onednn_is_opened_by_the_first_kernel_that_runs_it():
+    code = """
+import threading
+import rushlight
+from rushlight.nn import functional as F
+
+def opened():
+    with open("/proc/self/maps") as maps:
+        return "dnnl" in maps.read()
+
+small = rushlight.conv2d(rushlight.ones(1, 3, 32, 32), rushlight.ones(6, 3, 5, 5))
+F.linear(rushlight.ones(4, 400), rushlight.ones(120, 400)) @ rushlight.ones(120, 8)
+F.conv1d(rushlight.ones(1, 128, 64), rushlight.ones(64, 128, 3))
+print(opened(), small[0, 0, 0, 0].item())
+x, w, said = rushlight.ones(2, 128, 10, 10), rushlight.ones(64, 128, 3, 3), []
+def work():
+    said.append(rushlight.conv2d(x, w).sum().item())
+threads = [threading.Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(opened() == rushlight.backends.mkldnn.is_available(), {*said} == {2.0 * 64 * 64 * 1152})
+"""
+    assert python(code, RL_ISA="", RL_KERNELS="").splitlines() == ["False 75.0", "True True"]
+
+
 def test_where_onednn_is_looked_for(monkeypatch, tmp_path):
     from importlib import metadata
 
