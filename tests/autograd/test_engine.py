@@ -410,7 +410,7 @@ def test_hooks_are_lost_with_a_warning():
 
 @pytest.mark.parametrize("name", ["uniform_", "normal_", "bernoulli_", "random_"])
 def test_random_numbers_overwrite_the_history(name):
-    x = rushlight.ones(3, requires_grad=True)
+    x = torch.ones(3, requires_grad=True)
     y = x * 1
     getattr(y, name)()
     assert y.requires_grad
