@@ -1,6 +1,7 @@
 /* Copies below autograd: a tensor's numbers into another one's memory, cast and broadcast, also between
  * devices. The dispatcher stands on them, so they come to a kernel by themselves. */
 #include "call.h"
+#include "core/view.h"
 #include "history/node.h"
 #include <string.h>
 
@@ -40,6 +41,7 @@ int rl_device_stage(rl_bound *b) {
 
 rl_tensor *rl_cast_view(rl_view *v, int dtype) {
     rl_tensor *t = rl_tensor_new(dtype, v->device, v->device_index, v->shape, v->ndim);
+    if (t) rl_strides_as(&t->v, v); /* results lie in memory as what was given does */
     if (t && rl_tensor_copy(t, RL_TENSOR_OF(v)) < 0) Py_CLEAR(t);
     return t;
 }

@@ -60,13 +60,29 @@ bool rl_dims_contiguous(const int64_t *shape, int ndim, int64_t *strides) {
     return !huge;
 }
 
-void rl_dims_channels_last(const int64_t shape[4], int64_t strides[4]) {
-    static const int order[4] = {1, 3, 2, 0}; /* channels lie side by side, then columns, rows, images */
-    uint64_t step = 1;                        /* wraps for what has no elements and could not be made so */
-    for (int i = 0; i < 4; i++) {
-        strides[order[i]] = (int64_t)step;
-        step *= (uint64_t)(shape[order[i]] > 1 ? shape[order[i]] : 1);
+/* the dims of a channels_last tensor, innermost first: 1, last ... 2, 0 */
+static int channels_last_dim(int i, int ndim) {
+    return i == 0 ? 1 : i == ndim - 1 ? 0 : ndim - i;
+}
+
+void rl_dims_channels_last(const int64_t *shape, int ndim, int64_t *strides) {
+    uint64_t step = 1; /* wraps for what has no elements and could not be made so */
+    for (int i = 0; i < ndim; i++) {
+        int d = channels_last_dim(i, ndim);
+        strides[d] = (int64_t)step;
+        step *= (uint64_t)(shape[d] > 1 ? shape[d] : 1);
     }
+}
+
+bool rl_looks_channels_last(const rl_view *v) {
+    int64_t least = 0;
+    if ((v->ndim != 4 && v->ndim != 5) || v->numel == 0 || v->strides[1] == 0) return false;
+    for (int i = 0; i < v->ndim; i++) {
+        int d = channels_last_dim(i, v->ndim);
+        if (v->strides[d] < least || (d == 0 && least == v->strides[1])) return false;
+        least = rl_stride_scaled(v->strides[d], v->shape[d]);
+    }
+    return true;
 }
 
 int64_t rl_stride_scaled(int64_t stride, int64_t n) {
@@ -77,10 +93,76 @@ int64_t rl_stride_scaled(int64_t stride, int64_t n) {
 bool rl_is_channels_last(const rl_view *v) {
     int64_t strides[4];
     if (v->ndim != 4) return false;
-    rl_dims_channels_last(v->shape, strides);
+    rl_dims_channels_last(v->shape, 4, strides);
     for (int d = 0; d < 4; d++)
         if (v->shape[d] != 1 && v->strides[d] != strides[d]) return false;
     return true;
+}
+
+bool rl_is_dense(const rl_view *v) {
+    uint64_t seen = 0;
+    int64_t step = 1;
+    for (int round = 0; round < v->ndim; round++)
+        for (int d = 0; d < v->ndim; d++) {
+            if ((seen >> d & 1) || (v->shape[d] != 1 && v->strides[d] != step)) continue;
+            seen |= 1ull << d;
+            if (__builtin_mul_overflow(step, v->shape[d], &step)) return false;
+            break;
+        }
+    return seen == (v->ndim == 64 ? ~0ull : (1ull << v->ndim) - 1);
+}
+
+/* ---- Note [Order of dims] ---- */
+typedef struct {
+    const rl_view *const *views;
+    int n, ndim;
+    const int64_t *shape;
+} ordering;
+
+static int64_t stride_along(const ordering *o, const rl_view *v, int d) {
+    int own = d - (o->ndim - v->ndim);
+    return own < 0 || (v->shape[own] == 1 && o->shape[d] != 1) ? 0 : v->strides[own];
+}
+
+/* below 0: a lies within b; above 0: b within a; 0: nobody can tell */
+static int dims_compare(const ordering *o, int a, int b) {
+    for (int i = 0; i < o->n; i++) {
+        int64_t step_a = stride_along(o, o->views[i], a), step_b = stride_along(o, o->views[i], b);
+        if (step_a == 0 || step_b == 0) continue;
+        if (step_a != step_b) return step_a < step_b ? -1 : 1;
+        if (o->shape[a] > o->shape[b]) return 1;
+    }
+    return 0;
+}
+
+void rl_dims_ordered(const rl_view *const *views, int n, const int64_t *shape, int ndim, int64_t *strides) {
+    const ordering o = {views, n, ndim, shape};
+    int inner[RL_MAX_DIMS]; /* dims, innermost first */
+    int64_t step = 1;
+    for (int i = 0; i < ndim; i++) {
+        inner[i] = ndim - 1 - i;
+        for (int at = i, below = i - 1; below >= 0;
+             below--) { /* on beyond those that nobody compares it with */
+            int found = dims_compare(&o, inner[below], inner[at]);
+            if (found < 0) break;
+            if (found == 0) continue;
+            int dim = inner[below];
+            inner[below] = inner[at];
+            inner[at] = dim;
+            at = below;
+        }
+    }
+    for (int i = 0; i < ndim; i++) {
+        strides[inner[i]] = step;
+        step *= shape[inner[i]];
+    }
+}
+
+void rl_strides_as(rl_view *v, const rl_view *like) {
+    if (rl_is_dense(like))
+        memcpy(v->strides, like->strides, (size_t)v->ndim * sizeof *v->strides);
+    else if (v->numel)
+        rl_dims_ordered(&like, 1, v->shape, v->ndim, v->strides);
 }
 
 rl_status rl_dims_broadcast(const rl_view *a, const rl_view *b, int64_t *shape, int *ndim) {

@@ -15,9 +15,30 @@ from importlib import import_module
 
 from rushlight import _C
 
-from .sample import DTYPES, FLOATS, LAYOUTS, WHOLE, Placeholder, as_array, flat_results, round_to, tolerance
+from .sample import (
+    DTYPES,
+    FLOATS,
+    LAYOUTS,
+    MORE_LAYOUTS,
+    WHOLE,
+    Placeholder,
+    as_array,
+    flat_results,
+    round_to,
+    tolerance,
+)
 
-__all__ = ["DTYPES", "FLOATS", "LAYOUTS", "Placeholder", "as_array", "flat_results", "round_to", "tolerance"]
+__all__ = [
+    "DTYPES",
+    "FLOATS",
+    "LAYOUTS",
+    "MORE_LAYOUTS",
+    "Placeholder",
+    "as_array",
+    "flat_results",
+    "round_to",
+    "tolerance",
+]
 FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, NO_GRAD = 1, 2, 4, 8, 16, 32, 256
 # What Python can call; the steps of optimisers are tested with them.
 OPERATORS = {entry["id"]: entry for entry in _C._ops_table() if entry["flags"] & (FN | METHOD | NN)}

@@ -16,6 +16,12 @@ FLOATS = ["float16", "float32", "float64", "bfloat16"]
 BOOL = ("bool",)
 WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
 LAYOUTS = ["plain", "strided", "transposed"]
+# How results lie in memory follows from these; "mixed" and "turned" give each tensor of a call another one.
+MORE_LAYOUTS = ["channels_last", "sliced", "expanded", "mixed", "turned"]
+_EACH = {
+    "mixed": ("transposed", "plain", "channels_last"),
+    "turned": ("plain", "channels_last", "expanded"),
+}
 
 
 # ---- placeholders ----
@@ -158,7 +164,8 @@ class Sample:
 
         def tensor(p, i):
             name = dtype if p.follows else None
-            return make_tensor(library, p.array(dtype, [seed, i]), name, layout)
+            own = _EACH[layout][(i - 1) % 3] if layout in _EACH else layout
+            return make_tensor(library, p.array(dtype, [seed, i]), name, own)
 
         return self._fill(tensor)
 
@@ -193,12 +200,16 @@ def make_tensor(library, array, dtype=None, layout="plain"):
     options = {"dtype": getattr(library, dtype)} if dtype else {}
     if layout == "plain" or array.ndim == 0:
         return library.tensor(array, **options)
-    step = 2 if layout == "strided" else 1
-    order = range(array.ndim) if layout == "transposed" else range(array.ndim - 1, -1, -1)
+    step = 2 if layout in ("strided", "sliced") else 1
+    order = range(array.ndim) if layout in ("transposed", "sliced") else range(array.ndim - 1, -1, -1)
+    if layout == "channels_last" and array.ndim > 2:
+        order = (1, *range(array.ndim - 1, 1, -1), 0)
     strides, used = [0] * array.ndim, step
     for d in order:
         strides[d] = used
         used *= max(array.shape[d], 1)
+    if layout == "expanded":  # one place for what differs in the first dimension only
+        strides[0] = 0
     memory = np.zeros(used + 1, dtype=array.dtype)
     view = np.lib.stride_tricks.as_strided(
         memory[1:], array.shape, [s * memory.itemsize for s in strides], writeable=True

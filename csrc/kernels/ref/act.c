@@ -102,8 +102,7 @@ static void pair_run(rl_call *k, const rl_strip *strips, const rl_view *x, const
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, x);
     rl_walk_add(&w, y);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, strips[x->dtype], NULL);
+    rl_walk_each(k, &w, RL_REF_NS, strips[x->dtype], NULL);
 }
 
 RL_KERNEL(ref_prelu) {

@@ -37,8 +37,7 @@ rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, r
     if (k->out[0]->dtype != result) {
         if (through_scratch(k, &w, strips[dtype], result, numbers) != RL_OK) return RL_FAIL;
     } else {
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, RL_REF_NS, strips[dtype], numbers);
+        rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
     }
     if (numbers->fault) return rl_fail(k, RL_RUNTIME, "ZeroDivisionError");
     return RL_OK;

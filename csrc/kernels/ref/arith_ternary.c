@@ -27,8 +27,7 @@ static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers 
     if (!strips[dtype]) return RL_UNSUPPORTED;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, strips[dtype], numbers);
+    rl_walk_each(k, &w, RL_REF_NS, strips[dtype], numbers);
     return RL_OK;
 }
 
@@ -77,7 +76,6 @@ RL_KERNEL(ref_where) {
     rl_walk w;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_select(rl_itemsize(k->out[0]->dtype)), NULL);
+    rl_walk_each(k, &w, RL_REF_NS, rl_strip_select(rl_itemsize(k->out[0]->dtype)), NULL);
     return RL_OK;
 }

@@ -19,8 +19,9 @@ static int64_t pad_source(int64_t i, int64_t before, int64_t size, int mode) {
 typedef struct {
     const rl_view *out;
     const char *from;
-    char *to;
     int64_t item, *source[RL_MAX_DIMS]; /* byte offsets for each index of each dim; INT64_MIN: the constant */
+    rl_walk rows;                       /* of the output, without the last dim */
+    int64_t step;
     uint64_t constant;
 } pad_job;
 
@@ -32,7 +33,8 @@ static void pad_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t row = begin; row < end; row++) {
         const char *from = job->from;
-        char *to = job->to + row * width * item;
+        char *to = job->rows.base[0];
+        rl_walk_seek(&job->rows, row, &to);
         bool outside = false;
         int64_t at = row;
         for (int d = last - 1; d >= 0; d--) {
@@ -45,7 +47,7 @@ static void pad_rows(void *ctx, int64_t begin, int64_t end, int thread) {
             int64_t offset = last < 0 ? 0 : job->source[last][i];
             const void *element =
                 outside || offset == INT64_MIN ? (const void *)&job->constant : from + offset;
-            memcpy(to + i * item, element, (size_t)item);
+            memcpy(to + i * job->step, element, (size_t)item);
         }
     }
 }
@@ -58,7 +60,9 @@ RL_KERNEL(ref_pad) {
     if (k->arg[3].tag != RL_NONE && rl_element_from(k, 3, x->dtype, &job.constant) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     job.from = rl_const_data(x);
-    job.to = rl_data(out, RL_WRITE);
+    rl_walk_begin(&job.rows, out, RL_WRITE);
+    if (out->ndim) job.step = job.rows.stride[0][out->ndim - 1];
+    if (out->ndim) rl_walk_drop(&job.rows, 1ull << (out->ndim - 1));
     for (int d = 0; d < out->ndim; d++) {
         int at = 2 * (out->ndim - 1 - d);
         int64_t before = at < n ? pad->u.ints[at] : 0;

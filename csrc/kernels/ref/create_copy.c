@@ -66,8 +66,7 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from) {
     rl_cast_pair pair = {to->dtype, from->dtype};
     rl_walk_begin(&w, to, RL_WRITE);
     rl_walk_add(&w, from);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_between(to->dtype, from->dtype), &pair);
+    rl_walk_each(k, &w, RL_REF_NS, rl_strip_between(to->dtype, from->dtype), &pair);
 }
 
 void rl_view_start(rl_call *k) {
@@ -141,8 +140,7 @@ rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element) {
     w.nops = 2;
     w.base[1] = (char *)copy;
     for (int d = 0; d < w.ndim; d++) w.stride[1][d] = 0;
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(item), NULL);
+    rl_walk_each(k, &w, RL_REF_NS, rl_strip_copy(item), NULL);
     return RL_OK;
 }
 

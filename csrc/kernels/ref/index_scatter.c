@@ -328,12 +328,13 @@ RL_KERNEL(ref_masked_fill) {
     w.base[2] = (char *)&element;
     for (int d = 0; d < w.ndim; d++) w.stride[2][d] = 0;
     rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_merge(&w);
     rl_strip select = rl_strip_select(rl_itemsize(k->out[0]->dtype));
-    if (k->out[0]->storage == k->arg[0].u.t->storage && w.numel && rl_view_overlaps(k->out[0]))
+    if (k->out[0]->storage != k->arg[0].u.t->storage || w.numel == 0 || !rl_view_overlaps(k->out[0])) {
+        rl_walk_each(k, &w, RL_REF_NS, select, NULL);
+    } else {
+        rl_walk_merge(&w);
         rl_walk_range(&w, 0, w.numel, select, NULL);
-    else
-        rl_walk_parallel(k, &w, RL_REF_NS, select, NULL);
+    }
     return RL_OK;
 }
 

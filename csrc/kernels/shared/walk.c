@@ -134,3 +134,9 @@ void rl_walk_parallel(rl_call *k, const rl_walk *w, double ns, rl_strip strip, c
     walk_job job = {w, strip, ctx};
     k->svc->parallel(k, w->numel, ns, walk_part, &job);
 }
+
+void rl_walk_each(rl_call *k, rl_walk *w, double ns, rl_strip strip, const void *ctx) {
+    rl_walk_sort(w, 0);
+    rl_walk_merge(w);
+    rl_walk_parallel(k, w, ns, strip, ctx);
+}

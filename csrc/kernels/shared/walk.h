@@ -28,4 +28,6 @@ void rl_walk_seek(const rl_walk *w, int64_t at, char **p);
 void rl_walk_range(const rl_walk *w, int64_t begin, int64_t end, rl_strip strip, const void *ctx);
 /* The same by several threads; an element takes one about `ns` nanoseconds. */
 void rl_walk_parallel(rl_call *k, const rl_walk *w, double ns, rl_strip strip, const void *ctx);
+/* Every element once, along the memory of operand 0: for what works element by element. */
+void rl_walk_each(rl_call *k, rl_walk *w, double ns, rl_strip strip, const void *ctx);
 #endif

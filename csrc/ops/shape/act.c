@@ -5,7 +5,7 @@
 RL_SHAPE(relu) {
     if (k->arg[0].u.t->dtype == RL_BOOL)
         return rl_error_set(RL_RUNTIME, "Boolean inputs not supported for relu");
-    return rl_out_as_input(k, 0);
+    return shape_same(k);
 }
 
 /* attr[0]: the tanh approximation? */
@@ -47,7 +47,11 @@ RL_SHAPE(rrelu) {
         return rl_error_set(RL_RUNTIME, "Lower bound should be less than or equal to the upper bound");
     if (k->arg[3].u.i && k->arg[0].u.t->dtype == RL_F16)
         return rl_error_set(RL_NOTIMPL, "\"rrelu_with_noise_out_cpu\" not implemented for 'Half'");
-    return shape_same(k);
+    return rl_out_as_input(k, 0);
+}
+
+RL_SHAPE(log_sigmoid) {
+    return rl_out_as_input(k, 0);
 }
 
 RL_SHAPE(celu) {
@@ -77,5 +81,9 @@ RL_SHAPE(glu) { /* attr[0]: the dimension */
     memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
     shape[dim] /= 2;
     k->attr[0] = dim;
-    return rl_out_dims(k, 0, shape, x->ndim);
+    if (rl_out_dims(k, 0, shape, x->ndim) != RL_OK) return RL_FAIL;
+    rl_view half = *x;
+    half.shape = shape;
+    if (k->out[0]->numel) rl_strides_as(k->out[0], &half);
+    return RL_OK;
 }

@@ -28,7 +28,7 @@ RL_SHAPE(where) {
     first.ndim = (uint8_t)n;
     int64_t whole[RL_MAX_DIMS];
     if (rl_dims_broadcast(condition, &first, whole, &n) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, whole, n);
+    return rl_out_elementwise(k, 0, whole, n);
 }
 
 RL_SHAPE(whole_pair) {
@@ -44,9 +44,9 @@ RL_SHAPE(broadcast3) {
     if (rl_dims_broadcast(k->arg[0].u.t, k->arg[1].u.t, shape, &n) != RL_OK) return RL_FAIL;
     rl_view both = {.shape = shape, .ndim = (uint8_t)n};
     const rl_view *third = rl_in(k, 2);
-    if (!third) return rl_out_dims(k, 0, shape, n);
+    if (!third) return rl_out_elementwise(k, 0, shape, n);
     if (rl_dims_broadcast(&both, third, whole, &n) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, whole, n);
+    return rl_out_elementwise(k, 0, whole, n);
 }
 
 RL_SHAPE(lerp) {

@@ -40,7 +40,11 @@ RL_SHAPE(cat) { /* attr[0]: the dimension */
     for (int d = 0; d < first->ndim; d++) shape[d] = first->shape[d];
     shape[dim] = total;
     k->attr[0] = dim;
-    return rl_out_dims(k, 0, shape, first->ndim);
+    if (rl_out_dims(k, 0, shape, first->ndim) != RL_OK) return RL_FAIL;
+    bool channels_last = true;
+    for (int i = 0; channels_last && i < list->n; i++) channels_last = rl_looks_channels_last(list->u.ts[i]);
+    if (channels_last) rl_dims_channels_last(shape, first->ndim, k->out[0]->strides);
+    return RL_OK;
 }
 
 /* ---- moves ---- */
@@ -84,7 +88,7 @@ RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
         mask |= 1ull << dim;
     }
     k->attr[0] = (int64_t)mask;
-    return rl_out_as_input(k, 0);
+    return rl_out_like_input(k, 0);
 }
 
 /* sizes times repeats; the lesser of both lists is filled with ones from the left */

@@ -2,6 +2,17 @@
 #include "contract/window.h"
 #include "shape.h"
 
+/* a part of x lies as x does; what is added to lies in one of two orders */
+static void pad_strides(rl_view *out, const rl_view *x, const rl_slot *pad) {
+    bool grows = false;
+    for (int i = 0; i < pad->n; i++) grows |= pad->u.ints[i] > 0;
+    if (rl_looks_channels_last(x)) rl_dims_channels_last(out->shape, out->ndim, out->strides);
+    if (grows) return;
+    rl_view part = *x;
+    part.shape = out->shape;
+    rl_strides_as(out, &part);
+}
+
 RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
     static const char *const modes[] = {"constant", "reflect", "replicate", "circular"};
     const rl_view *x = k->arg[0].u.t;
@@ -59,7 +70,9 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
                 "size, which is invalid. Check dimension %d of your input.",
                 (long long)size, (long long)left, (long long)right, d);
     }
-    return rl_out_dims(k, 0, shape, x->ndim);
+    if (rl_out_dims(k, 0, shape, x->ndim) != RL_OK) return RL_FAIL;
+    if (x->strides && mode != 3) pad_strides(k->out[0], x, pad);
+    return RL_OK;
 }
 
 RL_SHAPE(pad_backward) { /* args 1 to 3: input size, pad, mode; attr[0]: the mode */

@@ -36,6 +36,62 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim) {
     return RL_LIKELY(!odd && n <= INT64_MAX / 16) ? RL_OK : odd_dims(v);
 }
 
+/* ---- element by element: Note [Order of dims] ---- */
+/* Does no dim of v lie within one that stands further right? Then it turns nothing that is contiguous. */
+static bool in_order(const rl_view *v, const rl_view *out) {
+    const int64_t *size = out->shape + (out->ndim - v->ndim);
+    int64_t inner = 0, width = 0;
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        int64_t step = v->strides[d];
+        if (step == 0 || v->shape[d] != size[d]) continue; /* repeated or stretched */
+        if (step < inner || (step == inner && width > size[d])) return false;
+        inner = step;
+        width = size[d];
+    }
+    return true;
+}
+
+/* Operands of one shape that agree on their layout: the result has it. */
+static bool share_layout(const rl_view *const *in, int n, rl_view *out) {
+    bool contiguous = true, channels_last = true, dense = true;
+    for (int i = 0; i < n; i++) {
+        if (!rl_dims_same(in[i], out)) return false;
+        contiguous = contiguous && rl_is_contiguous(in[i]);
+        channels_last = channels_last && rl_is_channels_last(in[i]);
+        dense = dense && memcmp(in[i]->strides, in[0]->strides, (size_t)out->ndim * sizeof(int64_t)) == 0;
+    }
+    if (contiguous) return true;
+    if (channels_last) {
+        rl_dims_channels_last(out->shape, out->ndim, out->strides);
+        return true;
+    }
+    if (!dense || !rl_is_dense(in[0])) return false;
+    memcpy(out->strides, in[0]->strides, (size_t)out->ndim * sizeof(int64_t));
+    return true;
+}
+
+static bool all_in_order(const rl_call *k, const rl_view *out) {
+    if (out->ndim < 2 || out->numel == 0) return true;
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tag == RL_TENSOR && !in_order(k->arg[i].u.t, out)) return false;
+    return true;
+}
+
+static void turn(rl_view *out, const rl_view *const *in, int n) {
+    if (!share_layout(in, n, out)) rl_dims_ordered(in, n, out->shape, out->ndim, out->strides);
+}
+
+rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim) {
+    const rl_view *in[RL_MAX_ARGS];
+    int n = 0;
+    if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
+    if (RL_LIKELY(all_in_order(k, k->out[i]))) return RL_OK;
+    for (int arg = 0; arg < k->n_arg; arg++)
+        if (k->arg[arg].tag == RL_TENSOR) in[n++] = k->arg[arg].u.t;
+    turn(k->out[i], in, n);
+    return RL_OK;
+}
+
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to) {
     rl_ints list = rl_ints_of(k, arg);
     if (list.n != n && list.n != 1)
@@ -46,7 +102,7 @@ rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to) {
 }
 
 RL_SHAPE(same) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+    return rl_out_elementwise(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
 }
 
 RL_SHAPE(broadcast) {
@@ -54,10 +110,17 @@ RL_SHAPE(broadcast) {
     int n;
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
     if (!b || b->numel == 1) { /* the usual cases need no walk */
-        if (!b || b->ndim <= a->ndim) return rl_out_dims(k, 0, a->shape, a->ndim);
+        if (!b || b->ndim <= a->ndim) return rl_out_elementwise(k, 0, a->shape, a->ndim);
     }
     if (rl_dims_broadcast(a, b, shape, &n) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, shape, n);
+    return rl_out_elementwise(k, 0, shape, n);
+}
+
+/* For the gradients of which PyTorch asks the second operand first how the result lies in memory. */
+RL_SHAPE(broadcast_second) {
+    if (shape_broadcast(k) != RL_OK) return RL_FAIL;
+    if (!all_in_order(k, k->out[0])) turn(k->out[0], (const rl_view *[]){k->arg[1].u.t, k->arg[0].u.t}, 2);
+    return RL_OK;
 }
 
 rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what) {
@@ -71,7 +134,7 @@ rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what) {
         return rl_error_set(RL_RUNTIME, "%s with shape %s doesn't match the broadcast shape %s", what,
                             rl_dims_text(a, to->shape, to->ndim), rl_dims_text(b, from->shape, from->ndim));
     }
-    return shape_same(k);
+    return rl_out_as_input(k, 0);
 }
 
 /* ---- sizes, and another tensor's layout ---- */
@@ -84,32 +147,17 @@ RL_SHAPE(size) {
     return rl_size_out(k, 0);
 }
 
-/* Does x fill one block, each element once, in some order of its dims? */
-static bool is_dense(const rl_view *x) {
-    uint64_t seen = 0;
-    int64_t step = 1;
-    for (int round = 0; round < x->ndim; round++)
-        for (int d = 0; d < x->ndim; d++) {
-            if ((seen >> d & 1) || (x->shape[d] != 1 && x->strides[d] != step)) continue;
-            seen |= 1ull << d;
-            if (__builtin_mul_overflow(step, x->shape[d], &step)) return false;
-            break;
-        }
-    return seen == (x->ndim == 64 ? ~0ull : (1ull << x->ndim) - 1);
-}
-
 /* the last argument is the memory format; by default the input's order of dims stays */
 RL_SHAPE(like) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *format = &k->arg[k->n_arg - 1];
     int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
     if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
-    if (wanted == RL_FORMAT_PRESERVE && is_dense(x))
-        memcpy(k->out[0]->strides, x->strides, x->ndim * sizeof *x->strides);
+    if (wanted == RL_FORMAT_PRESERVE) rl_strides_as(k->out[0], x);
     if (wanted == RL_FORMAT_CHANNELS_LAST) {
         if (x->ndim != 4)
             return rl_error_set(RL_RUNTIME, "required rank 4 tensor to use channels_last format");
-        rl_dims_channels_last(x->shape, k->out[0]->strides);
+        rl_dims_channels_last(x->shape, x->ndim, k->out[0]->strides);
     }
     return RL_OK;
 }

@@ -188,7 +188,7 @@ RL_SHAPE(index_put) { /* attr[0]: the place of the picks */
                             "destination and %s for the source.",
                             rl_dtype_title(x->dtype), rl_dtype_title(values->dtype));
     k->attr[0] = p.at;
-    return rl_out_as_input(k, 0);
+    return rl_out_like_input(k, 0);
 }
 
 /* ---- index_add, index_copy, index_fill: attr[0] is the dimension ---- */
@@ -299,7 +299,7 @@ RL_SHAPE(index_fill) {
         return rl_error_set(RL_INDEX, "index_fill_(): Expected dtype int64 for index.");
     if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     if (index->ndim > 1) return rl_error_set(RL_RUNTIME, "Index has to be a vector/scalar");
-    return rl_out_as_input(k, 0);
+    return rl_out_like_input(k, 0);
 }
 
 RL_SHAPE(index_select) { /* attr[0]: the dimension */

@@ -127,7 +127,7 @@ RL_SHAPE(put) {
                             (long long)source->numel, (long long)index->numel);
     if (x->numel == 0 && index->numel)
         return rl_error_set(RL_INDEX, "put_(): Tried to put elements into an empty tensor");
-    return rl_out_as_input(k, 0);
+    return rl_out_like_input(k, 0);
 }
 
 /* ---- masks ---- */

@@ -65,6 +65,6 @@ RL_SHAPE(dropout) {
     if (!(p >= 0 && p <= 1))
         return rl_error_set(RL_RUNTIME, "dropout probability has to be between 0 and 1, but got %g", p);
     for (int i = k->n_out - 1; i > 0; i--) /* the mask */
-        if (rl_out_dims(k, i, k->arg[0].u.t->shape, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+        if (rl_out_like_input(k, i) != RL_OK) return RL_FAIL;
+    return rl_out_like_input(k, 0);
 }

@@ -19,6 +19,9 @@ rl_status shape_like(rl_call *k);
 
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
 rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
+/* The same for an operator that works element by element: its dims lie in memory as those of the tensors
+ * among its arguments do (Note [Order of dims] in core/view.h). */
+rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim);
 /* The n numbers of an int[n] argument, of which one stands for all; refuses lists of another length. */
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to);
 static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {
@@ -29,6 +32,12 @@ static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *
 /* output i gets the dims of argument 0 */
 static inline rl_status rl_out_as_input(rl_call *k, int i) {
     return rl_out_dims(k, i, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+}
+/* ... and, if it is dense, its strides: it is copied first, or another tensor like it is filled */
+static inline rl_status rl_out_like_input(rl_call *k, int i) {
+    if (rl_out_as_input(k, i) != RL_OK) return RL_FAIL;
+    rl_strides_as(k->out[i], k->arg[0].u.t);
+    return RL_OK;
 }
 rl_status rl_size_out(rl_call *k, int arg); /* output 0 gets the dims that an int[] argument says */
 rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what); /* to the shape of argument 0 */

@@ -6,7 +6,7 @@ RL_SHAPE(softmax) {
     int64_t dim = k->arg[1].u.i;
     if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
     k->attr[0] = dim;
-    return shape_same(k);
+    return rl_out_as_input(k, 0);
 }
 
 RL_SHAPE(softmax_backward) { /* attr[0]: the dimension */

@@ -4,9 +4,9 @@
 static rl_status sorted(rl_call *k, int dim_arg) { /* attr[1]: descending */
     if (rl_dim_read(k, dim_arg) != RL_OK) return RL_FAIL;
     k->attr[1] = k->arg[dim_arg + 1].u.i;
-    if (k->n_out == 1) return rl_out_as_input(k, 0);
+    if (k->n_out == 1) return rl_out_like_input(k, 0);
     k->out[1]->dtype = RL_I64;
-    return rl_out_as_input(k, 0) == RL_OK ? rl_out_as_input(k, 1) : RL_FAIL;
+    return rl_out_like_input(k, 0) == RL_OK ? rl_out_like_input(k, 1) : RL_FAIL;
 }
 
 RL_SHAPE(sort) {
