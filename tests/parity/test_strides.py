@@ -17,7 +17,7 @@ PLANES = {
     *(f"conv_transpose{n}d" for n in (1, 2, 3)),
     *(name for name in OPERATORS if "_pool" in name),
     *("upsample_nearest2d", "upsample_bilinear2d", "pixel_shuffle", "pixel_unshuffle"),
-    *("batch_norm", "native_batch_norm", "group_norm"),
+    "group_norm",
 }
 COLUMNS = {"linalg_qr", "nonzero"}  # PyTorch answers columns that lie side by side
 ROWS = {"rms_norm_backward"}  # made of elementwise operators there, one kernel here

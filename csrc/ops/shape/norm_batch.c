@@ -31,6 +31,7 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
                                 "mixed dtype (CPU): expect parameter to have scalar type of Float");
     }
     if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
+    if (rl_looks_channels_last(x) && rl_is_dense(x)) rl_strides_as(k->out[0], x);
     /* for the derivative: mean and 1 / deviation; without training they are known */
     const rl_view *weight = rl_in(k, 1) ? rl_in(k, 1) : rl_in(k, 2);
     int64_t kept = training ? x->shape[1] : 0;
