@@ -136,7 +136,10 @@ void rl_walk_parallel(rl_call *k, const rl_walk *w, double ns, rl_strip strip, c
 }
 
 void rl_walk_each(rl_call *k, rl_walk *w, double ns, rl_strip strip, const void *ctx) {
-    rl_walk_sort(w, 0);
     rl_walk_merge(w);
+    if (w->ndim > 1) {
+        rl_walk_sort(w, 0);
+        rl_walk_merge(w);
+    }
     rl_walk_parallel(k, w, ns, strip, ctx);
 }

@@ -70,10 +70,17 @@ static bool share_layout(const rl_view *const *in, int n, rl_view *out) {
     return true;
 }
 
-static bool all_in_order(const rl_call *k, const rl_view *out) {
-    if (out->ndim < 2 || out->numel == 0) return true;
-    for (int i = 0; i < k->n_arg; i++)
-        if (k->arg[i].tag == RL_TENSOR && !in_order(k->arg[i].u.t, out)) return false;
+/* `out` is contiguous. Most operands are so, too, and seen to be at once. */
+static inline bool all_in_order(const rl_call *k, const rl_view *out) {
+    const int ndim = out->ndim;
+    const int64_t *strides = out->strides;
+    for (int i = 0; i < k->n_arg; i++) {
+        const rl_view *v = rl_in(k, i);
+        if (!v || v->ndim < 2) continue;
+        int d = v->ndim == ndim ? 0 : RL_MAX_DIMS;
+        while (d < ndim && v->strides[d] == strides[d]) d++;
+        if (d != ndim && !in_order(v, out)) return false;
+    }
     return true;
 }
 
@@ -85,7 +92,7 @@ rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim) 
     const rl_view *in[RL_MAX_ARGS];
     int n = 0;
     if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
-    if (RL_LIKELY(all_in_order(k, k->out[i]))) return RL_OK;
+    if (ndim < 2 || k->out[i]->numel == 0 || RL_LIKELY(all_in_order(k, k->out[i]))) return RL_OK;
     for (int arg = 0; arg < k->n_arg; arg++)
         if (k->arg[arg].tag == RL_TENSOR) in[n++] = k->arg[arg].u.t;
     turn(k->out[i], in, n);
@@ -118,8 +125,10 @@ RL_SHAPE(broadcast) {
 
 /* For the gradients of which PyTorch asks the second operand first how the result lies in memory. */
 RL_SHAPE(broadcast_second) {
+    const rl_view *const swapped[] = {k->arg[1].u.t, k->arg[0].u.t};
+    rl_view *out = k->out[0];
     if (shape_broadcast(k) != RL_OK) return RL_FAIL;
-    if (!all_in_order(k, k->out[0])) turn(k->out[0], (const rl_view *[]){k->arg[1].u.t, k->arg[0].u.t}, 2);
+    if (out->numel && !(in_order(swapped[0], out) && in_order(swapped[1], out))) turn(out, swapped, 2);
     return RL_OK;
 }
 
