@@ -12,8 +12,8 @@
  *   VF, VI, VM       a vector of V_WIDTH elements (V_ELEMENT), of their bits (int32, beside floats alone), a
  * mask v_fma(a, b, c)   a * b + c; v_fms: a * b - c; v_fnma: c - a * b v_max, v_min     answer with b where
  * one is NaN v_pick(m, a, b)  a where m, else b v_tail(n)        a mask of the first n lanes, for v_load_tail
- * and v_store_tail, which touch no others v_low, v_high    half of the floats, as doubles; v_join puts such
- * halves together
+ * and v_store_tail, which touch no others v_low, v_high    half of the floats, as doubles (VD), for the vd_
+ * words; v_join puts such halves together
  *
  * Another instruction set is one more file like isa_avx2.h. */
 #include "common.h"
@@ -27,11 +27,13 @@
 #undef VI
 #undef VM
 #undef VD
+#undef V_DOUBLE
 
 #if SIMD_BITS == 256
-#define V_TARGET __attribute__((target("avx2,fma,f16c")))
-#define VI       __m256i
-#define VD       __m256d
+#define V_TARGET    __attribute__((target("avx2,fma,f16c")))
+#define VI          __m256i
+#define VD          __m256d
+#define V_DOUBLE(f) f##_avx2_f64
 #ifdef SIMD_DOUBLE
 #define V_WIDTH   4
 #define V_ELEMENT double
@@ -46,9 +48,10 @@
 #define VM        __m256
 #endif
 #else
-#define V_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
-#define VI       __m512i
-#define VD       __m512d
+#define V_TARGET    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")))
+#define VI          __m512i
+#define VD          __m512d
+#define V_DOUBLE(f) f##_avx512_f64
 #ifdef SIMD_DOUBLE
 #define V_WIDTH   8
 #define V_ELEMENT double
@@ -108,6 +111,7 @@
 #define v_to_float(...)     V_NAME(v_to_float)(__VA_ARGS__)
 #define v_bits(...)         V_NAME(v_bits)(__VA_ARGS__)
 #define v_from_bits(...)    V_NAME(v_from_bits)(__VA_ARGS__)
+#define v_scale(...)        V_NAME(v_scale)(__VA_ARGS__)
 #define v_load_half(...)    V_NAME(v_load_half)(__VA_ARGS__)
 #define v_store_half(...)   V_NAME(v_store_half)(__VA_ARGS__)
 #define v_load_bfloat(...)  V_NAME(v_load_bfloat)(__VA_ARGS__)
@@ -115,6 +119,16 @@
 #define v_low(...)          V_NAME(v_low)(__VA_ARGS__)
 #define v_high(...)         V_NAME(v_high)(__VA_ARGS__)
 #define v_join(...)         V_NAME(v_join)(__VA_ARGS__)
+#define vd_set(...)         V_DOUBLE(v_set)(__VA_ARGS__)
+#define vd_sub(...)         V_DOUBLE(v_sub)(__VA_ARGS__)
+#define vd_mul(...)         V_DOUBLE(v_mul)(__VA_ARGS__)
+#define vd_div(...)         V_DOUBLE(v_div)(__VA_ARGS__)
+#define vd_fma(...)         V_DOUBLE(v_fma)(__VA_ARGS__)
+#define vd_fnma(...)        V_DOUBLE(v_fnma)(__VA_ARGS__)
+#define vd_max(...)         V_DOUBLE(v_max)(__VA_ARGS__)
+#define vd_min(...)         V_DOUBLE(v_min)(__VA_ARGS__)
+#define vd_is_less(...)     V_DOUBLE(v_is_less)(__VA_ARGS__)
+#define vd_pick(...)        V_DOUBLE(v_pick)(__VA_ARGS__)
 #define vi_set(...)         V_NAME(vi_set)(__VA_ARGS__)
 #define vi_add(...)         V_NAME(vi_add)(__VA_ARGS__)
 #define vi_sub(...)         V_NAME(vi_sub)(__VA_ARGS__)

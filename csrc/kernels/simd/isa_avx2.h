@@ -186,6 +186,14 @@ ISA __m256i vi_pick_avx2(__m256 m, __m256i yes, __m256i no) {
     return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(no), _mm256_castsi256_ps(yes), m));
 }
 
+/* x * 2^n for whole n, |n| <= 252, rounded once: in two factors, of which the first loses nothing */
+ISA __m256 v_scale_avx2(__m256 x, __m256 n) {
+    __m256i i = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(i, 1), one = _mm256_set1_epi32(127);
+    __m256i rest = _mm256_slli_epi32(_mm256_add_epi32(_mm256_sub_epi32(i, half), one), 23);
+    half = _mm256_slli_epi32(_mm256_add_epi32(half, one), 23);
+    return _mm256_mul_ps(_mm256_mul_ps(x, _mm256_castsi256_ps(half)), _mm256_castsi256_ps(rest));
+}
+
 /* ---- eight at once: halves as floats ---- */
 ISA __m256 v_load_half_avx2(const rl_half *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
