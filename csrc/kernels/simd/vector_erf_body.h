@@ -13,18 +13,15 @@ static const double erfc_series[] = {0x1.20e07000b0bbbp-1, 0x1.68bb1d6b5ae91p0, 
                                      0x1.8bbb92815456cp2,  0x1.080865feeef61p4,  -0x1.2bfd8bc487589p3,
                                      0x1.7604d7ced0b7dp6,  -0x1.e2083fcf55547p6, -0x1.4b1b378ba8815p8,
                                      0x1.85d3e5234c037p9,  -0x1.c7063c68083c5p8};
-/* erfinv x = x P(v) with v = -log2(1 - x^2), below 8; beyond a polynomial in v's root */
-static const double erfinv_series[][2] = {{0x1.c5bf8939e7bebp-1, -0x1.6c98b06fe7383p0},
-                                          {0x1.495bba9dd5322p-3, 0x1.a1cfeba0a5985p2},
-                                          {0x1.6bb3fe2f5668ap-8, -0x1.f1c1c7104ed94p2},
-                                          {-0x1.989a01d1fb266p-11, 0x1.5b2f61e32ee2ep2},
-                                          {-0x1.cf2bd8042abfbp-16, -0x1.23b6cdbbc18d5p1},
-                                          {0x1.9d9c04e911f19p-18, 0x1.3aac189d0795ap-1},
-                                          {0x1.9503247f5db77p-21, -0x1.b9a7d1a0ce182p-4},
-                                          {-0x1.cc5cd3ced0705p-23, 0x1.87cd09bb373b4p-7},
-                                          {0x1.4b8b9febbf2c6p-26, -0x1.90852538798ddp-11},
-                                          {-0x1.c5b7f1a79fc1ep-31, 0x1.688980c109b87p-16},
-                                          {0x1.f15e2bcf4c367p-37, 0}};
+/* erfinv x = x P(l) with l = log2(1 - x^2), above -8; x P(sqrt(-l)) below */
+static const double erfinv_series_near[] = {
+    0x1.c5bf8939e7bebp-1,   -0x1.495bba9dd5322p-3,  0x1.6bb3fe2f5668ap-8,  0x1.989a01d1fb266p-11,
+    -0x1.cf2bd8042abfbp-16, -0x1.9d9c04e911f19p-18, 0x1.9503247f5db77p-21, 0x1.cc5cd3ced0705p-23,
+    0x1.4b8b9febbf2c6p-26,  0x1.c5b7f1a79fc1ep-31,  0x1.f15e2bcf4c367p-37};
+static const double erfinv_series_far[] = {
+    -0x1.6c98b06fe7383p0,   0x1.a1cfeba0a5985p2,  -0x1.f1c1c7104ed94p2,  0x1.5b2f61e32ee2ep2,
+    -0x1.23b6cdbbc18d5p1,   0x1.3aac189d0795ap-1, -0x1.b9a7d1a0ce182p-4, 0x1.87cd09bb373b4p-7,
+    -0x1.90852538798ddp-11, 0x1.688980c109b87p-16};
 #endif
 
 V_INLINE VF V_NAME(math_erf)(VF x) {
@@ -54,21 +51,17 @@ V_INLINE VF V_NAME(math_erfc)(VF x) {
 }
 
 /* ---- the inverse of erf ---- */
-/* part * 2^e = 1 - x^2 */
+/* log2(1 - x^2), 1 - x^2 being m 2^e, 1 / scale = 2^e */
 V_INLINE VD V_NAME(erfinv_log)(VD x, VD scale, VD e, VD guess) {
     return V_NAME(math_log2_double)(vd_mul(vd_fnma(x, x, vd_set(1)), scale), e, guess);
 }
-
-/* l: log2(1 - x^2); guess: the root of -l, 1 / (2 guess) */
-V_INLINE VD V_NAME(erfinv_half)(VD x, VD l, VD root, VD slope) {
-    VD v = vd_sub(vd_set(0), l), s = vd_fma(slope, vd_fnma(root, root, v), root);
-    VD u = vd_pick(vd_is_less(v, vd_set(8)), v, s), sum = vd_set(0);
-    V_UNROLL
-    for (int i = 10; i >= 0; i--) {
-        VD c = vd_pick(vd_is_less(v, vd_set(8)), vd_set(erfinv_series[i][0]), vd_set(erfinv_series[i][1]));
-        sum = vd_fma(sum, u, c);
-    }
-    return vd_mul(x, sum);
+V_INLINE VD V_NAME(erfinv_near)(VD x, VD l) {
+    return vd_mul(x, V_NAME(math_series_double)(l, erfinv_series_near, 11));
+}
+/* root: that of -l, as a float has it, slope: 1 / (2 root) */
+V_INLINE VD V_NAME(erfinv_far)(VD x, VD l, VD root, VD slope) {
+    root = vd_fnma(slope, vd_fma(root, root, l), root);
+    return vd_mul(x, V_NAME(math_series_double)(root, erfinv_series_far, 10));
 }
 
 V_INLINE VF V_NAME(math_erfinv)(VF x) {
@@ -76,13 +69,21 @@ V_INLINE VF V_NAME(math_erfinv)(VF x) {
     VI e = V_NAME(math_exponent)(z);
     VF scale = v_from_bits(vi_left(vi_sub(vi_set(127), e), 23)), power = v_to_float(e);
     VF guess = v_div(one, v_fma(z, scale, one));
-    VD low = V_NAME(erfinv_log)(v_low(x), v_low(scale), v_low(power), v_low(guess));
-    VD high = V_NAME(erfinv_log)(v_high(x), v_high(scale), v_high(power), v_high(guess));
-    VF root = v_sqrt(v_max(one, v_sub(v_zero(), v_join(low, high)))), slope = v_div(v_set(0.5f), root);
-    VF y = v_join(V_NAME(erfinv_half)(v_low(x), low, v_low(root), v_low(slope)),
-                  V_NAME(erfinv_half)(v_high(x), high, v_high(root), v_high(slope)));
-    y = v_pick(v_is_less(z, v_set(0x1p-25f)), v_div(x, v_zero()), y); /* 1 and beyond */
-    return v_pick(v_is_less(one, v_abs(x)), v_set(NAN), y);
+    VD x0 = v_low(x), x1 = v_high(x);
+    VD l0 = V_NAME(erfinv_log)(x0, v_low(scale), v_low(power), v_low(guess));
+    VD l1 = V_NAME(erfinv_log)(x1, v_high(scale), v_high(power), v_high(guess));
+    VF y = v_join(V_NAME(erfinv_near)(x0, l0), V_NAME(erfinv_near)(x1, l1));
+    VM far = v_is_less(z, v_set(0x1p-8f));
+    if (v_mask_bits(far)) {
+        VF root = v_sqrt(v_max(one, v_sub(v_zero(), v_join(l0, l1)))), slope = v_div(v_set(0.5f), root);
+        y = v_pick(far,
+                   v_join(V_NAME(erfinv_far)(x0, l0, v_low(root), v_low(slope)),
+                          V_NAME(erfinv_far)(x1, l1, v_high(root), v_high(slope))),
+                   y);
+        y = v_pick(v_is_less(z, v_set(0x1p-25f)), v_div(x, v_zero()), y); /* 1, and beyond: NaN */
+        y = v_pick(v_is_less(one, v_abs(x)), v_set(NAN), y);
+    }
+    return y;
 }
 
 /* ---- gelu ---- */

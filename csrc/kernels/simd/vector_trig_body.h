@@ -2,20 +2,17 @@
  * that the last step adds a small correction to an exact term. */
 #ifndef RL_KERNELS_SIMD_TRIG
 #define RL_KERNELS_SIMD_TRIG
-/* sin x = x + x z P(z), cos x = 1 + z P(z) with z = x^2; the first up to pi/2, the others up to pi/4 */
-static const double trig_wave[] = {-0x1.5555554590ca9p-3, 0x1.11110bcab00e1p-7, -0x1.a017af507c1e4p-13,
-                                   0x1.716affb0a4d43p-19, -0x1.99eb13e33e691p-26};
-static const double trig_sine[] = {-0x1.55555549f10c5p-3, 0x1.111106a675edfp-7, -0x1.a00e1d6210fe1p-13,
-                                   0x1.6c7fdc092443cp-19};
-static const double trig_cosine[] = {-0x1.ffffffbc60302p-2, 0x1.5555374c7fbfbp-5, -0x1.6c05f6bfef586p-10,
-                                     0x1.98a30fafcb4bep-16};
+/* sin x = x + x z P(z), cos x = 1 - z / 2 + z^2 P(z) with z = x^2, up to pi / 4 */
+static const float trig_sine[] = {-0x1.555544p-3f, 0x1.1106c6p-7f, -0x1.991c26p-13f};
+static const float trig_cosine[] = {0x1.55554ap-5f, -0x1.6c0c26p-10f, 0x1.99e706p-16f};
+/* asin and atan x = x + x z P(z): */
 /* up to 1, and up to 1/2 */
 static const float trig_atan[] = {-0x1.55553ep-2f, 0x1.9991e4p-3f,  -0x1.2420a8p-3f,
                                   0x1.c08f5cp-4f,  -0x1.5816dep-4f, 0x1.da68dcp-5f,
                                   -0x1.fe1896p-6f, 0x1.64e83cp-7f,  -0x1.d4e918p-10f};
 static const float trig_asin[] = {0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca756p-5f,
                                   0x1.04d318p-5f, 0x1.d516a6p-7f, 0x1.34cebp-5f};
-#define TRIG_FAR     0x1p17f /* beyond, the C library takes pi away with more digits */
+#define TRIG_FAR     12800.0f /* beyond, the C library takes pi / 2 away with more digits */
 #define TRIG_HALF_PI 0x1.921fb6p0f, -0x1.777a5cp-25f
 
 static __attribute__((noinline, cold)) void trig_lanes(float *x, int n, double (*f)(double)) {
@@ -33,51 +30,75 @@ V_INLINE bool V_NAME(trig_is_far)(VF x) {
     return __builtin_expect(v_mask_bits(v_is_less(v_set(TRIG_FAR), v_abs(x))) != 0, 0);
 }
 
-/* ---- sine, cosine, tangent: what is left of x without n times `step` (here its two parts), in double ----
- */
-V_INLINE VD V_NAME(trig_rest)(VD x, VD n, double step, double more) {
-    return vd_fnma(n, vd_set(more), vd_fnma(n, vd_set(step), x));
+/* ---- sine, cosine, tangent ---- */
+/* x less n quarters of a turn, |n| < 2^13: high + low. The first two parts of pi / 2 have 11 digits, so that
+ * their products and differences are exact. */
+typedef struct {
+    VF high, low;
+    VI n;
+} V_NAME(trig_arc);
+
+V_INLINE V_NAME(trig_arc) V_NAME(trig_reduce)(VF x) {
+    V_NAME(trig_arc) arc;
+    const VF magic = v_set(0x1.8p23f); /* a sum with it is rounded to whole numbers, its last bits count */
+    VF count = v_fma(x, v_set(0x1.45f306p-1f), magic), n = v_sub(count, magic);
+    VF third = v_mul(n, v_set(0x1.4442d2p-24f));
+    VF most = v_fnma(n, v_set(0x1.fb4p-12f), v_fnma(n, v_set(0x1.92p0f), x));
+    arc.high = v_sub(most, third);
+    arc.low = v_add(v_sub(v_sub(most, arc.high), third), v_fnma(n, v_set(0x1.4442d2p-24f), third));
+    arc.low = v_fma(n, v_set(0x1.ee59dap-50f), arc.low);
+    arc.n = v_bits(count);
+    return arc;
 }
 
-V_INLINE VD V_NAME(trig_wave_half)(VD x, VD n) {
-    VD r = V_NAME(trig_rest)(x, n, 0x1.921fb54442d18p1, 0x1.1a62633145c07p-53);
-    VD z = vd_mul(r, r);
-    return vd_fma(vd_mul(r, z), V_NAME(math_series_double)(z, trig_wave, 5), r);
+/* sin and cos, each as a sum of two: arc.high and a rest, 1 - arc.high^2 / 2 and a rest */
+V_INLINE VF V_NAME(trig_sine_rest)(V_NAME(trig_arc) arc, VF z) {
+    return v_fma(v_mul(arc.high, z), V_NAME(math_series)(z, trig_sine, 3), arc.low);
 }
-/* (-1)^count sin(x - n pi) */
-V_INLINE VF V_NAME(trig_wave)(VF x, VF n, VF count) {
-    VF y = v_join(V_NAME(trig_wave_half)(v_low(x), v_low(n)), V_NAME(trig_wave_half)(v_high(x), v_high(n)));
-    return v_xor(y, v_from_bits(vi_left(v_to_int(count), 31)));
+V_INLINE VF V_NAME(trig_cosine)(V_NAME(trig_arc) arc, VF z, VF *rest) {
+    VF one = v_set(1.0f), half = v_mul(arc.high, v_set(0.5f)), most = v_fnma(half, arc.high, one);
+    VF lost = v_fnma(half, arc.high, v_sub(one, most));
+    *rest = v_fma(v_mul(z, z), V_NAME(math_series)(z, trig_cosine, 3), lost);
+    return most;
+}
+
+/* the sine of x and n quarters of a turn */
+V_INLINE VF V_NAME(trig_wave)(VF x, int n) {
+    V_NAME(trig_arc) arc = V_NAME(trig_reduce)(x);
+    VF z = v_mul(arc.high, arc.high);
+    VI quarter = vi_add(arc.n, vi_set(n));
+    VM even = vi_is_equal(vi_and(quarter, vi_set(1)), vi_set(0));
+    VF rest, cosine = V_NAME(trig_cosine)(arc, z, &rest);
+    VF y = v_add(v_pick(even, arc.high, cosine), v_pick(even, V_NAME(trig_sine_rest)(arc, z), rest));
+    return v_xor(y, v_from_bits(vi_left(vi_and(quarter, vi_set(2)), 30)));
 }
 
 V_INLINE VF V_NAME(math_sin)(VF x) {
     if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, sin);
-    VF n = v_add(v_round(v_mul(x, v_set(0x1.45f306p-2f))), v_zero()); /* never -0: sin(-0) is -0 */
-    return V_NAME(trig_wave)(x, n, n);
+    return v_pick(v_is_equal(x, v_zero()), x, V_NAME(trig_wave)(x, 0)); /* -0 */
 }
 
 V_INLINE VF V_NAME(math_cos)(VF x) {
     if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, cos);
-    VF n = v_add(v_round(v_fms(x, v_set(0x1.45f306p-2f), v_set(0.5f))), v_set(0.5f));
-    return V_NAME(trig_wave)(x, n, v_add(n, v_set(0.5f)));
+    return V_NAME(trig_wave)(x, 1);
 }
 
-/* odd: 1 where n is odd, else 0 */
-V_INLINE VD V_NAME(trig_tan_half)(VD x, VD n, VD odd) {
-    VD r = V_NAME(trig_rest)(x, n, 0x1.921fb54442d18p0, 0x1.1a62633145c07p-54);
-    VD z = vd_mul(r, r);
-    VD s = vd_fma(vd_mul(r, z), V_NAME(math_series_double)(z, trig_sine, 4), r);
-    VD c = vd_fma(z, V_NAME(math_series_double)(z, trig_cosine, 4), vd_set(1));
-    return vd_div(vd_pick(vd_is_less(vd_set(0.5), odd), c, s),
-                  vd_pick(vd_is_less(vd_set(0.5), odd), vd_sub(vd_set(0), s), c));
-}
-
+/* sin / cos, or -cos / sin: both as sums, as one of Newton's steps for the quotient wants them */
 V_INLINE VF V_NAME(math_tan)(VF x) {
     if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, tan);
-    VF n = v_add(v_round(v_mul(x, v_set(0x1.45f306p-1f))), v_zero());
-    VF odd = v_to_float(vi_and(v_to_int(n), vi_set(1)));
-    return v_join(V_NAME(trig_tan_half)(v_low(x), v_low(n), v_low(odd)),
-                  V_NAME(trig_tan_half)(v_high(x), v_high(n), v_high(odd)));
+    V_NAME(trig_arc) arc = V_NAME(trig_reduce)(x);
+    VF z = v_mul(arc.high, arc.high), c, most = V_NAME(trig_cosine)(arc, z, &c), cosine = v_add(most, c);
+    VF s = V_NAME(trig_sine_rest)(arc, z), sine = v_add(arc.high, s);
+    s = v_sub(s, v_sub(sine, arc.high));
+    c = v_sub(c, v_sub(cosine, most));
+    VM even = vi_is_equal(vi_and(arc.n, vi_set(1)), vi_set(0));
+    VF top = v_pick(even, sine, cosine), top_rest = v_pick(even, s, c);
+    VF below = v_pick(even, cosine, sine), below_rest = v_pick(even, c, s);
+    VF part = v_div(v_set(1.0f), below), t = v_mul(top, part);
+    VF miss = v_fnma(t, below_rest, v_add(v_fnma(t, below, top), top_rest));
+    t = v_fma(miss, part, t);
+    t = v_xor(t, v_pick(even, v_zero(), v_set(-0.0f)));
+    return v_pick(v_is_less(v_abs(x), v_set(0x1p-60f)), x, t); /* 1 / x is not finite, or -0 */
 }
 
 /* ---- their inverses ---- */
@@ -89,9 +110,9 @@ V_INLINE VF V_NAME(trig_sum)(VF base, VF more, VF t, VF error) {
 
 /* base + more + atan(t + error) for |t| <= 1 */
 V_INLINE VF V_NAME(trig_atan)(VF base, VF more, VF t, VF error) {
-    VF z = v_mul(t, t);
-    VF q = V_NAME(math_series)(z, trig_atan, 9);
-    return V_NAME(trig_sum)(base, more, t, v_fma(v_mul(t, z), q, error));
+    VF z = v_mul(t, t), w = v_mul(v_mul(t, z), V_NAME(math_series)(z, trig_atan, 9));
+    VF slope = v_fnma(z, v_set(0.5f), v_set(1.0f)); /* of atan, as well as the error needs it */
+    return V_NAME(trig_sum)(base, more, t, v_fma(error, slope, w));
 }
 
 /* beyond 1, atan x = pi/2 - atan 1/x */
@@ -110,14 +131,17 @@ V_INLINE VF V_NAME(math_atan2)(VF y, VF x) {
     static const float half_pi[] = {TRIG_HALF_PI};
     VF ay = v_abs(y), ax = v_abs(x), low = v_min(ax, ay), high = v_max(ax, ay);
     VM steep = v_is_less(ax, ay), left = vi_is_less(v_bits(x), vi_set(0));
-    VF t = v_div(low, high);
-    t = v_pick(v_is_equal(low, v_zero()), v_zero(), t);
-    t = v_pick(v_is_equal(low, v_set(INFINITY)), v_set(1.0f), t);
+    VM none = v_either(v_is_equal(low, v_zero()), v_is_equal(high, v_set(INFINITY)));
+    VF t = v_div(low, high), error = v_div(v_fnma(t, high, low), high);
+    t = v_pick(none,
+               v_pick(v_is_equal(low, high), v_pick(v_is_equal(low, v_zero()), low, v_set(1.0f)), v_zero()),
+               t);
+    error = v_pick(none, v_zero(), error);
     /* quarters of a turn before t, and whether t goes back from there */
     VF quarters = v_pick(steep, v_set(1.0f), v_pick(left, v_set(2.0f), v_zero()));
     VF back = v_xor(v_pick(steep, v_set(-0.0f), v_zero()), v_pick(left, v_set(-0.0f), v_zero()));
     VF a = V_NAME(trig_atan)(v_mul(quarters, v_set(half_pi[0])), v_mul(quarters, v_set(half_pi[1])),
-                             v_xor(t, back), v_zero());
+                             v_xor(t, back), v_xor(error, back));
     a = v_or(v_abs(a), v_sign_of(y));
     return v_pick(v_unordered(x, y), v_add(x, y), a);
 }
