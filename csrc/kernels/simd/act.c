@@ -17,11 +17,25 @@ RL_KERNEL(simd_prelu) {
     }
     return simd_map_views(k, &line_prelu, operand, numbers);
 }
-#else
-RL_KERNEL(simd_prelu) {
-    (void)k;
-    return RL_UNSUPPORTED;
+
+RL_KERNEL(simd_gelu) {
+    const double numbers[SIMD_NUMBERS] = {0};
+    return simd_map(k, k->attr[0] ? &line_gelu_tanh : &line_gelu, numbers);
 }
+
+RL_KERNEL(simd_gelu_backward) {
+    const double numbers[SIMD_NUMBERS] = {0};
+    return simd_map(k, k->attr[0] ? &line_gelu_tanh_backward : &line_gelu_backward, numbers);
+}
+#else
+#define REFUSES(kernel)                                                                                      \
+    RL_KERNEL(simd_##kernel) {                                                                               \
+        (void)k;                                                                                             \
+        return RL_UNSUPPORTED;                                                                               \
+    }
+REFUSES(prelu)
+REFUSES(gelu)
+REFUSES(gelu_backward)
 #endif
 
 rl_status simd_clamp(rl_call *k); /* kernels/simd/math.c */

@@ -27,3 +27,7 @@ V_FLOATS(hardswish_backward, 0.2, 2, KEEP, (),
 
 V_FLOAT32(silu, 0.6, 1, KEEP, (), v_div(a, v_add(v_set(1), V_NAME(math_exp)(v_sub(v_zero(), a)))))
 V_FLOAT32(silu_backward, 0.6, 2, KEEP, (), v_mul(a, V_NAME(silu_slope)(b)))
+V_PART(FLOAT32, gelu, 0.6, 1, KEEP, V_NAME(math_gelu)(a))
+V_PART(FLOAT32, gelu_tanh, 0.8, 1, KEEP, V_NAME(math_gelu_tanh)(a))
+V_PART(FLOAT32, gelu_backward, 0.9, 2, KEEP, v_mul(a, V_NAME(math_gelu_slope)(b)))
+V_PART(FLOAT32, gelu_tanh_backward, 0.9, 2, KEEP, v_mul(a, V_NAME(math_gelu_tanh_slope)(b)))

@@ -1,5 +1,6 @@
 /* Arithmetic of two and three operands, and what a mask chooses. */
-#define V_LINES "arith_lines.h"
+#define V_FUNCTIONS "arith_body.h"
+#define V_LINES     "arith_lines.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
 
@@ -25,8 +26,47 @@ RL_KERNEL(simd_sub) {
 }
 
 RL_KERNEL(simd_div) {
+    static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
-    return k->arg[2].tag == RL_NONE ? simd_map(k, &line_div, numbers) : RL_UNSUPPORTED;
+    const int64_t mode = k->attr[0];
+    if (mode == 1 && rl_itemsize(k->arg[0].u.t->dtype) < 4)
+        return RL_UNSUPPORTED; /* halves round in between */
+    return simd_map(k, by_mode[mode], numbers);
+}
+
+/* ---- powers: exponents that PyTorch serves without pow(), as they are exact or cheaper ---- */
+static const simd_line *special_power(double exponent) {
+    return exponent == 2      ? &line_pow_2
+           : exponent == 3    ? &line_pow_3
+           : exponent == 0.5  ? &line_pow_half
+           : exponent == -0.5 ? &line_pow_minus_half
+           : exponent == -1   ? &line_pow_minus_1
+           : exponent == -2   ? &line_pow_minus_2
+                              : NULL;
+}
+
+static bool power_read(const rl_view *v, double *exponent) {
+    const void *p = rl_const_data(v);
+    switch (v->dtype) {
+    case RL_F32: *exponent = *(const float *)p; return true;
+    case RL_F64: *exponent = *(const double *)p; return true;
+    case RL_F16: *exponent = rl_from_half(*(const rl_half *)p); return true;
+    case RL_BF16: *exponent = rl_from_bfloat(*(const rl_bfloat *)p); return true;
+    default: return false;
+    }
+}
+
+RL_KERNEL(simd_pow) {
+    const rl_view *x = rl_in(k, 0), *exponent = rl_in(k, 1);
+    const double numbers[SIMD_NUMBERS] = {0};
+    const simd_line *special = NULL;
+    double value;
+    if (!x || !exponent || exponent->dtype != x->dtype) return RL_UNSUPPORTED;
+    if (exponent->ndim == 0 && x->ndim) {
+        if (!power_read(exponent, &value)) return RL_UNSUPPORTED;
+        special = special_power(value);
+    }
+    return simd_map(k, special ? special : &line_pow, numbers);
 }
 
 RL_KERNEL(simd_lerp) {
@@ -83,6 +123,7 @@ rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const r
 REFUSES(add)
 REFUSES(sub)
 REFUSES(div)
+REFUSES(pow)
 REFUSES(lerp)
 REFUSES(where)
 #endif

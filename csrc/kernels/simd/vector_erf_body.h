@@ -1,6 +1,8 @@
 /* The error function and what is made of it, on one vector. Coefficients are minimax fits. */
 #ifndef RL_KERNELS_SIMD_ERF
 #define RL_KERNELS_SIMD_ERF
+#include <math.h>
+
 /* erf x = x + x P(x^2) below 7/8; log2 erfc x beyond; (2^x - 1) / x from -1/2 to 1/2 */
 static const float erf_near[] = {0x1.06eba6p-3f,  -0x1.8126ecp-2f, 0x1.ce1b86p-4f,
                                  -0x1.b69b8ep-6f, 0x1.479c18p-8f,  -0x1.3ba5acp-11f};

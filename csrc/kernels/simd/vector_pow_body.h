@@ -1,6 +1,8 @@
 /* Powers and division with a rest, on one vector. */
 #ifndef RL_KERNELS_SIMD_POW
 #define RL_KERNELS_SIMD_POW
+#include <math.h>
+
 static __attribute__((noinline, cold)) void fmod_lanes(float *a, const float *b, int n) {
     for (int i = 0; i < n; i++) a[i] = fmodf(a[i], b[i]);
 }

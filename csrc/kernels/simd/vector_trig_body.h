@@ -2,6 +2,8 @@
  * that the last step adds a small correction to an exact term. */
 #ifndef RL_KERNELS_SIMD_TRIG
 #define RL_KERNELS_SIMD_TRIG
+#include <math.h>
+
 /* sin x = x + x z P(z), cos x = 1 - z / 2 + z^2 P(z) with z = x^2, up to pi / 4 */
 static const float trig_sine[] = {-0x1.555544p-3f, 0x1.1106c6p-7f, -0x1.991c26p-13f};
 static const float trig_cosine[] = {0x1.55554ap-5f, -0x1.6c0c26p-10f, 0x1.99e706p-16f};
@@ -53,11 +55,13 @@ V_INLINE V_NAME(trig_arc) V_NAME(trig_reduce)(VF x) {
 
 /* sin and cos, each as a sum of two: arc.high and a rest, 1 - arc.high^2 / 2 and a rest */
 V_INLINE VF V_NAME(trig_sine_rest)(V_NAME(trig_arc) arc, VF z) {
-    return v_fma(v_mul(arc.high, z), V_NAME(math_series)(z, trig_sine, 3), arc.low);
+    VF half = v_mul(arc.low, v_set(-0.5f)); /* low cos high, well enough */
+    return v_fma(z, v_fma(arc.high, V_NAME(math_series)(z, trig_sine, 3), half), arc.low);
 }
 V_INLINE VF V_NAME(trig_cosine)(V_NAME(trig_arc) arc, VF z, VF *rest) {
     VF one = v_set(1.0f), half = v_mul(arc.high, v_set(0.5f)), most = v_fnma(half, arc.high, one);
     VF lost = v_fnma(half, arc.high, v_sub(one, most));
+    lost = v_fnma(arc.high, arc.low, lost);
     *rest = v_fma(v_mul(z, z), V_NAME(math_series)(z, trig_cosine, 3), lost);
     return most;
 }
