@@ -2,9 +2,9 @@
  * work in double, so that their callers round once. */
 #ifndef RL_KERNELS_SIMD_VECTOR_DOUBLE
 #define RL_KERNELS_SIMD_VECTOR_DOUBLE
-/* log2 m = s P(s^2) with s = (m - 1) / (m + 1), m from sqrt(1/2) to sqrt(2): 2^-45 of it */
-static const double series_log2[] = {0x1.71547652b8251p1,  0x1.ec709dc53cbacp-1, 0x1.2776c292c81aap-1,
-                                     0x1.a61a2f339dd01p-2, 0x1.479543a96284cp-2, 0x1.21b20727dd9e6p-2};
+/* log2 m = s P(s^2) with s = (m - 1) / (m + 1), m from sqrt(1/2) to sqrt(2): 2^-37 of it */
+static const double series_log2[] = {0x1.71547652bee12p1, 0x1.ec709d12a6d6fp-1, 0x1.27778008c0c02p-1,
+                                     0x1.a58d78d726bbcp-2, 0x1.5ce989c91961ep-2};
 /* 2^x from -1/2 to 1/2: 2^-29 of it */
 static const double series_exp2[] = {0x1.0000000261e5ap0,  0x1.62e430c82a525p-1, 0x1.ebfbdadb0d3c6p-3,
                                      0x1.c6aed45b09b5cp-5, 0x1.3b2dbc5d667d1p-7, 0x1.5f459a5d2acdep-10,
@@ -34,7 +34,7 @@ V_INLINE VI V_NAME(math_exponent)(VF a) {
 V_INLINE VD V_NAME(math_log2_double)(VD m, VD e, VD guess) {
     VD f = vd_sub(m, vd_set(1)), s = vd_mul(f, guess);
     s = vd_fma(guess, vd_fnma(s, vd_sub(m, vd_set(-1)), f), s);
-    return vd_fma(s, V_NAME(math_series_double)(vd_mul(s, s), series_log2, 6), e);
+    return vd_fma(s, V_NAME(math_series_double)(vd_mul(s, s), series_log2, 5), e);
 }
 V_INLINE VD V_NAME(math_exp2_double)(VD x) {
     return V_NAME(math_series_double)(x, series_exp2, 7);

@@ -4,8 +4,10 @@
 #define RL_KERNELS_SIMD_TRIG
 #include <math.h>
 
-/* sin x = x + x z P(z), cos x = 1 - z / 2 + z^2 P(z) with z = x^2, up to pi / 4 */
+/* sin and tan x = x + x z P(z), cos x = 1 - z / 2 + z^2 P(z) with z = x^2, up to pi / 4 */
 static const float trig_sine[] = {-0x1.555544p-3f, 0x1.1106c6p-7f, -0x1.991c26p-13f};
+static const float trig_tan[] = {0x1.55556p-2f,  0x1.110d94p-3f,  0x1.badc96p-5f, 0x1.5c9c0ep-6f,
+                                 0x1.63a798p-7f, 0x1.0125b2p-14f, 0x1.1fdcap-8f};
 static const float trig_cosine[] = {0x1.55554ap-5f, -0x1.6c0c26p-10f, 0x1.99e706p-16f};
 /* asin and atan x = x + x z P(z): */
 /* up to 1, and up to 1/2 */
@@ -87,22 +89,18 @@ V_INLINE VF V_NAME(math_cos)(VF x) {
     return V_NAME(trig_wave)(x, 1);
 }
 
-/* sin / cos, or -cos / sin: both as sums, as one of Newton's steps for the quotient wants them */
+/* of x less n quarters of a turn: as it is, or -1 / it, for which the sum's rest counts */
 V_INLINE VF V_NAME(math_tan)(VF x) {
     if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, tan);
     V_NAME(trig_arc) arc = V_NAME(trig_reduce)(x);
-    VF z = v_mul(arc.high, arc.high), c, most = V_NAME(trig_cosine)(arc, z, &c), cosine = v_add(most, c);
-    VF s = V_NAME(trig_sine_rest)(arc, z), sine = v_add(arc.high, s);
-    s = v_sub(s, v_sub(sine, arc.high));
-    c = v_sub(c, v_sub(cosine, most));
-    VM even = vi_is_equal(vi_and(arc.n, vi_set(1)), vi_set(0));
-    VF top = v_pick(even, sine, cosine), top_rest = v_pick(even, s, c);
-    VF below = v_pick(even, cosine, sine), below_rest = v_pick(even, c, s);
-    VF part = v_div(v_set(1.0f), below), t = v_mul(top, part);
-    VF miss = v_fnma(t, below_rest, v_add(v_fnma(t, below, top), top_rest));
-    t = v_fma(miss, part, t);
-    t = v_xor(t, v_pick(even, v_zero(), v_set(-0.0f)));
-    return v_pick(v_is_less(v_abs(x), v_set(0x1p-60f)), x, t); /* 1 / x is not finite, or -0 */
+    VF z = v_mul(arc.high, arc.high), more = v_mul(arc.low, v_set(1.5f)); /* slope: about 1 + 3/2 z */
+    VF bend = v_fma(arc.high, V_NAME(math_series)(z, trig_tan, 7), more);
+    VF rest = v_fma(z, bend, v_fma(v_fms(arc.high, arc.high, z), bend, arc.low)), t = v_add(arc.high, rest);
+    rest = v_sub(rest, v_sub(t, arc.high));
+    VF turned = v_div(v_set(-1.0f), t), miss = v_fma(turned, rest, v_fma(turned, t, v_set(1.0f)));
+    VM odd = vi_is_equal(vi_and(arc.n, vi_set(1)), vi_set(1));
+    t = v_pick(odd, v_fma(turned, miss, turned), t);
+    return v_pick(v_is_equal(x, v_zero()), x, t);
 }
 
 /* ---- their inverses ---- */
