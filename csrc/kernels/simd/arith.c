@@ -1,5 +1,5 @@
 /* Arithmetic of two and three operands, and what a mask chooses. */
-#define V_FUNCTIONS "arith_body.h"
+#define V_FUNCTIONS "vector_math_body.h"
 #define V_LINES     "arith_lines.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86

@@ -1,5 +1,5 @@
 /* Functions of one operand. */
-#define V_FUNCTIONS "math_body.h"
+#define V_FUNCTIONS "vector_math_body.h"
 #define V_LINES     "math_lines.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86

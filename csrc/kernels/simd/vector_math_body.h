@@ -43,3 +43,11 @@ V_INLINE VF V_NAME(math_max)(VF a, VF b) {
 V_INLINE VF V_NAME(math_min)(VF a, VF b) {
     return v_pick(v_unordered(a, b), v_add(a, b), v_min(a, b));
 }
+
+#include "vector_double_body.h"
+
+#include "vector_trig_body.h"
+
+#include "vector_erf_body.h"
+
+#include "vector_pow_body.h"
