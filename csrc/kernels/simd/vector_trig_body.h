@@ -20,18 +20,20 @@ static const float trig_asin[] = {0x1.55554cp-3f, 0x1.3338acp-4f, 0x1.6ca756p-5f
 #define TRIG_HALF_PI 0x1.921fb6p0f, -0x1.777a5cp-25f
 
 static __attribute__((noinline, cold)) void trig_lanes(float *x, int n, double (*f)(double)) {
-    for (int i = 0; i < n; i++) x[i] = (float)f(x[i]);
+    for (int i = 0; i < n; i++) {
+        if (fabsf(x[i]) > TRIG_FAR) x[i] = (float)f(x[i]);
+    }
 }
 #endif
 
-V_INLINE VF V_NAME(trig_far)(VF x, double (*f)(double)) {
+/* y, but where x is far f(x): an answer does not depend on what stands beside */
+V_INLINE VF V_NAME(trig_unless_far)(VF x, VF y, double (*f)(double)) {
+    VM far = v_is_less(v_set(TRIG_FAR), v_abs(x));
+    if (__builtin_expect(v_mask_bits(far) == 0, 1)) return y;
     float lanes[V_WIDTH];
     v_store(lanes, x);
     trig_lanes(lanes, V_WIDTH, f);
-    return v_load(lanes);
-}
-V_INLINE bool V_NAME(trig_is_far)(VF x) {
-    return __builtin_expect(v_mask_bits(v_is_less(v_set(TRIG_FAR), v_abs(x))) != 0, 0);
+    return v_pick(far, v_load(lanes), y);
 }
 
 /* ---- sine, cosine, tangent ---- */
@@ -80,18 +82,16 @@ V_INLINE VF V_NAME(trig_wave)(VF x, int n) {
 }
 
 V_INLINE VF V_NAME(math_sin)(VF x) {
-    if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, sin);
-    return v_pick(v_is_equal(x, v_zero()), x, V_NAME(trig_wave)(x, 0)); /* -0 */
+    VF y = v_pick(v_is_equal(x, v_zero()), x, V_NAME(trig_wave)(x, 0)); /* -0 */
+    return V_NAME(trig_unless_far)(x, y, sin);
 }
 
 V_INLINE VF V_NAME(math_cos)(VF x) {
-    if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, cos);
-    return V_NAME(trig_wave)(x, 1);
+    return V_NAME(trig_unless_far)(x, V_NAME(trig_wave)(x, 1), cos);
 }
 
 /* of x less n quarters of a turn: as it is, or -1 / it, for which the sum's rest counts */
 V_INLINE VF V_NAME(math_tan)(VF x) {
-    if (V_NAME(trig_is_far)(x)) return V_NAME(trig_far)(x, tan);
     V_NAME(trig_arc) arc = V_NAME(trig_reduce)(x);
     VF z = v_mul(arc.high, arc.high), more = v_mul(arc.low, v_set(1.5f)); /* slope: about 1 + 3/2 z */
     VF bend = v_fma(arc.high, V_NAME(math_series)(z, trig_tan, 7), more);
@@ -100,7 +100,7 @@ V_INLINE VF V_NAME(math_tan)(VF x) {
     VF turned = v_div(v_set(-1.0f), t), miss = v_fma(turned, rest, v_fma(turned, t, v_set(1.0f)));
     VM odd = vi_is_equal(vi_and(arc.n, vi_set(1)), vi_set(1));
     t = v_pick(odd, v_fma(turned, miss, turned), t);
-    return v_pick(v_is_equal(x, v_zero()), x, t);
+    return V_NAME(trig_unless_far)(x, v_pick(v_is_equal(x, v_zero()), x, t), tan);
 }
 
 /* ---- their inverses ---- */
