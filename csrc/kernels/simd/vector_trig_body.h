@@ -112,9 +112,10 @@ V_INLINE VF V_NAME(trig_sum)(VF base, VF more, VF t, VF error) {
 
 /* base + more + atan(t + error) for |t| <= 1 */
 V_INLINE VF V_NAME(trig_atan)(VF base, VF more, VF t, VF error) {
-    VF z = v_mul(t, t), w = v_mul(v_mul(t, z), V_NAME(math_series)(z, trig_atan, 9));
+    VF z = v_mul(t, t), bend = v_mul(t, V_NAME(math_series)(z, trig_atan, 9));
     VF slope = v_fnma(z, v_set(0.5f), v_set(1.0f)); /* of atan, as well as the error needs it */
-    return V_NAME(trig_sum)(base, more, t, v_fma(error, slope, w));
+    error = v_fma(v_fms(t, t, z), bend, v_mul(error, slope));
+    return V_NAME(trig_sum)(base, more, t, v_fma(z, bend, error));
 }
 
 /* beyond 1, atan x = pi/2 - atan 1/x */
