@@ -2,7 +2,6 @@
 
 from . import _C
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
-from .version import __version__
 
 _TITLES = {
     "Byte": _C.uint8,
@@ -154,12 +153,6 @@ class _Methods:
         if self.dim() == 0 and not self.is_meta and type(self) is _C.Tensor:
             return format(self.item(), format_spec)
         return object.__format__(self, format_spec)
-
-    def __getattr__(self, name):
-        text = f"'{type(self).__name__}' object has no attribute '{name}'"
-        if not name.startswith("_"):
-            text += f" (rushlight {__version__} does not have it)"
-        raise AttributeError(text)
 
     def __dir__(self):
         return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})

@@ -117,7 +117,7 @@ class UninitializedTensorMixin:
 def _refuse_the_rest() -> None:
     own = vars(UninitializedTensorMixin).keys() | _ALLOWED | _CASTS | _OF_OBJECTS
     for name in dir(Tensor):
-        if name in own or name in ("__class_getitem__", "__del__", "__dict__", "__getattr__", "__module__"):
+        if name in own or name in ("__class_getitem__", "__del__", "__dict__", "__module__"):
             continue
         if callable(getattr(Tensor, name)):
             setattr(UninitializedTensorMixin, name, _refusal(name))
