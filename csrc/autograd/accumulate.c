@@ -37,8 +37,8 @@ int rl_grad_add(PyObject **sum, PyObject *grad_steal) {
         return 0;
     }
     rl_slot args[2] = {slot_of(*sum), slot_of(grad)};
-    bool in_place = !rl_grad_enabled && is_own(*sum) && rl_is_contiguous(&((rl_tensor *)*sum)->v);
-    if (!in_place && !rl_grad_enabled && is_own(grad) && rl_is_contiguous(&((rl_tensor *)grad)->v)) {
+    bool in_place = !rl_here.grad && is_own(*sum) && rl_is_contiguous(&((rl_tensor *)*sum)->v);
+    if (!in_place && !rl_here.grad && is_own(grad) && rl_is_contiguous(&((rl_tensor *)grad)->v)) {
         args[0] = slot_of(grad);
         args[1] = slot_of(*sum);
         in_place = true;
@@ -58,14 +58,14 @@ static bool strides_agree(const rl_view *a, const rl_view *b) {
 /* The first gradient of a leaf is kept as it is when nobody else sees it. */
 static PyObject *first_grad(PyObject *grad, const rl_tensor *leaf) {
     rl_tensor *g = (rl_tensor *)grad;
-    if (!rl_grad_enabled && is_own(grad) && !g->requires_grad && strides_agree(&g->v, &leaf->v))
+    if (!rl_here.grad && is_own(grad) && !g->requires_grad && strides_agree(&g->v, &leaf->v))
         return Py_NewRef(grad);
     return contiguous_copy(grad);
 }
 
 static PyObject *next_grad(PyObject *before, PyObject *grad) {
     rl_slot args[2] = {slot_of(before), slot_of(grad)};
-    return rl_grad_enabled ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
+    return rl_here.grad ? rl_op_run(RL_OP_add, args, 2) : rl_op_run_inplace(RL_OP_add, args, 2);
 }
 
 /* 1: stored; 0: while objects were made for it garbage was collected, and somebody else stored; -1: raised */
@@ -83,12 +83,12 @@ static int leaf_try(rl_tensor *leaf, PyObject *grad) {
 
 /* Threads may share leaves: none comes in between. */
 static int leaf_store(rl_tensor *leaf, PyObject *grad) {
-    bool kept = rl_gil_kept;
+    bool kept = rl_here.gil_kept;
     int stored;
-    rl_gil_kept = true;
+    rl_here.gil_kept = true;
     do stored = leaf_try(leaf, grad);
     while (RL_UNLIKELY(!stored));
-    rl_gil_kept = kept;
+    rl_here.gil_kept = kept;
     return stored < 0 ? -1 : 0;
 }
 

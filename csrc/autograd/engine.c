@@ -266,8 +266,8 @@ static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
 
 /* detect_anomaly(check_nan=True) */
 static int refuse_nan(const rl_node *node, PyObject *const *results) {
-    int grad = rl_grad_enabled, failed = 0;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad, failed = 0;
+    rl_here.grad = 0;
     for (int e = 0; e < node->n_edge && !failed; e++) {
         RL_OWNED PyObject *which = results[e] ? rl_op_unary(RL_OP_isnan, results[e]) : NULL;
         RL_OWNED PyObject *any = which ? rl_op_unary(RL_OP_any, which) : NULL;
@@ -277,7 +277,7 @@ static int refuse_nan(const rl_node *node, PyObject *const *results) {
                          rl_node_name(node), e);
         failed = found ? -1 : 0;
     }
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return failed;
 }
 
@@ -286,7 +286,7 @@ static int run_state(task *t, int at) {
     rl_node *node = t->states[at].node;
     bool runs = t->states[at].runs;
     int n = node->n_edge, failed = 0;
-    rl_grad_enabled = t->run->create_graph; /* a hook may have left it otherwise */
+    rl_here.grad = t->run->create_graph; /* a hook may have left it otherwise */
     /* the gradients are ours from here on: hooks may run anything */
     t->states[at].grad = NULL;
     t->states[at].grads = NULL;
@@ -361,14 +361,14 @@ int rl_backward_run_here(rl_backward *run) {
     static int64_t ids;
     task t, *outer = running;
     rl_node *outer_node = rl_node_running;
-    int grad = rl_grad_enabled;
+    int grad = rl_here.grad;
     task_begin(&t, run);
     t.id = ids++;
     running = &t;
-    rl_grad_enabled = run->create_graph;
+    rl_here.grad = run->create_graph;
     for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);
     int failed = task_run(&t);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     running = outer;
     rl_node_running = outer_node;
     task_end(&t);

@@ -52,7 +52,7 @@ static int begin(function_call *c) {
         any |= need;
         PyTuple_SET_ITEM(needs, i, Py_NewRef(need ? Py_True : Py_False));
     }
-    c->records = any && rl_grad_enabled;
+    c->records = any && rl_here.grad;
     c->ctx = rl_function_new((PyTypeObject *)backward_cls, c->records ? tensors : 0, (int)c->n_args);
     if (!c->ctx) return -1;
     rl_function *f = rl_function_of(c->ctx);
@@ -93,11 +93,11 @@ static int call_setup(function_call *c, PyObject *answer) {
 }
 
 static PyObject *run_forward(function_call *c) {
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     PyObject *answer = call_forward(c);
     if (answer && c->has_setup && call_setup(c, answer) < 0) Py_CLEAR(answer);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return answer;
 }
 
@@ -143,10 +143,10 @@ static PyObject *view_of(PyObject *o) {
     int64_t shape[RL_MAX_DIMS];
     memcpy(shape, t->v.shape, t->v.ndim * sizeof *shape);
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_INTS, .n = t->v.ndim, .u.ints = shape}};
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     PyObject *view = rl_op_run(RL_OP_view, args, 2);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return view;
 }
 

@@ -17,9 +17,9 @@ typedef struct {
 } deep_run;
 
 static void deep_modes(const deep_run *d) {
-    rl_grad_enabled = d->grad;
-    rl_inference_mode = d->inference;
-    rl_device_here = d->device;
+    rl_here.grad = d->grad;
+    rl_here.inference = d->inference;
+    rl_here.device = d->device;
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
     rl_node_sequence = d->sequence;
@@ -47,9 +47,9 @@ static int run_deep(rl_backward *run) {
                   .saved_hooks = rl_saved_hooks,
                   .running = rl_node_running,
                   .sequence = rl_node_sequence,
-                  .grad = rl_grad_enabled,
-                  .inference = rl_inference_mode,
-                  .device = rl_device_here,
+                  .grad = rl_here.grad,
+                  .inference = rl_here.inference,
+                  .device = rl_here.device,
                   .failed = NO_THREAD};
     pthread_t id;
     PyThreadState *thread = PyEval_SaveThread();

@@ -20,9 +20,9 @@ static int parse_options(PyObject *dtype, PyObject *device, PyObject *requires_g
 
 /* a factory without `device` asks the thread */
 static int default_device(options *o) {
-    if (o->device >= 0 || rl_device_here == RL_DEVICE_UNASKED) return 0;
-    o->device = rl_device_here / 256;
-    o->index = rl_device_here % 256 - 1;
+    if (o->device >= 0 || rl_here.device == RL_DEVICE_UNASKED) return 0;
+    o->device = rl_here.device / 256;
+    o->index = rl_here.device % 256 - 1;
     return rl_device_need(o->device, o->index);
 }
 

@@ -84,8 +84,7 @@ int rl_call_devices_agree(const rl_bound *b, int device);
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
 rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results);
-extern _Thread_local bool rl_gil_kept; /* kernels run with the GIL: read, compute and store are one step */
-int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
+int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);

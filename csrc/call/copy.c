@@ -75,10 +75,10 @@ static int copy_prepare(rl_bound *b, int *device, int *index) {
 /* Runs no Python, but when it raises. */
 static int copy_allowed(rl_tensor *to) {
     if (RL_UNLIKELY(rl_view_expanded(&to->v))) return rl_refuse_expanded();
-    const int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    const int grad = rl_here.grad;
+    rl_here.grad = 0;
     int refused = rl_history_may_write(to, false);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return refused;
 }
 

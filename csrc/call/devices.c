@@ -52,7 +52,7 @@ int rl_call_device(const rl_bound *b, int *device, int *index) {
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
-    int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_device_here;
+    int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_here.device;
     if (op->device_arg >= 0 && b->k.arg[op->device_arg].tag == RL_INT) coded = b->k.arg[op->device_arg].u.i;
     if (coded >= 0) {
         *device = (int)(coded / 256);

@@ -50,8 +50,8 @@ static PyObject *call_view(rl_bound *b) {
     if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
     out->seen = rl_version_of(out);
     out->creation = base->creation                         ? base->creation
-                    : rl_inference_mode && !out->inference ? RL_VIEW_INFERENCE
-                    : rl_grad_enabled                      ? RL_VIEW_NORMAL
+                    : rl_here.inference && !out->inference ? RL_VIEW_INFERENCE
+                    : rl_here.grad                         ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
     if (history_wanted(b)) {
         b->became = rl_data_changes;
@@ -139,7 +139,7 @@ static PyObject *call_new(rl_bound *b) {
     if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
-        out[made]->inference = (uint8_t)rl_inference_mode;
+        out[made]->inference = (uint8_t)rl_here.inference;
         b->k.out[made] = &out[made]->v;
     }
     fill_generator(b);
@@ -359,7 +359,7 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how) {
     if (op->kind == RL_KIND_COMPOSITE) return rl_compose((int)(op - rl_operators), b);
     if (how == RL_CALL_INPLACE || (op->variants & RL_ONLY_INPLACE)) return call_inplace(b);
     if (b->out && (op->traits & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
-    if (RL_UNLIKELY(b->out != NULL) && rl_grad_enabled &&
+    if (RL_UNLIKELY(b->out != NULL) && rl_here.grad &&
         (history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
         PyErr_Format(
             PyExc_RuntimeError,

@@ -186,13 +186,11 @@ static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_r
 }
 
 static bool without_gil(const rl_bound *b, uint64_t size) {
-    if (size >= WITHOUT_GIL && !rl_gil_kept) return true;
+    if (size >= WITHOUT_GIL && !rl_here.gil_kept) return true;
     if (RL_LIKELY(b->schema->op->rng_arg < 0)) return false;
     rl_shared_generator *g = generator_of(b);
     return g && rl_generator_busy(g);
 }
-
-_Thread_local bool rl_gil_kept;
 
 rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results) {
     rl_call *k = &b->k;

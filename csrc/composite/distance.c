@@ -33,11 +33,11 @@ COMPOSE(pairwise_distance) {
 
 /* at least `least`, in place and outside the history: PyTorch's gradient does not know of it */
 static int raise_quietly(PyObject *x, double least) {
-    int grad = rl_grad_enabled;
+    int grad = rl_here.grad;
     rl_slot args[2] = {tensor_slot(x), float_slot(least)};
-    rl_grad_enabled = 0;
+    rl_here.grad = 0;
     RL_OWNED PyObject *done = rl_op_run_inplace(RL_OP_clamp, args, 2);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return done ? 0 : -1;
 }
 

@@ -103,10 +103,10 @@ static PyObject *cut(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, 
 }
 
 static PyObject *pieces_of(PyObject *x, int64_t dim, const int64_t *sizes, int64_t n, int64_t each) {
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     PyObject *pieces = cut(x, dim, sizes, n, each);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return rl_history_pieces((rl_tensor *)x, pieces, sizes ? "SplitWithSizesBackward0" : "SplitBackward0",
                              dim, RL_PIECES_CAT);
 }
@@ -191,9 +191,9 @@ static PyObject *slices_of(rl_slot x, int64_t dim) {
 COMPOSE(unbind) {
     int64_t dim;
     if (wrap_of(b, 1, &dim, "unbind") < 0) return NULL;
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     PyObject *slices = slices_of(b->k.arg[0], dim);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return rl_history_pieces((rl_tensor *)tensor_of(b, 0), slices, "UnbindBackward0", dim, RL_PIECES_STACK);
 }

@@ -54,12 +54,12 @@ FORMULA(gelu) {
 /* In training the slope of each element was drawn; it is read off the result. A constant: made without
  * history. */
 static V drawn_slopes(rl_vjp *g) {
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     V x = X(0), mean = NUM((rl_vjp_num(g, 1) + rl_vjp_num(g, 2)) / 2);
     V below = OP(where, OP(eq, x, INT(0)), mean, OP(div, OUT(0), x));
     V slopes = OP(where, OP(le, x, INT(0)), below, INT(1));
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     return slopes;
 }
 FORMULA(rrelu) {

@@ -99,7 +99,7 @@ static void reduced_product(rl_vjp *g) {
     if (!rl_vjp_wants(g, 3)) return;
     V is_zero = OP(eq, src, INT(0)), none = OP(zeros_like, x);
     V zeros = gathered(g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
-    if (rl_grad_enabled && rl_vjp_any(g, OP(gt, zeros, INT(1)))) {
+    if (rl_here.grad && rl_vjp_any(g, OP(gt, zeros, INT(1)))) {
         PyErr_SetString(PyExc_RuntimeError,
                         "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
                         "scattered to the same position in self");

@@ -28,7 +28,7 @@ static rl_node *pieces_node(rl_tensor *whole, PyObject *pieces, const char *name
 PyObject *rl_history_pieces(rl_tensor *whole, PyObject *pieces_steal, const char *name, int64_t dim,
                             int how) {
     RL_OWNED PyObject *pieces = pieces_steal, *node = NULL;
-    if (!pieces || !rl_grad_enabled || rl_inference_mode) return rl_give(&pieces);
+    if (!pieces || !rl_here.grad || rl_here.inference) return rl_give(&pieces);
     if (rl_requires_grad(whole) && !(node = (PyObject *)pieces_node(whole, pieces, name, dim, how)))
         return NULL;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(pieces); i++) {

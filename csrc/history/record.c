@@ -112,7 +112,7 @@ static uint32_t needs_of(const rl_operator *op, const rl_slot *args, int n) {
 
 bool rl_history_wanted(const rl_operator *op, const rl_slot *args, int n) {
     if (!op->node || !needs_of(op, args, n)) return false;
-    return rl_grad_enabled && !rl_inference_mode; /* last: variables of a thread take longest to read */
+    return rl_here.grad && !rl_here.inference; /* last: variables of a thread take longest to read */
 }
 
 static bool saves_arg(const rl_operator *op, int i, uint32_t needs) {

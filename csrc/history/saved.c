@@ -37,10 +37,10 @@ static int saved_pack(rl_saved *s, rl_tensor *t) {
     RL_OWNED PyObject *given = Py_NewRef(s->value);
     if (!(s->unpack = Py_BuildValue("(OOi)", PyTuple_GET_ITEM(hooks, 1), to, (int)edge.nr))) return -1;
     uint32_t version = rl_version_of((rl_tensor *)given);
-    int grad = rl_grad_enabled;
-    rl_grad_enabled = 0;
+    int grad = rl_here.grad;
+    rl_here.grad = 0;
     PyObject *packed = PyObject_CallOneArg(PyTuple_GET_ITEM(hooks, 0), given);
-    rl_grad_enabled = grad;
+    rl_here.grad = grad;
     if (!packed) return -1;
     Py_SETREF(s->value, packed);
     if (rl_version_of((rl_tensor *)given) == version) return 0;
@@ -76,7 +76,7 @@ int rl_saved_set(rl_saved *s, PyObject *tensor, int place, int nr, bool own) {
     rl_tensor *t = (rl_tensor *)tensor;
     *s = (rl_saved){
         .version = rl_version_of(t), .place = place, .nr = nr, .own = own, .linked = !own && t->grad_fn};
-    if (t->inference && !rl_inference_mode) {
+    if (t->inference && !rl_here.inference) {
         PyErr_SetString(
             PyExc_RuntimeError,
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference "
@@ -146,7 +146,7 @@ PyObject *rl_saved_get(rl_node *node, int i) {
     RL_OWNED PyObject *value = RL_UNLIKELY(packed) ? saved_unpack(s) : Py_NewRef(s->value);
     if (!value) return NULL;
     if (!packed && rl_version_of((rl_tensor *)value) != s->version) return saved_was_written(node, s);
-    if (!s->own || (node->op && (!rl_grad_enabled || is_fixed(node, s)))) return rl_give(&value);
+    if (!s->own || (node->op && (!rl_here.grad || is_fixed(node, s)))) return rl_give(&value);
     rl_tensor *again = rl_tensor_alias(rl_tensor_type, (rl_tensor *)value);
     if (again) rl_history_set(again, (rl_node *)Py_NewRef((PyObject *)node), s->place - RL_MAX_ARGS);
     return (PyObject *)again;

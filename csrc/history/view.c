@@ -53,12 +53,12 @@ static int view_may_rebase(rl_tensor *v) {
 
 int rl_history_may_write(rl_tensor *self, bool tracked) {
     const rl_tensor *base = (rl_tensor *)self->base;
-    if (rl_version_none(self) && !rl_inference_mode)
+    if (rl_version_none(self) && !rl_here.inference)
         return refuse(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
             "clone to get a normal tensor before doing inplace update.See "
             "https://github.com/pytorch/rfcs/pull/17 for more details.");
-    if (!rl_grad_enabled) return 0;
+    if (!rl_here.grad) return 0;
     if (base && (tracked || base->requires_grad) && view_may_rebase(self) < 0) return -1;
     if (base && rl_requires_grad(self) && !base->grad_fn)
         return refuse("a view of a leaf Variable that requires grad is being used in an in-place operation.");

@@ -113,15 +113,15 @@ int rl_state_load_bytes(rl_tensor *to, rl_tensor *from) {
 
 /* with no_grad(): param.copy_(input) */
 static int load_copy(PyObject *param, PyObject *input) {
-    int before = rl_grad_enabled, done;
-    rl_grad_enabled = 0;
+    int before = rl_here.grad, done;
+    rl_here.grad = 0;
     if ((Py_TYPE(param) == rl_parameter_type || Py_TYPE(param) == rl_tensor_type) && rl_tensor_check(input))
         done = rl_tensor_copy((rl_tensor *)param, (rl_tensor *)input);
     else {
         RL_OWNED PyObject *copied = PyObject_CallMethodOneArg(param, rl_name.copy_, input);
         done = copied ? 0 : -1;
     }
-    rl_grad_enabled = before;
+    rl_here.grad = before;
     return done;
 }
 

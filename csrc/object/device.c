@@ -210,8 +210,6 @@ static PyObject *device_reduce(PyObject *self, PyObject *unused) {
  *   with torch.device("meta"):   push the thread's device, take this one ... give the pushed one back
  *
  * Factories read one thread-local number; the list below it lives with Python's thread. */
-_Thread_local int rl_device_here = RL_DEVICE_UNASKED;
-
 static PyObject *outer_devices_peek(void) {
     PyObject *of_thread = PyThreadState_GetDict();
     PyObject *outer = of_thread ? PyDict_GetItemString(of_thread, "rushlight.devices") : NULL;
@@ -228,9 +226,9 @@ static int device_code(PyObject *self) {
 static PyObject *device_enter(PyObject *self, PyObject *unused) {
     (void)unused;
     PyObject *outer = outer_devices_peek();
-    RL_OWNED PyObject *here = PyLong_FromLong(rl_device_here);
+    RL_OWNED PyObject *here = PyLong_FromLong(rl_here.device);
     if (!outer || !here || PyList_Append(outer, here) < 0) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    rl_device_here = device_code(self);
+    rl_here.device = device_code(self);
     return Py_NewRef(self);
 }
 
@@ -242,7 +240,7 @@ static PyObject *device_exit(PyObject *self, PyObject *error) {
         PyErr_SetString(PyExc_RuntimeError, "trying to pop from empty mode stack");
         return NULL;
     }
-    rl_device_here = (int)PyLong_AsLong(PyList_GET_ITEM(outer, n - 1));
+    rl_here.device = (int)PyLong_AsLong(PyList_GET_ITEM(outer, n - 1));
     if (PyList_SetSlice(outer, n - 1, n, NULL) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -252,13 +250,13 @@ static PyObject *set_default(PyObject *m, PyObject *o) {
     RL_OWNED PyObject *device =
         o == Py_None ? Py_NewRef(o) : PyObject_CallOneArg((PyObject *)rl_device_type_object, o);
     if (!device) return NULL;
-    rl_device_here = o == Py_None ? RL_DEVICE_UNASKED : device_code(device);
+    rl_here.device = o == Py_None ? RL_DEVICE_UNASKED : device_code(device);
     Py_RETURN_NONE;
 }
 
 static PyObject *get_default(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    int code = rl_device_here == RL_DEVICE_UNASKED ? 0 : rl_device_here, index = code % 256 - 1;
+    int code = rl_here.device == RL_DEVICE_UNASKED ? 0 : rl_here.device, index = code % 256 - 1;
     return rl_device_new(code / 256, code / 256 == RL_CUDA && index < 0 ? 0 : index);
 }
 

@@ -1,12 +1,12 @@
-/* Gradient mode: per thread, switched from Python by no_grad and its relatives
+/* What each thread has for itself; gradient mode, which Python switches by no_grad and its relatives
  * (rushlight.autograd.grad_mode). */
 #include "tensor.h"
 
-_Thread_local int rl_grad_enabled = 1, rl_inference_mode = 0;
+_Thread_local rl_thread rl_here = {.device = RL_DEVICE_UNASKED, .grad = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(rl_grad_enabled);
+    return PyBool_FromLong(rl_here.grad);
 }
 static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
     (void)m;
@@ -16,18 +16,18 @@ static PyObject *mode_set_grad_enabled(PyObject *m, PyObject *on) {
                      Py_TYPE(on)->tp_name);
         return NULL;
     }
-    rl_grad_enabled = on == Py_True;
+    rl_here.grad = on == Py_True;
     Py_RETURN_NONE;
 }
 static PyObject *mode_is_inference(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
-    return PyBool_FromLong(rl_inference_mode);
+    return PyBool_FromLong(rl_here.inference);
 }
 static PyObject *mode_set_inference(PyObject *m, PyObject *on) {
     (void)m;
     int value = PyObject_IsTrue(on);
     if (value < 0) return NULL;
-    rl_inference_mode = value;
+    rl_here.inference = value;
     Py_RETURN_NONE;
 }
 static PyMethodDef mode_functions[] = {

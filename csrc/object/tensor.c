@@ -146,7 +146,7 @@ int rl_tensor_set_requires_grad(rl_tensor *t, int on) {
         PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
         return -1;
     }
-    if (on && t->inference && !rl_inference_mode) {
+    if (on && t->inference && !rl_here.inference) {
         PyErr_SetString(
             PyExc_RuntimeError,
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");

@@ -100,9 +100,6 @@ PyObject *rl_device_of(int device, int index); /* of a tensor or storage: only G
 enum { RL_DEVICE_NAMES = 20 };
 const char *rl_device_name(int device); /* of a real one, or of those that can only be named */
 int rl_device_parse(PyObject *o, int *device, int *index); /* device, "cuda:1", 1 */
-/* Where this thread's new tensors lie unless the call says so: type * 256 + index + 1. */
-enum { RL_DEVICE_UNASKED = -1 };
-extern _Thread_local int rl_device_here;
 
 /* ---- object/raise.c ---- */
 /* Raises what a core function or kernel left pending; always NULL. `where` may be NULL. */
@@ -126,7 +123,15 @@ int rl_device_find(int device);            /* 1 when its extension is loaded, 0 
 int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
 
 /* ---- object/modes.c ---- */
-extern _Thread_local int rl_grad_enabled, rl_inference_mode;
+/* What a thread has for itself, in one place: finding it takes a call, which the compiler makes once for all
+ * that a function reads of it. */
+enum { RL_DEVICE_UNASKED = -1 };
+typedef struct {
+    int device; /* where new tensors lie unless the call says so: type * 256 + index + 1 */
+    bool grad, inference;
+    bool gil_kept; /* kernels run with the GIL: read, compute and store are one step */
+} rl_thread;
+extern _Thread_local rl_thread rl_here;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */
 int rl_gc_init(PyObject *m);
