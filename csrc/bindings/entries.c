@@ -5,26 +5,12 @@
 #include "bindings.h"
 #include <string.h>
 
-static PyObject *op_call(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, int how,
-                         bool method) {
+static PyObject *op_call(int op, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                         PyObject *kwnames) {
     rl_bound b;
-    if (rl_bind(&b, op, args, n, kwnames, method) < 0) return NULL;
+    if (rl_bind(&b, op, &(rl_given){self, args, n, kwnames}) < 0) return NULL;
     PyObject *result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
-    return result;
-}
-
-/* a method's self becomes argument 0 */
-static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
-                           int how) {
-    PyObject *small[8], **all = small;
-    Py_ssize_t total = 1 + n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    if (total > (Py_ssize_t)Py_ARRAY_LENGTH(small) && !(all = PyMem_Malloc((size_t)total * sizeof *all)))
-        return PyErr_NoMemory();
-    all[0] = self;
-    if (total > 1) memcpy(all + 1, args, (size_t)(total - 1) * sizeof *all);
-    PyObject *result = op_call(op, all, n + 1, kwnames, how, true);
-    if (all != small) PyMem_Free(all);
     return result;
 }
 
@@ -32,7 +18,7 @@ static PyObject *op_method(int op, PyObject *self, PyObject *const *args, Py_ssi
 static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     rl_bound b;
     PyObject *result = NULL;
-    if (rl_bind(&b, op, args, n, kwnames, false) < 0) return NULL;
+    if (rl_bind(&b, op, &(rl_given){NULL, args, n, kwnames}) < 0) return NULL;
     if (b.out)
         PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'",
                      rl_operators[op].name);
@@ -45,14 +31,14 @@ static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObjec
 #define ENTRIES(id)                                                                                          \
     static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
         (void)m;                                                                                             \
-        return op_call(RL_OP_##id, a, n, kw, RL_CALL_NORMAL, false);                                         \
+        return op_call(RL_OP_##id, RL_CALL_NORMAL, NULL, a, n, kw);                                          \
     }                                                                                                        \
     static PyObject *method_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {           \
-        return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_NORMAL);                                        \
+        return op_call(RL_OP_##id, RL_CALL_NORMAL, self, a, n, kw);                                          \
     }                                                                                                        \
     static PyObject *inplace_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {          \
         if (!self) return op_inplace(RL_OP_##id, a, n, kw);                                                  \
-        return op_method(RL_OP_##id, self, a, n, kw, RL_CALL_INPLACE);                                       \
+        return op_call(RL_OP_##id, RL_CALL_INPLACE, self, a, n, kw);                                         \
     }
 #define OP(id, ...) ENTRIES(id)
 #include "ops/declarations/all.def"

@@ -268,8 +268,7 @@ PyObject *rl_tensor_subscript(PyObject *self, PyObject *key) {
 static int run_in_place(int op, rl_slot *args, int n) {
     rl_bound b;
     rl_bound_begin(&b, &rl_schemas[op]);
-    memcpy(b.k.arg, args, (size_t)n * sizeof *args);
-    rl_bound_defaults(&b);
+    rl_bound_fill(&b, args, n);
     RL_OWNED PyObject *done = rl_dispatcher_call(&b, RL_CALL_INPLACE);
     rl_bound_end(&b);
     return done ? 0 : -1;

@@ -43,12 +43,13 @@ static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
 
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
     rl_bound call;
-    rl_bound_begin(&call, &rl_schemas[op]);
-    int ra = operand_slot(a, &call.k.arg[0]), rb = ra == 1 ? operand_slot(b, &call.k.arg[1]) : 0;
+    rl_slot args[2];
+    int ra = operand_slot(a, &args[0]), rb = ra == 1 ? operand_slot(b, &args[1]) : 0;
     if (ra < 0 || rb < 0) return NULL;
     if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
         return number_stranger(op, a, b, how);
-    rl_bound_defaults(&call);
+    rl_bound_begin(&call, &rl_schemas[op]);
+    rl_bound_fill(&call, args, 2);
     PyObject *result = rl_dispatcher_call(&call, how);
     rl_bound_end(&call);
     return result;

@@ -170,17 +170,9 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
     return 0;
 }
 
-/* view(2, 3) for view((2, 3)): where the numbers of an int[] stand one by one */
-static bool takes_rest(const rl_schema *s, int i, PyObject *const *args, Py_ssize_t n) {
-    if (!(s->op->traits & RL_VARARGS) || s->arg[i].kind != RL_ARG_INTS || i + 1 < s->n_positional)
-        return false;
-    return n - i != 1 || !(PyTuple_Check(args[i]) || PyList_Check(args[i]));
-}
-
-static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *values, PyObject *kwnames,
-                         uint32_t *given, bool loud) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); i++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, i), *value = values[i];
+static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uint32_t *given, bool loud) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g->kwnames); i++) {
+        PyObject *name = PyTuple_GET_ITEM(g->kwnames, i), *value = g->args[g->n + i];
         int at = arg_named(s, name);
         if (at < 0) {
             if ((s->op->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
@@ -212,74 +204,88 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, PyObject *const *value
     return 1;
 }
 
-static int bind_one(rl_bound *b, const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
-                    bool loud) {
-    uint32_t given = 0;
-    const rl_arg *const arg = s->arg;
-    const int n_arg = s->n;
-    int self = b->method; /* a method's positions are counted without self */
+/* view(2, 3) for view((2, 3)): do the numbers of the int[] stand one by one? */
+static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
+    return n != 1 || !(PyTuple_Check(args[0]) || PyList_Check(args[0]));
+}
+
+static int too_many(const rl_schema *s, Py_ssize_t n, bool loud) {
+    if (loud)
+        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given", s->op->name,
+                     s->n_positional, s->n_positional == 1 ? "" : "s", n, n == 1 ? "was" : "were");
+    return 0;
+}
+
+/* *bound: how many arguments got their value */
+static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, int *bound, bool loud) {
+    const int self = g->self != NULL; /* a method's positions are counted without it */
+    const Py_ssize_t n = g->n + self;
     for (int i = 0; i < n; i++) {
-        if (i >= s->n_positional) {
-            if (loud)
-                PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given",
-                             s->op->name, s->n_positional, s->n_positional == 1 ? "" : "s", n,
-                             n == 1 ? "was" : "were");
-            return 0;
-        }
+        PyObject *const *at = i < self ? &g->self : g->args + i - self;
+        const rl_arg *a = &s->arg[i];
         int rc;
-        given |= 1u << i;
-        if (takes_rest(s, i, args, n)) {
-            rc = value_ints(b, args + i, n - i, &arg[i], &b->k.arg[i]);
-            if (rc == 0 && loud) bind_wrong_type(s, &arg[i], args[i], i + 1 - self);
-            if (rc != 1) return rc;
-            break;
-        }
-        rc = value_bind(b, &arg[i], args[i], &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, &arg[i], args[i], i + 1 - self);
-        if (rc != 1) return rc;
-    }
-    if (kwnames) {
-        int rc = bind_keywords(b, s, args + n, kwnames, &given, loud);
-        if (rc != 1) return rc;
-    }
-    for (int i = 0; i < n_arg; i++) {
-        if (given >> i & 1) continue;
-        const rl_arg *a = &arg[i];
-        if (a->has_fallback) {
-            b->k.arg[i] = a->fallback;
+        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, n, loud);
+        *bound = i + 1;
+        if (a->kind <= RL_ARG_OPERAND && RL_LIKELY(rl_tensor_check(*at))) {
+            b->k.arg[i] = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)*at)->v};
             continue;
         }
-        if ((s->op->traits & RL_VARARGS) && a->kind == RL_ARG_INTS && n == i) { /* zeros() */
-            b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
-            if (s->op->traits & RL_FACTORY) continue;
-        }
-        if (loud)
-            PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", s->op->name,
-                         a->name);
-        return 0;
+        const bool rest = i == s->rest && stands_alone(at, n - i);
+        rc = rest ? value_ints(b, at, n - i, a, &b->k.arg[i]) : value_bind(b, a, *at, &b->k.arg[i]);
+        if (rc == 0 && loud) bind_wrong_type(s, a, *at, i + 1 - self);
+        if (rc != 1) return rc;
+        if (rest) break;
+    }
+    return 1;
+}
+
+/* zeros() is zeros(()); nothing else that is required may be missing */
+static int bind_missing(rl_bound *b, const rl_schema *s, int bound, uint32_t *missing, bool loud) {
+    int i = __builtin_ctz(*missing & s->required);
+    if (i == bound && i == s->rest && (s->op->traits & RL_FACTORY)) {
+        b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
+        *missing &= ~(1u << i);
+        if (!(*missing & s->required)) return 1;
+        i = __builtin_ctz(*missing & s->required);
+    }
+    if (loud)
+        PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", s->op->name,
+                     s->arg[i].name);
+    return 0;
+}
+
+static int bind_one(rl_bound *b, const rl_schema *s, const rl_given *g, bool loud) {
+    int bound = 0, rc = bind_positional(b, s, g, &bound, loud);
+    if (rc != 1) return rc;
+    uint32_t given = (1u << bound) - 1;
+    if (g->kwnames && (rc = bind_keywords(b, s, g, &given, loud)) != 1) return rc;
+    uint32_t missing = ((1u << s->n) - 1) & ~given;
+    if (RL_UNLIKELY(missing & s->required) && !bind_missing(b, s, bound, &missing, loud)) return 0;
+    for (; missing; missing &= missing - 1) {
+        int i = __builtin_ctz(missing);
+        b->k.arg[i] = s->arg[i].fallback;
     }
     return 1;
 }
 
 /* ---- the combined error of overloaded names ---- */
-static PyObject *given_text(PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+static PyObject *given_text(const rl_given *g) {
     RL_OWNED PyObject *text = PyUnicode_FromString("");
-    Py_ssize_t all = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    Py_ssize_t all = g->n + (g->kwnames ? PyTuple_GET_SIZE(g->kwnames) : 0);
     for (Py_ssize_t i = 0; text && i < all; i++) {
-        const char *type = strrchr(Py_TYPE(args[i])->tp_name, '.');
-        type = type ? type + 1 : Py_TYPE(args[i])->tp_name;
-        if (i < n)
+        const char *type = strrchr(Py_TYPE(g->args[i])->tp_name, '.');
+        type = type ? type + 1 : Py_TYPE(g->args[i])->tp_name;
+        if (i < g->n)
             Py_SETREF(text, PyUnicode_FromFormat("%U%s%s", text, i ? ", " : "", type));
         else
             Py_SETREF(text, PyUnicode_FromFormat("%U%s%U=%s", text, i ? ", " : "",
-                                                 PyTuple_GET_ITEM(kwnames, i - n), type));
+                                                 PyTuple_GET_ITEM(g->kwnames, i - g->n), type));
     }
     return rl_give(&text);
 }
 
-static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
-                            bool method) {
-    RL_OWNED PyObject *got = given_text(args + method, n - method, kwnames), *text = NULL;
+static int bind_no_overload(int first_op, const rl_given *g) {
+    RL_OWNED PyObject *got = given_text(g), *text = NULL;
     if (got)
         text = PyUnicode_FromFormat(
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
@@ -295,16 +301,15 @@ static int bind_no_overload(int first_op, PyObject *const *args, Py_ssize_t n, P
     return -1;
 }
 
-int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method) {
+int rl_bind(rl_bound *b, int first_op, const rl_given *g) {
     bool overloaded = rl_schemas[first_op].next >= 0;
-    b->method = method;
     for (int op = first_op; op >= 0; op = rl_schemas[op].next) {
         rl_bound_begin(b, &rl_schemas[op]);
         bool loud = !overloaded && !rl_schemas[op].has_padding;
-        int rc = bind_one(b, &rl_schemas[op], args, n, kwnames, loud);
+        int rc = bind_one(b, &rl_schemas[op], g, loud);
         if (RL_LIKELY(rc == 1)) return 0;
         rl_bound_end(b);
         if (rc < 0 || loud) return -1;
     }
-    return bind_no_overload(first_op, args, n, kwnames, method);
+    return bind_no_overload(first_op, g);
 }

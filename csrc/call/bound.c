@@ -1,7 +1,7 @@
 /* What a call borrows from Python, until it ends. */
 #include "call.h"
 
-void rl_bound_end(rl_bound *b) {
+void rl_bound_drop(rl_bound *b) {
     while (b->n_keep > 0) Py_DECREF(b->keep[--b->n_keep]);
     PyMem_Free(b->list);
     b->list = NULL;

@@ -19,17 +19,27 @@ typedef struct {
     int64_t word;
 } rl_word;
 
+/* What one look at the arguments found; Python that runs may make it untrue. */
+typedef struct {
+    uint64_t dtypes; /* RL_BIT of each */
+    uint64_t elements,
+        bits;         /* of all tensors: their numbers added, which may wrap, and or-ed, which cannot */
+    uint32_t devices; /* bit of each */
+    uint32_t numbers; /* bit of the tag of each number that stands for a tensor */
+    uint32_t needs;   /* bit i: a tensor of argument i requires grad */
+} rl_look;
+
 /* One call with everything it borrows from Python. */
 enum { RL_POOL = 160, RL_KEEP = 6 };
 typedef struct {
     rl_call k;
     const rl_schema *schema;
+    rl_look look;
     PyObject *out;           /* out=, borrowed */
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool, n_words;
     uint64_t became; /* with history: rl_data_changes before anything looked at the arguments */
-    bool method;     /* args[0] is self */
     int64_t pool[RL_POOL];
     rl_word words[RL_MAX_NUMBERS];
 } rl_bound;
@@ -41,21 +51,33 @@ static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->k.name = s->op->name;
     b->k.n_arg = s->n;
     b->k.n_out = s->op->n_out;
-    for (int i = 0; i < s->n; i++) b->k.arg[i].tag = RL_NONE;
 }
-void rl_bound_end(rl_bound *b);
+void rl_bound_drop(rl_bound *b);
+static inline void rl_bound_end(rl_bound *b) {
+    if (RL_UNLIKELY(b->n_keep || b->list)) rl_bound_drop(b);
+}
 int rl_bound_keep_steal(rl_bound *b, PyObject *o);
-/* Binds Python's arguments to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
-int rl_bind(rl_bound *b, int first_op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, bool method);
-static inline void rl_bound_defaults(rl_bound *b) { /* fills what the caller left RL_NONE */
-    rl_schema_defaults(b->schema, b->k.arg);
+/* Python's arguments. */
+typedef struct {
+    PyObject *self;        /* of a method: argument 0; else NULL */
+    PyObject *const *args; /* n of them, then the values of kwnames */
+    Py_ssize_t n;
+    PyObject *kwnames; /* or NULL */
+} rl_given;
+/* Binds them to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
+int rl_bind(rl_bound *b, int first_op, const rl_given *given);
+/* The first n arguments, of which those that are RL_NONE get their defaults, as all that follow. */
+static inline void rl_bound_fill(rl_bound *b, const rl_slot *args, int n) {
+    const rl_arg *a = b->schema->arg;
+    for (int i = 0; i < n; i++) b->k.arg[i] = args[i].tag == RL_NONE ? a[i].fallback : args[i];
+    for (int i = n; i < b->schema->n; i++) b->k.arg[i] = a[i].fallback;
 }
 
 /* call/scalar.c */
 /* 1 when it is an integer, 0 when not, -1 raised */
 static inline int rl_scalar_int(PyObject *o, int64_t *i) {
     if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
-    RL_OWNED PyObject *number = PyNumber_Index(o);
+    RL_OWNED PyObject *number = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
     if (!number) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
@@ -73,14 +95,18 @@ PyObject *rl_scalar_element(const char *p, int dtype); /* the element at p; runs
 rl_tensor *rl_scalar_readable(rl_tensor *t); /* itself, or a copy that rl_scalar_element can read; owned */
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused);
 
+/* call/look.c */
+void rl_call_look(rl_bound *b);
+
 /* call/prepare.c */
 rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
-/* Tensors of the call, and numbers that become tensors; 1 when tensors were cast, which may run Python. */
-int rl_call_cast(rl_bound *b, int dtype);
+/* After a look: where the call computes, and the dtype of its results; casts its tensors, which may run
+ * Python, and numbers that stand for tensors. From then on the look is good until the kernels end. */
+int rl_call_prepare(rl_bound *b, int *device, int *index, int *dtype);
 int rl_call_device(const rl_bound *b, int *device, int *index);
 int rl_call_devices_agree(const rl_bound *b, int device);
 
-/* call/run.c */
+/* call/run.c: after a look */
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
 rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results);

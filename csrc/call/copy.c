@@ -68,8 +68,10 @@ static int copy_prepare(rl_bound *b, int *device, int *index) {
             if (rl_bound_keep_steal(b, (PyObject *)dense) < 0) return -1;
             b->k.arg[1].u.t = &dense->v;
         }
-        if (RL_LIKELY(b->n_keep == kept)) return 0;
+        if (RL_LIKELY(b->n_keep == kept)) break;
     }
+    rl_call_look(b);
+    return 0;
 }
 
 /* Runs no Python, but when it raises. */
@@ -99,9 +101,8 @@ int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
     rl_bound b;
     int device, index, failed = -1;
     rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
-    b.k.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &to->v};
-    b.k.arg[1] = (rl_slot){.tag = RL_TENSOR, .u.t = &from->v};
-    rl_bound_defaults(&b);
+    const rl_slot args[] = {{.tag = RL_TENSOR, .u.t = &to->v}, {.tag = RL_TENSOR, .u.t = &from->v}};
+    rl_bound_fill(&b, args, Py_ARRAY_LENGTH(args));
     if (copy_prepare(&b, &device, &index) == 0 && copy_allowed(to) == 0) {
         if (copy_run(&b, device, index) == RL_OK)
             failed = 0;

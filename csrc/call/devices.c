@@ -27,18 +27,19 @@ int rl_device_out(const rl_view *made, const rl_view *out) {
     return -1;
 }
 
-static rl_view *first_tensor(const rl_call *k) {
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) return k->arg[i].u.t;
-        if (k->arg[i].tag == RL_TENSORS && k->arg[i].n) return k->arg[i].u.ts[0];
+static rl_view *first_tensor(const rl_bound *b) {
+    for (uint32_t left = b->schema->op->tensors | b->schema->op->lists; left; left &= left - 1) {
+        const rl_slot *s = &b->k.arg[__builtin_ctz(left)];
+        if (s->tag == RL_TENSOR) return s->u.t;
+        if (s->tag == RL_TENSORS && s->n) return s->u.ts[0];
     }
     return NULL;
 }
 
 /* A number kept as a 0-dim CPU tensor follows the others, and a copy runs where its foreign side lies. */
 static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
-    for (int i = 0; i < b->k.n_arg; i++) {
-        const rl_slot *s = &b->k.arg[i];
+    for (uint32_t left = b->schema->op->tensors; left; left &= left - 1) {
+        const rl_slot *s = &b->k.arg[__builtin_ctz(left)];
         if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
             (first->ndim == 0 || b->schema->op == &rl_operators[RL_OP_copy_]))
             return s->u.t;
@@ -48,7 +49,7 @@ static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
 
 int rl_call_device(const rl_bound *b, int *device, int *index) {
     const rl_operator *op = b->schema->op;
-    const rl_view *v = first_tensor(&b->k);
+    const rl_view *v = first_tensor(b);
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
     *device = v ? v->device : RL_CPU;
     *index = v ? v->device_index : 0;
@@ -63,6 +64,7 @@ int rl_call_device(const rl_bound *b, int *device, int *index) {
 }
 
 int rl_call_devices_agree(const rl_bound *b, int device) {
+    if (RL_LIKELY(!(b->look.devices & ~(1u << device)))) return 0;
     for (int i = 0; i < b->k.n_arg; i++) {
         bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
         for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
@@ -70,7 +72,7 @@ int rl_call_devices_agree(const rl_bound *b, int device) {
             if (v && v->device != device && !(indices && v->device == RL_CPU))
                 return rl_device_mixed(v->device, device);
         }
-        if (b->k.arg[i].tag != RL_TENSOR || RL_LIKELY(b->k.arg[i].u.t->device == device)) continue;
+        if (b->k.arg[i].tag != RL_TENSOR || b->k.arg[i].u.t->device == device) continue;
         bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
         if (number || b->schema->op == &rl_operators[RL_OP_copy_]) continue;
         return rl_device_mixed(b->k.arg[i].u.t->device, device);

@@ -4,17 +4,12 @@
  * Tensor */
 #include "call.h"
 #include "history/node.h"
-#include "ops/promote.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/storage.h"
 #include <string.h>
 
 /* ---- history ---- */
-static bool history_wanted(const rl_bound *b) {
-    return rl_history_wanted(b->schema->op, b->k.arg, b->k.n_arg);
-}
-
 /* one node for all results; those that cannot be differentiated (indices) stay without */
 static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
     const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
@@ -34,13 +29,14 @@ static int alloc_storage(rl_tensor *t, int device, int index) {
 }
 
 static PyObject *call_view(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
     rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
     if (!out) return NULL;
     b->k.out[0] = &out->v;
     out->v.dtype = base->v.dtype;
     out->v.device = base->v.device;
     out->v.device_index = base->v.device_index;
-    if (b->schema->op->shape(&b->k) != RL_OK) {
+    if (op->shape(&b->k) != RL_OK) {
         Py_DECREF(out);
         return rl_raise_call(b);
     }
@@ -53,7 +49,7 @@ static PyObject *call_view(rl_bound *b) {
                     : rl_here.inference && !out->inference ? RL_VIEW_INFERENCE
                     : rl_here.grad                         ? RL_VIEW_NORMAL
                                                            : RL_VIEW_NO_GRAD;
-    if (history_wanted(b)) {
+    if (rl_requires_grad(base) && rl_history_wanted(op, 1)) {
         b->became = rl_data_changes;
         if (set_history(b, &out, b->k.arg) < 0) {
             Py_DECREF(out);
@@ -80,32 +76,6 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-/* 1: tensors were cast, which may have run Python, which may have changed the others */
-static int prepare_once(rl_bound *b, int *device, int *index, int *out_dtype) {
-    const rl_operator *op = b->schema->op;
-    int compute;
-    if (rl_call_device(b, device, index) < 0) return -1;
-    if (op->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
-        return -1; /* zeros_like reads no element */
-    if (rl_types_resolve(op, &b->k, &compute, out_dtype) != RL_OK) {
-        rl_raise_call(b);
-        return -1;
-    }
-    if (compute < 0) return 0;
-    return rl_call_cast(b, compute);
-}
-
-/* Note [From checks to kernels]
- * Everything that may run Python comes first: results are made, numbers and tensors cast, until a look at the
- * arguments casts nothing. From that look on, over the shape rule and the memory of the results, to the end
- * of the kernels, no Python runs: what was checked is what the kernels see. */
-static int prepare(rl_bound *b, int *device, int *index, int *out_dtype) {
-    int cast;
-    do cast = prepare_once(b, device, index, out_dtype);
-    while (RL_UNLIKELY(cast > 0));
-    return cast;
-}
-
 static void fill_generator(rl_bound *b) {
     int i = b->schema->op->rng_arg;
     if (i >= 0 && b->k.arg[i].tag == RL_NONE)
@@ -122,28 +92,37 @@ static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, in
     return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
 }
 
+/* those that only a node would keep are not made without one */
+static void hide_results(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    rl_call_look(b);
+    if (rl_history_wanted(op, b->look.needs)) return;
+    for (int i = op->n_shown; i < op->n_out; i++) b->k.out[i] = NULL;
+    b->k.n_out = op->n_shown;
+}
+
 static PyObject *call_new(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int device, index, dtype, made = 0;
     rl_tensor *out[RL_MAX_OUT];
     rl_slot inputs[RL_MAX_ARGS];
-    bool history = history_wanted(b);
-    if (history) {
-        memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
-        b->became = rl_data_changes;
-    } else
-        for (b->k.n_out = op->n_shown; made < op->n_out - op->n_shown; made++)
-            b->k.out[op->n_shown + made] = NULL;
-    made = 0;
     /* before shapes are read, since it may run Python */
     if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    const bool inference = rl_here.inference;
+    if (RL_UNLIKELY(op->n_out > op->n_shown)) hide_results(b);
     for (; made < b->k.n_out; made++) {
         if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
-        out[made]->inference = (uint8_t)rl_here.inference;
+        out[made]->inference = inference;
         b->k.out[made] = &out[made]->v;
     }
     fill_generator(b);
-    if (prepare(b, &device, &index, &dtype) < 0) goto fail;
+    rl_call_look(b);
+    const bool history = b->k.n_out == op->n_out && rl_history_wanted(op, b->look.needs);
+    if (RL_UNLIKELY(history)) {
+        memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+        b->became = rl_data_changes;
+    }
+    if (rl_call_prepare(b, &device, &index, &dtype) < 0) goto fail;
     if (run_new(b, out, dtype, device, index) != RL_OK) {
         rl_raise_call(b);
         goto fail;
@@ -253,7 +232,8 @@ static int inplace_prepare(rl_bound *b, inplace_call *c) {
     c->staged = 0;
     do {
         kept = b->n_keep;
-        if (prepare(b, &c->device, &c->index, &c->dtype) < 0) return -1;
+        rl_call_look(b);
+        if (rl_call_prepare(b, &c->device, &c->index, &c->dtype) < 0) return -1;
         if (RL_UNLIKELY(c->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
     } while (RL_UNLIKELY(b->n_keep != kept));
     return 0;
@@ -280,7 +260,8 @@ static PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
-    bool history = history_wanted(b);
+    rl_call_look(b);
+    bool history = rl_history_wanted(b->schema->op, b->look.needs);
     memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
     if (history) b->became = rl_data_changes;
     RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
@@ -294,7 +275,7 @@ static PyObject *call_inplace(rl_bound *b) {
     fill_generator(b);
     if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original =
-        history && rl_history_saves_self(b->schema->op, b->k.arg, b->k.n_arg) ? copy_of(self) : NULL;
+        history && rl_history_saves_self(b->schema->op, b->k.arg) ? copy_of(self) : NULL;
     if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
@@ -318,6 +299,7 @@ static rl_status run_lists(rl_bound *b, int device, int index) {
 static PyObject *call_lists(rl_bound *b) {
     int device, index;
     if (rl_call_device(b, &device, &index) < 0) return NULL;
+    rl_call_look(b);
     if (run_lists(b, device, index) != RL_OK) return rl_raise_call(b);
     for (int i = 0; i < b->k.n_arg; i++)
         for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
@@ -325,7 +307,7 @@ static PyObject *call_lists(rl_bound *b) {
     Py_RETURN_NONE;
 }
 
-/* out=: the result is computed, then given to the tensor of the caller, which takes its shape */
+/* ---- out=: the result is computed, then given to the tensor of the caller, which takes its shape ---- */
 static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
     rl_tensor *out = (rl_tensor *)b->out, *made = (rl_tensor *)result;
@@ -350,6 +332,21 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     return Py_NewRef(b->out);
 }
 
+static PyObject *call_out(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    if (op->traits & RL_FACTORY) rl_device_as_out(b); /* zeros(2, out=x) */
+    rl_call_look(b);
+    if (rl_history_wanted(op, b->look.needs) || (rl_here.grad && rl_requires_grad((rl_tensor *)b->out))) {
+        PyErr_Format(
+            PyExc_RuntimeError,
+            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
+            "of the arguments requires grad.",
+            op->name);
+        return NULL;
+    }
+    return deliver_out(b, call_new(b));
+}
+
 PyObject *(*rl_compose)(int op, rl_bound *b);
 
 PyObject *rl_dispatcher_call(rl_bound *b, int how) {
@@ -358,16 +355,5 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how) {
     if (op->traits & RL_LISTS) return call_lists(b);
     if (op->kind == RL_KIND_COMPOSITE) return rl_compose((int)(op - rl_operators), b);
     if (how == RL_CALL_INPLACE || (op->variants & RL_ONLY_INPLACE)) return call_inplace(b);
-    if (b->out && (op->traits & RL_FACTORY)) rl_device_as_out(b); /* zeros(2, out=x) */
-    if (RL_UNLIKELY(b->out != NULL) && rl_here.grad &&
-        (history_wanted(b) || rl_requires_grad((rl_tensor *)b->out))) {
-        PyErr_Format(
-            PyExc_RuntimeError,
-            "%s(): functions with out=... arguments don't support automatic differentiation, but one "
-            "of the arguments requires grad.",
-            op->name);
-        return NULL;
-    }
-    PyObject *result = call_new(b);
-    return RL_UNLIKELY(b->out != NULL) ? deliver_out(b, result) : result;
+    return RL_LIKELY(!b->out) ? call_new(b) : call_out(b);
 }

@@ -1,12 +1,10 @@
 /* Operators called from C. */
 #include "call.h"
-#include <string.h>
 
 static PyObject *run_op(int op, const rl_slot *args, int n, int how) {
     rl_bound b;
     rl_bound_begin(&b, &rl_schemas[op]);
-    memcpy(b.k.arg, args, (size_t)n * sizeof *args);
-    rl_bound_defaults(&b);
+    rl_bound_fill(&b, args, n);
     PyObject *result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
     return result;

@@ -1,5 +1,13 @@
-/* What the dispatcher does to arguments before the shape rule: casts, and numbers that become tensors. */
+/* What the dispatcher does to arguments before the shape rule: where and in which dtype the call computes,
+ * casts, and numbers that become tensors.
+ *
+ * Note [From checks to kernels]
+ * Everything that may run Python comes first: results are made, numbers and tensors cast, until a look at the
+ * arguments casts nothing. From that look on, over the shape rule and the memory of the results, to the end
+ * of the kernels, no Python runs: what was checked is what the kernels see. */
 #include "call.h"
+#include "core/dtype.h"
+#include "ops/promote.h"
 #include "core/storage.h"
 #include <string.h>
 
@@ -28,22 +36,28 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
     return &w->v;
 }
 
+/* runs no Python */
+static void cast_numbers(rl_bound *b, int dtype) {
+    for (uint32_t left = b->schema->op->operands; left; left &= left - 1) {
+        rl_slot *s = &b->k.arg[__builtin_ctz(left)];
+        if (s->tag != RL_TENSOR && s->tag != RL_NONE)
+            *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, dtype)};
+    }
+}
+
 static int cast_inputs(rl_bound *b, int dtype) {
-    uint32_t operands = b->schema->op->operands;
     bool all = b->schema->op->rule != RL_TYPES_where;
     int cast = 0;
-    for (int i = 0; i < b->k.n_arg; i++) {
+    for (uint32_t left = b->schema->op->tensors; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
         rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR) {
-            if (s->u.t->dtype == dtype || (i == 0 && !all)) continue;
-            rl_tensor *made = rl_cast_view(s->u.t, dtype);
-            if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
-            s->u.t = &made->v;
-            cast = 1;
-        } else if ((operands >> i & 1) && s->tag != RL_NONE) {
-            *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, dtype)};
-        }
+        if (s->tag != RL_TENSOR || s->u.t->dtype == dtype || (i == 0 && !all)) continue;
+        rl_tensor *made = rl_cast_view(s->u.t, dtype);
+        if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
+        s->u.t = &made->v;
+        cast = 1;
     }
+    cast_numbers(b, dtype);
     return cast;
 }
 
@@ -69,6 +83,58 @@ static int cast_list(rl_bound *b, int dtype) {
     return 1;
 }
 
-int rl_call_cast(rl_bound *b, int dtype) {
+static int cast(rl_bound *b, int dtype) {
     return b->schema->op->rule == RL_TYPES_list ? cast_list(b, dtype) : cast_inputs(b, dtype);
+}
+
+/* ---- device and dtype of a call ---- */
+static rl_slot_tag tag_of(const rl_bound *b, int arg) {
+    return arg < 0 ? RL_NONE : b->k.arg[arg].tag;
+}
+
+/* Nearly all calls: on the CPU, all in one floating dtype, nothing to be cast. */
+static bool prepare_plain(rl_bound *b, int *dtype) {
+    const rl_operator *op = b->schema->op;
+    const rl_look *l = &b->look;
+    int compute;
+    if (l->devices != 1u << RL_CPU || tag_of(b, op->dtype_arg) != RL_NONE) return false;
+    if (!rl_types_plain(op, l->dtypes, &compute, dtype)) return false;
+    if (RL_UNLIKELY(l->numbers)) {
+        if (l->numbers >> RL_TRUTH & 1) return false; /* x - True is refused */
+        if (compute >= 0) cast_numbers(b, compute);
+    }
+    return true;
+}
+
+/* zeros(3) that is asked for nothing */
+static bool prepare_factory(const rl_bound *b, int *dtype) {
+    const rl_operator *op = b->schema->op;
+    if (op->rule != RL_TYPES_factory || rl_here.device != RL_DEVICE_UNASKED) return false;
+    *dtype = rl_dtype_default();
+    return tag_of(b, op->dtype_arg) == RL_NONE && tag_of(b, op->device_arg) == RL_NONE &&
+           (op->dtypes >> *dtype & 1);
+}
+
+/* 1: tensors were cast, which may have run Python, which may have changed the others */
+static int prepare_once(rl_bound *b, int *device, int *index, int *dtype) {
+    const rl_operator *op = b->schema->op;
+    int compute;
+    if (rl_call_device(b, device, index) < 0) return -1;
+    if (op->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
+        return -1; /* zeros_like reads no element */
+    if (rl_types_resolve(op, &b->k, &compute, dtype) != RL_OK) {
+        rl_raise_call(b);
+        return -1;
+    }
+    if (compute < 0) return 0;
+    return cast(b, compute);
+}
+
+int rl_call_prepare(rl_bound *b, int *device, int *index, int *dtype) {
+    int again;
+    *device = RL_CPU;
+    *index = 0;
+    if (RL_LIKELY(b->look.dtypes ? prepare_plain(b, dtype) : prepare_factory(b, dtype))) return 0;
+    while ((again = prepare_once(b, device, index, dtype)) > 0) rl_call_look(b);
+    return again;
 }

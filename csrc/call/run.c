@@ -9,6 +9,7 @@
 #include "core/threads.h"
 #include "core/view.h"
 #include "ops/select.h"
+#include <math.h>
 #include <pthread.h>
 
 /* Heavy operators need the thread pool and to know where oneDNN is, which kernels open when they run it:
@@ -37,39 +38,44 @@ int rl_heavy_load(void) {
     return done ? 0 : -1;
 }
 
-enum { WITHOUT_GIL = 1 << 14 }; /* elements from which letting other threads run pays */
+/* Giving the GIL up and taking it again costs half a microsecond and, when others want it, some more; they
+ * wait no longer than for work of this many tenths of a nanosecond. */
+enum { WITHOUT_GIL = 100000 };
 /* More than any memory holds: only views that repeat elements have so many, and no kernel ever came to an
  * end. A view may have 2^63 - 1 of them, so they are not added up before they are refused. */
 #define MOST_ELEMENTS ((uint64_t)1 << 47)
 
-/* elements of all tensors of a call, of its arguments only those after `from`; *bits are those of their
- * numbers */
-static uint64_t call_size(const rl_call *k, int from, uint64_t *bits) {
-    uint64_t n = 0;
-    for (int i = from; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) {
-            n += (uint64_t)k->arg[i].u.t->numel;
-            *bits |= (uint64_t)k->arg[i].u.t->numel;
-        } else if (RL_UNLIKELY(k->arg[i].tag == RL_TENSORS)) {
-            for (int j = 0; j < k->arg[i].n; j++) {
-                const rl_view *v = k->arg[i].u.ts[j];
-                n += v ? (uint64_t)v->numel : 0;
-                *bits |= v ? (uint64_t)v->numel : 0;
-            }
-        }
+/* too many elements to walk over; those of a tensor that others pick from are not walked over */
+static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
+    if (bits < MOST_ELEMENTS) return false;
+    if (!(op->traits & RL_PICKS)) return true;
+    uint64_t others = 0;
+    for (int i = 1; i < k->n_arg; i++) {
+        if (k->arg[i].tag == RL_TENSOR) others |= (uint64_t)k->arg[i].u.t->numel;
+        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
+            if (k->arg[i].u.ts[j]) others |= (uint64_t)k->arg[i].u.ts[j]->numel;
     }
-    for (int i = 0; i < k->n_out; i++) {
-        n += (uint64_t)k->out[i]->numel;
-        *bits |= (uint64_t)k->out[i]->numel;
-    }
-    return n;
+    for (int i = 0; i < k->n_out; i++) others |= (uint64_t)k->out[i]->numel;
+    return others >= MOST_ELEMENTS;
 }
 
-/* too many elements to walk over; those of a tensor that others pick from are not walked over */
-static bool is_endless(const rl_operator *op, const rl_call *k) {
-    uint64_t bits = 0;
-    call_size(k, op->traits & RL_PICKS ? 1 : 0, &bits);
-    return bits >= MOST_ELEMENTS;
+/* [m, k] by [k, n] is [m, n]: m * k * n multiplications are the root of the three sizes' product. That of a
+ * convolution comes close. */
+static double product_work(const rl_call *k) {
+    double first = 1, second = 1; /* the largest two */
+    for (int i = 0; i < k->n_arg; i++) {
+        double n = k->arg[i].tag == RL_TENSOR ? (double)k->arg[i].u.t->numel : 0;
+        if (n > first)
+            second = first, first = n;
+        else if (n > second)
+            second = n;
+    }
+    return sqrt(first * second * (double)k->out[0]->numel);
+}
+
+/* in tenths of a nanosecond, roughly, by one thread */
+static double work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
+    return op->cost * (op->traits & RL_HEAVY ? product_work(k) : (double)(int64_t)elements);
 }
 
 /* Only calls without the GIL need it: with it nobody else can resize. */
@@ -114,6 +120,7 @@ typedef struct {
     rl_view **place; /* in the call */
     rl_view *original, copy;
 } snapshot;
+enum { SNAPSHOT_ROOM = 8 }; /* what all operators but those on lists need */
 
 static int snapshot_places(rl_call *k, snapshot *s) {
     int n = 0;
@@ -133,25 +140,25 @@ static int snapshot_places(rl_call *k, snapshot *s) {
     return n;
 }
 
-static void snapshot_drop(snapshot *s, int n) {
+static void snapshot_drop(snapshot *s, int n, const snapshot *room) {
     for (int i = 0; i < n; i++) {
         *s[i].place = s[i].original;
         rl_storage_drop(s[i].copy.storage);
         rl_view_clear(&s[i].copy);
     }
-    rl_free(s);
+    if (s != room) rl_free(s);
 }
 
-/* NULL with RL_MEMORY pending; *n is how many views were taken */
-static snapshot *snapshot_take(rl_call *k, int *n) {
+/* in `room` when it suffices; NULL with RL_MEMORY pending; *n is how many views were taken */
+static snapshot *snapshot_take(rl_call *k, int *n, snapshot *room) {
     int places = *n = snapshot_places(k, NULL);
-    snapshot *s = rl_alloc_zero(RL_COUNT(places), sizeof *s);
+    snapshot *s = places <= SNAPSHOT_ROOM ? room : rl_alloc(RL_COUNT(places), sizeof *s);
     if (!s) return NULL;
     snapshot_places(k, s);
     for (int i = 0; i < places; i++) {
         s[i].original = *s[i].place;
         if (rl_view_copy(&s[i].copy, s[i].original) != RL_OK) {
-            snapshot_drop(s, i);
+            snapshot_drop(s, i, room);
             return NULL;
         }
         rl_storage_keep(s[i].copy.storage);
@@ -168,9 +175,10 @@ static rl_shared_generator *generator_of(const rl_bound *b) {
 
 static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_results results) {
     int n;
+    snapshot room[SNAPSHOT_ROOM];
     rl_shared_generator *g = generator_of(b);
     rl_threads_load();
-    snapshot *s = snapshot_take(k, &n);
+    snapshot *s = snapshot_take(k, &n, room);
     if (!s) return RL_FAIL;
     pin_call(k, 1);
     if (g) rl_generator_claim(g);
@@ -181,35 +189,36 @@ static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_r
     PyEval_RestoreThread(thread);
     if (g) rl_generator_release(g);
     pin_call(k, -1);
-    snapshot_drop(s, n);
+    snapshot_drop(s, n, room);
     return status;
 }
 
-static bool without_gil(const rl_bound *b, uint64_t size) {
-    if (size >= WITHOUT_GIL && !rl_here.gil_kept) return true;
-    if (RL_LIKELY(b->schema->op->rng_arg < 0)) return false;
+static bool without_gil(const rl_bound *b, uint64_t elements) {
+    const rl_operator *op = b->schema->op;
+    if (work_of(op, &b->k, elements) >= WITHOUT_GIL && !rl_here.gil_kept) return true;
+    if (RL_LIKELY(op->rng_arg < 0)) return false;
     rl_shared_generator *g = generator_of(b);
     return g && rl_generator_busy(g);
 }
 
 rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results) {
     rl_call *k = &b->k;
-    rl_status status;
+    uint64_t elements = b->look.elements, bits = b->look.bits;
     rl_call_begin(k);
     if (RL_UNLIKELY(device != RL_CPU)) {
         if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
         k->stream = rl_device_driver_get(device)->stream(index);
     }
-    uint64_t bits = 0, size = call_size(k, 0, &bits);
-    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->op, k))
+    for (int i = 0; i < k->n_out; i++) {
+        elements += (uint64_t)k->out[i]->numel;
+        bits |= (uint64_t)k->out[i]->numel;
+    }
+    if (RL_UNLIKELY(bits >= MOST_ELEMENTS) && is_endless(b->schema->op, k, bits))
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
-    if (without_gil(b, size)) {
-        status = run_without_gil(b, k, device, results);
-    } else {
-        status = dispatch(b, k, device, results);
-    }
+    rl_status status =
+        without_gil(b, elements) ? run_without_gil(b, k, device, results) : dispatch(b, k, device, results);
     rl_call_end(k);
     return status;
 }

@@ -138,11 +138,14 @@ typedef struct {
     int n;
     uint64_t became;
 } rl_recorded;
-bool rl_history_wanted(const rl_operator *op, const rl_slot *args, int n);
+/* Does a call get a node, when the arguments `needs` (bit i: argument i) require grad? */
+static inline bool rl_history_wanted(const rl_operator *op, uint32_t needs) {
+    return op->node && (needs & op->edges) && rl_here.grad && !rl_here.inference;
+}
 /* The node of a call: edges, kept arguments and (after it ran) results. `original`: self before an
  * in-place call, when that must be saved. */
 rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original);
-bool rl_history_saves_self(const rl_operator *op, const rl_slot *args, int n);
+bool rl_history_saves_self(const rl_operator *op, const rl_slot *args);
 
 /* ---- history/multi_output_view.c: split, chunk, unbind ---- */
 enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */

@@ -98,11 +98,11 @@ static bool list_requires_grad(const rl_slot *s) {
 }
 
 /* bit i: argument i needs a gradient */
-static uint32_t needs_of(const rl_operator *op, const rl_slot *args, int n) {
+static uint32_t needs_of(const rl_operator *op, const rl_slot *args) {
     uint32_t needs = 0;
-    for (int i = 0; i < n; i++) {
+    for (uint32_t left = op->edges; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
         const rl_slot *s = &args[i];
-        if (!(op->edges >> i & 1)) continue;
         if (s->tag == RL_TENSOR ? rl_requires_grad(RL_TENSOR_OF(s->u.t))
                                 : s->tag == RL_TENSORS && list_requires_grad(s))
             needs |= 1u << i;
@@ -110,17 +110,12 @@ static uint32_t needs_of(const rl_operator *op, const rl_slot *args, int n) {
     return needs;
 }
 
-bool rl_history_wanted(const rl_operator *op, const rl_slot *args, int n) {
-    if (!op->node || !needs_of(op, args, n)) return false;
-    return rl_here.grad && !rl_here.inference; /* last: variables of a thread take longest to read */
-}
-
 static bool saves_arg(const rl_operator *op, int i, uint32_t needs) {
     return (op->arg[i].saved_for & needs) != 0;
 }
 
-bool rl_history_saves_self(const rl_operator *op, const rl_slot *args, int n) {
-    return saves_arg(op, 0, needs_of(op, args, n));
+bool rl_history_saves_self(const rl_operator *op, const rl_slot *args) {
+    return saves_arg(op, 0, needs_of(op, args));
 }
 
 static size_t text_words(const char *text) {
@@ -222,7 +217,7 @@ rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_o
     const rl_operator *op = call->op;
     const rl_slot *inputs = call->args;
     int n = call->n, edge = 0, saved = 0, dims = dims_words(op, inputs, out, n_out);
-    uint32_t needs = needs_of(op, inputs, n);
+    uint32_t needs = needs_of(op, inputs);
     if (RL_UNLIKELY(!needs)) { /* they wanted gradients when the call began */
         rl_held_changed();
         return NULL;

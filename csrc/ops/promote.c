@@ -105,14 +105,45 @@ static rl_status admit(const rl_operator *op, int dtype) {
 /* Note [Converted dtypes]: no operand slips in beside one that the operator admits. */
 static rl_status admit_operands(const rl_operator *op, const rl_call *k) {
     uint64_t seen = 0;
-    for (int i = 0; i < k->n_arg; i++) {
-        const rl_slot *s = &k->arg[i];
+    for (uint32_t left = op->tensors; left; left &= left - 1) {
+        const rl_slot *s = &k->arg[__builtin_ctz(left)];
         if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
+    }
+    for (uint32_t left = op->lists; left; left &= left - 1) {
+        const rl_slot *s = &k->arg[__builtin_ctz(left)];
         for (int n = s->tag == RL_TENSORS ? s->n : 0; n; n--)
             if (s->u.ts[n - 1]) seen |= RL_BIT(s->u.ts[n - 1]->dtype);
     }
     seen &= RL_SET_CONVERTED & ~op->dtypes;
-    return seen ? admit(op, __builtin_ctz(seen)) : RL_OK;
+    return seen ? admit(op, __builtin_ctzll(seen)) : RL_OK;
+}
+
+void rl_types_note(rl_operator *op) {
+    op->plain = op->device_arg < 0; /* else the dispatcher must look for the device as well */
+    op->plain_out = -1;
+    switch ((rl_types_rule)op->rule) {
+    case RL_TYPES_promote:
+    case RL_TYPES_number:
+    case RL_TYPES_sub:
+    case RL_TYPES_float:
+    case RL_TYPES_div:
+    case RL_TYPES_clamp:
+    case RL_TYPES_where:
+    case RL_TYPES_list:
+    case RL_TYPES_sum:
+    case RL_TYPES_mean: op->plain_casts = true; break;
+    case RL_TYPES_compare:
+        op->plain_casts = true;
+        op->plain_out = RL_BOOL;
+        break;
+    case RL_TYPES_bool:
+    case RL_TYPES_bool_or_uint8: op->plain_out = RL_BOOL; break;
+    case RL_TYPES_index: op->plain_out = RL_I64; break;
+    case RL_TYPES_keep:
+    case RL_TYPES_same:
+    case RL_TYPES_like: op->plain &= op->tensors & 1; break; /* the first one says it */
+    default: op->plain = false;
+    }
 }
 
 rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute, int *out) {

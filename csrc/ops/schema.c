@@ -1,6 +1,7 @@
 /* Reads the schemas of the declarations once, at import. */
 #include "schema.h"
 #include "core/error.h"
+#include "promote.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,8 @@ static void note_argument(rl_operator *op, const rl_arg *a, int i) {
     if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) op->side_writes |= 1u << i;
     if (a->kind == RL_ARG_OPERAND) op->operands |= 1u << i;
     if (a->kind <= RL_ARG_TENSORS) op->edges |= 1u << i;
+    if (a->kind <= RL_ARG_OPERAND) op->tensors |= 1u << i;
+    if (a->kind == RL_ARG_TENSORS || a->kind == RL_ARG_MAYBE_TENSORS) op->lists |= 1u << i;
 }
 
 static rl_status read_arguments(reader *r, rl_schema *s) {
@@ -185,11 +188,15 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
         if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
         if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
         s->has_padding |= a->kind == RL_ARG_PADDING;
+        if (!a->has_fallback) s->required |= 1u << s->n;
         note_argument(s->op, a, s->n++);
         n_args++;
         if (!keyword_only) s->n_positional = s->n;
         reader_take(r, ",");
     }
+    int last = s->n_positional - 1;
+    bool varargs = (s->op->traits & RL_VARARGS) && last >= 0 && s->arg[last].kind == RL_ARG_INTS;
+    s->rest = varargs ? last : -1;
     return RL_OK;
 }
 
@@ -256,6 +263,7 @@ static rl_status read_schema(rl_schema *s, rl_operator *op) {
     s->op = op;
     op->arg = s->arg = &rl_args[n_args];
     s->next = -1;
+    if (!op->cost) op->cost = op->traits & RL_HEAVY ? 1 : 3;
     op->dtype_arg = op->device_arg = op->grad_arg = op->rng_arg = -1;
     if (!reader_word(&r, op->name, sizeof op->name) || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
@@ -265,6 +273,7 @@ static rl_status read_schema(rl_schema *s, rl_operator *op) {
     if ((op->operands & 2) && op->rule > RL_TYPES_keep) op->operands |= 1;
     if (__builtin_popcount(op->operands) > RL_MAX_NUMBERS)
         return schema_bad(&r, "too many numbers as tensors");
+    rl_types_note(op);
     if (read_results(&r, s) != RL_OK || read_saves(s) != RL_OK) return RL_FAIL;
     return read_non_differentiable(s);
 }

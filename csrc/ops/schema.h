@@ -26,8 +26,8 @@ typedef enum {
 typedef struct rl_arg {
     const char *name; /* one address for each name */
     rl_slot fallback;
-    uint8_t kind, length; /* int[2]: 2 */
-    bool optional, has_fallback, keyword_only, written;
+    uint8_t kind, length;                               /* int[2]: 2 */
+    bool optional, has_fallback, keyword_only, written; /* without fallback, that is RL_NONE */
     uint32_t saved_for; /* bit i: a node keeps it when a gradient goes to argument i */
 } rl_arg;
 
@@ -35,7 +35,9 @@ typedef struct {
     rl_operator *op;
     const rl_arg *arg; /* n of rl_args */
     int n, n_positional;
-    int next; /* the next overload of this name, -1 at the end */
+    int rest;          /* the int[] whose numbers may stand one by one: view(2, 3); -1 without */
+    uint32_t required; /* bit i: argument i has no default */
+    int next;          /* the next overload of this name, -1 at the end */
     bool first;
     bool has_padding;                /* conv2d takes numbers or a word: PyTorch has two overloads for that */
     const char *results[RL_MAX_OUT]; /* names of several results */

@@ -46,7 +46,7 @@ enum {
 enum {
     RL_VARARGS = 1 << 6, /* the first int[] may be given as separate numbers */
     RL_FACTORY = 1 << 7, /* device=, requires_grad= ... are read by the dispatcher */
-    RL_HEAVY = 1 << 9,   /* release the GIL and load oneDNN whatever the size */
+    RL_HEAVY = 1 << 9,   /* a product of two tensors, which oneDNN may do: it is loaded at the first one */
     RL_TUPLE = 1 << 10,  /* several results come as a named tuple */
     RL_LISTS = 1 << 11,  /* writes into the tensors of its lists marked (a!), and answers None */
     RL_MOVES = 1 << 12,  /* elements go to other places: in place it reads nothing that it writes */
@@ -62,11 +62,12 @@ struct rl_operator {
     const char *refusal;            /* what PyTorch calls it in "... not implemented for"; "" is <name>_cpu */
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     const char *(*node_name)(const rl_slot *args); /* where the name depends on the call; or NULL */
-    rl_kernel_fn cpu[RL_MAX_KERNELS], cuda[RL_MAX_KERNELS];
+    rl_kernel_fn cpu[RL_MAX_KERNELS + 1], cuda[RL_MAX_KERNELS + 1]; /* NULL ends them */
     const char *cpu_names, *cuda_names;
     const char *saves, *non_differentiable; /* as declared; read into what follows */
     uint64_t dtypes;
     uint32_t variants, traits;
+    uint16_t cost; /* of an element of any of its tensors, in tenths of a nanosecond */
     uint8_t kind, rule;
     bool no_grad;
     /* from the schema */
@@ -74,10 +75,14 @@ struct rl_operator {
     const struct rl_arg *arg;
     int8_t dtype_arg, device_arg, grad_arg, rng_arg; /* their positions, -1 without */
     uint32_t operands;                               /* bit i: argument i is a Tensor or a number */
+    uint32_t tensors, lists;                         /* bit i: argument i may be a tensor; a list of them */
     uint32_t edges;                                  /* bit i: a gradient goes to argument i */
     uint32_t side_writes;                            /* bit i: argument i is written, besides the results */
     uint8_t n_arg, n_out;                            /* hidden results counted */
     uint8_t n_shown;                                 /* results that the caller gets */
+    /* what its dtype rule answers where all tensors have one floating dtype: rl_types_plain */
+    bool plain, plain_casts;
+    int8_t plain_out; /* -1: their dtype */
     /* what its node saves; arguments: rl_arg.saved_for */
     bool saves_layout;
     uint8_t saved_out, fixed_out; /* bit i: result i is saved; has no gradient */
