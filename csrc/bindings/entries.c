@@ -5,23 +5,22 @@
 #include "bindings.h"
 #include <string.h>
 
-static PyObject *op_call(int op, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
+static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
                          PyObject *kwnames) {
     rl_bound b;
-    if (rl_bind(&b, op, &(rl_given){self, args, n, kwnames}) < 0) return NULL;
+    if (rl_bind(&b, s, &(rl_given){self, args, n, kwnames}) < 0) return NULL;
     PyObject *result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
     return result;
 }
 
 /* torch.exp_(x): the same without a self */
-static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+static PyObject *op_inplace(const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
     rl_bound b;
     PyObject *result = NULL;
-    if (rl_bind(&b, op, &(rl_given){NULL, args, n, kwnames}) < 0) return NULL;
+    if (rl_bind(&b, s, &(rl_given){NULL, args, n, kwnames}) < 0) return NULL;
     if (b.out)
-        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'",
-                     rl_operators[op].name);
+        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", s->op->name);
     else
         result = rl_dispatcher_call(&b, RL_CALL_INPLACE);
     rl_bound_end(&b);
@@ -31,14 +30,14 @@ static PyObject *op_inplace(int op, PyObject *const *args, Py_ssize_t n, PyObjec
 #define ENTRIES(id)                                                                                          \
     static PyObject *function_##id(PyObject *m, PyObject *const *a, Py_ssize_t n, PyObject *kw) {            \
         (void)m;                                                                                             \
-        return op_call(RL_OP_##id, RL_CALL_NORMAL, NULL, a, n, kw);                                          \
+        return op_call(&rl_schemas[RL_OP_##id], RL_CALL_NORMAL, NULL, a, n, kw);                             \
     }                                                                                                        \
     static PyObject *method_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {           \
-        return op_call(RL_OP_##id, RL_CALL_NORMAL, self, a, n, kw);                                          \
+        return op_call(&rl_schemas[RL_OP_##id], RL_CALL_NORMAL, self, a, n, kw);                             \
     }                                                                                                        \
     static PyObject *inplace_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {          \
-        if (!self) return op_inplace(RL_OP_##id, a, n, kw);                                                  \
-        return op_call(RL_OP_##id, RL_CALL_INPLACE, self, a, n, kw);                                         \
+        if (!self) return op_inplace(&rl_schemas[RL_OP_##id], a, n, kw);                                     \
+        return op_call(&rl_schemas[RL_OP_##id], RL_CALL_INPLACE, self, a, n, kw);                            \
     }
 #define OP(id, ...) ENTRIES(id)
 #include "ops/declarations/all.def"

@@ -7,8 +7,7 @@
 static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
     const rl_view *v = &((rl_tensor *)o)->v;
-    if (v->ndim || (v->device == RL_META && b->schema->next >= 0))
-        return 0; /* another overload takes tensors */
+    if (v->ndim || (v->device == RL_META && b->schema->next)) return 0; /* another overload takes tensors */
     RL_OWNED PyObject *number = rl_tensor_item(o, NULL);
     return number ? rl_scalar_slot(number, slot) : -1;
 }
@@ -216,56 +215,56 @@ static int too_many(const rl_schema *s, Py_ssize_t n, bool loud) {
     return 0;
 }
 
+static int bind_value(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
+    if (a->kind > RL_ARG_OPERAND || RL_UNLIKELY(!rl_tensor_check(o))) return value_bind(b, a, o, slot);
+    slot->tag = RL_TENSOR;
+    slot->u.t = &((rl_tensor *)o)->v;
+    return 1;
+}
+
 /* *bound: how many arguments got their value */
 static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, int *bound, bool loud) {
     const int self = g->self != NULL; /* a method's positions are counted without it */
-    const Py_ssize_t n = g->n + self;
-    for (int i = 0; i < n; i++) {
-        PyObject *const *at = i < self ? &g->self : g->args + i - self;
+    int i = 0, rc;
+    if (self && (rc = bind_value(b, s->arg, g->self, &b->k.arg[i++])) != 1) {
+        if (rc == 0 && loud) bind_wrong_type(s, s->arg, g->self, 0);
+        return rc;
+    }
+    for (Py_ssize_t at = 0; at < g->n; at++) {
         const rl_arg *a = &s->arg[i];
-        int rc;
-        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, n, loud);
-        *bound = i + 1;
-        if (a->kind <= RL_ARG_OPERAND && RL_LIKELY(rl_tensor_check(*at))) {
-            b->k.arg[i] = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)*at)->v};
-            continue;
-        }
-        const bool rest = i == s->rest && stands_alone(at, n - i);
-        rc = rest ? value_ints(b, at, n - i, a, &b->k.arg[i]) : value_bind(b, a, *at, &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, a, *at, i + 1 - self);
+        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, g->n + self, loud);
+        const bool rest = i == s->rest && stands_alone(g->args + at, g->n - at);
+        rc = rest ? value_ints(b, g->args + at, g->n - at, a, &b->k.arg[i])
+                  : bind_value(b, a, g->args[at], &b->k.arg[i]);
+        if (rc == 0 && loud) bind_wrong_type(s, a, g->args[at], i + 1 - self);
         if (rc != 1) return rc;
+        i++;
         if (rest) break;
     }
+    *bound = i;
     return 1;
 }
 
 /* zeros() is zeros(()); nothing else that is required may be missing */
-static int bind_missing(rl_bound *b, const rl_schema *s, int bound, uint32_t *missing, bool loud) {
-    int i = __builtin_ctz(*missing & s->required);
-    if (i == bound && i == s->rest && (s->op->traits & RL_FACTORY)) {
-        b->k.arg[i] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
-        *missing &= ~(1u << i);
-        if (!(*missing & s->required)) return 1;
-        i = __builtin_ctz(*missing & s->required);
+static int bind_missing(rl_bound *b, const rl_schema *s, int bound, uint32_t given, bool loud) {
+    uint32_t missing = s->required & ~given;
+    if (bound == s->rest && (missing >> bound & 1) && (s->op->traits & RL_FACTORY)) {
+        b->k.arg[bound] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
+        missing &= ~(1u << bound);
     }
-    if (loud)
+    if (missing && loud)
         PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", s->op->name,
-                     s->arg[i].name);
-    return 0;
+                     s->arg[__builtin_ctz(missing)].name);
+    return !missing;
 }
 
 static int bind_one(rl_bound *b, const rl_schema *s, const rl_given *g, bool loud) {
-    int bound = 0, rc = bind_positional(b, s, g, &bound, loud);
+    int bound, rc = bind_positional(b, s, g, &bound, loud);
     if (rc != 1) return rc;
     uint32_t given = (1u << bound) - 1;
-    if (g->kwnames && (rc = bind_keywords(b, s, g, &given, loud)) != 1) return rc;
-    uint32_t missing = ((1u << s->n) - 1) & ~given;
-    if (RL_UNLIKELY(missing & s->required) && !bind_missing(b, s, bound, &missing, loud)) return 0;
-    for (; missing; missing &= missing - 1) {
-        int i = __builtin_ctz(missing);
-        b->k.arg[i] = s->arg[i].fallback;
-    }
-    return 1;
+    for (int i = bound; i < s->n; i++) b->k.arg[i] = s->arg[i].fallback;
+    if (RL_UNLIKELY(g->kwnames != NULL) && (rc = bind_keywords(b, s, g, &given, loud)) != 1) return rc;
+    return RL_LIKELY(!(s->required & ~given)) || bind_missing(b, s, bound, given, loud);
 }
 
 /* ---- the combined error of overloaded names ---- */
@@ -284,15 +283,15 @@ static PyObject *given_text(const rl_given *g) {
     return rl_give(&text);
 }
 
-static int bind_no_overload(int first_op, const rl_given *g) {
+static int bind_no_overload(const rl_schema *first, const rl_given *g) {
     RL_OWNED PyObject *got = given_text(g), *text = NULL;
     if (got)
         text = PyUnicode_FromFormat(
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
-            rl_operators[first_op].name, got);
-    for (int op = first_op; text && op >= 0; op = rl_schemas[op].next) {
-        for (int word = 0; text && word <= rl_schemas[op].has_padding; word++) {
-            RL_OWNED PyObject *schema = rl_schema_text(&rl_schemas[op], word);
+            first->op->name, got);
+    for (const rl_schema *s = first; text && s; s = s->next) {
+        for (int word = 0; text && word <= s->has_padding; word++) {
+            RL_OWNED PyObject *schema = rl_schema_text(s, word);
             if (!schema) return -1;
             Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
         }
@@ -301,15 +300,14 @@ static int bind_no_overload(int first_op, const rl_given *g) {
     return -1;
 }
 
-int rl_bind(rl_bound *b, int first_op, const rl_given *g) {
-    bool overloaded = rl_schemas[first_op].next >= 0;
-    for (int op = first_op; op >= 0; op = rl_schemas[op].next) {
-        rl_bound_begin(b, &rl_schemas[op]);
-        bool loud = !overloaded && !rl_schemas[op].has_padding;
-        int rc = bind_one(b, &rl_schemas[op], g, loud);
+int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *g) {
+    const bool loud = !first->next && !first->has_padding;
+    for (const rl_schema *s = first; s; s = s->next) {
+        rl_bound_begin(b, s);
+        int rc = bind_one(b, s, g, loud);
         if (RL_LIKELY(rc == 1)) return 0;
         rl_bound_end(b);
         if (rc < 0 || loud) return -1;
     }
-    return bind_no_overload(first_op, g);
+    return bind_no_overload(first, g);
 }

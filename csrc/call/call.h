@@ -35,6 +35,8 @@ typedef struct {
     rl_call k;
     const rl_schema *schema;
     rl_look look;
+    int device, index;       /* where it runs */
+    int dtype;               /* of its results */
     PyObject *out;           /* out=, borrowed */
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
@@ -65,7 +67,7 @@ typedef struct {
     PyObject *kwnames; /* or NULL */
 } rl_given;
 /* Binds them to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
-int rl_bind(rl_bound *b, int first_op, const rl_given *given);
+int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *given);
 /* The first n arguments, of which those that are RL_NONE get their defaults, as all that follow. */
 static inline void rl_bound_fill(rl_bound *b, const rl_slot *args, int n) {
     const rl_arg *a = b->schema->arg;
@@ -74,20 +76,14 @@ static inline void rl_bound_fill(rl_bound *b, const rl_slot *args, int n) {
 }
 
 /* call/scalar.c */
+int rl_scalar_index(PyObject *o, int64_t *i); /* as rl_scalar_int, of what is no plain int */
+int rl_scalar_overflow(void);                 /* always -1, raised */
 /* 1 when it is an integer, 0 when not, -1 raised */
 static inline int rl_scalar_int(PyObject *o, int64_t *i) {
-    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
-    RL_OWNED PyObject *number = PyLong_CheckExact(o) ? Py_NewRef(o) : PyNumber_Index(o);
-    if (!number) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
-        PyErr_Clear();
-        return 0;
-    }
     int overflow;
-    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
-    if (!overflow) return 1;
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
-    return -1;
+    if (RL_UNLIKELY(!PyLong_CheckExact(o))) return rl_scalar_index(o, i);
+    *i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return RL_LIKELY(!overflow) ? 1 : rl_scalar_overflow();
 }
 int rl_scalar_slot(PyObject *number, rl_slot *slot);   /* ... a number */
 PyObject *rl_scalar_get(const rl_view *v);             /* the single element as a Python number */
@@ -100,16 +96,16 @@ void rl_call_look(rl_bound *b);
 
 /* call/prepare.c */
 rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v is the view of; owned */
-/* After a look: where the call computes, and the dtype of its results; casts its tensors, which may run
+/* After a look: says where the call runs and the dtype of its results; casts its tensors, which may run
  * Python, and numbers that stand for tensors. From then on the look is good until the kernels end. */
-int rl_call_prepare(rl_bound *b, int *device, int *index, int *dtype);
-int rl_call_device(const rl_bound *b, int *device, int *index);
-int rl_call_devices_agree(const rl_bound *b, int device);
+int rl_call_prepare(rl_bound *b);
+int rl_call_device(rl_bound *b); /* says where it runs */
+int rl_call_devices_agree(const rl_bound *b);
 
 /* call/run.c: after a look */
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
-rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results);
+rl_status rl_run_kernels(rl_bound *b, rl_results results);
 int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */

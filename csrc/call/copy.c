@@ -53,12 +53,12 @@ static bool shares_memory(const rl_view *a, const rl_view *b) {
 /* Replaces the source by what a kernel can copy from: on the target's device, dense where it must cross over,
  * apart from the target. Making that may run Python, so everything is looked at again (Note [From checks to
  * kernels]). */
-static int copy_prepare(rl_bound *b, int *device, int *index) {
+static int copy_prepare(rl_bound *b) {
     for (;;) {
         const int kept = b->n_keep;
         const rl_view *to = b->k.arg[0].u.t;
-        if (rl_call_device(b, device, index) < 0) return -1;
-        int strided = RL_UNLIKELY(*device != RL_CPU) ? rl_device_stage(b) : 0;
+        if (rl_call_device(b) < 0) return -1;
+        int strided = RL_UNLIKELY(b->device != RL_CPU) ? rl_device_stage(b) : 0;
         if (strided < 0) return -1;
         rl_view *from = b->k.arg[1].u.t; /* which staging may have replaced, in other dims */
         if (strided || shares_memory(to, from)) {
@@ -84,7 +84,7 @@ static int copy_allowed(rl_tensor *to) {
     return refused;
 }
 
-static rl_status copy_run(rl_bound *b, int device, int index) {
+static rl_status copy_run(rl_bound *b) {
     RL_RAW;
     rl_view dims = {.storage = NULL};
     dims.shape = dims.small;
@@ -93,18 +93,18 @@ static rl_status copy_run(rl_bound *b, int device, int index) {
     rl_status status = b->schema->op->shape(&b->k); /* is the source broadcast to the target? */
     rl_view_clear(&dims);
     b->k.out[0] = b->k.arg[0].u.t;
-    return status == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN) : status;
+    return status == RL_OK ? rl_run_kernels(b, RL_RESULTS_SEEN) : status;
 }
 
 /* No history, no leaf check. */
 int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
     rl_bound b;
-    int device, index, failed = -1;
+    int failed = -1;
     rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
     const rl_slot args[] = {{.tag = RL_TENSOR, .u.t = &to->v}, {.tag = RL_TENSOR, .u.t = &from->v}};
     rl_bound_fill(&b, args, Py_ARRAY_LENGTH(args));
-    if (copy_prepare(&b, &device, &index) == 0 && copy_allowed(to) == 0) {
-        if (copy_run(&b, device, index) == RL_OK)
+    if (copy_prepare(&b) == 0 && copy_allowed(to) == 0) {
+        if (copy_run(&b) == RL_OK)
             failed = 0;
         else
             rl_raise_call(&b);

@@ -47,23 +47,24 @@ static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
     return first;
 }
 
-int rl_call_device(const rl_bound *b, int *device, int *index) {
+int rl_call_device(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     const rl_view *v = first_tensor(b);
     if (v && v->device == RL_CPU) v = foreign_tensor(b, v);
-    *device = v ? v->device : RL_CPU;
-    *index = v ? v->device_index : 0;
+    b->device = v ? v->device : RL_CPU;
+    b->index = v ? v->device_index : 0;
     int64_t coded = op->device_arg < 0 || v ? RL_DEVICE_UNASKED : rl_here.device;
     if (op->device_arg >= 0 && b->k.arg[op->device_arg].tag == RL_INT) coded = b->k.arg[op->device_arg].u.i;
     if (coded >= 0) {
-        *device = (int)(coded / 256);
-        *index = (int)(coded % 256) - 1;
-        if (*index < 0) *index = 0;
+        b->device = (int)(coded / 256);
+        b->index = (int)(coded % 256) - 1;
+        if (b->index < 0) b->index = 0;
     }
-    return RL_UNLIKELY(*device != RL_CPU) ? rl_device_need(*device, *index) : 0;
+    return RL_UNLIKELY(b->device != RL_CPU) ? rl_device_need(b->device, b->index) : 0;
 }
 
-int rl_call_devices_agree(const rl_bound *b, int device) {
+int rl_call_devices_agree(const rl_bound *b) {
+    const int device = b->device;
     if (RL_LIKELY(!(b->look.devices & ~(1u << device)))) return 0;
     for (int i = 0; i < b->k.n_arg; i++) {
         bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */

@@ -21,14 +21,16 @@ static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs
     return 0;
 }
 
-/* ---- the three ways through ---- */
+/* ---- the ways through ---- */
+#define APART __attribute__((noinline)) /* so that rl_dispatcher_call is nothing but jumps */
+
 static int alloc_storage(rl_tensor *t, int device, int index) {
     t->v.device = (uint8_t)device;
     t->v.device_index = (int8_t)index;
     return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
 }
 
-static PyObject *call_view(rl_bound *b) {
+static APART PyObject *call_view(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
     if (!out) return NULL;
@@ -82,14 +84,14 @@ static void fill_generator(rl_bound *b) {
         b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
 }
 
-static rl_status run_new(rl_bound *b, rl_tensor **out, int dtype, int device, int index) {
+static rl_status run_new(rl_bound *b, rl_tensor **out) {
     RL_RAW;
     const int n = b->k.n_out;
-    for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)dtype;
+    for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)b->dtype;
     if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++)
-        if (alloc_storage(out[i], device, index) < 0) return RL_FAIL;
-    return rl_run_kernels(b, device, index, RL_RESULTS_NEW);
+        if (alloc_storage(out[i], b->device, b->index) < 0) return RL_FAIL;
+    return rl_run_kernels(b, RL_RESULTS_NEW);
 }
 
 /* those that only a node would keep are not made without one */
@@ -101,9 +103,9 @@ static void hide_results(rl_bound *b) {
     b->k.n_out = op->n_shown;
 }
 
-static PyObject *call_new(rl_bound *b) {
+static APART PyObject *call_new(rl_bound *b) {
     const rl_operator *op = b->schema->op;
-    int device, index, dtype, made = 0;
+    int made = 0;
     rl_tensor *out[RL_MAX_OUT];
     rl_slot inputs[RL_MAX_ARGS];
     /* before shapes are read, since it may run Python */
@@ -122,8 +124,8 @@ static PyObject *call_new(rl_bound *b) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
         b->became = rl_data_changes;
     }
-    if (rl_call_prepare(b, &device, &index, &dtype) < 0) goto fail;
-    if (run_new(b, out, dtype, device, index) != RL_OK) {
+    if (rl_call_prepare(b) < 0) goto fail;
+    if (run_new(b, out) != RL_OK) {
         rl_raise_call(b);
         goto fail;
     }
@@ -222,8 +224,8 @@ static PyObject *hidden_new(rl_bound *b, bool history) {
 
 typedef struct {
     rl_tensor *self, *result, *hidden;
-    int device, index, dtype, staged; /* staged: self lies elsewhere, and result is copied to it */
-    bool direct;                      /* the kernels write self itself */
+    int staged;  /* self lies elsewhere, and result is copied to it */
+    bool direct; /* the kernels write self itself */
 } inplace_call;
 
 /* Note [From checks to kernels] */
@@ -233,8 +235,8 @@ static int inplace_prepare(rl_bound *b, inplace_call *c) {
     do {
         kept = b->n_keep;
         rl_call_look(b);
-        if (rl_call_prepare(b, &c->device, &c->index, &c->dtype) < 0) return -1;
-        if (RL_UNLIKELY(c->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
+        if (rl_call_prepare(b) < 0) return -1;
+        if (RL_UNLIKELY(b->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
     } while (RL_UNLIKELY(b->n_keep != kept));
     return 0;
 }
@@ -242,21 +244,21 @@ static int inplace_prepare(rl_bound *b, inplace_call *c) {
 static rl_status inplace_run(rl_bound *b, inplace_call *c) {
     RL_RAW;
     rl_view *self = &c->self->v;
-    if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)c->dtype;
+    if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)b->dtype;
     if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
     if (c->hidden && alloc_storage(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
-    if (check_result(self, &c->result->v, c->dtype) < 0) return RL_FAIL;
-    c->direct = c->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
+    if (check_result(self, &c->result->v, b->dtype) < 0) return RL_FAIL;
+    c->direct = b->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
     if (c->direct) {
         b->k.out[0] = self;
     } else {
-        c->result->v.dtype = (uint8_t)c->dtype;
+        c->result->v.dtype = (uint8_t)b->dtype;
         if (alloc_storage(c->result, self->device, self->device_index) < 0) return RL_FAIL;
     }
-    return rl_run_kernels(b, c->device, c->index, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
+    return rl_run_kernels(b, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
 }
 
-static PyObject *call_inplace(rl_bound *b) {
+static APART PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
@@ -291,16 +293,15 @@ static PyObject *call_inplace(rl_bound *b) {
 }
 
 /* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
-static rl_status run_lists(rl_bound *b, int device, int index) {
+static rl_status run_lists(rl_bound *b) {
     RL_RAW;
-    return b->schema->op->shape(&b->k) == RL_OK ? rl_run_kernels(b, device, index, RL_RESULTS_SEEN) : RL_FAIL;
+    return b->schema->op->shape(&b->k) == RL_OK ? rl_run_kernels(b, RL_RESULTS_SEEN) : RL_FAIL;
 }
 
-static PyObject *call_lists(rl_bound *b) {
-    int device, index;
-    if (rl_call_device(b, &device, &index) < 0) return NULL;
+static APART PyObject *call_lists(rl_bound *b) {
+    if (rl_call_device(b) < 0) return NULL;
     rl_call_look(b);
-    if (run_lists(b, device, index) != RL_OK) return rl_raise_call(b);
+    if (run_lists(b) != RL_OK) return rl_raise_call(b);
     for (int i = 0; i < b->k.n_arg; i++)
         for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
             rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));
@@ -332,7 +333,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     return Py_NewRef(b->out);
 }
 
-static PyObject *call_out(rl_bound *b) {
+static APART PyObject *call_out(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     if (op->traits & RL_FACTORY) rl_device_as_out(b); /* zeros(2, out=x) */
     rl_call_look(b);

@@ -11,20 +11,20 @@ static void look_at(rl_look *l, const rl_view *v, int arg) {
 
 void rl_call_look(rl_bound *b) {
     const rl_operator *op = b->schema->op;
-    rl_look l = {.dtypes = 0};
+    rl_look *l = &b->look;
+    *l = (rl_look){.dtypes = 0};
     for (uint32_t left = op->tensors; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const rl_slot *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR)
-            look_at(&l, s->u.t, i);
+            look_at(l, s->u.t, i);
         else if (s->tag != RL_NONE)
-            l.numbers |= 1u << s->tag;
+            l->numbers |= 1u << s->tag;
     }
     for (uint32_t left = op->lists; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const rl_slot *s = &b->k.arg[i];
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
-            if (s->u.ts[j]) look_at(&l, s->u.ts[j], i);
+            if (s->u.ts[j]) look_at(l, s->u.ts[j], i);
     }
-    b->look = l;
 }

@@ -93,12 +93,12 @@ static rl_slot_tag tag_of(const rl_bound *b, int arg) {
 }
 
 /* Nearly all calls: on the CPU, all in one floating dtype, nothing to be cast. */
-static bool prepare_plain(rl_bound *b, int *dtype) {
+static bool prepare_plain(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     const rl_look *l = &b->look;
     int compute;
     if (l->devices != 1u << RL_CPU || tag_of(b, op->dtype_arg) != RL_NONE) return false;
-    if (!rl_types_plain(op, l->dtypes, &compute, dtype)) return false;
+    if (!rl_types_plain(op, l->dtypes, &compute, &b->dtype)) return false;
     if (RL_UNLIKELY(l->numbers)) {
         if (l->numbers >> RL_TRUTH & 1) return false; /* x - True is refused */
         if (compute >= 0) cast_numbers(b, compute);
@@ -107,22 +107,21 @@ static bool prepare_plain(rl_bound *b, int *dtype) {
 }
 
 /* zeros(3) that is asked for nothing */
-static bool prepare_factory(const rl_bound *b, int *dtype) {
+static bool prepare_factory(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     if (op->rule != RL_TYPES_factory || rl_here.device != RL_DEVICE_UNASKED) return false;
-    *dtype = rl_dtype_default();
+    b->dtype = rl_dtype_default();
     return tag_of(b, op->dtype_arg) == RL_NONE && tag_of(b, op->device_arg) == RL_NONE &&
-           (op->dtypes >> *dtype & 1);
+           (op->dtypes >> b->dtype & 1);
 }
 
 /* 1: tensors were cast, which may have run Python, which may have changed the others */
-static int prepare_once(rl_bound *b, int *device, int *index, int *dtype) {
+static int prepare_once(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int compute;
-    if (rl_call_device(b, device, index) < 0) return -1;
-    if (op->device_arg < 0 && rl_call_devices_agree(b, *device) < 0)
-        return -1; /* zeros_like reads no element */
-    if (rl_types_resolve(op, &b->k, &compute, dtype) != RL_OK) {
+    if (rl_call_device(b) < 0) return -1;
+    if (op->device_arg < 0 && rl_call_devices_agree(b) < 0) return -1; /* zeros_like reads no element */
+    if (rl_types_resolve(op, &b->k, &compute, &b->dtype) != RL_OK) {
         rl_raise_call(b);
         return -1;
     }
@@ -130,11 +129,11 @@ static int prepare_once(rl_bound *b, int *device, int *index, int *dtype) {
     return cast(b, compute);
 }
 
-int rl_call_prepare(rl_bound *b, int *device, int *index, int *dtype) {
+int rl_call_prepare(rl_bound *b) {
     int again;
-    *device = RL_CPU;
-    *index = 0;
-    if (RL_LIKELY(b->look.dtypes ? prepare_plain(b, dtype) : prepare_factory(b, dtype))) return 0;
-    while ((again = prepare_once(b, device, index, dtype)) > 0) rl_call_look(b);
+    b->device = RL_CPU;
+    b->index = 0;
+    if (RL_LIKELY(b->look.dtypes ? prepare_plain(b) : prepare_factory(b))) return 0;
+    while ((again = prepare_once(b)) > 0) rl_call_look(b);
     return again;
 }

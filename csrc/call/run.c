@@ -103,12 +103,12 @@ static void bracket_writes(const rl_operator *op, const rl_call *k, void (*step)
     }
 }
 
-static rl_status dispatch(const rl_bound *b, rl_call *k, int device, rl_results results) {
+static inline rl_status dispatch(const rl_bound *b, rl_call *k, rl_results results) {
     const rl_operator *op = b->schema->op;
     if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !op->side_writes))
-        return rl_dispatch(op, k, device);
+        return rl_dispatch(op, k, b->device);
     bracket_writes(op, k, rl_write_begin);
-    rl_status status = rl_dispatch(op, k, device);
+    rl_status status = rl_dispatch(op, k, b->device);
     bracket_writes(op, k, rl_write_end);
     return status;
 }
@@ -173,7 +173,8 @@ static rl_shared_generator *generator_of(const rl_bound *b) {
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
-static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_results results) {
+__attribute__((noinline)) static rl_status run_without_gil(const rl_bound *b, rl_call *k,
+                                                           rl_results results) {
     int n;
     snapshot room[SNAPSHOT_ROOM];
     rl_shared_generator *g = generator_of(b);
@@ -184,7 +185,7 @@ static rl_status run_without_gil(const rl_bound *b, rl_call *k, int device, rl_r
     if (g) rl_generator_claim(g);
     PyThreadState *thread = PyEval_SaveThread();
     if (g) rl_generator_lock(g);
-    rl_status status = dispatch(b, k, device, results);
+    rl_status status = dispatch(b, k, results);
     if (g) rl_generator_unlock(g);
     PyEval_RestoreThread(thread);
     if (g) rl_generator_release(g);
@@ -201,13 +202,13 @@ static bool without_gil(const rl_bound *b, uint64_t elements) {
     return g && rl_generator_busy(g);
 }
 
-rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results) {
+rl_status rl_run_kernels(rl_bound *b, rl_results results) {
     rl_call *k = &b->k;
     uint64_t elements = b->look.elements, bits = b->look.bits;
     rl_call_begin(k);
-    if (RL_UNLIKELY(device != RL_CPU)) {
-        if (device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
-        k->stream = rl_device_driver_get(device)->stream(index);
+    if (RL_UNLIKELY(b->device != RL_CPU)) {
+        if (b->device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
+        k->stream = rl_device_driver_get(b->device)->stream(b->index);
     }
     for (int i = 0; i < k->n_out; i++) {
         elements += (uint64_t)k->out[i]->numel;
@@ -217,8 +218,7 @@ rl_status rl_run_kernels(rl_bound *b, int device, int index, rl_results results)
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
-    rl_status status =
-        without_gil(b, elements) ? run_without_gil(b, k, device, results) : dispatch(b, k, device, results);
+    rl_status status = without_gil(b, elements) ? run_without_gil(b, k, results) : dispatch(b, k, results);
     rl_call_end(k);
     return status;
 }

@@ -3,6 +3,24 @@
 #include "object/numpy.h"
 
 /* ---- to slots: 1 it fits, 0 it does not, -1 raised ---- */
+int rl_scalar_overflow(void) {
+    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+    return -1;
+}
+
+int rl_scalar_index(PyObject *o, int64_t *i) {
+    if (PyBool_Check(o) || !PyIndex_Check(o)) return 0;
+    RL_OWNED PyObject *number = PyNumber_Index(o);
+    if (!number) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
+    int overflow;
+    *i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    return overflow ? rl_scalar_overflow() : 1;
+}
+
 int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     if (PyFloat_Check(o)) {
         *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(o)};
@@ -15,10 +33,7 @@ int rl_scalar_slot(PyObject *o, rl_slot *slot) {
     if (PyLong_Check(o)) {
         int overflow;
         int64_t i = PyLong_AsLongLongAndOverflow(o, &overflow);
-        if (overflow) {
-            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
-            return -1;
-        }
+        if (overflow) return rl_scalar_overflow();
         *slot = (rl_slot){.tag = RL_INT, .u.i = i};
         return 1;
     }

@@ -201,16 +201,24 @@ static void tensor_drop_grad(rl_tensor *t) {
     Py_XDECREF(grad);
 }
 
+/* nearly all that die without history hold no object, and this is one test instead of six */
+static bool holds_any(const rl_tensor *t) {
+    return ((uintptr_t)t->grad | (uintptr_t)t->grad_fn | (uintptr_t)t->base | (uintptr_t)t->hooks |
+            (uintptr_t)t->post_hooks | (uintptr_t)t->dict) != 0;
+}
+
 void rl_tensor_dealloc(PyObject *self) {
     rl_tensor *t = (rl_tensor *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (t->weakrefs) PyObject_ClearWeakRefs(self);
-    tensor_drop_grad(t);
-    rl_tensor_clear(self);
+    if (RL_UNLIKELY(holds_any(t))) {
+        tensor_drop_grad(t);
+        rl_tensor_clear(self);
+    }
     if (t->version) rl_version_share(t, NULL);
     rl_storage_drop(t->v.storage);
-    rl_view_clear(&t->v);
+    if (RL_UNLIKELY(t->v.shape != t->v.small)) rl_view_clear(&t->v);
     rl_live_add(RL_LIVE_TENSORS, -1);
     if (type == rl_tensor_type && free_list.n < FREE_LIST)
         free_list.block[free_list.n++] = t;

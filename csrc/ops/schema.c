@@ -262,7 +262,6 @@ static rl_status read_schema(rl_schema *s, rl_operator *op) {
     reader r = {op->schema, op->schema};
     s->op = op;
     op->arg = s->arg = &rl_args[n_args];
-    s->next = -1;
     if (!op->cost) op->cost = op->traits & RL_HEAVY ? 1 : 3;
     op->dtype_arg = op->device_arg = op->grad_arg = op->rng_arg = -1;
     if (!reader_word(&r, op->name, sizeof op->name) || !reader_take(&r, "("))
@@ -303,7 +302,7 @@ rl_status rl_schema_init(void) {
         s->first = true;
         for (int j = i - 1; j >= 0; j--) {
             if (strcmp(rl_operators[j].name, rl_operators[i].name) != 0) continue;
-            rl_schemas[j].next = i;
+            rl_schemas[j].next = s;
             s->first = false;
             break;
         }

@@ -31,13 +31,13 @@ typedef struct rl_arg {
     uint32_t saved_for; /* bit i: a node keeps it when a gradient goes to argument i */
 } rl_arg;
 
-typedef struct {
+typedef struct rl_schema {
     rl_operator *op;
     const rl_arg *arg; /* n of rl_args */
     int n, n_positional;
-    int rest;          /* the int[] whose numbers may stand one by one: view(2, 3); -1 without */
-    uint32_t required; /* bit i: argument i has no default */
-    int next;          /* the next overload of this name, -1 at the end */
+    int rest;                     /* the int[] whose numbers may stand one by one: view(2, 3); -1 without */
+    uint32_t required;            /* bit i: argument i has no default */
+    const struct rl_schema *next; /* overload of this name, or NULL */
     bool first;
     bool has_padding;                /* conv2d takes numbers or a word: PyTorch has two overloads for that */
     const char *results[RL_MAX_OUT]; /* names of several results */

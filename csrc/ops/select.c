@@ -10,13 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-static bool only_ref, trace, watched; /* watched: one of the two */
+bool rl_dispatch_watched;
+static bool only_ref, trace;
 
 void rl_dispatch_init(void) {
     const char *kernels = getenv("RL_KERNELS"), *tracing = getenv("RL_TRACE");
     only_ref = kernels && strcmp(kernels, "ref") == 0;
     trace = tracing && *tracing && strcmp(tracing, "0") != 0;
-    watched = only_ref || trace;
+    rl_dispatch_watched = only_ref || trace;
     if (only_ref) rl_services_limit();
 }
 
@@ -50,13 +51,12 @@ static void trace_call(const rl_operator *op, const rl_call *k, int device, int 
     fprintf(stderr, " -> %s %.1f us\n", name, us);
 }
 
-static rl_status refuse(const rl_operator *op, int device) {
+rl_status rl_dispatch_refuse(const rl_operator *op, int device) {
     return rl_error_set(RL_NOTIMPL, "rushlight has no %s kernel for '%s' on these inputs",
                         device == RL_CPU ? "CPU" : "CUDA", op->name);
 }
 
-/* under RL_KERNELS or RL_TRACE */
-static rl_status dispatch_watched(const rl_operator *op, rl_call *k, int device) {
+rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
     const rl_kernel_fn *list = device == RL_CPU ? op->cpu : op->cuda;
     int i = 0;
     rl_status status = RL_UNSUPPORTED;
@@ -68,16 +68,7 @@ static rl_status dispatch_watched(const rl_operator *op, rl_call *k, int device)
         if (status != RL_UNSUPPORTED) break;
     }
     if (trace) trace_call(op, k, device, i, now_us() - start);
-    return status == RL_UNSUPPORTED ? refuse(op, device) : status;
-}
-
-rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device) {
-    if (RL_UNLIKELY(watched)) return dispatch_watched(op, k, device);
-    for (const rl_kernel_fn *kernel = device == RL_CPU ? op->cpu : op->cuda; *kernel; kernel++) {
-        rl_status status = (*kernel)(k);
-        if (status != RL_UNSUPPORTED) return status;
-    }
-    return refuse(op, device);
+    return status == RL_UNSUPPORTED ? rl_dispatch_refuse(op, device) : status;
 }
 
 /* ---- kernels of other devices ---- */

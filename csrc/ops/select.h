@@ -4,8 +4,18 @@
 #include "core/device.h"
 #include "table.h"
 
+void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE */
+extern bool rl_dispatch_watched;
+rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device); /* under one of the two */
+rl_status rl_dispatch_refuse(const rl_operator *op, int device);            /* RL_FAIL: no kernel does it */
 /* Walks the operator's list of kernels; the pending error says why when the answer is RL_FAIL. */
-rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device);
-void rl_dispatch_init(void);                                 /* reads RL_KERNELS and RL_TRACE */
+static inline rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device) {
+    if (RL_UNLIKELY(rl_dispatch_watched)) return rl_dispatch_watch(op, k, device);
+    for (const rl_kernel_fn *kernel = device == RL_CPU ? op->cpu : op->cuda; *kernel; kernel++) {
+        rl_status status = (*kernel)(k);
+        if (status != RL_UNSUPPORTED) return status;
+    }
+    return rl_dispatch_refuse(op, device);
+}
 rl_status rl_device_kernels(const rl_device_driver *driver); /* registers a device with its kernels */
 #endif
