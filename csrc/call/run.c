@@ -75,7 +75,9 @@ static double product_work(const rl_call *k) {
 
 /* in tenths of a nanosecond, roughly, by one thread */
 static double work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
-    return op->cost * (op->traits & RL_HEAVY ? product_work(k) : (double)(int64_t)elements);
+    if (RL_UNLIKELY(op->traits & RL_HEAVY)) return op->cost * product_work(k);
+    if (RL_UNLIKELY(op->traits & RL_PICKS)) elements -= (uint64_t)k->arg[0].u.t->numel;
+    return (double)op->cost * (double)(int64_t)elements;
 }
 
 /* Only calls without the GIL need it: with it nobody else can resize. */

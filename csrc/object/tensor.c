@@ -218,7 +218,7 @@ void rl_tensor_dealloc(PyObject *self) {
     }
     if (t->version) rl_version_share(t, NULL);
     rl_storage_drop(t->v.storage);
-    if (RL_UNLIKELY(t->v.shape != t->v.small)) rl_view_clear(&t->v);
+    if (t->v.shape != t->v.small) rl_view_clear(&t->v);
     rl_live_add(RL_LIVE_TENSORS, -1);
     if (type == rl_tensor_type && free_list.n < FREE_LIST)
         free_list.block[free_list.n++] = t;

@@ -262,7 +262,7 @@ static rl_status read_schema(rl_schema *s, rl_operator *op) {
     reader r = {op->schema, op->schema};
     s->op = op;
     op->arg = s->arg = &rl_args[n_args];
-    if (!op->cost) op->cost = op->traits & RL_HEAVY ? 1 : 3;
+    if (!op->cost) op->cost = op->traits & RL_HEAVY ? 1 : 2;
     op->dtype_arg = op->device_arg = op->grad_arg = op->rng_arg = -1;
     if (!reader_word(&r, op->name, sizeof op->name) || !reader_take(&r, "("))
         return schema_bad(&r, "no name");
