@@ -53,7 +53,7 @@ static inline PyObject *rl_type_alloc(PyTypeObject *type, Py_ssize_t n) {
 
 static inline void rl_held_drop(rl_view *v) {
     rl_storage_drop(v->storage);
-    rl_view_clear(v);
+    if (RL_UNLIKELY(v->shape != v->small)) rl_view_clear(v); /* a block of their own, or never taken */
 }
 #define RL_HELD __attribute__((cleanup(rl_held_drop))) rl_view
 int rl_held_take(rl_view *held, const rl_view *v); /* `held` is zero; -1 without memory, raised */

@@ -217,8 +217,7 @@ void rl_tensor_dealloc(PyObject *self) {
         rl_tensor_clear(self);
     }
     if (t->version) rl_version_share(t, NULL);
-    rl_storage_drop(t->v.storage);
-    if (t->v.shape != t->v.small) rl_view_clear(&t->v);
+    rl_held_drop(&t->v);
     rl_live_add(RL_LIVE_TENSORS, -1);
     if (type == rl_tensor_type && free_list.n < FREE_LIST)
         free_list.block[free_list.n++] = t;
