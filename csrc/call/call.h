@@ -4,6 +4,9 @@
 #include "object/tensor.h"
 #include "ops/schema.h"
 
+/* a function of its own: what few calls need costs the others no registers */
+#define RL_APART __attribute__((noinline))
+
 /* ---- call/names.c: what Python knows of the schemas ---- */
 int rl_names_init(void);
 PyObject *rl_arg_name(const rl_arg *a);          /* interned; borrowed */

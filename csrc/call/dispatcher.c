@@ -22,15 +22,13 @@ static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs
 }
 
 /* ---- the ways through ---- */
-#define APART __attribute__((noinline)) /* so that rl_dispatcher_call is nothing but jumps */
-
 static int alloc_storage(rl_tensor *t, int device, int index) {
     t->v.device = (uint8_t)device;
     t->v.device_index = (int8_t)index;
     return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
 }
 
-static APART PyObject *call_view(rl_bound *b) {
+static RL_APART PyObject *call_view(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
     if (!out) return NULL;
@@ -103,7 +101,7 @@ static void hide_results(rl_bound *b) {
     b->k.n_out = op->n_shown;
 }
 
-static APART PyObject *call_new(rl_bound *b) {
+static RL_APART PyObject *call_new(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int made = 0;
     rl_tensor *out[RL_MAX_OUT];
@@ -258,7 +256,7 @@ static rl_status inplace_run(rl_bound *b, inplace_call *c) {
     return rl_run_kernels(b, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
 }
 
-static APART PyObject *call_inplace(rl_bound *b) {
+static RL_APART PyObject *call_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
     RL_OWNED PyObject *hidden = NULL;
     rl_slot inputs[RL_MAX_ARGS];
@@ -298,7 +296,7 @@ static rl_status run_lists(rl_bound *b) {
     return b->schema->op->shape(&b->k) == RL_OK ? rl_run_kernels(b, RL_RESULTS_SEEN) : RL_FAIL;
 }
 
-static APART PyObject *call_lists(rl_bound *b) {
+static RL_APART PyObject *call_lists(rl_bound *b) {
     if (rl_call_device(b) < 0) return NULL;
     rl_call_look(b);
     if (run_lists(b) != RL_OK) return rl_raise_call(b);
@@ -333,7 +331,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     return Py_NewRef(b->out);
 }
 
-static APART PyObject *call_out(rl_bound *b) {
+static RL_APART PyObject *call_out(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     if (op->traits & RL_FACTORY) rl_device_as_out(b); /* zeros(2, out=x) */
     rl_call_look(b);

@@ -37,7 +37,7 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
 }
 
 /* runs no Python */
-static void cast_numbers(rl_bound *b, int dtype) {
+static RL_APART void cast_numbers(rl_bound *b, int dtype) {
     for (uint32_t left = b->schema->op->operands; left; left &= left - 1) {
         rl_slot *s = &b->k.arg[__builtin_ctz(left)];
         if (s->tag != RL_TENSOR && s->tag != RL_NONE)
@@ -129,11 +129,14 @@ static int prepare_once(rl_bound *b) {
     return cast(b, compute);
 }
 
-int rl_call_prepare(rl_bound *b) {
+static RL_APART int prepare_other(rl_bound *b) {
     int again;
-    b->device = RL_CPU;
-    b->index = 0;
-    if (RL_LIKELY(b->look.dtypes ? prepare_plain(b) : prepare_factory(b))) return 0;
     while ((again = prepare_once(b)) > 0) rl_call_look(b);
     return again;
+}
+
+int rl_call_prepare(rl_bound *b) {
+    b->device = RL_CPU;
+    b->index = 0;
+    return RL_LIKELY(b->look.dtypes ? prepare_plain(b) : prepare_factory(b)) ? 0 : prepare_other(b);
 }

@@ -61,7 +61,7 @@ static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
 
 /* [m, k] by [k, n] is [m, n]: m * k * n multiplications are the root of the three sizes' product. That of a
  * convolution comes close. */
-static double product_work(const rl_call *k) {
+static RL_APART uint64_t product_work(const rl_call *k, int cost) {
     double first = 1, second = 1; /* the largest two */
     for (int i = 0; i < k->n_arg; i++) {
         double n = k->arg[i].tag == RL_TENSOR ? (double)k->arg[i].u.t->numel : 0;
@@ -70,14 +70,15 @@ static double product_work(const rl_call *k) {
         else if (n > second)
             second = n;
     }
-    return sqrt(first * second * (double)k->out[0]->numel);
+    double work = cost * sqrt(first * second * (double)k->out[0]->numel);
+    return work < (double)WITHOUT_GIL ? (uint64_t)work : WITHOUT_GIL;
 }
 
 /* in tenths of a nanosecond, roughly, by one thread */
-static double work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
-    if (RL_UNLIKELY(op->traits & RL_HEAVY)) return op->cost * product_work(k);
-    if (RL_UNLIKELY(op->traits & RL_PICKS)) elements -= (uint64_t)k->arg[0].u.t->numel;
-    return (double)op->cost * (double)(int64_t)elements;
+static inline uint64_t work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
+    if (op->traits & RL_HEAVY) return product_work(k, op->cost);
+    if (op->traits & RL_PICKS) elements -= (uint64_t)k->arg[0].u.t->numel;
+    return elements * op->cost;
 }
 
 /* Only calls without the GIL need it: with it nobody else can resize. */
@@ -175,8 +176,7 @@ static rl_shared_generator *generator_of(const rl_bound *b) {
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
-__attribute__((noinline)) static rl_status run_without_gil(const rl_bound *b, rl_call *k,
-                                                           rl_results results) {
+static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_results results) {
     int n;
     snapshot room[SNAPSHOT_ROOM];
     rl_shared_generator *g = generator_of(b);
