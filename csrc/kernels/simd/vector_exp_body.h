@@ -1,0 +1,132 @@
+/* Exponentials and hyperbolic functions on one vector. Polynomials are weighted least-maximum fits whose
+ * coefficients were rounded to float32 one after the other. Errors over every float: tests/ulp/results.txt.
+ *
+ * A product that is added to something is always written as v_fma: what compilers would fuse on their own
+ * must not change what a rest of a rounding is. */
+
+/* x = n ln 2 + r + rest, n whole, |r| <= ln 2 / 2; |x| <= 200 */
+typedef struct {
+    VF n, r, rest;
+    VF power; /* 2^n unit, unless that is too small or large */
+} V_NAME(exp_parts);
+
+/* a sum with it is rounded to a whole number n, and the lower bits are the exponent of 2^n unit */
+#define EXP_MAGIC(log_unit) v_set(0x1.8p23f + 127 + (log_unit))
+
+V_INLINE V_NAME(exp_parts) V_NAME(math_exp_parts)(VF x, VF magic) {
+    V_NAME(exp_parts) e;
+    VF sum = v_fma(x, v_set(0x1.715476p0f), magic);
+    e.n = v_sub(sum, magic);
+    e.power = v_from_bits(vi_left(v_bits(sum), 23));
+    VF most = v_fnma(e.n, v_set(0x1.62e4p-1f), x); /* exact: the constant has 15 bits */
+    e.r = v_fnma(e.n, v_set(0x1.7f7d1cp-20f), most);
+    e.rest = v_fnma(e.n, v_set(0x1.7f7d1cp-20f), v_sub(most, e.r));
+    return e;
+}
+
+/* (e^r - 1 - r) / r^2 */
+V_INLINE VF V_NAME(math_exp_curve)(VF r) {
+    VF q = v_fma(v_set(0x1.6d75dcp-10f), r, v_set(0x1.123ae2p-7f));
+    q = v_fma(q, r, v_set(0x1.5554c4p-5f));
+    q = v_fma(q, r, v_set(0x1.555490p-3f));
+    return v_fma(q, r, v_set(0.5f));
+}
+
+/* e^(x less n ln 2), in (0.7, 1.42) */
+V_INLINE VF V_NAME(math_exp_mantissa)(VF x, VF *n) {
+    V_NAME(exp_parts) e = V_NAME(math_exp_parts)(x, EXP_MAGIC(0));
+    VF q = v_fma(V_NAME(math_exp_curve)(e.r), e.r, v_set(1.0f));
+    *n = e.n;
+    return v_fma(q, e.r, v_set(1.0f));
+}
+
+/* limits that leave a NaN alone: it is the second operand */
+V_INLINE VF V_NAME(math_within)(VF low, VF x, VF high) {
+    return v_min(high, v_max(low, x));
+}
+
+V_INLINE VF V_NAME(math_exp)(VF x) {
+    VF n, p = V_NAME(math_exp_mantissa)(V_NAME(math_within)(v_set(-105.0f), x, v_set(89.0f)), &n);
+    return v_scale(p, n);
+}
+
+V_INLINE VF V_NAME(math_exp2)(VF x) {
+    const VF magic = v_set(0x1.8p23f);
+    x = V_NAME(math_within)(v_set(-151.0f), x, v_set(129.0f));
+    VF n = v_sub(v_add(x, magic), magic), r = v_sub(x, n);
+    VF q = v_fma(v_set(0x1.4447b8p-13f), r, v_set(0x1.5f0960p-10f));
+    q = v_fma(q, r, v_set(0x1.3b2a28p-7f));
+    q = v_fma(q, r, v_set(0x1.c6af7ap-5f));
+    q = v_fma(q, r, v_set(0x1.ebfbe0p-3f));
+    q = v_fma(q, r, v_set(0x1.62e430p-1f));
+    return v_scale(v_fma(q, r, v_set(1.0f)), n);
+}
+
+/* e^r - 1 - r, with what the reduction left */
+V_INLINE VF V_NAME(math_exp_small)(V_NAME(exp_parts) e) {
+    return v_fma(v_mul(e.r, e.r), V_NAME(math_exp_curve)(e.r), e.rest);
+}
+
+/* e^x - 1 = s r + s - 1 + s (e^r - 1 - r) with s = 2^n: the first three as a sum and its rest, to which the
+ * small term comes. All is scaled by `unit`. */
+V_INLINE VF V_NAME(math_expm1_parts)(VF x, VF magic, VF unit, VF *low) {
+    V_NAME(exp_parts) e = V_NAME(math_exp_parts)(x, magic);
+    VF s = e.power, whole = v_sub(s, unit);
+    VF high = v_fma(s, e.r, whole), rest = v_fms(s, e.r, v_sub(high, whole));
+    rest = v_add(rest, v_sub(v_sub(s, whole), unit));
+    *low = v_fma(s, V_NAME(math_exp_small)(e), rest);
+    return high;
+}
+
+V_INLINE VF V_NAME(math_expm1)(VF x) {
+    VF within = V_NAME(math_within)(v_set(-20.0f), x, v_set(89.0f)), low;
+    VF high = V_NAME(math_expm1_parts)(within, EXP_MAGIC(-1), v_set(0.5f), &low);
+    high = v_add(high, low);
+    return v_pick(v_is_less(v_abs(x), v_set(0x1p-25f)), x, v_add(high, high));
+}
+
+/* q = e^2a - 1: tanh a = q / (q + 2), numerator and denominator with their rests */
+V_INLINE VF V_NAME(math_tanh)(VF x) {
+    VF a = v_min(v_set(10.0f), v_abs(x)), two = v_set(2.0f), low;
+    VF high = V_NAME(math_expm1_parts)(v_add(a, a), EXP_MAGIC(0), v_set(1.0f), &low);
+    VF top = v_add(high, low), top_rest = v_sub(low, v_sub(top, high));
+    VF below = v_add(top, two), part = v_div(v_set(1.0f), below);
+    VF below_rest = v_sub(v_min(top, two), v_sub(below, v_max(top, two)));
+    below_rest = v_add(below_rest, top_rest);
+    VF t = v_mul(top, part);
+    VF miss = v_fnma(t, below_rest, v_add(v_fnma(t, below, top), top_rest));
+    return v_or(v_fma(miss, part, t), v_sign_of(x));
+}
+
+/* e^r as a sum and its rest */
+V_INLINE VF V_NAME(math_exp_pair)(V_NAME(exp_parts) e, VF *rest) {
+    VF one = v_set(1.0f), near = v_add(e.r, one);
+    VF small = v_add(v_sub(e.r, v_sub(near, one)), V_NAME(math_exp_small)(e));
+    VF p = v_add(near, small);
+    *rest = v_sub(small, v_sub(p, near));
+    return p;
+}
+
+/* e^|x| / 4 and its rest; twice that is infinite where sinh and cosh are */
+V_INLINE VF V_NAME(math_exp_quarter)(VF x, VF *rest) {
+    V_NAME(exp_parts) e = V_NAME(math_exp_parts)(v_min(v_set(89.5f), v_abs(x)), EXP_MAGIC(-2));
+    VF p_rest, p = V_NAME(math_exp_pair)(e, &p_rest);
+    *rest = v_mul(p_rest, e.power);
+    return v_mul(p, e.power);
+}
+
+V_INLINE VF V_NAME(math_sinh)(VF x) {
+    VF rest, h = V_NAME(math_exp_quarter)(x, &rest), a = v_abs(x), z = v_mul(x, x);
+    VF large = v_sub(h, v_sub(v_div(v_set(0x1p-4f), h), rest));
+    VF q = v_fma(v_set(0x1.756c1ep-19f), z, v_set(0x1.a022bcp-13f));
+    q = v_fma(q, z, v_set(0x1.1110e0p-7f));
+    q = v_fma(q, z, v_set(0x1.555556p-3f));
+    VF small = v_fma(v_mul(a, z), q, a);
+    return v_or(v_pick(v_is_less(a, v_set(1.0f)), small, v_add(large, large)), v_sign_of(x));
+}
+
+V_INLINE VF V_NAME(math_cosh)(VF x) {
+    VF rest, h = V_NAME(math_exp_quarter)(x, &rest);
+    h = v_add(h, v_add(v_div(v_set(0x1p-4f), h), rest));
+    return v_add(h, h);
+}

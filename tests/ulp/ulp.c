@@ -1,0 +1,144 @@
+/* The errors of the vector functions over every float32, in units in the last place of the exact value.
+ *
+ *   ulp [-s STEP] [-t] [FUNCTION ...]     every STEP-th float (default 1); -t: nanoseconds an element instead
+ *
+ * Prints a line for each function and instruction set: the largest error and where; with the number of
+ * special values that are wrong (a NaN, infinity or zero where the exact value is something else) if there
+ * are any. */
+#include "reference.h"
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SIMD_BITS 256
+#include "kernels/simd/isa.h"
+#include "kernels/simd/vector_math_body.h"
+#include "ulp_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "kernels/simd/isa.h"
+#include "kernels/simd/vector_math_body.h"
+#include "ulp_body.h"
+
+enum { BLOCK = 4096, ISAS = 2 };
+static const char *const isa_names[ISAS] = {"avx2", "avx512"};
+typedef struct {
+    const char *name;
+    void (*exact)(const double *, double *, int);
+    void (*rows[ISAS])(const float *, float *, int);
+} function;
+#define ENTRY(name, expression) {#name, reference_##name, {row_##name##_avx2, row_##name##_avx512}},
+static const function functions[] = {FUNCTIONS(ENTRY)};
+
+typedef struct {
+    double most;
+    float where, wrong_at;
+    long wrong;
+} finding;
+
+static float from_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* in units of the exact value's last place; below 0: not even of its kind. The sign of a zero counts where x
+ * is one, too. */
+static double distance(float x, float got, double exact) {
+    float rounded = (float)exact;
+    if (exact != exact || got != got) return (exact != exact) == (got != got) ? 0 : -1;
+    if (isinf(rounded) || isinf(got)) {
+        if (rounded == got) return 0;
+        return fabs(isinf(got) ? exact : (double)got) > 0x1.fffffdp127 && (got > 0) == (exact > 0) ? 1 : -1;
+    }
+    if (!signbit(got) != !signbit(exact) && (got != 0 || x == 0)) return -1;
+    int exponent;
+    frexp(exact, &exponent);
+    return fabs((double)got - exact) * ldexp(1, exponent < -125 ? 149 : 24 - exponent);
+}
+
+static void look(const float *x, const float *got, const double *exact, int n, finding *f) {
+    for (int i = 0; i < n; i++) {
+        if ((double)got[i] == exact[i] && got[i] != 0) continue;
+        double d = distance(x[i], got[i], exact[i]);
+        if (d < 0) f->wrong++, f->wrong_at = x[i];
+        if (d > f->most) f->most = d, f->where = x[i];
+    }
+}
+
+static void measure(const function *f, int isas, int64_t step) {
+    finding found[ISAS] = {0};
+#pragma omp parallel
+    {
+        float x[BLOCK], got[BLOCK];
+        double wide[BLOCK], exact[BLOCK];
+        finding own[ISAS] = {0};
+#pragma omp for schedule(dynamic, 64)
+        for (int64_t block = 0; block < (INT64_C(1) << 32) / BLOCK / step; block++) {
+            for (int i = 0; i < BLOCK; i++) {
+                x[i] = from_bits((uint32_t)((block * BLOCK + i) * step + (step > 1 ? rand() % step : 0)));
+                wide[i] = x[i];
+            }
+            f->exact(wide, exact, BLOCK);
+            for (int isa = 0; isa < isas; isa++) {
+                f->rows[isa](x, got, BLOCK);
+                look(x, got, exact, BLOCK, &own[isa]);
+            }
+        }
+#pragma omp critical
+        for (int isa = 0; isa < isas; isa++) {
+            if (own[isa].most > found[isa].most)
+                found[isa].most = own[isa].most, found[isa].where = own[isa].where;
+            found[isa].wrong += own[isa].wrong;
+            if (own[isa].wrong) found[isa].wrong_at = own[isa].wrong_at;
+        }
+    }
+    for (int isa = 0; isa < isas; isa++) {
+        printf("%-12s %-7s %7.4f  %16a", f->name, isa_names[isa], found[isa].most, (double)found[isa].where);
+        if (found[isa].wrong)
+            printf("  %ld special values wrong, such as that of %a", found[isa].wrong, found[isa].wrong_at);
+        printf("\n");
+        fflush(stdout);
+    }
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void clock_rows(const function *f, int isas) {
+    float x[BLOCK], got[BLOCK];
+    for (int i = 0; i < BLOCK; i++) x[i] = 0.01f + 0.98f * (float)rand() / (float)RAND_MAX;
+    for (int isa = 0; isa < isas; isa++) {
+        double best = 1e30;
+        for (int run = 0; run < 2000; run++) {
+            double begin = now();
+            f->rows[isa](x, got, BLOCK);
+            double took = now() - begin;
+            if (took < best) best = took;
+        }
+        printf("%-12s %-7s %6.3f ns\n", f->name, isa_names[isa], best / BLOCK);
+    }
+}
+
+int main(int argc, char **argv) {
+    int first = 1, clocks = 0;
+    int64_t step = 1;
+    for (; first < argc && argv[first][0] == '-'; first++) {
+        clocks |= strcmp(argv[first], "-t") == 0;
+        if (strcmp(argv[first], "-s") == 0 && first + 1 < argc) step = atoll(argv[++first]);
+    }
+    int isas = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        int wanted = first == argc;
+        for (int a = first; a < argc; a++) wanted |= strcmp(argv[a], functions[i].name) == 0;
+        if (wanted && clocks) clock_rows(&functions[i], isas);
+        if (wanted && !clocks) measure(&functions[i], isas, step < 1 ? 1 : step);
+    }
+    return 0;
+}
