@@ -45,27 +45,44 @@ static float from_bits(uint32_t bits) {
     return x;
 }
 
-/* in units of the exact value's last place; below 0: not even of its kind. The sign of a zero counts where x
- * is one, too. */
-static double distance(float x, float got, double exact) {
-    float rounded = (float)exact;
-    if (exact != exact || got != got) return (exact != exact) == (got != got) ? 0 : -1;
-    if (isinf(rounded) || isinf(got)) {
-        if (rounded == got) return 0;
-        return fabs(isinf(got) ? exact : (double)got) > 0x1.fffffdp127 && (got > 0) == (exact > 0) ? 1 : -1;
-    }
-    if (!signbit(got) != !signbit(exact) && (got != 0 || x == 0)) return -1;
-    int exponent;
-    frexp(exact, &exponent);
-    return fabs((double)got - exact) * ldexp(1, exponent < -125 ? 149 : 24 - exponent);
+/* what stands for infinity: one unit above the largest float */
+static double within_float(double x) {
+    const double end = 0x1p128;
+    return x > end ? end : x < -end ? -end : x;
+}
+
+/* in units in the last place of the exact value; no NaN on either side */
+static double distance(float got, double exact) {
+    union {
+        double x;
+        int64_t bits;
+    } unit = {within_float(exact)};
+    int64_t exponent = unit.bits >> 52 & 0x7ff, least = 1023 - 126;
+    double miss = fabs(within_float(got) - unit.x);
+    unit.bits = (2046 + 23 - (exponent < least ? least : exponent)) << 52; /* 1 / 2^(exponent - 23) */
+    return miss * unit.x;
+}
+
+/* The sign of a zero counts where x is one, too. */
+static int is_wrong(float x, float got, double exact) {
+    int other_zero = (x == 0) & (got == 0) & (exact == 0) & (!signbit(got) != !signbit(exact));
+    return ((got != got) != (exact != exact)) | other_zero |
+           ((fabs(exact) == INFINITY) & (fabsf(x) < 2) & (got != exact));
 }
 
 static void look(const float *x, const float *got, const double *exact, int n, finding *f) {
+    double most = 0;
+    int wrong = 0;
     for (int i = 0; i < n; i++) {
-        if ((double)got[i] == exact[i] && got[i] != 0) continue;
-        double d = distance(x[i], got[i], exact[i]);
-        if (d < 0) f->wrong++, f->wrong_at = x[i];
+        double d = distance(got[i], exact[i]);
+        most = d > most ? d : most;
+        wrong += is_wrong(x[i], got[i], exact[i]);
+    }
+    f->wrong += wrong;
+    for (int i = 0; i < n && (wrong || most > f->most); i++) {
+        double d = distance(got[i], exact[i]);
         if (d > f->most) f->most = d, f->where = x[i];
+        if (is_wrong(x[i], got[i], exact[i])) f->wrong_at = x[i];
     }
 }
 

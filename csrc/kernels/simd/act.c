@@ -1,5 +1,5 @@
 /* Activations. */
-#define V_FUNCTIONS "act_body.h"
+#define V_FUNCTIONS "vector_math_body.h"
 #define V_LINES     "act_lines.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
@@ -18,6 +18,16 @@ RL_KERNEL(simd_prelu) {
     return simd_map_views(k, &line_prelu, operand, numbers);
 }
 
+RL_KERNEL(simd_glu) { /* the first half, times the sigmoid of the other */
+    const rl_view *out = k->out[0], *x = rl_in(k, 0);
+    const double numbers[SIMD_NUMBERS] = {0};
+    rl_view half = *x, gate;
+    half.shape = out->shape, half.numel = out->numel;
+    gate = half;
+    gate.offset += out->shape[k->attr[0]] * half.strides[k->attr[0]];
+    return simd_map_views(k, &line_glu, (const rl_view *[]){&half, &gate}, numbers);
+}
+
 RL_KERNEL(simd_gelu) {
     const double numbers[SIMD_NUMBERS] = {0};
     return simd_map(k, k->attr[0] ? &line_gelu_tanh : &line_gelu, numbers);
@@ -33,6 +43,7 @@ RL_KERNEL(simd_gelu_backward) {
         (void)k;                                                                                             \
         return RL_UNSUPPORTED;                                                                               \
     }
+REFUSES(glu)
 REFUSES(prelu)
 REFUSES(gelu)
 REFUSES(gelu_backward)

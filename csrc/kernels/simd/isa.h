@@ -3,7 +3,7 @@
  *
  *   #define SIMD_BITS 256          #define SIMD_BITS 512
  *   #include "isa.h"               #include "isa.h"
- *   #include "act_body.h"         #include "act_body.h"
+ *   #include "pool_body.h"         #include "pool_body.h"
  *
  * and gives functions named V_NAME(f): f_avx2 and f_avx512. With SIMD_DOUBLE defined, too, the words mean
  * doubles and the names are f_avx2_f64 and f_avx512_f64. The compiler flags stay those of the whole

@@ -4,9 +4,6 @@
 V_INLINE VF V_NAME(math_max)(VF a, VF b) {
     return v_pick(v_unordered(a, b), v_add(a, b), v_max(a, b));
 }
-V_INLINE VF V_NAME(math_min)(VF a, VF b) {
-    return v_pick(v_unordered(a, b), v_add(a, b), v_min(a, b));
-}
 
 #include "vector_exp_body.h"
 
