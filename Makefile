@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror stubs where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror ulp stubs where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -99,6 +99,16 @@ full: $(VENV)/.installed $(VENV)/.asan
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
 	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
 		$(filter-out %/test_callbacks.py tests/parity/%,$(wildcard tests/*/test_*.py))
+
+# errors of the vector functions over every float32, in units in the last place; EVERY=n: over every nth
+EVERY ?= 1
+ULP_FLAGS = -std=gnu11 -O3 -mavx2 -mfma -fno-math-errno -Icsrc -Itests/ulp
+ulp:
+	@mkdir -p build/ulp
+	$(CC) $(ULP_FLAGS) -ffast-math -c tests/ulp/reference.c -o build/ulp/reference.o
+	$(CC) $(ULP_FLAGS) -fno-trapping-math -fopenmp tests/ulp/ulp.c build/ulp/reference.o -o build/ulp/ulp -lmvec -lm
+	build/ulp/ulp -s $(EVERY) > build/ulp/results.txt
+	mv build/ulp/results.txt tests/ulp/results.txt
 
 # warnings are errors
 werror: $(VENV)/.tools

@@ -12,7 +12,7 @@ static double mish(double x) {
     return x * (w / (w + 2));
 }
 
-#define ROW(name, expression)                                                                                \
+#define ROW(name, torch, expression)                                                                         \
     void reference_##name(const double *from, double *to, int n) {                                           \
         for (int i = 0; i < n; i++) {                                                                        \
             double x = from[i];                                                                              \
