@@ -186,6 +186,11 @@ ISA __m256i vi_pick_avx2(__m256 m, __m256i yes, __m256i no) {
     return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(no), _mm256_castsi256_ps(yes), m));
 }
 
+/* 1 / x, with 14 bits or more */
+ISA __m256 v_near_reciprocal_avx2(__m256 x) {
+    return _mm256_div_ps(_mm256_set1_ps(1.0f), x);
+}
+
 /* x * 2^n for whole n, |n| <= 252, rounded once: in two factors, of which the first loses nothing */
 ISA __m256 v_scale_avx2(__m256 x, __m256 n) {
     __m256i i = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(i, 1), one = _mm256_set1_epi32(127);

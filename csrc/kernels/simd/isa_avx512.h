@@ -179,6 +179,11 @@ ISA __m512i vi_pick_avx512(__mmask16 m, __m512i yes, __m512i no) {
     return _mm512_mask_blend_epi32(m, no, yes);
 }
 
+/* 1 / x, with 14 bits or more */
+ISA __m512 v_near_reciprocal_avx512(__m512 x) {
+    return _mm512_maskz_rcp14_ps(0xffff, x);
+}
+
 /* x * 2^n for whole n, |n| <= 252, rounded once */
 ISA __m512 v_scale_avx512(__m512 x, __m512 n) {
     return _mm512_maskz_scalef_ps(0xffff, x, n);

@@ -53,7 +53,7 @@ V_INLINE VF V_NAME(math_mish)(VF x) {
     VF top_rest = v_fma(p, more_rest, v_fma(p_rest, more, v_fms(p, more, top)));
     VF w = v_mul(top, last), below = v_add(w, two);
     VF below_rest = v_fma(last, top_rest, v_sub(w, v_sub(below, two)));
-    VF part = v_div(one, below), t = v_mul(top, part);
+    VF part = v_near_reciprocal(below), t = v_mul(top, part);
     VF miss = v_fnma(t, below_rest, v_add(v_fnma(t, below, top), top_rest));
     t = v_fma(miss, part, t);
     t = v_pick(v_is_less(x, v_set(-111.0f)), v_zero(), t); /* -inf times 0 */

@@ -24,18 +24,14 @@ V_INLINE V_NAME(exp_parts) V_NAME(math_exp_parts)(VF x, VF magic) {
     return e;
 }
 
-/* (e^r - 1 - r) / r^2 */
-V_INLINE VF V_NAME(math_exp_curve)(VF r) {
-    VF q = v_fma(v_set(0x1.6d75dcp-10f), r, v_set(0x1.123ae2p-7f));
-    q = v_fma(q, r, v_set(0x1.5554c4p-5f));
-    q = v_fma(q, r, v_set(0x1.555490p-3f));
-    return v_fma(q, r, v_set(0.5f));
-}
-
 /* e^(x less n ln 2), in (0.7, 1.42) */
 V_INLINE VF V_NAME(math_exp_mantissa)(VF x, VF *n) {
     V_NAME(exp_parts) e = V_NAME(math_exp_parts)(x, EXP_MAGIC(0));
-    VF q = v_fma(V_NAME(math_exp_curve)(e.r), e.r, v_set(1.0f));
+    VF q = v_fma(v_set(0x1.6d75dcp-10f), e.r, v_set(0x1.123ae2p-7f));
+    q = v_fma(q, e.r, v_set(0x1.5554c4p-5f));
+    q = v_fma(q, e.r, v_set(0x1.555490p-3f));
+    q = v_fma(q, e.r, v_set(0.5f));
+    q = v_fma(q, e.r, v_set(1.0f));
     *n = e.n;
     return v_fma(q, e.r, v_set(1.0f));
 }
@@ -64,23 +60,28 @@ V_INLINE VF V_NAME(math_exp2)(VF x) {
 
 /* e^r - 1 - r, with what the reduction left */
 V_INLINE VF V_NAME(math_exp_small)(V_NAME(exp_parts) e) {
-    return v_fma(v_mul(e.r, e.r), V_NAME(math_exp_curve)(e.r), e.rest);
+    VF q = v_fma(v_set(0x1.a23eccp-13f), e.r, v_set(0x1.6d4d1ep-10f));
+    q = v_fma(q, e.r, v_set(0x1.111006p-7f));
+    q = v_fma(q, e.r, v_set(0x1.5554e8p-5f));
+    q = v_fma(q, e.r, v_set(0x1.555556p-3f));
+    q = v_fma(q, e.r, v_set(0x1p-1f));
+    return v_fma(v_mul(e.r, e.r), q, e.rest);
 }
 
 /* e^x - 1 = s r + s - 1 + s (e^r - 1 - r) with s = 2^n: the first three as a sum and its rest, to which the
- * small term comes. All is scaled by `unit`. */
-V_INLINE VF V_NAME(math_expm1_parts)(VF x, VF magic, VF unit, VF *low) {
+ * small term comes. All is scaled by `unit`. From n = 25 on s - 1 loses its 1, unless that is to be kept. */
+V_INLINE VF V_NAME(math_expm1_parts)(VF x, VF magic, VF unit, bool keep_one, VF *low) {
     V_NAME(exp_parts) e = V_NAME(math_exp_parts)(x, magic);
     VF s = e.power, whole = v_sub(s, unit);
     VF high = v_fma(s, e.r, whole), rest = v_fms(s, e.r, v_sub(high, whole));
-    rest = v_add(rest, v_sub(v_sub(s, whole), unit));
+    if (keep_one) rest = v_add(rest, v_sub(v_sub(s, whole), unit));
     *low = v_fma(s, V_NAME(math_exp_small)(e), rest);
     return high;
 }
 
 V_INLINE VF V_NAME(math_expm1)(VF x) {
     VF within = V_NAME(math_within)(v_set(-20.0f), x, v_set(89.0f)), low;
-    VF high = V_NAME(math_expm1_parts)(within, EXP_MAGIC(-1), v_set(0.5f), &low);
+    VF high = V_NAME(math_expm1_parts)(within, EXP_MAGIC(-1), v_set(0.5f), true, &low);
     high = v_add(high, low);
     return v_pick(v_is_less(v_abs(x), v_set(0x1p-25f)), x, v_add(high, high));
 }
@@ -88,9 +89,9 @@ V_INLINE VF V_NAME(math_expm1)(VF x) {
 /* q = e^2a - 1: tanh a = q / (q + 2), numerator and denominator with their rests */
 V_INLINE VF V_NAME(math_tanh)(VF x) {
     VF a = v_min(v_set(10.0f), v_abs(x)), two = v_set(2.0f), low;
-    VF high = V_NAME(math_expm1_parts)(v_add(a, a), EXP_MAGIC(0), v_set(1.0f), &low);
+    VF high = V_NAME(math_expm1_parts)(v_add(a, a), EXP_MAGIC(0), v_set(1.0f), false, &low);
     VF top = v_add(high, low), top_rest = v_sub(low, v_sub(top, high));
-    VF below = v_add(top, two), part = v_div(v_set(1.0f), below);
+    VF below = v_add(top, two), part = v_near_reciprocal(below);
     VF below_rest = v_sub(v_min(top, two), v_sub(below, v_max(top, two)));
     below_rest = v_add(below_rest, top_rest);
     VF t = v_mul(top, part);

@@ -23,21 +23,36 @@ V_INLINE VF V_NAME(math_log_curve)(VF f, const float c[9]) {
     return q;
 }
 
-/* what tells the bases apart, each in two parts of which the first of two_high is short: log 2 and log e */
+/* Is a lane no positive, normal, finite number? The vectors with one are rare: a branch costs least. */
+V_INLINE int V_NAME(math_log_odd)(VF x) {
+    VI moved = vi_add(v_bits(x), vi_set(0x7f800000)); /* normal ones are now the lowest integers */
+    return v_mask_bits(vi_is_less(vi_set((int)0xfeffffffu), moved)) != 0;
+}
+
+/* what tells the bases apart, each in two parts of which the first of two_high is short: log 2 and log e;
+ * where the interval of 1 + f begins */
 typedef struct {
-    float two_high, two_low, e_high, e_low, curve[9];
+    float two_high, two_low, e_high, e_low;
+    int least;
+    float curve[9];
 } V_NAME(log_base);
 
 V_INLINE VF V_NAME(math_log_to)(VF x, const V_NAME(log_base) * base) {
-    VM small = v_is_less(x, v_set(0x1p-126f));
+    const int odd = V_NAME(math_log_odd)(x);
+    VF normal = x, up = v_zero();
+    if (__builtin_expect(odd, 0)) {
+        VM small = v_is_less(x, v_set(0x1p-126f));
+        normal = v_pick(small, v_mul(x, v_set(0x1p24f)), x);
+        up = v_pick(small, v_set(24.0f), up);
+    }
     VI k;
-    VF f = V_NAME(math_log_split)(v_pick(small, v_mul(x, v_set(0x1p24f)), x), 0x3f2aaaab, &k);
-    VF n = v_sub(v_to_float(k), v_pick(small, v_set(24.0f), v_zero()));
+    VF f = V_NAME(math_log_split)(normal, base->least, &k), n = v_sub(v_to_float(k), up);
     VF two = v_set(base->two_high), e = v_set(base->e_high);
     VF high = v_fma(f, e, v_mul(n, two));
     VF low = v_fma(n, v_set(base->two_low), v_fms(f, e, v_fnma(n, two, high)));
     VF q = v_fma(V_NAME(math_log_curve)(f, base->curve), f, v_set(base->e_low));
-    return V_NAME(math_log_special)(x, 0.0f, v_add(high, v_fma(f, q, low)));
+    VF y = v_add(high, v_fma(f, q, low));
+    return __builtin_expect(odd, 0) ? V_NAME(math_log_special)(x, 0.0f, y) : y;
 }
 
 V_INLINE VF V_NAME(math_log)(VF x) {
@@ -46,6 +61,7 @@ V_INLINE VF V_NAME(math_log)(VF x) {
                 0x1.7f7d1cp-20f,
                 1.0f,
                 0.0f,
+                0x3f2aaaab,
                 {-0x1.07ca64p-3f, 0x1.1e6c56p-3f, -0x1.f3307p-4f, 0x1.1ed582p-3f, -0x1.559c74p-3f,
                  0x1.99d04ep-3f, -0x1.fffefap-3f, 0x1.555506p-2f, -0x1p-1f}};
     return V_NAME(math_log_to)(x, &base);
@@ -57,6 +73,7 @@ V_INLINE VF V_NAME(math_log2)(VF x) {
                 0.0f,
                 0x1.715476p0f,
                 0x1.4ae0c0p-26f,
+                0x3f2aaaab,
                 {-0x1.7bc5ep-3f, 0x1.9ce01ap-3f, -0x1.68539ap-3f, 0x1.9de55ap-3f, -0x1.ecd0aap-3f,
                  0x1.279d72p-2f, -0x1.7153ep-2f, 0x1.ec703p-2f, -0x1.715476p-1f}};
     return V_NAME(math_log_to)(x, &base);
@@ -68,8 +85,9 @@ V_INLINE VF V_NAME(math_log10)(VF x) {
                 0x1.3509f8p-18f,
                 0x1.bcb7b2p-2f,
                 -0x1.5b235ep-27f,
-                {-0x1.cc9254p-5f, 0x1.f228ecp-5f, -0x1.b0e8ap-5f, 0x1.f22598p-5f, -0x1.28c146p-4f,
-                 0x1.63f6e4p-4f, -0x1.bcb66cp-4f, 0x1.287a2ep-3f, -0x1.bcb7b2p-3f}};
+                0x3f333333,
+                {-0x1.288602p-5f, 0x1.d6083p-5f, -0x1.d2faa4p-5f, 0x1.f6c8ecp-5f, -0x1.2794b2p-4f,
+                 0x1.63da3ap-4f, -0x1.bcbdf2p-4f, 0x1.287a5ep-3f, -0x1.bcb7acp-3f}};
     return V_NAME(math_log_to)(x, &base);
 }
 
@@ -89,8 +107,9 @@ V_INLINE VF V_NAME(math_log1p_plain)(VF x, VF more) {
 }
 
 V_INLINE VF V_NAME(math_log1p)(VF x) {
-    VF y = V_NAME(math_log1p_plain)(x, v_zero());
-    return V_NAME(math_log_special)(x, -1.0f, v_or(y, v_sign_of(x)));
+    VF y = v_or(V_NAME(math_log1p_plain)(x, v_zero()), v_sign_of(x));
+    const int odd = V_NAME(math_log_odd)(v_add(x, v_set(1.0f)));
+    return __builtin_expect(odd, 0) ? V_NAME(math_log_special)(x, -1.0f, y) : y;
 }
 
 /* log(1 + u), or log 2a where a is so large that u is a and overflowed on the way */
