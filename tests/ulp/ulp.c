@@ -136,6 +136,7 @@ int main(int argc, char **argv) {
         clocks |= strcmp(argv[first], "-t") == 0;
         if (strcmp(argv[first], "-s") == 0 && first + 1 < argc) step = atoll(argv[++first]);
     }
+    if (!clocks) printf("Over every float, by steps of %lld\n", (long long)step);
     if (!clocks) printf("%-12s %-7s %7s %16s %9s\n", "function", "ISA", "units", "at", "PyTorch");
     int isas = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") ? 2 : 1;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -71,8 +71,9 @@ V_INLINE VF V_NAME(math_silu_slope)(VF x) {
 /* t + x s (1 - t^2), t = w / (w + 2): the second term is 4 x e^x (1 + e^x) / (w + 2)^2 */
 V_INLINE VF V_NAME(math_mish_slope)(VF x) {
     VF one = v_set(1.0f), two = v_set(2.0f);
+    VF none = v_sub(x, x); /* NaN for infinities, as the formula has it */
     x = V_NAME(math_within)(v_set(-112.0f), x, v_set(20.0f));
     VF e = V_NAME(math_exp)(x), w = v_mul(e, v_add(e, two)), part = v_div(one, v_add(w, two));
     VF rise = v_mul(v_mul(v_mul(x, v_set(4.0f)), v_mul(e, v_add(e, one))), part);
-    return v_mul(v_add(w, rise), part);
+    return v_fma(v_add(w, rise), part, none);
 }
