@@ -1,0 +1,264 @@
+/* Running sums and products along one dim. A line is its elements along that dim.
+ *
+ *   lines side by side in memory,   a tile of lines goes down its rows together
+ *   or short ones
+ *   a line in one piece             vectors run over it; few long ones are cut into blocks, whose totals
+ *                                   are known before they are scanned
+ *   all others                      through a small buffer, halves as floats */
+#include "kernels/shared/walk.h"
+#include "reduce.h"
+#ifdef RL_SIMD_X86
+/* elements of a block: fixed, so that no result depends on the threads */
+enum { SCAN_TILE = 256, BLOCK = 1 << 14, FEW_LINES = 64, BUFFER = 1024, SHORT_LINE = 16 };
+typedef struct {
+    fold_cell (*total)(const void *from, int64_t n);
+    fold_cell (*line)(const void *from, void *to, int64_t n, fold_cell before);
+    /* of outputs, then of inputs: bytes from row to row, and from line to line */
+    void (*across)(const char *from, char *to, int64_t rows, const int64_t step[2], const int64_t beside[2],
+                   int width);
+} scan_code;
+
+#define SIMD_BITS 256
+#define SIMD_DOUBLE
+#include "isa.h"
+#include "reduce_body.h"
+#include "reduce_scan_body.h"
+#undef SIMD_DOUBLE
+#include "isa.h"
+#include "reduce_body.h"
+#include "reduce_load_body.h"
+#include "reduce_scan_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#define SIMD_DOUBLE
+#include "isa.h"
+#include "reduce_body.h"
+#include "reduce_scan_body.h"
+#undef SIMD_DOUBLE
+#include "isa.h"
+#include "reduce_body.h"
+#include "reduce_load_body.h"
+#include "reduce_scan_body.h"
+
+#define SCAN_WHOLE(name, neutral, join)                                                                      \
+    FOLD_LOOP fold_cell name##_total_I64(const void *from, int64_t n) {                                      \
+        fold_cell all = {.i = neutral};                                                                      \
+        for (int64_t i = 0; i < n; i++) all.i = join(all.i, ((const int64_t *)from)[i]);                     \
+        return all;                                                                                          \
+    }                                                                                                        \
+    FOLD_LOOP fold_cell name##_line_I64(const void *from, void *to, int64_t n, fold_cell before) {           \
+        const int64_t *x = from;                                                                             \
+        int64_t *y = to;                                                                                     \
+        for (int64_t i = 0; i < n; i++) y[i] = before.i = join(before.i, x[i]);                              \
+        return before;                                                                                       \
+    }                                                                                                        \
+    FOLD_LOOP void name##_across_I64(const char *from, char *to, int64_t rows, const int64_t step[2],        \
+                                     const int64_t beside[2], int width) {                                   \
+        int64_t carry[SCAN_TILE];                                                                            \
+        for (int j = 0; j < width; j++) carry[j] = neutral;                                                  \
+        for (int64_t r = 0; r < rows; r++, from += step[1], to += step[0])                                   \
+            for (int j = 0; j < width; j++) {                                                                \
+                carry[j] = join(carry[j], *(const int64_t *)(from + j * beside[1]));                         \
+                *(int64_t *)(to + j * beside[0]) = carry[j];                                                 \
+            }                                                                                                \
+    }
+SCAN_WHOLE(cumsum, 0, fold_add_whole)
+SCAN_WHOLE(cumprod, 1, fold_times_whole)
+
+#define ENTRY(D, name, suffix)                                                                               \
+    [RL_##D] = {name##_total_##suffix, name##_line_##suffix, name##_across_##suffix},
+#define CODE(name)                                                                                           \
+    {                                                                                                        \
+        {ENTRY(F32, name, avx2) ENTRY(F64, name, avx2_f64) ENTRY(I64, name, I64)}, {                         \
+            ENTRY(F32, name, avx512) ENTRY(F64, name, avx512_f64) ENTRY(I64, name, I64)                      \
+        }                                                                                                    \
+    }
+typedef struct {
+    scan_code code[2][RL_NDTYPES];
+    double first;
+    double (*join)(double, double);
+    int64_t first_whole;
+    int64_t (*join_whole)(int64_t, int64_t);
+} scan;
+
+typedef struct {
+    const scan *how;
+    scan_code code;
+    fold_load load; /* NULL: lines are scanned where they lie */
+    fold_store store;
+    bool floats;
+    rl_walk lines; /* operands: output, input; without the dim */
+    int64_t n, step[2], beside[2], item;
+    int64_t row, per_row, blocks;
+    fold_cell *totals; /* of blocks; then what came before them */
+} scan_job;
+
+static void line_seek(const scan_job *job, int64_t line, char **p) {
+    p[0] = job->lines.base[0], p[1] = job->lines.base[1];
+    rl_walk_seek(&job->lines, line, p);
+}
+
+static fold_cell scan_first(const scan_job *job) {
+    return job->floats ? (fold_cell){.d = job->how->first} : (fold_cell){.i = job->how->first_whole};
+}
+
+static void line_buffered(const scan_job *job, char *to, const char *from) {
+    double buffer[BUFFER];
+    fold_cell before = scan_first(job);
+    for (int64_t i = 0, m; i < job->n; i += m) {
+        m = simd_min(job->n - i, BUFFER);
+        job->load(from + i * job->step[1], job->step[1], m, buffer);
+        before = job->code.line(buffer, buffer, m, before);
+        job->store(to + i * job->step[0], job->step[0], m, buffer);
+    }
+}
+
+static void lines_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const scan_job *job = ctx;
+    char *p[RL_WALK_OPS];
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        line_seek(job, i, p);
+        if (job->load)
+            line_buffered(job, p[0], p[1]);
+        else
+            job->code.line(p[1], p[0], job->n, scan_first(job));
+    }
+}
+
+static void tiles_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const scan_job *job = ctx;
+    char *p[RL_WALK_OPS];
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i % job->per_row * SCAN_TILE;
+        line_seek(job, i / job->per_row * job->row + at, p);
+        job->code.across(p[1], p[0], job->n, job->step, job->beside, (int)simd_min(job->row - at, SCAN_TILE));
+    }
+}
+
+static void totals_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const scan_job *job = ctx;
+    char *p[RL_WALK_OPS];
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i % job->blocks * BLOCK;
+        line_seek(job, i / job->blocks, p);
+        job->totals[i] = job->code.total(p[1] + at * job->item, simd_min(job->n - at, BLOCK));
+    }
+}
+
+static void blocks_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const scan_job *job = ctx;
+    char *p[RL_WALK_OPS];
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i % job->blocks * BLOCK;
+        line_seek(job, i / job->blocks, p);
+        job->code.line(p[1] + at * job->item, p[0] + at * job->item, simd_min(job->n - at, BLOCK),
+                       job->totals[i]);
+    }
+}
+
+/* what came before each block of every line */
+static void totals_scan(scan_job *job) {
+    fold_cell before = scan_first(job);
+    for (int64_t i = 0; i < job->lines.numel * job->blocks; i++) {
+        fold_cell own = job->totals[i];
+        if (i % job->blocks == 0) before = scan_first(job);
+        job->totals[i] = before;
+        if (job->floats)
+            before.d = job->how->join(before.d, own.d);
+        else
+            before.i = job->how->join_whole(before.i, own.i);
+    }
+}
+
+static bool scan_code_of(const rl_call *k, scan_job *job, int dtype) {
+    int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0;
+    bool half = dtype == RL_F16 || dtype == RL_BF16;
+    job->code = job->how->code[isa][half ? RL_F32 : dtype];
+    job->item = rl_itemsize(dtype);
+    job->floats = rl_is_float(dtype);
+    job->load = NULL;
+    if (dtype == RL_F16) {
+        job->load = isa ? load_half_avx512 : load_half_avx2;
+        job->store = isa ? store_half_avx512 : store_half_avx2;
+    } else if (dtype == RL_BF16) {
+        job->load = isa ? load_bfloat_avx512 : load_bfloat_avx2;
+        job->store = isa ? store_bfloat_avx512 : store_bfloat_avx2;
+    }
+    return job->code.line != NULL;
+}
+
+static void scan_walk(const rl_call *k, scan_job *job) {
+    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    int64_t dim = k->attr[0];
+    rl_walk *w = &job->lines;
+    rl_walk_begin(w, out, RL_WRITE);
+    rl_walk_add(w, x);
+    job->n = 1, job->step[0] = job->step[1] = job->item;
+    if (x->ndim) {
+        job->n = x->shape[dim];
+        for (int i = 0; i < 2; i++) job->step[i] = w->stride[i][dim];
+        rl_walk_drop(w, 1ull << dim);
+    }
+    rl_walk_sort(w, 0);
+    rl_walk_merge(w);
+    job->row = w->size[w->ndim - 1];
+    for (int i = 0; i < 2; i++) job->beside[i] = w->stride[i][w->ndim - 1];
+}
+
+static rl_status scan_run(rl_call *k, const scan *how) {
+    static const double ns = 0.4;
+    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    scan_job job;
+    job.how = how;
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || out->dtype != x->dtype ||
+        !scan_code_of(k, &job, x->dtype))
+        return RL_UNSUPPORTED;
+    scan_walk(k, &job);
+    const rl_walk *w = &job.lines;
+    bool in_one = job.step[0] == job.item && job.step[1] == job.item;
+    bool beside = (job.beside[0] == job.item && job.beside[1] == job.item) || job.n < SHORT_LINE;
+    if (!job.load && beside && job.row > 1) {
+        job.per_row = simd_ceil_div(job.row, SCAN_TILE);
+        double cost = ns * (double)job.n * (double)simd_min(job.row, SCAN_TILE);
+        k->svc->parallel(k, w->numel / job.row * job.per_row, cost, tiles_part, &job);
+        return RL_OK;
+    }
+    if (!job.load && !in_one) {
+        job.load = job.item == 4 ? load_4 : load_8;
+        job.store = job.item == 4 ? store_4 : store_8;
+    }
+    if (job.load || w->numel >= FEW_LINES || job.n < 2 * BLOCK) {
+        k->svc->parallel(k, w->numel, (job.load ? 4 : 1) * ns * (double)job.n + 10, lines_part, &job);
+        return RL_OK;
+    }
+    job.blocks = simd_ceil_div(job.n, BLOCK);
+    job.totals = k->svc->scratch(k, RL_COUNT(w->numel, job.blocks), sizeof *job.totals);
+    if (!job.totals) return RL_FAIL;
+    k->svc->parallel(k, w->numel * job.blocks, ns / 4 * BLOCK, totals_part, &job);
+    totals_scan(&job);
+    k->svc->parallel(k, w->numel * job.blocks, ns * BLOCK, blocks_part, &job);
+    return RL_OK;
+}
+
+RL_KERNEL(simd_cumsum) {
+    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_whole};
+    return scan_run(k, &how);
+}
+RL_KERNEL(simd_cumprod) {
+    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_whole};
+    return scan_run(k, &how);
+}
+#else
+RL_KERNEL(simd_cumsum) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+RL_KERNEL(simd_cumprod) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif
