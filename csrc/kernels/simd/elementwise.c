@@ -81,6 +81,10 @@ static void number_put(int dtype, void *to, double x) {
 
 static bool numbers_read(int dtype, const double *numbers, char *to) {
     const int64_t item = rl_itemsize(dtype);
+    if (RL_LIKELY(dtype == RL_F32)) {
+        for (int i = 0; i < SIMD_NUMBERS; i++) ((float *)to)[i] = (float)numbers[i];
+        return true;
+    }
     for (int i = 0; i < SIMD_NUMBERS; i++) {
         if (!rl_is_float(dtype) && !(numbers[i] < 0x1p53 && numbers[i] > -0x1p53)) return false;
         number_put(dtype, to + i * item, numbers[i]);
@@ -138,10 +142,51 @@ rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const
     return RL_OK;
 }
 
+/* ---- the usual call: everything lies side by side, in the dtype that the strip is for ---- */
+typedef struct {
+    simd_strip strip;
+    const void *numbers;
+    int operands;
+    int64_t size[2]; /* bytes of an element: of the result, of the operands */
+    char *p[1 + SIMD_OPERANDS];
+} near_job;
+
+static void near_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    const near_job *j = ctx;
+    const void *from[SIMD_OPERANDS];
+    (void)thread;
+    for (int i = 0; i < j->operands; i++) from[i] = j->p[1 + i] + begin * j->size[1];
+    j->strip(j->p[0] + begin * j->size[0], from, end - begin, j->numbers);
+}
+
+/* false: it is not the usual call, nothing was written */
+static bool near_run(rl_call *k, const simd_line *line, const rl_view *const *operand,
+                     const double *numbers) {
+    const rl_view *out = k->out[0];
+    const int dtype = operand[0]->dtype;
+    near_job j = {.strip = NULL, .numbers = NULL, .operands = line->operands};
+    _Alignas(8) char read[SIMD_NUMBERS * 8];
+    if (dtype >= SIMD_DTYPES || out->dtype != (line->answer == SIMD_TRUTH ? RL_BOOL : dtype)) return false;
+    j.strip = line->strip[(k->svc->isa & RL_ISA_AVX512) != 0][dtype];
+    if (!j.strip || !rl_is_contiguous(out) || !numbers_read(dtype, numbers, read)) return false;
+    for (int i = 0; i < j.operands; i++) {
+        const rl_view *v = operand[i];
+        if (v->dtype != dtype || !same_shape(v, out) || !rl_is_contiguous(v)) return false;
+        j.p[1 + i] = rl_data(v, RL_READ);
+    }
+    j.numbers = read;
+    j.size[0] = rl_itemsize(out->dtype), j.size[1] = rl_itemsize(dtype);
+    j.p[0] = rl_data(out, RL_WRITE);
+    k->svc->parallel(k, out->numel, line->ns, near_part, &j);
+    return true;
+}
+
 rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers) {
     const rl_view *operand[SIMD_OPERANDS];
+    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     for (int i = 0; i < line->operands; i++)
         if (!(operand[i] = rl_in(k, i))) return RL_UNSUPPORTED;
+    if (RL_LIKELY(near_run(k, line, operand, numbers))) return RL_OK;
     return simd_map_views(k, line, operand, numbers);
 }
 #endif
