@@ -77,6 +77,8 @@ VIEWS = {
     "permuted": lambda t: t.permute(2, 0, 3, 1),
     "transposed": lambda t: t.transpose(1, 3),
     "gaps": lambda t: t[:, ::2, :, 1::2],
+    "thirds": lambda t: t[..., ::3],
+    "fourths": lambda t: t.transpose(0, 3)[::4].transpose(0, 3),
     "expanded": lambda t: t[:, :1].expand(-1, 3, -1, -1),
 }
 SUBSETS = [dims for n in range(5) for dims in itertools.combinations(range(4), n)]

@@ -9,6 +9,7 @@
 #ifdef RL_SIMD_X86
 /* a unit of work has about this many elements; so many units are enough for any number of threads */
 enum { UNIT = 1 << 15, UNITS = 128, BUFFER = 2048, RUN = 256, NARROW = 16, STRIP_NS = 20 };
+#define MOST (INT64_MAX / 4) /* sizes are rounded up; only an expanded view has more */
 
 #define SIMD_BITS 256
 #include "isa.h"
@@ -109,9 +110,14 @@ static void pass_range(reduce_pass *pass, int64_t begin, int64_t end) {
     const rl_walk *w = &pass->job->reduced;
     rl_strip strip = pass->job->across ? strip_across : strip_along;
     pass->state->first = begin, pass->state->count = 0;
-    if (w->ndim == 1) {
-        char *p = w->base[0] + begin * w->stride[0][0];
-        strip(&p, &w->stride[0][0], end - begin, pass);
+    if (w->ndim <= 2) { /* without the counters of a longer walk */
+        int last = w->ndim - 1;
+        int64_t inner = w->size[last], row = begin / inner, at = begin % inner;
+        for (int64_t n; begin < end; begin += n, at = 0, row++) {
+            char *p = w->base[0] + row * (last ? w->stride[0][0] : 0) + at * w->stride[0][last];
+            n = simd_min(inner - at, end - begin);
+            strip(&p, &w->stride[0][last], n, pass);
+        }
     } else {
         rl_walk_range(w, begin, end, strip, pass);
     }
@@ -290,7 +296,7 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;
     job.how = how, job.number = number, job.outputs = k->n_out, job.parts = NULL;
-    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || !reduce_code(k, &job, x->dtype))
+    if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || x->numel > MOST || !reduce_code(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
     for (int i = 0; i < job.outputs; i++) job.dtype[i] = k->out[i]->dtype;

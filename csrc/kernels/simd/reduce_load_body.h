@@ -1,14 +1,24 @@
 /* Elements at any step into a buffer and out of it: halves as floats, all others as they are. */
 #ifndef RL_KERNELS_SIMD_REDUCE_LOAD
 #define RL_KERNELS_SIMD_REDUCE_LOAD
-typedef void (*fold_load)(const char *p, int64_t step, int64_t n, void *to);
+typedef void (*fold_load)(const char *p, int64_t step, int64_t n, void *restrict to);
 typedef void (*fold_store)(char *p, int64_t step, int64_t n, const void *from);
+#define EVERY(T, by)                                                                                         \
+    case by *(int64_t)sizeof(T): /* known to the compiler, which shuffles vectors */                         \
+        for (int64_t i = 0; i < n; i++) ((T *)to)[i] = ((const T *)p)[by * i];                               \
+        break;
 #define AS_IS(size, T)                                                                                       \
-    static inline void load_##size(const char *p, int64_t step, int64_t n, void *to) {                       \
-        if (step == size)                                                                                    \
+    static inline void load_##size(const char *p, int64_t step, int64_t n, void *restrict to) {              \
+        switch (step) {                                                                                      \
+        case size:                                                                                           \
             __builtin_memcpy(to, p, (size_t)n * size);                                                       \
-        else                                                                                                 \
+            break;                                                                                           \
+            EVERY(T, 2)                                                                                      \
+            EVERY(T, 3)                                                                                      \
+            EVERY(T, 4)                                                                                      \
+        default:                                                                                             \
             for (int64_t i = 0; i < n; i++) ((T *)to)[i] = *(const T *)(p + i * step);                       \
+        }                                                                                                    \
     }                                                                                                        \
     static inline void store_##size(char *p, int64_t step, int64_t n, const void *from) {                    \
         if (step == size)                                                                                    \
@@ -21,8 +31,10 @@ AS_IS(2, uint16_t)
 AS_IS(4, uint32_t)
 AS_IS(8, uint64_t)
 #undef AS_IS
+#undef EVERY
 #define HALVES(kind)                                                                                         \
-    V_TARGET static inline void V_NAME(load_##kind)(const char *p, int64_t step, int64_t n, void *to) {      \
+    V_TARGET static inline void V_NAME(load_##kind)(const char *p, int64_t step, int64_t n,                  \
+                                                    void *restrict to) {                                     \
         float *floats = to;                                                                                  \
         int64_t i = 0;                                                                                       \
         if (step == sizeof(rl_##kind))                                                                       \
