@@ -13,7 +13,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 5
+#define RL_KERNEL_ABI 6
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -74,7 +74,6 @@ typedef struct rl_services {
      * packed_ready publishes it, unless somebody wrote to v meanwhile. */
     void *(*packed_new)(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize);
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
-    const int64_t *region_ns; /* work that is worth a second thread: rl_is_serial; it never falls */
     /* Opens a vendor's library (oneDNN) at the first call; false where there is none or it does not serve. */
     bool (*vendor)(void);
 } rl_services;
@@ -85,6 +84,7 @@ struct rl_call {
     const char *name; /* of the operator, for messages */
     int n_arg, n_out;
     int threads;               /* how many svc->parallel may use: one number for the whole call */
+    int64_t region_ns;         /* work that is worth a second one: rl_is_serial */
     rl_slot arg[RL_MAX_ARGS];  /* in the order of the operator's schema */
     rl_view *out[RL_MAX_OUT];  /* allocated by the dispatcher; never overlap an input unless in-place */
     int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
@@ -122,7 +122,7 @@ static inline bool rl_has_vendor(const rl_call *k) {
 }
 /* Does svc->parallel leave n items of `ns` nanoseconds each to one thread, number 0? */
 static inline bool rl_is_serial(const rl_call *k, int64_t n, double ns) {
-    return k->threads <= 1 || (double)n * ns < (double)__atomic_load_n(k->svc->region_ns, __ATOMIC_RELAXED);
+    return k->threads <= 1 || (double)n * ns < (double)k->region_ns;
 }
 #define rl_fail(k, ...) ((k)->svc->fail((k), __VA_ARGS__))
 

@@ -27,7 +27,6 @@ static rl_services services = {
     .scratch = call_scratch,
     .parallel = rl_threads_parallel,
     .openmp = rl_threads_lend,
-    .region_ns = &rl_threads_region,
     .fail = call_fail,
     .packed_find = rl_packed_find,
     .packed_new = rl_packed_new,
@@ -74,6 +73,7 @@ static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
 
 void rl_call_begin(rl_call *k) {
     k->threads = rl_threads_get();
+    k->region_ns = rl_threads_region();
     k->svc = &services;
     k->stream = NULL;
     k->scratch_ = NULL;

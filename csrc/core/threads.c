@@ -104,12 +104,14 @@ int rl_threads_lend(rl_call *k, int n) {
 }
 
 /* Note [Regions]
- * A parallel region costs what waking the other threads costs: that is measured once, and work below
- * REGION_NS, or ten times that cost, is left to the calling thread. More work gets a thread for each half of
- * that. Pieces are handed out one by one, so that another process on a core costs a piece and not the whole
- * half; which thread takes which piece is chance, so no result may depend on it. */
-enum { REGION_NS = 10000, REGION_MOST_NS = 5 * REGION_NS, PIECE_NS = 2500, PIECES = 4 };
-int64_t rl_threads_region = REGION_NS;
+ * A parallel region costs what reaching the other threads costs. That is measured: work below REGION_NS, or
+ * six times that cost, is left to the calling thread. More work gets a thread for each half of that. What is
+ * measured while another pool keeps the cores busy is too much, so every PROBE_EVERY calls of a size for
+ * which it matters it is measured again; a call goes by one number from begin to end. Pieces are handed out
+ * one by one, so that another process on a core costs a piece and not the whole half; which thread takes
+ * which piece is chance, so no result may depend on it. */
+enum { REGION_NS = 10000, REGION_MOST_NS = 5 * REGION_NS, PROBE_EVERY = 32, PIECE_NS = 2500, PIECES = 4 };
+static int64_t region = REGION_NS;
 
 typedef struct {
     void (*body)(void *, int64_t, int64_t, int);
@@ -128,23 +130,6 @@ static void job_run(void *arg) {
     }
 }
 
-void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
-                         void *ctx) {
-    if (n <= 0) return;
-    if (n == 1 || rl_is_serial(k, n, ns) || !pool.parallel || pool.forked) {
-        body(ctx, 0, n, 0);
-        return;
-    }
-    double region = (double)__atomic_load_n(&rl_threads_region, __ATOMIC_RELAXED);
-    double worth = 2 * (double)n * ns / region;
-    int64_t threads = n < k->threads ? n : k->threads;
-    if (worth < (double)threads) threads = (int64_t)worth;
-    int64_t piece = (n + PIECES * threads - 1) / (PIECES * threads);
-    if ((double)piece * ns < PIECE_NS) piece = (int64_t)(PIECE_NS / ns) + 1;
-    job j = {body, ctx, n, piece, 0};
-    pool.parallel(job_run, &j, (unsigned)threads, 0);
-}
-
 static void nothing(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)ctx, (void)begin, (void)end, (void)thread;
 }
@@ -155,24 +140,47 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void pool_measure(void) {
-    double best = REGION_MOST_NS / 10;
-    int threads = rl_threads_get();
-    for (int i = 0; i < 12; i++) { /* the first one starts the threads */
+static void region_measure(int threads) {
+    double best = REGION_MOST_NS / 6;
+    for (int i = 0; i < 3; i++) { /* the first one starts the threads, or wakes them */
         job j = {nothing, NULL, threads, 1, 0};
         double start = now_ns();
         pool.parallel(job_run, &j, (unsigned)threads, 0);
         double cost = now_ns() - start;
         if (i && cost < best) best = cost;
     }
-    if (10 * best > REGION_NS) __atomic_store_n(&rl_threads_region, (int64_t)(10 * best), __ATOMIC_RELAXED);
+    int64_t found = 6 * best > REGION_NS ? (int64_t)(6 * best) : REGION_NS;
+    __atomic_store_n(&region, found, __ATOMIC_RELAXED);
 }
 
-static void pool_start(void) {
-    pool_load();
-    if (pool.parallel && !pool.forked && rl_threads_get() > 1) pool_measure();
+int64_t rl_threads_region(void) {
+    return __atomic_load_n(&region, __ATOMIC_RELAXED);
+}
+
+static void region_probe(const rl_call *k, double work) {
+    static int32_t calls;
+    if (k->threads <= 1 || work < REGION_NS || work > REGION_MOST_NS) return;
+    if (__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED) % PROBE_EVERY == 0) region_measure(k->threads);
+}
+
+void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
+                         void *ctx) {
+    const double work = (double)n * ns;
+    if (n <= 0) return;
+    if (n > 1 && work >= REGION_NS && pool.parallel && !pool.forked) region_probe(k, work);
+    if (n == 1 || rl_is_serial(k, n, ns) || !pool.parallel || pool.forked) {
+        body(ctx, 0, n, 0);
+        return;
+    }
+    double worth = 2 * work / (double)k->region_ns;
+    int64_t threads = n < k->threads ? n : k->threads;
+    if (worth < (double)threads) threads = (int64_t)worth;
+    int64_t piece = (n + PIECES * threads - 1) / (PIECES * threads);
+    if ((double)piece * ns < PIECE_NS) piece = (int64_t)(PIECE_NS / ns) + 1;
+    job j = {body, ctx, n, piece, 0};
+    pool.parallel(job_run, &j, (unsigned)threads, 0);
 }
 
 void rl_threads_load(void) {
-    pthread_once(&once, pool_start);
+    pthread_once(&once, pool_load);
 }
