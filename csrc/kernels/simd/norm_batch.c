@@ -1,31 +1,11 @@
-/* Batch normalisation of contiguous float32 planes, forward and backward: a thread takes whole channels. Sums
- * of a plane are float, sums of planes double. */
-#include "common.h"
+/* Batch normalisation of contiguous float32, forward and backward: a thread takes whole channels where planes
+ * are long enough for vectors, else rows of channels (norm_columns.h). */
+#include "norm_columns.h"
 #ifdef RL_SIMD_X86
 #include <math.h>
-typedef struct {
-    double (*sum)(const float *x, int64_t n);
-    double (*squares)(const float *x, int64_t n, float center);
-    void (*apply)(const float *x, float *to, int64_t n, float center, float scale, float shift);
-    void (*dots)(const float *grad, const float *x, int64_t n, float center, double to[2]);
-    void (*back)(const float *grad, const float *x, float *to, int64_t n, float center, float scale,
-                 float slope, float shift);
-} plane_kit;
-#define SIMD_BITS 256
-#include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_batch_body.h"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "vector_sums_body.h"
-#include "norm_batch_body.h"
 
-enum { SHORT = 8 };                /* shorter planes are left to others */
-static const double NORM_NS = 0.4; /* a number */
 typedef struct {
-    const rl_call *k;
-    const plane_kit *kit;
+    const rl_norm_runs *runs;
     const float *x, *grad;
     float *to;
     int64_t samples, channels, plane;
@@ -35,8 +15,16 @@ typedef struct {
     double momentum, eps;
 } norm_job;
 
+/* what the passes over a channel need */
+typedef struct {
+    float center, scale, slope, shift;
+} channel_numbers;
+
 static float *element(const rl_view *v, int64_t c, int mode) {
     return (float *)rl_data(v, mode) + c * v->strides[v->ndim - 1];
+}
+static double number(const rl_view *v, int64_t c, double missing) {
+    return v ? (double)*element(v, c, RL_READ) : missing;
 }
 
 static void running_move(const rl_view *v, int64_t c, double momentum, double value) {
@@ -44,102 +32,196 @@ static void running_move(const rl_view *v, int64_t c, double momentum, double va
     *p = (float)((1 - momentum) * (double)*p + momentum * value);
 }
 
+/* ---- statistics to numbers ---- */
+static channel_numbers forward_numbers(const norm_job *j, int64_t c, norm_moments m) {
+    double n = (double)(j->samples * j->plane), mean = m.mean, var = m.squares / n;
+    if (j->train) {
+        if (j->mean) running_move(j->mean, c, j->momentum, mean);
+        if (j->var) running_move(j->var, c, j->momentum, var * n / (n - 1));
+    } else {
+        mean = number(j->mean, c, 0), var = number(j->var, c, 1);
+    }
+    double scale = 1 / sqrt(var + j->eps);
+    if (j->kept[0] && j->train) j->kept[0][c] = (float)mean, j->kept[1][c] = (float)scale;
+    scale *= number(j->weight, c, 1);
+    float center = (float)mean;
+    return (channel_numbers){center, (float)scale, 0,
+                             (float)(((double)center - mean) * scale + number(j->bias, c, 0))};
+}
+
+/* Note [Lines] in kernels/ref/norm_backward.c has the formulas; dots: the sums of grad and of
+ * grad * (x - mean) */
+static channel_numbers backward_numbers(const norm_job *j, int64_t c, const double dots[2]) {
+    double n = (double)(j->samples * j->plane), scale = number(j->var, c, 1);
+    if (!j->train) scale = 1 / sqrt(scale + j->eps);
+    j->kept[0][c] = (float)(dots[1] * scale), j->kept[1][c] = (float)dots[0];
+    double a = number(j->weight, c, 1) * scale;
+    double slope = j->train ? a * dots[1] * scale * scale / n : 0, shift = j->train ? a * dots[0] / n : 0;
+    return (channel_numbers){*element(j->mean, c, RL_READ), (float)a, (float)slope, (float)shift};
+}
+
+/* ---- planes ---- */
+static void plane_apply(const norm_job *j, int64_t at, channel_numbers n) {
+    j->runs->apply(j->x + at, j->to + at, j->plane, n.center, n.scale, n.shift);
+}
+
 static void norm_channels(void *ctx, int64_t begin, int64_t end, int thread) {
     const norm_job *j = ctx;
-    double n = (double)(j->samples * j->plane);
+    int64_t step = j->channels * j->plane;
     (void)thread;
     for (int64_t c = begin; c < end; c++) {
-        double mean = 0, var = 0;
-        int64_t step = j->channels * j->plane, at = c * j->plane;
-        if (j->train) {
-            for (int64_t i = 0; i < j->samples; i++) mean += j->kit->sum(j->x + at + i * step, j->plane);
-            mean /= n;
-            for (int64_t i = 0; i < j->samples; i++)
-                var += j->kit->squares(j->x + at + i * step, j->plane, (float)mean);
-            var /= n;
-            if (j->mean) running_move(j->mean, c, j->momentum, mean);
-            if (j->var) running_move(j->var, c, j->momentum, var * n / (n - 1));
-        } else {
-            mean = (double)*element(j->mean, c, RL_READ), var = (double)*element(j->var, c, RL_READ);
+        norm_moments all = {0, 0};
+        for (int64_t i = 0; i < j->samples && j->train; i++) {
+            norm_moments m = j->runs->moments(j->x + c * j->plane + i * step, j->plane);
+            all = i ? norm_join(all, i * j->plane, m, j->plane) : m;
         }
-        double scale = 1 / sqrt(var + j->eps);
-        if (j->kept[0] && j->train) j->kept[0][c] = (float)mean, j->kept[1][c] = (float)scale;
-        if (j->weight) scale *= (double)*element(j->weight, c, RL_READ);
-        float shift = j->bias ? *element(j->bias, c, RL_READ) : 0;
-        for (int64_t i = 0; i < j->samples; i++)
-            j->kit->apply(j->x + at + i * step, j->to + at + i * step, j->plane, (float)mean, (float)scale,
-                          shift);
+        channel_numbers n = forward_numbers(j, c, all);
+        for (int64_t i = 0; i < j->samples; i++) plane_apply(j, c * j->plane + i * step, n);
     }
 }
 
-/* Note [Lines] in kernels/ref/norm_backward.c has the formulas */
 static void back_channels(void *ctx, int64_t begin, int64_t end, int thread) {
     const norm_job *j = ctx;
-    double n = (double)(j->samples * j->plane);
+    int64_t step = j->channels * j->plane;
     (void)thread;
     for (int64_t c = begin; c < end; c++) {
-        double sums[2] = {0, 0}, scale = (double)*element(j->var, c, RL_READ);
-        float mean = *element(j->mean, c, RL_READ);
-        int64_t step = j->channels * j->plane, at = c * j->plane;
-        double weight = j->weight ? (double)*element(j->weight, c, RL_READ) : 1;
-        if (!j->train) scale = 1 / sqrt(scale + j->eps);
-        for (int64_t i = 0; i < j->samples; i++)
-            j->kit->dots(j->grad + at + i * step, j->x + at + i * step, j->plane, mean, sums);
-        j->kept[0][c] = (float)(sums[1] * scale), j->kept[1][c] = (float)sums[0];
-        double a = weight * scale, slope = j->train ? a * sums[1] * scale * scale / n : 0;
-        double shift = j->train ? a * sums[0] / n : 0;
-        for (int64_t i = 0; i < j->samples; i++)
-            j->kit->back(j->grad + at + i * step, j->x + at + i * step, j->to + at + i * step, j->plane, mean,
-                         (float)a, (float)slope, (float)shift);
+        double dots[2] = {0, 0};
+        for (int64_t i = 0; i < j->samples; i++) {
+            int64_t at = c * j->plane + i * step;
+            j->runs->dots(j->grad + at, j->x + at, j->plane, *element(j->mean, c, RL_READ), dots);
+        }
+        channel_numbers n = backward_numbers(j, c, dots);
+        for (int64_t i = 0; i < j->samples; i++) {
+            int64_t at = c * j->plane + i * step;
+            j->runs->back(j->grad + at, j->x + at, j->to + at, j->plane, n.center, n.scale, n.slope, n.shift);
+        }
     }
 }
 
-static bool norm_read(const rl_call *k, int input, int weight, norm_job *j) {
-    const rl_view *x = rl_in(k, input);
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(x) || x->numel == 0 || x->ndim < 3) return false;
-    *j = (norm_job){.k = k, .samples = x->shape[0], .channels = x->shape[1], .weight = rl_in(k, weight)};
-    j->kit = k->svc->isa & RL_ISA_AVX512 ? &kit_avx512 : &kit_avx2;
-    j->plane = x->numel / (j->samples * j->channels);
-    j->x = rl_const_data(x);
-    return j->plane >= SHORT && (!j->weight || j->weight->dtype == RL_F32);
+/* ---- columns ---- */
+/* Are planes too short for vectors of their own? A few samples give columns little to sum. */
+static bool is_short(const norm_job *j) {
+    return j->plane < 8 || (j->plane < 32 && j->samples >= 16);
 }
 
-static bool all_float(const rl_view *a, const rl_view *b) {
-    return (!a || a->dtype == RL_F32) && (!b || b->dtype == RL_F32);
+static rl_status columns_begin(rl_call *k, const norm_job *j, rl_norm_columns *c, float *of[4]) {
+    *c = (rl_norm_columns){.x = j->x, .grad = j->grad, .to = j->to, .rows = j->samples};
+    c->columns = j->channels * j->plane;
+    for (int i = 0; i < 4; i++)
+        if (!(of[i] = k->svc->scratch(k, RL_COUNT(c->columns), sizeof(float)))) return RL_FAIL;
+    c->center = of[0], c->scale = of[1], c->slope = of[2], c->shift = of[3];
+    return RL_OK;
+}
+
+static void column_fill(const norm_job *j, int64_t c, float *const of[4], channel_numbers n) {
+    for (int64_t i = c * j->plane; i < (c + 1) * j->plane; i++)
+        of[0][i] = n.center, of[1][i] = n.scale, of[2][i] = n.slope, of[3][i] = n.shift;
+}
+
+static rl_status norm_columns(rl_call *k, const norm_job *j) {
+    rl_norm_columns columns;
+    float *of[4];
+    if (columns_begin(k, j, &columns, of) != RL_OK) return RL_FAIL;
+    if (j->train && rl_norm_columns_sum(k, &columns) != RL_OK) return RL_FAIL;
+    for (int64_t c = 0; c < j->channels; c++) {
+        norm_moments all = {0, 0};
+        for (int64_t i = 0; i < j->plane && j->train; i++) {
+            const double *part = columns.parts[c * j->plane + i];
+            norm_moments m = {part[0], part[1]};
+            all = i ? norm_join(all, i * j->samples, m, j->samples) : m;
+        }
+        column_fill(j, c, of, forward_numbers(j, c, all));
+    }
+    rl_norm_columns_apply(k, &columns);
+    return RL_OK;
+}
+
+static rl_status back_columns(rl_call *k, const norm_job *j) {
+    rl_norm_columns columns;
+    float *of[4];
+    if (columns_begin(k, j, &columns, of) != RL_OK) return RL_FAIL;
+    for (int64_t c = 0; c < j->channels; c++)
+        column_fill(j, c, of, (channel_numbers){.center = *element(j->mean, c, RL_READ)});
+    if (rl_norm_columns_sum(k, &columns) != RL_OK) return RL_FAIL;
+    for (int64_t c = 0; c < j->channels; c++) {
+        double dots[2] = {0, 0};
+        for (int64_t i = c * j->plane; i < (c + 1) * j->plane; i++)
+            dots[0] += columns.parts[i][0], dots[1] += columns.parts[i][1];
+        column_fill(j, c, of, backward_numbers(j, c, dots));
+    }
+    rl_norm_columns_apply(k, &columns);
+    return RL_OK;
+}
+
+/* ---- the kernels ---- */
+/* Do the channels of each place lie side by side, and the places in order? Then these are rows, too. */
+static bool is_channels_last(const rl_view *v) {
+    int64_t step = v->shape[1];
+    if (v->dtype != RL_F32 || (v->shape[1] != 1 && v->strides[1] != 1)) return false;
+    for (int d = v->ndim - 1; d >= 0; d--) {
+        if (d == 1 || v->shape[d] == 1) continue;
+        if (v->strides[d] != step) return false;
+        step *= v->shape[d];
+    }
+    return true;
+}
+
+/* the input, of gradients `grad`, too, in the layout of the result; RL_UNSUPPORTED where the reference does
+ * it */
+static rl_status norm_read(rl_call *k, const rl_view *x, const rl_view *grad, const rl_view *weight,
+                           norm_job *j) {
+    const rl_view *out = k->out[0];
+    *j = (norm_job){.runs = rl_norm_runs_get(k), .weight = weight};
+    if (!j->runs || x->dtype != RL_F32 || x->numel == 0 || !norm_is_float(weight)) return RL_UNSUPPORTED;
+    for (int i = 1; i < k->n_out; i++)
+        if (!rl_is_plain(k->out[i])) return RL_UNSUPPORTED;
+    j->channels = x->shape[1], j->to = rl_data(out, RL_WRITE);
+    if (rl_is_plain(out)) {
+        j->samples = x->shape[0], j->plane = x->numel / (j->samples * j->channels);
+        j->x = simd_floats_of(k, x), j->grad = grad ? simd_floats_of(k, grad) : NULL;
+        return j->x && (j->grad || !grad) ? RL_OK : RL_FAIL;
+    }
+    if (!is_channels_last(out) || !is_channels_last(x) || (grad && !is_channels_last(grad)))
+        return RL_UNSUPPORTED;
+    j->samples = x->numel / j->channels, j->plane = 1;
+    j->x = rl_const_data(x), j->grad = grad ? rl_const_data(grad) : NULL;
+    return RL_OK;
 }
 
 RL_KERNEL(simd_batch_norm) {
     norm_job j;
-    if (!norm_read(k, 0, 1, &j)) return RL_UNSUPPORTED;
+    if (!norm_is_float(rl_in(k, 2)) || !norm_is_float(rl_in(k, 3)) || !norm_is_float(rl_in(k, 4)))
+        return RL_UNSUPPORTED;
+    rl_status status = norm_read(k, rl_in(k, 0), NULL, rl_in(k, 1), &j);
+    if (status != RL_OK) return status;
     j.bias = rl_in(k, 2), j.mean = rl_in(k, 3), j.var = rl_in(k, 4), j.train = k->arg[5].u.i != 0;
     j.momentum = rl_num(k, 6), j.eps = rl_num(k, 7);
-    if (!all_float(j.mean, j.var) || !all_float(j.bias, NULL)) return RL_UNSUPPORTED;
-    j.to = rl_data(k->out[0], RL_WRITE);
     for (int i = 1; k->n_out == 3 && i < 3; i++) j.kept[i - 1] = rl_data(k->out[i], RL_WRITE);
+    if (is_short(&j)) return norm_columns(k, &j);
     k->svc->parallel(k, j.channels, NORM_NS * (double)(j.samples * j.plane), norm_channels, &j);
     return RL_OK;
 }
 
 RL_KERNEL(simd_batch_norm_back) {
     norm_job j;
-    const rl_view *grad = rl_in(k, 0);
-    if (!norm_read(k, 1, 2, &j) || !rl_is_plain(grad)) return RL_UNSUPPORTED;
-    j.train = k->arg[7].u.i != 0, j.eps = rl_num(k, 8);
-    j.mean = rl_in(k, j.train ? 5 : 3), j.var = rl_in(k, j.train ? 6 : 4);
-    if (!j.mean || !j.var || !j.mean->numel || !j.var->numel || !all_float(j.mean, j.var))
+    bool train = k->arg[7].u.i != 0;
+    const rl_view *mean = rl_in(k, train ? 5 : 3), *var = rl_in(k, train ? 6 : 4);
+    if (!mean || !var || !mean->numel || !var->numel || !norm_is_float(mean) || !norm_is_float(var))
         return RL_UNSUPPORTED;
-    j.grad = rl_const_data(grad), j.to = rl_data(k->out[0], RL_WRITE);
+    rl_status status = norm_read(k, rl_in(k, 1), rl_in(k, 0), rl_in(k, 2), &j);
+    if (status != RL_OK) return status;
+    j.train = train, j.eps = rl_num(k, 8), j.mean = mean, j.var = var;
     for (int i = 1; i < 3; i++) j.kept[i - 1] = rl_data(k->out[i], RL_WRITE);
-    k->svc->parallel(k, j.channels, NORM_NS * (double)(j.samples * j.plane), back_channels, &j);
+    if (is_short(&j)) return back_columns(k, &j);
+    k->svc->parallel(k, j.channels, 2 * NORM_NS * (double)(j.samples * j.plane), back_channels, &j);
     return RL_OK;
 }
 #else
-RL_KERNEL(simd_batch_norm) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
-RL_KERNEL(simd_batch_norm_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
+#define REFUSES(kernel)                                                                                      \
+    RL_KERNEL(simd_##kernel) {                                                                               \
+        (void)k;                                                                                             \
+        return RL_UNSUPPORTED;                                                                               \
+    }
+REFUSES(batch_norm)
+REFUSES(batch_norm_back)
 #endif
