@@ -1,52 +1,88 @@
-/* Softmax over the last dimension, of contiguous float32. */
-#include "common.h"
+/* Softmax over any dimension of floats.
+ *
+ *   [outer][n][inner]   inner == 1: rows of n that lie side by side
+ *                       else: tiles of columns, which stay in the cache between their passes */
+#include "floats.h"
 #ifdef RL_SIMD_X86
-typedef void (*row_fn)(const float *, const float *, float *, int64_t);
+typedef void (*rows_fn)(const float *, const float *, float *, int64_t n, int64_t rows);
+typedef void (*tile_fn)(const float *, const float *, float *, int64_t n, int64_t step, int64_t width);
 typedef struct {
-    row_fn row;
+    rows_fn rows;
+    tile_fn columns;
+    int tile;
+} softmax_kit;
+typedef struct {
+    const softmax_kit *kit;
     const float *a, *b; /* b: of gradients */
     float *to;
-    int64_t n;
-} row_job;
-static const double ROW_NS = 0.8; /* a number */
+    int64_t n, inner, tiles;
+} softmax_job;
+/* Numbers of a row, and rows of a column, whose sum is float; those are joined in double, or with the
+ * rounding error kept. */
+enum { SPAN = 1024, STRETCH = 64 };
+static const double NUMBER_NS = 1; /* by exp */
 #define SIMD_BITS 256
 #include "isa.h"
 #include "vector_math_body.h"
 #include "vector_sums_body.h"
-#include "softmax_body.h"
+#include "softmax_rows_body.h"
+#include "softmax_columns_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
 #include "vector_math_body.h"
 #include "vector_sums_body.h"
-#include "softmax_body.h"
+#include "softmax_rows_body.h"
+#include "softmax_columns_body.h"
 
-static void row_part(void *ctx, int64_t begin, int64_t end, int thread) {
-    const row_job *j = ctx;
+static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const softmax_job *j = ctx;
     (void)thread;
-    for (int64_t i = begin * j->n; i < end * j->n; i += j->n)
-        j->row(j->a + i, j->b ? j->b + i : NULL, j->to + i, j->n);
+    int64_t at = begin * j->n;
+    j->kit->rows(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, end - begin);
 }
 
-static rl_status row_run(rl_call *k, int arguments, row_fn avx2, row_fn avx512) {
-    const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
-    if (!(k->svc->isa & RL_ISA_AVX2) || !rl_is_plain(a) || !rl_is_plain(out) || (b && !rl_is_plain(b)) ||
-        out->ndim == 0 || k->attr[0] != out->ndim - 1 || out->numel == 0)
-        return RL_UNSUPPORTED;
-    row_job j = {.row = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .a = rl_const_data(a)};
-    j.b = b ? rl_const_data(b) : NULL, j.to = rl_data(out, RL_WRITE), j.n = out->shape[out->ndim - 1];
-    k->svc->parallel(k, out->numel / j.n, ROW_NS * (double)j.n, row_part, &j);
-    return RL_OK;
-}
-
-#define ROWS(kernel, arguments, name)                                                                        \
-    RL_KERNEL(simd_##kernel) {                                                                               \
-        return row_run(k, arguments, name##_avx2, name##_avx512);                                            \
+static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const softmax_job *j = ctx;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t column = i % j->tiles * j->kit->tile, at = i / j->tiles * j->n * j->inner + column;
+        j->kit->columns(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, j->inner,
+                        simd_min(j->kit->tile, j->inner - column));
     }
-ROWS(softmax, 1, softmax_row)
-ROWS(log_softmax, 1, log_softmax_row)
-ROWS(softmax_backward, 2, softmax_back_row)
-ROWS(log_softmax_backward, 2, log_softmax_back_row)
+}
+
+static rl_status softmax_run(rl_call *k, int arguments, const softmax_kit *avx2, const softmax_kit *avx512) {
+    const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
+    if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a) || !simd_is_floats(b) ||
+        !simd_makes_floats(k))
+        return RL_UNSUPPORTED;
+    softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .n = 1, .inner = 1};
+    if (!(j.a = simd_floats_of(k, a)) || (b && !(j.b = simd_floats_of(k, b))) ||
+        simd_results_begin(k, &j.to) != RL_OK)
+        return RL_FAIL;
+    if (out->ndim) j.n = out->shape[k->attr[0]];
+    for (int d = (int)k->attr[0] + 1; d < out->ndim; d++) j.inner *= out->shape[d];
+    int64_t outer = out->numel / (j.n * j.inner);
+    j.tiles = simd_ceil_div(j.inner, j.kit->tile);
+    if (j.inner == 1)
+        k->svc->parallel(k, outer, NUMBER_NS * (double)j.n, rows_chunk, &j);
+    else
+        k->svc->parallel(k, outer * j.tiles, NUMBER_NS * (double)(j.n * simd_min(j.inner, j.kit->tile)),
+                         tiles_chunk, &j);
+    return simd_results_end(k, &j.to);
+}
+
+#define SOFTMAX(kernel, arguments, name)                                                                     \
+    RL_KERNEL(simd_##kernel) {                                                                               \
+        static const softmax_kit avx2 = {name##_rows_avx2, name##_columns_avx2, TILE_avx2};                  \
+        static const softmax_kit avx512 = {name##_rows_avx512, name##_columns_avx512, TILE_avx512};          \
+        return softmax_run(k, arguments, &avx2, &avx512);                                                    \
+    }
+SOFTMAX(softmax, 1, softmax)
+SOFTMAX(log_softmax, 1, log_softmax)
+SOFTMAX(softmax_backward, 2, softmax_back)
+SOFTMAX(log_softmax_backward, 2, log_softmax_back)
 #else
 #define REFUSES(kernel)                                                                                      \
     RL_KERNEL(simd_##kernel) {                                                                               \
