@@ -36,13 +36,7 @@ V_INLINE void V_NAME(softmax_tile)(const float *x, float *to, int64_t n, int64_t
             }
         EACH V_NAME(stretch_join)(&sum[i], &lost[i], part[i]);
     }
-    EACH if (log) {
-        float lane[V_WIDTH];
-        v_store(lane, sum[i]);
-        for (int l = 0; l < V_WIDTH; l++) lane[l] = __builtin_logf(lane[l]);
-        sum[i] = v_load(lane);
-    }
-    else sum[i] = v_div(v_set(1), sum[i]);
+    EACH sum[i] = log ? V_NAME(math_log)(sum[i]) : v_div(v_set(1), sum[i]);
     for (int64_t r = 0; r < n; r++) EACH {
             VF y = log ? v_sub(v_sub(V_NAME(tile_load)(x + r * step, i, width), most[i]), sum[i])
                        : v_mul(V_NAME(tile_load)(to + r * step, i, width), sum[i]);

@@ -199,14 +199,14 @@ V_INLINE void V_NAME(some_softmax)(V_NAME(short_row) s, const float *x, float *t
 }
 V_INLINE void V_NAME(some_log_softmax)(V_NAME(short_row) s, const float *x, float *to, int64_t n,
                                        int64_t rows) {
-    enum { SOME = 64 }; /* a call of logf costs the registers: many at a time */
-    float sum[SOME];
+    enum { SOME = 64 }; /* a vector of logarithms at a time */
+    float sum[SOME] = {0};
     for (int64_t first = 0; first < rows; first += SOME) {
         int64_t some = simd_min(SOME, rows - first);
         const float *from = x + first * n;
         float *at = to + first * n;
         for (int64_t r = 0; r < some; r++) sum[r] = V_NAME(short_sum)(s, from + r * n, at + r * n);
-        for (int64_t r = 0; r < some; r++) sum[r] = __builtin_logf(sum[r]);
+        for (int64_t r = 0; r < some; r += V_WIDTH) v_store(sum + r, V_NAME(math_log)(v_load(sum + r)));
         for (int64_t r = 0; r < some; r++) V_NAME(short_less)(s, at + r * n, sum[r]);
     }
 }
