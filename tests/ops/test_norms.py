@@ -109,7 +109,7 @@ def test_sums_over_many_rows(rows, n):
         ((9, 2, 4100), 1),
         ((2, 3, 5, 7), 3),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_groups(shape, groups):
     x, g, eps = numbers(*shape), numbers(*shape, seed=1), 1e-3
@@ -164,7 +164,7 @@ def test_instances(n):
         ((17, 40, 3, 7)),
         ((2, 2, 1500)),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_batches(shape):
     x, g, eps, c = numbers(*shape), numbers(*shape, seed=1), 1e-3, shape[1]
@@ -232,7 +232,7 @@ def softmax(x, dim):
         ((3, 4, 5), 0),
         ((2, 3, 4, 1), 2),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_softmax(shape, dim):
     x, g = numbers(*shape) * 4, numbers(*shape, seed=1)
@@ -369,7 +369,7 @@ def softmaxes(dim, *shape, rows=rows_of):
         *((batch_norms, shape) for shape in ((40000, 7), (300, 40, 20), (20, 6, 3000))),
         *((softmaxes, shape) for shape in ((1, 300, 1000), (0, 300, 1000), (1, 40, 30, 200))),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_threads_do_not_change_results(function, args):
     before = torch.get_num_threads()
@@ -393,7 +393,7 @@ def test_threads_do_not_change_results(function, args):
         *((group_norms, shape) for shape in ((2, 3, 6, 19), (3, 2, 6, 5), (1, 1, 4, 4100))),
         *((softmaxes, shape) for shape in ((1, 7, 33), (0, 7, 33), (1, 4, 9, 5))),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_halves_compute_in_floats(function, args, dtype, weights):
     """What halves give is what their values give in float32, rounded; weights may be of either."""
