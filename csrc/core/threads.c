@@ -107,27 +107,53 @@ int rl_threads_lend(rl_call *k, int n) {
  * A parallel region costs what reaching the other threads costs. That is measured: work below REGION_NS, or
  * six times that cost, is left to the calling thread. More work gets a thread for each half of that. What is
  * measured while another pool keeps the cores busy is too much, so every PROBE_EVERY calls of a size for
- * which it matters it is measured again; a call goes by one number from begin to end. Pieces are handed out
- * one by one, so that another process on a core costs a piece and not the whole half; which thread takes
- * which piece is chance, so no result may depend on it. */
+ * which it matters it is measured again; a call goes by one number from begin to end.
+ *
+ *     items    [ lane of thread 0: piece | piece | ... ][ lane of thread 1: piece | piece | ... ]
+ *
+ * A thread takes the pieces of its own lane, whose memory its core has seen in the call before, then those
+ * that the others have not come to: another process on a core costs a piece and not the whole half. Which
+ * thread takes which piece is chance, so no result may depend on it. */
 enum { REGION_NS = 10000, REGION_MOST_NS = 5 * REGION_NS, PROBE_EVERY = 32, PIECE_NS = 2500, PIECES = 4 };
 static int64_t region = REGION_NS;
 
+enum { LANES = 64 };
+typedef struct {
+    _Alignas(64) int64_t next;
+    int64_t end;
+} lane;
 typedef struct {
     void (*body)(void *, int64_t, int64_t, int);
     void *ctx;
-    int64_t n, chunk, next;
+    int64_t piece, lanes;
+    lane lane[LANES];
 } job;
 
 static void job_run(void *arg) {
     job *j = arg;
-    int thread = pool.thread_num();
-    for (;;) {
-        int64_t begin = __atomic_fetch_add(&j->next, j->chunk, __ATOMIC_RELAXED);
-        if (begin >= j->n) return;
-        int64_t end = begin + j->chunk < j->n ? begin + j->chunk : j->n;
-        j->body(j->ctx, begin, end, thread);
+    const int thread = pool.thread_num();
+    for (int64_t i = 0; i < j->lanes; i++) {
+        lane *l = &j->lane[(thread + i) % j->lanes];
+        for (;;) {
+            const int64_t begin = __atomic_fetch_add(&l->next, j->piece, __ATOMIC_RELAXED);
+            if (begin >= l->end) break;
+            j->body(j->ctx, begin, begin + j->piece < l->end ? begin + j->piece : l->end, thread);
+        }
     }
+}
+
+static void job_start(int64_t n, int64_t threads, double ns, void (*body)(void *, int64_t, int64_t, int),
+                      void *ctx) {
+    job j;
+    j.body = body, j.ctx = ctx;
+    j.lanes = threads < LANES ? threads : LANES;
+    j.piece = (n + PIECES * threads - 1) / (PIECES * threads);
+    if ((double)j.piece * ns < PIECE_NS) j.piece = (int64_t)(PIECE_NS / ns) + 1;
+    for (int64_t i = 0, at = 0; i < j.lanes; i++) {
+        j.lane[i].next = at;
+        j.lane[i].end = at += n / j.lanes + (i < n % j.lanes);
+    }
+    pool.parallel(job_run, &j, (unsigned)threads, 0);
 }
 
 static void nothing(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -143,9 +169,8 @@ static double now_ns(void) {
 static void region_measure(int threads) {
     double best = REGION_MOST_NS / 6;
     for (int i = 0; i < 3; i++) { /* the first one starts the threads, or wakes them */
-        job j = {nothing, NULL, threads, 1, 0};
         double start = now_ns();
-        pool.parallel(job_run, &j, (unsigned)threads, 0);
+        job_start(threads, threads, PIECE_NS, nothing, NULL);
         double cost = now_ns() - start;
         if (i && cost < best) best = cost;
     }
@@ -175,10 +200,7 @@ void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, 
     double worth = 2 * work / (double)k->region_ns;
     int64_t threads = n < k->threads ? n : k->threads;
     if (worth < (double)threads) threads = (int64_t)worth;
-    int64_t piece = (n + PIECES * threads - 1) / (PIECES * threads);
-    if ((double)piece * ns < PIECE_NS) piece = (int64_t)(PIECE_NS / ns) + 1;
-    job j = {body, ctx, n, piece, 0};
-    pool.parallel(job_run, &j, (unsigned)threads, 0);
+    job_start(n, threads, ns, body, ctx);
 }
 
 void rl_threads_load(void) {

@@ -3,6 +3,8 @@
 #define V_LINES     "act_lines.h"
 #include "lines.h"
 #ifdef RL_SIMD_X86
+#include <math.h>
+
 RL_KERNEL(simd_prelu) {
     const rl_view *x = rl_in(k, 0), *operand[2] = {x, rl_in(k, 1)};
     const double numbers[SIMD_NUMBERS] = {0};
@@ -16,6 +18,20 @@ RL_KERNEL(simd_prelu) {
         operand[1] = &slope;
     }
     return simd_map_views(k, &line_prelu, operand, numbers);
+}
+
+/* In place, elements that share memory are left to the reference kernel, which goes in order; as are numbers
+ * that it refuses. */
+RL_KERNEL(simd_threshold) {
+    const double numbers[SIMD_NUMBERS] = {rl_num(k, 1), rl_num(k, 2)};
+    for (int i = 0; i < 2; i++)
+        if (k->arg[1 + i].tag == RL_TENSOR || !(fabs(numbers[i]) <= 65504)) return RL_UNSUPPORTED;
+    return rl_view_expanded(k->out[0]) ? RL_UNSUPPORTED : simd_map(k, &line_threshold, numbers);
+}
+
+RL_KERNEL(simd_rrelu) { /* in training each slope is drawn */
+    const double numbers[SIMD_NUMBERS] = {(rl_num(k, 1) + rl_num(k, 2)) / 2};
+    return k->arg[3].u.i ? RL_UNSUPPORTED : simd_map(k, &line_leak, numbers);
 }
 
 RL_KERNEL(simd_glu) { /* the first half, times the sigmoid of the other */
@@ -45,6 +61,8 @@ RL_KERNEL(simd_gelu_backward) {
     }
 REFUSES(glu)
 REFUSES(prelu)
+REFUSES(rrelu)
+REFUSES(threshold)
 REFUSES(gelu)
 REFUSES(gelu_backward)
 #endif

@@ -78,6 +78,41 @@ RL_KERNEL(simd_lerp) {
     return simd_map(k, &line_lerp_by, numbers);
 }
 
+/* ---- are two whole tensors the same? ---- */
+typedef struct {
+    const char *a, *b;
+    int64_t item;
+    simd_strip differ;
+    int found;
+} equal_job;
+
+static void equal_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    enum { LOOK = 4096 }; /* elements after which somebody may have found a difference */
+    equal_job *j = ctx;
+    uint8_t truth[LOOK];
+    (void)thread;
+    for (int64_t at = begin; at < end && !__atomic_load_n(&j->found, __ATOMIC_RELAXED); at += LOOK) {
+        const int64_t n = simd_min(LOOK, end - at);
+        const void *from[] = {j->a + at * j->item, j->b + at * j->item};
+        const double numbers[SIMD_NUMBERS] = {0};
+        j->differ(truth, from, n, numbers);
+        if (__builtin_memchr(truth, 1, (size_t)n)) __atomic_store_n(&j->found, 1, __ATOMIC_RELAXED);
+    }
+}
+
+RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
+    const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
+    const int wide = (k->svc->isa & RL_ISA_AVX512) != 0;
+    if (!(k->svc->isa & RL_ISA_AVX2) || !k->attr[0] || a->dtype != b->dtype || a->dtype >= SIMD_DTYPES ||
+        !rl_is_contiguous(a) || !rl_is_contiguous(b) || !line_ne.strip[wide][a->dtype])
+        return RL_UNSUPPORTED;
+    equal_job j = {.a = rl_const_data(a), .b = rl_const_data(b), .item = rl_itemsize(a->dtype)};
+    j.differ = line_ne.strip[wide][a->dtype];
+    k->svc->parallel(k, a->numel, 0.15, equal_part, &j);
+    *(uint8_t *)rl_data(k->out[0], RL_WRITE) = !j.found;
+    return RL_OK;
+}
+
 /* ---- chosen by a mask; only the size of an element matters ---- */
 #define SIMD_BITS 256
 #include "isa.h"
@@ -121,6 +156,7 @@ rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const r
     return RL_UNSUPPORTED;
 }
 REFUSES(add)
+REFUSES(equal)
 REFUSES(sub)
 REFUSES(div)
 REFUSES(pow)

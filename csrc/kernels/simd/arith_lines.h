@@ -37,6 +37,10 @@ V_PART(FLOATS, lerp, 0.3, 3, KEEP, BLEND(c))
 V_PART(FLOATS, lerp_by, 0.3, 2, KEEP, BLEND(s0))
 #undef BLEND
 
+/* infinite where one is, whatever the other */
+V_FLOAT32(hypot, 0.5, 2, KEEP, (),
+          v_pick(v_either(v_is_equal(v_abs(a), v_set(V_INFINITY)), v_is_equal(v_abs(b), v_set(V_INFINITY))),
+                 v_set(V_INFINITY), V_NAME(math_hypot)(a, b)))
 V_FLOAT32(remainder, 0.4, 2, KEEP, (), V_NAME(math_remainder)(a, b))
 V_FLOAT32(floor_divide, 0.7, 2, KEEP, (), V_NAME(math_floor_divide)(a, b))
 V_PART(FLOATS, div_trunc, 0.2, 2, KEEP, v_trunc(v_div(a, b)))

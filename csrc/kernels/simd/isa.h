@@ -129,6 +129,7 @@
 #define vd_div(...)            V_DOUBLE(v_div)(__VA_ARGS__)
 #define vd_fma(...)            V_DOUBLE(v_fma)(__VA_ARGS__)
 #define vd_fnma(...)           V_DOUBLE(v_fnma)(__VA_ARGS__)
+#define vd_sqrt(...)           V_DOUBLE(v_sqrt)(__VA_ARGS__)
 #define vd_max(...)            V_DOUBLE(v_max)(__VA_ARGS__)
 #define vd_min(...)            V_DOUBLE(v_min)(__VA_ARGS__)
 #define vd_is_less(...)        V_DOUBLE(v_is_less)(__VA_ARGS__)

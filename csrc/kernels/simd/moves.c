@@ -30,6 +30,8 @@ simd_mover simd_mover_between(const rl_call *k, int to, int from) {
         if (to_step == sizeof(T) && from_step == 0) {                                                        \
             const T x = *(const T *)from;                                                                    \
             for (int64_t i = 0; i < n; i++) ((T *)to)[i] = x;                                                \
+        } else if (to_step == sizeof(T) && from_step == 2 * sizeof(T)) { /* of which vectors are made */     \
+            for (int64_t i = 0; i < n; i++) ((T *)to)[i] = ((const T *)from)[2 * i];                         \
         } else if (to_step == sizeof(T)) {                                                                   \
             for (int64_t i = 0; i < n; i++) ((T *)to)[i] = *(const T *)(from + i * from_step);               \
         } else {                                                                                             \

@@ -11,6 +11,14 @@ static const double series_exp2[] = {0x1.0000000261e5ap0,  0x1.62e430c82a525p-1,
                                      0x1.41d31dc2f3c43p-13};
 #endif
 
+/* without overflow in between */
+V_INLINE VD V_NAME(hypot_half)(VD a, VD b) {
+    return vd_sqrt(vd_fma(a, a, vd_mul(b, b)));
+}
+V_INLINE VF V_NAME(math_hypot)(VF a, VF b) {
+    return v_join(V_NAME(hypot_half)(v_low(a), v_low(b)), V_NAME(hypot_half)(v_high(a), v_high(b)));
+}
+
 /* c[0] + c[1] x + c[2] x^2 + ... */
 V_INLINE VF V_NAME(math_series)(VF x, const float *c, int n) {
     VF sum = v_set(c[n - 1]);
