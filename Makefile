@@ -121,7 +121,7 @@ parity: $(PARITY_VENV)/.parity $(PARITY_VENV)/.weights
 
 bench: $(PARITY_VENV)/.parity
 	$(MAKE) VENV=$(PARITY_VENV) $(PARITY_VENV)/.installed
-	for b in benchmarks/bench_*.py; do $(PARITY_VENV)/bin/python $$b || exit 1; done
+	for b in $(filter-out %/bench_ops.py,$(wildcard benchmarks/bench_*.py)); do $(PARITY_VENV)/bin/python $$b || exit 1; done
 
 # instructions of small operations under callgrind, against benchmarks/instructions.txt; or write that anew
 instructions: $(VENV)/.installed

@@ -18,7 +18,16 @@
     F(log_sigmoid, 1.5, (x < 0 ? x : 0) - log1p(exp(-fabs(x))))                                              \
     F(softplus, 1.5, (x > 0 ? x : 0) + log1p(exp(-fabs(x))))                                                 \
     F(silu, 1.7e7, x *sigmoid(x))                                                                            \
-    F(mish, 154, mish(x))
+    F(mish, 154, mish(x))                                                                                    \
+    F(sin, 0.6, sin(x))                                                                                      \
+    F(cos, 0.6, cos(x))                                                                                      \
+    F(tan, 0.54, tan(x))                                                                                     \
+    F(asin, 0.71, asin(x))                                                                                   \
+    F(acos, 0.77, acos(x))                                                                                   \
+    F(atan, 0.51, atan(x))                                                                                   \
+    F(erf, 1.0, erf(x))                                                                                      \
+    F(erfc, 0.92, erfc(x))                                                                                   \
+    F(rsqrt, 1.47, 1 / sqrt(x))
 
 #define ROW_DECLARED(name, torch, expression) void reference_##name(const double *, double *, int);
 FUNCTIONS(ROW_DECLARED)

@@ -139,22 +139,22 @@ RL_KERNEL(ref_glu) {
 /* ---- rrelu: in training a slope in double for each element that is not above 0, in their order ---- */
 typedef struct {
     rl_generator *g;
-    int dtype;
     double lower, upper;
 } slopes;
 
-static void slope_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
-    const slopes *s = ctx;
-    for (int64_t i = 0; i < n; i++) {
-        double x = rl_row_double(s->dtype, p[1] + i * step[1]);
-        if (x <= 0) {
-            double unit = (double)(rl_random64(s->g) & ((1ull << 53) - 1)) * 0x1p-53;
-            double slope = unit * (s->upper - s->lower) + s->lower;
-            x *= s->dtype == RL_F64 ? slope : (float)slope;
-        }
-        rl_row_put_double(s->dtype, p[0] + i * step[0], x);
+#define SLOPE_STRIP(D, T, C, LOAD, STORE, name)                                                              \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        const slopes *s = ctx;                                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            C x = LOAD(*(const T *)(p[1] + i * step[1]));                                                    \
+            if (x <= 0) {                                                                                    \
+                double unit = (double)(rl_random64(s->g) & ((1ull << 53) - 1)) * 0x1p-53;                    \
+                x *= (C)(unit * (s->upper - s->lower) + s->lower);                                           \
+            }                                                                                                \
+            *(T *)(p[0] + i * step[0]) = STORE(x);                                                           \
+        }                                                                                                    \
     }
-}
+RL_EACH_FLOAT(SLOPE_STRIP, x_slope)
 
 /* Through memory: GCC 12 loses a pair of casts to float and back when it makes a vector of them. */
 static double as_float(double x) {
@@ -168,7 +168,8 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, x_leak, (a > 0 ? a : a * (C)c->d[0]))
 RL_KERNEL(ref_rrelu) {
     static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_leak)};
     const rl_view *x = k->arg[0].u.t;
-    slopes s = {.dtype = x->dtype, .lower = rl_num(k, 1), .upper = rl_num(k, 2)};
+    static const rl_strip drawn[RL_NDTYPES] = {FLOAT_ENTRY(x_slope)};
+    slopes s = {.lower = rl_num(k, 1), .upper = rl_num(k, 2)};
     if (!k->arg[3].u.i) {
         rl_numbers numbers = {.d = {(s.lower + s.upper) / 2}};
         return rl_eltwise(k, 1, strips, -1, &numbers);
@@ -184,6 +185,6 @@ RL_KERNEL(ref_rrelu) {
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, x);
     rl_walk_merge(&w);
-    rl_walk_range(&w, 0, w.numel, slope_strip, &s); /* a generator is a sequence: never in parallel */
+    rl_walk_range(&w, 0, w.numel, drawn[x->dtype], &s); /* a generator is a sequence: never in parallel */
     return RL_OK;
 }

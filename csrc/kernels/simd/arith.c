@@ -2,6 +2,7 @@
 #define V_FUNCTIONS "vector_math_body.h"
 #define V_LINES     "arith_lines.h"
 #include "lines.h"
+#include "kernels/shared/walk.h"
 #ifdef RL_SIMD_X86
 
 /* The factor that the sum takes its second operand times, where the reference kernel would not refuse it. */
@@ -80,23 +81,28 @@ RL_KERNEL(simd_lerp) {
 
 /* ---- are two whole tensors the same? ---- */
 typedef struct {
-    const char *a, *b;
-    int64_t item;
     simd_strip differ;
+    simd_mover mover;
     int found;
 } equal_job;
 
-static void equal_part(void *ctx, int64_t begin, int64_t end, int thread) {
-    enum { LOOK = 4096 }; /* elements after which somebody may have found a difference */
-    equal_job *j = ctx;
-    uint8_t truth[LOOK];
-    (void)thread;
-    for (int64_t at = begin; at < end && !__atomic_load_n(&j->found, __ATOMIC_RELAXED); at += LOOK) {
-        const int64_t n = simd_min(LOOK, end - at);
-        const void *from[] = {j->a + at * j->item, j->b + at * j->item};
-        const double numbers[SIMD_NUMBERS] = {0};
-        j->differ(truth, from, n, numbers);
-        if (__builtin_memchr(truth, 1, (size_t)n)) __atomic_store_n(&j->found, 1, __ATOMIC_RELAXED);
+static void equal_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    equal_job *j = (equal_job *)ctx;
+    const int64_t item = j->mover.to_item;
+    const double numbers[SIMD_NUMBERS] = {0};
+    _Alignas(64) char room[2][SIMD_BLOCK * 8];
+    uint8_t truth[SIMD_BLOCK];
+    for (int64_t at = 0; at < n && !__atomic_load_n(&j->found, __ATOMIC_RELAXED); at += SIMD_BLOCK) {
+        const int64_t count = simd_min(SIMD_BLOCK, n - at);
+        const void *from[2];
+        for (int i = 0; i < 2; i++) {
+            from[i] = p[i] + at * step[i];
+            if (step[i] == item) continue;
+            simd_move(&j->mover, room[i], item, from[i], step[i], count);
+            from[i] = room[i];
+        }
+        j->differ(truth, from, count, numbers);
+        if (__builtin_memchr(truth, 1, (size_t)count)) __atomic_store_n(&j->found, 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -104,11 +110,16 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1);
     const int wide = (k->svc->isa & RL_ISA_AVX512) != 0;
     if (!(k->svc->isa & RL_ISA_AVX2) || !k->attr[0] || a->dtype != b->dtype || a->dtype >= SIMD_DTYPES ||
-        !rl_is_contiguous(a) || !rl_is_contiguous(b) || !line_ne.strip[wide][a->dtype])
+        a->numel == 0 || !line_ne.strip[wide][a->dtype])
         return RL_UNSUPPORTED;
-    equal_job j = {.a = rl_const_data(a), .b = rl_const_data(b), .item = rl_itemsize(a->dtype)};
-    j.differ = line_ne.strip[wide][a->dtype];
-    k->svc->parallel(k, a->numel, 0.15, equal_part, &j);
+    equal_job j = {.differ = line_ne.strip[wide][a->dtype],
+                   .mover = simd_mover_between(k, a->dtype, a->dtype)};
+    rl_walk w;
+    rl_walk_begin(&w, a, RL_READ);
+    rl_walk_add(&w, b);
+    rl_walk_sort(&w, 0);
+    rl_walk_merge(&w);
+    rl_walk_parallel(k, &w, 0.15, equal_strip, &j);
     *(uint8_t *)rl_data(k->out[0], RL_WRITE) = !j.found;
     return RL_OK;
 }
