@@ -96,6 +96,28 @@ static int64_t first_count(const rl_view *v) {
     return *(const int64_t *)rl_const_data(v);
 }
 
+/* Does repeat() take x with a dim more? */
+static bool can_repeat(const rl_view *v) {
+    return v->ndim > 0 && v->ndim < RL_MAX_DIMS && !rl_is_converted(v->dtype);
+}
+
+/* x with each slice along dim `times` in a row, total of them: a dim behind it is repeated, and both are one
+ */
+static PyObject *repeated(PyObject *x, int64_t dim, int64_t times, int64_t total) {
+    const int ndim = view_of(x)->ndim;
+    int64_t often[RL_MAX_DIMS], shape[RL_MAX_DIMS];
+    for (int d = 0; d <= ndim; d++) often[d] = d == dim + 1 ? times : 1;
+    for (int d = 0; d < ndim; d++) shape[d] = d == dim ? total : view_of(x)->shape[d];
+    rl_slot args[2] = {tensor_slot(x), int_slot(dim + 1)};
+    RL_OWNED PyObject *split = rl_op_run(RL_OP_unsqueeze, args, 2);
+    if (!split) return NULL;
+    args[0] = tensor_slot(split), args[1] = ints_slot(often, ndim + 1);
+    RL_OWNED PyObject *all = rl_op_run(RL_OP_repeat, args, 2);
+    if (!all) return NULL;
+    args[0] = tensor_slot(all), args[1] = ints_slot(shape, ndim);
+    return rl_op_run(RL_OP_view, args, 2);
+}
+
 COMPOSE(repeat_interleave) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
@@ -107,7 +129,11 @@ COMPOSE(repeat_interleave) {
                      (long long)total, (long long)size->u.i);
         return NULL;
     }
-    RL_OWNED PyObject *index = x ? interleaved(NULL, b->k.arg[1].u.i, slice_count(x, dim), ANY_LENGTH) : NULL;
+    const int64_t times = b->k.arg[1].u.i;
+    total = x ? interleaved_total(NULL, times, slice_count(x, dim), ANY_LENGTH) : -1;
+    if (total < 0) return NULL;
+    if (can_repeat(view_of(x))) return repeated(x, dim, times, total);
+    RL_OWNED PyObject *index = interleaved(NULL, times, slice_count(x, dim), ANY_LENGTH);
     return index ? rl_composite_pick(x, dim, index) : NULL;
 }
 
