@@ -1,12 +1,18 @@
 /* One look at the tensors of a call, for all that the dispatcher asks of them. */
 #include "call.h"
 
-static void look_at(rl_look *l, const rl_view *v, int arg) {
+/* a number that became a tensor (rl_word) is a view of no tensor */
+static bool is_word(const rl_bound *b, const rl_view *v) {
+    const char *at = (const char *)v, *words = (const char *)b->words;
+    return b->n_words && at >= words && at < words + sizeof b->words;
+}
+
+static void look_at(const rl_bound *b, rl_look *l, const rl_view *v, int arg) {
     l->dtypes |= RL_BIT(v->dtype);
     l->devices |= 1u << v->device;
     l->elements += (uint64_t)v->numel;
     l->bits |= (uint64_t)v->numel;
-    if (rl_requires_grad(RL_TENSOR_OF(v))) l->needs |= 1u << arg;
+    if (!is_word(b, v) && rl_requires_grad(RL_TENSOR_OF(v))) l->needs |= 1u << arg;
 }
 
 void rl_call_look(rl_bound *b) {
@@ -17,7 +23,7 @@ void rl_call_look(rl_bound *b) {
         int i = __builtin_ctz(left);
         const rl_slot *s = &b->k.arg[i];
         if (s->tag == RL_TENSOR)
-            look_at(l, s->u.t, i);
+            look_at(b, l, s->u.t, i);
         else if (s->tag != RL_NONE)
             l->numbers |= 1u << s->tag;
     }
@@ -25,6 +31,6 @@ void rl_call_look(rl_bound *b) {
         int i = __builtin_ctz(left);
         const rl_slot *s = &b->k.arg[i];
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
-            if (s->u.ts[j]) look_at(l, s->u.ts[j], i);
+            if (s->u.ts[j]) look_at(b, l, s->u.ts[j], i);
     }
 }

@@ -1,5 +1,6 @@
 /* The cache of blocks. */
 #include "blocks.h"
+#include "error.h"
 #include "memory.h"
 #include <errno.h>
 #include <pthread.h>
@@ -175,7 +176,10 @@ static size_t system_give(block *list) {
 static __attribute__((noinline)) block *fresh_block(size_t size, rl_block_use use) {
     bool asked_to_fail = rl_alloc_armed();
     block *b = system_take(size);
-    if (!b && !asked_to_fail && rl_blocks_empty() > 0) b = system_take(size);
+    if (!b && !asked_to_fail && rl_blocks_empty() > 0) {
+        b = system_take(size);
+        if (b) rl_error_clear();
+    }
     if (b) return b;
     lock();
     cache.in_use -= size;

@@ -114,6 +114,25 @@ def test_any_strides(name, dtype):
         assert bits(function(*mixed)) == bits(plain), i
 
 
+FAR_NUMBERS = [
+    (lambda a, b: scaled_sum(a, b, 256), "bool", True),
+    (lambda a, b: scaled_sum(a, b, 2**33 + 1), "int32", 2),
+    (lambda a, b: scaled_sum(a, b, 2**33 + 1), "int16", 2),
+    (lambda a, b: rushlight.addcmul(a, b, b, value=2**33 + 1), "int32", 2),
+]
+
+
+def scaled_sum(a, b, alpha):
+    return rushlight.add(a, b, alpha=alpha)
+
+
+@pytest.mark.parametrize("call, dtype, answer", FAR_NUMBERS, ids=range(len(FAR_NUMBERS)))
+def test_numbers_that_do_not_fit_wrap(call, dtype, answer):
+    one = rushlight.ones(40, dtype=getattr(rushlight, dtype))
+    zero = rushlight.zeros_like(one) if dtype == "bool" else one
+    assert call(zero, one).tolist() == [answer] * 40
+
+
 STRETCHED = {"row": lambda a: a[:1], "column": lambda a: a[:, :1], "one": lambda a: a[0, 0]}
 
 

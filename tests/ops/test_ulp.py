@@ -17,6 +17,8 @@ from rushlight.nn import functional as F
 
 F32_END = 2.0**128  # stands for infinity, one unit above the largest float
 COUNT, CHUNK = 1 << 22, 1 << 16
+if "san.so" in os.environ.get("LD_PRELOAD", ""):
+    COUNT = 1 << 18  # the sanitizers look at the code, not at the numbers
 
 
 def _logistic(x):

@@ -20,8 +20,7 @@ RL_KERNEL(simd_prelu) {
     return simd_map_views(k, &line_prelu, operand, numbers);
 }
 
-/* In place, elements that share memory are left to the reference kernel, which goes in order; as are numbers
- * that it refuses. */
+/* In place, elements that share memory are left to the reference kernel, as are numbers that it refuses. */
 RL_KERNEL(simd_threshold) {
     const double numbers[SIMD_NUMBERS] = {rl_num(k, 1), rl_num(k, 2)};
     for (int i = 0; i < 2; i++)

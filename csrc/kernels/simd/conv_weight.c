@@ -38,6 +38,7 @@ enum {
     COPIED = 1 << 16, /* numbers of x prepared at a time, unless one image's rows have more */
     SUMS = 1 << 24,   /* numbers in the sums of all chunks */
 };
+enum { CHUNKS = 8, ONE_CHUNK = 1 << 20 }; /* multiply-adds below which one will do */
 
 typedef struct {
     const rl_conv *c;
@@ -163,11 +164,12 @@ static void weight_layout(weight_job *j) {
     }
 }
 
-/* chunks of images, and parts of the channels when those are too few */
+/* Chunks of images, whose sums are added in order: the sizes alone say how many. Parts of the channels, which
+ * change no sum, when those are too few for the threads. */
 static int64_t weight_chunks(weight_job *j, int64_t threads) {
     const rl_conv *c = j->c;
     int64_t groups = simd_ceil_div(c->n, j->images), floats = j->outputs * c->depth;
-    int64_t chunks = threads == 1 ? 1 : simd_min(groups, 4 * threads);
+    int64_t chunks = rl_conv_work(c) < ONE_CHUNK ? 1 : simd_min(groups, CHUNKS);
     chunks = simd_max(1, simd_min(chunks, SUMS / floats));
     j->chunk = simd_ceil_div(groups, chunks) * j->images;
     chunks = simd_ceil_div(c->n, j->chunk);

@@ -85,8 +85,12 @@ static bool numbers_read(int dtype, const double *numbers, char *to) {
         for (int i = 0; i < SIMD_NUMBERS; i++) ((float *)to)[i] = (float)numbers[i];
         return true;
     }
-    for (int i = 0; i < SIMD_NUMBERS; i++) {
-        if (!rl_is_float(dtype) && !(numbers[i] < 0x1p53 && numbers[i] > -0x1p53)) return false;
+    static const double low[SIMD_DTYPES] = {
+        [RL_I8] = INT8_MIN, [RL_I16] = INT16_MIN, [RL_I32] = INT32_MIN, [RL_I64] = -0x1p53, [RL_BOOL] = 0};
+    static const double high[SIMD_DTYPES] = {[RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX, [RL_I16] = INT16_MAX,
+                                             [RL_I32] = INT32_MAX, [RL_I64] = 0x1p53,  [RL_BOOL] = 1};
+    for (int i = 0; i < SIMD_NUMBERS; i++) { /* what does not fit is left to the reference kernel */
+        if (!rl_is_float(dtype) && !(numbers[i] >= low[dtype] && numbers[i] <= high[dtype])) return false;
         number_put(dtype, to + i * item, numbers[i]);
     }
     return true;

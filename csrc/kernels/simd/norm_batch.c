@@ -21,7 +21,7 @@ typedef struct {
 } channel_numbers;
 
 static float *element(const rl_view *v, int64_t c, int mode) {
-    return (float *)rl_data(v, mode) + c * v->strides[v->ndim - 1];
+    return (float *)rl_data(v, mode) + c * (v->ndim ? v->strides[v->ndim - 1] : 0);
 }
 static double number(const rl_view *v, int64_t c, double missing) {
     return v ? (double)*element(v, c, RL_READ) : missing;

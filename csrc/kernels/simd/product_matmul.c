@@ -93,10 +93,12 @@ static void batch_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+enum { LARGE = 1 << 21 }; /* multiply-adds of a product that threads share */
+
 static rl_status matmul_batch(rl_call *k, batch_job *j, int64_t count) {
     int64_t threads = simd_max(1, k->threads), work = RL_COUNT(j->p.m, j->p.n, j->p.k).n;
     if (work < 0) work = INT64_MAX - 1;
-    if (count < threads && !rl_is_serial(k, 1, RL_GEMM_NS * (double)work)) {
+    if (work >= LARGE) { /* whatever the threads: the two ways add up in different orders */
         for (int64_t i = 0; i < count; i++) {
             product p = batch_at(j, i);
             rl_status s = matmul_one(k, j->kit, &p);
