@@ -86,17 +86,28 @@ V_INLINE VF V_NAME(math_expm1)(VF x) {
     return v_pick(v_is_less(v_abs(x), v_set(0x1p-25f)), x, v_add(high, high));
 }
 
-/* q = e^2a - 1: tanh a = q / (q + 2), numerator and denominator with their rests */
+/* tanh a is a + a^3 P(a^2) below 1, and 1 - 2 / (1 + e^2a) above, where what is subtracted is so small that
+ * it needs no rest. Half of e^2r is a polynomial of r; times 2^n it is rounded together with the sum. */
 V_INLINE VF V_NAME(math_tanh)(VF x) {
-    VF a = v_min(v_set(10.0f), v_abs(x)), two = v_set(2.0f), low;
-    VF high = V_NAME(math_expm1_parts)(v_add(a, a), EXP_MAGIC(0), v_set(1.0f), false, &low);
-    VF top = v_add(high, low), top_rest = v_sub(low, v_sub(top, high));
-    VF below = v_add(top, two), part = v_near_reciprocal(below);
-    VF below_rest = v_sub(v_min(top, two), v_sub(below, v_max(top, two)));
-    below_rest = v_add(below_rest, top_rest);
-    VF t = v_mul(top, part);
-    VF miss = v_fnma(t, below_rest, v_add(v_fnma(t, below, top), top_rest));
-    return v_or(v_fma(miss, part, t), v_sign_of(x));
+    VF a = v_min(v_set(10.0f), v_abs(x)), z = v_mul(a, a), one = v_set(1.0f), half = v_set(0.5f);
+    VF p = v_fma(v_set(-0x1.77d4b6p-12f), z, v_set(0x1.2da29ap-9f));
+    p = v_fma(p, z, v_set(-0x1.04608cp-7f));
+    p = v_fma(p, z, v_set(0x1.6009c4p-6f));
+    p = v_fma(p, z, v_set(-0x1.b9623cp-5f));
+    p = v_fma(p, z, v_set(0x1.110be4p-3f));
+    p = v_fma(p, z, v_set(-0x1.55553cp-2f));
+    VF near = v_fma(v_mul(a, z), p, a);
+    VF sum = v_fma(a, v_set(0x1.715476p1f), EXP_MAGIC(0)), power = v_from_bits(vi_left(v_bits(sum), 23));
+    VF r = v_fnma(v_sub(sum, EXP_MAGIC(0)), v_set(0x1.62e43p-2f), a);
+    VF q = v_fma(v_set(0x1.6a4f14p-5f), r, v_set(0x1.12397ep-3f));
+    q = v_fma(q, r, v_set(0x1.5558aep-2f));
+    q = v_fma(q, r, v_set(0x1.555492p-1f));
+    q = v_fma(q, r, v_set(0x1.fffffcp-1f));
+    q = v_fma(v_fma(q, r, one), r, half);
+    VF below = v_fma(q, power, half), part = v_near_reciprocal(below);
+    part = v_fma(v_fnma(part, below, one), part, part);
+    VF far = v_sub(one, part);
+    return v_or(v_pick(v_is_less(a, one), near, far), v_sign_of(x));
 }
 
 /* e^r as a sum and its rest */
