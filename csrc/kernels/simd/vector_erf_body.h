@@ -24,11 +24,11 @@ static const double erfinv_series_far[] = {
     -0x1.6c98b06fe7383p0,   0x1.a1cfeba0a5985p2,  -0x1.f1c1c7104ed94p2,  0x1.5b2f61e32ee2ep2,
     -0x1.23b6cdbbc18d5p1,   0x1.3aac189d0795ap-1, -0x1.b9a7d1a0ce182p-4, 0x1.87cd09bb373b4p-7,
     -0x1.90852538798ddp-11, 0x1.688980c109b87p-16};
-/* log2 of the part of a normal distribution that lies below -x, from 0 to 13 */
-static const float gelu_far[] = {
-    -1.0f,           -0x1.26afp+0f,    -0x1.d63335p-2f, -0x1.aed5e8p-5f,  0x1.d85b1ap-8f,
-    -0x1.fb15cp-13f, -0x1.3d079ep-13f, 0x1.333adcp-15f, -0x1.07d468p-18f, 0x1.be9d84p-23f,
-    -0x1.2b84b6p-28f};
+/* log2 of the part of a normal distribution that lies below -x, from 0 to 13: two short chains of sums */
+static const float gelu_even[] = {
+    -1.0f, -0x1.d63335p-2f, 0x1.d85b1ap-8f, -0x1.3d079ep-13f, -0x1.07d468p-18f, -0x1.2b84b6p-28f};
+static const float gelu_odd[] = {-0x1.26afp+0f, -0x1.aed5e8p-5f, -0x1.fb15cp-13f, 0x1.333adcp-15f,
+                                 0x1.be9d84p-23f};
 #endif
 
 V_INLINE VF V_NAME(math_erf)(VF x) {
@@ -98,7 +98,8 @@ V_INLINE VF V_NAME(math_erfinv)(VF x) {
 #define TANH_SCALE 0x1.988454p-1f /* sqrt(2 / pi) */
 /* the part of a normal distribution that lies below x; below -13 its 2^n has no bits: 0 */
 V_INLINE VF V_NAME(gelu_part)(VF x) {
-    VF l = V_NAME(math_series)(v_min(v_set(13.0f), v_abs(x)), gelu_far, 11), one = v_set(1.0f);
+    VF a = v_min(v_set(13.0f), v_abs(x)), z = v_mul(a, a), one = v_set(1.0f);
+    VF l = v_fma(a, V_NAME(math_series)(z, gelu_odd, 5), V_NAME(math_series)(z, gelu_even, 6));
     VF sum = v_add(l, EXP_MAGIC(0)), r = v_sub(l, v_sub(sum, EXP_MAGIC(0)));
     VF rest = v_fma(r, V_NAME(math_series)(r, erf_exp2, 6), one);
     VF far = v_mul(rest, v_from_bits(vi_left(v_bits(sum), 23)));
