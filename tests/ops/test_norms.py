@@ -410,3 +410,12 @@ def test_halves_compute_in_floats(function, args, dtype, weights):
     for ours, theirs in zip(function(*args, rows=halves), function(*args, rows=values), strict=True):
         assert ours.dtype in wanted
         check(ours.float(), theirs.numpy(), 3 * step)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (3, 2, 40)], ids=str)
+def test_batch_norm_of_numbers_whose_squares_are_beyond_float32(shape):
+    x = torch.ones(shape)
+    x[:, 0] = torch.tensor([1e30, 2e30, 3e30]).reshape(3, *[1] * (len(shape) - 2))
+    y = F.batch_norm(x, None, None, training=True)
+    expected = [-(1.5**0.5), 0, 1.5**0.5]
+    np.testing.assert_allclose(y[:, 0].reshape(3, -1)[:, 0].numpy(), expected, atol=1e-6)

@@ -33,9 +33,21 @@ static void running_move(const rl_view *v, int64_t c, double momentum, double va
 }
 
 /* ---- statistics to numbers ---- */
+/* the squares of a channel whose sum is beyond float32 */
+static double wide_squares(const norm_job *j, int64_t c, double mean) {
+    double sum = 0;
+    for (int64_t i = 0; i < j->samples; i++)
+        for (int64_t p = 0; p < j->plane; p++) {
+            double d = (double)j->x[(i * j->channels + c) * j->plane + p] - mean;
+            sum += d * d;
+        }
+    return sum;
+}
+
 static channel_numbers forward_numbers(const norm_job *j, int64_t c, norm_moments m) {
     double n = (double)(j->samples * j->plane), mean = m.mean, var = m.squares / n;
     if (j->train) {
+        if (RL_UNLIKELY(isinf(var)) && isfinite(mean)) var = wide_squares(j, c, mean) / n;
         if (j->mean) running_move(j->mean, c, j->momentum, mean);
         if (j->var) running_move(j->var, c, j->momentum, var * n / (n - 1));
     } else {
