@@ -34,7 +34,7 @@ enum { CACHED = 0 };
 #else
 enum { CACHED = 1 };
 #endif
-enum { CLASSES = 248, CLASS_NONE = 255 };
+enum { CLASSES = 248, CLASS_NONE = 255, CUT_AT_ONCE = 64 };
 #define MOST_KEPT   ((size_t)1 << 38) /* the end of the last class is above it */
 #define PAGES_FROM  ((size_t)2 << 20) /* from here on from the system itself, on huge pages */
 #define DEFAULT_CAP ((size_t)1 << 30)
@@ -125,11 +125,11 @@ static block *cut_oldest(int c, block *list) {
     return b;
 }
 
-/* The oldest blocks above `cap` bytes. Each search takes all of one class that are older than the other
- * classes' oldest: a thousand tensors of one size cost one search. */
-static __attribute__((noinline)) block *cut_above(size_t cap) {
+/* The oldest blocks above `cap` bytes, a few at a time, since others wait for the lock. Each search takes
+ * those of one class that are older than the other classes' oldest. */
+static block *cut_above(size_t cap) {
     block *list = NULL;
-    while (cache.kept > cap) {
+    for (int left = CUT_AT_ONCE; cache.kept > cap && left > 0;) {
         uint64_t age = UINT64_MAX, next = UINT64_MAX;
         int c = 0;
         for (int i = 0; i < CLASSES; i++) {
@@ -142,7 +142,7 @@ static __attribute__((noinline)) block *cut_above(size_t cap) {
                 next = b->age;
             }
         }
-        while (cache.kept > cap && cache.of[c].oldest && cache.of[c].oldest->age < next)
+        for (; cache.kept > cap && left > 0 && cache.of[c].oldest && cache.of[c].oldest->age < next; left--)
             list = cut_oldest(c, list);
     }
     return list;
@@ -209,30 +209,39 @@ void *rl_block_take(rl_count bytes, rl_block_use use) {
     return b;
 }
 
+/* Gives what is kept above `cap` bytes back; answers the bytes. */
+static __attribute__((noinline)) size_t shrink(size_t cap) {
+    for (size_t n = 0;;) {
+        lock();
+        uint64_t before = cache.left;
+        block *list = cut_above(cap);
+        if (cap) cache.evicted += cache.left - before;
+        unlock();
+        if (!list) return n;
+        n += system_give(list);
+    }
+}
+
 void rl_block_give(void *taken) {
-    block *b = taken, *gone = b;
+    block *b = taken;
+    bool keep = b->size_class != CLASS_NONE, above = false;
     b->older = NULL;
     lock();
     cache.in_use -= b->size;
     cache.used[b->use]--;
-    if (RL_LIKELY(b->size_class != CLASS_NONE)) {
+    if (RL_LIKELY(keep)) {
         push_newest(b);
-        gone = NULL;
-        if (RL_UNLIKELY(cache.kept > cache.cap)) {
-            uint64_t before = cache.left;
-            gone = cut_above(cache.cap);
-            cache.evicted += cache.left - before;
-        }
+        above = cache.kept > cache.cap;
     }
     unlock();
-    if (RL_UNLIKELY(gone)) system_give(gone);
+    if (RL_UNLIKELY(!keep))
+        system_give(b);
+    else if (RL_UNLIKELY(above))
+        shrink(cache.cap);
 }
 
 size_t rl_blocks_empty(void) {
-    lock();
-    block *list = cut_above(0);
-    unlock();
-    size_t n = system_give(list);
+    size_t n = shrink(0);
 #ifdef __GLIBC__
     malloc_trim(0); /* small blocks lie in malloc's own heap */
 #endif
