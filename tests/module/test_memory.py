@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import time
 import tracemalloc
 import weakref
 
@@ -84,7 +85,17 @@ ERRORS["a failing property"] = (MemoryError, SystemError)
 mark = pytest.mark.allow_live if sys.version_info >= (3, 13) else pytest.mark.filterwarnings("error")
 
 
+@pytest.fixture
+def alone():
+    """No other thread (the runner has some) takes the GIL by force and meets an allocation that is to fail."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    yield
+    sys.setswitchinterval(interval)
+
+
 @mark
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", ACTIONS)
 def test_failing_allocations(name):
     """Fail the n-th allocation for each n until the action passes; what is there stays whole."""
@@ -94,6 +105,7 @@ def test_failing_allocations(name):
     hooks = len(HOOKED._forward_hooks), len(HOOKED._forward_pre_hooks)
     passed = 0
     for n in range(3000):
+        time.sleep(0)  # others may run now
         testcapi.set_nomemory(n, n + 1)
         try:
             action()
