@@ -87,7 +87,7 @@ mark = pytest.mark.allow_live if sys.version_info >= (3, 13) else pytest.mark.fi
 
 @pytest.fixture
 def alone():
-    """No other thread (the runner has some) takes the GIL by force and meets an allocation that is to fail."""
+    """No other thread, the runner has some, takes the GIL by force and meets an allocation that fails."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)
     yield
