@@ -30,7 +30,7 @@ RL_KERNEL(simd_threshold) {
 
 RL_KERNEL(simd_rrelu) { /* in training each slope is drawn */
     const double numbers[SIMD_NUMBERS] = {(rl_num(k, 1) + rl_num(k, 2)) / 2};
-    return k->arg[3].u.i ? RL_UNSUPPORTED : simd_map(k, &line_leak, numbers);
+    return k->arg[3].u.i ? RL_UNSUPPORTED : simd_map(k, &line_leaky_relu, numbers);
 }
 
 RL_KERNEL(simd_glu) { /* the first half, times the sigmoid of the other */

@@ -4,7 +4,6 @@ V_NUMBERS(threshold_backward, 0.2, 2, KEEP, (rl_num(k, 2)), v_pick(v_is_most(b, 
           b <= s0 ? 0 : a)
 V_PART(FLOATS, threshold, 0.15, 1, KEEP, v_pick(v_is_most(a, s0), s1, a))
 V_PART(FLOATS, prelu, 0.2, 2, KEEP, v_pick(v_is_less(v_zero(), a), a, v_mul(a, b)))
-V_PART(FLOATS, leak, 0.15, 1, KEEP, v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
 V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
 V_FLOATS(leaky_relu_backward, 0.2, 2, KEEP, (rl_num(k, 2)), v_pick(v_is_less(v_zero(), b), a, v_mul(a, s0)))
 V_FLOATS(hardtanh_backward, 0.2, 2, KEEP, (rl_num(k, 2), rl_num(k, 3)),

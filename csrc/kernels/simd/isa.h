@@ -110,7 +110,6 @@
 #define v_load_tail(...)       V_NAME(v_load_tail)(__VA_ARGS__)
 #define v_store_tail(...)      V_NAME(v_store_tail)(__VA_ARGS__)
 #define v_store_truth(...)     V_NAME(v_store_truth)(__VA_ARGS__)
-#define v_to_int(...)          V_NAME(v_to_int)(__VA_ARGS__)
 #define v_to_float(...)        V_NAME(v_to_float)(__VA_ARGS__)
 #define v_bits(...)            V_NAME(v_bits)(__VA_ARGS__)
 #define v_from_bits(...)       V_NAME(v_from_bits)(__VA_ARGS__)
@@ -137,15 +136,10 @@
 #define vi_set(...)            V_NAME(vi_set)(__VA_ARGS__)
 #define vi_add(...)            V_NAME(vi_add)(__VA_ARGS__)
 #define vi_sub(...)            V_NAME(vi_sub)(__VA_ARGS__)
-#define vi_mul(...)            V_NAME(vi_mul)(__VA_ARGS__)
 #define vi_and(...)            V_NAME(vi_and)(__VA_ARGS__)
-#define vi_or(...)             V_NAME(vi_or)(__VA_ARGS__)
-#define vi_xor(...)            V_NAME(vi_xor)(__VA_ARGS__)
 #define vi_left(...)           V_NAME(vi_left)(__VA_ARGS__)
 #define vi_right(...)          V_NAME(vi_right)(__VA_ARGS__)
-#define vi_right_zero(...)     V_NAME(vi_right_zero)(__VA_ARGS__)
 #define vi_is_equal(...)       V_NAME(vi_is_equal)(__VA_ARGS__)
 #define vi_is_less(...)        V_NAME(vi_is_less)(__VA_ARGS__)
-#define vi_pick(...)           V_NAME(vi_pick)(__VA_ARGS__)
 #endif
 #endif

@@ -134,9 +134,6 @@ ISA void v_store_truth_avx2_f64(uint8_t *p, __m256d m) {
 }
 
 /* ---- floats and their bits ---- */
-ISA __m256i v_to_int_avx2(__m256 x) { /* to nearest */
-    return _mm256_cvtps_epi32(x);
-}
 ISA __m256 v_to_float_avx2(__m256i i) {
     return _mm256_cvtepi32_ps(i);
 }
@@ -155,17 +152,8 @@ ISA __m256i vi_add_avx2(__m256i a, __m256i b) {
 ISA __m256i vi_sub_avx2(__m256i a, __m256i b) {
     return _mm256_sub_epi32(a, b);
 }
-ISA __m256i vi_mul_avx2(__m256i a, __m256i b) {
-    return _mm256_mullo_epi32(a, b);
-}
 ISA __m256i vi_and_avx2(__m256i a, __m256i b) {
     return _mm256_and_si256(a, b);
-}
-ISA __m256i vi_or_avx2(__m256i a, __m256i b) {
-    return _mm256_or_si256(a, b);
-}
-ISA __m256i vi_xor_avx2(__m256i a, __m256i b) {
-    return _mm256_xor_si256(a, b);
 }
 ISA __m256i vi_left_avx2(__m256i a, int by) {
     return _mm256_slli_epi32(a, by);
@@ -173,17 +161,11 @@ ISA __m256i vi_left_avx2(__m256i a, int by) {
 ISA __m256i vi_right_avx2(__m256i a, int by) { /* the sign moves in */
     return _mm256_srai_epi32(a, by);
 }
-ISA __m256i vi_right_zero_avx2(__m256i a, int by) { /* zeros move in */
-    return _mm256_srli_epi32(a, by);
-}
 ISA __m256 vi_is_equal_avx2(__m256i a, __m256i b) {
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
 }
 ISA __m256 vi_is_less_avx2(__m256i a, __m256i b) {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a));
-}
-ISA __m256i vi_pick_avx2(__m256 m, __m256i yes, __m256i no) {
-    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(no), _mm256_castsi256_ps(yes), m));
 }
 
 /* 1 / x, with 14 bits or more */

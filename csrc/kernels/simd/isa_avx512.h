@@ -127,9 +127,6 @@ ISA void v_store_truth_avx512_f64(uint8_t *p, __mmask8 m) {
 }
 
 /* ---- floats and their bits ---- */
-ISA __m512i v_to_int_avx512(__m512 x) { /* to nearest */
-    return _mm512_maskz_cvtps_epi32(0xffff, x);
-}
 ISA __m512 v_to_float_avx512(__m512i i) {
     return _mm512_maskz_cvtepi32_ps(0xffff, i);
 }
@@ -148,17 +145,8 @@ ISA __m512i vi_add_avx512(__m512i a, __m512i b) {
 ISA __m512i vi_sub_avx512(__m512i a, __m512i b) {
     return _mm512_sub_epi32(a, b);
 }
-ISA __m512i vi_mul_avx512(__m512i a, __m512i b) {
-    return _mm512_mullo_epi32(a, b);
-}
 ISA __m512i vi_and_avx512(__m512i a, __m512i b) {
     return _mm512_and_si512(a, b);
-}
-ISA __m512i vi_or_avx512(__m512i a, __m512i b) {
-    return _mm512_or_si512(a, b);
-}
-ISA __m512i vi_xor_avx512(__m512i a, __m512i b) {
-    return _mm512_xor_si512(a, b);
 }
 ISA __m512i vi_left_avx512(__m512i a, int by) {
     return _mm512_maskz_slli_epi32(0xffff, a, (unsigned)by);
@@ -166,17 +154,11 @@ ISA __m512i vi_left_avx512(__m512i a, int by) {
 ISA __m512i vi_right_avx512(__m512i a, int by) { /* the sign moves in */
     return _mm512_maskz_srai_epi32(0xffff, a, (unsigned)by);
 }
-ISA __m512i vi_right_zero_avx512(__m512i a, int by) { /* zeros move in */
-    return _mm512_maskz_srli_epi32(0xffff, a, (unsigned)by);
-}
 ISA __mmask16 vi_is_equal_avx512(__m512i a, __m512i b) {
     return _mm512_cmpeq_epi32_mask(a, b);
 }
 ISA __mmask16 vi_is_less_avx512(__m512i a, __m512i b) {
     return _mm512_cmplt_epi32_mask(a, b);
-}
-ISA __m512i vi_pick_avx512(__mmask16 m, __m512i yes, __m512i no) {
-    return _mm512_mask_blend_epi32(m, no, yes);
 }
 
 /* 1 / x, with 14 bits or more */
