@@ -1,25 +1,8 @@
 /* Norms of the orders that need no power function. */
 #include "reduce.h"
 #ifdef RL_SIMD_X86
-#define SIMD_BITS 256
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "linalg_norm_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "linalg_norm_body.h"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "linalg_norm_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "linalg_norm_body.h"
+#define FOLD_BODY "linalg_norm_body.h"
+#include "reduce_widths.h"
 
 FOLD_CODE(count_code, norm_count, )
 FOLD_CODE(sum_code, norm_sum, )

@@ -9,25 +9,8 @@ static inline bool is_less(const fold_cell *a, const fold_cell *place, double x)
     return (place->i < 0) | (x < a->d) | ((x != x) & (a->d == a->d));
 }
 
-#define SIMD_BITS 256
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_extreme_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_extreme_body.h"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_extreme_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_extreme_body.h"
+#define FOLD_BODY "reduce_extreme_body.h"
+#include "reduce_widths.h"
 
 /* ---- integers ---- */
 #define EACH_WHOLE(X, ...)                                                                                   \

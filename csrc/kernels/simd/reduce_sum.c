@@ -11,25 +11,8 @@ static inline void var_join(fold_cell *a, fold_cell *b, double had, double mean,
     b->d += squares + d * d * (had / all * more);
 }
 
-#define SIMD_BITS 256
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_sum_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_sum_body.h"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#define SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_sum_body.h"
-#undef SIMD_DOUBLE
-#include "isa.h"
-#include "reduce_body.h"
-#include "reduce_sum_body.h"
+#define FOLD_BODY "reduce_sum_body.h"
+#include "reduce_widths.h"
 
 FOLD_WHOLE(sum, I64, int64_t, 0, fold_add_whole, fold_add_whole(acc, x))
 FOLD_WHOLE(prod, I64, int64_t, 1, fold_times_whole, fold_times_whole(acc, x))
