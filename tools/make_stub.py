@@ -83,8 +83,8 @@ def parse(entry):
 
 
 def default_text(default):
-    if default == "[]":
-        return "()"
+    if default.startswith("["):
+        return f"({default[1:-1]})"
     return default
 
 
@@ -109,7 +109,7 @@ def signature(arguments, method, out, varargs):
             text += f" = {default_text(default) or '...'}"
         parts.append(text)
     if out:
-        parts += ([] if starred else ["*"]) + ["out: Tensor | None = None"]
+        parts += ([] if starred else ["*"]) + [f"out: {out} | None = None"]
     return ", ".join(parts)
 
 
@@ -122,7 +122,8 @@ def definitions(entries, method, suffix, indent):
             result = f"_{name}"
         forms = [False, True] if entry["flags"] & VARARGS else [False]
         for varargs in forms:
-            out = bool(entry["flags"] & OUT) and not method and not suffix
+            out = "Tensor" if result == "Tensor" else "Sequence[Tensor]"
+            out = out if entry["flags"] & OUT and not method and not suffix else None
             text = signature(arguments, method, out, varargs)
             lines.append(f"{indent}def {name}{suffix}({text}) -> {result}: ...")
     if len(lines) > 1:

@@ -3,6 +3,8 @@
  */
 #include "call/call.h"
 #include "bindings.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
@@ -50,69 +52,84 @@ static const struct {
 #include "ops/declarations/all.def"
 };
 
-/* "add(input, other, *, alpha=1)\n--\n\ndoc": what help() and inspect.signature() read */
-static char *entry_doc(const rl_schema *s, const char *name, bool method) {
-    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s(%s", name, method ? "$self, /" : "");
-    bool starred = false, comma = method;
-    for (int i = method ? 1 : 0; text && i < s->n; i++) {
-        const rl_arg *a = &s->arg[i];
-        /* a plain parameter cannot follow one with a default: those operators take it by keyword */
-        const char *star = a->keyword_only && !starred ? "*, " : "";
-        starred |= a->keyword_only;
-        Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s", text, comma ? ", " : "", star, a->name));
-        comma = true;
-        if (!text || !a->has_fallback) continue;
-        const rl_slot *d = &a->fallback;
-        if (d->tag == RL_INT)
-            Py_SETREF(text, PyUnicode_FromFormat("%U=%lld", text, (long long)d->u.i));
-        else if (d->tag == RL_TRUTH)
-            Py_SETREF(text, PyUnicode_FromFormat("%U=%s", text, d->u.i ? "True" : "False"));
-        else if (d->tag == RL_TEXT)
-            Py_SETREF(text, PyUnicode_FromFormat("%U='%s'", text, d->u.s));
-        else if (d->tag == RL_FLOAT) {
-            RL_OWNED PyObject *number = PyFloat_FromDouble(d->u.d);
-            if (!number) return NULL;
-            Py_SETREF(text, PyUnicode_FromFormat("%U=%R", text, number));
-        } else
-            Py_SETREF(text, PyUnicode_FromFormat("%U=None", text));
-    }
-    if (text && (s->op->variants & RL_OUT) && !method && name == s->op->name)
-        Py_SETREF(text, PyUnicode_FromFormat("%U%sout=None", text, starred ? ", " : ", *, "));
-    if (text) Py_SETREF(text, PyUnicode_FromFormat("%U)\n--\n\n%s", text, s->op->doc));
-    Py_ssize_t n;
-    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-    char *doc = utf8 ? PyMem_Malloc((size_t)n + 1) : NULL;
-    if (doc) memcpy(doc, utf8, (size_t)n + 1);
-    return doc;
+/* Text put together: what does not fit is left out. */
+typedef struct {
+    char text[8192];
+    size_t n;
+} writing;
+static void write_text(writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void write_text(writing *w, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(w->text + w->n, sizeof w->text - w->n, format, args);
+    va_end(args);
+    if (n > 0) w->n += (size_t)n < sizeof w->text - w->n ? (size_t)n : sizeof w->text - w->n - 1;
 }
 
-static PyMethodDef *method_def(const rl_schema *s, const char *suffix, entry_fn fn, bool method) {
-    size_t n = strlen(s->op->name);
-    PyMethodDef *def = PyMem_Calloc(1, sizeof *def);
-    char *name = PyMem_Malloc(n + 2);
-    if (!def || !name) {
+static void write_default(writing *w, const rl_slot *d) {
+    if (d->tag == RL_INT)
+        write_text(w, "=%lld", (long long)d->u.i);
+    else if (d->tag == RL_TRUTH)
+        write_text(w, "=%s", d->u.i ? "True" : "False");
+    else if (d->tag == RL_TEXT)
+        write_text(w, "='%s'", d->u.s);
+    else if (d->tag == RL_FLOAT) {
+        char *number = PyOS_double_to_string(d->u.d, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
+        write_text(w, "=%s", number ? number : "None");
+        PyMem_Free(number);
+    } else if (d->tag == RL_INTS) {
+        for (int i = 0; i < d->n; i++) write_text(w, "%s%lld", i ? ", " : "=[", (long long)d->u.ints[i]);
+        write_text(w, "]");
+    } else
+        write_text(w, "=None");
+}
+
+/* "add(input, other, *, alpha=1)\n--\n\ndoc": what help() and inspect.signature() read */
+static void write_doc(writing *w, const rl_schema *s, const char *name, bool method) {
+    bool starred = false, comma = method;
+    w->n = 0;
+    write_text(w, "%s(%s", name, method ? "$self, /" : "");
+    for (int i = method ? 1 : 0; i < s->n; i++) {
+        const rl_arg *a = &s->arg[i];
+        /* a plain parameter cannot follow one with a default: those operators take it by keyword */
+        write_text(w, "%s%s%s", comma ? ", " : "", a->keyword_only && !starred ? "*, " : "", a->name);
+        starred |= a->keyword_only;
+        comma = true;
+        if (a->has_fallback) write_default(w, &a->fallback);
+    }
+    const bool inplace = name[strlen(name) - 1] == '_';
+    if ((s->op->variants & RL_OUT) && !method && !inplace)
+        write_text(w, "%sout=None", starred ? ", " : ", *, ");
+    write_text(w, ")\n--\n\n%s", s->op->doc);
+}
+
+static PyMethodDef *method_def(const rl_schema *s, const char *name, const char *suffix, entry_fn fn,
+                               bool method) {
+    static writing w; /* with the GIL, at import */
+    const size_t n = strlen(name) + strlen(suffix) + 1;
+    char whole[64];
+    if (n > sizeof whole) return NULL;
+    strcat(strcpy(whole, name), suffix);
+    write_doc(&w, s, whole, method);
+    PyMethodDef *def = PyMem_Malloc(sizeof *def + n + w.n + 1);
+    if (!def) {
         PyErr_NoMemory();
         return NULL;
     }
-    memcpy(name, s->op->name, n + 1);
-    strcat(name, suffix);
-    char *doc = entry_doc(s, *suffix ? name : s->op->name, method);
-    if (!doc) return NULL;
-    *def = (PyMethodDef){name, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
+    char *kept = (char *)(def + 1), *doc = kept + n;
+    memcpy(kept, whole, n);
+    memcpy(doc, w.text, w.n + 1);
+    *def = (PyMethodDef){kept, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
     return def; /* lives as long as the process, as its function does */
 }
 
 /* pickles find it by the module's name and its own */
-static int add_function(PyObject *m, const rl_schema *s, const char *suffix, entry_fn fn,
-                        PyObject *module_name) {
-    PyMethodDef *def = method_def(s, suffix, fn, false);
-    RL_OWNED PyObject *f = def ? PyCFunction_NewEx(def, NULL, module_name) : NULL;
+static int add_function(PyObject *m, const PyMethodDef *def, PyObject *module_name) {
+    RL_OWNED PyObject *f = def ? PyCFunction_NewEx((PyMethodDef *)def, NULL, module_name) : NULL;
     return f ? PyObject_SetAttrString(m, def->ml_name, f) : -1;
 }
-
-static int add_method(const rl_schema *s, const char *suffix, entry_fn fn) {
-    PyMethodDef *def = method_def(s, suffix, fn, true);
-    RL_OWNED PyObject *f = def ? PyDescr_NewMethod(rl_tensor_type, def) : NULL;
+static int add_method(const PyMethodDef *def) {
+    RL_OWNED PyObject *f = def ? PyDescr_NewMethod(rl_tensor_type, (PyMethodDef *)def) : NULL;
     return f ? PyObject_SetAttrString((PyObject *)rl_tensor_type, def->ml_name, f) : -1;
 }
 
@@ -134,28 +151,58 @@ static PyMethodDef ops_functions[] = {
     {"_ops_table", ops_table, METH_NOARGS, "_ops_table()\n--\n\nThe operator operators: a list of dicts."},
     {NULL, NULL, 0, NULL}};
 
+static uint32_t variants_of(const rl_schema *s) {
+    uint32_t variants = 0;
+    for (; s; s = s->next) variants |= s->op->variants;
+    return variants;
+}
+
+typedef struct {
+    PyObject *m, *name, *nn, *nn_name;
+} homes;
+
+/* What Python sees of a name, whose overloads begin with s. */
+static int add_entries(const homes *h, const rl_schema *s, const char *name) {
+    const int id = (int)(s - rl_schemas);
+    const uint32_t variants = variants_of(s);
+    const bool in_nn = variants & RL_NN, method = variants & RL_METHOD;
+    PyObject *home = in_nn ? h->nn : h->m, *home_name = in_nn ? h->nn_name : h->name;
+    /* operators that only write in place carry the underscore in their name */
+    if ((variants & RL_FUNCTION) &&
+        add_function(h->m, method_def(s, name, "", entries[id].function, false), h->name) < 0)
+        return -1;
+    if (in_nn && add_function(h->nn, method_def(s, name, "", entries[id].function, false), h->nn_name) < 0)
+        return -1;
+    if (method && add_method(method_def(s, name, "", entries[id].method, true)) < 0) return -1;
+    if (!(variants & RL_INPLACE)) return 0;
+    if (method && add_method(method_def(s, name, "_", entries[id].inplace, true)) < 0) return -1;
+    /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch, and few others have */
+    const bool usual = s->op->kind == RL_KIND_OP && !s->op->operands && !s->op->no_grad;
+    if (!in_nn && !usual && !(variants & RL_INPLACE_FUNCTION)) return 0;
+    return add_function(home, method_def(s, name, "_", entries[id].inplace, false), home_name);
+}
+
+/* other names of operators */
+static const struct {
+    const char *name;
+    int id;
+} aliases[] = {
+#define OP(...)
+#define ALIAS(name, of) {#name, RL_OP_##of},
+#include "ops/declarations/all.def"
+};
+
 int rl_ops_init(PyObject *m) {
     if (rl_names_init() < 0) return -1;
     RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
     RL_OWNED PyObject *nn_name = PyUnicode_FromString("rushlight._C._nn");
     RL_OWNED PyObject *nn = nn_name ? PyModule_NewObject(nn_name) : NULL;
     if (!name || !nn) return -1;
-    for (int i = 0; i < RL_OP_COUNT; i++) {
-        const rl_schema *s = &rl_schemas[i];
-        uint32_t variants = s->op->variants;
-        if (!s->first) continue;
-        /* operators that only write in place carry the underscore in their name */
-        if ((variants & RL_FUNCTION) && add_function(m, s, "", entries[i].function, name) < 0) return -1;
-        if ((variants & RL_NN) && add_function(nn, s, "", entries[i].function, nn_name) < 0) return -1;
-        if ((variants & RL_METHOD) && add_method(s, "", entries[i].method) < 0) return -1;
-        if ((variants & RL_INPLACE) && (variants & RL_METHOD) && add_method(s, "_", entries[i].inplace) < 0)
-            return -1;
-        /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch */
-        bool in_nn = variants & RL_NN;
-        if ((variants & RL_INPLACE) && (in_nn || (!s->op->operands && !s->op->no_grad)) &&
-            add_function(in_nn ? nn : m, s, "_", entries[i].inplace, in_nn ? nn_name : name) < 0)
-            return -1;
-    }
+    const homes h = {m, name, nn, nn_name};
+    for (int i = 0; i < RL_OP_COUNT; i++)
+        if (rl_schemas[i].first && add_entries(&h, &rl_schemas[i], rl_operators[i].name) < 0) return -1;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(aliases); i++)
+        if (add_entries(&h, &rl_schemas[aliases[i].id], aliases[i].name) < 0) return -1;
     if (PyModule_AddFunctions(m, ops_functions) < 0) return -1;
     return PyModule_AddObjectRef(m, "_nn", nn);
 }

@@ -169,19 +169,33 @@ static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int
     return 0;
 }
 
+/* out=: a tensor, or as many as there are results */
+static int bind_out(rl_bound *b, const rl_schema *s, PyObject *value, bool loud) {
+    const bool several = s->op->n_shown > 1 || s->answers_list;
+    b->out = NULL;
+    if (value == Py_None) return 1;
+    bool fits = several ? PyTuple_Check(value) || PyList_Check(value) : rl_tensor_check(value);
+    if (fits && several) {
+        if (rl_bound_keep_steal(b, value = PySequence_Tuple(value)) < 0) return -1;
+        fits = s->answers_list || PyTuple_GET_SIZE(value) == s->op->n_shown;
+        for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(value); i++)
+            fits = rl_tensor_check(PyTuple_GET_ITEM(value, i));
+    }
+    if (!fits && loud)
+        PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be %s, not %s", s->op->name,
+                     several ? "tuple of Tensors" : "Tensor", Py_TYPE(value)->tp_name);
+    if (fits) b->out = value;
+    return fits;
+}
+
 static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uint32_t *given, bool loud) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g->kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(g->kwnames, i), *value = g->args[g->n + i];
         int at = arg_named(s, name);
         if (at < 0) {
             if ((s->op->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
-                if (value != Py_None && !rl_tensor_check(value)) {
-                    if (loud)
-                        PyErr_Format(PyExc_TypeError, "%s(): argument 'out' must be Tensor, not %s",
-                                     s->op->name, Py_TYPE(value)->tp_name);
-                    return 0;
-                }
-                b->out = value == Py_None ? NULL : value;
+                int rc = bind_out(b, s, value, loud);
+                if (rc != 1) return rc;
                 continue;
             }
             if (loud)

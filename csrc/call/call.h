@@ -9,8 +9,9 @@
 
 /* ---- call/names.c: what Python knows of the schemas ---- */
 int rl_names_init(void);
-PyObject *rl_arg_name(const rl_arg *a);          /* interned; borrowed */
-PyTypeObject *rl_tuple_type(const rl_schema *s); /* the named tuple of several results; borrowed */
+PyObject *rl_arg_name(const rl_arg *a); /* interned; borrowed */
+PyTypeObject *
+rl_tuple_type(const rl_schema *s); /* the named tuple of several results; borrowed; NULL: raised */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
 PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
 
@@ -40,7 +41,7 @@ typedef struct {
     rl_look look;
     int device, index;       /* where it runs */
     int dtype;               /* of its results */
-    PyObject *out;           /* out=, borrowed */
+    PyObject *out;           /* out=, borrowed: a tensor, or a tuple of them */
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool, n_words;
@@ -118,6 +119,17 @@ int rl_refuse_expanded(void); /* always -1, with PyTorch's text */
 /* call/dispatcher.c */
 enum { RL_CALL_NORMAL, RL_CALL_INPLACE };
 PyObject *rl_dispatcher_call(rl_bound *b, int how);
+/* ... and the ways through it: call/make.c */
+PyObject *rl_call_new(rl_bound *b);
+PyObject *rl_call_view(rl_bound *b);
+int rl_call_allocate(rl_tensor *t, int device, int index);
+void rl_call_generator(rl_bound *b);
+/* call/write.c */
+PyObject *rl_call_inplace(rl_bound *b);
+PyObject *rl_call_view_inplace(rl_bound *b);
+PyObject *rl_call_out(rl_bound *b);
+PyObject *rl_call_composite_inplace(rl_bound *b);
+PyObject *rl_call_composite_out(rl_bound *b);
 /* How operators that are made of others are called: set by what stands above. */
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */

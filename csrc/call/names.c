@@ -9,9 +9,6 @@ static PyTypeObject *tuple_types[RL_OP_COUNT];
 PyObject *rl_arg_name(const rl_arg *a) {
     return names[a - rl_args];
 }
-PyTypeObject *rl_tuple_type(const rl_schema *s) {
-    return tuple_types[s - rl_schemas];
-}
 
 /* one result a line, as PyTorch prints them */
 static PyObject *results_repr(PyObject *self) {
@@ -36,12 +33,17 @@ static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     return 0;
 }
 
+/* made when something first answers with it: each is a type, which takes a while */
+PyTypeObject *rl_tuple_type(const rl_schema *s) {
+    PyTypeObject **type = &tuple_types[s - rl_schemas];
+    return *type || make_tuple_type(s, type) == 0 ? *type : NULL;
+}
+
 int rl_names_init(void) {
     for (int op = 0; op < RL_OP_COUNT; op++) {
         const rl_schema *s = &rl_schemas[op];
         for (int i = 0; i < s->n; i++)
             if (!(names[s->arg - rl_args + i] = PyUnicode_InternFromString(s->arg[i].name))) return -1;
-        if (s->op->n_shown > 1 && make_tuple_type(s, &tuple_types[op]) < 0) return -1;
     }
     return 0;
 }
@@ -78,6 +80,12 @@ static PyObject *default_text(const rl_arg *a) {
     case RL_FLOAT: {
         RL_OWNED PyObject *d = PyFloat_FromDouble(a->fallback.u.d);
         return d ? PyObject_Repr(d) : NULL;
+    }
+    case RL_INTS: {
+        RL_OWNED PyObject *list = PyTuple_New(a->fallback.n);
+        for (int i = 0; list && i < a->fallback.n; i++)
+            PyTuple_SET_ITEM(list, i, PyLong_FromLongLong(a->fallback.u.ints[i]));
+        return list ? PyObject_Repr(list) : NULL;
     }
     default: return PyUnicode_FromString("None");
     }

@@ -100,7 +100,7 @@ FORMULA(glu) { /* a * sigmoid(b), a and b the halves along dim */
     V a = OP(narrow, x, INT(dim), INT(0), INT(half)), b = OP(narrow, x, INT(dim), INT(half), INT(half));
     V gate = OP(sigmoid, b), first = OP(mul, gate, G);
     V second = OP(mul, OP(sigmoid_backward, G, gate), a);
-    rl_vjp_pass(g, 0, rl_vjp_join(g, first, second, dim));
+    rl_vjp_pass(g, 0, JOIN(first, second, dim));
 }
 
 /* ---- second derivatives ---- */

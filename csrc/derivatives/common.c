@@ -8,7 +8,7 @@ FORMULA(same) {
 V rl_vjp_again(rl_vjp *g) {
     V args[RL_MAX_ARGS] = {G};
     for (int i = 1; i < g->node->n_arg; i++) args[i] = MAYBE(i);
-    return rl_vjp_op(g, (int)(g->node->op - rl_operators), args, g->node->n_arg);
+    return rl_values_op(VALUES, (int)(g->node->op - rl_operators), args, g->node->n_arg, 0);
 }
 V rl_vjp_both(rl_vjp *g) {
     return OP(mul, G, X(0));

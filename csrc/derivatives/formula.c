@@ -18,7 +18,7 @@ static int edge_of(const rl_vjp *g, int arg) {
 }
 
 bool rl_vjp_wants_nth(const rl_vjp *g, int edge) {
-    return g->node->edge[edge].to && !g->failed && !(rl_node_unwanted && rl_node_unwanted[edge]);
+    return g->node->edge[edge].to && !FAILED && !(rl_node_unwanted && rl_node_unwanted[edge]);
 }
 bool rl_vjp_wants(const rl_vjp *g, int arg) {
     return rl_vjp_wants_nth(g, edge_of(g, arg));
@@ -26,15 +26,15 @@ bool rl_vjp_wants(const rl_vjp *g, int arg) {
 
 /* A formula that asks for what is not there: a mistake of ours, and none that may pass for a gradient. */
 static V refuse(rl_vjp *g, const char *what, int which) {
-    if (!g->failed)
+    if (!FAILED)
         PyErr_Format(PyExc_RuntimeError, "%s: the derivative needs %s %d, which was not given or not saved",
                      g->node->name, what, which);
-    g->failed = true;
+    FAILED = true;
     return NONE;
 }
 
 void rl_vjp_pass_nth(rl_vjp *g, int edge, V value) {
-    if (g->failed) return;
+    if (FAILED) return;
     if (value.tag != RL_TENSOR) {
         refuse(g, "the gradient of edge", edge);
         return;
@@ -87,56 +87,23 @@ const int64_t *rl_vjp_layout(rl_vjp *g, int n) {
     refuse(g, "the layout of argument", 0);
     return nothing;
 }
-int rl_value_list(V v, int64_t *room, int most) {
-    if (v.tag == RL_INT) *room = v.u.i;
-    if (v.tag != RL_INTS) return v.tag == RL_INT;
-    int n = v.n < most ? v.n : most;
-    if (n) memcpy(room, v.u.ints, (size_t)n * sizeof *room);
-    return n;
-}
-V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]) {
-    int n = rl_value_ndim(v);
-    if (n) memcpy(room, v.u.t->shape, (size_t)n * sizeof *room);
-    return INTS(room, n);
-}
-
 /* ---- values ---- */
 void rl_vjp_fail(rl_vjp *g) {
-    g->failed = true;
-}
-
-V rl_vjp_own(rl_vjp *g, PyObject *t) {
-    if (!t) {
-        g->failed = true;
-        return NONE;
-    }
-    if (g->n_made < (int)Py_ARRAY_LENGTH(g->made)) {
-        g->made[g->n_made++] = t;
-    } else {
-        if (!g->more && !(g->more = PyList_New(0))) g->failed = true;
-        if (g->more && PyList_Append(g->more, t) < 0) g->failed = true;
-        Py_DECREF(t);
-        if (g->failed) return NONE;
-    }
-    return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v};
-}
-
-void rl_vjp_end(rl_vjp *g) {
-    while (g->n_made) Py_DECREF(g->made[--g->n_made]);
-    Py_CLEAR(g->more);
+    FAILED = true;
 }
 
 /* Is the node done with what it saved of this argument? Numbers, too: PyTorch keeps them as tensors. */
 static bool is_freed(rl_vjp *g, int arg) {
     bool freed = g->node->released && g->node->op->arg[arg].saved_for;
-    if (freed) g->failed = rl_saved_freed() < 0;
+    if (freed) FAILED = rl_saved_freed() < 0;
     return freed;
 }
 V rl_vjp_maybe(rl_vjp *g, int arg) {
-    if (g->failed || is_freed(g, arg)) return NONE;
+    if (FAILED || is_freed(g, arg)) return NONE;
     if (g->node->arg[arg].tag != RL_PLACE) return g->node->arg[arg];
     int i = rl_saved_find(g->node, arg, 0);
-    return RL_LIKELY(i >= 0) ? rl_vjp_own(g, rl_saved_use(g->node, i)) : refuse(g, "argument", arg);
+    return RL_LIKELY(i >= 0) ? rl_values_own_steal(VALUES, rl_saved_use(g->node, i))
+                             : refuse(g, "argument", arg);
 }
 V rl_vjp_arg(rl_vjp *g, int arg) {
     V v = rl_vjp_maybe(g, arg);
@@ -144,24 +111,25 @@ V rl_vjp_arg(rl_vjp *g, int arg) {
 }
 V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]) {
     int n = g->node->arg[arg].tag == RL_PLACE ? g->node->arg[arg].n : 0;
-    if (g->failed || is_freed(g, arg)) return NONE;
+    if (FAILED || is_freed(g, arg)) return NONE;
     if (n > RL_MAX_DIMS) return refuse(g, "list", arg);
     for (int j = 0; j < n; j++) {
         int i = rl_saved_find(g->node, arg, j);
         if (i < 0) return refuse(g, "list", arg);
         room[j] = NULL;
         if (!g->node->saved[i].value) continue;
-        V one = rl_vjp_own(g, rl_saved_use(g->node, i));
-        if (g->failed) return NONE;
+        V one = rl_values_own_steal(VALUES, rl_saved_use(g->node, i));
+        if (FAILED) return NONE;
         room[j] = one.u.t;
     }
     return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
 }
 
 V rl_vjp_out(rl_vjp *g, int result) {
-    if (g->failed) return NONE;
+    if (FAILED) return NONE;
     int i = rl_saved_find(g->node, RL_MAX_ARGS + result, 0);
-    return RL_LIKELY(i >= 0) ? rl_vjp_own(g, rl_saved_use(g->node, i)) : refuse(g, "result", result);
+    return RL_LIKELY(i >= 0) ? rl_values_own_steal(VALUES, rl_saved_use(g->node, i))
+                             : refuse(g, "result", result);
 }
 
 bool rl_vjp_has_grad(const rl_vjp *g, int result) {
@@ -169,16 +137,16 @@ bool rl_vjp_has_grad(const rl_vjp *g, int result) {
 }
 
 V rl_vjp_grad(rl_vjp *g, int result) {
-    if (g->failed) return NONE;
+    if (FAILED) return NONE;
     if (g->grads[result]) return (V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)g->grads[result])->v};
     return rl_vjp_zeros_as(g, &g->node->meta[result]);
 }
 
 V rl_vjp_zeros_as(rl_vjp *g, const rl_meta *like) {
-    return g->failed ? NONE : rl_vjp_own(g, rl_grad_zeros(like));
+    return FAILED ? NONE : rl_values_own_steal(VALUES, rl_grad_zeros(like));
 }
 V rl_vjp_zero_of(rl_vjp *g, V x) {
-    if (g->failed) return NONE;
+    if (FAILED) return NONE;
     const rl_view *v = x.u.t;
     return rl_vjp_zeros_as(
         g, &(rl_meta){.dtype = v->dtype, .device = v->device, .device_index = v->device_index});
@@ -187,46 +155,8 @@ V rl_vjp_zeros(rl_vjp *g, int arg) {
     return rl_vjp_wants(g, arg) ? rl_vjp_zeros_as(g, rl_vjp_like(g, arg)) : NONE;
 }
 
-V rl_vjp_join(rl_vjp *g, V a, V b, int64_t dim) {
-    if (g->failed) return NONE;
-    V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){a.u.t, b.u.t}};
-    return OP(cat, both, INT(dim));
-}
-
 bool rl_vjp_any(rl_vjp *g, V truths) {
-    V found = OP(any, truths);
-    RL_OWNED PyObject *truth = g->failed ? NULL : rl_scalar_get(found.u.t);
-    g->failed |= truth == NULL;
-    return truth == Py_True;
-}
-
-static PyObject *op_run(rl_vjp *g, int op, const V *args, int n) {
-    for (int i = 0; i < n; i++) {
-        if (RL_LIKELY(args[i].tag != RL_NONE)) continue;
-        const rl_arg *a = &rl_schemas[op].arg[i];
-        if (a->optional || a->has_fallback) continue;
-        PyErr_Format(PyExc_RuntimeError, "%s: the derivative calls %s without its argument %d", g->node->name,
-                     rl_operators[op].name, i);
-        return NULL;
-    }
-    return rl_op_run(op, (rl_slot *)args, n);
-}
-
-V rl_vjp_op_nth(rl_vjp *g, int op, const V *args, int n, int result) {
-    if (g->failed) return NONE;
-    RL_OWNED PyObject *made = op_run(g, op, args, n);
-    if (made && PyTuple_Check(made)) Py_SETREF(made, Py_NewRef(PyTuple_GET_ITEM(made, result)));
-    return rl_vjp_own(g, rl_give(&made));
-}
-void rl_vjp_op_all(rl_vjp *g, int op, const V *args, int n, V *results, int n_results) {
-    RL_OWNED PyObject *made = g->failed ? NULL : op_run(g, op, args, n);
-    if (!made) g->failed = true;
-    for (int i = 0; i < n_results; i++)
-        results[i] = g->failed ? NONE : rl_vjp_own(g, Py_NewRef(PyTuple_GET_ITEM(made, i)));
-}
-V rl_vjp_op(rl_vjp *g, int op, const V *args, int n) {
-    if (g->failed) return NONE;
-    return rl_vjp_own(g, op_run(g, op, args, n));
+    return rl_values_truth(&g->v, OP(any, truths));
 }
 
 V rl_vjp_scaled(rl_vjp *g, V value, V factor) {

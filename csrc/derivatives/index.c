@@ -124,8 +124,8 @@ FORMULA(scatter_reduce) {
         reduced_extreme(g);
     }
     /* without the elements of input, those that were joined have no influence */
-    if (g->failed || rl_vjp_int(g, 5) || !g->results[0]) return;
-    V self = rl_vjp_own(g, Py_NewRef(g->results[0]));
+    if (FAILED || rl_vjp_int(g, 5) || !g->results[0]) return;
+    V self = rl_values_own_steal(VALUES, Py_NewRef(g->results[0]));
     rl_vjp_pass(g, 0, OP(scatter_number, self, X(1), X(2), INT(0)));
 }
 
@@ -159,6 +159,6 @@ FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source
                       .dtype = like->dtype,
                       .device = like->device,
                       .device_index = like->device_index};
-    if (rest > 0) used = rl_vjp_join(g, used, rl_vjp_zeros_as(g, &unused), 0);
+    if (rest > 0) used = JOIN(used, rl_vjp_zeros_as(g, &unused), 0);
     rl_vjp_pass(g, 2, OP(reshape, used, rl_vjp_size(g, 2)));
 }

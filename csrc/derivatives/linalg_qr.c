@@ -11,13 +11,13 @@ static V block(rl_vjp *g, V x, int64_t row, int64_t rows, int64_t column) {
     return columns(g, OP(narrow, x, INT(-2), INT(row), INT(rows)), column, 1);
 }
 static V beside(rl_vjp *g, V left, V right) {
-    return rl_vjp_join(g, left, right, -1);
+    return JOIN(left, right, -1);
 }
 
 /* X with X L == B, L lower triangular: its columns from the last to the first */
 static V solved(rl_vjp *g, V l, V b, int64_t n) {
     V x = NONE;
-    for (int64_t j = n - 1; j >= 0 && !g->failed; j--) {
+    for (int64_t j = n - 1; j >= 0 && !FAILED; j--) {
         V rest = columns(g, b, j, 1);
         if (x.tag == RL_TENSOR) rest = OP(sub, rest, OP(matmul, x, block(g, l, j + 1, n - 1 - j, j)));
         V column = OP(div, rest, block(g, l, j, 1, j));

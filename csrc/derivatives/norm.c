@@ -33,7 +33,7 @@ static V statistics_back(rl_vjp *g) {
     V one = INTS(some, 3), x = OP(reshape, X(0), INTS(all, 3)), r = OP(reshape, OUT(2), one);
     V off = OP(sub, x, OP(reshape, OUT(1), one)), slope = OP(mul, OP(mul, OP(mul, r, r), r), off);
     V by_r = OP(reshape, rl_vjp_grad(g, 2), one), by_mean = OP(reshape, rl_vjp_grad(g, 1), one);
-    if (g->failed) return NONE;
+    if (FAILED) return NONE;
     double n = (double)rl_vjp_int(g, 4) / (double)rl_vjp_int(g, 6) * (double)rl_vjp_int(g, 5);
     return OP(reshape, OP(div, OP(sub, by_mean, OP(mul, by_r, slope)), NUM(n)), rl_vjp_size(g, 0));
 }

@@ -97,7 +97,7 @@ FORMULA(extreme) {
 FORMULA(extreme_all) {
     if (!rl_vjp_wants(g, 0)) return;
     V x = X(0), result = OUT(0), hit = OP(eq, x, result);
-    if (g->failed) return;
+    if (FAILED) return;
     V either = OP(logical_or, hit, OP(logical_and, OP(isnan, x), OP(isnan, result)));
     rl_vjp_pass(g, 0, OP(where, either, OP(div, G, OP(sum, either)), INT(0)));
 }
@@ -123,8 +123,8 @@ static V others(rl_vjp *g, V x, int64_t dim, int64_t size) {
     V dims = INTS(&dim, 1), first = OP(narrow, x, INT(dim), INT(0), INT(1)), one = OP(ones_like, first);
     V before = OP(narrow, x, INT(dim), INT(0), INT(size - 1));
     V after = OP(flip, OP(narrow, x, INT(dim), INT(1), INT(size - 1)), dims);
-    V left = OP(cumprod, rl_vjp_join(g, one, before, dim), INT(dim));
-    return OP(mul, left, OP(flip, OP(cumprod, rl_vjp_join(g, one, after, dim), INT(dim)), dims));
+    V left = OP(cumprod, JOIN(one, before, dim), INT(dim));
+    return OP(mul, left, OP(flip, OP(cumprod, JOIN(one, after, dim), INT(dim)), dims));
 }
 FORMULA(prod) {
     if (!rl_vjp_wants(g, 0)) return;

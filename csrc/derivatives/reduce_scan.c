@@ -25,11 +25,11 @@ FORMULA(cumsum) { /* an element counts in all sums from its own on */
  * Zeros need no case of their own. */
 static V later_terms(rl_vjp *g, V x, int64_t dim, int64_t size) {
     V sum = G, factor = OP(narrow, x, INT(dim), INT(1), INT(size - 1));
-    for (int64_t s = 1; s < size && !g->failed; s *= 2) {
+    for (int64_t s = 1; s < size && !FAILED; s *= 2) {
         int64_t left = size - s, next = left - s;
         V more = OP(mul, factor, OP(narrow, sum, INT(dim), INT(s), INT(left)));
         V grown = OP(add, OP(narrow, sum, INT(dim), INT(0), INT(left)), more);
-        sum = rl_vjp_join(g, grown, OP(narrow, sum, INT(dim), INT(left), INT(s)), dim);
+        sum = JOIN(grown, OP(narrow, sum, INT(dim), INT(left), INT(s)), dim);
         if (next <= 0) break;
         V near = OP(narrow, factor, INT(dim), INT(0), INT(next));
         factor = OP(mul, near, OP(narrow, factor, INT(dim), INT(s), INT(next)));
@@ -46,5 +46,5 @@ FORMULA(cumprod) {
     }
     V before = OP(narrow, OUT(0), INT(dim), INT(0), INT(size - 1));
     V one = OP(ones_like, OP(narrow, OUT(0), INT(dim), INT(0), INT(1)));
-    rl_vjp_pass(g, 0, OP(mul, rl_vjp_join(g, one, before, dim), later_terms(g, X(0), dim, size)));
+    rl_vjp_pass(g, 0, OP(mul, JOIN(one, before, dim), later_terms(g, X(0), dim, size)));
 }

@@ -17,7 +17,7 @@ static const struct {
 };
 
 static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **results) {
-    rl_vjp g = {.node = node, .grads = grads, .results = results};
+    rl_vjp g = {.node = node, .grads = grads, .results = results, .v.what = node->name};
     rl_formula formula = formulas[node->op - rl_operators].formula;
     bool any = false;
     for (int i = 0; i < node->n_out; i++) any |= grads[i] != NULL;
@@ -27,8 +27,8 @@ static int operator_apply(rl_node *node, PyObject *const *grads, PyObject **resu
         return -1;
     }
     formula(&g);
-    rl_vjp_end(&g);
-    return g.failed ? -1 : 0;
+    rl_values_drop(&g.v);
+    return g.v.failed ? -1 : 0;
 }
 static const rl_node_kind operator_kind = {.apply = operator_apply};
 

@@ -10,17 +10,25 @@ rl_schema rl_schemas[RL_OP_COUNT];
 rl_arg rl_args[RL_ALL_ARGS];
 static int n_args;
 
-/* Each name once: most arguments are called alike. */
+/* A text that lives as long as the process, each once: most arguments are called alike. */
+enum { N_NAMES = 1 << 11, NAMES_SIZE = 1 << 15 };
+static uint32_t hash_of(const char *word) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    while (*word) hash = (hash ^ (uint8_t)*word++) * 16777619u;
+    return hash;
+}
 static const char *name_kept(const char *word) {
-    static char store[1 << 13], *list[512];
-    static int n, used;
-    for (int i = 0; i < n; i++)
-        if (strcmp(list[i], word) == 0) return list[i];
+    static char store[NAMES_SIZE];
+    static const char *list[N_NAMES];
+    static uint32_t n, used;
+    uint32_t at = hash_of(word) % N_NAMES;
+    for (; list[at]; at = (at + 1) % N_NAMES)
+        if (strcmp(list[at], word) == 0) return list[at];
     size_t size = strlen(word) + 1;
-    if (n == 512 || used + size > sizeof store) return NULL;
-    list[n] = memcpy(store + used, word, size);
-    used += (int)size;
-    return list[n++];
+    if (++n > N_NAMES / 2 || used + size > sizeof store) return NULL;
+    list[at] = memcpy(store + used, word, size);
+    used += (uint32_t)size;
+    return list[at];
 }
 
 typedef struct {
@@ -120,17 +128,31 @@ static rl_status read_default(reader *r, rl_arg *a) {
         return RL_OK;
     }
     if (*r->at == '\'') {
-        static char texts[16][16]; /* defaults that are words live as long as the process */
-        static int n;
+        char word[40];
         const char *end = strchr(r->at + 1, '\'');
-        if (!end || end - r->at > 15 || n == 16) return schema_bad(r, "bad text");
-        memcpy(texts[n], r->at + 1, (size_t)(end - r->at - 1));
-        a->fallback = (rl_slot){.tag = RL_TEXT, .u.s = texts[n++]};
+        size_t n = end ? (size_t)(end - r->at - 1) : sizeof word;
+        if (n >= sizeof word) return schema_bad(r, "bad text");
+        memcpy(word, r->at + 1, n);
+        word[n] = 0;
+        const char *kept = name_kept(word);
+        if (!kept) return schema_bad(r, "too many names");
+        a->fallback = (rl_slot){.tag = RL_TEXT, .u.s = kept};
         r->at = end + 1;
         return RL_OK;
     }
     bool whole;
     double d;
+    if (reader_take(r, "[")) {
+        static int64_t ints[32]; /* lists live as long as the process */
+        static int n;
+        a->fallback = (rl_slot){.tag = RL_INTS, .u.ints = ints + n};
+        do {
+            if (n == 32 || !reader_number(r, &d, &whole)) return schema_bad(r, "bad list");
+            ints[n++] = (int64_t)d;
+            a->fallback.n++;
+        } while (reader_take(r, ", "));
+        return reader_take(r, "]") ? RL_OK : schema_bad(r, "] is missing");
+    }
     if (!reader_number(r, &d, &whole)) return schema_bad(r, "bad default");
     if (whole && a->kind != RL_ARG_FLOAT)
         a->fallback = (rl_slot){.tag = RL_INT, .u.i = (int64_t)d};
@@ -142,6 +164,7 @@ static rl_status read_default(reader *r, rl_arg *a) {
 static rl_status read_results(reader *r, rl_schema *s) {
     char word[40];
     s->op->n_out = s->op->n_shown = 1;
+    s->answers_list = strstr(r->at, "[]") != NULL;
     if (reader_take(r, " -> ()")) s->op->n_out = s->op->n_shown = 0;
     if (!reader_take(r, " -> (")) return RL_OK;
     for (int i = 0;; i++) {
@@ -295,18 +318,26 @@ static rl_status check_operator(const rl_schema *s) {
     return wrong ? rl_error_set(RL_RUNTIME, "operator %s: %s", op->id, wrong) : RL_OK;
 }
 
-rl_status rl_schema_init(void) {
+/* Overloads find each other by the name: `last` of each, in a table. */
+static void link_overloads(void) {
+    enum { N = 1 << 12 };
+    _Static_assert(RL_OP_COUNT < N / 2, "the table of names is too full");
+    static rl_schema *last[N];
     for (int i = 0; i < RL_OP_COUNT; i++) {
         rl_schema *s = &rl_schemas[i];
-        if (read_schema(s, &rl_operators[i]) != RL_OK || check_operator(s) != RL_OK) return RL_FAIL;
-        s->first = true;
-        for (int j = i - 1; j >= 0; j--) {
-            if (strcmp(rl_operators[j].name, rl_operators[i].name) != 0) continue;
-            rl_schemas[j].next = s;
-            s->first = false;
-            break;
-        }
+        uint32_t at = hash_of(s->op->name) % N;
+        while (last[at] && strcmp(last[at]->op->name, s->op->name) != 0) at = (at + 1) % N;
+        s->first = !last[at];
+        if (last[at]) last[at]->next = s;
+        last[at] = s;
     }
+}
+
+rl_status rl_schema_init(void) {
+    for (int i = 0; i < RL_OP_COUNT; i++)
+        if (read_schema(&rl_schemas[i], &rl_operators[i]) != RL_OK || check_operator(&rl_schemas[i]) != RL_OK)
+            return RL_FAIL;
+    link_overloads();
     return RL_OK;
 }
 

@@ -39,11 +39,12 @@ typedef struct rl_schema {
     uint32_t required;            /* bit i: argument i has no default */
     const struct rl_schema *next; /* overload of this name, or NULL */
     bool first;
+    bool answers_list;               /* Tensor[]: a tuple of tensors */
     bool has_padding;                /* conv2d takes numbers or a word: PyTorch has two overloads for that */
     const char *results[RL_MAX_OUT]; /* names of several results */
 } rl_schema;
 extern rl_schema rl_schemas[RL_OP_COUNT];
-enum { RL_ALL_ARGS = 2048 };
+enum { RL_ALL_ARGS = 8192 };
 extern rl_arg rl_args[RL_ALL_ARGS]; /* of all schemas, one after the other */
 rl_status rl_schema_init(void);     /* reads every declaration; the pending error names a bad one */
 void rl_schema_defaults(const rl_schema *s, rl_slot *args); /* fills what is RL_NONE */

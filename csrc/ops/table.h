@@ -35,12 +35,13 @@ typedef enum {
 } rl_types_rule;
 /* VARIANTS(...): how Python calls it */
 enum {
-    RL_FUNCTION = 1,      /* rushlight.name */
-    RL_METHOD = 2,        /* Tensor.name */
-    RL_NN = 4,            /* rushlight._C._nn.name, for nn.functional */
-    RL_INPLACE = 8,       /* Tensor.name_ as well */
-    RL_ONLY_INPLACE = 16, /* writes into its first argument */
-    RL_OUT = 32,          /* takes out= */
+    RL_FUNCTION = 1,               /* rushlight.name */
+    RL_METHOD = 2,                 /* Tensor.name */
+    RL_NN = 4,                     /* rushlight._C._nn.name, for nn.functional */
+    RL_INPLACE = 8,                /* Tensor.name_ as well */
+    RL_ONLY_INPLACE = 16,          /* writes into its first argument */
+    RL_OUT = 32,                   /* takes out= */
+    RL_INPLACE_FUNCTION = 1 << 16, /* rushlight.name_ besides Tensor.name_; most functions have it unsaid */
 };
 /* TRAITS(...): what else the dispatcher must know; bits that no variant has */
 enum {

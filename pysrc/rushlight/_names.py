@@ -5,24 +5,6 @@ from math import e, inf, nan, pi
 from . import _C, _settings, _types, functional
 from ._homes import adopt
 
-ALIASES = {
-    "absolute": "abs",
-    "clip": "clamp",
-    "concat": "cat",
-    "concatenate": "cat",
-    "divide": "div",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "subtract": "sub",
-    "swapaxes": "transpose",
-    "swapdims": "transpose",
-    "true_divide": "div",
-}
 _CONSTANTS = {
     "float": _C.float32,
     "double": _C.float64,
@@ -54,16 +36,10 @@ def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = _written_in(functional) | _written_in(_settings) | _written_in(_types)
     adopt("rushlight", *(value for name, value in own.items() if name not in functional.__all__))
-    aliases = {alias: getattr(_C, name) for alias, name in ALIASES.items()}
-    return {**_CONSTANTS, **aliases, **_types._legacy_types(), **own}
+    return {**_CONSTANTS, **_types._legacy_types(), **own}
 
 
 def attach_methods():
     """Give Tensor the methods among them."""
-    for alias, name in ALIASES.items():
-        for suffix in ("", "_"):
-            method = getattr(_C.Tensor, name + suffix, None)
-            if method is not None:
-                setattr(_C.Tensor, alias + suffix, method)
     for name in ("isclose", "allclose", "equal", "is_nonzero"):
         setattr(_C.Tensor, name, getattr(functional, name))

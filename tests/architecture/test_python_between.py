@@ -24,7 +24,7 @@ ALLOWED = {
     *("PyLong_FromUnsignedLong", "PyLong_FromUnsignedLongLong", "PyLong_FromVoidPtr", "PyErr_SetString"),
     *("PyErr_Format", "Py_NewRef", "rl_version_bump", "rl_version_of", "rl_size_at"),
     *("rl_give", "__builtin_add_overflow", "__builtin_mul_overflow", "__atomic_store_n"),
-    "rl_scalar_element",
+    *("rl_scalar_element", "rl_call_allocate"),
     "rl_run_kernels",  # gives way to other threads, but works on private looks meanwhile
 }
 MEMBERS = {"copy", "shape", "stream", "synchronize"}  # of rows and drivers

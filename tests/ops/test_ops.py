@@ -16,7 +16,7 @@ CASES = [(name, dtype) for name, entry in OPERATORS.items() for dtype in samples
 IN_PLACE = [
     name
     for name, entry in OPERATORS.items()
-    if entry["flags"] & samples.INPLACE and entry["flags"] & samples.METHOD
+    if entry["flags"] & samples.INPLACE and entry["flags"] & samples.METHOD and entry["kind"] != 1
 ]
 WITH_OUT = [name for name, entry in OPERATORS.items() if entry["flags"] & samples.OUT]
 VIEWS = [name for name, entry in OPERATORS.items() if entry["kind"] == 1]
@@ -124,15 +124,35 @@ def test_out_takes_the_result(name):
             continue
         for sample in usable(name, dtype):
             args, kwargs = sample.build(_C, dtype)
-            (expected,) = call(name, args, kwargs, dtype)
-            for shape in (tuple(expected.shape), (0,)):  # the right one, and one that grows
-                out = _C.empty(shape, dtype=expected.dtype)
+            expected = call(name, args, kwargs, dtype)
+            for empty in (False, True):  # the right shape, and one that grows
+                outs = tuple(_C.empty((0,) if empty else tuple(e.shape), dtype=e.dtype) for e in expected)
                 if name in samples.FACTORIES:
-                    kwargs = dict(kwargs, dtype=expected.dtype)
-                assert samples.function(_C, OPERATORS[name])(*args, **kwargs, out=out) is out
-                assert_same(out, samples.as_array(expected), dtype, f"{name}({sample}, out=) {dtype}")
+                    kwargs = dict(kwargs, dtype=expected[0].dtype)
+                one = not isinstance(samples.function(_C, OPERATORS[name])(*args, **kwargs), tuple)
+                result = samples.function(_C, OPERATORS[name])(*args, **kwargs, out=outs[0] if one else outs)
+                for out, given, want in zip(samples.flat_results(result), outs, expected, strict=True):
+                    assert out is given
+                    assert_same(out, samples.as_array(want), dtype, f"{name}({sample}, out=) {dtype}")
                 tried += 1
     assert tried
+
+
+def test_out_warns_where_it_is_resized():
+    out = _C.ones(3)
+    with pytest.warns(UserWarning, match=r"since it had shape \[3\], which does not match .* shape \[2, 2\]"):
+        _C.exp(_C.zeros(2, 2), out=out)
+    assert out.tolist() == [[1, 1], [1, 1]]
+
+
+def test_out_of_several_results_takes_as_many_tensors():
+    values, indices = _C.empty(0), _C.empty(0, dtype=_C.int64)
+    result = _C.max(_C.tensor([[1.0, 3.0], [2.0, 0.0]]), 1, out=(values, indices))
+    assert result.values is values and result.indices is indices
+    assert (values.tolist(), indices.tolist()) == ([3, 2], [1, 0])
+    for wrong in (values, (values,), (values, 3), [values, indices, values]):
+        with pytest.raises(TypeError):
+            _C.max(_C.ones(2, 2), 1, out=wrong)
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -145,6 +165,29 @@ def test_views_share_memory(name):
         if view.numel():
             view.as_strided((1,), (1,), view.storage_offset()).fill_(77)
             assert 77 in samples.as_array(args[0])
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if OPERATORS[name]["flags"] & samples.INPLACE])
+def test_a_view_in_place_becomes_the_view(name):
+    for sample in samples.of(name):
+        args, kwargs = sample.build(_C, "float32")
+        (view,) = call(name, args, kwargs, "float32")
+        version, storage = args[0]._version, _C._storage_id(args[0])
+        result = getattr(args[0], OPERATORS[name]["name"] + "_")(*args[1:], **kwargs)
+        assert result is args[0] and _C._storage_id(result) == storage and result._version == version + 1
+        assert (result.shape, result.stride()) == (view.shape, view.stride())
+        assert_same(result, samples.as_array(view), "float32", name)
+
+
+def test_a_view_in_place_has_its_gradient():
+    leaf = _C.ones(2, 1, 3, requires_grad=True)
+    x = leaf * 2
+    x.squeeze_().t_().unsqueeze_(0).transpose_(0, 2)
+    assert x.shape == (2, 3, 1) and type(x.grad_fn).__name__ == "TransposeBackward0"
+    (x * _C.arange(6.0).view(2, 3, 1)).sum().backward()
+    assert leaf.grad.tolist() == [[[0, 2, 4]], [[6, 8, 10]]]
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place"):
+        leaf.t_()
 
 
 REFUSING = [

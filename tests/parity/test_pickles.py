@@ -15,7 +15,7 @@ nn nn.functional nn.init nn.parameter nn.utils nn.utils.parametrizations nn.util
 optim autograd autograd.functional autograd.graph linalg random serialization utils.checkpoint utils.hooks
 """.split()
 # one function under several names here, several in PyTorch; storages, which files hold in their own way
-ELSEWHERE = set(rushlight._names.ALIASES) | set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
+ELSEWHERE = set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
 ELSEWHERE.add("manual_seed")  # compiling wraps it, and then PyTorch does not find it itself
 
 

@@ -1,0 +1,136 @@
+/* Calls that answer with new tensors: results of kernels, and views. */
+#include "call.h"
+#include "history/node.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/storage.h"
+#include <string.h>
+
+/* ---- history ---- */
+/* one node for all results; those that cannot be differentiated (indices) stay without */
+static int set_history(rl_bound *b, rl_tensor *const *out, const rl_slot *inputs) {
+    const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
+    RL_OWNED PyObject *node = (PyObject *)rl_history_node(&call, out, b->k.n_out, NULL);
+    if (!node) return -1;
+    for (int i = 0; i < b->schema->op->n_shown; i++)
+        if (rl_is_float(out[i]->v.dtype) && !(b->schema->op->fixed_out >> i & 1))
+            rl_history_set(out[i], (rl_node *)Py_NewRef(node), i);
+    return 0;
+}
+
+/* ---- the ways through ---- */
+int rl_call_allocate(rl_tensor *t, int device, int index) {
+    t->v.device = (uint8_t)device;
+    t->v.device_index = (int8_t)index;
+    return rl_view_allocate(&t->v) == RL_OK ? 0 : -1;
+}
+
+RL_APART PyObject *rl_call_view(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    rl_tensor *base = RL_TENSOR_OF(b->k.arg[0].u.t), *out = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!out) return NULL;
+    b->k.out[0] = &out->v;
+    out->v.dtype = base->v.dtype;
+    out->v.device = base->v.device;
+    out->v.device_index = base->v.device_index;
+    if (op->shape(&b->k) != RL_OK) {
+        Py_DECREF(out);
+        return rl_raise_call(b);
+    }
+    out->v.storage = rl_storage_keep(base->v.storage);
+    out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
+    out->inference = base->inference;
+    if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
+    out->seen = rl_version_of(out);
+    out->creation = base->creation                         ? base->creation
+                    : rl_here.inference && !out->inference ? RL_VIEW_INFERENCE
+                    : rl_here.grad                         ? RL_VIEW_NORMAL
+                                                           : RL_VIEW_NO_GRAD;
+    if (rl_requires_grad(base) && rl_history_wanted(op, 1)) {
+        b->became = rl_data_changes;
+        if (set_history(b, &out, b->k.arg) < 0) {
+            Py_DECREF(out);
+            return NULL;
+        }
+    }
+    rl_tensor_reveal(out);
+    return (PyObject *)out;
+}
+
+static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
+    int shown = b->schema->op->n_shown;
+    for (int i = shown; i < b->k.n_out; i++) Py_DECREF(out[i]); /* hidden: only the node keeps them */
+    rl_tensor_reveal(out[0]);
+    if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
+    for (int i = 1; i < shown; i++) rl_tensor_reveal(out[i]);
+    PyTypeObject *type = rl_tuple_type(b->schema);
+    PyObject *tuple = type ? PyStructSequence_New(type) : NULL;
+    for (int i = 0; i < shown; i++) {
+        if (tuple)
+            PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
+        else
+            Py_DECREF(out[i]);
+    }
+    return tuple;
+}
+
+void rl_call_generator(rl_bound *b) {
+    int i = b->schema->op->rng_arg;
+    if (i >= 0 && b->k.arg[i].tag == RL_NONE)
+        b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+}
+
+static rl_status run_new(rl_bound *b, rl_tensor **out) {
+    RL_RAW;
+    const int n = b->k.n_out;
+    for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)b->dtype;
+    if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < n; i++)
+        if (rl_call_allocate(out[i], b->device, b->index) < 0) return RL_FAIL;
+    return rl_run_kernels(b, RL_RESULTS_NEW);
+}
+
+/* those that only a node would keep are not made without one */
+static void hide_results(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    rl_call_look(b);
+    if (rl_history_wanted(op, b->look.needs)) return;
+    for (int i = op->n_shown; i < op->n_out; i++) b->k.out[i] = NULL;
+    b->k.n_out = op->n_shown;
+}
+
+RL_APART PyObject *rl_call_new(rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    int made = 0;
+    rl_tensor *out[RL_MAX_OUT];
+    rl_slot inputs[RL_MAX_ARGS];
+    /* before shapes are read, since it may run Python */
+    if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    const bool inference = rl_here.inference;
+    if (RL_UNLIKELY(op->n_out > op->n_shown)) hide_results(b);
+    for (; made < b->k.n_out; made++) {
+        if (!(out[made] = rl_tensor_alloc(rl_tensor_type, 0))) goto fail;
+        out[made]->inference = inference;
+        b->k.out[made] = &out[made]->v;
+    }
+    rl_call_generator(b);
+    rl_call_look(b);
+    const bool history = b->k.n_out == op->n_out && rl_history_wanted(op, b->look.needs);
+    if (RL_UNLIKELY(history)) {
+        memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+        b->became = rl_data_changes;
+    }
+    if (rl_call_prepare(b) < 0) goto fail;
+    if (run_new(b, out) != RL_OK) {
+        rl_raise_call(b);
+        goto fail;
+    }
+    if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
+    if (op->grad_arg >= 0 && b->k.arg[op->grad_arg].tag == RL_TRUTH && b->k.arg[op->grad_arg].u.i &&
+        rl_tensor_set_requires_grad(out[0], 1) < 0)
+        goto fail;
+    return pack_results(b, out);
+fail:
+    while (made > 0) Py_DECREF(out[--made]);
+    return NULL;
+}

@@ -1,0 +1,97 @@
+/* Operators called one after the other: what formulas of derivatives and composites are written with.
+ *
+ *     OP(mul, OP(sub, X(0), X(1)), NUM(0.5))
+ *
+ * A value is a slot: a tensor, a number, a list, a text. Tensors made on the way belong to the rl_values of
+ * the call and are dropped when it ends. After a failure every OP answers nothing at once, so that a chain of
+ * calls needs no checks; FAILED asks, which a loop does and whoever looks into a tensor himself.
+ *
+ *   OP(op, ...)             runs an operator; of several results the first
+ *   OP_NTH(nth, op, ...)    ... the nth
+ *   OPS(results, n, op, ...)   ... n of them
+ *   IN_PLACE(op, x, ...)    op_(x, ...)
+ *   NUM INT TRUTH INTS WORD DTYPE NONE      numbers, lists, texts as values
+ *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
+ *
+ * Whoever includes this says what VALUES is, a pointer to the rl_values of the call. */
+#ifndef RL_CALL_VALUES_H
+#define RL_CALL_VALUES_H
+#include "call.h"
+
+typedef rl_slot V;
+typedef struct {
+    const char *what;   /* for the error of a call without a required argument */
+    PyObject *more;     /* a list, when `made` is full */
+    PyObject *made[24]; /* owned */
+    int n_made;
+    bool failed; /* with an exception set */
+} rl_values;
+
+void rl_values_drop(rl_values *g);                   /* what was made on the way */
+V rl_values_own_steal(rl_values *g, PyObject *made); /* lives as long as the call; NULL: it failed */
+V rl_values_op(rl_values *g, int op, const V *args, int n, int result);
+void rl_values_op_all(rl_values *g, int op, const V *args, int n, V *results, int n_results);
+V rl_values_op_inplace(rl_values *g, int op, const V *args, int n);
+V rl_values_join(rl_values *g, V a, V b, int64_t dim); /* cat() */
+bool rl_values_truth(rl_values *g, V x);               /* of one element; looks at it */
+V rl_values_raise(rl_values *g, PyObject *type, const char *format, ...);
+
+int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
+V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]);
+static inline int rl_value_ndim(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->ndim : 0;
+}
+static inline int64_t rl_value_numel(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->numel : 0;
+}
+static inline int64_t rl_value_offset(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->offset : 0;
+}
+static inline int64_t rl_value_size(V v, int64_t dim) {
+    int n = rl_value_ndim(v);
+    dim += dim < 0 ? n : 0;
+    return dim >= 0 && dim < n ? v.u.t->shape[dim] : 0;
+}
+
+static inline V rl_value_num(double d) {
+    return (V){.tag = RL_FLOAT, .u.d = d};
+}
+static inline V rl_value_int(int64_t i) {
+    return (V){.tag = RL_INT, .u.i = i};
+}
+static inline V rl_value_truth(bool b) {
+    return (V){.tag = RL_TRUTH, .u.i = b};
+}
+static inline V rl_value_ints(int64_t *ints, int n) {
+    return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
+}
+static inline V rl_value_word(const char *text) {
+    return (V){.tag = RL_TEXT, .u.s = text};
+}
+static inline V rl_value_dtype(int dtype) {
+    return (V){.tag = RL_DTYPE, .u.i = dtype};
+}
+static inline double rl_number(V v) {
+    return v.tag == RL_FLOAT ? v.u.d : (double)v.u.i;
+}
+#define NDIM(x)                  rl_value_ndim(x)
+#define SIZE(x, d)               rl_value_size(x, d)
+#define NUMEL(x)                 rl_value_numel(x)
+#define SHAPE(x, to)             rl_value_shape(x, to)
+#define NUM(d)                   rl_value_num(d)
+#define INT(i)                   rl_value_int(i)
+#define TRUTH(b)                 rl_value_truth(b)
+#define INTS(p, n)               rl_value_ints(p, n)
+#define WORD(s)                  rl_value_word(s)
+#define DTYPE(d)                 rl_value_dtype(d)
+#define NONE                     ((V){.tag = RL_NONE})
+#define RL_VALUE_LIST(...)       (V[]){__VA_ARGS__}, (int)(sizeof((V[]){__VA_ARGS__}) / sizeof(V))
+#define OP(op, ...)              rl_values_op(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__), 0)
+#define OP_NTH(nth, op, ...)     rl_values_op(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__), nth)
+#define OPS(results, n, op, ...) rl_values_op_all(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__), results, n)
+#define IN_PLACE(op, ...)        rl_values_op_inplace(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
+#define PLUS(x, d)               OP(add, x, NUM(d))
+#define TIMES(x, d)              OP(mul, x, NUM(d))
+#define JOIN(a, b, dim)          rl_values_join(VALUES, a, b, dim)
+#define FAILED                   (VALUES->failed)
+#endif

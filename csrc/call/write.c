@@ -1,0 +1,295 @@
+/* Calls that write into a tensor of the caller's: in place, and with out=. */
+#include "call.h"
+#include "history/node.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/storage.h"
+#include "core/view.h"
+#include <string.h>
+
+/* ---- in place ---- */
+static int dtype_category(int dtype) {
+    return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_converted(dtype) ? 3 : 1;
+}
+
+/* self is expanded: few operators write that, and say so in their traits */
+static bool row_shares(const rl_operator *op, const rl_slot *args) {
+    bool copies =
+        op == &rl_operators[RL_OP_fill_] && args[1].tag == RL_TENSOR; /* that is copy_() to PyTorch */
+    return (op->traits & RL_SHARES) && !copies;
+}
+
+/* Runs no Python, but when it raises. */
+static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->op, b->k.arg))
+        return rl_refuse_expanded();
+    return rl_history_may_write(self, tracked);
+}
+
+static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    if (still_writable(self, tracked, b) < 0) return -1;
+    if (RL_LIKELY(!(op->traits & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before "
+        "performing this operation. This also applies to advanced indexing e.g. "
+        "tensor[%s",
+        op->name, op->name[5] == '_' && op->name[6] == 'p' ? "indices] = tensor" : "mask] = scalar");
+}
+
+/* May a kernel write self while it reads the inputs? Only the very same view is safe. */
+static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
+    for (int i = 1; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
+        if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
+        const rl_view *v = s->u.t;
+        if ((b->schema->op->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
+            memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
+            memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_result(const rl_view *self, const rl_view *result, int dtype) {
+    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+    if (dtype_category(dtype) > dtype_category(self->dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
+        return -1;
+    }
+    if (self->ndim != result->ndim ||
+        memcmp(self->shape, result->shape, self->ndim * sizeof *self->shape) != 0) {
+        PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                     rl_dims_text(have, self->shape, self->ndim),
+                     rl_dims_text(want, result->shape, result->ndim));
+        return -1;
+    }
+    return 0;
+}
+
+/* what an in-place call overwrites, for the derivative that needs it; it keeps self's place in the history */
+static PyObject *copy_of(rl_tensor *self) {
+    RL_OWNED PyObject *fn = NULL;
+    if (rl_history_grad_fn(self, &fn) < 0) return NULL;
+    int nr = self->output_nr; /* of fn; copying may run Python */
+    rl_tensor *copy = rl_cast_view(&self->v, self->v.dtype);
+    if (copy && fn) rl_history_set(copy, (rl_node *)rl_give(&fn), nr);
+    return (PyObject *)copy;
+}
+
+/* in place, an operator has one result at most that only the derivative sees */
+static PyObject *hidden_new(rl_bound *b, bool history) {
+    b->k.n_out = history ? b->schema->op->n_out : 1;
+    rl_tensor *hidden = rl_tensor_alloc(rl_tensor_type, 0);
+    if (!hidden) return NULL;
+    b->k.out[1] = b->k.n_out > 1 ? &hidden->v : NULL;
+    return (PyObject *)hidden;
+}
+
+typedef struct {
+    rl_tensor *self, *result, *hidden;
+    int staged;  /* self lies elsewhere, and result is copied to it */
+    bool direct; /* the kernels write self itself */
+} inplace_call;
+
+/* Note [From checks to kernels] */
+static int inplace_prepare(rl_bound *b, inplace_call *c) {
+    int kept;
+    c->staged = 0;
+    do {
+        kept = b->n_keep;
+        rl_call_look(b);
+        if (rl_call_prepare(b) < 0) return -1;
+        if (RL_UNLIKELY(b->device != RL_CPU) && (c->staged = rl_device_stage(b)) < 0) return -1;
+    } while (RL_UNLIKELY(b->n_keep != kept));
+    return 0;
+}
+
+static rl_status inplace_run(rl_bound *b, inplace_call *c) {
+    RL_RAW;
+    rl_view *self = &c->self->v;
+    if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)b->dtype;
+    if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (c->hidden && rl_call_allocate(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
+    if (check_result(self, &c->result->v, b->dtype) < 0) return RL_FAIL;
+    c->direct = b->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
+    if (c->direct) {
+        b->k.out[0] = self;
+    } else {
+        c->result->v.dtype = (uint8_t)b->dtype;
+        if (rl_call_allocate(c->result, self->device, self->device_index) < 0) return RL_FAIL;
+    }
+    return rl_run_kernels(b, c->direct ? RL_RESULTS_SEEN : RL_RESULTS_NEW);
+}
+
+RL_APART PyObject *rl_call_inplace(rl_bound *b) {
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t), *out[2] = {self, NULL};
+    RL_OWNED PyObject *hidden = NULL;
+    rl_slot inputs[RL_MAX_ARGS];
+    rl_call_look(b);
+    bool history = rl_history_wanted(b->schema->op, b->look.needs);
+    memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
+    if (history) b->became = rl_data_changes;
+    RL_OWNED PyObject *held = (PyObject *)rl_tensor_alloc(rl_tensor_type, 0);
+    if (!held) return NULL;
+    inplace_call c = {.self = self, .result = (rl_tensor *)held};
+    b->k.out[0] = &c.result->v;
+    if (RL_UNLIKELY(b->schema->op->n_out > 1)) {
+        if (!(hidden = hidden_new(b, history))) return NULL;
+        out[1] = c.hidden = (rl_tensor *)hidden;
+    }
+    rl_call_generator(b);
+    if (check_writable(self, history, b) < 0) return NULL;
+    RL_OWNED PyObject *original =
+        history && rl_history_saves_self(b->schema->op, b->k.arg) ? copy_of(self) : NULL;
+    if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
+    if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
+    if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
+    bool direct = c.direct;
+    /* before the version counts on: who else shares the memory is saved, and linked, as it was */
+    const rl_recorded call = {b->schema->op, inputs, b->k.n_arg, b->became};
+    RL_OWNED PyObject *node = history ? (PyObject *)rl_history_node(&call, out, b->k.n_out, original) : NULL;
+    if (direct) rl_version_bump(self);
+    if (history && !node) return NULL;
+    if (!direct && rl_tensor_copy(self, c.result) < 0) return NULL;
+    if (history && rl_history_rebase(self, (rl_node *)rl_give(&node)) < 0) return NULL;
+    return Py_NewRef((PyObject *)self);
+}
+
+/* ---- a view in place: squeeze_() ---- */
+RL_APART PyObject *rl_call_view_inplace(rl_bound *b) {
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
+    if (rl_history_may_write(self, rl_here.grad && rl_requires_grad(self)) < 0) return NULL;
+    RL_OWNED PyObject *made = rl_call_view(b);
+    rl_tensor *view = (rl_tensor *)made;
+    if (!view || rl_tensor_set_data(self, view) < 0) return NULL;
+    rl_version_bump(self);
+    if (view->grad_fn && rl_history_set(self, (rl_node *)Py_NewRef(view->grad_fn), view->output_nr) < 0)
+        return NULL;
+    return Py_NewRef(self);
+}
+
+/* ---- out=: the result is computed, then given to the tensor of the caller, which takes its shape ---- */
+static bool same_shape(const rl_view *a, const rl_view *b) {
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
+}
+
+static int warn_resized(const rl_view *out, const rl_view *made) {
+    char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
+    if (out->numel == 0) return 0;
+    return PyErr_WarnFormat(
+        PyExc_UserWarning, 1,
+        "An output with one or more elements was resized since it had shape %s, which does not match the "
+        "required output shape %s. This behavior is deprecated, and in a future PyTorch release outputs will "
+        "not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing "
+        "it, inplace, to zero elements with t.resize_(0).",
+        rl_dims_text(have, out->shape, out->ndim), rl_dims_text(want, made->shape, made->ndim));
+}
+
+static int deliver(rl_tensor *out, rl_tensor *made) {
+    if (rl_history_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return -1;
+    if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
+        return -1;
+    }
+    if (same_shape(&out->v, &made->v)) return rl_tensor_copy(out, made);
+    if (warn_resized(&out->v, &made->v) < 0) return -1;
+    RL_OWNED PyObject *cast =
+        out->v.dtype == made->v.dtype ? NULL : (PyObject *)rl_cast_view(&made->v, out->v.dtype);
+    if (!cast && out->v.dtype != made->v.dtype) return -1;
+    if (rl_tensor_set_data(out, cast ? (rl_tensor *)cast : made) < 0) return -1;
+    rl_version_bump(out);
+    return 0;
+}
+
+static Py_ssize_t out_count(const rl_bound *b) {
+    return PyTuple_Check(b->out) ? PyTuple_GET_SIZE(b->out) : 1;
+}
+static rl_tensor *out_nth(const rl_bound *b, Py_ssize_t i) {
+    return (rl_tensor *)(PyTuple_Check(b->out) ? PyTuple_GET_ITEM(b->out, i) : b->out);
+}
+
+/* the results in the caller's tensors, as what the call would have answered */
+static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
+    RL_OWNED PyObject *result = result_steal;
+    if (!result) return NULL;
+    if (!PyTuple_Check(result))
+        return deliver(out_nth(b, 0), (rl_tensor *)result) < 0 ? NULL : Py_NewRef(b->out);
+    Py_ssize_t n = PyTuple_GET_SIZE(result);
+    if (n != out_count(b)) {
+        PyErr_Format(PyExc_RuntimeError, "%s() expected out to have %zd tensors, but it has %zd", b->k.name,
+                     n, out_count(b));
+        return NULL;
+    }
+    const bool named = b->schema->op->n_shown > 1;
+    RL_OWNED PyObject *all = named ? PyStructSequence_New(Py_TYPE(result)) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; all && i < n; i++) {
+        if (deliver(out_nth(b, i), (rl_tensor *)PyTuple_GET_ITEM(result, i)) < 0) return NULL;
+        PyTuple_SET_ITEM(all, i, Py_NewRef(out_nth(b, i)));
+    }
+    return rl_give(&all);
+}
+
+static int refuse_gradients(rl_bound *b) {
+    bool wanted = false;
+    rl_call_look(b);
+    if (!rl_here.grad || rl_here.inference) return 0;
+    wanted = b->schema->op->kind == RL_KIND_COMPOSITE ? b->look.needs != 0
+                                                      : rl_history_wanted(b->schema->op, b->look.needs);
+    for (Py_ssize_t i = 0; i < out_count(b); i++) wanted |= rl_requires_grad(out_nth(b, i));
+    if (!wanted) return 0;
+    PyErr_Format(PyExc_RuntimeError,
+                 "%s(): functions with out=... arguments don't support automatic differentiation, but one "
+                 "of the arguments requires grad.",
+                 b->schema->op->name);
+    return -1;
+}
+
+RL_APART PyObject *rl_call_out(rl_bound *b) {
+    if (b->schema->op->traits & RL_FACTORY) rl_device_as_out(b); /* zeros(2, out=x) */
+    return refuse_gradients(b) < 0 ? NULL : deliver_out(b, rl_call_new(b));
+}
+
+/* ---- composites, whose results are copied to where they are wanted ---- */
+PyObject *(*rl_compose)(int op, rl_bound *b);
+
+static PyObject *composed(rl_bound *b) {
+    return rl_compose((int)(b->schema->op - rl_operators), b);
+}
+
+RL_APART PyObject *rl_call_composite_out(rl_bound *b) {
+    if (refuse_gradients(b) < 0) return NULL;
+    const int grad = rl_here.grad;
+    rl_here.grad = 0;
+    PyObject *result = composed(b);
+    rl_here.grad = grad;
+    return deliver_out(b, result);
+}
+
+RL_APART PyObject *rl_call_composite_inplace(rl_bound *b) {
+    rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
+    rl_call_look(b);
+    const bool tracked = rl_here.grad && b->look.needs;
+    if (still_writable(self, tracked, b) < 0) return NULL;
+    /* what the parts save of self must be what it was before */
+    RL_OWNED PyObject *original = tracked ? copy_of(self) : NULL;
+    if (tracked && !original) return NULL;
+    if (original) b->k.arg[0].u.t = &((rl_tensor *)original)->v;
+    RL_OWNED PyObject *result = composed(b);
+    if (!result) return NULL;
+    const rl_view *made = &((rl_tensor *)result)->v;
+    if (check_result(&self->v, made, made->dtype) != RL_OK) return rl_raise_call(b);
+    rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &self->v},
+                       {.tag = RL_TENSOR, .u.t = &((rl_tensor *)result)->v}};
+    rl_bound copy;
+    rl_bound_begin(&copy, &rl_schemas[RL_OP_copy_]);
+    rl_bound_fill(&copy, args, 2);
+    PyObject *written = rl_call_inplace(&copy);
+    rl_bound_end(&copy);
+    return written;
+}

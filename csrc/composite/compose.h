@@ -1,0 +1,38 @@
+/* What composites are written with, besides the words of call/values.h.
+ *
+ * COMPOSED(fliplr) {
+ *     return OP(flip, X(0), INT(1));
+ * }
+ *   X(i)              argument i as it came; GIVEN(i): is it something else than None?
+ *   NTH(list, i)      a tensor of a Tensor[] argument, which has list.n of them
+ *   TENSORS(room, n)  rl_view *room[n] as a list
+ *   TUPLE(op, ...)    an operator's tuple, as it is; PART(tuple, i): one of its tensors
+ *   RESULTS(a, b)     several results
+ *   RAISE(type, format, ...)   fails */
+#ifndef RL_COMPOSITE_COMPOSE_H
+#define RL_COMPOSITE_COMPOSE_H
+#define VALUES g
+#include "call/values.h"
+
+typedef V (*rl_making)(rl_values *g, rl_bound *b);
+PyObject *rl_composed(rl_bound *b, rl_making make);
+V rl_composed_tuple(rl_values *g, int op, const V *args, int n);
+V rl_composed_results(rl_values *g, const V *results, int n);
+#define COMPOSED(id)                                                                                         \
+    static V made_##id(rl_values *g, rl_bound *b);                                                           \
+    PyObject *compose_##id(rl_bound *b);                                                                     \
+    PyObject *compose_##id(rl_bound *b) {                                                                    \
+        return rl_composed(b, made_##id);                                                                    \
+    }                                                                                                        \
+    static V made_##id(rl_values *g __attribute__((unused)), rl_bound *b __attribute__((unused)))
+
+#define X(i)             (b->k.arg[i])
+#define GIVEN(i)         (b->k.arg[i].tag != RL_NONE)
+#define NTH(list, i)     ((V){.tag = RL_TENSOR, .u.t = (list).u.ts[i]})
+#define TENSORS(room, m) ((V){.tag = RL_TENSORS, .n = (m), .u.ts = (room)})
+#define TUPLE(op, ...)   rl_composed_tuple(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
+#define PART(tuple, i)                                                                                       \
+    ((V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)PyTuple_GET_ITEM((PyObject *)(tuple).u.o, i))->v})
+#define RESULTS(...) rl_composed_results(VALUES, RL_VALUE_LIST(__VA_ARGS__))
+#define RAISE(...)   rl_values_raise(VALUES, __VA_ARGS__)
+#endif
