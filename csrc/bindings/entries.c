@@ -7,24 +7,45 @@
 #include <stdio.h>
 #include <string.h>
 
-static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
-                         PyObject *kwnames) {
-    rl_bound b;
-    if (rl_bind(&b, s, &(rl_given){self, args, n, kwnames}) < 0) return NULL;
-    PyObject *result = rl_dispatcher_call(&b, how);
-    rl_bound_end(&b);
-    return result;
+/* What Python calls: rushlight.add, Tensor.add, Tensor.add_. */
+static PyObject *public_function(const rl_schema *s, int how, bool method) {
+    RL_OWNED PyObject *name = PyUnicode_FromFormat("%s%s", s->op->name, how == RL_CALL_INPLACE ? "_" : "");
+    if (!name) return NULL;
+    if (method) return PyObject_GetAttr((PyObject *)rl_tensor_type, name);
+    RL_OWNED PyObject *package = PyImport_ImportModule("rushlight._C");
+    if (!package || PyObject_HasAttr(package, name)) return package ? PyObject_GetAttr(package, name) : NULL;
+    RL_OWNED PyObject *nn = PyObject_GetAttrString(package, "_nn");
+    return nn ? PyObject_GetAttr(nn, name) : NULL;
 }
 
-/* torch.exp_(x): the same without a self */
-static PyObject *op_inplace(const rl_schema *s, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+/* a class among the arguments or a mode answers */
+static RL_APART PyObject *op_overridden(const rl_schema *s, int how, const rl_given *g) {
+    const int method = g->self != NULL;
+    RL_OWNED PyObject *func = public_function(s, how, method);
+    RL_OWNED PyObject *args = PyTuple_New(method + g->n), *kwargs = NULL;
+    if (!func || !args) return NULL;
+    if (method) PyTuple_SET_ITEM(args, 0, Py_NewRef(g->self));
+    for (Py_ssize_t i = 0; i < g->n; i++) PyTuple_SET_ITEM(args, method + i, Py_NewRef(g->args[i]));
+    Py_ssize_t named = g->kwnames ? PyTuple_GET_SIZE(g->kwnames) : 0;
+    if (named && !(kwargs = PyDict_New())) return NULL;
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(g->kwnames, i), g->args[g->n + i]) < 0) return NULL;
+    return rl_override_run(func, args, kwargs);
+}
+
+/* torch.exp_(x) comes without a self */
+static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                         PyObject *kwnames) {
+    const rl_given given = {self, args, n, kwnames};
     rl_bound b;
-    PyObject *result = NULL;
-    if (rl_bind(&b, s, &(rl_given){NULL, args, n, kwnames}) < 0) return NULL;
-    if (b.out)
-        PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", s->op->name);
+    PyObject *result;
+    if (rl_bind(&b, s, &given) < 0) return NULL;
+    if (RL_UNLIKELY(b.overridden || (rl_override_modes && rl_override_mode())))
+        result = op_overridden(s, how, &given);
+    else if (RL_UNLIKELY(b.out && how == RL_CALL_INPLACE))
+        result = PyErr_Format(PyExc_TypeError, "%s_() got an unexpected keyword argument 'out'", s->op->name);
     else
-        result = rl_dispatcher_call(&b, RL_CALL_INPLACE);
+        result = rl_dispatcher_call(&b, how);
     rl_bound_end(&b);
     return result;
 }
@@ -38,7 +59,6 @@ static PyObject *op_inplace(const rl_schema *s, PyObject *const *args, Py_ssize_
         return op_call(&rl_schemas[RL_OP_##id], RL_CALL_NORMAL, self, a, n, kw);                             \
     }                                                                                                        \
     static PyObject *inplace_##id(PyObject *self, PyObject *const *a, Py_ssize_t n, PyObject *kw) {          \
-        if (!self) return op_inplace(&rl_schemas[RL_OP_##id], a, n, kw);                                     \
         return op_call(&rl_schemas[RL_OP_##id], RL_CALL_INPLACE, self, a, n, kw);                            \
     }
 #define OP(id, ...) ENTRIES(id)

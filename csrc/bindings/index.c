@@ -253,6 +253,7 @@ static rl_slot noted_slot(const subscript *s, rl_view **views) {
 PyObject *rl_tensor_subscript(PyObject *self, PyObject *key) {
     SUBSCRIPT s = {.sliced = NULL};
     rl_view *views[RL_MAX_DIMS];
+    if (rl_is_overridden(self)) return rl_override_member("__getitem__", self, key, NULL);
     if (PyLong_CheckExact(key)) return take_one(self, 0, 0, key);
     if (subscript_read(&s, self, key) < 0) return NULL;
     rl_slot args[2] = {tensor_slot(s.sliced)};
@@ -342,6 +343,10 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
         return -1;
+    }
+    if (rl_is_overridden(self) || rl_is_overridden(value)) {
+        RL_OWNED PyObject *done = rl_override_member("__setitem__", self, key, value);
+        return done ? 0 : -1;
     }
     int number = value_kind(self, value, &args[1]);
     if (number < 0) return -1;

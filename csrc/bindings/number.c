@@ -13,6 +13,41 @@ static int operand_slot(PyObject *o, rl_slot *s) {
 
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how);
 
+/* ---- x + y where a class or a mode answers: as PyTorch's members are called ---- */
+static const char *member_of(int op, int how, bool reflected) {
+    static const struct {
+        int op;
+        const char *name, *reflected, *inplace;
+    } members[] = {
+        {RL_OP_add, "add", "add", "add_"},
+        {RL_OP_sub, "sub", "__rsub__", "sub_"},
+        {RL_OP_mul, "mul", "mul", "mul_"},
+        {RL_OP_div, "div", "__rtruediv__", "div_"},
+        {RL_OP_floor_divide, "__floordiv__", "__rfloordiv__", "__ifloordiv__"},
+        {RL_OP_remainder, "remainder", "__rmod__", "remainder_"},
+        {RL_OP_pow, "pow", "__rpow__", "pow_"},
+        {RL_OP_matmul, "matmul", "__rmatmul__", "__imatmul__"},
+        {RL_OP_bitwise_and, "__and__", "__rand__", "__iand__"},
+        {RL_OP_bitwise_or, "__or__", "__ror__", "__ior__"},
+        {RL_OP_bitwise_xor, "__xor__", "__rxor__", "__ixor__"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(members); i++)
+        if (members[i].op == op)
+            return how == RL_CALL_INPLACE ? members[i].inplace
+                   : reflected            ? members[i].reflected
+                                          : members[i].name;
+    return rl_operators[op].name; /* eq, lt ... */
+}
+
+static RL_APART PyObject *number_overridden(int op, PyObject *a, PyObject *b, int how) {
+    const bool reflected = !rl_tensor_check(a);
+    PyObject *result =
+        rl_override_member(member_of(op, how, reflected), reflected ? b : a, reflected ? a : b, NULL);
+    if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
 static bool is_complex(PyObject *o) {
     return PyComplex_Check(o) || rl_numpy_kind(o) == 'c';
 }
@@ -44,6 +79,7 @@ static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
 static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
     rl_bound call;
     rl_slot args[2];
+    if (rl_is_overridden(a) || rl_override_asked(b)) return number_overridden(op, a, b, how);
     int ra = operand_slot(a, &args[0]), rb = ra == 1 ? operand_slot(b, &args[1]) : 0;
     if (ra < 0 || rb < 0) return NULL;
     if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
@@ -77,15 +113,16 @@ PyObject *rl_number_inplace_power(PyObject *a, PyObject *b, PyObject *mod) {
     return number_binary(RL_OP_pow, a, b, RL_CALL_INPLACE);
 }
 PyObject *rl_number_negative(PyObject *a) {
-    return rl_op_unary(RL_OP_neg, a);
+    return rl_is_overridden(a) ? rl_override_member("neg", a, NULL, NULL) : rl_op_unary(RL_OP_neg, a);
 }
 PyObject *rl_number_positive(PyObject *a) {
     return Py_NewRef(a);
 }
 PyObject *rl_number_absolute(PyObject *a) {
-    return rl_op_unary(RL_OP_abs, a);
+    return rl_is_overridden(a) ? rl_override_member("abs", a, NULL, NULL) : rl_op_unary(RL_OP_abs, a);
 }
 PyObject *rl_number_invert(PyObject *a) {
+    if (rl_is_overridden(a)) return rl_override_member("__invert__", a, NULL, NULL);
     if (!rl_is_float(((rl_tensor *)a)->v.dtype)) return rl_op_unary(RL_OP_bitwise_not, a);
     PyErr_SetString(PyExc_TypeError,
                     "~ (operator.invert) is only implemented on integer and Boolean-type tensors");

@@ -57,7 +57,12 @@ static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slo
     Py_ssize_t n = PyTuple_GET_SIZE(items);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
-        if (!rl_tensor_check(item) && (item != Py_None || a->kind != RL_ARG_MAYBE_TENSORS)) return 0;
+        if (RL_LIKELY(rl_is_plain(item))) continue;
+        b->overridden |= rl_override_class(item);
+        if (!rl_tensor_check(item) && (item != Py_None || a->kind != RL_ARG_MAYBE_TENSORS)) {
+            slot->tag = RL_NONE;
+            return b->overridden;
+        }
     }
     if (n > INT32_MAX || b->list || !(b->list = PyMem_Calloc((size_t)n + 1, sizeof *b->list))) {
         PyErr_NoMemory();
@@ -77,6 +82,14 @@ static int value_text(PyObject *o, rl_slot *slot) {
     return slot->u.s ? 1 : -1;
 }
 
+/* a number, or an object whose class answers for functions */
+static int value_stranger(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
+    int number = a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
+    if (number || !rl_override_class(o)) return number;
+    slot->tag = RL_NONE;
+    return b->overridden = true;
+}
+
 static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
     if (o == Py_None && a->optional) {
         slot->tag = RL_NONE;
@@ -86,11 +99,12 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
     case RL_ARG_TENSOR:
     case RL_ARG_OPERAND:
         if (RL_LIKELY(rl_tensor_check(o))) {
+            b->overridden |= rl_override_asked(o);
             slot->tag = RL_TENSOR;
             slot->u.t = &((rl_tensor *)o)->v;
             return 1;
         }
-        return a->kind == RL_ARG_OPERAND ? rl_scalar_slot(o, slot) : 0;
+        return value_stranger(b, a, o, slot);
     case RL_ARG_TENSORS:
     case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
@@ -230,7 +244,7 @@ static int too_many(const rl_schema *s, Py_ssize_t n, bool loud) {
 }
 
 static int bind_value(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
-    if (a->kind > RL_ARG_OPERAND || RL_UNLIKELY(!rl_tensor_check(o))) return value_bind(b, a, o, slot);
+    if (a->kind > RL_ARG_OPERAND || RL_UNLIKELY(!rl_is_plain(o))) return value_bind(b, a, o, slot);
     slot->tag = RL_TENSOR;
     slot->u.t = &((rl_tensor *)o)->v;
     return 1;

@@ -1,7 +1,7 @@
 /* From Python's arguments to slots, and through the dispatcher to a kernel. */
 #ifndef RL_CALL_CALL_H
 #define RL_CALL_CALL_H
-#include "object/tensor.h"
+#include "override.h"
 #include "ops/schema.h"
 
 /* a function of its own: what few calls need costs the others no registers */
@@ -45,6 +45,7 @@ typedef struct {
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
     rl_view **list;          /* of a Tensor[] argument */
     int n_keep, n_pool, n_words;
+    bool overridden; /* an argument's class answers: call/override.h */
     uint64_t became; /* with history: rl_data_changes before anything looked at the arguments */
     int64_t pool[RL_POOL];
     rl_word words[RL_MAX_NUMBERS];
@@ -54,6 +55,7 @@ static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->out = NULL;
     b->list = NULL;
     b->n_keep = b->n_pool = b->n_words = 0;
+    b->overridden = false;
     b->k.name = s->op->name;
     b->k.n_arg = s->n;
     b->k.n_out = s->op->n_out;

@@ -7,7 +7,7 @@
 
 import sys as _sys
 
-from . import _C, _generator, _missing, _names, _tensor, functional, random
+from . import _C, _generator, _missing, _names, _overrides, _tensor, functional, random
 from ._C import *  # noqa: F403
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -23,7 +23,10 @@ _names.attach_methods()
 _LAZY = {
     name: name for name in ("autograd", "backends", "cuda", "jit", "nn", "optim", "serialization", "storage")
 }
-_LAZY |= {name: name for name in ("linalg", "utils", "version", "_onednn", "_tensor_str", "torch_version")}
+_LAZY |= {
+    name: name
+    for name in ("linalg", "overrides", "utils", "version", "_onednn", "_tensor_str", "torch_version")
+}
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str"}
