@@ -57,5 +57,6 @@ PyObject *rl_tensor_int(PyObject *self);
 PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
 int rl_infer_init(PyObject *m);     /* bindings/infer.c */
+int rl_promote_init(PyObject *m);   /* bindings/promote.c */
 int rl_parameter_init(PyObject *m); /* bindings/parameter.c: after rl_tensor_init */
 #endif

@@ -113,7 +113,10 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
         return rc;
     }
-    case RL_ARG_INT: slot->tag = RL_INT; return rl_scalar_int(o, &slot->u.i);
+    case RL_ARG_INT:
+        if (!PyLong_CheckExact(o) && b->schema->next && rl_tensor_check(o)) return 0; /* another overload's */
+        slot->tag = RL_INT;
+        return rl_scalar_int(o, &slot->u.i);
     case RL_ARG_BOOL:
         if (!PyBool_Check(o)) return 0;
         *slot = (rl_slot){.tag = RL_TRUTH, .u.i = o == Py_True};
@@ -148,8 +151,11 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
 
 /* ---- names ---- */
 static int arg_named(const rl_schema *s, PyObject *name) {
-    static const char *const aliases[][2] = {
-        {"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"}, {"self", "input"}};
+    static const char *const aliases[][2] = {{"axis", "dim"},
+                                             {"keepdims", "keepdim"},
+                                             {"x", "input"},
+                                             {"self", "input"},
+                                             {"split_size_or_sections", "split_size"}};
     for (int i = 0; i < s->n; i++)
         if (rl_arg_name(&s->arg[i]) == name) return i;
     for (int i = 0; i < s->n; i++)

@@ -91,3 +91,21 @@ bool rl_values_truth(rl_values *g, V x) {
     g->failed |= truth < 0;
     return truth > 0;
 }
+
+V rl_values_item(rl_values *g, V x) {
+    V number = NONE;
+    RL_OWNED PyObject *object = g->failed ? NULL : rl_scalar_get(x.u.t);
+    if (!object || rl_scalar_slot(object, &number) < 0) g->failed = true;
+    return number;
+}
+
+void *rl_values_room(rl_values *g, int64_t n, size_t size) {
+    if (g->failed) return NULL;
+    if (n < 0 || n > PTRDIFF_MAX / (int64_t)size / 2) {
+        rl_values_raise(g, PyExc_MemoryError, "no memory for %lld values", (long long)n);
+        return NULL;
+    }
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n * (Py_ssize_t)size);
+    rl_values_own_steal(g, bytes);
+    return g->failed ? NULL : PyBytes_AS_STRING(bytes);
+}

@@ -32,8 +32,10 @@ V rl_values_own_steal(rl_values *g, PyObject *made); /* lives as long as the cal
 V rl_values_op(rl_values *g, int op, const V *args, int n, int result);
 void rl_values_op_all(rl_values *g, int op, const V *args, int n, V *results, int n_results);
 V rl_values_op_inplace(rl_values *g, int op, const V *args, int n);
-V rl_values_join(rl_values *g, V a, V b, int64_t dim); /* cat() */
-bool rl_values_truth(rl_values *g, V x);               /* of one element; looks at it */
+V rl_values_join(rl_values *g, V a, V b, int64_t dim);      /* cat() */
+bool rl_values_truth(rl_values *g, V x);                    /* of one element; looks at it */
+V rl_values_item(rl_values *g, V x);                        /* ... as a number */
+void *rl_values_room(rl_values *g, int64_t n, size_t size); /* n things; NULL: it failed */
 V rl_values_raise(rl_values *g, PyObject *type, const char *format, ...);
 
 int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
@@ -93,5 +95,6 @@ static inline double rl_number(V v) {
 #define PLUS(x, d)               OP(add, x, NUM(d))
 #define TIMES(x, d)              OP(mul, x, NUM(d))
 #define JOIN(a, b, dim)          rl_values_join(VALUES, a, b, dim)
+#define ITEM(x)                  rl_values_item(VALUES, x)
 #define FAILED                   (VALUES->failed)
 #endif

@@ -5,9 +5,9 @@
  * }
  *   X(i)              argument i as it came; GIVEN(i): is it something else than None?
  *   NTH(list, i)      a tensor of a Tensor[] argument, which has list.n of them
- *   TENSORS(room, n)  rl_view *room[n] as a list
+ *   TENSORS(room, n)  rl_view *room[n] as a list, which may be returned, too
  *   TUPLE(op, ...)    an operator's tuple, as it is; PART(tuple, i): one of its tensors
- *   RESULTS(a, b)     several results
+ *   RESULTS(a, b)     several results; EACH(list, make, number): a list of make(g, x, number) of each x
  *   RAISE(type, format, ...)   fails */
 #ifndef RL_COMPOSITE_COMPOSE_H
 #define RL_COMPOSITE_COMPOSE_H
@@ -17,7 +17,9 @@
 typedef V (*rl_making)(rl_values *g, rl_bound *b);
 PyObject *rl_composed(rl_bound *b, rl_making make);
 V rl_composed_tuple(rl_values *g, int op, const V *args, int n);
+V rl_composed_list(rl_values *g, V list); /* a tuple of them */
 V rl_composed_results(rl_values *g, const V *results, int n);
+typedef V (*rl_each)(rl_values *g, V x, int64_t number);
 #define COMPOSED(id)                                                                                         \
     static V made_##id(rl_values *g, rl_bound *b);                                                           \
     PyObject *compose_##id(rl_bound *b);                                                                     \
@@ -33,6 +35,8 @@ V rl_composed_results(rl_values *g, const V *results, int n);
 #define TUPLE(op, ...)   rl_composed_tuple(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
 #define PART(tuple, i)                                                                                       \
     ((V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)PyTuple_GET_ITEM((PyObject *)(tuple).u.o, i))->v})
-#define RESULTS(...) rl_composed_results(VALUES, RL_VALUE_LIST(__VA_ARGS__))
-#define RAISE(...)   rl_values_raise(VALUES, __VA_ARGS__)
+V rl_composed_each(rl_values *g, V list, rl_each make, int64_t number);
+#define RESULTS(...)             rl_composed_results(VALUES, RL_VALUE_LIST(__VA_ARGS__))
+#define EACH(list, make, number) rl_composed_each(VALUES, list, make, number)
+#define RAISE(...)               rl_values_raise(VALUES, __VA_ARGS__)
 #endif

@@ -67,6 +67,15 @@ FORMULA(slice) {
     range_part(g, rl_vjp_int(g, 1), GIVEN(2) ? rl_vjp_int(g, 2) : 0, rl_vjp_int(g, 4));
 }
 
+FORMULA(unfold) {
+    int64_t strides[RL_MAX_DIMS];
+    if (!rl_vjp_wants(g, 0)) return;
+    int n = whole_strides(g, strides), dim = (int)rl_dim_wrapped(rl_vjp_int(g, 1), n);
+    strides[n] = n ? strides[dim] : 1;
+    if (n) strides[dim] = rl_stride_scaled(strides[dim], rl_vjp_int(g, 3));
+    place_part(g, strides, 0);
+}
+
 /* the diagonal of dims one and two, as the last dim of the part */
 void rl_vjp_diagonal(rl_vjp *g, int64_t shift, int64_t dim1, int64_t dim2) {
     int64_t strides[RL_MAX_DIMS], kept[RL_MAX_DIMS];

@@ -2,7 +2,7 @@
  * https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html */
 #include "core/dtype.h"
 #include "core/error.h"
-#include "table.h"
+#include "promote.h"
 
 /* Note [Promotion]
  * Three kinds of operand vote: tensors with dimensions, 0-dim tensors, Python numbers. A lesser kind only
@@ -47,6 +47,13 @@ static int common_dtype(const rl_operator *op, const rl_call *k, uint32_t operan
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR || (operands >> i & 1)) vote_slot(&v, &k->arg[i]);
     (void)op;
+    return vote_result(&v);
+}
+
+int rl_types_common(const rl_slot *a, const rl_slot *b) {
+    vote v = {-1, -1, -1};
+    vote_slot(&v, a);
+    vote_slot(&v, b);
     return vote_result(&v);
 }
 

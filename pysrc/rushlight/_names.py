@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import _C, _settings, _types, functional
+from . import _C, _grids, _settings, _types, _windows, functional
 from ._homes import adopt
 
 _CONSTANTS = {
@@ -34,8 +34,11 @@ def _written_in(module):
 
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
-    own = _written_in(functional) | _written_in(_settings) | _written_in(_types)
-    adopt("rushlight", *(value for name, value in own.items() if name not in functional.__all__))
+    own = {}
+    for module in (functional, _grids, _settings, _types, _windows):
+        own |= _written_in(module)
+    for name, value in own.items():
+        adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
     return {**_CONSTANTS, **_types._legacy_types(), **own}
 
 

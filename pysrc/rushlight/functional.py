@@ -4,10 +4,21 @@ PyTorch has those of ``__all__`` in its module of this name; the others belong t
 """
 
 from . import _C, _missing
-from ._C import norm, split
+from ._C import norm, split  # noqa: F401
+from ._grids import (  # noqa: F401
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    cartesian_prod,
+    meshgrid,
+)
 from ._tensor import _TYPE_NAMES, _need_tensor
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "norm", "split"]
+__all__ = [
+    *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
+    *("cartesian_prod", "meshgrid", "norm", "split"),
+]
 __getattr__ = _missing.lacks(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
 

@@ -47,7 +47,7 @@ FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
         *("arith", "math", "act", "conv", "pool", "norm", "loss", "softmax", "product", "linalg", "reduce"),
-        *("distance", "view", "arrange", "sort", "index", "resize", "create", "random"),
+        *("distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create", "random"),
     )
 }
 

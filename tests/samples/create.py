@@ -16,6 +16,11 @@ SAMPLES = {
     "arange": [S(5), S(0), S(2.5)],
     "arange_start": [S(1, 7), S(1, 7, 2), S(7, 1, -2), S(0.5, 2, 0.5).but("int64")],
     "linspace": [S(0, 1, 5), S(3, -3, 7), S(0, 1, 1), S(0, 1, 0)],
+    "logspace": [S(0, 2, 5), S(1, -1, 3, 2.0), S(0, 1, 1), S(0, 1, 0)],
+    "range": [S(1, 4), S(4, 1, -1), S(0, 0)],
+    "tril_indices": [S(3, 4), S(3, 4, 1), S(4, 3, -2), S(3, 4, -9), S(0, 3), S(5, 2)],
+    "triu_indices": [S(3, 4), S(3, 4, 1), S(4, 3, -2), S(3, 4, 9), S(0, 3), S(5, 2)],
+    "fill": [S(x(2, 3), 2), S(x(2, 3), fixed(np.int64(3))), S(x(0, 3), 1), S(x(), 1)],
     "eye": [S(3), S(2, 4), S(0)],
     "fill_": [S(x(2, 3), 2), S(x(2, 3), fixed(np.int64(3))), S(x(0, 3), 1), S(x(), 1)],
     "copy_": [
@@ -27,7 +32,9 @@ SAMPLES = {
     "clone": [S(x(2, 3)), S(x()), S(x(0, 3))],
     "to_copy": [S(x(2, 3, 4)), S(x(0, 3)), S(x())],
 }
-FACTORIES = {"empty", "zeros", "ones", "full", "arange", "arange_start", "linspace", "eye"}
+FACTORIES = {"empty", "zeros", "ones", "full", "arange", "arange_start", "linspace", "eye"} | {
+    *("logspace", "range", "tril_indices", "triu_indices")
+}
 UNINITIALISED = {"empty", "empty_like"}
 NUMPY = {
     "zeros_like": np.zeros_like,

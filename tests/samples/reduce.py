@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import WHOLE, S, but, special, unit, x
+from samples.sample import BOOL, WHOLE, S, but, special, unit, x
 
 
 def _reduce_dims():
@@ -54,6 +54,23 @@ SAMPLES = {
     "all": _total((), (0,)),
     "cumsum": [S(x(2, 3, 4), 1), *_SCANS],
     "cumprod": _SCANS,
+    "diff": [
+        S(x(5)),
+        S(x(2, 5), 2),
+        S(x(4, 2), 1, 0),
+        S(x(2, 3), 1, -1, x(2, 1), x(2, 2)),
+        S(x(3), 9),
+        S(x(3), 0),
+    ],
+    **{
+        name: but(BOOL, [S(unit(5), unit(5)), S(unit(2, 4), unit(4)), S(unit(3, 2), unit(3), dim=0)])
+        for name in ("trapezoid", "trapz", "cumulative_trapezoid")
+    },
+    **{
+        name + "_even": but(BOOL, [S(unit(5)), S(unit(2, 4), dx=2), S(unit(3, 2), dx=0.5, dim=0)])
+        for name in ("trapezoid", "trapz", "cumulative_trapezoid")
+    },
+    "renorm": but(WHOLE, [S(x(2, 3), 2, 0, 1.5), S(x(2, 3, 4), 1, 1, 4), S(x(2, 3), 2, -1, 0)]),
 }
 
 

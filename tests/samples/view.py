@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from samples.sample import WHOLE, S, x
+from samples.sample import BOOL, WHOLE, S, but, fixed, index, unit, x
 
 SAMPLES = {
     "view": [
@@ -45,6 +45,26 @@ SAMPLES = {
         S(x(2, 3, 4), -1, 1, 2),
     ],
     "alias": [S(x(2, 3)), S(x()), S(x(0, 3))],
+    "adjoint": [S(x(2, 3)), S(x(2, 3, 4)), S(x()), S(x(0, 3))],
+    "ravel": [S(x(2, 3, 4)), S(x()), S(x(0, 3))],
+    "broadcast_to": [S(x(2, 1), (2, 3)), S(x(3), (2, 3)), S(x(), (2,))],
+    "sum_to_size": [S(unit(2, 3), (1, 3)), S(unit(2, 3), (3,)), S(unit(2, 3), (2, 3)), S(unit(2, 3), ())],
+    "trace": but(BOOL, [S(x(3, 3)), S(x(2, 4)), S(x(0, 3))]),
+    "tensor_split": [S(x(7), 3), S(x(2, 5), 2, 1), S(x(2, 3), 4), S(x(0, 3), 2)],
+    "tensor_split_indices": [S(x(7), (1, 3)), S(x(2, 5), (4, 1, -1), 1), S(x(2, 3), ())],
+    "tensor_split_tensor": [S(x(7), index(1, 3)), S(x(7), fixed(np.int64(3)))],
+    "hsplit": [S(x(6), 3), S(x(2, 4, 3), 2)],
+    "hsplit_indices": [S(x(6), (1, 3)), S(x(2, 4, 3), (1,))],
+    "vsplit": [S(x(4, 3), 2)],
+    "vsplit_indices": [S(x(4, 3), (1, 2))],
+    "dsplit": [S(x(2, 3, 4), 2)],
+    "dsplit_indices": [S(x(2, 3, 4), (1, 2))],
+    "split_with_sizes": [S(x(7, 3), (2, 5)), S(x(2, 6), (0, 6), 1)],
+    "unsafe_split": [S(x(7, 3), 3), S(x(2, 6), 4, 1)],
+    "unsafe_split_with_sizes": [S(x(7, 3), (2, 5))],
+    "unsafe_chunk": [S(x(7, 3), 3)],
+    "narrow_tensor": [S(x(5, 3), 0, fixed(np.int64(1)), 3), S(x(5, 3), -1, fixed(np.int32(-2)), 1)],
+    "unfold": [S(x(7), 0, 3, 2), S(x(2, 5, 3), 1, 2, 1), S(x(2, 3), -1, 0, 4), S(x(), 0, 1, 1)],
     "as_strided": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1), S(x(12), (2,), (0,))],
     "as_strided_scatter": [
         S(x(3, 2), (12,), (3, 2), (4, 1), 1),
@@ -71,6 +91,13 @@ NUMPY = {
     "unbind": lambda a, dim=0: [np.take(a, i, axis=dim) for i in range(a.shape[dim])],
     "diagonal": np.diagonal,
     "alias": np.copy,
+    "ravel": np.ravel,
+    "broadcast_to": np.broadcast_to,
+    "trace": np.trace,
+    "tensor_split": np.array_split,
+    "hsplit": np.hsplit,
+    "vsplit": np.vsplit,
+    "dsplit": np.dsplit,
 }
 
 

@@ -56,6 +56,53 @@ RL_SHAPE(linspace) {
     return rl_size_out(k, 2);
 }
 
+RL_SHAPE(range) {
+    double start = rl_num(k, 0), end = rl_num(k, 1), step = rl_num(k, 2), n = (end - start) / step;
+    if (!(step > 0 || step < 0)) return rl_error_set(RL_RUNTIME, "step must be nonzero");
+    if (!(start - start == 0 && end - end == 0))
+        return rl_error_set(RL_RUNTIME, "unsupported range: %g -> %g", start, end);
+    if ((step > 0 && end < start) || (step < 0 && end > start))
+        return rl_error_set(RL_RUNTIME, "upper bound and lower bound inconsistent with step sign");
+    if (!(n < 0x1p62)) return rl_error_set(RL_RUNTIME, "invalid size, possible overflow?");
+    int64_t size = (int64_t)n + 1;
+    return rl_out_dims(k, 0, &size, 1);
+}
+
+/* How many columns of a row lie below the diagonal, which belongs to them. */
+static int64_t columns_below(int64_t row, int64_t columns, int64_t offset) {
+    int64_t n;
+    if (__builtin_add_overflow(row, offset, &n) || n >= columns) return offset < 0 && n < 0 ? 0 : columns;
+    return n < 0 ? 0 : n + 1;
+}
+
+/* Rows whose count of columns grows by one each stand between those that have none and those that have all.
+ */
+static __int128 elements_below(int64_t rows, int64_t columns, int64_t offset) {
+    int64_t first = columns_below(0, columns, offset), last = columns_below(rows - 1, columns, offset);
+    int64_t none = first || offset >= 0 ? 0 : offset == INT64_MIN || -offset > rows ? rows : -offset;
+    __int128 growing = last > first ? last - first : 0, whole = (__int128)rows - none - growing;
+    if (!first && growing) growing--, first = 1, whole = (__int128)rows - none - growing;
+    __int128 n = growing * first + growing * (growing - 1) / 2;
+    return n + whole * last;
+}
+
+static rl_status triangle_indices(rl_call *k, bool above) {
+    const int64_t rows = k->arg[0].u.i, columns = k->arg[1].u.i, offset = k->arg[2].u.i;
+    if (rows < 0) return rl_error_set(RL_RUNTIME, "row must be non-negative, got%lld", (long long)rows);
+    if (columns < 0) return rl_error_set(RL_RUNTIME, "col must be non-negative, got%lld", (long long)columns);
+    __int128 n = rows && columns ? elements_below(rows, columns, offset - (above && offset > INT64_MIN)) : 0;
+    if (above) n = (__int128)rows * columns - (offset > INT64_MIN ? n : 0);
+    if (n > INT64_MAX / 16) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    int64_t shape[2] = {2, (int64_t)n};
+    return rl_out_dims(k, 0, shape, 2);
+}
+RL_SHAPE(tril_indices) {
+    return triangle_indices(k, false);
+}
+RL_SHAPE(triu_indices) {
+    return triangle_indices(k, true);
+}
+
 RL_SHAPE(eye) {
     int64_t shape[2] = {k->arg[0].u.i, k->arg[1].tag == RL_NONE ? k->arg[0].u.i : k->arg[1].u.i};
     if (shape[0] < 0)

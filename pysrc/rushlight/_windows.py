@@ -1,0 +1,76 @@
+"""Windows of signal processing. https://docs.pytorch.org/docs/2.13/torch.html#spectral-ops"""
+
+from math import pi
+
+from . import _C
+
+
+def _window(name, compute, window_length, periodic, dtype, options):
+    """Return compute(0, 1, ..., the last index), whose period is one more when ``periodic``."""
+    requires_grad, out = options.pop("requires_grad", False), options.pop("out", None)
+    options.pop("layout", None), options.pop("pin_memory", None)
+    dtype = dtype or (out.dtype if out is not None else _C.get_default_dtype())
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+    if window_length < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+    if window_length < 2:
+        window = _C.ones(window_length, dtype=dtype, **options)
+    else:
+        n = window_length + 1 if periodic else window_length
+        window = compute(_C.arange(n, dtype=dtype, **options), n)
+        window = window.narrow(0, 0, window_length).clone() if periodic else window
+    if out is not None:
+        return _C.add(window, 0, out=out)
+    return window.requires_grad_() if requires_grad else window
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, **options):
+    """Return alpha - beta cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
+
+    def compute(n, size):
+        return n.mul_(pi * 2.0 / (size - 1)).cos_().mul_(-beta).add_(alpha)
+
+    return _window("hamming_window", compute, window_length, periodic, dtype, options)
+
+
+def hann_window(window_length, periodic=True, *, dtype=None, **options):
+    """Return 0.5 - 0.5 cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
+
+    def compute(n, size):
+        return n.mul_(pi * 2.0 / (size - 1)).cos_().mul_(-0.5).add_(0.5)
+
+    return _window("hann_window", compute, window_length, periodic, dtype, options)
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None, **options):
+    """Return 0.42 - 0.5 cos(2 pi n / (N - 1)) + 0.08 cos(4 pi n / (N - 1)) as a vector."""
+
+    def compute(n, size):
+        n = n.mul_(pi / (size - 1))
+        return n.mul(4).cos_().mul_(0.08) - n.mul(2).cos_().mul_(0.5) + 0.42
+
+    return _window("blackman_window", compute, window_length, periodic, dtype, options)
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None, **options):
+    """Return a triangle, 1 - |2 n / (N - 1) - 1|, as a vector of window_length numbers."""
+
+    def compute(n, size):
+        half = ((size - 1) >> 1) + 1
+        n.mul_(2.0 / (size - 1)).narrow(0, half, size - half).mul_(-1).add_(2)
+        return n
+
+    return _window("bartlett_window", compute, window_length, periodic, dtype, options)
+
+
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, **options):
+    """Return I0(beta sqrt(1 - (2 n / (N - 1) - 1)^2)) / I0(beta) as a vector of window_length numbers."""
+
+    def compute(n, size):
+        alpha = (size - 1) / 2.0
+        return _C.i0((1 - n.sub_(alpha).div_(alpha).square_()).clamp_(min=0).sqrt_().mul_(beta)) / _C.i0(
+            _C.tensor(beta, dtype=n.dtype, device=n.device)
+        )
+
+    return _window("kaiser_window", compute, window_length, periodic, dtype, options)

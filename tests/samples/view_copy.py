@@ -1,0 +1,26 @@
+"""Samples: what views show, as copies."""
+
+from samples.sample import S, x
+
+SAMPLES = {
+    "alias_copy": [S(x(2, 3)), S(x()), S(x(0, 3))],
+    "as_strided_copy": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1)],
+    "detach_copy": [S(x(2, 3)), S(x())],
+    "diagonal_copy": [S(x(3, 4)), S(x(2, 3, 4), 0, -1, 0)],
+    "expand_copy": [S(x(2, 1), (2, 3)), S(x(), (2,))],
+    "narrow_copy": [S(x(5, 3), 0, 1, 3)],
+    "permute_copy": [S(x(2, 3, 4), (2, 0, 1))],
+    "select_copy": [S(x(2, 3, 4), 1, 2)],
+    "slice_copy": [S(x(5, 3), 0, 1, 4), S(x(5, 3), 0, None, None, 2)],
+    "split_copy": [S(x(7, 3), 3)],
+    "split_with_sizes_copy": [S(x(7, 3), (2, 5))],
+    "squeeze_copy": [S(x(2, 1, 3, 1))],
+    "squeeze_copy_dim": [S(x(2, 1, 3, 1), 1)],
+    "squeeze_copy_dims": [S(x(2, 1, 3, 1), (1, -1))],
+    "t_copy": [S(x(2, 3))],
+    "transpose_copy": [S(x(2, 3, 4), 0, 2)],
+    "unbind_copy": [S(x(3, 2)), S(x(2, 3), 1)],
+    "unfold_copy": [S(x(7), 0, 3, 2)],
+    "unsqueeze_copy": [S(x(2, 3), 0)],
+    "view_copy": [S(x(2, 3, 4), (6, 4))],
+}
