@@ -9,3 +9,8 @@ FORMULA(dropout) { /* (input, p, train) */
 FORMULA(overwritten) { /* in place, by numbers that it has no part in */
     TO(0, ZEROS);
 }
+
+FORMULA(drawn) { /* by numbers that the arguments say */
+    TO(0, rl_vjp_zeros(g, 0));
+    TO(1, rl_vjp_zeros(g, 1));
+}
