@@ -14,3 +14,10 @@ FORMULA(drawn) { /* by numbers that the arguments say */
     TO(0, rl_vjp_zeros(g, 0));
     TO(1, rl_vjp_zeros(g, 1));
 }
+
+FORMULA(native_dropout) { /* (input, p, train) */
+    const double left = 1 - rl_vjp_num(g, 1);
+    const bool train = GIVEN(2) && rl_vjp_int(g, 2);
+    const double scale = !train ? 1 : left == 0 ? 0 : 1 / left;
+    TO(0, TIMES(OP(mul, G, OUT(1)), scale));
+}

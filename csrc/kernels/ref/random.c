@@ -108,9 +108,12 @@ rl_status rl_random_run(rl_call *k, rl_random *r, const rl_view *const *in, int 
 /* ---- uniform ---- */
 /* rounding to fewer bits must not reach the open end */
 static void keep_open(const rl_random *r, char *p, int64_t step, int64_t n) {
-    const float low = (float)r->low, high = (float)r->high;
-    float x[RL_DRAWS];
-    if (!(low < high)) return;
+    const float low = (float)r->low;
+    float x[RL_DRAWS], high;
+    char element[8];
+    if (!(low < (float)r->high)) return;
+    rl_row_put_double(r->dtype, element, r->high);
+    high = (float)rl_row_double(r->dtype, element);
     rl_row_floats(r->dtype, p, step, n, x);
     for (int64_t i = 0; i < n; i++)
         if (x[i] >= high) rl_row_put_double(r->dtype, p + i * step, low);
@@ -176,7 +179,7 @@ static void block_doubles(const rl_random *r, char *to) {
 static void block_floats(const rl_random *r, char *to) {
     float u[16];
     rl_draw_floats(r->g, u, 16);
-    rl_normal_block(u, (float)r->low, (float)r->high, u);
+    rl_normal_blocks(u, 1, (float)r->low, (float)r->high, u);
     memcpy(to, u, sizeof u);
 }
 

@@ -60,3 +60,41 @@ RL_KERNEL(ref_dropout) {
     rl_random_walk(&r, &w);
     return RL_OK;
 }
+
+/* ---- native_dropout: the mask is drawn in the order of its memory ---- */
+static void mask_some(const rl_random *r, char *const *p, const int64_t *step, int64_t n) {
+    uint8_t truth[RL_DRAWS];
+    double x[RL_DRAWS];
+    rl_draw_truths(r->g, r->range, truth, n);
+    rl_row_doubles(r->dtype, p[1], step[1], n, x);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = x[i] * truth[i] * r->high;
+        *(uint8_t *)(p[2] + i * step[2]) = truth[i];
+    }
+    rl_row_put_doubles(r->dtype, p[0], step[0], n, x);
+}
+
+RL_KERNEL(ref_native_dropout) { /* (input, p, train) */
+    const rl_view *x = k->arg[0].u.t;
+    const double left = 1 - rl_num(k, 1), scale = left == 0 ? 0 : 1 / left;
+    rl_random r = {.draw = mask_some};
+    const uint8_t kept = 1;
+    char number[8];
+    rl_walk w;
+    if (x->numel == 0) return RL_OK;
+    if (k->arg[2].tag != RL_NONE && !k->arg[2].u.i) {
+        rl_view_cast(k, k->out[0], x);
+        return rl_view_fill(k, k->out[1], &kept);
+    }
+    r.range = rl_truth_limit(left);
+    rl_row_put_double(x->dtype, number, scale);
+    r.high = rl_row_double(x->dtype, number);
+    if (rl_random_begin(k, &r) != RL_OK) return RL_FAIL;
+    rl_walk_begin(&w, k->out[0], RL_WRITE);
+    rl_walk_add(&w, x);
+    rl_walk_add(&w, k->out[1]);
+    w.base[2] = rl_data(k->out[1], RL_WRITE);
+    rl_walk_sort(&w, 0);
+    rl_random_walk(&r, &w);
+    return RL_OK;
+}

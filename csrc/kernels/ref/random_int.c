@@ -5,10 +5,12 @@ static void wide_integers(const rl_random *r, char *const *p, const int64_t *ste
     uint32_t words[2 * RL_DRAWS];
     int64_t x[RL_DRAWS];
     rl_draw_words(r->g, words, 2 * n);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t draw = (uint64_t)words[2 * i] << 32 | words[2 * i + 1];
-        x[i] = RL_WRAP(r->range ? draw % r->range : draw, +, r->from);
-    }
+    const uint64_t last = r->range - 1; /* of a power of two: a mask */
+    for (int64_t i = 0; i < n; i++) x[i] = (int64_t)((uint64_t)words[2 * i] << 32 | words[2 * i + 1]);
+    if (!(r->range & last))
+        for (int64_t i = 0; i < n; i++) x[i] = RL_WRAP(x[i] & (int64_t)last, +, r->from);
+    else
+        for (int64_t i = 0; i < n; i++) x[i] = RL_WRAP((uint64_t)x[i] % r->range, +, r->from);
     rl_row_put_ints(r->dtype, p[0], step[0], n, x);
 }
 

@@ -23,12 +23,10 @@ RL_RANDOM_INLINE float normal_float(uint32_t bits) {
 
 /* log x, x in [2^-24, 1] */
 RL_RANDOM_INLINE float normal_log(float x) {
-    const uint32_t bits = normal_bits(x);
-    float m = normal_float((bits & 0x7fffffu) | 0x3f000000u); /* [0.5, 1) */
-    float e = (float)((int32_t)(bits >> 23) - 126);
-    const float again = m < 0.707106781186547524f ? m : 0.0f, one = m < 0.707106781186547524f ? 1.0f : 0.0f;
-    m = m - 1.0f + again;
-    e -= one;
+    const uint32_t bits = normal_bits(x), half = (bits & 0x7fffffu) | 0x3f000000u; /* of [0.5, 1) */
+    const uint32_t low = 0u - (half < 0x3f3504f3u);                                /* below sqrt(0.5) */
+    const float e = (float)((int32_t)(bits >> 23) - 126) - normal_float(low & 0x3f800000u);
+    const float m = normal_float(half) - 1.0f + normal_float(low & half);
     const float z = m * m;
     float y = fmaf(7.0376836292e-2f, m, -1.1514610310e-1f);
     y = fmaf(y, m, 1.1676998740e-1f);
@@ -55,23 +53,33 @@ RL_RANDOM_INLINE void normal_turn(float x, float *sine, float *cosine) {
     c = fmaf(c, z, -(z * 0.5f)) + 1.0f;
     float s = fmaf(-1.9515295891e-4f, z, 8.3321608736e-3f);
     s = fmaf(fmaf(s, z, -1.6666654611e-1f) * z, x, x);
-    const bool even = (octant & 2) == 0;
-    const float first = even ? s : c, second = even ? c : s;
-    *sine = normal_float(normal_bits(first) ^ ((uint32_t)(octant & 4) << 29));
-    *cosine = normal_float(normal_bits(second) ^ ((uint32_t)(~(octant - 2) & 4) << 29));
+    const uint32_t odd = 0u - (uint32_t)(octant >> 1 & 1), swap = (normal_bits(s) ^ normal_bits(c)) & odd;
+    *sine = normal_float(normal_bits(s) ^ swap ^ ((uint32_t)(octant & 4) << 29));
+    *cosine = normal_float(normal_bits(c) ^ swap ^ ((uint32_t)(~(octant - 2) & 4) << 29));
 }
 
-/* 16 uniform numbers, 8 radii and 8 angles, become 16 normal ones; u may be z */
-RL_RANDOM_INLINE void rl_normal_block(const float *u, float mean, float deviation, float *z) {
-    float first[8], second[8];
-    for (int i = 0; i < 8; i++) {
-        float s, c;
-        const float radius = sqrtf(-2.0f * normal_log(1.0f - u[i]));
-        normal_turn(6.28318530717958647692f * u[i + 8], &s, &c);
-        first[i] = fmaf(radius * c, deviation, mean);
-        second[i] = fmaf(radius * s, deviation, mean);
+/* Blocks of 16 uniform numbers, 8 radii and 8 angles, become 16 normal ones each; at most RL_NORMAL_BLOCKS of
+ * them; u may be z. The radii of all blocks stand together in between, as do the angles: long loops become
+ * vectors. */
+enum { RL_NORMAL_BLOCKS = 32 };
+RL_RANDOM_INLINE void rl_normal_blocks(const float *u, int64_t blocks, float mean, float deviation,
+                                       float *z) {
+    float radius[8 * RL_NORMAL_BLOCKS], s[8 * RL_NORMAL_BLOCKS], c[8 * RL_NORMAL_BLOCKS];
+    const int64_t n = 8 * blocks;
+    for (int64_t i = 0; i < blocks; i++) {
+        memcpy(radius + 8 * i, u + 16 * i, 8 * sizeof *u);
+        memcpy(s + 8 * i, u + 16 * i + 8, 8 * sizeof *u);
     }
-    memcpy(z, first, sizeof first);
-    memcpy(z + 8, second, sizeof second);
+    for (int64_t i = 0; i < n; i++) radius[i] = sqrtf(-2.0f * normal_log(1.0f - radius[i]));
+    for (int64_t i = 0; i < n; i++) {
+        float sine, cosine;
+        normal_turn(6.28318530717958647692f * s[i], &sine, &cosine);
+        s[i] = fmaf(radius[i] * sine, deviation, mean);
+        c[i] = fmaf(radius[i] * cosine, deviation, mean);
+    }
+    for (int64_t i = 0; i < blocks; i++) {
+        memcpy(z + 16 * i, c + 8 * i, 8 * sizeof *z);
+        memcpy(z + 16 * i + 8, s + 8 * i, 8 * sizeof *z);
+    }
 }
 #endif

@@ -204,3 +204,17 @@ RL_SHAPE(multinomial) { /* (weights, num_samples), checked before */
         return rl_error_set(RL_RUNTIME, "prob_dist must be 1 or 2 dim");
     return rl_out_dims(k, 0, shape + (x->ndim == 1), x->ndim);
 }
+
+RL_SHAPE(native_dropout) { /* (input, p, train); the second result is a mask, but of nothing */
+    const rl_view *x = k->arg[0].u.t;
+    const double p = 1 - rl_num(k, 1);
+    const bool train = k->arg[2].tag == RL_NONE || k->arg[2].u.i;
+    if (x->numel && train && !(p >= 0 && p <= 1))
+        return rl_error_set(RL_RUNTIME, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+    if (x->numel && train && !rl_is_float(x->dtype))
+        return rl_error_set(RL_RUNTIME, "result type Float can't be cast to the desired output type %s",
+                            rl_dtype_title(x->dtype));
+    if (rl_out_like_input(k, 0) != RL_OK || rl_out_like_input(k, 1) != RL_OK) return RL_FAIL;
+    if (x->numel) k->out[1]->dtype = RL_BOOL;
+    return RL_OK;
+}
