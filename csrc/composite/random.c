@@ -78,7 +78,7 @@ static V drop(rl_values *g, V x, double p, bool train, int how) {
         return RAISE(PyExc_RuntimeError, "dropout probability has to be between 0 and 1, but got %s", text);
     }
     if (p == 0 || !train || NUMEL(x) == 0) return x;
-    if (p == 1) return how & IN_PLACE_ ? IN_PLACE(mul, x, INT(0)) : OP(mul, x, INT(0));
+    if (p == 1) return how & IN_PLACE_ ? IN_PLACE(mul, x, TRUTH(false)) : OP(mul, x, TRUTH(false));
     V noise = noise_for(g, x, p, how & FEATURE), shift = NONE;
     if (how & ALPHA) {
         shift = IN_PLACE(mul, PLUS(noise, -1), NUM(bound * scale));

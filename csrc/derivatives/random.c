@@ -14,6 +14,9 @@ FORMULA(drawn) { /* by numbers that the arguments say */
     TO(0, rl_vjp_zeros(g, 0));
     TO(1, rl_vjp_zeros(g, 1));
 }
+FORMULA(drawn_second) {
+    TO(1, rl_vjp_zeros(g, 1));
+}
 
 FORMULA(native_dropout) { /* (input, p, train) */
     const double left = 1 - rl_vjp_num(g, 1);

@@ -50,11 +50,34 @@ static void generator_do(PyObject *self, generator_step *step, rl_generator *oth
     rl_generator_release(s);
 }
 
+/* The device that was asked for, borrowed; NULL with PyTorch's words. */
+static PyObject *device_asked(PyObject *args, PyObject *kwargs) {
+    Py_ssize_t n = PyTuple_GET_SIZE(args), at = 0;
+    PyObject *device = n ? PyTuple_GET_ITEM(args, 0) : Py_None, *name, *value;
+    if (n > 1) {
+        PyErr_Format(PyExc_TypeError, "Generator() takes from 0 to 1 positional arguments but %zd were given",
+                     n);
+        return NULL;
+    }
+    while (kwargs && PyDict_Next(kwargs, &at, &name, &value)) {
+        bool known = PyUnicode_CompareWithASCIIString(name, "device") == 0;
+        if (known && !n) {
+            device = value;
+            continue;
+        }
+        PyErr_Format(PyExc_TypeError,
+                     known ? "Generator() got multiple values for argument '%U'"
+                           : "Generator() got an unexpected keyword argument '%U'",
+                     name);
+        return NULL;
+    }
+    return device;
+}
+
 static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"device", NULL};
-    PyObject *device = Py_None;
+    PyObject *device = device_asked(args, kwargs);
     int kind = RL_CPU, index;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", names, &device)) return NULL;
+    if (!device) return NULL;
     if (device != Py_None && rl_device_parse(device, &kind, &index) < 0) return NULL;
     if (kind == RL_META) {
         PyErr_SetString(PyExc_RuntimeError, "META device type not an accelerator.");

@@ -1,16 +1,18 @@
 """The default stream of random numbers."""
 
+import contextlib
+
 from . import _missing
 from ._C import default_generator
 
 __all__ = [
-    "default_generator",
     "fork_rng",
     "get_rng_state",
     "initial_seed",
     "manual_seed",
     "seed",
     "set_rng_state",
+    "thread_safe_generator",
 ]
 __getattr__ = _missing.lacks(__name__)
 
@@ -43,26 +45,19 @@ def set_rng_state(new_state):
     default_generator.set_state(new_state)
 
 
-class fork_rng:
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
     """Give back the state of the stream at the end of a block."""
+    if device_type == "meta" or not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
 
-    def __init__(
-        self, devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"
-    ):
-        self.enabled = enabled
 
-    def __enter__(self):
-        if self.enabled:
-            self.state = get_rng_state()
-
-    def __exit__(self, exc_type, exc_value, traceback):
-        if self.enabled:
-            set_rng_state(self.state)
-
-    def __call__(self, function):
-        def wrapper(*args, **kwargs):
-            with type(self)(enabled=self.enabled):
-                return function(*args, **kwargs)
-
-        wrapper.__wrapped__ = function
-        return wrapper
+def thread_safe_generator():
+    """Return the Generator of a thread that loads data; None elsewhere, for the default one."""
+    return None

@@ -8,13 +8,8 @@ def _random(**extra):
 
 
 def _dropout():
-    samples = [
-        S(x(2, 3), 0.5, True),
-        S(x(4, 5, 2), 0.25, True),
-        S(x(2, 3), 0.5, False),
-        S(x(2, 3), 1.0, True),
-    ]
-    return [sample.but(*WHOLE) for sample in samples]
+    drops = [S(x(2, 3), 0.5, True).but(*WHOLE), S(x(4, 5, 2), 0.25, True).but(*WHOLE)]
+    return [*drops, S(x(2, 3), 0.5, False), S(x(2, 3), 1.0, True)]
 
 
 HALVES = ("float16", "bfloat16")
@@ -45,7 +40,7 @@ SAMPLES = {
     "exponential_": [S(x(2, 3)).but(*WHOLE), S(x(20), 2.5).but(*WHOLE)],
     "geometric_": [S(x(2, 3), 0.3), S(x(20), p=0.7)],
     "log_normal_": [S(x(2, 3)), S(x(20), 0.5, std=0.25)],
-    "cauchy_": [S(x(2, 3)), S(x(20), 1.0, sigma=2.0)],
+    "cauchy_": [S(x(2, 3)).but(*WHOLE), S(x(20), 1.0, sigma=2.0).but(*WHOLE)],
     "normal_tensors": [
         S(x(2, 3), unit(2, 3)),
         S(x(4, 5), unit(4, 5)),
@@ -69,7 +64,7 @@ SAMPLES = {
     "multinomial_with_replacement": [S(unit(7), 3), S(unit(3, 7), 20)],
     "native_dropout": [
         S(x(2, 3), 0.5, True).but(*WHOLE),
-        S(x(20), 0.25, None).but(*WHOLE),
+        S(x(20), 0.25, True).but(*WHOLE),
         S(x(4), 0.5, False),
     ],
     "alpha_dropout": _dropout(),

@@ -114,13 +114,21 @@ RL_SHAPE(log_normal) {
 }
 
 RL_SHAPE(cauchy) {
+    static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char", "short int",
+                                                  "int",           "long int",    [RL_BOOL] = "bool"};
+    const int dtype = k->arg[0].u.t->dtype;
     if (above_zero(k, 2, "cauchy_ expects sigma > 0.0, but found sigma=%g") != RL_OK) return RL_FAIL;
+    if (!rl_is_float(dtype))
+        return rl_error_set(RL_RUNTIME,
+                            "Cauchy distribution is a continuous probability distribution. dtype must be a "
+                            "floating point but you specified %s",
+                            names[dtype]);
     return fills_itself(k);
 }
 
 /* ---- where tensors say what to draw ---- */
 static rl_status has_chances(const rl_view *p) {
-    return rl_is_float(p->dtype)
+    return rl_is_float(p->dtype) || p->numel == 0
                ? RL_OK
                : rl_error_set(RL_NOTIMPL, "\"bernoulli_tensor_cpu_p_\" not implemented for '%s'",
                               rl_dtype_title(p->dtype));
@@ -153,7 +161,7 @@ static rl_status expands(const rl_view *p, const rl_view *to) {
 
 RL_SHAPE(bernoulli_tensor) { /* (input, p), in place */
     const rl_view *to = k->arg[0].u.t, *p = k->arg[1].u.t;
-    if (expands(p, to) != RL_OK || has_chances(p) != RL_OK) return RL_FAIL;
+    if (to->numel && (expands(p, to) != RL_OK || has_chances(p) != RL_OK)) return RL_FAIL;
     return fills_itself(k);
 }
 

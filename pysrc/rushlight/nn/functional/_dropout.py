@@ -1,6 +1,5 @@
 """Dropout."""
 
-import math
 import warnings
 
 from rushlight import _C
@@ -19,41 +18,20 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _C.dropout_(input, p, training) if inplace else _C.dropout(input, p, training)
 
 
-def _noise(input, p, by_channel):
-    """Return ones, zeros with probability p: one for each element, or for each channel of each example."""
-    if not by_channel:
-        return _C.empty_like(input).bernoulli_(1 - p)
-    if input.dim() < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return input.new_empty([*input.shape[:2], *[1] * (input.dim() - 2)]).bernoulli_(1 - p)
-
-
-def _drop(input, p, training, inplace, by_channel=False, alpha=False):
-    if p == 0 or not training or input.numel() == 0:
-        return input
-    multiply = input.mul_ if inplace else input.mul
-    if p == 1:
-        return multiply(input.new_zeros(()))
-    noise = _noise(input, p, by_channel)
-    if not alpha:
-        return multiply(noise.div_(1 - p))
-    # dropped elements become selu's lower bound; scale and shift keep mean 0 and variance 1
-    bound = 1.7580993408473766
-    scale = 1.0 / math.sqrt((bound * bound * p + 1) * (1 - p))
-    shift = noise.add(-1).mul_(bound * scale).add_(bound * scale * p)
-    return multiply(noise.mul_(scale)).add_(shift)
-
-
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout that keeps mean and variance of what selu gives."""
     _check_probability(p)
-    return _drop(input, p, training, inplace, alpha=True)
+    return (_C.alpha_dropout_ if inplace else _C.alpha_dropout)(input, p, training)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels."""
     _check_probability(p)
-    return _drop(input, p, training, inplace, by_channel=True, alpha=True)
+    return (_C.feature_alpha_dropout_ if inplace else _C.feature_alpha_dropout)(input, p, training)
+
+
+def _drop_channels(input, p, training, inplace):
+    return (_C.feature_dropout_ if inplace else _C.feature_dropout)(input, p, training)
 
 
 _CHANNEL_TEXT = (
@@ -64,8 +42,8 @@ _CHANNEL_TEXT = (
 
 def _drop_unbatched(input, p, training, inplace, batched):
     if batched:
-        return _drop(input, p, training, inplace, by_channel=True)
-    result = _drop(input.unsqueeze(0), p, training, inplace, by_channel=True)
+        return _drop_channels(input, p, training, inplace)
+    result = _drop_channels(input.unsqueeze(0), p, training, inplace)
     return input if inplace else result.squeeze(0)
 
 
@@ -101,7 +79,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
             "dropout1d instead.",
             stacklevel=2,
         )
-    return _drop(input, p, training, inplace, by_channel=True)
+    return _drop_channels(input, p, training, inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
