@@ -125,19 +125,17 @@ RL_KERNEL(ref_random) { /* attr[2]: 1: from, but no to; 2: neither */
 }
 
 /* ---- permutations ---- */
-/* Picks are drawn and asked for before they change places: what lies far away comes meanwhile. */
+/* From the front, each with one that follows. Picks are drawn and asked for before they change places: what
+ * lies far away comes meanwhile. */
 static void shuffle(rl_generator *g, int64_t *order, int64_t n) {
-    const int per_pick = n < UINT32_MAX / 20 ? 1 : 2; /* words */
-    uint32_t words[2 * RL_DRAWS];
+    uint32_t words[RL_DRAWS];
     int64_t pick[RL_DRAWS];
+    for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int64_t at = 0, m; at < n - 1; at += m) {
         m = n - 1 - at < RL_DRAWS ? n - 1 - at : RL_DRAWS;
-        rl_draw_words(g, words, per_pick * m);
+        rl_draw_words(g, words, m);
         for (int64_t i = 0; i < m; i++) {
-            const uint64_t left = (uint64_t)(n - at - i);
-            pick[i] = at + i +
-                      (int64_t)(per_pick == 1 ? words[i] % (uint32_t)left
-                                              : ((uint64_t)words[2 * i] << 32 | words[2 * i + 1]) % left);
+            pick[i] = at + i + words[i] % (uint32_t)(n - at - i);
             __builtin_prefetch(order + pick[i], 1);
         }
         for (int64_t i = 0; i < m; i++) {
@@ -145,6 +143,16 @@ static void shuffle(rl_generator *g, int64_t *order, int64_t n) {
             order[at + i] = order[pick[i]];
             order[pick[i]] = t;
         }
+    }
+}
+
+/* Where one word is too few, PyTorch goes the other way: each takes the place of one before it. */
+static void shuffle_many(rl_generator *g, int64_t *order, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t pick = rl_random64(g) % (uint64_t)(i + 1);
+        order[i] = i;
+        order[i] = order[pick];
+        order[pick] = i;
     }
 }
 
@@ -165,8 +173,7 @@ RL_KERNEL(ref_randperm) {
                        types[out->dtype]);
     order = out->dtype == RL_I64 ? rl_data(out, RL_WRITE) : k->svc->scratch(k, RL_COUNT(n), sizeof *order);
     if (!order) return RL_FAIL;
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    shuffle(r.g, order, n);
+    (n < UINT32_MAX / 20 ? shuffle : shuffle_many)(r.g, order, n);
     if (out->dtype != RL_I64)
         rl_row_put_ints(out->dtype, rl_data(out, RL_WRITE), rl_itemsize(out->dtype), n, order);
     return RL_OK;

@@ -9,14 +9,14 @@
 #ifdef RL_SIMD_X86
 enum { BLOCK = 16, BLOCKS = RL_NORMAL_BLOCKS };
 
-V_TARGET static void uniforms(rl_generator *g, float *to, int64_t n) {
+static V_TARGET void uniforms(rl_generator *g, float *to, int64_t n) {
     uint32_t words[BLOCK * BLOCKS];
     rl_random_words(g, words, n);
     for (int64_t i = 0; i < n; i++) to[i] = (float)(int32_t)(words[i] & 0xffffff) * 0x1p-24f;
 }
 
 /* A block that is not full draws for its elements, then 16 more for the last 16 of all. */
-V_TARGET static void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
+static V_TARGET void normals(rl_generator *g, float *to, int64_t n, float mean, float deviation) {
     float u[BLOCK * BLOCKS];
     const int64_t rest = n % BLOCK;
     for (int64_t left = n - rest, m; left > 0; left -= m, to += m) {
