@@ -252,6 +252,7 @@ TABLE = {
     "randint": _shaped(100),
     "randint_low": _shaped(-5, 100),
     "randperm": _counted(),
+    "normal_size": _shaped(0.0, 1.0),
     "arange": _counted(),
     "arange_start": _counted(0),
     "linspace": _counted(0, 1),

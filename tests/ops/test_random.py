@@ -3,7 +3,10 @@
 import copy
 import hashlib
 import io
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -74,26 +77,64 @@ RECORDED = {
         "0x0.0p+0",
     ],
     "randn_block": [
-        -1.12584,
-        -1.15236,
-        -0.25058,
-        -0.43388,
-        0.59884,
-        -1.5551,
-        -0.34136,
-        1.85301,
-        0.4681,
-        -0.15771,
-        1.44366,
-        0.26605,
-        1.38937,
-        1.58633,
-        0.9463,
-        -0.84368,
-        0.93183,
-        1.25901,
-        2.00498,
-        0.05374,
+        "-0x1.20370a0000000p+0",
+        "-0x1.2701140000000p+0",
+        "-0x1.0097ac0000000p-2",
+        "-0x1.bc4aba0000000p-2",
+        "0x1.329b160000000p-1",
+        "-0x1.8e1ab60000000p+0",
+        "-0x1.5d8d940000000p-2",
+        "0x1.da5e9c0000000p+0",
+        "0x1.df54aa0000000p-2",
+        "-0x1.42febe0000000p-3",
+        "0x1.7193b60000000p+0",
+        "0x1.106f420000000p-2",
+        "0x1.63ad800000000p+0",
+        "0x1.961a000000000p+0",
+        "0x1.e481380000000p-1",
+        "-0x1.aff6660000000p-1",
+        "0x1.dd18600000000p-1",
+        "0x1.424e6e0000000p+0",
+        "0x1.00a3340000000p+1",
+        "0x1.b836740000000p-5",
+    ],
+    "exponential_": ["0x1.1c4a6c0000000p-5", "0x1.5a04f80000000p-2", "0x1.7b80940000000p+0"],
+    "log_normal_": ["0x1.8fbad00000000p+3", "0x1.b04eac0000000p+5", "0x1.ee5af40000000p-1"],
+    "cauchy_": ["-0x1.b2c35c0000000p-3", "-0x1.3b94880000000p-2", "0x1.3298720000000p+0"],
+    "geometric_": [
+        "0x1.4000000000000p+2",
+        "0x1.0000000000000p+1",
+        "0x1.8000000000000p+1",
+        "0x1.0000000000000p+2",
+    ],
+    "poisson": [
+        "0x1.0000000000000p+0",
+        "0x1.8000000000000p+1",
+        "0x1.c000000000000p+3",
+        "0x1.3400000000000p+6",
+        "0x1.f180000000000p+9",
+    ],
+    "binomial": [
+        "0x1.0000000000000p+1",
+        "0x1.c000000000000p+4",
+        "0x1.1800000000000p+5",
+        "0x1.6000000000000p+3",
+    ],
+    "bernoulli": [
+        "0x0.0p+0",
+        "0x0.0p+0",
+        "0x0.0p+0",
+        "0x0.0p+0",
+        "0x0.0p+0",
+        "0x1.0000000000000p+0",
+        "0x1.0000000000000p+0",
+        "0x1.0000000000000p+0",
+    ],
+    "randint_like": [
+        "0x1.0000000000000p+2",
+        "0x1.8000000000000p+1",
+        "0x1.8000000000000p+1",
+        "0x1.c000000000000p+2",
     ],
     "state": "6b946b1e8eaa7cc34c15471fd11e2776616c44bd026ff5c4edf74976ee06e4c3",
     "negative_seed": ["0x1.dc93cc0000000p-1", "0x1.524a720000000p-1"],
@@ -113,6 +154,18 @@ DRAWS = {
     "rand_bfloat16": (0, lambda: torch.rand(4, dtype=torch.bfloat16)),
     "dropout": (7, lambda: torch.dropout(torch.ones(10), 0.5, True)),
     "negative_seed": (-5, lambda: torch.rand(2)),
+    "randn_block": (0, lambda: torch.randn(20)),
+}
+# One after the other, from the seed 3: each takes what it needs and no more.
+IN_A_ROW = {
+    "exponential_": lambda: torch.empty(3).exponential_(),
+    "log_normal_": lambda: torch.empty(3).log_normal_(),
+    "cauchy_": lambda: torch.empty(3).cauchy_(),
+    "geometric_": lambda: torch.empty(4).geometric_(0.3),
+    "poisson": lambda: torch.poisson(torch.tensor([0.5, 3, 12, 100, 1000])),
+    "binomial": lambda: torch.binomial(
+        torch.tensor([5.0, 30, 100, 1000]), torch.tensor([0.3, 0.9, 0.4, 0.01])
+    ),
 }
 
 
@@ -134,9 +187,52 @@ def test_the_second_normal_is_carried_across_calls():
     assert exact(torch.randn(2)) == RECORDED["mixed"]
 
 
-def test_blocks_of_sixteen_normals():
-    torch.manual_seed(0)
-    assert torch.randn(20).tolist() == pytest.approx(RECORDED["randn_block"], abs=2e-5)
+def test_draws_in_a_row():
+    torch.manual_seed(3)
+    for name, draw in IN_A_ROW.items():
+        assert exact(draw()) == RECORDED[name], name
+    assert torch.multinomial(torch.arange(10.0), 4).tolist() == [7, 6, 9, 8]
+    assert torch.multinomial(torch.arange(10.0), 6, True).tolist() == [8, 8, 6, 8, 6, 6]
+    assert exact(torch.bernoulli(torch.full((8,), 0.4))) == RECORDED["bernoulli"]
+    torch.normal(torch.arange(3.0), torch.arange(3.0) + 1)
+    assert exact(torch.randint_like(torch.zeros(4), 9)) == RECORDED["randint_like"]
+
+
+def test_kernels_draw_the_same_normals():
+    """Vectors and the C library's fused multiply-add, over blocks, chunks and ends that are not full."""
+    code = """if True:
+        import hashlib, rushlight as torch
+        digest = hashlib.sha256()
+        for n in (16, 17, 31, 512, 513, 20000):
+            torch.manual_seed(n)
+            for x in (torch.randn(n), torch.empty(n).normal_(1.5, 2.7), torch.normal(torch.randn(n), 0.3)):
+                digest.update(x.numpy().tobytes())
+            digest.update(torch.get_rng_state().numpy().tobytes())
+        print(digest.hexdigest())
+    """
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"RL_KERNELS": kernels, "RL_ISA": isa},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kernels, isa in (("", ""), ("", "avx2"), ("ref", ""))
+    }
+    assert len(answers) == 1 and len(answers.pop()) == 65
+
+
+NOT_A_NUMBER = float("nan")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_odd_counts_and_chances_come_to_an_end(dtype):
+    odd = torch.tensor([NOT_A_NUMBER, float("inf"), 1e30, 0.0, -1.0, 20.0], dtype=getattr(torch, dtype))
+    for chance in (NOT_A_NUMBER, 0.0, 1e-40, 1e-7, 0.3, 0.5, 1.0, 2.0, float("inf")):
+        drawn = torch.binomial(odd, torch.full_like(odd, chance))
+        assert drawn[3] == 0 and drawn[4] == 0
+    assert torch.poisson(odd[1:4]).tolist() == [-(2.0**63), -(2.0**63), 0.0]
 
 
 def test_state_is_pytorchs_byte_for_byte():
