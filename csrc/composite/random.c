@@ -23,6 +23,11 @@ static void weights_check(rl_values *g, V x, int64_t picks, bool again) {
 /* Looks at the weights: that is what is drawn from. */
 static void weights_look(rl_values *g, V x) {
     int64_t last = -1;
+    if (NUMEL(x) == 0) {
+        RAISE(PyExc_RuntimeError,
+              "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+        return;
+    }
     V most = OP(lt, OP(amax, x), NUM(INFINITY)), least = OP(ge, OP(amin, x), NUM(0));
     if (!FAILED && !rl_values_truth(g, OP(logical_and, most, least)) && !FAILED)
         RAISE(PyExc_RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0");
@@ -44,6 +49,7 @@ COMPOSED(multinomial) { /* (input, num_samples, replacement, generator) */
     }
     if (again && picks > 1) return OP(multinomial_with_replacement, x, INT(picks), X(3));
     weights_look(g, x);
+    if (FAILED) return NONE;
     V times = OP(empty_like, x);
     V order = OP(div, x, OP(exponential_, times, NUM(1), X(3)));
     return picks == 1 ? OP(argmax, order, INT(-1), TRUTH(true)) : OP_NTH(1, topk, order, INT(picks));

@@ -198,6 +198,7 @@ WEIGHTS = {
     "transposed": lambda t, d: t.arange(1, 101).to(d).reshape(20, 5).t(),
     "every second": lambda t, d: t.arange(1, 101).to(d).reshape(5, 20)[:, ::2],
     "no rows": lambda t, d: t.zeros(0, 3, dtype=d),
+    "no categories": lambda t, d: t.zeros(3, 0, dtype=d),
     "zeros": lambda t, d: t.zeros(3, dtype=d),
     "a row of zeros": lambda t, d: t.tensor([[0, 0], [1, 2]], dtype=d),
     "below 0": lambda t, d: -t.ones(3, dtype=d),

@@ -30,7 +30,7 @@ SAMPLES = {
     "randint_like": [S(x(2, 3), 2), S(x(20), 100).but("bool")],
     "randint_like_low": [S(x(2, 3), 0, 2), S(x(20), 3, 100).but("bool")],
     "randint_like_tensor": [S(x(2, 3), fixed(2)), S(x(20), fixed(7.5)).but("bool")],
-    "bernoulli": [S(unit(2, 3)).but(*WHOLE), S(unit(20)).but(*WHOLE), S(unit(0, 3)).but(*WHOLE)],
+    "bernoulli": [S(unit(2, 3)).but(*WHOLE), S(unit(20)).but(*WHOLE), S(unit(0, 3))],
     "bernoulli_number": [S(x(2, 3), 0.5), S(x(20), p=0.25)],
     "bernoulli_tensor_": [
         S(x(2, 3), fixed(0.25)),
