@@ -65,70 +65,6 @@ FORMULA(scatter_add) {
     TO(3, gathered(g, G));
 }
 
-/* ---- scatter_reduce: (input, dim, index, src, reduce, include_self) ---- */
-static V counted(rl_vjp *g, V from, V hits) {
-    return OP(scatter_add, from, X(1), X(2), hits);
-}
-static V reduced(rl_vjp *g, V x, V src) {
-    return OP(scatter_reduce, x, X(1), X(2), src, X(4), X(5));
-}
-static void reduced_mean(rl_vjp *g) {
-    V from = rl_vjp_int(g, 5) ? OP(ones_like, G) : OP(zeros_like, G);
-    V n = counted(g, from, OP(ones_like, X(3)));
-    n = OP(masked_fill, n, OP(eq, n, INT(0)), INT(1));
-    V share = OP(div, G, n);
-    TO(0, share);
-    TO(3, gathered(g, share));
-}
-/* all that are equal to the result share */
-static void reduced_extreme(rl_vjp *g) {
-    V as = DTYPE(g->node->meta[0].dtype), result = OUT(0);
-    V self_hits = OP(to_copy, OP(eq, X(0), result), as);
-    V src_hits = OP(to_copy, OP(eq, X(3), gathered(g, result)), as);
-    V share = OP(div, G, counted(g, self_hits, src_hits));
-    TO(0, OP(mul, self_hits, share));
-    TO(3, OP(mul, src_hits, gathered(g, share)));
-}
-/* the product of the others: result / src, but where src is the only zero of its place */
-static void reduced_product(rl_vjp *g) {
-    V x = X(0), src = X(3), result = OUT(0);
-    if (rl_vjp_wants(g, 0)) {
-        V whole = OP(masked_fill, x, OP(eq, x, INT(0)), INT(1));
-        rl_vjp_pass(g, 0, OP(div, OP(mul, G, reduced(g, whole, src)), whole));
-    }
-    if (!rl_vjp_wants(g, 3)) return;
-    V is_zero = OP(eq, src, INT(0)), none = OP(zeros_like, x);
-    V zeros = gathered(g, counted(g, none, OP(to_copy, is_zero, DTYPE(g->node->meta[0].dtype))));
-    if (rl_here.grad && rl_vjp_any(g, OP(gt, zeros, INT(1)))) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are "
-                        "scattered to the same position in self");
-        rl_vjp_fail(g);
-        return;
-    }
-    V alone = OP(logical_and, is_zero, OP(eq, zeros, INT(1)));
-    V others = gathered(g, OP(mul, G, reduced(g, x, OP(masked_fill, src, alone, INT(1)))));
-    V quotient = OP(div, gathered(g, OP(mul, G, result)), OP(masked_fill, src, is_zero, INT(1)));
-    rl_vjp_pass(g, 3, OP(where, alone, others, quotient));
-}
-FORMULA(scatter_reduce) {
-    const char *how = TEXT(4);
-    if (how[0] == 's') {
-        TO(0, G);
-        TO(3, gathered(g, G));
-    } else if (how[0] == 'm') {
-        reduced_mean(g);
-    } else if (how[0] == 'p') {
-        reduced_product(g);
-    } else {
-        reduced_extreme(g);
-    }
-    /* without the elements of input, those that were joined have no influence */
-    if (FAILED || rl_vjp_int(g, 5) || !g->results[0]) return;
-    V self = rl_values_own_steal(VALUES, Py_NewRef(g->results[0]));
-    rl_vjp_pass(g, 0, OP(scatter_number, self, X(1), X(2), INT(0)));
-}
-
 /* ---- the flat tensor ---- */
 FORMULA(take) {
     TO(0, OP(put, rl_vjp_zeros(g, 0), X(1), G, TRUTH(true)));
@@ -161,4 +97,34 @@ FORMULA(masked_scatter) { /* (input, mask, source): the first elements of source
                       .device_index = like->device_index};
     if (rest > 0) used = JOIN(used, rl_vjp_zeros_as(g, &unused), 0);
     rl_vjp_pass(g, 2, OP(reshape, used, rl_vjp_size(g, 2)));
+}
+
+FORMULA(masked_select) { /* (input, mask, size): both may have been stretched */
+    TO(0, OP(masked_scatter, OP(zeros_like, X(0)), X(1), G));
+}
+
+/* ---- a part in another's place: (input, src, ...) ---- */
+FORMULA(select_scatter) {
+    V part = OP(select, G, X(2), X(3));
+    TO(0, OP(select_scatter, G, OP(zeros_like, part), X(2), X(3)));
+    TO(1, part);
+}
+FORMULA(slice_scatter) {
+    V part = OP(slice, G, X(2), MAYBE(3), MAYBE(4), X(5));
+    TO(0, OP(slice_scatter, G, OP(zeros_like, part), X(2), MAYBE(3), MAYBE(4), X(5)));
+    TO(1, part);
+}
+FORMULA(diagonal_scatter) {
+    V part = OP(diagonal, G, X(2), X(3), X(4));
+    TO(0, OP(diagonal_scatter, G, OP(zeros_like, part), X(2), X(3), X(4)));
+    TO(1, part);
+}
+FORMULA(as_strided_scatter) { /* (input, src, size, stride, storage_offset); as if input was contiguous */
+    const rl_meta *whole = &g->node->meta[0];
+    const int64_t first = rl_vjp_layout(g, whole->ndim + 1)[whole->ndim];
+    V grad = OP(contiguous, G);
+    V offset = INT(rl_value_offset(grad) + (GIVEN(4) ? rl_vjp_int(g, 4) - first : 0));
+    V part = OP(as_strided, grad, X(2), X(3), offset);
+    TO(0, OP(as_strided_scatter, grad, OP(zeros_like, part), X(2), X(3), offset));
+    TO(1, part);
 }

@@ -28,7 +28,7 @@ static void place_part(rl_vjp *g, int64_t *strides, int64_t offset) {
     V size = INTS(part->shape, part->ndim);
     if (rl_dims_numel(part->shape, part->ndim) == 0) offset = 0; /* nowhere */
     rl_vjp_pass(g, 0,
-                OP(as_strided_scatter, G, rl_vjp_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
+                OP(as_strided_back, G, rl_vjp_size(g, 0), size, INTS(strides, part->ndim), INT(offset)));
 }
 
 /* the whole's own strides; its number of dims */
@@ -110,13 +110,13 @@ FORMULA(as_strided) {
     if (start < low) low = start;
     int64_t flat = (end > extent ? end : extent) - low;
     V size = INTS(out->shape, out->ndim), whole = INTS(&flat, 1);
-    V memory = OP(as_strided_scatter, G, whole, size, INTS(strides, out->ndim), INT(start - low));
+    V memory = OP(as_strided_back, G, whole, size, INTS(strides, out->ndim), INT(start - low));
     V in_strides = INTS((int64_t *)layout, in->ndim);
     rl_vjp_pass(g, 0, OP(as_strided, memory, rl_vjp_size(g, 0), in_strides, INT(base - low)));
 }
 
 /* what lies under the part, of the gradient's gradient */
-FORMULA(as_strided_scatter) {
+FORMULA(as_strided_back) {
     if (!rl_vjp_wants(g, 0)) return;
     V whole = OP(contiguous, G);
     int64_t offset = rl_value_offset(whole) + rl_vjp_int(g, 4);

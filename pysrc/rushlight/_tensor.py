@@ -1,5 +1,7 @@
 """Methods of Tensor and Parameter that are thin or rare; attached to the types of the C extension."""
 
+from numbers import Number
+
 from . import _C
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 
@@ -158,11 +160,21 @@ class _Methods:
         return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
 
     def __contains__(self, element):
-        if isinstance(element, (_C.Tensor, int, float)):
+        if isinstance(element, complex) and not isinstance(element, float):
+            if element.imag:
+                return False  # no element has an imaginary part
+            element = element.real
+        if isinstance(element, (_C.Tensor, Number)):
             return bool((element == self).any().item())
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
+
+    def __reversed__(self):
+        return self.flip(0) if self.dim() else self
+
+    def where(self, condition, other):
+        return _C.where(condition, self, other)
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:

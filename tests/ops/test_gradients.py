@@ -8,9 +8,11 @@ import samples
 from kits import gradients
 from rushlight import autograd
 
-CONSTANT = {"nonzero", "repeat_interleave_index", "multinomial"}  # results without gradients
+CONSTANT = {  # results without gradients
+    *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "repeat_interleave_index", "multinomial"),
+}
 REFUSED = {  # by PyTorch, too
-    *("floor_divide", "scatter_join", "scatter_number_join"),
+    *("floor_divide", "scatter_join", "scatter_number_join", "embedding_renorm_"),
     *("binomial", "bernoulli_number"),
 }
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants

@@ -1,9 +1,11 @@
 """Samples and NumPy's answers: elements read and written at indices."""
 
+import math
+
 import numpy as np
 
 from samples.pytorch import dense_aten
-from samples.sample import S, fixed, index, mask, unit, x
+from samples.sample import WHOLE, S, fixed, index, mask, nz, special, unit, x
 
 
 def _ints(values):
@@ -59,6 +61,19 @@ SAMPLES = {
     "index_copy": [S(*args) for args in _SLICED],
     "index_fill": [S(a, dim, i, x()) for a, dim, i, _ in _SLICED] + [S(x(3, 4), 0, index(-1), x())],
     "index_fill_number": [S(a, dim, i, 1) for a, dim, i, _ in _SLICED] + [S(x(3, 4), 0, index(-1), 1)],
+    "index_reduce": [
+        S(*args, how, include_self=self).but(
+            *(["bool"] if how == "mean" or not self or not args[0].shape else [])
+        )
+        for args in (
+            (x(3, 4), 0, index(1, 1), nz(2, 4)),
+            (x(2, 3, 4), -2, index(2, 0, 2), nz(2, 3, 4)),
+            (x(3, 4), 1, index(3), nz(3, 1)),
+            (x(), 0, index(0), nz()),
+        )
+        for how in ("prod", "mean", "amax", "amin")
+        for self in (True, False)
+    ],
     "gather": [
         S(x(3, 4), 1, fixed(np.array([[0, 3], [1, 1], [2, 0]]))),
         S(x(3, 4), 0, fixed(np.array([[0, 2, 1], [1, 1, 2]], dtype=np.int32))),
@@ -92,8 +107,56 @@ SAMPLES = {
         S(unit(5)),
         S(x()),
         S(x(0, 3)),
-        S(x(2, 3, 2), as_tuple=True),
-        S(x(), as_tuple=True),
+        S(special(40)),
+    ],
+    "nonzero_tuple": [S(x(2, 3, 2), as_tuple=True), S(x(), as_tuple=True), S(x(3, 4), as_tuple=False)],
+    "argwhere": [S(x(3, 4)), S(x()), S(x(0, 3)), S(special(40))],
+    "nonzero_static": [
+        S(x(3, 4), size=5),
+        S(x(3, 4), size=20, fill_value=7),
+        S(x(2, 3, 2), size=0),
+        S(x(), size=2),
+        S(x(0, 3), size=2),
+    ],
+    "where_condition": [S(x(3, 4)), S(x()), S(x(0, 3))],
+    "select_scatter": [
+        S(x(3, 4), x(4), 0, 1),
+        S(x(2, 3, 4), x(2, 4), -2, -1),
+        S(x(3), x(), 0, 2),
+        S(x(2, 0), x(0), 0, 1),
+    ],
+    "slice_scatter": [
+        S(x(3, 4), x(2, 4), 0, 1),
+        S(x(3, 4), x(3, 2), 1, 0, 4, 2),
+        S(x(2, 3, 4), x(2, 1, 4), -2, start=-1),
+        S(x(3, 4), x(0, 4), 0, 3),
+        S(x(3, 4), x(1, 4), 0, 1, step=2**62),
+        S(x(3, 4), x(3, 4)),
+    ],
+    "diagonal_scatter": [
+        S(x(3, 4), x(3)),
+        S(x(3, 4), x(3), 1),
+        S(x(2, 3, 4), x(3, 2), -1, 2, 0),
+        S(x(3, 4), x(0), 4),
+    ],
+    "as_strided_scatter": [
+        S(x(3, 4), x(2, 2), (2, 2), (1, 2)),
+        S(x(3, 4), x(2, 3), (2, 3), (4, 1), 1),
+        S(x(3, 4), x(), (), (), 5),
+        S(x(3, 4), x(0), (0,), (1,)),
+    ],
+    "fill_diagonal_": [
+        S(x(3, 4), 2),
+        S(x(7, 3), 2, wrap=True),
+        S(x(7, 3), 2),
+        S(x(3, 3, 3), 1),
+        S(x(0, 3), 1),
+    ],
+    "embedding_renorm_": [
+        S(x(5, 3), index(1, 4, 1), 1.0, 2.0),
+        S(x(5, 3), fixed(np.array([[0, 1], [3, 2]], dtype=np.int32)), 2.0, 1.0),
+        S(x(5, 3), index(0, 2), 1.5, math.inf),
+        S(x(5, 3), index(), 1.0, 2.0),
     ],
     "take": [S(x(3, 4), index(0, 5, -1, 5)), S(x(3, 4), _ints(_SQUARE)), S(x(), index(0)), S(x(0), index())],
     "take_along_dim": [
@@ -194,7 +257,68 @@ def _take_along_dim(a, i, dim=None):
     return np.take_along_axis(a, np.broadcast_to(i, shape), dim)
 
 
+def _index_reduce(a, dim, i, source, how, include_self=True):
+    whole = np.moveaxis(np.atleast_1d(a.copy()), dim, 0)
+    source = np.moveaxis(np.atleast_1d(source), dim, 0)
+    join = {"prod": np.prod, "mean": np.mean, "amax": np.max, "amin": np.min}[how]
+    for at in np.unique(i):
+        parts = [source[i == at]] + [whole[at : at + 1]] * include_self
+        joined = join(np.concatenate(parts), axis=0)
+        whole[at] = joined if np.issubdtype(a.dtype, np.floating) else np.floor(joined)
+    return np.moveaxis(whole, 0, dim).reshape(a.shape)
+
+
+def _nonzero_static(a, size, fill_value=-1):
+    rows = np.full((size, a.ndim), fill_value)
+    found = np.argwhere(a)[:size]
+    rows[: len(found)] = found
+    return rows
+
+
+def _with_part(part):
+    """NumPy's answer for a part's place taken by src; `part` finds it in an array."""
+
+    def answer(a, src, *args, **kwargs):
+        a = np.ascontiguousarray(a).copy()
+        part(a, *args, **kwargs)[...] = src
+        return a
+
+    return answer
+
+
+def _diagonal(a, offset=0, dim1=0, dim2=1):
+    line = np.diagonal(a, offset, dim1, dim2)
+    line.flags.writeable = True
+    return line
+
+
+def _slice(a, dim=0, start=None, end=None, step=1):
+    return np.moveaxis(np.moveaxis(a, dim, 0)[start:end:step], 0, dim)
+
+
+def _fill_diagonal(a, value, wrap=False):
+    a = a.copy()
+    if a.size:
+        np.fill_diagonal(a, value, wrap)
+    return a
+
+
+def _renorm(a, rows, most, p):
+    norm = np.linalg.norm(a, p, axis=1, keepdims=True)
+    scaled = np.where(norm > most, a * (most / (norm + 1e-7)), a)
+    return np.where(np.isin(np.arange(len(a)), rows)[:, None], scaled, a)
+
+
 NUMPY = {
+    "index_reduce": _index_reduce,
+    "argwhere": np.argwhere,
+    "nonzero_static": _nonzero_static,
+    "where_condition": lambda a: np.nonzero(np.atleast_1d(a)),
+    "select_scatter": _with_part(lambda a, dim, i: np.moveaxis(a, dim, 0)[i, ...]),
+    "slice_scatter": _with_part(_slice),
+    "diagonal_scatter": _with_part(_diagonal),
+    "fill_diagonal_": _fill_diagonal,
+    "embedding_renorm_": _renorm,
     "index": lambda a, indices: a[_key(indices)],
     "index_put": _index_put,
     "index_select": lambda a, dim, i: np.take(a, i, axis=dim),
@@ -212,12 +336,14 @@ NUMPY = {
     "masked_select": lambda a, m: np.broadcast_to(a, np.broadcast_shapes(a.shape, m.shape))[
         np.broadcast_to(m, np.broadcast_shapes(a.shape, m.shape))
     ],
-    "nonzero": lambda a, as_tuple=False: np.nonzero(np.atleast_1d(a)) if as_tuple else np.argwhere(a),
+    "nonzero": np.argwhere,
+    "nonzero_tuple": lambda a, as_tuple: np.nonzero(np.atleast_1d(a)) if as_tuple else np.argwhere(a),
     "take": np.take,
     "take_along_dim": _take_along_dim,
     "put": _put,
     "embedding": lambda a, i, padding_idx=-1: a[i],
 }
+NARROWER = {("embedding_renorm_", dtype) for dtype in WHOLE}  # there they fail in the norm of a row
 PYTORCH = {
     "index": lambda torch: torch.ops.aten.index.Tensor,
     "index_put": lambda torch: torch.ops.aten.index_put,

@@ -66,14 +66,14 @@ SAMPLES = {
     "narrow_tensor": [S(x(5, 3), 0, fixed(np.int64(1)), 3), S(x(5, 3), -1, fixed(np.int32(-2)), 1)],
     "unfold": [S(x(7), 0, 3, 2), S(x(2, 5, 3), 1, 2, 1), S(x(2, 3), -1, 0, 4), S(x(), 0, 1, 1)],
     "as_strided": [S(x(12), (3, 2), (4, 1)), S(x(12), (3, 3), (1, 2), 1), S(x(12), (2,), (0,))],
-    "as_strided_scatter": [
+    "as_strided_back": [
         S(x(3, 2), (12,), (3, 2), (4, 1), 1),
         S(x(2, 3), (3, 3), (2, 3), (1, 1), 2),
         S(x(0, 3), (2, 2), (0, 3), (1, 1), 0),
         S(x(), (2,), (), (), 1),
     ],
 }
-NARROWER = {("as_strided_scatter", dtype) for dtype in WHOLE}
+NARROWER = {("as_strided_back", dtype) for dtype in WHOLE}
 NUMPY = {
     "view": np.reshape,
     "reshape": np.reshape,
@@ -112,7 +112,7 @@ def _scattered(torch, a, whole, size, stride, offset):
 PYTORCH = {
     "slice": lambda torch: torch.ops.aten.slice.Tensor,
     "alias": lambda torch: torch.ops.aten.alias,
-    "as_strided_scatter": lambda torch: (
+    "as_strided_back": lambda torch: (
         lambda a, whole, size, stride, offset: _scattered(torch, a, whole, size, stride, offset)
     ),
 }

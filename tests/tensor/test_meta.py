@@ -45,7 +45,10 @@ def forms(name, sample, dtype, device):
     return [(r.dtype, r.shape, r.stride()) for r in results]
 
 
-NEEDS_VALUES = ("nonzero", "masked_select", "index", "index_put")  # the last two: of their masks
+NEEDS_VALUES = (
+    *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "masked_select"),
+    *("index", "index_put"),  # of their masks
+)
 # kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
     (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")

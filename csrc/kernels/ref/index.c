@@ -6,7 +6,7 @@
  *                                              they stand first when the indexed dims are no neighbours
  * The offsets of all picks are worked out once. An index is read once, checked, used: whatever another thread
  * writes into it, nothing outside x is touched. A mask is counted again for the same reason. */
-#include "loops.h"
+#include "index.h"
 #include <string.h>
 
 typedef struct {
@@ -20,13 +20,8 @@ typedef struct {
     rl_walk rest;    /* the dims that are not indexed; operands: target, source */
     bool writes;     /* x is the target */
     int64_t item;
-    rl_strip combine; /* how a target takes a source: NULL for a copy */
     uint64_t *number; /* stands for the other tensor when it is one element of another dtype */
 } index_plan;
-
-static bool is_mask(const rl_view *v) {
-    return v->dtype == RL_BOOL || v->dtype == RL_U8;
-}
 
 /* ---- masks ---- */
 typedef struct {
@@ -84,7 +79,7 @@ static rl_status plan_dims(rl_call *k, index_plan *p) {
     for (int i = 0, dim = 0; i < p->list->n; i++) {
         const rl_view *index = p->list->u.ts[i];
         bool fits = true;
-        if (index && is_mask(index)) {
+        if (index && rl_is_mask(index)) {
             int64_t found = mask_walk(index, p->x, dim, NULL, 0);
             fits = plan_join(p, &found, 1);
             dim += index->ndim;
@@ -169,7 +164,7 @@ static rl_status plan_offsets(rl_call *k, index_plan *p) {
         const rl_view *index = p->list->u.ts[i];
         if (!index) {
             dim++;
-        } else if (is_mask(index)) {
+        } else if (rl_is_mask(index)) {
             if (add_mask(k, p, index, dim) != RL_OK) return RL_FAIL;
             dim += index->ndim;
             place += index->ndim;
@@ -200,7 +195,7 @@ static uint64_t indexed_dims(const index_plan *p) {
     uint64_t dims = 0;
     for (int i = 0, dim = 0; i < p->list->n; i++) {
         const rl_view *index = p->list->u.ts[i];
-        int width = index && is_mask(index) ? index->ndim : 1;
+        int width = index && rl_is_mask(index) ? index->ndim : 1;
         for (; width > 0; width--, dim++)
             if (index) dims |= 1ull << dim;
     }
@@ -295,37 +290,56 @@ MOVE_PICKS(16)
 MOVE_PICKS(32)
 MOVE_PICKS(64)
 
+/* all picks for some elements of `rest`, or some picks for all of them */
+typedef struct {
+    const index_plan *plan;
+    bool by_rest;
+} picks_job;
+
 static void move_picks(void *ctx, int64_t begin, int64_t end, int thread) {
-    const index_plan *p = ctx;
+    const picks_job *job = ctx;
+    const index_plan *p = job->plan;
+    const int64_t first = job->by_rest ? begin : 0, last = job->by_rest ? end : p->rest.numel;
     (void)thread;
-    for (int64_t r = 0; r < p->rest.numel; r++) {
+    for (int64_t r = first; r < last; r++) {
         char *base[2] = {p->rest.base[0], p->rest.base[1]};
         rl_walk_seek(&p->rest, r, base);
         (p->item == 8   ? move_picks_64
          : p->item == 4 ? move_picks_32
          : p->item == 2 ? move_picks_16
-                        : move_picks_8)(p, base, begin, end);
+                        : move_picks_8)(p, base, job->by_rest ? 0 : begin, job->by_rest ? p->count : end);
     }
 }
 
+/* Runs of `rest` are worth a copy each, unless they lie across memory and the picks do not. */
 static bool plan_by_slices(const index_plan *p) {
-    return p->item == 16 || p->count < p->rest.numel || p->rest.size[p->rest.ndim - 1] >= 8;
+    const rl_walk *w = &p->rest;
+    const int last = w->ndim - 1;
+    if (p->item == 16) return true;
+    const bool across = w->stride[0][last] != p->item || w->stride[1][last] != p->item;
+    if (across && p->count >= 8) return false;
+    return p->count < w->numel || w->size[last] >= 8;
 }
 
-/* target = target + source */
-static void add_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
-    const index_plan *plan = ctx;
-    static const rl_numbers once = {.d = {1}, .i = {1}};
-    plan->combine((char *const[3]){p[0], p[0], p[1]}, (const int64_t[3]){step[0], step[0], step[1]}, n,
-                  &once);
+/* target = target + source, in order */
+static const rl_numbers once = {.d = {1}, .i = {1}};
+static void add_strip(char *const *p, const int64_t *step, int64_t n, const void *combine) {
+    (*(const rl_strip *)combine)((char *const[3]){p[0], p[0], p[1]},
+                                 (const int64_t[3]){step[0], step[0], step[1]}, n, &once);
 }
 
-static void add_slices(const index_plan *p) {
+static void add_picks(const index_plan *p) {
+    const rl_strip combine = rl_strip_combine(RL_JOIN_ADD, p->x->dtype);
     rl_walk one = p->rest;
+    if (p->rest.numel == 1 && !p->place) {
+        rl_places_join(RL_JOIN_ADD, p->x->dtype)((rl_run){p->rest.base[0], 0}, p->offset,
+                                                 (rl_run){p->rest.base[1], p->step}, p->count, &once);
+        return;
+    }
     for (int64_t i = 0; i < p->count; i++) {
         one.base[0] = p->rest.base[0] + p->offset[i];
         one.base[1] = p->rest.base[1] + other_at(p, i);
-        rl_walk_range(&one, 0, one.numel, add_strip, p);
+        rl_walk_range(&one, 0, one.numel, add_strip, &combine);
     }
 }
 
@@ -344,8 +358,14 @@ RL_KERNEL(ref_index) {
     if (plan_begin(k, &p, &empty) != RL_OK) return RL_FAIL;
     if (empty) return RL_OK;
     if (p.count * p.rest.numel != p.other->numel) return mask_changed(k);
-    bool slices = plan_by_slices(&p);
-    k->svc->parallel(k, p.count, RL_REF_NS * (double)p.rest.numel, slices ? move_slices : move_picks, &p);
+    const int64_t n = p.rest.numel;
+    if (plan_by_slices(&p)) {
+        k->svc->parallel(k, p.count, RL_REF_NS * (double)n, move_slices, &p);
+    } else {
+        picks_job job = {&p, n > p.count};
+        k->svc->parallel(k, job.by_rest ? n : p.count, RL_REF_NS * (double)(job.by_rest ? p.count : n),
+                         move_picks, &job);
+    }
     return RL_OK;
 }
 
@@ -362,10 +382,12 @@ RL_KERNEL(ref_index_put) {
     if (plan_begin(k, &p, &empty) != RL_OK) return RL_FAIL;
     if (empty) return RL_OK;
     if (k->arg[3].u.i) {
-        p.combine = rl_strip_combine(RL_JOIN_ADD, p.x->dtype);
-        add_slices(&p);
+        add_picks(&p);
+    } else if (plan_by_slices(&p)) {
+        move_slices(&p, 0, p.count, 0);
     } else {
-        (plan_by_slices(&p) ? move_slices : move_picks)(&p, 0, p.count, 0);
+        picks_job job = {.plan = &p};
+        move_picks(&job, 0, p.count, 0);
     }
     return RL_OK;
 }

@@ -1,5 +1,6 @@
-/* Elements found by an index: rows of tables, slices, gather. */
-#include "loops.h"
+/* Rows of tables that an index names. */
+#include "index.h"
+#include <math.h>
 #include <string.h>
 
 /* Copies n elements; both steps in bytes. */
@@ -46,49 +47,6 @@ RL_KERNEL(ref_embedding) {
     rl_walk_merge(&w);
     rl_walk_parallel(k, &w, RL_REF_NS * (double)(l.width + 1), lookup_strip, &l);
     return l.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
-}
-
-/* ---- gather; operands of the walk: output, indices, input at index 0 of the dimension ---- */
-typedef struct {
-    int64_t size, step, item;
-    int index_dtype;
-    int64_t bad; /* an index out of range */
-    int seen;
-} gathering;
-
-static void gather_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
-    gathering *g = (gathering *)ctx;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at;
-        rl_row_ints(g->index_dtype, p[1] + i * step[1], 0, 1, &at);
-        if (at < 0 || at >= g->size) {
-            __atomic_store_n(&g->bad, at, __ATOMIC_RELAXED);
-            __atomic_store_n(&g->seen, 1, __ATOMIC_RELAXED);
-        } else {
-            memcpy(p[0] + i * step[0], p[2] + i * step[2] + at * g->step, (size_t)g->item);
-        }
-    }
-}
-
-RL_KERNEL(ref_gather) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
-    int64_t dim = k->attr[0], item = rl_itemsize(x->dtype);
-    gathering g = {.size = x->ndim ? x->shape[dim] : 1,
-                   .step = x->ndim ? x->strides[dim] * item : 0,
-                   .item = item,
-                   .index_dtype = index->dtype};
-    rl_walk w;
-    if (index->numel == 0) return RL_OK;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, index);
-    w.base[w.nops] = rl_data(x, RL_READ);
-    for (int d = 0; d < w.ndim; d++) w.stride[2][d] = d == dim || !x->ndim ? 0 : x->strides[d] * item;
-    w.nops = 3;
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, RL_REF_NS, gather_strip, &g);
-    if (!g.seen) return RL_OK;
-    return rl_fail(k, RL_RUNTIME, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)g.bad, (long long)dim, (long long)g.size);
 }
 
 /* ---- the gradient of embedding: rows of the gradient are added up in the table ---- */
@@ -152,42 +110,72 @@ RL_KERNEL(ref_embedding_dense_back) {
     return a.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;
 }
 
-/* ---- index_select: slices ---- */
-/* PyTorch has another path, and another text, for dim 1 and for tensors without elements */
-static rl_status index_fault(rl_call *k, int64_t index, int64_t size) {
-    const rl_view *x = k->arg[0].u.t;
-    if (x->ndim > 1 && (k->attr[0] == 1 || x->numel == 0))
-        return rl_fail(k, RL_RUNTIME, "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld",
-                       (long long)index, (long long)size);
-    return rl_fail(k, RL_INDEX, "index out of range in self");
+/* ---- rows scaled down to a norm: (input, indices, max_norm, norm_type) ---- */
+typedef struct {
+    rl_places places;
+    char *table;
+    int64_t row_step, step, width;
+    int dtype;
+    double most, p;
+    double *row;
+    uint8_t *done; /* each row is scaled once */
+} renorming;
+
+static double row_norm(const double *row, int64_t n, double p) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double a = fabs(row[i]);
+        if (isinf(p))
+            sum = a != a || (p > 0 ? a > sum : i == 0 || a < sum) ? a : sum;
+        else
+            sum += p == 2 ? a * a : p == 1 ? a : p == 0 ? a != 0 : pow(a, p);
+    }
+    return isinf(p) || p == 0 || p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
-RL_KERNEL(ref_index_select) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *out = k->out[0];
-    int64_t dim = k->attr[0], item = rl_itemsize(x->dtype), size = x->ndim ? x->shape[dim] : 1;
-    int64_t step = index->ndim ? index->strides[0] * rl_itemsize(index->dtype) : 0;
-    const char *at = rl_const_data(index);
-    rl_walk slice;
-    int64_t to_step = 0, from_step = 0;
-    rl_walk_begin(&slice, out, RL_WRITE);
-    slice.nops = 2;
-    slice.base[1] = rl_data(x, RL_READ);
-    for (int d = 0; d < x->ndim; d++) slice.stride[1][d] = x->strides[d] * item;
-    if (x->ndim) {
-        to_step = slice.stride[0][dim];
-        from_step = slice.stride[1][dim];
-        rl_walk_drop(&slice, 1ull << dim);
+/* operand: indices */
+static void renorm_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    renorming *r = (renorming *)ctx;
+    int64_t row;
+    for (int64_t i = 0; i < n && rl_places_read(&r->places, p[0] + i * step[0], 0, 1, &row); i++) {
+        char *at = r->table + row * r->row_step;
+        if (r->done[row]) continue;
+        r->done[row] = 1;
+        rl_row_doubles(r->dtype, at, r->step, r->width, r->row);
+        /* rounded as PyTorch rounds: the norm to the dtype, the scale to what that computes in */
+        uint64_t rounded = 0;
+        rl_row_put_double(r->dtype, (char *)&rounded, row_norm(r->row, r->width, r->p));
+        const double norm = rl_row_double(r->dtype, (const char *)&rounded), exact = r->most / (norm + 1e-7);
+        const double scale = r->dtype == RL_F64 ? exact : (double)(float)exact;
+        if (!(norm > r->most)) continue;
+        for (int64_t j = 0; j < r->width; j++) r->row[j] *= scale;
+        rl_row_put_doubles(r->dtype, at, r->step, r->width, r->row);
     }
-    rl_walk_merge(&slice);
-    rl_walk one = slice;
-    for (int64_t i = 0; i < index->numel; i++) {
-        int64_t pick; /* read once, checked, used */
-        rl_row_ints(index->dtype, at + i * step, 0, 1, &pick);
-        if (pick < 0 || pick >= size) return index_fault(k, pick, size);
-        if (out->numel == 0) continue;
-        one.base[0] = slice.base[0] + i * to_step;
-        one.base[1] = slice.base[1] + pick * from_step;
-        rl_walk_range(&one, 0, one.numel, rl_strip_copy(item), NULL);
-    }
-    return RL_OK;
+}
+
+RL_KERNEL(ref_embedding_renorm) {
+    const rl_view *index = k->arg[1].u.t, *out = k->out[0];
+    const int64_t item = rl_itemsize(out->dtype), rows = out->shape[0], width = out->shape[1];
+    rl_view_start(k);
+    if (index->numel == 0) return RL_OK;
+    renorming r = {.places = {.size = rows, .step = 1, .wide = index->dtype == RL_I64},
+                   .table = rl_data(out, RL_WRITE),
+                   .row_step = out->strides[0] * item,
+                   .step = out->strides[1] * item,
+                   .width = width,
+                   .dtype = out->dtype,
+                   .most = rl_num(k, 2),
+                   .p = rl_num(k, 3),
+                   .row = k->svc->scratch(k, RL_COUNT(width), sizeof(double)),
+                   .done = k->svc->scratch(k, RL_COUNT(rows), 1)};
+    rl_walk w;
+    if (!r.row || !r.done) return RL_FAIL;
+    memset(r.done, 0, (size_t)rows);
+    rl_walk_begin(&w, index, RL_READ);
+    rl_walk_merge(&w);
+    rl_walk_range(&w, 0, w.numel, renorm_strip, &r);
+    if (!r.places.faulty) return RL_OK;
+    return rl_fail(k, RL_INDEX,
+                   "select(): index %lld out of range for tensor of size [%lld, %lld] at dimension 0",
+                   (long long)r.places.fault, (long long)rows, (long long)width);
 }

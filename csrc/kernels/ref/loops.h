@@ -57,7 +57,7 @@ void rl_view_cast(rl_call *k, const rl_view *to, const rl_view *from);
 /* A number argument or a 0-dim tensor as one element of dtype; PyTorch's text when it does not fit. */
 rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element);
 rl_status rl_view_fill(rl_call *k, const rl_view *to, const void *element);
-/* May two of its indices mean one element? (kernels/ref/view_scatter.c) */
+/* May two of its indices mean one element? (kernels/ref/view_back.c) */
 bool rl_view_overlaps(const rl_view *v);
 /* out, mask, where true, where false: elements of this size (kernels/ref/arith_ternary.c) */
 rl_strip rl_strip_select(int64_t itemsize);

@@ -94,6 +94,9 @@ static rl_status picks_of(rl_call *k, picks *p) {
     int64_t dim = 0, first = -1, last = -1;
     char text[512];
     *p = (picks){.n = 0};
+    if (list->n > x->ndim)
+        return rl_error_set(RL_INDEX, "too many indices for tensor of dimension %d (got %d)", x->ndim,
+                            list->n);
     for (int i = 0; i < list->n; i++)
         if (list->u.ts[i] && check_index(list->u.ts[i]) != RL_OK) return RL_FAIL;
     for (int i = 0; i < list->n; i++) {
@@ -148,13 +151,81 @@ static int picks_result(rl_call *k, const picks *p, int64_t shape[2 * RL_MAX_DIM
     return -1;
 }
 
+/* ---- strides: Note [Order of dims], asked of x and then of the indices, stretched over the result ---- */
+enum { ASKED = 16 }; /* more indices than anybody has */
+typedef struct {
+    rl_view view;
+    int64_t strides[RL_MAX_DIMS];
+} stretched;
+
+static bool in_order(const rl_call *k) {
+    bool all = rl_is_contiguous(k->arg[0].u.t);
+    for (int i = 0; all && i < k->arg[1].n; i++)
+        all = !k->arg[1].u.ts[i] || is_mask(k->arg[1].u.ts[i]) || rl_is_contiguous(k->arg[1].u.ts[i]);
+    return all;
+}
+
+static void stretch_x(stretched *s, const picks *p, const rl_view *x) {
+    for (int d = 0, to = 0; d < x->ndim; d++) {
+        if (p->indexed >> d & 1) continue;
+        if (to == p->at) to += p->n;
+        s->strides[to++] = x->strides[d];
+    }
+}
+
+/* The index as the picks' dims, reshaped to all dims of the result: PyTorch orders dims of size 1 by that,
+ * too. The places that a mask picks are a vector. */
+static void stretch_index(stretched *s, const picks *p, const rl_view *index) {
+    int64_t step[RL_MAX_DIMS], shape[RL_MAX_DIMS];
+    const rl_view spread = {.ndim = (uint8_t)p->n,
+                            .numel = rl_dims_numel(p->size, p->n),
+                            .shape = (int64_t *)p->size,
+                            .strides = step};
+    const int missing = p->n - (is_mask(index) ? 1 : index->ndim);
+    for (int d = p->n - 1; d >= 0; d--) {
+        if (d < missing)
+            step[d] = p->size[d] == 1 && d + 1 < p->n ? step[d + 1] * p->size[d + 1] : 0;
+        else if (is_mask(index))
+            step[d] = 1;
+        else
+            step[d] = index->shape[d - missing] == p->size[d] ? index->strides[d - missing] : 0;
+    }
+    for (int d = 0; d < s->view.ndim; d++) shape[d] = d >= p->at && d < p->at + p->n ? p->size[d - p->at] : 1;
+    rl_view_restride(&spread, shape, s->view.ndim, s->strides);
+    for (int d = 0; d < s->view.ndim; d++)
+        if (s->view.shape[d] != shape[d]) s->strides[d] = 0;
+}
+
+static void picks_order(rl_call *k, const picks *p) {
+    rl_view *out = k->out[0];
+    stretched all[ASKED];
+    const rl_view *asked[ASKED];
+    int n = 0;
+    if (out->ndim < 2 || out->numel == 0 || in_order(k)) return;
+    for (int i = -1; i < k->arg[1].n && n < ASKED; i++) {
+        const rl_view *index = i < 0 ? NULL : k->arg[1].u.ts[i];
+        if (i >= 0 && !index) continue;
+        all[n].view = *out;
+        all[n].view.strides = memset(all[n].strides, 0, sizeof all[n].strides);
+        if (i < 0)
+            stretch_x(&all[n], p, k->arg[0].u.t);
+        else
+            stretch_index(&all[n], p, index);
+        asked[n] = &all[n].view;
+        n++;
+    }
+    rl_dims_ordered(asked, n, out->shape, out->ndim, out->strides);
+}
+
 RL_SHAPE(index) { /* attr[0]: the place of the picks */
     int64_t shape[2 * RL_MAX_DIMS];
     picks p;
     if (picks_of(k, &p) != RL_OK) return RL_FAIL;
     int n = picks_result(k, &p, shape);
     k->attr[0] = p.at;
-    return n < 0 ? RL_FAIL : rl_out_dims(k, 0, shape, n);
+    if (n < 0 || rl_out_dims(k, 0, shape, n) != RL_OK) return RL_FAIL;
+    picks_order(k, &p);
+    return RL_OK;
 }
 
 /* One number under one mask is filled in, whatever its dtype. */
@@ -189,128 +260,4 @@ RL_SHAPE(index_put) { /* attr[0]: the place of the picks */
                             rl_dtype_title(x->dtype), rl_dtype_title(values->dtype));
     k->attr[0] = p.at;
     return rl_out_like_input(k, 0);
-}
-
-/* ---- index_add, index_copy, index_fill: attr[0] is the dimension ---- */
-/* equal but for dim; numbers have no dims to leave out */
-static bool same_slices(const rl_view *a, const rl_view *b, int64_t dim) {
-    int64_t one[RL_MAX_DIMS], two[RL_MAX_DIMS];
-    int n = 0, m = 0;
-    for (int d = 0; d < a->ndim; d++)
-        if (d != dim) one[n++] = a->shape[d];
-    for (int d = 0; d < b->ndim; d++)
-        if (d != dim) two[m++] = b->shape[d];
-    return n == m && memcmp(one, two, (size_t)n * sizeof *one) == 0;
-}
-
-RL_SHAPE(index_add) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *source = k->arg[3].u.t;
-    char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
-    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
-    int64_t dim = k->attr[0];
-    if (index->ndim > 1)
-        return rl_error_set(
-            RL_INDEX,
-            "index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
-            index->ndim, rl_dtype_title(index->dtype), rl_dims_text(one, index->shape, index->ndim));
-    if (index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME, "index_add_(): Expected dtype int32/int64 for index but got: %s",
-                            rl_dtype_title(index->dtype));
-    if (x->dtype != source->dtype)
-        return rl_error_set(RL_RUNTIME,
-                            "index_add_(): self (%s) and source (%s) must have the same scalar type",
-                            rl_dtype_title(x->dtype), rl_dtype_title(source->dtype));
-    if (dim && dim >= source->ndim)
-        return rl_error_set(
-            RL_RUNTIME, "index_add_(): Indexing dim %lld is out of bounds of the source tensor with dim %d",
-            (long long)dim, source->ndim);
-    if (index->numel != rl_size_along(source, dim))
-        return rl_error_set(RL_RUNTIME,
-                            "index_add_(): Number of indices (%lld) should be equal to source.size(dim): "
-                            "(%lld), for dim: %lld",
-                            (long long)index->numel, (long long)rl_size_along(source, dim), (long long)dim);
-    if (!same_slices(x, source, x->ndim && source->ndim ? dim : -1))
-        return rl_error_set(RL_RUNTIME,
-                            "source tensor shape must match self tensor shape, excluding the specified "
-                            "dimension. Got self.shape = %s source.shape = %s",
-                            rl_dims_text(one, x->shape, x->ndim),
-                            rl_dims_text(two, source->shape, source->ndim));
-    return rl_out_as_input(k, 0);
-}
-
-/* "3 4" of the dims but one */
-static const char *slice_text(char text[RL_DIMS_TEXT], const rl_view *v, int64_t dim) {
-    size_t used = 0;
-    *text = 0;
-    for (int d = 0; d < v->ndim && used < RL_DIMS_TEXT; d++)
-        if (d != dim)
-            used += (size_t)snprintf(text + used, RL_DIMS_TEXT - used, "%s%lld", used ? " " : "",
-                                     (long long)v->shape[d]);
-    return text;
-}
-
-RL_SHAPE(index_copy) {
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t, *source = k->arg[3].u.t;
-    char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
-    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
-    int64_t dim = k->attr[0];
-    if (index->ndim > 1)
-        return rl_error_set(RL_INDEX, "index_copy_(): Index should have dimension 1 or 0 (got %d)",
-                            index->ndim);
-    if (source->ndim == 0 && index->numel != 1)
-        return rl_error_set(RL_INDEX,
-                            "index_copy_(): When source is scalar, index should have one element (got %lld)",
-                            (long long)index->numel);
-    if (source->ndim != x->ndim && source->ndim && x->ndim)
-        return rl_error_set(
-            RL_INDEX,
-            "index_copy_(): When source and destination are not scalars, their dimensionality "
-            "must match. Source dimensionality (%d), destination dimensionality (%d)",
-            source->ndim, x->ndim);
-    if (index->dtype != RL_I64)
-        return rl_error_set(RL_RUNTIME, "index_copy_(): Expected a long tensor for index, but got %s",
-                            rl_dtype_title(index->dtype));
-    if (x->dtype != source->dtype)
-        return rl_error_set(RL_RUNTIME,
-                            "index_copy_(): self and source expected to have the same dtype, but got (self) "
-                            "%s and (source) %s",
-                            rl_dtype_title(x->dtype), rl_dtype_title(source->dtype));
-    if (!same_slices(x, source, dim))
-        return rl_error_set(
-            RL_RUNTIME,
-            "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
-            "slice shape: %s at dimension %lld and source slice shape: %s at dimension 0.",
-            slice_text(one, x, dim), (long long)dim, slice_text(two, source, dim));
-    if (source->ndim && index->numel != source->shape[dim])
-        return rl_error_set(
-            RL_INDEX, "index_copy_(): Number of indices (%lld) should be equal to source.size(dim) (%lld)",
-            (long long)index->numel, (long long)source->shape[dim]);
-    return rl_out_as_input(k, 0);
-}
-
-RL_SHAPE(index_fill) {
-    const rl_view *index = k->arg[2].u.t, *value = rl_in(k, 3);
-    if (value && value->ndim)
-        return rl_error_set(RL_RUNTIME,
-                            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d "
-                            "dimension(s).",
-                            value->ndim);
-    if (index->dtype != RL_I64)
-        return rl_error_set(RL_INDEX, "index_fill_(): Expected dtype int64 for index.");
-    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
-    if (index->ndim > 1) return rl_error_set(RL_RUNTIME, "Index has to be a vector/scalar");
-    return rl_out_like_input(k, 0);
-}
-
-RL_SHAPE(index_select) { /* attr[0]: the dimension */
-    const rl_view *x = k->arg[0].u.t, *index = k->arg[2].u.t;
-    int64_t dim = k->arg[1].u.i, shape[RL_MAX_DIMS];
-    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
-    if (index->ndim > 1) return rl_error_set(RL_INDEX, "index_select(): Index is supposed to be a vector");
-    if (index->dtype != RL_I64 && index->dtype != RL_I32)
-        return rl_error_set(RL_RUNTIME, "index_select(): Expected dtype int32 or int64 for index");
-    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
-    if (x->ndim) shape[dim] = index->numel;
-    k->attr[0] = dim;
-    return rl_out_dims(k, 0, shape, x->ndim);
 }

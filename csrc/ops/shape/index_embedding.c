@@ -32,3 +32,19 @@ RL_SHAPE(embedding_dense_backward) {
         return rl_error_set(RL_RUNTIME, "embedding_dense_backward: grad_output does not fit the indices");
     return rl_out_dims(k, 0, shape, 2);
 }
+
+RL_SHAPE(embedding_renorm) {
+    const rl_view *x = k->arg[0].u.t, *index = k->arg[1].u.t;
+    if (x->ndim != 2)
+        return rl_error_set(RL_RUNTIME,
+                            "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 "
+                            "'self' (while checking arguments for embedding_renorm_)",
+                            x->ndim);
+    if (index->dtype != RL_I64 && index->dtype != RL_I32)
+        return rl_error_set(RL_RUNTIME,
+                            "Expected tensor for argument #2 'indices' to have one of the following scalar "
+                            "types: Long, Int; but got torch.%sTensor instead (while checking arguments for "
+                            "embedding_renorm_)",
+                            rl_dtype_title(index->dtype));
+    return rl_out_as_input(k, 0);
+}

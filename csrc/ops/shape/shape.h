@@ -63,6 +63,12 @@ rl_call rl_call_forward(const rl_call *k, const char *name, rl_view *out);
 rl_status rl_gradient_as_input(rl_call *k, const rl_view *expected);
 
 /* ---- of one family ---- */
+/* Strides under which x reads as `shape`; RL_UNSUPPORTED where none do. */
+rl_status rl_view_restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides);
+rl_status shape_select(rl_call *k);
+rl_status shape_slice(rl_call *k);
+rl_status shape_diagonal(rl_call *k);
+rl_status shape_as_strided(rl_call *k);
 /* how far an offset moves by `count` strides */
 rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset);

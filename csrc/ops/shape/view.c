@@ -31,7 +31,7 @@ static void view_same(rl_view *v, int to, const rl_view *x, int from) {
 
 /* Strides under which x reads as `shape`, or RL_UNSUPPORTED: runs of x's dims that are contiguous among
  * themselves can be cut anew, others not. */
-static rl_status restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides) {
+rl_status rl_view_restride(const rl_view *x, const int64_t *shape, int ndim, int64_t *strides) {
     int view_d = ndim - 1;
     if (x->numel == 0) {
         if (ndim == x->ndim && (!ndim || memcmp(shape, x->shape, (size_t)ndim * sizeof *shape) == 0))
@@ -113,7 +113,7 @@ RL_SHAPE(view) {
     if (view_begin(k, n) != RL_OK || rl_view_size(x, s, k->out[0]->shape) != RL_OK) return RL_FAIL;
     k->out[0]->numel = x->numel;
     if (x->numel == 0 && view_end(k) != RL_OK) return RL_FAIL;
-    rl_status laid = restride(x, k->out[0]->shape, n, k->out[0]->strides);
+    rl_status laid = rl_view_restride(x, k->out[0]->shape, n, k->out[0]->strides);
     if (laid == RL_FAIL) return RL_FAIL;
     if (laid != RL_OK)
         return rl_error_set(
@@ -339,7 +339,7 @@ RL_SHAPE(as_strided) {
     return view_end(k);
 }
 
-RL_SHAPE(as_strided_scatter) {
+RL_SHAPE(as_strided_back) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *whole = &k->arg[1], *size = &k->arg[2], *stride = &k->arg[3];
     if (whole->tag != RL_INTS || size->tag != RL_INTS || stride->tag != RL_INTS || size->n != stride->n ||

@@ -30,7 +30,7 @@ bool rl_view_overlaps(const rl_view *v) {
 }
 
 /* (grad, input_size, size, stride, storage_offset) */
-RL_KERNEL(ref_as_strided_scatter) {
+RL_KERNEL(ref_as_strided_back) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     rl_view part = *out;
     rl_walk w;
