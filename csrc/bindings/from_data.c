@@ -13,11 +13,9 @@ typedef struct {
     int ndim, dtype; /* dtype -1: nothing seen */
 } form;
 
-static bool is_scalar_tensor(PyObject *o) {
-    return rl_tensor_check(o) && ((rl_tensor *)o)->v.ndim == 0;
-}
+/* A tensor among the data is a number, if it has one element. */
 static bool is_row(PyObject *o) {
-    return !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_scalar_tensor(o) && PySequence_Check(o) &&
+    return !PyUnicode_Check(o) && !PyBytes_Check(o) && !rl_tensor_check(o) && PySequence_Check(o) &&
            !PyDict_Check(o);
 }
 
@@ -52,7 +50,7 @@ static int scalar_dtype(PyObject *o) {
     if (PyFloat_Check(o)) return rl_dtype_default();
     if (PyComplex_Check(o)) return rl_dtype_default() == RL_F64 ? RL_C128 : RL_C64;
     if (PyLong_Check(o)) return RL_I64;
-    if (is_scalar_tensor(o)) return ((rl_tensor *)o)->v.dtype;
+    if (rl_tensor_check(o)) return ((rl_tensor *)o)->v.dtype;
     rl_slot s;
     int rc = rl_scalar_slot(o, &s);
     if (rc == 1) return s.tag == RL_FLOAT ? rl_dtype_default() : RL_I64;
@@ -99,7 +97,13 @@ static int form_dtype(PyObject *data, form *f, int depth) {
 /* one number in memory of our own: converting it may run Python */
 static int number_put(void *to, int dtype, PyObject *o) {
     RL_OWNED PyObject *held = NULL;
-    if (is_scalar_tensor(o)) {
+    if (rl_tensor_check(o)) {
+        const rl_view *v = &((rl_tensor *)o)->v;
+        if (v->numel != 1 && !rl_is_float(v->dtype)) {
+            PyErr_SetString(PyExc_TypeError,
+                            "only integer tensors of a single element can be converted to an index");
+            return -1;
+        }
         if (!(held = rl_tensor_item(o, NULL))) return -1;
         o = held;
     }

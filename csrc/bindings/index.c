@@ -323,9 +323,27 @@ static int assign_indexed(subscript *s, PyObject *value) {
     return run_in_place(RL_OP_index_put, args, 3);
 }
 
+/* A complex number stands for its real part, if that is all of it; true for bool: it is not 0. */
+static int complex_value(const rl_view *to, PyObject *value, rl_slot *number) {
+    static const char *const names[RL_NDTYPES] = {"uint8_t", "int8_t", "int16_t", "int",  "int64_t",
+                                                  "double",  "float",  "double",  "bool", "double"};
+    Py_complex z = PyComplex_AsCComplex(value);
+    if (to->dtype == RL_BOOL) {
+        *number = (rl_slot){.tag = RL_TRUTH, .u.i = z.real != 0 || z.imag != 0};
+    } else if (z.imag != 0) {
+        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
+                     rl_is_converted(to->dtype) ? rl_dtype_name(to->dtype) : names[to->dtype]);
+        return -1;
+    } else {
+        *number = (rl_slot){.tag = RL_FLOAT, .u.d = z.real};
+    }
+    return 1;
+}
+
 /* 1 a number, 0 a tensor, -1 raised */
 static int value_kind(PyObject *self, PyObject *value, rl_slot *number) {
     if (rl_tensor_check(value)) return 0;
+    if (PyComplex_Check(value)) return complex_value(view_of(self), value, number);
     if (PyFloat_Check(value) || PyLong_Check(value) || PyIndex_Check(value)) {
         int kind = rl_scalar_slot(value, number);
         if (kind < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError)) /* here it is another exception */
