@@ -3,6 +3,9 @@
 PyTorch has those of ``__all__`` in its module of this name; the others belong to the package itself.
 """
 
+import math
+from collections.abc import Sequence
+
 from . import _C, _missing
 from ._C import norm, split  # noqa: F401
 from ._grids import (  # noqa: F401
@@ -17,7 +20,7 @@ from ._tensor import _TYPE_NAMES, _need_tensor
 
 __all__ = [
     *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
-    *("cartesian_prod", "meshgrid", "norm", "split"),
+    *("cartesian_prod", "meshgrid", "norm", "split", "unravel_index"),
 ]
 __getattr__ = _missing.lacks(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
@@ -94,6 +97,25 @@ def broadcast_tensors(*tensors):
         tensors = tensors[0]
     shape = broadcast_shapes(*(t.shape for t in tensors))
     return tuple(t.expand(shape) for t in tensors)
+
+
+def unravel_index(indices, shape):
+    """The indices along each dimension of `shape` (a number or some) that indices of the flat tensor mean."""
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype is _C.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else shape
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    sizes = _C.Size(sizes)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    strides = [math.prod(sizes[d + 1 :]) for d in range(len(sizes))]
+    options = {"dtype": _C.int64, "device": indices.device}
+    slices = _C.div(indices.unsqueeze(-1), _C.tensor(strides, **options), rounding_mode="floor")
+    return _C.remainder(slices, _C.tensor(sizes, **options)).unbind(-1)
 
 
 def broadcast_to(input, size):
