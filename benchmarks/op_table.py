@@ -226,6 +226,7 @@ TABLE = {
     "index_select": _indexed(),
     "index_add": _indexed(_of_shape),
     "index_copy": _indexed(_of_shape),
+    "index_reduce": _indexed(_of_shape, "amax"),
     "index_fill": _indexed(x()),
     "index_fill_number": _indexed(1),
     "gather": _scattered(),

@@ -81,6 +81,44 @@ def test_large_picks_are_read_by_several_threads():
     assert (torch.tensor(rows)[torch.tensor(index % 10_000)].numpy() == rows[index % 10_000]).all()
 
 
+def test_threads_find_what_one_finds():
+    """Large enough for several blocks and threads; rows that blocks cut, and results that hold less."""
+    truth = np.random.default_rng(0).random((701, 3, 97)) < 0.4
+    a = np.random.default_rng(1).random(truth.shape).astype(np.float32)
+    x, mask = torch.tensor(a), torch.tensor(truth)
+    for view in (truth, truth.T, truth[:, 1:], truth.transpose(1, 0, 2)):
+        assert (torch.tensor(view).nonzero().numpy() == np.argwhere(view)).all()
+    assert (mask.permute(2, 0, 1).nonzero().numpy() == np.argwhere(truth.transpose(2, 0, 1))).all()
+    assert (torch.nonzero_static(mask, size=5000).numpy() == np.argwhere(truth)[:5000]).all()
+    assert (x.masked_select(mask).numpy() == a[truth]).all() and (x[mask].numpy() == a[truth]).all()
+    rows = truth[:, :1, :]
+    assert (x.masked_select(mask[:, :1]).numpy() == a[np.broadcast_to(rows, a.shape)]).all()
+    expected = a.copy()
+    expected[truth] = a.reshape(-1)[: truth.sum()]
+    assert (x.masked_scatter(mask, x).numpy() == expected).all()
+    assert (
+        x.masked_scatter(mask, x.permute(2, 0, 1)).numpy()[truth]
+        == a.transpose(2, 0, 1).ravel()[: truth.sum()]
+    ).all()
+    assert ((x * mask).nonzero().numpy() == np.argwhere(a * truth)).all()
+
+
+def test_threads_add_in_one_order():
+    rng = np.random.default_rng(0)
+    index = torch.tensor(rng.integers(0, 50, (300, 400)))
+    source = torch.tensor(rng.standard_normal((300, 400), dtype=np.float32))
+    threads, results = torch.get_num_threads(), []
+    for n in (1, 2, 3):
+        torch.set_num_threads(n)
+        zeros = torch.zeros(50, 400)
+        results.append([zeros.scatter_add(0, index, source), zeros.index_add(0, index[:, 0], source)])
+        results[-1].append(torch.zeros(300, 50).scatter_add(1, index, source))
+        results[-1].append(torch.zeros(300, 50).scatter(1, index, source))
+    torch.set_num_threads(threads)
+    for others in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], others, strict=True))
+
+
 def test_writing_reads_nothing_that_it_writes():
     for make in (lambda x: x, lambda x: x[:], lambda x: x.flip(0).flip(0)):
         x = torch.arange(4.0)
@@ -150,11 +188,22 @@ def test_no_index_reaches_outside_while_another_thread_changes_it():
                 lambda: x.take(index),
                 lambda: x[mask],
                 lambda: x.masked_scatter_(mask, guard),
+                lambda: torch.index_select(x, 0, index),
+                lambda: torch.index_select(x.t(), 1, index),
+                lambda: torch.gather(x, 0, index[:, None].expand(rows, width)),
+                lambda: x.masked_select(mask),
+                lambda: mask.nonzero(),
+                lambda: torch.nonzero_static(mask, size=100),
+                lambda: x.put_(index, guard[:, 0]),
+                lambda: x.index_copy_(0, index, guard),
+                lambda: x.index_reduce_(0, index, guard, "amax"),
+                lambda: x.index_put_((index, index), guard[:, 0], accumulate=True),
+                lambda: torch.embedding_renorm_(x, index, 1.0, 2.0),
             ):
                 try:
                     call()
                 except (IndexError, RuntimeError) as error:
-                    assert "out of" in str(error) or "mask" in str(error)
+                    assert "out of" in str(error) or "mask" in str(error) or "select" in str(error)
     finally:
         done.set()
         other.join()
