@@ -13,7 +13,9 @@
     X(remainder, remainder)                                                                                  \
     X(and, bitwise_and)                                                                                      \
     X(or, bitwise_or)                                                                                        \
-    X(xor, bitwise_xor)
+    X(xor, bitwise_xor)                                                                                      \
+    X(lshift, bitwise_left_shift)                                                                            \
+    X(rshift, bitwise_right_shift)
 #define RL_NUMBER_BINARY(X)                                                                                  \
     RL_NUMBER_INPLACE(X)                                                                                     \
     X(matrix_multiply, matmul)

@@ -76,19 +76,35 @@ static PyObject *number_stranger(int op, PyObject *a, PyObject *b, int how) {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
+static PyObject *number_run(int op, const rl_slot *args, int how) {
     rl_bound call;
+    rl_bound_begin(&call, &rl_schemas[op]);
+    rl_bound_fill(&call, args, 2);
+    PyObject *result = rl_dispatcher_call(&call, how);
+    rl_bound_end(&call);
+    return result;
+}
+
+/* 2 - x: PyTorch subtracts the other way round, multiplies by the inverse, and derives no remainder. */
+static PyObject *number_reflected(int op, const rl_slot *args, PyObject *b) {
+    const rl_slot swapped[] = {args[1], args[0]};
+    if (op == RL_OP_sub) return number_run(RL_OP_rsub, swapped, RL_CALL_NORMAL);
+    if (op == RL_OP_remainder) return number_run(RL_OP_remainder_number, args, RL_CALL_NORMAL);
+    if (op != RL_OP_div) return number_run(op, args, RL_CALL_NORMAL);
+    RL_OWNED PyObject *inverse = rl_op_unary(RL_OP_reciprocal, b);
+    if (!inverse) return NULL;
+    const rl_slot product[] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)inverse)->v}, args[0]};
+    return number_run(RL_OP_mul, product, RL_CALL_NORMAL);
+}
+
+static PyObject *number_binary(int op, PyObject *a, PyObject *b, int how) {
     rl_slot args[2];
     if (rl_is_overridden(a) || rl_override_asked(b)) return number_overridden(op, a, b, how);
     int ra = operand_slot(a, &args[0]), rb = ra == 1 ? operand_slot(b, &args[1]) : 0;
     if (ra < 0 || rb < 0) return NULL;
     if (ra == 0 || rb == 0 || (op == RL_OP_matmul && (!rl_tensor_check(a) || !rl_tensor_check(b))))
         return number_stranger(op, a, b, how);
-    rl_bound_begin(&call, &rl_schemas[op]);
-    rl_bound_fill(&call, args, 2);
-    PyObject *result = rl_dispatcher_call(&call, how);
-    rl_bound_end(&call);
-    return result;
+    return RL_LIKELY(args[0].tag == RL_TENSOR) ? number_run(op, args, how) : number_reflected(op, args, b);
 }
 
 #define X(slot, op)                                                                                          \
@@ -116,7 +132,9 @@ PyObject *rl_number_negative(PyObject *a) {
     return rl_is_overridden(a) ? rl_override_member("neg", a, NULL, NULL) : rl_op_unary(RL_OP_neg, a);
 }
 PyObject *rl_number_positive(PyObject *a) {
-    return Py_NewRef(a);
+    if (((rl_tensor *)a)->v.dtype != RL_BOOL) return Py_NewRef(a);
+    PyErr_SetString(PyExc_RuntimeError, "The `+` operator, on a bool tensor is not supported.");
+    return NULL;
 }
 PyObject *rl_number_absolute(PyObject *a) {
     return rl_is_overridden(a) ? rl_override_member("abs", a, NULL, NULL) : rl_op_unary(RL_OP_abs, a);

@@ -108,6 +108,7 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
     case RL_ARG_TENSORS:
     case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
+    case RL_ARG_NUMBER: return rl_scalar_slot(o, slot);
     case RL_ARG_FLOAT: {
         int rc = value_scalar(b, o, slot);
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
@@ -172,7 +173,8 @@ static PyObject *kind_name(const rl_arg *a) {
     static const char *const names[] = {
         "Tensor",      "Tensor",       "tuple of Tensors", "tuple of Tensors",    "Number",         "int",
         "float",       "bool",         "tuple of ints",    "tuple of ints",       "tuple of ints",  "str",
-        "torch.dtype", "torch.device", "torch.layout",     "torch.memory_format", "torch.Generator"};
+        "torch.dtype", "torch.device", "torch.layout",     "torch.memory_format", "torch.Generator",
+        "Number"};
     return PyUnicode_FromString(names[a->kind]);
 }
 
@@ -323,9 +325,10 @@ static int bind_no_overload(const rl_schema *first, const rl_given *g) {
         text = PyUnicode_FromFormat(
             "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
             first->op->name, got);
-    for (const rl_schema *s = first; text && s; s = s->next) {
-        for (int word = 0; text && word <= s->has_padding; word++) {
-            RL_OWNED PyObject *schema = rl_schema_text(s, word);
+    for (int second = 0; second < 2; second++) {
+        for (const rl_schema *s = first; text && s; s = s->next) {
+            if (second && !s->splits) continue;
+            RL_OWNED PyObject *schema = rl_schema_text(s, second);
             if (!schema) return -1;
             Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
         }
@@ -335,7 +338,7 @@ static int bind_no_overload(const rl_schema *first, const rl_given *g) {
 }
 
 int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *g) {
-    const bool loud = !first->next && !first->has_padding;
+    const bool loud = !first->next && !first->splits;
     for (const rl_schema *s = first; s; s = s->next) {
         rl_bound_begin(b, s);
         int rc = bind_one(b, s, g, loud);

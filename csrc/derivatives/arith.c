@@ -12,6 +12,11 @@ FORMULA(sub) {
     TO(1, OP(neg, rl_vjp_scaled(g, G, X(2))));
 }
 
+FORMULA(rsub) { /* other - alpha * input */
+    TO(0, OP(neg, rl_vjp_scaled(g, G, X(2))));
+    TO(1, G);
+}
+
 FORMULA(mul) {
     TO(0, OP(mul, G, X(1)));
     TO(1, OP(mul, G, X(0)));
@@ -29,6 +34,10 @@ FORMULA(remainder) { /* input - other * floor(input / other) */
     TO(0, G);
     TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("floor"))));
 }
+FORMULA(fmod) { /* input - other * trunc(input / other) */
+    TO(0, G);
+    TO(1, OP(mul, OP(neg, G), OP(div, X(0), X(1), WORD("trunc"))));
+}
 FORMULA(hypot) {
     TO(0, OP(mul, G, OP(div, X(0), OUT(0))));
     TO(1, OP(mul, G, OP(div, X(1), OUT(0))));
@@ -37,6 +46,29 @@ FORMULA(hypot) {
 FORMULA(logaddexp) {
     TO(0, OP(div, G, PLUS(OP(exp, OP(sub, X(1), X(0))), 1)));
     TO(1, OP(div, G, PLUS(OP(exp, OP(sub, X(0), X(1))), 1)));
+}
+
+FORMULA(logaddexp2) {
+    TO(0, OP(div, G, PLUS(OP(exp2, OP(sub, X(1), X(0))), 1)));
+    TO(1, OP(div, G, PLUS(OP(exp2, OP(sub, X(0), X(1))), 1)));
+}
+
+/* ---- angles and signs ---- */
+static V inverse_square(rl_vjp *g) { /* 1 / (input^2 + other^2), 0 at the origin */
+    V sum = OP(add, OP(mul, X(0), X(0)), OP(mul, X(1), X(1)));
+    return OP(masked_fill, OP(reciprocal, sum), OP(eq, sum, INT(0)), INT(0));
+}
+FORMULA(atan2) {
+    TO(0, OP(mul, G, OP(mul, X(1), inverse_square(g))));
+    TO(1, OP(mul, G, OP(mul, OP(neg, X(0)), inverse_square(g))));
+}
+FORMULA(copysign) {
+    TO(0, OP(mul, G, OP(masked_fill, OP(div, OUT(0), X(0)), OP(eq, X(0), INT(0)), INT(0))));
+    TO(1, ZEROS);
+}
+FORMULA(nextafter) { /* nothing but input moves, and that only where there is a step */
+    TO(0, OP(where, OP(ne, X(0), X(1)), G, INT(0)));
+    TO(1, ZEROS);
 }
 
 /* ---- choices: ties share ---- */
@@ -52,6 +84,17 @@ FORMULA(minimum) {
     V tie = OP(eq, X(0), X(1));
     TO(0, won(g, OP(gt, X(0), X(1)), tie));
     TO(1, won(g, OP(lt, X(0), X(1)), tie));
+}
+/* a tie is the first one's, and a number wins against NaN */
+FORMULA(fmax) {
+    V first = OP(logical_or, OP(ge, X(0), X(1)), OP(isnan, X(1)));
+    TO(0, OP(where, first, G, INT(0)));
+    TO(1, OP(where, first, INT(0), G));
+}
+FORMULA(fmin) {
+    V first = OP(logical_or, OP(le, X(0), X(1)), OP(isnan, X(1)));
+    TO(0, OP(where, first, G, INT(0)));
+    TO(1, OP(where, first, INT(0), G));
 }
 FORMULA(where) {
     TO(1, OP(where, X(0), G, INT(0)));
@@ -85,6 +128,21 @@ FORMULA(pow) {
         rl_vjp_pass(g, 0, OP(where, OP(eq, n, INT(0)), INT(0), OP(mul, G, slope)));
     }
     TO(1, OP(mul, G, power_log(g, X(0), n)));
+}
+
+FORMULA(ldexp) { /* input * 2 ** other */
+    TO(0, OP(mul, G, OP(exp2, X(1))));
+    TO(1, TIMES(OP(mul, G, OUT(0)), M_LN2));
+}
+/* flat where input is 0 and log(other) is not positive infinity's kin */
+FORMULA(xlogy) {
+    if (rl_vjp_wants(g, 0)) {
+        V n = X(1), zero = OP(eq, X(0), INT(0)), slope = OP(xlogy, G, n);
+        bool number = n.tag != RL_TENSOR;
+        if (!number) zero = OP(logical_and, zero, OP(le, n, INT(0)));
+        rl_vjp_pass(g, 0, number && rl_number(n) > 0 ? slope : OP(masked_fill, slope, zero, INT(0)));
+    }
+    TO(1, OP(div, OP(mul, G, X(0)), X(1)));
 }
 
 /* ---- sums of products ---- */

@@ -8,6 +8,9 @@
         return (second) ? name "1" : name "0";                                                               \
     }
 PAIR(remainder, "RemainderBackward", a[1].tag == RL_TENSOR)
+PAIR(fmod, "FmodBackward", a[1].tag == RL_TENSOR)
+PAIR(rsub, "RsubBackward", a[1].tag != RL_TENSOR)
+PAIR(copysign, "CopysignBackward", a[1].tag != RL_TENSOR)
 PAIR(masked_fill, "MaskedFillBackward", a[2].tag == RL_TENSOR)
 PAIR(lerp, "LerpBackward", a[2].tag == RL_TENSOR)
 PAIR(sum, "SumBackward", a[1].tag != RL_NONE)
@@ -17,6 +20,9 @@ PAIR(mean, "MeanBackward", a[1].tag != RL_NONE)
 const char *rl_node_name_pow(const rl_slot *a) {
     if (a[1].tag != RL_TENSOR) return "PowBackward0";
     return a[0].tag == RL_TENSOR ? "PowBackward1" : "PowBackward2";
+}
+const char *rl_node_name_xlogy(const rl_slot *a) {
+    return a[1].tag == RL_TENSOR ? "XlogyBackward0" : "XlogyBackward2";
 }
 const char *rl_node_name_div(const rl_slot *a) {
     return a[2].tag == RL_TEXT ? "DivBackward2" : "DivBackward0";

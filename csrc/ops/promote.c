@@ -97,6 +97,14 @@ static rl_status same_dtype(const rl_operator *op, const rl_call *k, int first) 
     return RL_OK;
 }
 
+static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
+    for (int i = 1; i < k->n_arg; i++)
+        if (k->arg[i].tag == RL_TENSOR && k->arg[i].u.t->dtype != first)
+            return rl_error_set(RL_RUNTIME, "%s is not yet implemented for tensors with different dtypes.",
+                                op->name);
+    return RL_OK;
+}
+
 static int given_dtype(const rl_operator *op, const rl_call *k) {
     return op->dtype_arg >= 0 && k->arg[op->dtype_arg].tag == RL_DTYPE ? (int)k->arg[op->dtype_arg].u.i : -1;
 }
@@ -148,6 +156,7 @@ void rl_types_note(rl_operator *op) {
     case RL_TYPES_index: op->plain_out = RL_I64; break;
     case RL_TYPES_keep:
     case RL_TYPES_same:
+    case RL_TYPES_alike:
     case RL_TYPES_like: op->plain &= op->tensors & 1; break; /* the first one says it */
     default: op->plain = false;
     }
@@ -160,6 +169,10 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
     switch ((rl_types_rule)op->rule) {
     case RL_TYPES_same:
         if (same_dtype(op, k, first) != RL_OK) return RL_FAIL;
+        *out = first;
+        break;
+    case RL_TYPES_alike:
+        if (alike(op, k, first) != RL_OK) return RL_FAIL;
         *out = first;
         break;
     case RL_TYPES_number:

@@ -95,7 +95,8 @@ static const struct {
                   {"Device", RL_ARG_DEVICE},
                   {"Layout", RL_ARG_LAYOUT},
                   {"MemoryFormat", RL_ARG_FORMAT},
-                  {"Generator", RL_ARG_RNG}};
+                  {"Generator", RL_ARG_RNG},
+                  {"Number", RL_ARG_NUMBER}};
 enum { N_TYPES = sizeof type_names / sizeof *type_names };
 
 static rl_status read_type(reader *r, rl_arg *a) {
@@ -187,9 +188,10 @@ static void note_argument(rl_operator *op, const rl_arg *a, int i) {
     if (a->kind == RL_ARG_DEVICE) op->device_arg = (int8_t)i;
     if (strcmp(a->name, "requires_grad") == 0) op->grad_arg = (int8_t)i;
     if (a->written && (i > 0 || a->kind == RL_ARG_TENSORS)) op->side_writes |= 1u << i;
-    if (a->kind == RL_ARG_OPERAND) op->operands |= 1u << i;
+    const bool operand = a->kind == RL_ARG_OPERAND || a->kind == RL_ARG_NUMBER;
+    if (operand) op->operands |= 1u << i;
     if (a->kind <= RL_ARG_TENSORS) op->edges |= 1u << i;
-    if (a->kind <= RL_ARG_OPERAND) op->tensors |= 1u << i;
+    if (a->kind == RL_ARG_TENSOR || operand) op->tensors |= 1u << i; /* a number becomes one */
     if (a->kind == RL_ARG_TENSORS || a->kind == RL_ARG_MAYBE_TENSORS) op->lists |= 1u << i;
 }
 
@@ -210,7 +212,7 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
         if (!reader_word(r, word, sizeof word)) return schema_bad(r, "an argument has no name");
         if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
         if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
-        s->has_padding |= a->kind == RL_ARG_PADDING;
+        s->splits |= a->kind == RL_ARG_PADDING || (a->kind == RL_ARG_OPERAND && s->arg->kind == RL_ARG_TENSOR);
         if (!a->has_fallback) s->required |= 1u << s->n;
         note_argument(s->op, a, s->n++);
         n_args++;
@@ -310,7 +312,7 @@ static rl_status check_operator(const rl_schema *s) {
     if (op->kind != RL_KIND_COMPOSITE && !op->node == !op->no_grad)
         wrong = "neither GRAD nor NO_GRAD, or both";
     if (op->kind == RL_KIND_VIEW && s->arg[0].kind != RL_ARG_TENSOR) wrong = "a view of no tensor";
-    if ((op->variants & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind != RL_ARG_TENSOR)
+    if ((op->variants & (RL_INPLACE | RL_ONLY_INPLACE)) && s->arg[0].kind > RL_ARG_OPERAND)
         wrong = "in-place on no tensor";
     if ((op->variants & RL_ONLY_INPLACE) && !s->arg[0].written)
         wrong = "its first argument is not marked (a!)";

@@ -21,6 +21,7 @@ typedef enum {
     RL_ARG_LAYOUT,
     RL_ARG_FORMAT,
     RL_ARG_RNG,
+    RL_ARG_NUMBER, /* an operand that is no tensor */
 } rl_arg_kind;
 
 typedef struct rl_arg {
@@ -40,7 +41,7 @@ typedef struct rl_schema {
     const struct rl_schema *next; /* overload of this name, or NULL */
     bool first;
     bool answers_list;               /* Tensor[]: a tuple of tensors */
-    bool has_padding;                /* conv2d takes numbers or a word: PyTorch has two overloads for that */
+    bool splits; /* PyTorch has two overloads for it: padding is numbers or a word, other a tensor or a number */
     const char *results[RL_MAX_OUT]; /* names of several results */
 } rl_schema;
 extern rl_schema rl_schemas[RL_OP_COUNT];

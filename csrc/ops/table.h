@@ -13,6 +13,7 @@ typedef enum {
     RL_TYPES_none,          /* not said */
     RL_TYPES_keep,          /* as the first tensor; the others follow no rule */
     RL_TYPES_same,          /* all tensors must agree */
+    RL_TYPES_alike,         /* all tensors must agree, in other words */
     RL_TYPES_promote,       /* common dtype */
     RL_TYPES_number,        /* promote, bool becomes int64 */
     RL_TYPES_sub,           /* promote, bool is refused */

@@ -20,10 +20,36 @@ SAMPLES = {
             *("abs", "sign", "square", "exp", "sin", "cos", "erf", "tanh", "sigmoid", "floor", "ceil"),
             *("round", "trunc", "frac", "isnan", "isinf", "isfinite", "log1p", "expm1", "log2", "log10"),
             *("exp2", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc"),
-            "erfinv",
+            *("erfinv", "sgn", "signbit", "angle", "deg2rad", "rad2deg", "isposinf", "isneginf", "isreal"),
         )
     },
     **{op: _positive() for op in ("log", "sqrt", "rsqrt", "reciprocal")},
+    "round_decimals": [S(x(2, 3, 4), decimals=n) for n in (2, -1, 0)]
+    + [S(special(30), decimals=1), S(x(0, 3), decimals=3)],
+    "nan_to_num": [
+        *unary(),
+        S(special(30), 1.5),
+        S(special(30), nan=2, posinf=3.0, neginf=-4.0),
+        S(special(30), 0.0, posinf=1),
+    ],
+    "frexp": unary() + [S(x(6, low=-1e-3, high=1e-3))],
+    "clamp_tensor": [
+        S(special(30), x(30), x(30)),
+        S(x(2, 3, 4), x(3, 1), x(4)),
+        S(x(2, 3), min=x(2, 3)),
+        S(x(2, 1), max=x(3)),
+        S(x(2, 3), x(), None),
+        S(x(0, 3), x(3), x(3)),
+        S(x(), x(), x()),
+    ],
+    **{
+        op: [S(special(30), 1), S(x(2, 3), 0.5 if op == "clamp_min" else 2), S(x(0, 3), 0), S(x(), 1)]
+        for op in ("clamp_min", "clamp_max")
+    },
+    **{
+        f"{op}_tensor": [S(special(30), x(30)), S(x(2, 1), x(3)), S(x(0, 3), x(3)), S(x(), x())]
+        for op in ("clamp_min", "clamp_max")
+    },
     "clamp": [S(special(30), 0, 2), S(x(2, 3), min=1), S(x(2, 3), max=2), S(x(0, 3), 0, 1), S(x(), 0, 1)],
 }
 BACKWARD = {
@@ -60,6 +86,15 @@ NUMPY = {
     "neg": np.negative,
     "abs": np.abs,
     "sign": lambda a: a if a.dtype == bool else np.where(np.isnan(a), 0, np.sign(a)),
+    "sgn": lambda a: a if a.dtype == bool else np.where(np.isnan(a), 0, np.sign(a)),
+    "signbit": lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0,
+    "angle": lambda a: np.where(np.isnan(a), a, np.where(a < 0, math.pi, 0)),
+    "deg2rad": lambda a: np.deg2rad(np.asarray(a, dtype=np.float64)),
+    "rad2deg": lambda a: np.rad2deg(np.asarray(a, dtype=np.float64)),
+    "isposinf": lambda a: a == math.inf,
+    "isneginf": lambda a: a == -math.inf,
+    "isreal": np.isreal,
+    "frexp": np.frexp,
     "square": np.square,
     "exp": np.exp,
     "log": np.log,

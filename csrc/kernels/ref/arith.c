@@ -67,6 +67,8 @@ RL_EACH_INT(RL_BINARY_KEEP, add, RL_WRAP(a, +, RL_WRAP(c->i[0], *, b)))
 RL_JUST_BOOL(RL_BINARY_KEEP, add, (a || (c->i[0] && b)))
 RL_EACH_FLOAT(RL_BINARY_KEEP, sub, a - (C)c->d[0] * b)
 RL_EACH_INT(RL_BINARY_KEEP, sub, RL_WRAP(a, -, RL_WRAP(c->i[0], *, b)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, rsub, b - (C)c->d[0] * a)
+RL_EACH_INT(RL_BINARY_KEEP, rsub, RL_WRAP(b, -, RL_WRAP(c->i[0], *, a)))
 RL_EACH_FLOAT(RL_BINARY_KEEP, mul, a *b)
 RL_EACH_INT(RL_BINARY_KEEP, mul, RL_WRAP(a, *, b))
 RL_JUST_BOOL(RL_BINARY_KEEP, mul, (a && b))
@@ -109,6 +111,13 @@ RL_KERNEL(ref_sub) {
     return rl_eltwise(k, 2, strips, -1, &numbers);
 }
 
+RL_KERNEL(ref_rsub) { /* other + -alpha * input */
+    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(rsub)};
+    rl_numbers numbers = {.fault = 0};
+    if (alpha_read(k, 2, &numbers) != RL_OK) return RL_FAIL;
+    return rl_eltwise(k, 2, strips, -1, &numbers);
+}
+
 #define TABLE_KERNEL(name, entries)                                                                          \
     RL_KERNEL(ref_##name) {                                                                                  \
         static const rl_strip strips[RL_NDTYPES] = {entries(name)};                                          \
@@ -117,15 +126,6 @@ RL_KERNEL(ref_sub) {
 TABLE_KERNEL(mul, EVERY_ENTRY)
 TABLE_KERNEL(maximum, EVERY_ENTRY)
 TABLE_KERNEL(minimum, EVERY_ENTRY)
-
-#define FLOAT_ENTRY(name) RL_EACH_FLOAT(RL_ENTRY, name)
-RL_EACH_FLOAT(RL_BINARY_KEEP, hypot, hypot(a, b))
-TABLE_KERNEL(hypot, FLOAT_ENTRY)
-
-/* equal ones, both infinite perhaps, have no difference */
-#define LOG_ADD(a, b) (a == b ? a + 0.6931471805599453 : fmax(a, b) + log1p(exp(-fabs(a - b))))
-RL_EACH_FLOAT(RL_BINARY_KEEP, logaddexp, LOG_ADD(a, b))
-TABLE_KERNEL(logaddexp, FLOAT_ENTRY)
 
 /* ---- division ---- */
 /* floor(a / b) so that a == floor_div(a, b) * b + remainder(a, b) holds as well as rounding lets it */
@@ -171,6 +171,9 @@ RL_EACH_FLOAT(RL_BINARY_KEEP, floor_divide, FLOOR_DIV(a, b))
 RL_EACH_INT(RL_BINARY_KEEP, floor_divide, (b ? int_floor_div(a, b) : division_fault(c)))
 RL_EACH_FLOAT(RL_BINARY_KEEP, remainder, MODULO(a, b))
 RL_EACH_INT(RL_BINARY_KEEP, remainder, (b ? int_modulo(a, b) : division_fault(c)))
+RL_EACH_FLOAT(RL_BINARY_KEEP, fmod, fmod(a, b))
+RL_EACH_INT(RL_BINARY_KEEP, fmod, (b == -1 ? 0 : b ? a % b : division_fault(c)))
+TABLE_KERNEL(fmod, NUMBER_ENTRY)
 TABLE_KERNEL(floor_divide, NUMBER_ENTRY)
 TABLE_KERNEL(remainder, NUMBER_ENTRY)
 

@@ -26,6 +26,14 @@ RL_KERNEL(simd_sub) {
     return simd_map(k, numbers[0] == -1 ? &line_sub : &line_axpy, numbers);
 }
 
+RL_KERNEL(simd_rsub) { /* other - alpha * input */
+    double numbers[SIMD_NUMBERS] = {0};
+    const rl_view *swapped[] = {rl_in(k, 1), rl_in(k, 0)};
+    if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
+    numbers[0] = -numbers[0];
+    return simd_map_views(k, numbers[0] == -1 ? &line_sub : &line_axpy, swapped, numbers);
+}
+
 RL_KERNEL(simd_div) {
     static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
@@ -68,6 +76,12 @@ RL_KERNEL(simd_pow) {
         special = special_power(value);
     }
     return simd_map(k, special ? special : &line_pow, numbers);
+}
+
+/* ---- by the bits of a float32 ---- */
+RL_KERNEL(simd_nextafter) {
+    const double numbers[SIMD_NUMBERS] = {0};
+    return k->arg[0].u.t->dtype == RL_F32 ? simd_map(k, &line_nextafter, numbers) : RL_UNSUPPORTED;
 }
 
 RL_KERNEL(simd_lerp) {
@@ -169,6 +183,8 @@ rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const r
 REFUSES(add)
 REFUSES(equal)
 REFUSES(sub)
+REFUSES(rsub)
+REFUSES(nextafter)
 REFUSES(div)
 REFUSES(pow)
 REFUSES(lerp)

@@ -153,9 +153,14 @@ V_INLINE VF V_NAME(math_atanh)(VF x) {
     return v_or(y, v_sign_of(x));
 }
 
-/* log(e^a + e^b) */
+/* log(e^a + e^b), and the same to base 2 */
 V_INLINE VF V_NAME(math_logaddexp)(VF a, VF b) {
     VF most = V_NAME(math_max)(a, b), apart = v_pick(v_is_equal(a, b), v_zero(), v_abs(v_sub(a, b)));
     VF e = V_NAME(math_exp)(v_sub(v_zero(), apart));
     return v_add(most, V_NAME(math_log1p_plain)(e, v_zero()));
+}
+V_INLINE VF V_NAME(math_logaddexp2)(VF a, VF b) {
+    VF most = V_NAME(math_max)(a, b), apart = v_pick(v_is_equal(a, b), v_zero(), v_abs(v_sub(a, b)));
+    VF e = V_NAME(math_exp2)(v_sub(v_zero(), apart));
+    return v_fma(V_NAME(math_log1p_plain)(e, v_zero()), v_set(0x1.715476p0f), most);
 }
