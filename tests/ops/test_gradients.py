@@ -12,8 +12,8 @@ CONSTANT = {  # results without gradients
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "repeat_interleave_index", "multinomial"),
 }
 REFUSED = {  # by PyTorch, too
-    *("floor_divide", "scatter_join", "scatter_number_join", "embedding_renorm_"),
-    *("binomial", "bernoulli_number"),
+    *("floor_divide", "remainder_number", "heaviside", "scatter_join", "scatter_number_join"),
+    *("embedding_renorm_", "binomial", "bernoulli_number"),
 }
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
 # Right for the statistics of the input alone: checked as the second derivatives of the operators forward.

@@ -93,10 +93,9 @@ RL_KERNEL(ref_frexp) {
     }
 RL_EACH_FLOAT(BETWEEN, between)
 RL_EACH_INT(BETWEEN, between)
-RL_JUST_BOOL(BETWEEN, between)
 
 RL_KERNEL(ref_clamp_tensor) {
-    static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(between)};
+    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(between)};
     const rl_view *low = rl_in(k, 1), *high = rl_in(k, 2);
     const int dtype = k->arg[0].u.t->dtype;
     rl_walk w;

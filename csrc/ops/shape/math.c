@@ -24,6 +24,7 @@ RL_SHAPE(clamp_tensor) {
         return rl_error_set(RL_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
     if (rl_dims_broadcast(x, low ? low : high, shape, &n) != RL_OK) return RL_FAIL;
     if (!low || !high) return rl_out_elementwise(k, 0, shape, n);
+    if (x->dtype == RL_BOOL) return rl_error_set(RL_NOTIMPL, "\"clamp_cpu\" not implemented for 'Bool'");
     rl_view both = {.shape = shape, .ndim = (uint8_t)n};
     if (rl_dims_broadcast(&both, high, whole, &n) != RL_OK) return RL_FAIL;
     return rl_out_elementwise(k, 0, whole, n);
