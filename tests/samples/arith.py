@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import BOOL, FLOATS, WHOLE, S, but, fixed, mask, nz, pos, special, unary, unit, x
+from samples.sample import BOOL, DTYPES, FLOATS, WHOLE, S, but, fixed, mask, nz, pos, special, unary, unit, x
 
 
 def _binary(second=x, number=2):
@@ -35,6 +35,9 @@ SAMPLES = {
     "fmod": _binary(nz),
     "pow": [S(pos(2, 3), 2), S(x(2, 3), 3), S(pos(0, 3), 2)]
     + but(BOOL, [S(pos(2, 3), unit(2, 3)), S(pos(3), pos(2, 1)), S(pos(), pos())]),
+    "float_power": _binary(pos) + [S(pos(2, 3), x(2, 3)), S(pos(3), -0.5)],
+    "float_power_number": _of_number(2) + [S(0.5, x(3))],
+    "float_power_": [S(pos(2, 3), 2).but(*(set(DTYPES) - {"float64"})), S(pos(2, 3), x(3)).but(*(set(DTYPES) - {"float64"}))],
     "pow_number": [S(2.0, x(2, 3)), S(3, pos(2, 3)), S(1, x(0, 3)), S(0.5, x())],
     "maximum": _binary(number=None) + [S(special(30), special(30))],
     "minimum": _binary(number=None) + [S(special(30), special(30))],
@@ -106,6 +109,7 @@ NUMPY = {
     "rsub": lambda a, b, alpha=1: b - alpha * a,
     "fmod": np.fmod,
     "remainder_number": np.mod,
+    **{f"float_power{kind}": lambda a, b: np.asarray(a, np.float64) ** b for kind in ("", "_number", "_")},
     "pow_number": lambda a, b: float(a) ** b,
     "fmax": np.fmax,
     "fmin": np.fmin,

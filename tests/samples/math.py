@@ -13,7 +13,7 @@ def _positive():
 
 
 SAMPLES = {
-    "neg": but(BOOL, unary()),
+    **{op: but(BOOL, unary()) for op in ("neg", "positive")},
     **{
         op: unary()
         for op in (
@@ -21,6 +21,7 @@ SAMPLES = {
             *("round", "trunc", "frac", "isnan", "isinf", "isfinite", "log1p", "expm1", "log2", "log10"),
             *("exp2", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc"),
             *("erfinv", "sgn", "angle", "deg2rad", "rad2deg", "isposinf", "isneginf", "isreal"),
+            *("conj", "real", "conj_physical", "resolve_conj", "resolve_neg"),
         )
     },
     **{op: _positive() for op in ("log", "sqrt", "rsqrt", "reciprocal")},
