@@ -16,6 +16,11 @@ RL_SHAPE(div) {
     return shape_broadcast(k);
 }
 
+/* Of a number, PyTorch's powers are contiguous whatever the exponents are. */
+RL_SHAPE(powers) {
+    return rl_out_dims(k, 0, k->arg[1].u.t->shape, k->arg[1].u.t->ndim);
+}
+
 RL_SHAPE(where) {
     int64_t shape[RL_MAX_DIMS];
     rl_view first = {.shape = shape}, *condition = k->arg[0].u.t;
