@@ -30,6 +30,8 @@ static const char *member_of(int op, int how, bool reflected) {
         {RL_OP_bitwise_and, "__and__", "__rand__", "__iand__"},
         {RL_OP_bitwise_or, "__or__", "__ror__", "__ior__"},
         {RL_OP_bitwise_xor, "__xor__", "__rxor__", "__ixor__"},
+        {RL_OP_bitwise_left_shift, "__lshift__", "__rlshift__", "__ilshift__"},
+        {RL_OP_bitwise_right_shift, "__rshift__", "__rrshift__", "__irshift__"},
     };
     for (size_t i = 0; i < Py_ARRAY_LENGTH(members); i++)
         if (members[i].op == op)
@@ -133,6 +135,7 @@ PyObject *rl_number_negative(PyObject *a) {
     return rl_is_overridden(a) ? rl_override_member("neg", a, NULL, NULL) : rl_op_unary(RL_OP_neg, a);
 }
 PyObject *rl_number_positive(PyObject *a) {
+    if (rl_is_overridden(a)) return rl_override_member("positive", a, NULL, NULL);
     if (((rl_tensor *)a)->v.dtype != RL_BOOL) return Py_NewRef(a);
     PyErr_SetString(PyExc_RuntimeError, "The `+` operator, on a bool tensor is not supported.");
     return NULL;

@@ -13,7 +13,7 @@ PyObject *rl_arg_name(const rl_arg *a); /* interned; borrowed */
 PyTypeObject *
 rl_tuple_type(const rl_schema *s); /* the named tuple of several results; borrowed; NULL: raised */
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
-PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word);
+PyObject *rl_schema_text(const rl_schema *s, bool second); /* of those that PyTorch has as two overloads */
 
 /* A Python number where a kernel wants a tensor: a 0-dim view of one word, which lives as long as the call.
  */

@@ -92,18 +92,21 @@ static PyObject *default_text(const rl_arg *a) {
     }
 }
 
-PyObject *rl_schema_text(const rl_schema *s, bool padding_as_word) {
+PyObject *rl_schema_text(const rl_schema *s, bool second) {
     RL_OWNED PyObject *text = PyUnicode_FromString("(");
     for (int i = 0; text && i < s->n; i++) {
         const rl_arg *a = &s->arg[i];
         const char *star = a->keyword_only && (i == 0 || !s->arg[i - 1].keyword_only) ? "*, " : "";
-        bool word = padding_as_word && a->kind == RL_ARG_PADDING;
+        const bool word = second && a->kind == RL_ARG_PADDING, number = second && a->kind == RL_ARG_OPERAND;
         RL_OWNED PyObject *fallback = word              ? PyUnicode_FromString("\"valid\"")
                                       : a->has_fallback ? default_text(a)
                                                         : PyUnicode_FromString("");
         if (!fallback) return NULL;
         Py_SETREF(text, PyUnicode_FromFormat("%U%s%s%s %s%s%U", text, i ? ", " : "", star,
-                                             word ? "str" : kind_text(a), a->name,
+                                             word     ? "str"
+                                             : number ? "Number"
+                                                      : kind_text(a),
+                                             a->name,
                                              a->has_fallback ? " = " : "", fallback));
     }
     if (text && (s->op->variants & RL_OUT)) {

@@ -56,16 +56,16 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
 
 static int check_result(const rl_view *self, const rl_view *result, int dtype) {
     char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
-    if (dtype_category(dtype) > dtype_category(self->dtype)) {
-        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
-                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
-        return -1;
-    }
     if (self->ndim != result->ndim ||
         memcmp(self->shape, result->shape, self->ndim * sizeof *self->shape) != 0) {
         PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
                      rl_dims_text(have, self->shape, self->ndim),
                      rl_dims_text(want, result->shape, result->ndim));
+        return -1;
+    }
+    if (dtype_category(dtype) > dtype_category(self->dtype)) {
+        PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
+                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
         return -1;
     }
     return 0;

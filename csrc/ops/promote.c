@@ -105,6 +105,10 @@ static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
     return RL_OK;
 }
 
+static bool is_truth(const rl_slot *s) {
+    return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && s->u.t->dtype == RL_BOOL);
+}
+
 static int given_dtype(const rl_operator *op, const rl_call *k) {
     return op->dtype_arg >= 0 && k->arg[op->dtype_arg].tag == RL_DTYPE ? (int)k->arg[op->dtype_arg].u.i : -1;
 }
@@ -180,9 +184,8 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
         if (*out == RL_BOOL) *out = *compute = RL_I64;
         break;
     case RL_TYPES_sub:
-        if (k->arg[0].tag == RL_TRUTH || k->arg[1].tag == RL_TRUTH || first == RL_BOOL ||
-            (k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL)) {
-            bool two = first == RL_BOOL && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == RL_BOOL;
+        if (is_truth(&k->arg[0]) || is_truth(&k->arg[1])) {
+            const bool two = is_truth(&k->arg[0]) && is_truth(&k->arg[1]);
             return rl_error_set(
                 RL_RUNTIME,
                 two ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "

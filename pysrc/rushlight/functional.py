@@ -46,7 +46,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         if rtol == 0 and atol == 0:
             return close
         right = other if other.is_floating_point() else other.to(_C.get_default_dtype())
-        error = (input - right).abs()
+        left = input.to(right.dtype) if input.dtype is _C.bool else input
+        error = (left - right).abs()
         return close | (_C.isfinite(error) & (error <= (right * rtol).abs() + atol))
     finally:
         _C._set_grad_enabled(with_grad)

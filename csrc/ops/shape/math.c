@@ -12,6 +12,11 @@ RL_SHAPE(neg) {
 RL_SHAPE(clamp) {
     if (k->arg[1].tag == RL_NONE && k->arg[2].tag == RL_NONE)
         return rl_error_set(RL_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(RL_NOTIMPL, "\"clamp_%sscalar_cpu\" not implemented for 'Bool'",
+                            k->arg[1].tag == RL_NONE   ? "max_"
+                            : k->arg[2].tag == RL_NONE ? "min_"
+                                                       : "");
     return shape_same(k);
 }
 
