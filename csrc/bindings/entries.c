@@ -36,7 +36,7 @@ static RL_APART PyObject *op_overridden(const rl_schema *s, int how, const rl_gi
 /* torch.exp_(x) comes without a self */
 static PyObject *op_call(const rl_schema *s, int how, PyObject *self, PyObject *const *args, Py_ssize_t n,
                          PyObject *kwnames) {
-    const rl_given given = {self, args, n, kwnames};
+    const rl_given given = {self, args, n, kwnames, how == RL_CALL_INPLACE};
     rl_bound b;
     PyObject *result;
     if (rl_bind(&b, s, &given) < 0) return NULL;

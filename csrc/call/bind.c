@@ -170,24 +170,42 @@ static int arg_named(const rl_schema *s, PyObject *name) {
 }
 
 static PyObject *kind_name(const rl_arg *a) {
-    static const char *const names[] = {
-        "Tensor",      "Tensor",       "tuple of Tensors", "tuple of Tensors",    "Number",         "int",
-        "float",       "bool",         "tuple of ints",    "tuple of ints",       "tuple of ints",  "str",
-        "torch.dtype", "torch.device", "torch.layout",     "torch.memory_format", "torch.Generator",
-        "Number"};
+    static const char *const names[] = {"Tensor",
+                                        "Tensor",
+                                        "tuple of Tensors",
+                                        "tuple of Tensors",
+                                        "Number",
+                                        "int",
+                                        "float",
+                                        "bool",
+                                        "tuple of ints",
+                                        "tuple of ints",
+                                        "tuple of ints",
+                                        "str",
+                                        "torch.dtype",
+                                        "torch.device",
+                                        "torch.layout",
+                                        "torch.memory_format",
+                                        "torch.Generator",
+                                        "Number"};
     return PyUnicode_FromString(names[a->kind]);
 }
 
 /* ---- one overload: 1 bound, 0 does not fit (raised only when `loud`), -1 raised ---- */
-static int bind_wrong_type(const rl_schema *s, const rl_arg *a, PyObject *o, int position) {
+static const char *suffix(const rl_given *g) {
+    return g->inplace ? "_" : "";
+}
+
+static int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
+                           int position) {
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
     if (position > 0)
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be %U, not %s", s->op->name,
-                     a->name, position, kind, Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s%s(): argument '%s' (position %d) must be %U, not %s", s->op->name,
+                     suffix(g), a->name, position, kind, Py_TYPE(o)->tp_name);
     else
-        PyErr_Format(PyExc_TypeError, "%s(): argument '%s' must be %U, not %s", s->op->name, a->name, kind,
-                     Py_TYPE(o)->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s%s(): argument '%s' must be %U, not %s", s->op->name, suffix(g),
+                     a->name, kind, Py_TYPE(o)->tp_name);
     return 0;
 }
 
@@ -221,18 +239,18 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uin
                 continue;
             }
             if (loud)
-                PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", s->op->name,
-                             name);
+                PyErr_Format(PyExc_TypeError, "%s%s() got an unexpected keyword argument '%U'", s->op->name,
+                             suffix(g), name);
             return 0;
         }
         if (*given >> at & 1) {
             if (loud)
-                PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", s->op->name,
-                             name);
+                PyErr_Format(PyExc_TypeError, "%s%s() got multiple values for argument '%U'", s->op->name,
+                             suffix(g), name);
             return 0;
         }
         int rc = value_bind(b, &s->arg[at], value, &b->k.arg[at]);
-        if (rc == 0 && loud) bind_wrong_type(s, &s->arg[at], value, 0);
+        if (rc == 0 && loud) bind_wrong_type(s, g, &s->arg[at], value, 0);
         if (rc != 1) return rc;
         *given |= 1u << at;
     }
@@ -244,10 +262,10 @@ static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
     return n != 1 || !(PyTuple_Check(args[0]) || PyList_Check(args[0]));
 }
 
-static int too_many(const rl_schema *s, Py_ssize_t n, bool loud) {
+static int too_many(const rl_schema *s, const rl_given *g, Py_ssize_t n, bool loud) {
     if (loud)
-        PyErr_Format(PyExc_TypeError, "%s() takes %d positional argument%s but %zd %s given", s->op->name,
-                     s->n_positional, s->n_positional == 1 ? "" : "s", n, n == 1 ? "was" : "were");
+        PyErr_Format(PyExc_TypeError, "%s%s() takes %d positional argument%s but %zd %s given", s->op->name,
+                     suffix(g), s->n_positional, s->n_positional == 1 ? "" : "s", n, n == 1 ? "was" : "were");
     return 0;
 }
 
@@ -263,16 +281,16 @@ static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, i
     const int self = g->self != NULL; /* a method's positions are counted without it */
     int i = 0, rc;
     if (self && (rc = bind_value(b, s->arg, g->self, &b->k.arg[i++])) != 1) {
-        if (rc == 0 && loud) bind_wrong_type(s, s->arg, g->self, 0);
+        if (rc == 0 && loud) bind_wrong_type(s, g, s->arg, g->self, 0);
         return rc;
     }
     for (Py_ssize_t at = 0; at < g->n; at++) {
         const rl_arg *a = &s->arg[i];
-        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, g->n + self, loud);
+        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, g, g->n + self, loud);
         const bool rest = i == s->rest && stands_alone(g->args + at, g->n - at);
         rc = rest ? value_ints(b, g->args + at, g->n - at, a, &b->k.arg[i])
                   : bind_value(b, a, g->args[at], &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, a, g->args[at], i + 1 - self);
+        if (rc == 0 && loud) bind_wrong_type(s, g, a, g->args[at], i + 1 - self);
         if (rc != 1) return rc;
         i++;
         if (rest) break;
@@ -282,15 +300,16 @@ static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, i
 }
 
 /* zeros() is zeros(()); nothing else that is required may be missing */
-static int bind_missing(rl_bound *b, const rl_schema *s, int bound, uint32_t given, bool loud) {
+static int bind_missing(rl_bound *b, const rl_schema *s, const rl_given *g, int bound, uint32_t given,
+                        bool loud) {
     uint32_t missing = s->required & ~given;
     if (bound == s->rest && (missing >> bound & 1) && (s->op->traits & RL_FACTORY)) {
         b->k.arg[bound] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
         missing &= ~(1u << bound);
     }
     if (missing && loud)
-        PyErr_Format(PyExc_TypeError, "%s() missing 1 required positional arguments: \"%s\"", s->op->name,
-                     s->arg[__builtin_ctz(missing)].name);
+        PyErr_Format(PyExc_TypeError, "%s%s() missing 1 required positional arguments: \"%s\"", s->op->name,
+                     suffix(g), s->arg[__builtin_ctz(missing)].name);
     return !missing;
 }
 
@@ -300,7 +319,7 @@ static int bind_one(rl_bound *b, const rl_schema *s, const rl_given *g, bool lou
     uint32_t given = (1u << bound) - 1;
     for (int i = bound; i < s->n; i++) b->k.arg[i] = s->arg[i].fallback;
     if (RL_UNLIKELY(g->kwnames != NULL) && (rc = bind_keywords(b, s, g, &given, loud)) != 1) return rc;
-    return RL_LIKELY(!(s->required & ~given)) || bind_missing(b, s, bound, given, loud);
+    return RL_LIKELY(!(s->required & ~given)) || bind_missing(b, s, g, bound, given, loud);
 }
 
 /* ---- the combined error of overloaded names ---- */
@@ -319,15 +338,20 @@ static PyObject *given_text(const rl_given *g) {
     return rl_give(&text);
 }
 
+/* an overload that has no in-place twin is none of x_() */
+static bool takes(const rl_schema *s, const rl_given *g) {
+    return RL_LIKELY(!g->inplace) || (s->op->variants & RL_INPLACE);
+}
+
 static int bind_no_overload(const rl_schema *first, const rl_given *g) {
     RL_OWNED PyObject *got = given_text(g), *text = NULL;
     if (got)
         text = PyUnicode_FromFormat(
-            "%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
-            first->op->name, got);
+            "%s%s() received an invalid combination of arguments - got (%U), but expected one of:\n",
+            first->op->name, suffix(g), got);
     for (int second = 0; second < 2; second++) {
         for (const rl_schema *s = first; text && s; s = s->next) {
-            if (second && !s->splits) continue;
+            if ((second && !s->splits) || !takes(s, g)) continue;
             RL_OWNED PyObject *schema = rl_schema_text(s, second);
             if (!schema) return -1;
             Py_SETREF(text, PyUnicode_FromFormat("%U * %U\n", text, schema));
@@ -340,6 +364,7 @@ static int bind_no_overload(const rl_schema *first, const rl_given *g) {
 int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *g) {
     const bool loud = !first->next && !first->splits;
     for (const rl_schema *s = first; s; s = s->next) {
+        if (!takes(s, g)) continue;
         rl_bound_begin(b, s);
         int rc = bind_one(b, s, g, loud);
         if (RL_LIKELY(rc == 1)) return 0;

@@ -71,6 +71,7 @@ typedef struct {
     PyObject *const *args; /* n of them, then the values of kwnames */
     Py_ssize_t n;
     PyObject *kwnames; /* or NULL */
+    bool inplace;      /* of add_() */
 } rl_given;
 /* Binds them to the first overload that takes them: 0, or -1 with PyTorch's TypeError. */
 int rl_bind(rl_bound *b, const rl_schema *first, const rl_given *given);

@@ -106,8 +106,7 @@ PyObject *rl_schema_text(const rl_schema *s, bool second) {
                                              word     ? "str"
                                              : number ? "Number"
                                                       : kind_text(a),
-                                             a->name,
-                                             a->has_fallback ? " = " : "", fallback));
+                                             a->name, a->has_fallback ? " = " : "", fallback));
     }
     if (text && (s->op->variants & RL_OUT)) {
         bool starred = s->n && s->arg[s->n - 1].keyword_only;

@@ -9,8 +9,9 @@ static V wide(rl_values *g, V x) {
 
 static bool refuses(rl_values *g, const char *what, const char *name, int dtype) {
     if (dtype == RL_F64) return false;
-    RAISE(PyExc_RuntimeError, "the %s given to %s has dtype %s but the operation's result requires dtype Double",
-          what, name, rl_dtype_title(dtype));
+    RAISE(PyExc_RuntimeError,
+          "the %s given to %s has dtype %s but the operation's result requires dtype Double", what, name,
+          rl_dtype_title(dtype));
     return true;
 }
 static bool refuses_out(rl_values *g, const rl_bound *b) {

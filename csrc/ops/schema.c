@@ -212,7 +212,8 @@ static rl_status read_arguments(reader *r, rl_schema *s) {
         if (!reader_word(r, word, sizeof word)) return schema_bad(r, "an argument has no name");
         if (!(a->name = name_kept(word))) return schema_bad(r, "too many names");
         if (reader_take(r, "=") && read_default(r, a) != RL_OK) return RL_FAIL;
-        s->splits |= a->kind == RL_ARG_PADDING || (a->kind == RL_ARG_OPERAND && s->arg->kind == RL_ARG_TENSOR);
+        s->splits |=
+            a->kind == RL_ARG_PADDING || (a->kind == RL_ARG_OPERAND && s->arg->kind == RL_ARG_TENSOR);
         if (!a->has_fallback) s->required |= 1u << s->n;
         note_argument(s->op, a, s->n++);
         n_args++;

@@ -40,8 +40,9 @@ typedef struct rl_schema {
     uint32_t required;            /* bit i: argument i has no default */
     const struct rl_schema *next; /* overload of this name, or NULL */
     bool first;
-    bool answers_list;               /* Tensor[]: a tuple of tensors */
-    bool splits; /* PyTorch has two overloads for it: padding is numbers or a word, other a tensor or a number */
+    bool answers_list; /* Tensor[]: a tuple of tensors */
+    bool splits; /* PyTorch has two overloads for it: padding is numbers or a word, other a tensor or a number
+                  */
     const char *results[RL_MAX_OUT]; /* names of several results */
 } rl_schema;
 extern rl_schema rl_schemas[RL_OP_COUNT];

@@ -27,9 +27,8 @@ EVERY_PAIR(fmin, (a != a || a > b ? b : a), (a < b ? a : b), (a && b))
 EVERY_PAIR(heaviside, (a == 0 ? b : (C)(a > 0)), (a == 0 ? b : a > 0), (a || b))
 
 /* equal ones, both infinite perhaps, have no difference */
-#define LOG_ADD(a, b) (a == b ? a + 0.6931471805599453 : fmax(a, b) + log1p(exp(-fabs(a - b))))
-#define LOG_ADD_2(a, b)                                                                                      \
-    (a == b ? a + 1 : fmax(a, b) + (C)1.4426950408889634 * log1p(exp2(-fabs(a - b))))
+#define LOG_ADD(a, b)   (a == b ? a + 0.6931471805599453 : fmax(a, b) + log1p(exp(-fabs(a - b))))
+#define LOG_ADD_2(a, b) (a == b ? a + 1 : fmax(a, b) + (C)1.4426950408889634 * log1p(exp2(-fabs(a - b))))
 FLOAT_PAIR(logaddexp, LOG_ADD(a, b))
 FLOAT_PAIR(logaddexp2, LOG_ADD_2(a, b))
 

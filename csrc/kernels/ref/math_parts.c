@@ -19,7 +19,7 @@ FLOAT_KERNEL(rad2deg, a *(C)57.295779513082320877)
 /* ---- digits: halves round each step, as PyTorch's do ---- */
 #define SCALED(D, T, C, LOAD, STORE, name)                                                                   \
     RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
-                   (rint(LOAD(STORE(a *LOAD(STORE((C)c->d[0]))))) / LOAD(STORE((C)c->d[0]))))
+                   (rint(LOAD(STORE(a * LOAD(STORE((C)c->d[0]))))) / LOAD(STORE((C)c->d[0]))))
 #define DIVIDED(D, T, C, LOAD, STORE, name)                                                                  \
     RL_UNARY_STRIP(D, T, C, LOAD, STORE, name, T, STORE,                                                     \
                    (rint(LOAD(STORE(a / LOAD(STORE((C)c->d[0]))))) * LOAD(STORE((C)c->d[0]))))
@@ -27,8 +27,8 @@ RL_EACH_FLOAT(SCALED, behind)
 RL_EACH_FLOAT(DIVIDED, before)
 
 RL_KERNEL(ref_round_decimals) {
-    static const rl_strip behind[RL_NDTYPES] = {FLOAT_ENTRY(behind)}, before[RL_NDTYPES] = {
-                                                                          FLOAT_ENTRY(before)};
+    static const rl_strip behind[RL_NDTYPES] = {FLOAT_ENTRY(behind)},
+                          before[RL_NDTYPES] = {FLOAT_ENTRY(before)};
     const int64_t decimals = rl_int(k, 1);
     rl_numbers numbers = {.d = {pow(10.0, fabs((double)decimals))}};
     return rl_eltwise(k, 1, decimals < 0 ? before : behind, -1, &numbers);
@@ -36,10 +36,10 @@ RL_KERNEL(ref_round_decimals) {
 
 /* ---- what becomes of NaN, inf and -inf ---- */
 RL_EACH_FLOAT(RL_UNARY_KEEP, finite,
-              (C)(a != a                ? c->d[0]
-                  : a == (C)INFINITY    ? c->d[1]
+              (C)(a != a              ? c->d[0]
+                  : a == (C)INFINITY  ? c->d[1]
                   : a == -(C)INFINITY ? c->d[2]
-                                        : (double)a))
+                                      : (double)a))
 RL_EACH_INT(RL_UNARY_KEEP, finite, a)
 RL_JUST_BOOL(RL_UNARY_KEEP, finite, a)
 
@@ -86,7 +86,8 @@ RL_KERNEL(ref_frexp) {
         typedef C_ C;                                                                                        \
         (void)ctx;                                                                                           \
         for (int64_t i = 0; i < n; i++) {                                                                    \
-            const C a = LOAD(*(const T *)(p[1] + i * step[1])), low = LOAD(*(const T *)(p[2] + i * step[2])), \
+            const C a = LOAD(*(const T *)(p[1] + i * step[1])),                                              \
+                    low = LOAD(*(const T *)(p[2] + i * step[2])),                                            \
                     high = LOAD(*(const T *)(p[3] + i * step[3])), most = MORE(a, low);                      \
             *(T *)(p[0] + i * step[0]) = STORE(LESS(most, high));                                            \
         }                                                                                                    \
@@ -103,7 +104,8 @@ RL_KERNEL(ref_clamp_tensor) {
     rl_walk_add(&w, k->arg[0].u.t);
     rl_walk_add(&w, low ? low : high);
     if (low && high) rl_walk_add(&w, high);
-    const rl_strip strip = low && high ? strips[dtype] : rl_strip_combine(low ? RL_JOIN_MAX : RL_JOIN_MIN, dtype);
+    const rl_strip strip =
+        low && high ? strips[dtype] : rl_strip_combine(low ? RL_JOIN_MAX : RL_JOIN_MIN, dtype);
     rl_walk_each(k, &w, RL_REF_NS, strip, NULL);
     return RL_OK;
 }

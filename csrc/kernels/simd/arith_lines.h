@@ -36,9 +36,9 @@ V_INTEGRAL(bitwise_and, 0.2, 2, KEEP, (), a &b, a &b)
 V_INTEGRAL(bitwise_or, 0.2, 2, KEEP, (), a | b, a | b)
 V_INTEGRAL(bitwise_xor, 0.2, 2, KEEP, (), a ^ b, a ^ b)
 #define FAR(b) (((b) < 0) | ((b) > (T)(8 * sizeof(T) - 1)))
-V_INTEGRAL(bitwise_left_shift, 0.2, 2, KEEP, (), FAR(b) ? 0 : (T)((uint64_t)a << (b & 63)), 0 * a *b)
-#define ALL_OUT ((T)(8 * sizeof(T) - ((T)-1 < 0)))
-V_INTEGRAL(bitwise_right_shift, 0.2, 2, KEEP, (), a >> (FAR(b) ? ALL_OUT : b), 0 * a *b)
+V_INTEGRAL(bitwise_left_shift, 0.2, 2, KEEP, (), FAR(b) ? 0 : (T)((uint64_t)a << (b & 63)), 0 * a * b)
+#define ALL_OUT ((T)(8 * sizeof(T) - ((T) - 1 < 0)))
+V_INTEGRAL(bitwise_right_shift, 0.2, 2, KEEP, (), a >> (FAR(b) ? ALL_OUT : b), 0 * a * b)
 #undef FAR
 #undef ALL_OUT
 V_INTEGRAL(bitwise_not, 0.15, 1, KEEP, (), ~a, !a)
