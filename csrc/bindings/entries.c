@@ -197,7 +197,8 @@ static int add_entries(const homes *h, const rl_schema *s, const char *name) {
     if (!(variants & RL_INPLACE)) return 0;
     if (method && add_method(method_def(s, name, "_", entries[id].inplace, true)) < 0) return -1;
     /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch, and few others have */
-    const bool usual = s->op->kind == RL_KIND_OP && !s->op->operands && !s->op->no_grad;
+    const uint32_t tensors = s->op->tensors;
+    const bool usual = s->op->kind == RL_KIND_OP && !(tensors & (tensors - 1)) && !s->op->no_grad;
     if (!in_nn && !usual && !(variants & RL_INPLACE_FUNCTION)) return 0;
     return add_function(home, method_def(s, name, "_", entries[id].inplace, false), home_name);
 }

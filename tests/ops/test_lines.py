@@ -25,7 +25,7 @@ def line_sample(name):
     return None
 
 
-FAMILIES = ("arith", "math", "act")
+FAMILIES = ("arith", "math", "clamp", "act")
 NAMES = [
     name
     for name in samples.OPERATORS

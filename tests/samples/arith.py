@@ -37,7 +37,10 @@ SAMPLES = {
     + but(BOOL, [S(pos(2, 3), unit(2, 3)), S(pos(3), pos(2, 1)), S(pos(), pos())]),
     "float_power": _binary(pos) + [S(pos(2, 3), x(2, 3)), S(pos(3), -0.5)],
     "float_power_number": _of_number(2) + [S(0.5, x(3))],
-    "float_power_": [S(pos(2, 3), 2).but(*(set(DTYPES) - {"float64"})), S(pos(2, 3), x(3)).but(*(set(DTYPES) - {"float64"}))],
+    "float_power_": [
+        S(pos(2, 3), 2).but(*(set(DTYPES) - {"float64"})),
+        S(pos(2, 3), x(3)).but(*(set(DTYPES) - {"float64"})),
+    ],
     "pow_number": [S(2.0, x(2, 3)), S(3, pos(2, 3)), S(1, x(0, 3)), S(0.5, x())],
     "maximum": _binary(number=None) + [S(special(30), special(30))],
     "minimum": _binary(number=None) + [S(special(30), special(30))],
@@ -62,9 +65,7 @@ SAMPLES = {
     **{op: _binary(number=None) for op in ("logical_and", "logical_or", "logical_xor")},
     "logical_not": unary(),
     **{op: _binary(number=None) for op in ("bitwise_and", "bitwise_or", "bitwise_xor")},
-    **{
-        f"bitwise_{op}_number": but(FLOATS, _of_number(6) + [S(True, x(3))]) for op in ("and", "or", "xor")
-    },
+    **{f"bitwise_{op}_number": but(FLOATS, _of_number(6) + [S(True, x(3))]) for op in ("and", "or", "xor")},
     **{
         f"bitwise_{side}_shift": but([*FLOATS, "bool"], _binary(number=None))
         + but(FLOATS, [S(x(2, 3), 2), S(special(38), fixed(np.arange(-4, 72, 2)))])

@@ -35,27 +35,10 @@ SAMPLES = {
         S(special(30), 0.0, posinf=1),
     ],
     "frexp": but(WHOLE, unary() + [S(x(6, low=-1e-3, high=1e-3))]),
-    "clamp_tensor": [
-        *but(BOOL, [S(special(30), x(30), x(30)), S(x(2, 3, 4), x(3, 1), x(4)), S(x(), x(), x())]),
-        S(x(2, 3), min=x(2, 3)),
-        S(x(2, 1), max=x(3)),
-        S(x(2, 3), x(), None),
-        S(x(0, 3), x(3)),
-    ],
-    **{
-        op: [S(special(30), 1), S(x(2, 3), 0.5 if op == "clamp_min" else 2), S(x(0, 3), 0), S(x(), 1)]
-        for op in ("clamp_min", "clamp_max")
-    },
-    **{
-        f"{op}_tensor": [S(special(30), x(30)), S(x(2, 1), x(3)), S(x(0, 3), x(3)), S(x(), x())]
-        for op in ("clamp_min", "clamp_max")
-    },
-    "clamp": [S(special(30), 0, 2), S(x(2, 3), min=1), S(x(2, 3), max=2), S(x(0, 3), 0, 1), S(x(), 0, 1)],
 }
 BACKWARD = {
     "sigmoid_backward": pairs(second=unit),
     "tanh_backward": pairs(second=unit),
-    "clamp_backward": pairs(-1, 2) + pairs(None, 0.5) + pairs(-0.5),
 }
 
 
@@ -114,7 +97,6 @@ NUMPY = {
     "isnan": np.isnan,
     "isinf": np.isinf,
     "isfinite": np.isfinite,
-    "clamp": lambda a, min=None, max=None: np.clip(a, min, max),
     **{
         name: getattr(np, name) for name in ("log1p", "expm1", "log2", "log10", "exp2", "tan", "sinh", "cosh")
     },
@@ -125,18 +107,7 @@ NUMPY = {
 
 
 # ---- PyTorch's side ----
-def _clamp(torch):
-    def run(grad, source, low=None, high=None):
-        inside = torch.ones_like(source, dtype=torch.bool)
-        inside = inside if low is None else inside & (source >= low)
-        inside = inside if high is None else inside & (source <= high)
-        return torch.where(inside, grad, 0)
-
-    return run
-
-
 PYTORCH = {
     "sigmoid_backward": aten("sigmoid_backward"),
     "tanh_backward": aten("tanh_backward"),
-    "clamp_backward": _clamp,
 }

@@ -61,39 +61,3 @@ QUESTION(isposinf, (a == (C)INFINITY), 0 * a)
 QUESTION(isneginf, (a == -(C)INFINITY), 0 * a)
 QUESTION(isreal, (a == a || a != a), (a == a))
 QUESTION(signbit, (copysign((C)1, a) < 0), (a < 0))
-
-/* ---- clamp: bounds in c->d of floats and c->i of integers; NaN passes ---- */
-RL_EACH_FLOAT(RL_UNARY_KEEP, x_clamp,
-              (a<(C)c->d[0] ? (C)c->d[0] > (C)c->d[1] ? (C)c->d[1] : (C)c->d[0] : a>(C) c->d[1] ? (C)c->d[1]
-                                                                                                : a))
-RL_EACH_INT(RL_UNARY_KEEP, x_clamp,
-            (a < c->i[0]   ? c->i[0] > c->i[1] ? c->i[1] : c->i[0]
-             : a > c->i[1] ? c->i[1]
-                           : a))
-
-/* low, high: the arguments that hold the bounds, 0 for none */
-static rl_status clamp_run(rl_call *k, int low, int high) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(x_clamp)};
-    rl_numbers numbers = {.d = {-INFINITY, INFINITY}, .i = {INT64_MIN, INT64_MAX}};
-    const int dtype = k->arg[0].u.t->dtype, at[] = {low, high};
-    for (int i = 0; i < 2; i++) {
-        uint64_t element;
-        if (!at[i] || k->arg[at[i]].tag == RL_NONE) continue;
-        if (rl_element_from(k, at[i], dtype, &element) != RL_OK) return RL_FAIL;
-        if (rl_is_float(dtype))
-            rl_row_doubles(dtype, (const char *)&element, 0, 1, &numbers.d[i]);
-        else
-            rl_row_ints(dtype, (const char *)&element, 0, 1, &numbers.i[i]);
-        if (numbers.d[i] != numbers.d[i]) return rl_view_fill(k, k->out[0], &element);
-    }
-    return rl_eltwise(k, 1, strips, -1, &numbers);
-}
-RL_KERNEL(ref_clamp) { /* hardtanh, too */
-    return clamp_run(k, 1, 2);
-}
-RL_KERNEL(ref_clamp_min) {
-    return clamp_run(k, 1, 0);
-}
-RL_KERNEL(ref_clamp_max) {
-    return clamp_run(k, 0, 1);
-}

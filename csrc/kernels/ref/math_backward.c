@@ -5,9 +5,3 @@
 
 PLAIN_BACK(sigmoid_backward, (a * (1 - b) * b))
 PLAIN_BACK(tanh_backward, (a * (1 - b * b)))
-
-static double bound(const rl_call *k, int arg, double without) {
-    return k->arg[arg].tag == RL_NONE ? without : rl_num(k, arg);
-}
-BACK_KERNEL(clamp_backward, bound(k, 2, -INFINITY), bound(k, 3, INFINITY), 0,
-            (b >= D(0) && b <= D(1) ? a : 0))

@@ -1,4 +1,4 @@
-/* Functions of one operand that read numbers from the call, or answer twice; and limits that are tensors. */
+/* Functions of one operand that read numbers from the call, or answer twice. */
 #include "loops.h"
 #include <float.h>
 #include <tgmath.h>
@@ -75,37 +75,5 @@ RL_KERNEL(ref_frexp) {
     rl_walk_add(&w, k->out[1]);
     rl_walk_add(&w, k->arg[0].u.t);
     rl_walk_each(k, &w, RL_REF_NS, strips[k->arg[0].u.t->dtype], NULL);
-    return RL_OK;
-}
-
-/* ---- limits that are tensors: operands output, input, and one bound or both; NaN wins ---- */
-#define MORE(a, b) ((a) != (a) || (a) > (b) ? (a) : (b))
-#define LESS(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))
-#define BETWEEN(D, T, C_, LOAD, STORE, name)                                                                 \
-    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
-        typedef C_ C;                                                                                        \
-        (void)ctx;                                                                                           \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            const C a = LOAD(*(const T *)(p[1] + i * step[1])),                                              \
-                    low = LOAD(*(const T *)(p[2] + i * step[2])),                                            \
-                    high = LOAD(*(const T *)(p[3] + i * step[3])), most = MORE(a, low);                      \
-            *(T *)(p[0] + i * step[0]) = STORE(LESS(most, high));                                            \
-        }                                                                                                    \
-    }
-RL_EACH_FLOAT(BETWEEN, between)
-RL_EACH_INT(BETWEEN, between)
-
-RL_KERNEL(ref_clamp_tensor) {
-    static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(between)};
-    const rl_view *low = rl_in(k, 1), *high = rl_in(k, 2);
-    const int dtype = k->arg[0].u.t->dtype;
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_add(&w, low ? low : high);
-    if (low && high) rl_walk_add(&w, high);
-    const rl_strip strip =
-        low && high ? strips[dtype] : rl_strip_combine(low ? RL_JOIN_MAX : RL_JOIN_MIN, dtype);
-    rl_walk_each(k, &w, RL_REF_NS, strip, NULL);
     return RL_OK;
 }

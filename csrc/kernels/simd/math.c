@@ -6,37 +6,6 @@
 #include <float.h>
 #include <math.h>
 
-/* The bound that an argument says, where the reference kernel would neither refuse it nor fill with NaN. */
-static bool bound_read(const rl_call *k, int arg, double *bound) {
-    const uint8_t tag = k->arg[arg].tag;
-    if (tag == RL_NONE) return true;
-    if (tag != RL_FLOAT && tag != RL_INT) return false;
-    *bound = rl_num(k, arg);
-    return fabs(*bound) <= 65504 || isinf(*bound); /* the largest half */
-}
-
-static rl_status clamp_run(rl_call *k, int low, int high) { /* the arguments of the bounds, 0 for none */
-    double bounds[SIMD_NUMBERS] = {-INFINITY, INFINITY};
-    if (low && !bound_read(k, low, &bounds[0])) return RL_UNSUPPORTED;
-    if (high && !bound_read(k, high, &bounds[1])) return RL_UNSUPPORTED;
-    return simd_map(k, &line_limit, bounds);
-}
-RL_KERNEL(simd_clamp) {
-    return clamp_run(k, 1, 2);
-}
-RL_KERNEL(simd_clamp_min) {
-    return clamp_run(k, 1, 0);
-}
-RL_KERNEL(simd_clamp_max) {
-    return clamp_run(k, 0, 1);
-}
-
-RL_KERNEL(simd_clamp_tensor) {
-    const double numbers[SIMD_NUMBERS] = {0};
-    const rl_view *low = rl_in(k, 1), *high = rl_in(k, 2), *operand[] = {rl_in(k, 0), low ? low : high, high};
-    return simd_map_views(k, low && high ? &line_between : low ? &line_above : &line_below, operand, numbers);
-}
-
 RL_KERNEL(simd_round_decimals) {
     const int64_t decimals = k->arg[1].u.i;
     const double numbers[SIMD_NUMBERS] = {pow(10.0, fabs((double)decimals))};
@@ -60,10 +29,6 @@ RL_KERNEL(simd_nan_to_num) {
         (void)k;                                                                                             \
         return RL_UNSUPPORTED;                                                                               \
     }
-REFUSES(clamp)
-REFUSES(clamp_min)
-REFUSES(clamp_max)
-REFUSES(clamp_tensor)
 REFUSES(round_decimals)
 REFUSES(nan_to_num)
 #endif

@@ -57,16 +57,3 @@ V_FLOAT32(atanh, 0.6, 1, KEEP, (), V_NAME(math_atanh)(a))
 V_FLOAT32(sigmoid, 0.4, 1, KEEP, (), V_NAME(math_sigmoid)(a))
 V_FLOATS(sigmoid_backward, 0.2, 2, KEEP, (), v_mul(v_mul(a, v_sub(v_set(1), b)), b))
 V_FLOATS(tanh_backward, 0.2, 2, KEEP, (), v_mul(a, v_fnma(b, b, v_set(1))))
-
-V_PART(FLOATS, limit, 0.15, 1, KEEP, v_min(s1, v_max(s0, a))) /* NaN stays NaN */
-#define MORE(a, b) v_pick(v_unordered(a, b), v_add(a, b), v_max(a, b))
-#define LESS(a, b) v_pick(v_unordered(a, b), v_add(a, b), v_min(a, b))
-V_PART(EVERY, above, 0.2, 2, KEEP, MORE(a, b), a > b ? a : b, a | b)
-V_PART(EVERY, below, 0.2, 2, KEEP, LESS(a, b), a < b ? a : b, a &b)
-V_PART(NUMBERS, between, 0.3, 3, KEEP, LESS(MORE(a, b), c), (a > b ? a : b) < c ? (a > b ? a : b) : c)
-#undef MORE
-#undef LESS
-#define BOUND(i, without) (k->arg[i].tag == RL_NONE ? (without) : rl_num(k, i))
-V_FLOATS(clamp_backward, 0.2, 2, KEEP, (BOUND(2, -__builtin_inf()), BOUND(3, __builtin_inf())),
-         v_pick(v_both(v_is_most(s0, b), v_is_most(b, s1)), a, v_zero()))
-#undef BOUND
