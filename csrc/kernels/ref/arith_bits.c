@@ -23,14 +23,23 @@ INT_KERNEL(bitwise_right_shift)
 static uint64_t size_of(int64_t a) {
     return a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
 }
+static uint32_t divisor_32(uint32_t x, uint32_t y) { /* half the time of a wide division */
+    while (x) {
+        const uint32_t rest = y % x;
+        y = x;
+        x = rest;
+    }
+    return y;
+}
 static int64_t divisor(int64_t a, int64_t b) {
     uint64_t x = size_of(a), y = size_of(b);
-    while (x) {
+    while ((x | y) >> 32) {
+        if (!x) return (int64_t)y;
         const uint64_t rest = y % x;
         y = x;
         x = rest;
     }
-    return (int64_t)y;
+    return divisor_32((uint32_t)x, (uint32_t)y);
 }
 /* the product wraps at the dtype's own width before its sign goes */
 static int64_t multiple(int64_t a, int64_t b, bool wide) {

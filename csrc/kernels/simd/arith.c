@@ -1,5 +1,6 @@
 /* Arithmetic of two and three operands, and what a mask chooses. */
 #define V_FUNCTIONS "vector_math_body.h"
+#define V_EITHER    "vector_rest_body.h"
 #define V_LINES     "arith_lines.h"
 #include "lines.h"
 #include "kernels/shared/walk.h"

@@ -61,9 +61,10 @@ V_FLOAT32(atan2, 0.9, 2, KEEP, (), V_NAME(math_atan2)(a, b))
 V_FLOAT32(xlogy, 0.5, 2, KEEP, (),
           v_pick(v_unordered(b, b), b,
                  v_pick(v_is_equal(a, v_zero()), v_zero(), v_mul(a, V_NAME(math_log)(b)))))
-V_FLOAT32(fmod, 0.4, 2, KEEP, (), V_NAME(math_fmod)(a, b))
-V_FLOAT32(remainder, 0.4, 2, KEEP, (), V_NAME(math_remainder)(a, b))
-V_FLOAT32(floor_divide, 0.7, 2, KEEP, (), V_NAME(math_floor_divide)(a, b))
+V_FLOAT32(ldexp, 0.6, 2, KEEP, (), V_NAME(math_ldexp)(a, b))
+V_FLOATS(fmod, 0.4, 2, KEEP, (), V_NAME(math_fmod)(a, b))
+V_FLOATS(remainder, 0.4, 2, KEEP, (), V_NAME(math_remainder)(a, b))
+V_FLOATS(floor_divide, 0.7, 2, KEEP, (), V_NAME(math_floor_divide)(a, b))
 V_PART(FLOATS, div_trunc, 0.2, 2, KEEP, v_trunc(v_div(a, b)))
 V_PART(FLOAT32, pow, 2, 2, KEEP, V_NAME(math_pow)(a, b))
 V_PART(FLOATS, pow_3, 0.15, 1, KEEP, v_mul(v_mul(a, a), a))

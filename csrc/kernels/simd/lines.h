@@ -1,6 +1,7 @@
 /* Compiles the lines of a family (Note [Lines]) and makes its kernels. A file says what it needs:
  *
  *   #define V_FUNCTIONS "vector_math_body.h"      functions of vectors that the lines use; or nothing
+ *   #define V_EITHER    "vector_rest_body.h"      ... of vectors of doubles as well; or nothing
  *   #define V_LINES     "math_lines.h"
  *   #include "lines.h" */
 #include "elementwise.h"
@@ -88,12 +89,18 @@
 #ifdef V_FUNCTIONS
 #include V_FUNCTIONS
 #endif
+#ifdef V_EITHER
+#include V_EITHER
+#endif
 #include V_LINES
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
 #ifdef V_FUNCTIONS
 #include V_FUNCTIONS
+#endif
+#ifdef V_EITHER
+#include V_EITHER
 #endif
 #include V_LINES
 
@@ -107,10 +114,16 @@
 #define V_EVERY(name, ns, count, answer, numbers, f, ...)   V_STRIP(name, count, answer, f)
 #define SIMD_DOUBLE
 #include "isa.h"
+#ifdef V_EITHER
+#include V_EITHER
+#endif
 #include V_LINES
 #undef SIMD_BITS
 #define SIMD_BITS 256
 #include "isa.h"
+#ifdef V_EITHER
+#include V_EITHER
+#endif
 #include V_LINES
 #undef SIMD_DOUBLE
 

@@ -1,12 +1,5 @@
-/* Powers and division with a rest, on one vector. */
-#ifndef RL_KERNELS_SIMD_POW
-#define RL_KERNELS_SIMD_POW
+/* Powers, on one vector. */
 #include <math.h>
-
-static __attribute__((noinline, cold)) void fmod_lanes(float *a, const float *b, int n) {
-    for (int i = 0; i < n; i++) a[i] = fmodf(a[i], b[i]);
-}
-#endif
 
 V_INLINE VF V_NAME(math_rsqrt)(VF x) {
     return v_div(v_set(1.0f), v_sqrt(x));
@@ -48,42 +41,13 @@ V_INLINE VF V_NAME(math_pow)(VF x, VF y) {
     return v_pick(v_either(v_is_equal(x, one), v_is_equal(y, zero)), one, p);
 }
 
-/* ---- division with a rest ---- */
-/* Below 2^24 the quotient is a whole float, too large by one at most, and the rest is exact. */
-V_INLINE VF V_NAME(math_fmod)(VF a, VF b) {
-    VF size = v_abs(a), by = v_abs(b), quotient = v_div(size, by);
-    VM plain = v_both(v_is_less(quotient, v_set(0x1p24f)), v_is_less(by, v_set(INFINITY)));
-    if (__builtin_expect(v_mask_bits(v_not(plain)) != 0, 0)) {
-        float left[V_WIDTH], right[V_WIDTH];
-        v_store(left, a), v_store(right, b);
-        fmod_lanes(left, right, V_WIDTH);
-        return v_load(left);
-    }
-    VF rest = v_fnma(v_trunc(quotient), by, size);
-    rest = v_pick(v_is_less(rest, v_zero()), v_add(rest, by), rest);
-    return v_or(v_abs(rest), v_sign_of(a));
-}
-
-/* where the rest and b differ in sign */
-V_INLINE VM V_NAME(rest_is_across)(VF rest, VF b) {
-    VF zero = v_zero();
-    return v_either(v_both(v_is_less(rest, zero), v_not(v_is_less(b, zero))),
-                    v_both(v_is_less(zero, rest), v_is_less(b, zero)));
-}
-
-/* Python's: of the sign of b */
-V_INLINE VF V_NAME(math_remainder)(VF a, VF b) {
-    VF rest = V_NAME(math_fmod)(a, b);
-    return v_pick(V_NAME(rest_is_across)(rest, b), v_add(rest, b), rest);
-}
-
-/* a == floor_divide(a, b) * b + remainder(a, b) as well as rounding lets it */
-V_INLINE VF V_NAME(math_floor_divide)(VF a, VF b) {
-    VF rest = V_NAME(math_fmod)(a, b), all = v_div(a, b), one = v_set(1.0f);
-    VF q = v_div(v_sub(a, rest), b);
-    q = v_pick(V_NAME(rest_is_across)(rest, b), v_sub(q, one), q);
-    VF down = v_floor(q);
-    down = v_pick(v_is_less(v_set(0.5f), v_sub(q, down)), v_add(down, one), down);
-    down = v_pick(v_is_equal(q, v_zero()), v_sign_of(all), down);
-    return v_pick(v_is_equal(b, v_zero()), all, down);
+/* a * 2^b. By a whole b it is exact where the result is, whatever that power alone would be: in doubles,
+ * which hold every product on the way. */
+V_INLINE VF V_NAME(math_ldexp)(VF a, VF b) {
+    VF one = v_set(1.0f), n = v_min(v_set(300.0f), v_max(v_set(-300.0f), b));
+    VF first = v_round(v_mul(n, v_set(0.333f))), second = v_round(v_mul(v_sub(n, first), v_set(0.5f)));
+    VF p = v_scale(one, first), q = v_scale(one, second), r = v_scale(one, v_sub(v_sub(n, first), second));
+    VD low = vd_mul(vd_mul(vd_mul(v_low(a), v_low(p)), v_low(q)), v_low(r));
+    VD high = vd_mul(vd_mul(vd_mul(v_high(a), v_high(p)), v_high(q)), v_high(r));
+    return v_pick(v_is_equal(v_trunc(b), b), v_join(low, high), v_mul(a, V_NAME(math_exp2)(b)));
 }
