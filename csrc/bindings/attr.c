@@ -227,6 +227,19 @@ static int set_data(PyObject *self, PyObject *value, void *c) {
     return 0;
 }
 
+static PyObject *get_real(PyObject *self, void *unused) {
+    (void)unused;
+    return rl_op_unary(RL_OP_real, self);
+}
+static PyObject *get_imag(PyObject *self, void *unused) {
+    const int dtype = T(self)->v.dtype;
+    (void)unused;
+    if (RL_SET_COMPLEX >> dtype & 1)
+        return PyErr_Format(PyExc_NotImplementedError, "\"imag_cpu\" not implemented for '%s'",
+                            rl_dtype_title(dtype));
+    return PyErr_Format(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
+}
+
 PyGetSetDef rl_tensor_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"shape", get_shape, NULL, "torch.Size of the sizes.", NULL},
@@ -252,5 +265,7 @@ PyGetSetDef rl_tensor_getset[] = {
     {"output_nr", get_output_nr, NULL, "Which result of grad_fn it is.", NULL},
     {"layout", get_layout, NULL, "torch.strided.", NULL},
     {"T", get_T, NULL, "Dimensions reversed.", NULL},
+    {"real", get_real, NULL, "The real part: a real tensor itself.", NULL},
+    {"imag", get_imag, NULL, "Real tensors have none: RuntimeError.", NULL},
     {"mT", get_mT, NULL, "Last two dimensions swapped.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};

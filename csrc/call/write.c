@@ -54,7 +54,7 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
     return false;
 }
 
-static int check_result(const rl_view *self, const rl_view *result, int dtype) {
+static int check_result(const rl_operator *op, const rl_view *self, const rl_view *result, int dtype) {
     char have[RL_DIMS_TEXT], want[RL_DIMS_TEXT];
     if (self->ndim != result->ndim ||
         memcmp(self->shape, result->shape, self->ndim * sizeof *self->shape) != 0) {
@@ -65,7 +65,9 @@ static int check_result(const rl_view *self, const rl_view *result, int dtype) {
     }
     if (dtype_category(dtype) > dtype_category(self->dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
-                     rl_dtype_title(dtype), rl_dtype_title(self->dtype));
+                     rl_dtype_title(dtype),
+                     op->rule == RL_TYPES_clamp ? rl_dtype_cpp_name(self->dtype)
+                                                : rl_dtype_title(self->dtype));
         return -1;
     }
     return 0;
@@ -115,7 +117,7 @@ static rl_status inplace_run(rl_bound *b, inplace_call *c) {
     if (RL_UNLIKELY(c->hidden != NULL)) c->hidden->v.dtype = (uint8_t)b->dtype;
     if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
     if (c->hidden && rl_call_allocate(c->hidden, self->device, self->device_index) < 0) return RL_FAIL;
-    if (check_result(self, &c->result->v, b->dtype) < 0) return RL_FAIL;
+    if (check_result(b->schema->op, self, &c->result->v, b->dtype) < 0) return RL_FAIL;
     c->direct = b->dtype == self->dtype && !c->staged && !inputs_overlap(b, self);
     if (c->direct) {
         b->k.out[0] = self;
@@ -283,7 +285,7 @@ RL_APART PyObject *rl_call_composite_inplace(rl_bound *b) {
     RL_OWNED PyObject *result = composed(b);
     if (!result) return NULL;
     const rl_view *made = &((rl_tensor *)result)->v;
-    if (check_result(&self->v, made, made->dtype) != RL_OK) return rl_raise_call(b);
+    if (check_result(b->schema->op, &self->v, made, made->dtype) != RL_OK) return rl_raise_call(b);
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &self->v},
                        {.tag = RL_TENSOR, .u.t = &((rl_tensor *)result)->v}};
     rl_bound copy;

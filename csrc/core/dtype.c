@@ -21,8 +21,8 @@ const char *rl_dtype_title(int dtype) {
 }
 
 const char *rl_dtype_cpp_name(int dtype) {
-    static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char",  "short", "int",
-                                                  "long",          "c10::Half",    "float", "double",
+    static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char",  "short int", "int",
+                                                  "long int",      "c10::Half",    "float",     "double",
                                                   "bool",          "c10::BFloat16"};
     return names[dtype] ? names[dtype] : rl_dtype_title(dtype);
 }

@@ -105,6 +105,20 @@ static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
     return RL_OK;
 }
 
+/* whatever the input is */
+static rl_status whole_quotient(const rl_call *k) {
+    for (int i = 1; i < 3; i++)
+        if (k->arg[i].tag == RL_TENSOR && rl_is_float(k->arg[i].u.t->dtype)) return RL_OK;
+    return rl_error_set(
+        RL_RUNTIME,
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
+        "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
+        "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
+        "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
+        "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
+        "dtypes.");
+}
+
 static bool is_truth(const rl_slot *s) {
     return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && s->u.t->dtype == RL_BOOL);
 }
@@ -144,6 +158,7 @@ void rl_types_note(rl_operator *op) {
     case RL_TYPES_promote:
     case RL_TYPES_number:
     case RL_TYPES_sub:
+    case RL_TYPES_addcdiv:
     case RL_TYPES_float:
     case RL_TYPES_div:
     case RL_TYPES_clamp:
@@ -193,6 +208,10 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
                     : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
                       "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
         }
+        *out = *compute = common_dtype(op, k, op->operands);
+        break;
+    case RL_TYPES_addcdiv:
+        if (whole_quotient(k) != RL_OK) return RL_FAIL;
         *out = *compute = common_dtype(op, k, op->operands);
         break;
     case RL_TYPES_promote: *out = *compute = common_dtype(op, k, op->operands); break;

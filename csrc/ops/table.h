@@ -17,6 +17,7 @@ typedef enum {
     RL_TYPES_promote,       /* common dtype */
     RL_TYPES_number,        /* promote, bool becomes int64 */
     RL_TYPES_sub,           /* promote, bool is refused */
+    RL_TYPES_addcdiv,       /* promote, a quotient of whole numbers is refused */
     RL_TYPES_float,         /* common dtype, integers become the default dtype */
     RL_TYPES_div,           /* float without a rounding mode, promote with one */
     RL_TYPES_clamp,         /* promote; min and max count, too */

@@ -142,6 +142,12 @@ def is_complex(input):
     return input.is_complex()
 
 
+def imag(input):
+    """Return the imaginary part, which real tensors do not have."""
+    _need_tensor(input, "imag", "input", 1)
+    return input.imag
+
+
 def is_nonzero(input):
     """Is the only element not 0?"""
     _need_tensor(input, "is_nonzero", "input", 1)

@@ -64,16 +64,3 @@ RL_SHAPE(lerp) {
                             rl_dtype_cpp_name(x->dtype), rl_dtype_cpp_name(weight->dtype));
     return shape_broadcast3(k);
 }
-
-RL_SHAPE(addcdiv) {
-    if (!rl_is_float(k->arg[0].u.t->dtype)) /* all have the common dtype by now */
-        return rl_error_set(
-            RL_RUNTIME,
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
-            "perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be "
-            "implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer "
-            "inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv "
-            "behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all "
-            "dtypes.");
-    return shape_broadcast3(k);
-}
