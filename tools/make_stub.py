@@ -14,6 +14,7 @@ TYPES = {
     "Tensor": "Tensor",
     "Operand": "Tensor | _Number",
     "Scalar": "_Number",
+    "Number": "_Number",
     "int": "_int",
     "float": "_float",
     "bool": "_bool",

@@ -240,7 +240,7 @@ class Program:
             return f"[{', '.join(items)}]"
         if kind == "Tensor" or (kind == "Operand" and self.odds(0.6)):
             return self.tensor(argument)
-        if kind in ("Operand", "Scalar", "float"):
+        if kind in ("Operand", "Scalar", "Number", "float"):
             return self.number()
         if kind == "Padding" and self.odds(0.2):
             return repr(rng.choice(("same", "valid", "full")))
