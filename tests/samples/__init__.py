@@ -47,18 +47,8 @@ FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
         *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "product", "linalg"),
-        *(
-            "reduce",
-            "distance",
-            "view",
-            "view_copy",
-            "arrange",
-            "sort",
-            "index",
-            "resize",
-            "create",
-            "random",
-        ),
+        *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
+        "random",
     )
 }
 
