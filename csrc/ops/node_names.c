@@ -17,6 +17,14 @@ PAIR(sum, "SumBackward", a[1].tag != RL_NONE)
 PAIR(prod, "ProdBackward", a[1].tag != RL_NONE)
 PAIR(mean, "MeanBackward", a[1].tag != RL_NONE)
 
+/* 0: two tensors, 1: a number first, 2: a number second */
+#define NUMBERED(fn, name)                                                                                   \
+    const char *rl_node_name_##fn(const rl_slot *a) {                                                        \
+        return a[0].tag != RL_TENSOR ? name "1" : a[1].tag != RL_TENSOR ? name "2" : name "0";               \
+    }
+NUMBERED(xlog1py, "SpecialXlog1PyBackward")
+NUMBERED(zeta, "SpecialZetaBackward")
+
 const char *rl_node_name_pow(const rl_slot *a) {
     if (a[1].tag != RL_TENSOR) return "PowBackward0";
     return a[0].tag == RL_TENSOR ? "PowBackward1" : "PowBackward2";

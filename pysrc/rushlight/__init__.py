@@ -25,7 +25,10 @@ _LAZY = {
 }
 _LAZY |= {
     name: name
-    for name in ("linalg", "overrides", "utils", "version", "_onednn", "_tensor_str", "torch_version")
+    for name in (
+        *("linalg", "overrides", "special", "utils", "version", "torch_version"),
+        *("_onednn", "_tensor_str"),
+    )
 }
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
