@@ -25,8 +25,8 @@ FORMULA(polygamma_method) {
 }
 /* the sum of digamma(x - i / 2) for i < p */
 static V mvlgamma_slope(rl_vjp *g, V x, int64_t p) {
-    const int dtype = x.tag == RL_TENSOR ? x.u.t->dtype : RL_F32;
-    V shifts = OP(arange_start, NUM(0.5 - 0.5 * (double)p), NUM(0.5), NUM(0.5), DTYPE(dtype));
+    V dtype = DTYPE(rl_vjp_like(g, 0)->dtype);
+    V shifts = OP(arange_start, NUM(0.5 - 0.5 * (double)p), NUM(0.5), NUM(0.5), dtype);
     return OP(sum, OP(digamma, OP(add, OP(unsqueeze, x, INT(-1)), shifts)), INT(-1));
 }
 FORMULA(mvlgamma) {
@@ -56,9 +56,8 @@ FORMULA(i0e) {
 }
 /* slope(x, y / x), or its limit 1/2 where x is next to nothing */
 static V away_from_0(rl_vjp *g, V (*slope)(rl_vjp *g, V x, V part)) {
-    V x = X(0);
-    const double eps = x.tag == RL_TENSOR && x.u.t->dtype == RL_F64 ? 0x1p-52 : 0x1p-23;
-    V far = OP(gt, OP(abs, x), NUM(eps)), safe = OP(where, far, x, NUM(eps));
+    const double eps = rl_vjp_like(g, 0)->dtype == RL_F64 ? 0x1p-52 : 0x1p-23;
+    V x = X(0), far = OP(gt, OP(abs, x), NUM(eps)), safe = OP(where, far, x, NUM(eps));
     V half = OP(full_like, x, NUM(0.5));
     return OP(mul, G, OP(where, far, slope(g, safe, OP(reciprocal, safe)), half));
 }
@@ -107,7 +106,7 @@ FORMULA(logit) {
 static V xlog1py_slope(rl_vjp *g, V x, V y) {
     if (y.tag == RL_TENSOR) {
         V still = OP(logical_and, OP(eq, x, INT(0)), OP(le, y, INT(-1)));
-        return OP(mul, G, OP(masked_fill, OP(log1p, y), still, INT(0)));
+        return OP(mul, G, OP(where, still, INT(0), OP(log1p, y)));
     }
     const double slope = log1p(rl_number(y));
     V whole = TIMES(G, slope);

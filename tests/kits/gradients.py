@@ -15,6 +15,7 @@ CONSTANT = {
     **dict.fromkeys(("batch_norm", "instance_norm", "native_batch_norm"), (3, 4)),
     **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward"), (2,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
+    **dict.fromkeys(("igamma", "igammac", "special_zeta"), (0,)),  # PyTorch has no such derivative
 }
 
 

@@ -48,7 +48,7 @@ FAMILIES = {
     for name in (
         *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "product", "linalg"),
         *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
-        "random",
+        *("random", "special"),
     )
 }
 

@@ -70,12 +70,12 @@ static double zeta_of(double s, double q) {
 
 /* Of q < 0 the terms below 0 are a finite sum, the difference of two infinite ones. */
 static double zeta(double s, double q) {
-    if (!(s > 1)) return s == 1 ? (double)INFINITY : (double)NAN;
+    if (s <= 1) return s == 1 ? (double)INFINITY : (double)NAN;
     if (q > 0 || q != q) return zeta_of(s, q);
     if (q == floor(q)) return INFINITY;
     if (s != floor(s)) return NAN; /* a power of a negative number */
     double part = q - floor(q), below = zeta_of(s, 1 - part) - zeta_of(s, 1 - q);
-    return zeta_of(s, part) + (fmod(s, 2) == 0 ? below : -below);
+    return zeta_of(s, part) + (fmod(s, 2) == 1 ? -below : below);
 }
 
 SPECIAL_UNARY(lgamma, 25, special_lgamma)

@@ -105,7 +105,7 @@ static double upper_fraction(double a, double x, double least) {
 
 /* What P is at the borders of its domain: true, and *y is it. */
 static bool at_border(double a, double x, double *y) {
-    if (!(x >= 0 && a >= 0) || (a == 0 && x == 0) || (isinf(a) && isinf(x)))
+    if (x < 0 || a < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x)))
         *y = NAN;
     else if (a == 0 || isinf(x))
         *y = 1;

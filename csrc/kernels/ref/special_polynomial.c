@@ -45,23 +45,18 @@ static double chebyshev(double x, double degree, int kind) {
     return power * expm1(-2 * m * u) / expm1(-2 * w * u);
 }
 
-/* physicists' (c = 2) and probabilists' (c = 1): p(k + 1) = c (x p(k) - k p(k - 1)) */
-static double hermite(double x, double degree, double c) {
+/* physicists' (c = 2) and probabilists' (c = 1): p(k + 1) = c (x p(k) - k p(k - 1)). What follows a number
+ * that is no float is none, either. */
+static double hermite(double x, double degree, double c, double most) {
     const int64_t n = degree_of(degree);
     double last = 0, p = 1;
     if (n < 0) return 0;
-    for (int64_t k = 0; k < n && p == p; k++) {
+    for (int64_t k = 0; k < n && (fabs(p) <= most || (isinf(x) && p == p)); k++) {
         double next = c * (x * p - (double)k * last);
         last = p;
         p = next;
     }
     return p;
-}
-static double hermite_h(double x, double n) {
-    return hermite(x, n, 2);
-}
-static double hermite_he(double x, double n) {
-    return hermite(x, n, 1);
 }
 
 /* Beyond this degree, by the limits of L(x) and P(x) as n grows: nobody waits for the recurrences. */
@@ -114,7 +109,7 @@ POLYNOMIAL(special_shifted_chebyshev_polynomial_t, chebyshev(SHIFTED(a), (double
 POLYNOMIAL(special_shifted_chebyshev_polynomial_u, chebyshev(SHIFTED(a), (double)b, KIND_U))
 POLYNOMIAL(special_shifted_chebyshev_polynomial_v, chebyshev(SHIFTED(a), (double)b, KIND_V))
 POLYNOMIAL(special_shifted_chebyshev_polynomial_w, chebyshev(SHIFTED(a), (double)b, KIND_W))
-POLYNOMIAL(special_hermite_polynomial_h, hermite_h((double)a, (double)b))
-POLYNOMIAL(special_hermite_polynomial_he, hermite_he((double)a, (double)b))
+POLYNOMIAL(special_hermite_polynomial_h, hermite((double)a, (double)b, 2, MOST))
+POLYNOMIAL(special_hermite_polynomial_he, hermite((double)a, (double)b, 1, MOST))
 POLYNOMIAL(special_laguerre_polynomial_l, laguerre((double)a, (double)b))
 POLYNOMIAL(special_legendre_polynomial_p, legendre((double)a, (double)b))

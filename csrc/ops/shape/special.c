@@ -14,5 +14,5 @@ RL_SHAPE(mvlgamma) {
     if (k->arg[1].u.i > INT32_MAX)
         return rl_error_set(RL_MEMORY, "mvlgamma(): there is no memory for p = %lld terms of each element",
                             (long long)k->arg[1].u.i);
-    return shape_same(k);
+    return rl_out_as_input(k, 0);
 }
