@@ -82,7 +82,8 @@ FORMULA(ndtr) {
     TO(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, X(0), X(0)), -0.5)), M_2_SQRTPI * M_SQRT1_2 / 2)));
 }
 FORMULA(log_ndtr) {
-    TO(0, TIMES(OP(div, G, OP(special_erfcx, TIMES(X(0), -M_SQRT1_2))), M_2_SQRTPI * M_SQRT1_2));
+    V half_square = TIMES(OP(mul, X(0), X(0)), 0.5);
+    TO(0, OP(mul, G, TIMES(OP(exp, OP(neg, OP(add, OUT(0), half_square))), M_2_SQRTPI * M_SQRT1_2 / 2)));
 }
 FORMULA(ndtri) {
     TO(0, OP(mul, G, TIMES(OP(exp, TIMES(OP(mul, OUT(0), OUT(0)), 0.5)), 2 * M_SQRT2 / M_2_SQRTPI)));
