@@ -42,18 +42,25 @@ static double log_ndtr(double x) {
     return log1p(-erfc(M_SQRT1_2 * x) / 2);
 }
 
+/* (2 pi)^(1/2) (p - 1/2) to the inverse's value, by its square: the Taylor series */
+static const double ndtri_near[] = {1, 1.0 / 6, 7.0 / 120, 127.0 / 5040};
+
 /* A guess good to 5e-4 (M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions, 26.2.23), then
- * Halley's steps, each of which triples the digits. Near 1/2 they go by the distance from there. */
-static double ndtri(double p) {
-    const double away = p - 0.5, q = away < 0 ? p : 1 - p;
+ * Halley's steps, each of which triples the digits. Near 1/2 all goes by the distance from there. */
+static double ndtri(double p, int steps) {
+    const double away = p - 0.5, q = away < 0 ? p : 1 - p, slope = M_2_SQRTPI * M_SQRT1_2 / 2;
+    const bool near = q > 0.25;
     if (!(q > 0)) return q == 0 ? copysign((double)INFINITY, away) : (double)NAN;
-    double t = sqrt(-2 * log(q));
-    double x =
-        t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-    for (int i = 0; i < 3; i++) {
-        double miss = q > 0.25 ? fabs(away) - erf(M_SQRT1_2 * x) / 2 : erfc(M_SQRT1_2 * x) / 2 - q;
-        double step = miss / (exp(-x * x / 2) * (M_2_SQRTPI * M_SQRT1_2 / 2));
-        x += step / (1 + x * step / 2);
+    double x, t = near ? fabs(away) / slope : sqrt(-2 * log(q));
+    if (near)
+        x = t * SERIES(t * t, ndtri_near);
+    else
+        x = t -
+            (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    for (int i = 0; i < steps; i++) {
+        double miss = near ? fabs(away) - erf(M_SQRT1_2 * x) / 2 : erfc(M_SQRT1_2 * x) / 2 - q;
+        double step = miss / (exp(-x * x / 2) * slope);
+        x += step / (1 - x * step / 2);
     }
     return copysign(x, away);
 }
@@ -82,7 +89,8 @@ static double spherical_bessel_j0(double x) {
 SPECIAL_UNARY(special_erfcx, 50, erfcx_of)
 SPECIAL_UNARY(special_ndtr, 20, ndtr)
 SPECIAL_UNARY(special_log_ndtr, 50, log_ndtr)
-SPECIAL_UNARY(special_ndtri, 200, ndtri)
+RL_EACH_FLOAT(RL_UNARY_KEEP, x_special_ndtri, (C)ndtri((double)a, sizeof(C) == sizeof(double) ? 2 : 1))
+SPECIAL_KERNEL(special_ndtri, 1, 60, NULL)
 SPECIAL_UNARY(special_entr, 10, entr)
 SPECIAL_BINARY(special_xlog1py, 15, xlog1py)
 SPECIAL_UNARY(sinc, 20, sinc)

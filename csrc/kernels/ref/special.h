@@ -12,9 +12,9 @@
 
 /* c[0] T0(t) + c[1] T1(t) + ...: Clenshaw's recurrence */
 static inline double special_chebyshev(double t, const double *c, int n) {
-    double last = 0, sum = 0;
+    double last = 0, sum = 0, twice = 2 * t;
     for (int i = n - 1; i > 0; i--) {
-        double next = 2 * t * sum - last + c[i];
+        double next = twice * sum + (c[i] - last); /* the second term waits for nothing */
         last = sum;
         sum = next;
     }

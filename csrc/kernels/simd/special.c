@@ -1,0 +1,15 @@
+/* Special functions of floats. */
+#define V_FUNCTIONS "vector_special_body.h"
+#define V_LINES     "special_lines.h"
+#include "lines.h"
+
+RL_KERNEL(simd_logit) {
+#ifdef RL_SIMD_X86
+    const bool within = k->arg[1].tag != RL_NONE;
+    const double eps = within ? rl_num(k, 1) : 0, numbers[SIMD_NUMBERS] = {eps, 1 - eps};
+    return simd_map(k, within ? &line_logit_within : &line_logit, numbers);
+#else
+    (void)k;
+    return RL_UNSUPPORTED;
+#endif
+}

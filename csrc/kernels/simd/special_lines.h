@@ -1,0 +1,15 @@
+/* Special functions of floats. Note [Lines] */
+V_FLOAT32(lgamma, 4, 1, KEEP, (), V_NAME(special_lgamma)(a))
+V_FLOAT32(digamma, 4, 1, KEEP, (), V_NAME(special_digamma)(a))
+V_FLOAT32(i0, 2, 1, KEEP, (), V_NAME(special_i0)(a))
+V_FLOAT32(special_i0e, 1.5, 1, KEEP, (), V_NAME(special_i0e)(a))
+V_FLOAT32(special_i1, 2, 1, KEEP, (), V_NAME(special_i1)(a))
+V_FLOAT32(special_i1e, 1.5, 1, KEEP, (), V_NAME(special_i1e)(a))
+V_FLOAT32(sinc, 0.5, 1, KEEP, (), V_NAME(special_sinc)(a))
+V_FLOAT32(special_entr, 0.5, 1, KEEP, (), V_NAME(special_entr)(a))
+V_FLOAT32(special_ndtr, 1.1, 1, KEEP, (), V_NAME(special_ndtr)(a))
+V_FLOAT32(special_log_ndtr, 3, 1, KEEP, (), V_NAME(special_log_ndtr)(a))
+V_FLOAT32(special_erfcx, 1.5, 1, KEEP, (), V_NAME(special_erfcx)(a))
+V_PART(FLOAT32, logit, 0.5, 1, KEEP, V_NAME(special_logit)(a))
+V_PART(FLOAT32, logit_within, 0.6, 1, KEEP,
+       V_NAME(special_logit)(v_pick(v_is_less(a, s0), s0, v_pick(v_is_less(s1, a), s1, a))))
