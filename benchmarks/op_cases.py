@@ -3,7 +3,7 @@
 An operator with a sample in a family that grows by itself needs no line here:
 
     a `dim` in its schema     [rows, columns] along each, whole, and images over their dims 0, 2 and 3
-    arith, math, clamp, act   a line; transposed, channels_last, every other column; rows by one row
+    arith, math, act ...      a line; transposed, channels_last, every other column; rows by one row
     any other                 the sample with its shape grown, if its tensors share one
 
 What does not grow (weights, indices, windows) has its calls in op_table.py.
@@ -47,7 +47,7 @@ _LAID = {
     "columns": (lambda a: a.repeat(2, -1), lambda t: t[..., ::2]),
 }
 LAYOUTS = tuple(_LAID)
-ELEMENTWISE = ("arith", "math", "clamp", "act")
+ELEMENTWISE = ("arith", "math", "clamp", "act", "special")
 ALONG = ("reduce", "softmax", "linalg", "distance", "act")  # families whose `dim` is what is computed along
 
 # ---- the groups that are told apart in the summary ----
