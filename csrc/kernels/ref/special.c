@@ -75,7 +75,7 @@ static double xlog1py(double x, double y) {
 }
 /* log(z / (1 - z)); 2z - 1 is exact near its zero */
 static double logit(double z) {
-    return fabs(z - 0.5) < 0.25 ? 2 * atanh(2 * z - 1) : log(z / (1 - z));
+    return fabs(z - 0.5) < 0.25 ? log1p((2 * z - 1) / (1 - z)) : log(z / (1 - z));
 }
 
 /* ---- sines ---- */
