@@ -9,6 +9,7 @@ V_FLOAT32(sinc, 0.5, 1, KEEP, (), V_NAME(special_sinc)(a))
 V_FLOAT32(special_entr, 0.5, 1, KEEP, (), V_NAME(special_entr)(a))
 V_FLOAT32(special_ndtr, 1.1, 1, KEEP, (), V_NAME(special_ndtr)(a))
 V_FLOAT32(special_log_ndtr, 3, 1, KEEP, (), V_NAME(special_log_ndtr)(a))
+V_FLOAT32(special_ndtri, 1.5, 1, KEEP, (), V_NAME(special_ndtri)(a))
 V_FLOAT32(special_erfcx, 1.5, 1, KEEP, (), V_NAME(special_erfcx)(a))
 V_PART(FLOAT32, logit, 0.5, 1, KEEP, V_NAME(special_logit)(a))
 V_PART(FLOAT32, logit_within, 0.6, 1, KEEP,

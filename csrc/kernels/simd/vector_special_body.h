@@ -31,6 +31,13 @@ static const double special_erfcx[] = {
     -0x1.bda9467c058ep-4,  0x1.7a141823401dcp-4,  -0x1.e0cf969d58063p-5,  0x1.d0b00c2c91628p-6,
     -0x1.3f7694afc0fcp-7,  0x1.cc38b1eb203ep-10,  0x1.3a265352a1edfp-12,  -0x1.303abe248b935p-12,
     0x1.7372ddc1e5061p-15, 0x1.77df8190c0eb3p-16, -0x1.aa4d7b1cdf20ap-18, -0x1.15df59ca6082bp-20};
+/* the x with ndtr(-x) == q: r = sqrt(-log2(4 q (1 - q))) from 2.8 to 12.2, as t from -1 to 1 */
+static const double special_ndtri[] = {0x1.1457f806926ffp3,   0x1.657b8ebed095dp2,    -0x1.60df13f86e5fap-7,
+                                       -0x1.1259a99ef1677p-9, 0x1.5b0115b50bc6fp-8,   -0x1.558583c8bb303p-8,
+                                       0x1.043aae52489dap-8,  -0x1.47ef50961ac5ap-9,  0x1.3d8c2d4310bbep-9,
+                                       -0x1.86146925c706fp-9, 0x1.bdc862fafe3b3p-14,  0x1.8723b51ad3a3cp-9,
+                                       0x1.33b1544f8e098p-11, -0x1.0e20a944494b5p-8,  0x1.ae6e6ebc02199p-11,
+                                       0x1.f3291efbd3641p-10, -0x1.71f17958d6957p-11, -0x1.abe94732335e6p-14};
 /* log gamma(2 + t) / (t (1 + t)) from -1 to 1 */
 static const double special_lgamma[] = {
     0x1.b0ee607208928p-2,   -0x1.9ae6509f65536p-4,  0x1.0e0c9df6ae56fp-5,  -0x1.95ce20d0132b7p-7,
@@ -140,6 +147,39 @@ V_INLINE VF V_NAME(special_log_ndtr)(VF x) {
     VF part = V_NAME(erfcx_right)(v_mul(v_abs(x), v_set(0x1.6a09e6p-1f)));
     VF low = v_fnma(v_mul(x, v_set(0.5f)), x, V_NAME(math_log)(v_mul(part, v_set(0.5f))));
     return v_pick(far, low, y);
+}
+
+/* Of q, the smaller of p and 1 - p, which is a float: near 1/2 as erfinv(1 - 2q), which goes by the logarithm
+ * l of 1 - (1 - 2q)^2 to base 2, and far from there by the root of -l. */
+V_INLINE VD V_NAME(ndtri_near)(VD q, VD l) {
+    VD away = vd_fnma(q, vd_set(2), vd_set(1));
+    return vd_mul(vd_mul(away, vd_set(M_SQRT2)), HALF_SERIES(l, erfinv_series_near));
+}
+V_INLINE VD V_NAME(ndtri_far)(VD l) {
+    VD root = vd_sqrt(vd_sub(vd_set(0), vd_min(l, vd_set(-1))));
+    return HALF_SERIES(vd_mul(vd_sub(root, vd_set(7.5)), vd_set(1 / 4.7)), special_ndtri);
+}
+V_INLINE VF V_NAME(special_ndtri)(VF p) {
+    VF one = v_set(1.0f), rest = v_sub(one, p);
+    VM below = v_is_less(p, v_set(0.5f));
+    VF q = v_pick(below, p, rest), z = v_mul(v_mul(v_set(4.0f), q), v_sub(one, q)), moved = z, up = v_zero();
+    VM far = v_not(v_is_less(v_set(0x1p-8f), z));
+    const int any = v_mask_bits(far);
+    if (any) { /* numbers that are not normal */
+        VM tiny = v_is_less(z, v_set(0x1p-100f));
+        moved = v_pick(tiny, v_mul(z, v_set(0x1p64f)), z), up = v_pick(tiny, v_set(64.0f), up);
+    }
+    V_NAME(special_halves) l = V_NAME(special_log)(moved);
+    VD base = vd_set(M_LOG2E);
+    l.low = vd_fma(l.low, base, vd_sub(vd_set(0), v_low(up)));
+    l.high = vd_fma(l.high, base, vd_sub(vd_set(0), v_high(up)));
+    VF y = v_join(V_NAME(ndtri_near)(v_low(q), l.low), V_NAME(ndtri_near)(v_high(q), l.high));
+    if (any) {
+        y = v_pick(far, v_join(V_NAME(ndtri_far)(l.low), V_NAME(ndtri_far)(l.high)), y);
+        VF pole = v_pick(v_is_equal(q, v_zero()), v_set(__builtin_inff()), v_set(__builtin_nanf("")));
+        y = v_pick(v_is_less(v_zero(), q), y, pole);
+    }
+    return v_xor(y, v_pick(below, v_set(-0.0f), v_zero()));
 }
 
 /* ---- Bessel functions ---- */
