@@ -41,6 +41,26 @@ def test_borders(function, x, expected, dtype):
         assert all(v == expected or (v != v and expected != expected) for v in y.tolist())
 
 
+@pytest.mark.parametrize(
+    "name, low, high",
+    [
+        *((name, -30, 30) for name in ("gammaln", "digamma", "i0", "i0e", "i1", "i1e", "sinc")),
+        *((name, -9, 40) for name in ("erfcx", "log_ndtr")),
+        *((name, 1e-6, 1) for name in ("logit", "ndtri", "entr")),
+        ("ndtr", -12, 12),
+    ],
+)
+def test_floats_are_rounded_doubles(name, low, high):
+    """Vectors of floats have series of their own."""
+    function = getattr(special, name)
+    x = torch.linspace(low, high, 20011)
+    y, exact = function(x).double(), function(x.double())
+    finite = exact.isfinite() & (exact.abs() > 1e-30)
+    wrong = ((y - exact).abs() > 1e-6 * exact.abs() + 1e-11) & finite
+    assert not wrong.any(), x[wrong][:5]
+    assert finite.sum() > 19000
+
+
 @pytest.mark.parametrize("name", [name for name in special.__all__ if "polynomial" in name])
 def test_degrees_that_are_none(name):
     """Below 0, and what is no int64: PyTorch converts those to the lowest one."""

@@ -27,7 +27,7 @@ static const double erfcx_series[] = {
 /* e^(x^2) erfc x */
 static double erfcx_of(double x) {
     const double size = fabs(x);
-    double y = CHEBYSHEV(1 - 7.5 / (size + 3.75), erfcx_series) / (1 + 2 * size);
+    double y = CHEBYSHEV(1 - 7.5 / (size + 3.75), erfcx_series) / 2 / (size + 0.5);
     if (!(x < 0)) return y;
     double square = x * x, rest = fma(x, x, -square), power = exp(square);
     return isinf(power) ? power : 2 * (power + power * rest) - y;

@@ -123,6 +123,7 @@
 #define v_join(...)            V_NAME(v_join)(__VA_ARGS__)
 #define v_near_reciprocal(...) V_NAME(v_near_reciprocal)(__VA_ARGS__)
 #define vd_set(...)            V_DOUBLE(v_set)(__VA_ARGS__)
+#define vd_add(...)            V_DOUBLE(v_add)(__VA_ARGS__)
 #define vd_sub(...)            V_DOUBLE(v_sub)(__VA_ARGS__)
 #define vd_mul(...)            V_DOUBLE(v_mul)(__VA_ARGS__)
 #define vd_div(...)            V_DOUBLE(v_div)(__VA_ARGS__)

@@ -67,10 +67,6 @@ static const double special_risen[] = {120, 548, 675, 340, 75, 6};
 #include "vector_math_body.h"
 #define HALF_SERIES(x, c) V_NAME(math_series_double)(x, c, SPECIAL_COUNT(c))
 
-V_INLINE VD V_NAME(half_add)(VD a, VD b) {
-    return vd_fma(a, vd_set(1), b);
-}
-
 /* ---- logarithms ---- */
 V_INLINE VF V_NAME(special_entr)(VF x) {
     VF y = v_mul(v_xor(v_set(-0.0f), x), V_NAME(math_log)(x));
@@ -127,7 +123,7 @@ V_INLINE VF V_NAME(special_ndtr)(VF x) {
 V_INLINE VF V_NAME(erfcx_right)(VF x) {
     VF one = v_set(1.0f), t = v_sub(one, v_div(v_set(7.5f), v_add(x, v_set(3.75f))));
     VF y = v_join(HALF_SERIES(v_low(t), special_erfcx), HALF_SERIES(v_high(t), special_erfcx));
-    return v_div(y, v_fma(x, v_set(2.0f), one));
+    return v_div(v_mul(y, v_set(0.5f)), v_add(x, v_set(0.5f)));
 }
 /* ... and 2 e^(x^2) less that of -x for others, which are infinite from -9.4 on */
 V_INLINE VF V_NAME(special_erfcx)(VF x) {
@@ -248,7 +244,7 @@ V_INLINE VD V_NAME(lgamma_half)(VD z) {
 /* by how much too large that is, as a factor: z below 1, and z (z + 1) (z + 2) from 3 to 6 */
 V_INLINE VD V_NAME(lgamma_product)(VD z) {
     VD one = vd_set(1), three = vd_set(3);
-    VD product = vd_mul(z, vd_fma(z, V_NAME(half_add)(z, three), vd_set(2)));
+    VD product = vd_mul(z, vd_fma(z, vd_add(z, three), vd_set(2)));
     VD y = vd_pick(vd_is_less(z, one), z, one);
     return vd_pick(vd_is_less(three, z), vd_pick(vd_is_less(z, vd_set(6)), product, one), y);
 }
@@ -262,15 +258,15 @@ V_INLINE VF V_NAME(special_lgamma)(VF x) {
     VD z0 = v_low(x), z1 = v_high(x);
     if (any) {
         VF z = v_pick(below, one, zero); /* 1 - x is no float */
-        z0 = V_NAME(half_add)(v_low(a), v_low(z)), z1 = V_NAME(half_add)(v_high(a), v_high(z));
+        z0 = vd_add(v_low(a), v_low(z)), z1 = vd_add(v_high(a), v_high(z));
     }
     VD s0 = V_NAME(lgamma_half)(z0), s1 = V_NAME(lgamma_half)(z1);
     VD p0 = V_NAME(lgamma_product)(z0), p1 = V_NAME(lgamma_product)(z1);
     VF near = v_join(z0, z1);
     if (v_mask_bits(v_is_less(v_set(3.0f), near))) {
         VD three = vd_set(3), six = vd_set(6);
-        VD w0 = vd_pick(vd_is_less(z0, six), V_NAME(half_add)(z0, three), z0);
-        VD w1 = vd_pick(vd_is_less(z1, six), V_NAME(half_add)(z1, three), z1);
+        VD w0 = vd_pick(vd_is_less(z0, six), vd_add(z0, three), z0);
+        VD w1 = vd_pick(vd_is_less(z1, six), vd_add(z1, three), z1);
         VF w = v_min(v_set(0x1.fffffep127f), v_join(w0, w1));
         V_NAME(special_halves) l = V_NAME(special_log_near)(w, w0, w1);
         s0 = vd_pick(vd_is_less(three, z0), V_NAME(stirling_half)(w0, l.low), s0);
@@ -295,8 +291,7 @@ V_INLINE VF V_NAME(special_lgamma)(VF x) {
     return v_pick(v_unordered(x, x), x, y);
 }
 
-/* of z > 0: below 6 that of z + 6 less the sum of 1 / (z + i), the derivative of a product over the product
- */
+/* of z > 0: below 6 that of z + 6 less the sum of 1 / (z + i), a product's derivative over the product */
 V_INLINE VD V_NAME(digamma_half)(VD z, VD w, VD l) {
     VD part = vd_div(vd_set(1), w), square = vd_mul(part, part);
     VD y = vd_fma(part, vd_set(-0.5), vd_fnma(square, HALF_SERIES(square, special_digamma), l));
@@ -311,10 +306,10 @@ V_INLINE VF V_NAME(special_digamma)(VF x) {
     VD z0 = v_low(x), z1 = v_high(x), six = vd_set(6);
     if (any) {
         VF z = v_pick(below, a, x), more = v_pick(below, one, v_set(-0.0f)); /* 1 - x is no float */
-        z0 = V_NAME(half_add)(v_low(z), v_low(more)), z1 = V_NAME(half_add)(v_high(z), v_high(more));
+        z0 = vd_add(v_low(z), v_low(more)), z1 = vd_add(v_high(z), v_high(more));
     }
-    VD w0 = vd_pick(vd_is_less(z0, six), V_NAME(half_add)(z0, six), z0);
-    VD w1 = vd_pick(vd_is_less(z1, six), V_NAME(half_add)(z1, six), z1);
+    VD w0 = vd_pick(vd_is_less(z0, six), vd_add(z0, six), z0);
+    VD w1 = vd_pick(vd_is_less(z1, six), vd_add(z1, six), z1);
     VF w = v_min(v_set(0x1.fffffep127f), v_join(w0, w1));
     V_NAME(special_halves) l = V_NAME(special_log_near)(w, w0, w1);
     VD y0 = V_NAME(digamma_half)(z0, w0, l.low), y1 = V_NAME(digamma_half)(z1, w1, l.high);
