@@ -17,10 +17,11 @@ typedef struct rl_packed rl_packed;
  * `writes` is a sequence lock: Note [Writes]. Packed weights are the same values in a kernel's layout,
  * good for one value of `writes`; none is kept while `exports` > 0 (somebody outside can write unseen) nor
  * once `pointer_seen` is set.
- * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized. */
+ * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized.
+ * `reach`: bytes behind nbytes that tensors from before a resize_() still see, or 0. */
 typedef struct rl_storage {
     void *mem_; /* only rl_data and core_storage touch it: tests/architecture/test_components.py looks */
-    size_t nbytes;
+    size_t nbytes, reach;
     uint64_t writes;
     rl_packed *packed;
     void (*free)(void *owner);

@@ -154,24 +154,30 @@ void *rl_storage_bytes(rl_storage *s, int mode) {
     return s->mem_;
 }
 
+/* what is there: tensors may see more than nbytes */
+static size_t storage_room(const rl_storage *s) {
+    return s->nbytes > s->reach ? s->nbytes : s->reach;
+}
+
+/* Tensors that see more than what is left keep seeing it, so memory never shrinks below them. */
 rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
-    size_t nbytes = (size_t)bytes.n;
+    size_t nbytes = (size_t)bytes.n, room = storage_room(s);
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
     if (s->exports > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
-    if (s->device == RL_META) {
-        s->nbytes = nbytes;
-        return RL_OK;
+    size_t reach = s->refs > 1 ? room : 0, wanted = nbytes > reach ? nbytes : reach;
+    if (s->device != RL_META && wanted != room) {
+        void *block = rl_block_take(rl_count_plus(RL_COUNT((int64_t)wanted), 64), RL_BLOCK_SCRATCH);
+        if (!block) return RL_FAIL;
+        char *mem = (char *)block + 64;
+        memcpy(mem, s->mem_, wanted < room ? wanted : room);
+        storage_release_mem(s);
+        s->mem_ = mem;
+        s->free = rl_block_give;
+        s->owner = block;
     }
-    void *block = rl_block_take(rl_count_plus(bytes, 64), RL_BLOCK_SCRATCH);
-    if (!block) return RL_FAIL;
-    char *mem = (char *)block + 64;
-    memcpy(mem, s->mem_, nbytes < s->nbytes ? nbytes : s->nbytes);
-    storage_release_mem(s);
-    s->mem_ = mem;
-    s->free = rl_block_give;
-    s->owner = block;
     s->nbytes = nbytes;
+    s->reach = s->device == RL_META ? 0 : reach;
     rl_write_begin(s);
     rl_write_end(s);
     return RL_OK;
@@ -222,7 +228,7 @@ bool rl_storage_is_shared(const rl_storage *s) {
 }
 
 rl_status rl_storage_share(rl_storage *s) {
-    size_t size = s->nbytes ? s->nbytes : 1;
+    size_t room = storage_room(s), size = room ? room : 1;
     if (rl_storage_is_shared(s)) return RL_OK;
     if (s->device != RL_CPU) return rl_error_set(RL_RUNTIME, "_share_fd_: only available on CPU");
     if (s->exports > s->foreign || s->pins > 0)
@@ -234,7 +240,7 @@ rl_status rl_storage_share(rl_storage *s) {
         rl_free(b);
         return rl_error_set(RL_MEMORY, "there is no shared memory for %zu bytes", size);
     }
-    if (s->nbytes) memcpy(b->mem, s->mem_, s->nbytes);
+    if (room) memcpy(b->mem, s->mem_, room);
     storage_release_mem(s);
     s->mem_ = b->mem;
     s->free = shared_free;

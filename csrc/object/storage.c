@@ -94,18 +94,22 @@ static PyObject *storage_get_device(PyObject *self, void *c) {
     return rl_device_of(S(self)->device, S(self)->device_index);
 }
 static PyObject *storage_resize(PyObject *self, PyObject *size) {
+    if (!PyLong_Check(size)) {
+        PyErr_Format(PyExc_RuntimeError, "resize_ expects an int, but got %s", Py_TYPE(size)->tp_name);
+        return NULL;
+    }
     Py_ssize_t n = PyLong_AsSsize_t(size);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n < 0) {
         PyErr_Format(PyExc_RuntimeError, "Trying to resize storage to a negative size %zd", n);
         return NULL;
     }
-    if ((size_t)n < S(self)->nbytes && S(self)->refs > 1) {
-        PyErr_SetString(PyExc_RuntimeError, "cannot shrink a storage that tensors use");
-        return NULL;
-    }
     if (rl_storage_resize(S(self), RL_COUNT(n)) != RL_OK) return rl_raise("resize_");
     return Py_NewRef(self);
+}
+static PyObject *storage_resizable(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(S(self)->resizable);
 }
 static PyObject *storage_share(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -124,6 +128,7 @@ static PyMethodDef storage_methods[] = {
     {"data_ptr", storage_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first byte."},
     {"resize_", storage_resize, METH_O,
      "resize_($self, size, /)\n--\n\nRuntimeError when the memory is used elsewhere."},
+    {"resizable", storage_resizable, METH_NOARGS, "resizable($self, /)\n--\n\nMay resize_() move the bytes?"},
     {"share_memory_", storage_share, METH_NOARGS,
      "share_memory_($self, /)\n--\n\nMoves the bytes into memory that forked processes share."},
     {"is_shared", storage_is_shared, METH_NOARGS,

@@ -108,6 +108,18 @@ PyObject *rl_tensor_detach(PyObject *o) {
     return (PyObject *)rl_tensor_alias(rl_tensor_type, (rl_tensor *)o);
 }
 
+void rl_tensor_set_view_steal(rl_tensor *t, rl_view *view) {
+    rl_storage *old = t->v.storage;
+    t->became = ++rl_data_changes;
+    rl_view_clear(&t->v);
+    t->v = *view;
+    if (view->ndim <= RL_SMALL_DIMS) {
+        t->v.shape = t->v.small;
+        t->v.strides = t->v.small + RL_SMALL_DIMS;
+    }
+    rl_storage_drop(old);
+}
+
 int rl_tensor_set_data(rl_tensor *t, rl_tensor *source) {
     rl_view view = {.storage = NULL};
     view.shape = view.small;
@@ -115,16 +127,8 @@ int rl_tensor_set_data(rl_tensor *t, rl_tensor *source) {
         rl_raise(NULL);
         return -1;
     }
-    rl_storage *old = t->v.storage;
-    t->became = ++rl_data_changes;
-    rl_view_clear(&t->v);
-    t->v = view;
-    if (view.ndim <= RL_SMALL_DIMS) {
-        t->v.shape = t->v.small;
-        t->v.strides = t->v.small + RL_SMALL_DIMS;
-    }
-    if (t->v.storage) rl_storage_keep(t->v.storage);
-    rl_storage_drop(old);
+    if (view.storage) rl_storage_keep(view.storage);
+    rl_tensor_set_view_steal(t, &view);
     return 0;
 }
 

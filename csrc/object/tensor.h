@@ -88,6 +88,8 @@ void rl_version_share(rl_tensor *t, const rl_tensor *with);
 PyObject *rl_tensor_detach(PyObject *t); /* shares storage, requires_grad False, type Tensor */
 extern uint64_t rl_data_changes;         /* how often any tensor became another */
 int rl_tensor_set_data(rl_tensor *t, rl_tensor *source); /* t.data = source: same object, other memory */
+/* t gets `view` (dims and storage, both handed over): same object, other memory */
+void rl_tensor_set_view_steal(rl_tensor *t, rl_view *view);
 int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
 PyObject *rl_size_new(const int64_t *dims, int n);

@@ -1,0 +1,212 @@
+/* Memory of others: tensors on Python's buffers, storages on files. */
+#include "bindings.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "object/storage.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- buffers ---- */
+static void buffer_free(void *owner) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyBuffer_Release(owner);
+    PyMem_Free(owner);
+    PyGILState_Release(gil);
+}
+
+/* how many elements of `item` bytes to take; -1 and an exception */
+static int64_t buffer_count(Py_ssize_t nbytes, int64_t item, long long count, long long offset) {
+    if (nbytes <= 0 || count == 0)
+        PyErr_Format(PyExc_ValueError, "both buffer length (%zd) and count (%lld) must not be 0", nbytes,
+                     count);
+    else if (offset < 0 || offset >= nbytes)
+        PyErr_Format(
+            PyExc_ValueError,
+            "offset (%lld bytes) must be non-negative and no greater than buffer length (%zd bytes) minus 1",
+            offset, nbytes);
+    else if (count > 0) {
+        if (count <= (nbytes - offset) / item) return count;
+        PyErr_Format(
+            PyExc_ValueError,
+            "requested buffer length (%lld * %lld bytes) after offset (%lld bytes) must not be greater than "
+            "actual buffer length (%zd bytes)",
+            count, (long long)item, offset, nbytes);
+    } else if ((nbytes - offset) % item == 0)
+        return (nbytes - offset) / item;
+    else
+        PyErr_Format(
+            PyExc_ValueError,
+            "buffer length (%zd bytes) after offset (%lld bytes) must be a multiple of element size (%lld)",
+            (Py_ssize_t)(nbytes - offset), offset, (long long)item);
+    return -1;
+}
+
+static Py_buffer *buffer_open(PyObject *o) {
+    if (!PyObject_CheckBuffer(o)) {
+        PyErr_SetString(PyExc_ValueError, "object does not implement Python buffer protocol.");
+        return NULL;
+    }
+    Py_buffer *b = PyMem_Calloc(1, sizeof *b);
+    if (!b) return (Py_buffer *)PyErr_NoMemory();
+    if (PyObject_GetBuffer(o, b, PyBUF_WRITABLE) == 0) return b;
+    PyErr_Clear();
+    if (PyObject_GetBuffer(o, b, PyBUF_SIMPLE) == 0) {
+        if (PyErr_WarnEx(
+                PyExc_UserWarning,
+                "The given buffer is not writable, and PyTorch does not support non-writable tensors. This "
+                "means you can write to the underlying (supposedly non-writable) buffer using the tensor. "
+                "You may want to copy the buffer to protect its data or make it writable before converting "
+                "it to a tensor.",
+                1) == 0)
+            return b;
+        PyBuffer_Release(b);
+    } else
+        PyErr_SetString(PyExc_RuntimeError, "could not retrieve buffer from object");
+    PyMem_Free(b);
+    return NULL;
+}
+
+static rl_storage *storage_of(const char *from, int64_t nbytes) {
+    RL_RAW;
+    rl_storage *s = rl_storage_new(RL_COUNT(nbytes), 1);
+    if (s) memcpy(rl_storage_bytes(s, RL_FRESH), from, (size_t)nbytes);
+    return s;
+}
+
+static PyObject *from_buffer(PyObject *m, PyObject *args) {
+    PyObject *o, *wanted;
+    long long count, offset;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "OOLL:_from_buffer", &o, &wanted, &count, &offset)) return NULL;
+    int dtype = rl_dtype_parse(wanted);
+    if (dtype < 0) return NULL;
+    rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 1);
+    RL_OWNED PyObject *held = (PyObject *)t;
+    Py_buffer *b = held ? buffer_open(o) : NULL;
+    if (!b) return NULL;
+    int64_t item = rl_itemsize(dtype), n = buffer_count(b->len, item, count, offset);
+    if (n < 0) {
+        buffer_free(b);
+        return NULL;
+    }
+    t->v.numel = t->v.shape[0] = n;
+    t->v.strides[0] = 1;
+    t->v.dtype = (uint8_t)dtype;
+    char *from = (char *)b->buf + offset;
+    bool aligned = (uintptr_t)from % (uintptr_t)(item > 8 ? 8 : item) == 0;
+    if (aligned) {
+        t->v.storage = rl_storage_borrow(from, (size_t)(n * item), buffer_free, b);
+        if (!t->v.storage) return rl_raise("frombuffer");
+        t->v.storage->exports = t->v.storage->foreign = 1; /* the buffer's owner writes unseen */
+    } else {                                               /* kernels read whole elements */
+        t->v.storage = storage_of(from, n * item);
+        buffer_free(b);
+        if (!t->v.storage) return rl_raise("frombuffer");
+    }
+    rl_tensor_reveal(t);
+    return rl_give(&held);
+}
+
+/* ---- files ---- */
+typedef struct {
+    void *mem;
+    size_t nbytes;
+    PyObject *path; /* of a file that the storage writes to; else NULL */
+} mapping;
+
+static void mapping_free(void *owner) {
+    mapping *m = owner;
+    munmap(m->mem, m->nbytes);
+    if (m->path) {
+        PyGILState_STATE gil = PyGILState_Ensure();
+        Py_DECREF(m->path);
+        PyGILState_Release(gil);
+    }
+    rl_free(m);
+}
+
+/* A file of at least nbytes, created or made longer where the storage is to write to it; -1 and an exception.
+ */
+static int file_open(const char *path, bool shared, int64_t nbytes) {
+    struct stat st;
+    int fd = open(path, (shared ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        PyErr_Format(PyExc_RuntimeError, "unable to open file <%s> in %s mode: %s (%d)", path,
+                     shared ? "read-write" : "read-only", strerror(errno), errno);
+        return -1;
+    }
+    if (fstat(fd, &st) < 0)
+        PyErr_Format(PyExc_RuntimeError, "unable to stat the file <%s>: %s (%d)", path, strerror(errno),
+                     errno);
+    else if (st.st_size >= nbytes)
+        return fd;
+    else if (!shared)
+        PyErr_Format(PyExc_RuntimeError,
+                     "file <%s> size <%lld> is smaller than the required mapping size <%lld>", path,
+                     (long long)st.st_size, (long long)nbytes);
+    else if (ftruncate(fd, nbytes) == 0)
+        return fd;
+    else
+        PyErr_Format(PyExc_RuntimeError, "unable to resize file <%s> to the right size: %s (%d)", path,
+                     strerror(errno), errno);
+    close(fd);
+    return -1;
+}
+
+/* _map_file(path, shared, nbytes): what is written goes to the file when it is shared, else nowhere */
+static PyObject *map_file(PyObject *self, PyObject *args) {
+    PyObject *path;
+    int shared;
+    long long nbytes;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "UpL:_map_file", &path, &shared, &nbytes)) return NULL;
+    const char *text = PyUnicode_AsUTF8(path);
+    if (!text) return NULL;
+    mapping *m = rl_alloc_zero(RL_COUNT(1), sizeof *m);
+    if (!m) return rl_raise("from_file");
+    int fd = file_open(text, shared, nbytes);
+    if (fd >= 0) {
+        m->nbytes = nbytes > 0 ? (size_t)nbytes : 1;
+        m->mem = mmap(NULL, m->nbytes, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+        close(fd);
+    }
+    if (fd < 0 || m->mem == MAP_FAILED) {
+        if (fd >= 0)
+            PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)", nbytes,
+                         text, strerror(errno), errno);
+        rl_free(m);
+        return NULL;
+    }
+    m->path = shared ? Py_NewRef(path) : NULL;
+    rl_storage *s = rl_storage_borrow(m->mem, (size_t)nbytes, mapping_free, m);
+    if (!s) return rl_raise("from_file");
+    if (shared) s->exports = s->foreign = 1; /* other processes write unseen */
+    PyObject *storage = rl_untyped_storage_new(s);
+    rl_storage_drop(s);
+    return storage;
+}
+
+static PyObject *mapped_file(PyObject *self, PyObject *storage) {
+    (void)self;
+    if (!Py_IS_TYPE(storage, rl_untyped_storage_type)) Py_RETURN_NONE;
+    const rl_storage *s = rl_untyped_storage_peek(storage);
+    if (s->free != mapping_free || !((mapping *)s->owner)->path) Py_RETURN_NONE;
+    return Py_NewRef(((mapping *)s->owner)->path);
+}
+
+static PyMethodDef functions[] = {
+    {"_from_buffer", from_buffer, METH_VARARGS,
+     "_from_buffer(buffer, dtype, count, offset)\n--\n\nA tensor on the memory of a buffer."},
+    {"_map_file", map_file, METH_VARARGS,
+     "_map_file(path, shared, nbytes)\n--\n\nA storage over the first bytes of a file."},
+    {"_mapped_file", mapped_file, METH_O,
+     "_mapped_file(storage)\n--\n\nThe file that what is written to the storage goes to, or None."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_foreign_init(PyObject *m) {
+    return PyModule_AddFunctions(m, functions);
+}
