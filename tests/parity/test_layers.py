@@ -10,6 +10,7 @@ import warnings
 from collections import OrderedDict
 from pathlib import Path
 
+import numpy
 import pytest
 
 import rushlight
@@ -19,7 +20,7 @@ torch = pytest.importorskip("torch")
 # the last line is an expression; what it answers or raises must be equal
 CASES = [
     case
-    for name in ("tensor_cases.txt", "number_cases.txt", "layers_cases.txt", "device_cases.txt")
+    for name in ("tensor_cases.txt", "number_cases.txt", "layers_cases.txt", "device_cases.txt", "storage_cases.txt", "interop_cases.txt", "object_cases.txt")
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]
 
@@ -39,6 +40,7 @@ def environment(t):
         "copy": copy,
         "pickle": pickle,
         "OrderedDict": OrderedDict,
+        "np": numpy,
         "__name__": __name__,
     }
 
