@@ -121,7 +121,19 @@ static PyObject *reversed_dims(PyObject *self, int from) {
     return rl_op_run(RL_OP_permute, args, 2);
 }
 GET(T) {
+    static bool said;
     (void)c;
+    if (RL_UNLIKELY(T(self)->v.ndim != 2 && !said)) {
+        said = true;
+        if (PyErr_WarnEx(
+                PyExc_UserWarning,
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                "deprecated and it will throw an error in a future release. Consider `x.mT` to transpose "
+                "batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+                "dimensions of a tensor.",
+                1) < 0)
+            return NULL;
+    }
     return reversed_dims(self, 0);
 }
 GET(mT) {

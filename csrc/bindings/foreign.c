@@ -198,7 +198,30 @@ static PyObject *mapped_file(PyObject *self, PyObject *storage) {
     return Py_NewRef(((mapping *)s->owner)->path);
 }
 
+/* _new_storage(nbytes, device) */
+static PyObject *new_storage(PyObject *self, PyObject *args) {
+    PyObject *where;
+    long long nbytes;
+    int device = RL_CPU, index = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "LO:_new_storage", &nbytes, &where) ||
+        (where != Py_None && rl_device_parse(where, &device, &index) < 0) ||
+        rl_device_need(device, index) < 0)
+        return NULL;
+    if (nbytes < 0) {
+        PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %lld", nbytes);
+        return NULL;
+    }
+    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, RL_COUNT(nbytes), 1);
+    if (!s) return rl_raise("UntypedStorage");
+    PyObject *storage = rl_untyped_storage_new(s);
+    rl_storage_drop(s);
+    return storage;
+}
+
 static PyMethodDef functions[] = {
+    {"_new_storage", new_storage, METH_VARARGS,
+     "_new_storage(nbytes, device)\n--\n\nUninitialised bytes; device may be None."},
     {"_from_buffer", from_buffer, METH_VARARGS,
      "_from_buffer(buffer, dtype, count, offset)\n--\n\nA tensor on the memory of a buffer."},
     {"_map_file", map_file, METH_VARARGS,

@@ -13,7 +13,9 @@ typedef struct {
     int ndim, dtype; /* dtype -1: nothing seen */
 } form;
 
-/* A tensor among the data is a number, if it has one element. */
+static bool is_scalar_tensor(PyObject *o) {
+    return rl_tensor_check(o) && ((rl_tensor *)o)->v.numel == 1;
+}
 static bool is_row(PyObject *o) {
     return !PyUnicode_Check(o) && !PyBytes_Check(o) && !rl_tensor_check(o) && PySequence_Check(o) &&
            !PyDict_Check(o);
@@ -36,9 +38,25 @@ static int form_shape(PyObject *data, form *f) {
         f->shape[f->ndim++] = n;
         if (n == 0) return 0;
         Py_SETREF(at, PySequence_GetItem(at, 0));
-        if (!at) return -1;
+        if (!at) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "could not determine the shape of object type '%s'",
+                         Py_TYPE(data)->tp_name);
+            return -1;
+        }
     }
-    return 0;
+    if (!PyUnicode_Check(at) || !f->ndim || PyUnicode_GET_LENGTH(at) == 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "too many dimensions 'str'"); /* whose items are strings again */
+    return -1;
+}
+
+static void refuse_scalar(PyObject *o) {
+    if (rl_tensor_check(o))
+        PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
+    else if (PyUnicode_Check(o) || PyBytes_Check(o))
+        PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(o)->tp_name);
+    else
+        PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %s", Py_TYPE(o)->tp_name);
 }
 
 static int scalar_dtype(PyObject *o) {
@@ -50,11 +68,8 @@ static int scalar_dtype(PyObject *o) {
     if (PyFloat_Check(o)) return rl_dtype_default();
     if (PyComplex_Check(o)) return rl_dtype_default() == RL_F64 ? RL_C128 : RL_C64;
     if (PyLong_Check(o)) return RL_I64;
-    if (rl_tensor_check(o)) return ((rl_tensor *)o)->v.dtype;
-    rl_slot s;
-    int rc = rl_scalar_slot(o, &s);
-    if (rc == 1) return s.tag == RL_FLOAT ? rl_dtype_default() : RL_I64;
-    if (rc == 0) PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(o)->tp_name);
+    if (is_scalar_tensor(o)) return ((rl_tensor *)o)->v.dtype;
+    refuse_scalar(o);
     return -1;
 }
 
@@ -89,6 +104,7 @@ static int form_dtype(PyObject *data, form *f, int depth) {
     }
     RL_OWNED PyObject *items = row_items(data);
     if (!items) return -1;
+    if (PyTuple_GET_SIZE(items) == 0 && f->dtype < 0) f->dtype = rl_dtype_default();
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); i++)
         if (form_dtype(PyTuple_GET_ITEM(items, i), f, depth + 1) < 0) return -1;
     return 0;
@@ -97,13 +113,7 @@ static int form_dtype(PyObject *data, form *f, int depth) {
 /* one number in memory of our own: converting it may run Python */
 static int number_put(void *to, int dtype, PyObject *o) {
     RL_OWNED PyObject *held = NULL;
-    if (rl_tensor_check(o)) {
-        const rl_view *v = &((rl_tensor *)o)->v;
-        if (v->numel != 1 && !rl_is_float(v->dtype)) {
-            PyErr_SetString(PyExc_TypeError,
-                            "only integer tensors of a single element can be converted to an index");
-            return -1;
-        }
+    if (is_scalar_tensor(o)) {
         if (!(held = rl_tensor_item(o, NULL))) return -1;
         o = held;
     }
@@ -209,7 +219,7 @@ static int write_rows(cursor *c, const form *f, int depth, PyObject *data) {
         return write_number(c, f->dtype, data);
     }
     if (!is_row(data)) {
-        PyErr_Format(PyExc_TypeError, "object of type '%s' has no len()", Py_TYPE(data)->tp_name);
+        PyErr_SetString(PyExc_TypeError, "not a sequence");
         return -1;
     }
     RL_OWNED PyObject *items = row_items(data);

@@ -182,8 +182,7 @@ Py_ssize_t rl_tensor_length(PyObject *self) {
 }
 
 Py_hash_t rl_tensor_hash(PyObject *self) {
-    Py_hash_t h = (Py_hash_t)((uintptr_t)self >> 4);
-    return h == -1 ? -2 : h;
+    return (Py_hash_t)self; /* id(self), as in PyTorch */
 }
 
 #define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn

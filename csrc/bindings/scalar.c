@@ -44,13 +44,21 @@ static PyObject *only_number(PyObject *self) {
     return NULL;
 }
 
-PyObject *rl_tensor_int(PyObject *self) {
+/* a complex one is no real number */
+static PyObject *real_number(PyObject *self, const char *type) {
     RL_OWNED PyObject *number = only_number(self);
+    if (!number || !PyComplex_Check(number)) return rl_give(&number);
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    return NULL;
+}
+
+PyObject *rl_tensor_int(PyObject *self) {
+    RL_OWNED PyObject *number = real_number(self, "int64_t");
     return number ? PyNumber_Long(number) : NULL;
 }
 
 PyObject *rl_tensor_float(PyObject *self) {
-    RL_OWNED PyObject *number = only_number(self);
+    RL_OWNED PyObject *number = real_number(self, "double");
     return number ? PyNumber_Float(number) : NULL;
 }
 

@@ -38,7 +38,7 @@ RL_APART PyObject *rl_call_view(rl_bound *b) {
         return rl_raise_call(b);
     }
     out->v.storage = rl_storage_keep(base->v.storage);
-    out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
+    if (!op->no_grad) out->base = Py_NewRef(base->base ? base->base : (PyObject *)base);
     out->inference = base->inference;
     if (RL_UNLIKELY(base->version != NULL)) rl_version_share(out, base);
     out->seen = rl_version_of(out);

@@ -18,26 +18,6 @@ rl_storage *rl_untyped_storage_peek(PyObject *o) {
     return S(o);
 }
 
-static PyObject *storage_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    Py_ssize_t n = 0;
-    static char *names[] = {"size", "device", NULL};
-    PyObject *where = Py_None;
-    int device = RL_CPU, index = 0;
-    (void)type;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|n$O:UntypedStorage", names, &n, &where)) return NULL;
-    if (where != Py_None && rl_device_parse(where, &device, &index) < 0) return NULL;
-    if (rl_device_need(device, index) < 0) return NULL;
-    if (n < 0) {
-        PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %zd", n);
-        return NULL;
-    }
-    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, RL_COUNT(n), 1);
-    if (!s) return rl_raise("UntypedStorage");
-    PyObject *o = rl_untyped_storage_new(s);
-    rl_storage_drop(s);
-    return o;
-}
-
 static void storage_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     rl_storage_drop(S(self));
@@ -138,7 +118,6 @@ static PyGetSetDef storage_getset[] = {{"_cdata", storage_key, NULL, "Tells stor
                                        {"device", storage_get_device, NULL, "Where the memory lies.", NULL},
                                        {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot storage_slots[] = {
-    {Py_tp_new, storage_new},
     {Py_tp_dealloc, storage_dealloc},
     {Py_bf_getbuffer, storage_getbuffer},
     {Py_bf_releasebuffer, storage_releasebuffer},

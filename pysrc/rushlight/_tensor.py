@@ -1,8 +1,11 @@
 """Methods of Tensor and Parameter that are thin or rare; attached to the types of the C extension."""
 
+import warnings
 from numbers import Number
 
 from . import _C
+from ._arguments import as_pytorch, sizes, wrong
+from ._arguments import kind as _kind
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 
 _TITLES = {
@@ -53,17 +56,6 @@ _TO_FORMS = """
  * (Tensor tensor, bool non_blocking = False, bool copy = False, \
 *, torch.memory_format memory_format = None)
 """
-
-
-def _kind(value):
-    """Return the name of an argument's type as the C++ parser prints it."""
-    if isinstance(value, _C.Parameter):
-        return "Parameter"
-    if isinstance(value, _C.Tensor):
-        return "Tensor"
-    if isinstance(value, (_C.dtype, _C.device, _C.memory_format, _C.layout)):
-        return "torch." + type(value).__name__
-    return type(value).__name__
 
 
 def _to_refused(args, kwargs):
@@ -158,6 +150,19 @@ class _Methods:
 
     def __dir__(self):
         return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
+
+    def __reversed__(self):
+        """Return the tensor with every dimension turned round."""
+        return self.flip(tuple(range(self.dim()))) if self.dim() else self
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __long__(self):
+        return int(self)
+
+    def __nonzero__(self):
+        return bool(self)
 
     def __contains__(self, element):
         if isinstance(element, complex) and not isinstance(element, float):
@@ -290,14 +295,31 @@ class _Methods:
         return self.reshape(other.size())
 
     # ---- new tensors of the same dtype and device ----
-    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, **kwargs):
+    @as_pytorch
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
         """Return a tensor with a copy of data."""
+        if isinstance(data, _C.Tensor):
+            warnings.warn(
+                "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor).",
+                UserWarning,
+                stacklevel=3,
+            )
+            data = data.detach()
+            made = data.to(device=device or self.device, dtype=dtype or self.dtype, copy=True)
+            return made.requires_grad_(requires_grad)
         return _C.tensor(
             data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
         )
 
-    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, **kwargs):
+    @as_pytorch
+    def new_full(
+        self, size, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+    ):
         """Return a tensor filled with a number."""
+        size = sizes("new_full", "size", 1, size)
+        if not isinstance(fill_value, (Number, _C.Tensor)):
+            raise wrong("new_full", "fill_value", 2, "Number", fill_value)
         return _C.full(
             size,
             fill_value,
@@ -327,6 +349,30 @@ class _Methods:
         return (None,) * self.dim()
 
     @property
+    def mH(self):
+        """Return the transpose of each matrix."""
+        if self.dim() < 2:
+            raise RuntimeError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
+        return self.mT
+
+    @property
+    def name(self):
+        """None: tensors have no names."""
+        return None
+
+    @property
+    def volatile(self):
+        """False; what it once was is gone."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+        return False
+
+    def reinforce(self, reward):
+        """RuntimeError: it is gone."""
+        raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead.")
+
+    @property
     def H(self):
         """Return the transpose of a matrix."""
         if self.dim() != 2:
@@ -335,9 +381,16 @@ class _Methods:
             )
         return self.T
 
-    def dim_order(self):
+    def dim_order(self, *, ambiguity_check=False):
         """Return the dimensions from the outermost in memory to the innermost."""
         strides = self.stride()
+        if ambiguity_check:
+            walked = [step for step, size in zip(strides, self.shape) if size != 1]
+            if self.numel() and (len(set(walked)) < len(walked) or 1 in self.shape):
+                raise RuntimeError(
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                    "formats."
+                )
         return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
 
     def is_shared(self):
@@ -345,18 +398,26 @@ class _Methods:
         return self.is_cuda or self.untyped_storage().is_shared()
 
 
+_NEW_OPTIONS = {"size", "dtype", "layout", "device", "requires_grad", "pin_memory"}
+
+
 def _new_like(name):
     create = getattr(_C, name)
 
-    def new(self, *size, dtype=None, device=None, requires_grad=False, **kwargs):
-        if kwargs.get("size") is not None:
-            size = (kwargs["size"],)
+    def new(self, *size, **options):
+        if not size and "size" not in options:
+            raise TypeError(f'new_{name}() missing 1 required positional arguments: "size"')
+        for key in options:
+            if key not in _NEW_OPTIONS:
+                raise TypeError(f"new_{name}() got an unexpected keyword argument '{key}'")
+        if "size" in options:
+            size = (options.pop("size"),)
+        options["dtype"] = options.get("dtype") or self.dtype
+        options["device"] = options.get("device") or self.device
         try:
-            return create(
-                *size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
-            )
-        except TypeError as error:
-            raise TypeError(str(error).replace(f"{name}()", f"new_{name}()")) from None
+            return create(*size, **options)
+        except (TypeError, RuntimeError) as error:
+            raise type(error)(str(error).replace(f"{name}()", f"new_{name}()")) from None
 
     new.__name__, new.__qualname__, new.__module__ = f"new_{name}", f"Tensor.new_{name}", "rushlight"
     new.__doc__ = f"Return {name}(size) of the same dtype and device."
@@ -403,7 +464,12 @@ for _name, _dtype in {
     "char": _C.int8,
     "byte": _C.uint8,
     "bool": _C.bool,
+    "cdouble": _C.complex128,
+    "cfloat": _C.complex64,
+    "chalf": _C.complex32,
 }.items():
     setattr(_C.Tensor, _name, _caster(_name, _dtype))
 for _name in ("zeros", "ones", "empty"):
     setattr(_C.Tensor, f"new_{_name}", _new_like(_name))
+_C.Tensor.__div__, _C.Tensor.__rdiv__ = _C.Tensor.__truediv__, _C.Tensor.__rtruediv__
+_C.Tensor.__idiv__ = _C.Tensor.__itruediv__

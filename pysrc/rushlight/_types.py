@@ -1,12 +1,17 @@
 """Types: limits of dtypes, torch.FloatTensor and its kin, the names of types."""
 
+from importlib import import_module
+
 from . import _C
 from ._tensor import _TYPE_NAMES
+from ._tensor_memory import legacy_new
 
 
 def is_storage(obj):
     """Is it the memory of a tensor?"""
-    return isinstance(obj, _C.UntypedStorage)
+    return isinstance(obj, _C.UntypedStorage) or isinstance(
+        getattr(obj, "_untyped_storage", None), _C.UntypedStorage
+    )
 
 
 def typename(obj):
@@ -78,16 +83,25 @@ class iinfo:
         return hash(self.dtype)
 
 
+def set_default_tensor_type(t):
+    """Deprecated: set_default_dtype()."""
+    if isinstance(t, str):
+        home, _, name = t.rpartition(".")
+        home = "rushlight" if home == "torch" else home or name
+        t = getattr(import_module(home), name)
+    if not isinstance(t, _LegacyType):
+        raise TypeError("invalid type object")
+    if not t.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _C.set_default_dtype(t.dtype)
+
+
 # ---- torch.FloatTensor and its kin ----
 
 
 class _LegacyType(type):
-    def __call__(cls, *args):
-        if not args:
-            return _C.empty(0, dtype=cls.dtype, device="cpu")
-        if len(args) > 1 or isinstance(args[0], (int, _C.Size)):
-            return _C.empty(*args, dtype=cls.dtype, device="cpu")
-        return _C.tensor(args[0], dtype=cls.dtype, device="cpu")
+    def __call__(cls, *args, **kwargs):
+        return legacy_new(args, kwargs, cls.dtype)
 
     def __instancecheck__(cls, obj):
         return isinstance(obj, _C.Tensor) and obj.is_cpu and obj.dtype is cls.dtype

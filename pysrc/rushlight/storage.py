@@ -1,7 +1,12 @@
 """Storages: a tensor's memory as bytes (UntypedStorage) and as numbers (TypedStorage)."""
 
+import copy
+import warnings
+from collections.abc import Sequence
+
 from . import _C, _missing
 from ._C import UntypedStorage
+from ._untyped import _CASTS
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -26,6 +31,73 @@ _TITLES = {
 }
 _DTYPES = {name: getattr(_C, dtype) for name, dtype in _TITLES.items() if hasattr(_C, dtype)}
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_WHOLE = {_C.quint8: _C.uint8, _C.quint4x2: _C.uint8, _C.quint2x4: _C.uint8}
+_WHOLE |= {_C.qint32: _C.int32, _C.qint8: _C.int8}
+_state = {"warned": False, "always": False}
+
+
+def _warn_typed_storage_removal(stacklevel=2):
+    if _state["warned"] and not _state["always"]:
+        return
+    _state["warned"] = True
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+        "storage class. This should only matter to you if you are using storages directly.  To access "
+        "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _set_always_warn_typed_storage_removal(always_warn):
+    _state["always"] = always_warn
+
+
+def _reset_warn_typed_storage_removal():
+    _state["warned"] = False
+
+
+def _warned(function):
+    def method(self, *args, **kwargs):
+        _warn_typed_storage_removal()
+        return function(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    return method
+
+
+_LEGACY_FORMS = """{}.__new__ received an invalid combination of arguments. Expected one of:
+ * no arguments
+ * (int size)
+ * (Sequence data)
+ * (*, UntypedStorage wrap_storage)
+"""
+_FORMS = """TypedStorage.__init__ received an invalid combination of arguments. Expected one of:
+ * (*, torch.device device, torch.dtype dtype)
+ * (int size, *, torch.device device, torch.dtype dtype)
+ * (Sequence data, *, torch.device device, torch.dtype dtype)
+ * (*, UntypedStorage wrap_storage, torch.dtype dtype)
+"""
+
+
+def _is_count(value):
+    return isinstance(value, int) or (type(value).__module__ == "numpy" and hasattr(value, "__index__"))
+
+
+def _check_data(args, forms):
+    if len(args) > 1:
+        raise RuntimeError(forms + "Too many positional arguments")
+    if args and not _is_count(args[0]) and not isinstance(args[0], Sequence):
+        raise TypeError(forms + f"Argument type not recognized: {type(args[0])}")
+
+
+def _check_wrapped(args, wrap_storage, forms):
+    if args:
+        raise RuntimeError(forms + "No positional arguments should be given when using 'wrap_storage'")
+    if not isinstance(wrap_storage, UntypedStorage):
+        raise TypeError(
+            forms + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}"
+        )
 
 
 class TypedStorage:
@@ -34,22 +106,75 @@ class TypedStorage:
     Tensors need no such thing; it is here because files hold them.
     """
 
+    is_sparse = False
     dtype = None
 
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
-        self.dtype = dtype or self.dtype or _C.get_default_dtype()
+    def __new__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        if not _internal:
+            _warn_typed_storage_removal()
+        if cls.dtype is None:
+            return object.__new__(cls)
+        forms = _LEGACY_FORMS.format(cls)
+        for name, value in (("device", device), ("dtype", dtype)):
+            if value is not None:
+                raise RuntimeError(forms + f"Keyword argument '{name}' cannot be specified")
         if wrap_storage is None:
-            values = args[0] if args else 0
-            count = values if isinstance(values, int) else len(values)
-            flat = _C.empty(count, dtype=self.dtype, device=device or "cpu")
-            if not isinstance(values, int):
-                flat.copy_(_C.tensor(values, dtype=self.dtype))
-            wrap_storage = flat.untyped_storage()
-        self._untyped_storage = wrap_storage
+            _check_data(args, forms)
+        else:
+            _check_wrapped(args, wrap_storage, forms)
+            if wrap_storage.device.type != "cpu":
+                raise RuntimeError(
+                    forms + f"Device of 'wrap_storage' must be cpu, but got {wrap_storage.device.type}"
+                )
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
+
+    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        if hasattr(self, "_untyped_storage"):
+            return  # FloatStorage(...) has made one
+        if wrap_storage is not None:
+            if dtype is None and not args:
+                raise RuntimeError(_FORMS + "Argument 'dtype' must be specified")
+            _check_wrapped(args, wrap_storage, _FORMS)
+            if not isinstance(dtype, _C.dtype):
+                raise TypeError(_FORMS + f"Argument 'dtype' must be torch.dtype, not {type(dtype)}")
+            if device is not None:
+                raise RuntimeError(
+                    _FORMS + "Argument 'device' should not be specified when 'wrap_storage' is given"
+                )
+            self.dtype, self._untyped_storage = dtype, wrap_storage
+            return
+        self.dtype = _C.get_default_dtype() if dtype is None else dtype
+        device = _C.device("cpu" if device is None else device)
+        _check_data(args, _FORMS)
+        if not args:
+            self._untyped_storage = UntypedStorage(device=device)
+        elif _is_count(args[0]):
+            self._untyped_storage = UntypedStorage(int(args[0]) * self.dtype.itemsize, device=device)
+        else:
+            plain = _WHOLE.get(self.dtype, self.dtype)
+            self._untyped_storage = _C.tensor(args[0], dtype=plain, device=device).untyped_storage()
 
     def _flat(self):
-        return _C._flat_tensor(self._untyped_storage, self.dtype)
+        return _C._flat_tensor(self._untyped_storage, _WHOLE.get(self.dtype, self.dtype))
 
+    def _wrapped(self, untyped):
+        return TypedStorage(wrap_storage=untyped, dtype=self.dtype, _internal=True)
+
+    def _size(self):
+        return self._untyped_storage.nbytes() // self.dtype.itemsize
+
+    def _cast(self, dtype):
+        return TypedStorage(
+            wrap_storage=self._flat().to(dtype, copy=True).untyped_storage(), dtype=dtype, _internal=True
+        )
+
+    def _info(self):
+        return (
+            f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self._untyped_storage.device}) "
+            f"of size {self._size()}]"
+        )
+
+    @_warned
     def untyped(self):
         """Return the same memory as bytes."""
         return self._untyped_storage
@@ -60,22 +185,44 @@ class TypedStorage:
         return self._untyped_storage.device
 
     @property
+    def is_cuda(self):
+        """Whether it lies on a GPU."""
+        return self._untyped_storage.is_cuda
+
+    @property
+    def is_hpu(self):
+        """Whether it lies on a Gaudi: never."""
+        return False
+
+    @property
+    def filename(self):
+        """The file that what is written goes to, or None."""
+        return self._untyped_storage.filename
+
+    @property
     def _cdata(self):
         return self._untyped_storage._cdata
 
+    @_warned
     def element_size(self):
         """Return the bytes of one element."""
         return self.dtype.itemsize
 
+    @_warned
     def nbytes(self):
         """Return the number of bytes."""
         return self._untyped_storage.nbytes()
 
+    @_warned
     def __len__(self):
-        return self.nbytes() // self.element_size()
+        return self._size()
 
-    size = __len__
+    @_warned
+    def size(self):
+        """Return the number of elements."""
+        return self._size()
 
+    @_warned
     def data_ptr(self):
         """Return the address of the first element."""
         return self._untyped_storage.data_ptr()
@@ -84,44 +231,171 @@ class TypedStorage:
         """Return the name of the class in files, such as FloatStorage."""
         return _NAMES[self.dtype]
 
+    @_warned
     def tolist(self):
         """Return the elements as a list."""
         return self._flat().tolist()
 
+    @_warned
     def __iter__(self):
-        return iter(self.tolist())
+        return iter(self._flat().tolist())
 
+    @_warned
     def __getitem__(self, index):
-        chosen = self._flat()[index]
-        return chosen.item() if chosen.dim() == 0 else TypedStorage(chosen.tolist(), dtype=self.dtype)
+        if self._untyped_storage.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if not -self._size() <= index < self._size():
+            raise IndexError(f"index {index} out of range for storage of size {self._size()}")
+        return self._flat()[index].item()
 
+    @_warned
     def __setitem__(self, index, value):
+        if not isinstance(index, (int, slice)):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if isinstance(value, (TypedStorage, UntypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         self._flat()[index] = value
 
+    @_warned
     def fill_(self, value):
         """Set every element."""
         self._flat().fill_(value)
         return self
 
+    @_warned
+    def copy_(self, source, non_blocking=None):
+        """Copy the elements of another storage of the same size."""
+        self._untyped_storage.copy_(source, non_blocking)
+        return self
+
+    @_warned
     def clone(self):
         """Return a copy with memory of its own."""
-        flat = self._flat().clone()
-        return type(self)(wrap_storage=flat.untyped_storage(), dtype=self.dtype, _internal=True)
+        return self._wrapped(self._untyped_storage.clone())
 
-    def __str__(self):
-        numbers = "".join(f" {value}\n" for value in self.tolist())
-        return (
-            f"{numbers}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
-            f"of size {len(self)}]"
-        )
+    @_warned
+    def resize_(self, size):
+        """Change the number of elements."""
+        self._untyped_storage.resize_(size * self.dtype.itemsize)
 
-    __repr__ = __str__
+    @_warned
+    def resizable(self):
+        """Whether resize_() may move the memory."""
+        return self._untyped_storage.resizable()
+
+    @_warned
+    def get_device(self):
+        """Return the number of the GPU."""
+        return self._untyped_storage.get_device()
+
+    @_warned
+    def type(self, dtype=None, non_blocking=False):
+        """Return the name of the class, such as 'torch.FloatStorage'."""
+        if dtype is not None:
+            return self._untyped_storage.type(dtype, non_blocking)
+        prefix = "torch." if self._untyped_storage.device.type == "cpu" else "torch.cuda."
+        return prefix + _NAMES[self.dtype]
+
+    @_warned
+    def cpu(self):
+        """Return the storage in the CPU's memory."""
+        return self._wrapped(self._untyped_storage.cpu())
+
+    @_warned
+    def cuda(self, device=None, non_blocking=False):
+        """Return the storage on a GPU."""
+        if self.dtype in _WHOLE:
+            raise RuntimeError("Cannot create CUDA storage with quantized dtype")
+        return self._wrapped(self._untyped_storage.cuda(device, non_blocking))
+
+    @_warned
+    def to(self, *, device, non_blocking=False):
+        """Return the storage on a device."""
+        return self._wrapped(self._untyped_storage.to(device=device, non_blocking=non_blocking))
+
+    @_warned
+    def is_shared(self):
+        """Whether forked processes share the memory."""
+        return self._untyped_storage.is_shared()
+
+    @_warned
+    def share_memory_(self):
+        """Move the bytes into memory that forked processes share."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    @_warned
+    def is_pinned(self, device=None):
+        """Whether the memory is locked for a GPU's copies: never."""
+        return False
+
+    @_warned
+    def pin_memory(self, device=None):
+        """RuntimeError: there is no accelerator."""
+        return self._wrapped(self._untyped_storage.pin_memory(device))
+
+    @classmethod
+    def from_file(cls, filename, shared=False, size=0):
+        """Return a storage over the first elements of a file."""
+        _warn_typed_storage_removal()
+        dtype = cls.dtype or _C.get_default_dtype()
+        untyped = UntypedStorage.from_file(filename, shared, size * dtype.itemsize)
+        return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
+
+    @classmethod
+    def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
+        """Return a storage with a copy of what a buffer has."""
+        _warn_typed_storage_removal()
+        for name, value in (("dtype", dtype), ("device", device)):
+            if value is not None and cls.dtype is not None:
+                raise RuntimeError(
+                    f"from_buffer: '{name}' can only be specified in "
+                    "UntypedStorage.from_buffer and TypedStorage.from_buffer"
+                )
+        if device is not None and _C.device(device).type != "cpu":
+            raise RuntimeError(f"TypedStorage.from_buffer: Not available for device {_C.device(device).type}")
+        dtype = cls.dtype or dtype or _C.get_default_dtype()
+        untyped = UntypedStorage.from_buffer(*args, dtype=dtype, **kwargs)
+        return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
+
+    @_warned
+    def __repr__(self):
+        if self._untyped_storage.device.type == "meta":
+            return "...\n" + self._info()
+        return " " + "\n ".join(map(str, self._flat().tolist())) + "\n" + self._info()
+
+    __str__ = __repr__
+
+    @_warned
+    def __copy__(self):
+        return self._wrapped(self._untyped_storage.clone())
+
+    @_warned
+    def __deepcopy__(self, memo):
+        return self._wrapped(copy.deepcopy(self._untyped_storage, memo))
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self._untyped_storage.nbytes()
 
     def __reduce__(self):
-        return TypedStorage, (self.tolist(),), {"dtype": self.dtype}
+        return _typed, (self._untyped_storage, self.dtype)
 
-    def __setstate__(self, state):
-        self.__init__(self.tolist(), **state)
+
+def _caster(name, dtype):
+    @_warned
+    def cast(self):
+        return self._cast(dtype)
+
+    cast.__name__, cast.__doc__ = name, f"Return the storage with its elements as {dtype}."
+    return cast
+
+
+for _name, _dtype in _CASTS.items():
+    setattr(TypedStorage, _name, _caster(_name, getattr(_C, _dtype)))
 
 
 def _typed(untyped, dtype):

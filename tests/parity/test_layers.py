@@ -20,7 +20,15 @@ torch = pytest.importorskip("torch")
 # the last line is an expression; what it answers or raises must be equal
 CASES = [
     case
-    for name in ("tensor_cases.txt", "number_cases.txt", "layers_cases.txt", "device_cases.txt", "storage_cases.txt", "interop_cases.txt", "object_cases.txt")
+    for name in (
+        "tensor_cases.txt",
+        "number_cases.txt",
+        "layers_cases.txt",
+        "device_cases.txt",
+        "storage_cases.txt",
+        "interop_cases.txt",
+        "object_cases.txt",
+    )
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]
 
@@ -45,6 +53,13 @@ def environment(t):
     }
 
 
+# what PyTorch adds to warnings of its own
+_INTERNAL = re.compile(
+    r"( This type of warning will be suppressed for the rest of this program\.)?"
+    r" \(Triggered internally at .*\)"
+)
+
+
 def answer(t, case):
     t.manual_seed(11)
     *statements, expression = case.split("\n")
@@ -60,7 +75,8 @@ def answer(t, case):
             result = f"{type(error).__name__}: {error}"
         finally:
             t.set_grad_enabled(True)
-    said = [f"{w.category.__name__}: {w.message}" for w in warned]
+    said = [f"{w.category.__name__}: {_INTERNAL.sub('', str(w.message))}" for w in warned]
+    said = [text for text in said if "__array_" not in text]  # NumPy is told what PyTorch's methods lack
     return re.sub(" at 0x[0-9a-f]+", "", result).replace("rushlight", "torch"), said
 
 
