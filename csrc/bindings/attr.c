@@ -150,8 +150,7 @@ GET(mT) {
 static int set_requires_grad(PyObject *self, PyObject *value, void *c) {
     (void)c;
     if (!value || !PyBool_Check(value)) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        value ? "requires_grad must be a bool" : "cannot delete requires_grad attribute");
+        PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
         return -1;
     }
     return rl_tensor_set_requires_grad(T(self), value == Py_True);
@@ -217,9 +216,13 @@ static int set_grad(PyObject *self, PyObject *value, void *c) {
 
 static int set_data(PyObject *self, PyObject *value, void *c) {
     (void)c;
-    if (!value || !rl_tensor_check(value)) {
+    if (!value) {
+        PyErr_SetString(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
+        return -1;
+    }
+    if (!rl_tensor_check(value)) {
         PyErr_Format(PyExc_TypeError, "Variable data has to be a tensor, but got %s",
-                     value ? Py_TYPE(value)->tp_name : "nothing");
+                     Py_TYPE(value)->tp_name);
         return -1;
     }
     if ((T(self)->v.device == RL_META) != (T(value)->v.device == RL_META)) {

@@ -20,6 +20,17 @@
     RL_NUMBER_INPLACE(X)                                                                                     \
     X(matrix_multiply, matmul)
 
+/* bindings/arguments.c: of functions that are no operators; -1 and PyTorch's TypeError */
+typedef struct {
+    const char *function;
+    int needed, plain;        /* arguments that must be there; those that may be given by position */
+    const char *const *names; /* NULL ends them */
+} rl_signature;
+int rl_arguments(const rl_signature *s, PyObject *args, PyObject *kwargs, PyObject **values); /* borrowed */
+int rl_argument_refuse(const char *function, const char *name, const char *wanted, PyObject *value);
+int rl_argument_truth(const char *function, const char *name, PyObject *value);
+int rl_argument_dtype(const char *function, PyObject *value);
+
 /* bindings/attr.c */
 extern PyGetSetDef rl_tensor_getset[];
 extern PyMethodDef rl_tensor_methods[];

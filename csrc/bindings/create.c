@@ -6,16 +6,14 @@
 #include <string.h>
 
 typedef struct {
-    int dtype, device, index, requires_grad; /* dtype and device are -1 where nothing was asked for */
+    int dtype, device, index; /* dtype and device are -1 where nothing was asked for */
 } options;
 
-static int parse_options(PyObject *dtype, PyObject *device, PyObject *requires_grad, options *o) {
-    *o = (options){-1, -1, -1, 0};
+static int parse_options(PyObject *dtype, PyObject *device, options *o) {
+    *o = (options){-1, -1, -1};
     if (dtype != Py_None && (o->dtype = rl_dtype_parse(dtype)) < 0) return -1;
     if (device != Py_None && rl_device_parse(device, &o->device, &o->index) < 0) return -1;
-    if (o->device >= 0 && rl_device_need(o->device, o->index) < 0) return -1;
-    o->requires_grad = PyObject_IsTrue(requires_grad);
-    return o->requires_grad < 0 ? -1 : 0;
+    return o->device >= 0 ? rl_device_need(o->device, o->index) : 0;
 }
 
 /* a factory without `device` asks the thread */
@@ -36,42 +34,74 @@ static PyObject *to_device(PyObject *t_steal, const options *o) {
     return rl_give(&there);
 }
 
+/* what a caller asked for; the texts are PyTorch's */
+static int asked(const char *function, PyObject *const *values, options *o) {
+    enum { DTYPE = 1, DEVICE };
+    *o = (options){-1, -1, -1};
+    PyObject *device = values[DEVICE];
+    bool known = device == Py_None || PyUnicode_Check(device) || PyLong_Check(device) ||
+                 Py_IS_TYPE(device, rl_device_type_object);
+    if (!known) return rl_argument_refuse(function, "device", "torch.device", device);
+    if (values[DTYPE] != Py_None && (o->dtype = rl_argument_dtype(function, values[DTYPE])) < 0) return -1;
+    if (device != Py_None && rl_device_parse(device, &o->device, &o->index) < 0) return -1;
+    if (o->device >= 0) return rl_device_need(o->device, o->index);
+    return default_device(o);
+}
+
+static int refuse_pin(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
+                    "memory allocator is available on this system.");
+    return -1;
+}
+
+static int warn_copy(PyObject *data) {
+    if (!rl_tensor_check(data)) return 0;
+    return PyErr_WarnEx(
+        PyExc_UserWarning,
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+        1);
+}
+
+static int require_grad(PyObject *t) {
+    if (rl_dtype_has_grad(((rl_tensor *)t)->v.dtype)) return rl_tensor_set_requires_grad((rl_tensor *)t, 1);
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Only Tensors of floating point and complex dtype can require gradients");
+    return -1;
+}
+
 static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", NULL};
-    PyObject *data, *dtype = Py_None, *device = Py_None, *grad = Py_False, *pin = Py_False;
+    static const char *const names[] = {"data", "dtype", "device", "requires_grad", "pin_memory", NULL};
+    static const rl_signature signature = {"tensor", 1, 1, names};
+    PyObject *values[5];
     options o;
     (void)m;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:tensor", names, &data, &dtype, &device, &grad,
-                                     &pin) ||
-        parse_options(dtype, device, grad, &o) < 0 || default_device(&o) < 0)
-        return NULL;
-    if (rl_tensor_check(data) &&
-        PyErr_WarnEx(
-            PyExc_UserWarning,
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            1) < 0)
-        return NULL;
-    RL_OWNED PyObject *t = to_device(rl_tensor_from_data(data, o.dtype), &o);
-    if (!t || (o.requires_grad && rl_tensor_set_requires_grad((rl_tensor *)t, 1) < 0)) return NULL;
-    return rl_give(&t);
+    if (rl_arguments(&signature, args, kwargs, values) < 0 || asked("tensor", values, &o) < 0) return NULL;
+    int grad = rl_argument_truth("tensor", "requires_grad", values[3]);
+    int pin = grad < 0 ? -1 : rl_argument_truth("tensor", "pin_memory", values[4]);
+    if (pin < 0 || (pin && refuse_pin() < 0) || warn_copy(values[0]) < 0) return NULL;
+    RL_OWNED PyObject *t = to_device(rl_tensor_from_data(values[0], o.dtype), &o);
+    return t && (!grad || require_grad(t) == 0) ? rl_give(&t) : NULL;
 }
 
 /* no copy where none is needed */
 static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"data", "dtype", "device", NULL};
-    PyObject *data, *dtype = Py_None, *device = Py_None;
+    static const char *const names[] = {"data", "dtype", "device", NULL};
+    static const rl_signature signature = {"as_tensor", 1, 1, names};
+    PyObject *values[3];
     options o;
     (void)m;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", names, &data, &dtype, &device) ||
-        parse_options(dtype, device, Py_False, &o) < 0 || default_device(&o) < 0)
-        return NULL;
-    bool array = rl_numpy_is_array(data);
-    RL_OWNED PyObject *t = rl_tensor_check(data) ? Py_NewRef(data)
-                           : array               ? rl_numpy_borrow(data, true)
-                                                 : rl_tensor_from_data(data, o.dtype);
-    if (t && o.dtype >= 0 && ((rl_tensor *)t)->v.dtype != o.dtype)
-        Py_SETREF(t, rl_tensor_as((rl_tensor *)t, o.dtype));
+    if (rl_arguments(&signature, args, kwargs, values) < 0 || asked("as_tensor", values, &o) < 0) return NULL;
+    PyObject *data = values[0];
+    RL_OWNED PyObject *t = rl_tensor_check(data)     ? Py_NewRef(data)
+                           : rl_numpy_is_array(data) ? rl_numpy_borrow(data, true)
+                                                     : rl_tensor_from_data(data, o.dtype);
+    if (t && o.dtype >= 0 && ((rl_tensor *)t)->v.dtype != o.dtype) {
+        rl_slot slots[2] = {{.tag = RL_TENSOR, .u.t = &((rl_tensor *)t)->v},
+                            {.tag = RL_DTYPE, .u.i = o.dtype}};
+        Py_SETREF(t, rl_op_run(RL_OP_to_copy, slots, 2));
+    }
     return to_device(rl_give(&t), &o);
 }
 
@@ -84,7 +114,7 @@ static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
         return NULL;
     }
     rl_tensor *t = (rl_tensor *)args[0];
-    if (parse_options(args[1], args[2], Py_False, &o) < 0) return NULL;
+    if (parse_options(args[1], args[2], &o) < 0) return NULL;
     if (o.dtype < 0) o.dtype = t->v.dtype;
     if (o.device < 0) o.device = t->v.device;
     int copy = PyObject_IsTrue(args[3]);
@@ -153,7 +183,7 @@ static PyMethodDef create_functions[] = {
      "dtype\n"
      "cannot hold. https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html"},
     {"as_tensor", (PyCFunction)(void (*)(void))create_as_tensor, METH_VARARGS | METH_KEYWORDS,
-     "as_tensor(data, dtype=None, device=None)\n--\n\nA tensor that shares data's memory where it can.\n\n"
+     "as_tensor(data, *, dtype=None, device=None)\n--\n\nA tensor that shares data's memory where it can.\n\n"
      "https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
     {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
      "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},

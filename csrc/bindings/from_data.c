@@ -250,6 +250,21 @@ static int written_as(int dtype) {
     return -1;
 }
 
+static int warn_arrays(PyObject *data) {
+    static bool said;
+    bool listed =
+        (PyList_Check(data) && PyList_GET_SIZE(data) && rl_numpy_is_array(PyList_GET_ITEM(data, 0))) ||
+        (PyTuple_Check(data) && PyTuple_GET_SIZE(data) && rl_numpy_is_array(PyTuple_GET_ITEM(data, 0)));
+    if (!listed || said) return 0;
+    said = true;
+    return PyErr_WarnEx(
+        PyExc_UserWarning,
+        "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+        "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
+        "tensor.",
+        1);
+}
+
 PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
     if (rl_tensor_check(data)) return rl_tensor_as((rl_tensor *)data, dtype);
     if (rl_numpy_is_array(data)) {
@@ -261,7 +276,7 @@ PyObject *rl_tensor_from_data(PyObject *data, int dtype) {
         PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(data)->tp_name);
         return NULL;
     }
-    if (form_shape(data, &f) < 0) return NULL;
+    if (warn_arrays(data) < 0 || form_shape(data, &f) < 0) return NULL;
     if (dtype >= 0)
         f.dtype = dtype;
     else if (form_dtype(data, &f, 0) < 0)

@@ -12,25 +12,36 @@
 
 #define METHOD0(name) static PyObject *m_##name(PyObject *self, PyObject *unused)
 
+static PyObject *dims_refuse(const char *name, Py_ssize_t n, PyObject *kwnames, PyObject *dim) {
+    if (n > 1)
+        PyErr_Format(PyExc_TypeError, "%s() takes from 0 to 1 positional arguments but %zd were given", name,
+                     n);
+    else if (dim)
+        PyErr_Format(PyExc_TypeError, "%s(): argument 'dim' (position 1) must be int, not %s", name,
+                     Py_TYPE(dim)->tp_name);
+    else
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", name,
+                     PyTuple_GET_ITEM(kwnames, n == 1 ? 0 : PyTuple_GET_SIZE(kwnames) - 1));
+    return NULL;
+}
+
 static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, const char *name,
                              rl_tensor *t, bool strides) {
     PyObject *which = n == 1 ? args[0] : Py_None;
-    if (kwnames && PyTuple_GET_SIZE(kwnames) == 1 && n == 0 &&
-        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
+    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (named == 1 && n == 0 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
         which = args[0];
-    else if (n > 1 || (kwnames && PyTuple_GET_SIZE(kwnames))) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most one argument, dim", name);
-        return NULL;
-    }
+    else if (n > 1 || named)
+        return dims_refuse(name, n, kwnames, NULL);
     if (which == Py_None) {
         if (!strides) return rl_tensor_shape(t);
         RL_OWNED PyObject *size = rl_size_new(t->v.strides, t->v.ndim);
         if (!size) return NULL;
         return PyObject_CallOneArg((PyObject *)&PyTuple_Type, size); /* strides are a plain tuple */
     }
-    RL_OWNED PyObject *number = PyNumber_Index(which);
-    int64_t dim = number ? PyLong_AsLongLong(number) : -1;
-    if (dim == -1 && PyErr_Occurred()) return NULL;
+    int64_t dim;
+    int rc = rl_scalar_int(which, &dim);
+    if (rc <= 0) return rc < 0 ? NULL : dims_refuse(name, 1, NULL, which);
     if (t->v.ndim == 0) {
         PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions",
                      (long long)dim);
@@ -117,9 +128,10 @@ METHOD0(zero_) {
 }
 
 static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"memory_format", NULL};
-    PyObject *format = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:is_contiguous", names, &format)) return NULL;
+    static const char *const names[] = {"memory_format", NULL};
+    static const rl_signature signature = {"is_contiguous", 0, 0, names};
+    PyObject *format;
+    if (rl_arguments(&signature, args, kwargs, &format) < 0) return NULL;
     int64_t wanted = RL_FORMAT_CONTIGUOUS;
     if (format != Py_None && !rl_format_parse(format, &wanted)) {
         PyErr_Format(PyExc_TypeError,
@@ -145,9 +157,12 @@ static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwar
 }
 
 static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"force", NULL};
-    int force = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", names, &force)) return NULL;
+    static const char *const names[] = {"force", NULL};
+    static const rl_signature signature = {"numpy", 0, 0, names};
+    PyObject *value;
+    if (rl_arguments(&signature, args, kwargs, &value) < 0) return NULL;
+    int force = rl_argument_truth("numpy", "force", value);
+    if (force < 0) return NULL;
     if (rl_requires_grad(T(self)) && !force) {
         PyErr_SetString(
             PyExc_RuntimeError,

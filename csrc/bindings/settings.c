@@ -21,7 +21,8 @@ static PyObject *f_default_dtype(PyObject *m, PyObject *unused) {
 static PyObject *f_set_default_dtype(PyObject *m, PyObject *o) {
     (void)m;
     if (!Py_IS_TYPE(o, rl_dtype_type)) {
-        PyErr_SetString(PyExc_TypeError, "invalid dtype object");
+        PyErr_SetString(PyExc_TypeError,
+                        "invalid dtype object: only floating-point types are supported as the default type");
         return NULL;
     }
     int dtype = rl_dtype_parse(o);

@@ -80,7 +80,8 @@ def _refusal(name, signature, skipped, args, kwargs):
     missing = [n for n in needed if n not in kwargs and n not in plain[: len(args)]]
     if missing:
         names = ", ".join(f'"{n}"' for n in missing)
-        return f"{name}() missing {len(missing)} required positional argument{'s' * (len(missing) == 1)}: {names}"
+        words = "required positional arguments" if len(missing) == 1 else "required positional argument"
+        return f"{name}() missing {len(missing)} {words}: {names}"
     for key in kwargs:
         if key not in signature.parameters:
             return f"{name}() got an unexpected keyword argument '{key}'"

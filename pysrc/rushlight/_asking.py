@@ -73,6 +73,7 @@ for _name, _layout in _SPARSE.items():
     _sparse(_name, _layout)
 _answer("resolve_conj", lambda tensor: tensor, "Return the tensor itself: nothing is put off.")
 _answer("resolve_neg", lambda tensor: tensor, "Return the tensor itself: nothing is put off.")
+_answer("dequantize", lambda tensor: tensor.float(), "Return the tensor as float32.")
 _answer("dense_dim", lambda tensor: tensor.dim(), "Return the number of dimensions.")
 _answer("sparse_dim", lambda tensor: 0, "Return 0.")
 _to_dense.__name__, _to_dense.__qualname__ = "to_dense", "Tensor.to_dense"

@@ -141,11 +141,11 @@ def _graph_of(tensor, requires_grad, mine):
         requires_grad = mine and tensor.requires_grad
         if requires_grad:
             _warn_once(
-                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
-                "Pass requires_grad=False explicitly to get the old behavior and silence this warning."
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
+                "False. Pass requires_grad=False explicitly to get the old behavior and silence this warning."
             )
     if tensor.requires_grad and not requires_grad:
-        return tensor.detach()
+        return tensor.requires_grad_(False) if mine and tensor.is_leaf else tensor.detach()
     return tensor if tensor.requires_grad else _with_grad(tensor, requires_grad)
 
 
@@ -204,8 +204,8 @@ def empty_permuted(
     for at, dim in enumerate(order):
         if not 0 <= dim < len(size):
             raise RuntimeError(
-                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index {at}).  "
-                "NB: negative dims not currently supported; file an issue if you want it."
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} "
+                f"at index {at}).  NB: negative dims not currently supported; file an issue if you want it."
             )
         if dim in order[:at]:
             raise RuntimeError("Duplicate dim not allowed")

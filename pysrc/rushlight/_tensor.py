@@ -4,7 +4,6 @@ import warnings
 from numbers import Number
 
 from . import _C
-from ._arguments import as_pytorch, sizes, wrong
 from ._arguments import kind as _kind
 from ._utils import _reduce_parameter, _reduce_tensor, _set_state
 
@@ -156,6 +155,8 @@ class _Methods:
         return self.flip(tuple(range(self.dim()))) if self.dim() else self
 
     def __complex__(self):
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return complex(self.item())
 
     def __long__(self):
@@ -294,40 +295,7 @@ class _Methods:
         _need_tensor(other, "reshape_as")
         return self.reshape(other.size())
 
-    # ---- new tensors of the same dtype and device ----
-    @as_pytorch
-    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-        """Return a tensor with a copy of data."""
-        if isinstance(data, _C.Tensor):
-            warnings.warn(
-                "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor).",
-                UserWarning,
-                stacklevel=3,
-            )
-            data = data.detach()
-            made = data.to(device=device or self.device, dtype=dtype or self.dtype, copy=True)
-            return made.requires_grad_(requires_grad)
-        return _C.tensor(
-            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
-        )
-
-    @as_pytorch
-    def new_full(
-        self, size, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-    ):
-        """Return a tensor filled with a number."""
-        size = sizes("new_full", "size", 1, size)
-        if not isinstance(fill_value, (Number, _C.Tensor)):
-            raise wrong("new_full", "fill_value", 2, "Number", fill_value)
-        return _C.full(
-            size,
-            fill_value,
-            dtype=dtype or self.dtype,
-            device=device or self.device,
-            requires_grad=requires_grad,
-        )
-
+    # ---- questions ----
     def is_signed(self):
         """Whether the dtype holds negative numbers."""
         return self.dtype.is_signed
@@ -368,10 +336,6 @@ class _Methods:
         warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
         return False
 
-    def reinforce(self, reward):
-        """RuntimeError: it is gone."""
-        raise RuntimeError("reinforce() was removed.\nUse torch.distributions instead.")
-
     @property
     def H(self):
         """Return the transpose of a matrix."""
@@ -388,40 +352,14 @@ class _Methods:
             walked = [step for step, size in zip(strides, self.shape) if size != 1]
             if self.numel() and (len(set(walked)) < len(walked) or 1 in self.shape):
                 raise RuntimeError(
-                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory "
-                    "formats."
+                    "The tensor does not have unique dim order, or cannot map to exact one of the given "
+                    "memory formats."
                 )
         return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
 
     def is_shared(self):
         """Whether forked processes share the numbers."""
         return self.is_cuda or self.untyped_storage().is_shared()
-
-
-_NEW_OPTIONS = {"size", "dtype", "layout", "device", "requires_grad", "pin_memory"}
-
-
-def _new_like(name):
-    create = getattr(_C, name)
-
-    def new(self, *size, **options):
-        if not size and "size" not in options:
-            raise TypeError(f'new_{name}() missing 1 required positional arguments: "size"')
-        for key in options:
-            if key not in _NEW_OPTIONS:
-                raise TypeError(f"new_{name}() got an unexpected keyword argument '{key}'")
-        if "size" in options:
-            size = (options.pop("size"),)
-        options["dtype"] = options.get("dtype") or self.dtype
-        options["device"] = options.get("device") or self.device
-        try:
-            return create(*size, **options)
-        except (TypeError, RuntimeError) as error:
-            raise type(error)(str(error).replace(f"{name}()", f"new_{name}()")) from None
-
-    new.__name__, new.__qualname__, new.__module__ = f"new_{name}", f"Tensor.new_{name}", "rushlight"
-    new.__doc__ = f"Return {name}(size) of the same dtype and device."
-    return new
 
 
 class _ParameterMethods:
@@ -469,7 +407,5 @@ for _name, _dtype in {
     "chalf": _C.complex32,
 }.items():
     setattr(_C.Tensor, _name, _caster(_name, _dtype))
-for _name in ("zeros", "ones", "empty"):
-    setattr(_C.Tensor, f"new_{_name}", _new_like(_name))
 _C.Tensor.__div__, _C.Tensor.__rdiv__ = _C.Tensor.__truediv__, _C.Tensor.__rtruediv__
 _C.Tensor.__idiv__ = _C.Tensor.__itruediv__

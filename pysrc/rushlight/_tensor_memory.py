@@ -1,4 +1,4 @@
-"""Methods of Tensor about memory: other memory, storages, DLPack, new tensors like this one."""
+"""Methods of Tensor about memory: other memory, storages, DLPack, elements one by one."""
 
 import warnings
 from array import array
@@ -6,7 +6,7 @@ from array import array
 from . import _C
 from ._arguments import as_pytorch, kind, sizes, wrong
 from ._arguments import tensor as need_tensor
-from ._create import empty_strided
+from ._tensor_new import _CPP
 
 _SET_FORMS = """
  * ()
@@ -18,13 +18,6 @@ _SET_FORMS = """
       didn't match because some of the arguments have invalid types: ({0})
  * (Tensor source, int storage_offset, tuple of ints size, tuple of ints stride = None)
 """
-_NEW_FORMS = """
- * (*, torch.device device = None)
-{0} * (torch.Storage storage)
- * (Tensor other)
- * (tuple of ints size, *, torch.device device = None)
- * (object data, *, torch.device device = None)
-"""
 
 
 def _refuse_grad(tensor, name):
@@ -32,99 +25,6 @@ def _refuse_grad(tensor, name):
         raise RuntimeError(
             f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
         )
-
-
-def _title(tensor):
-    return tensor.type().removeprefix("torch.").removesuffix("Tensor")
-
-
-# ---- the legacy constructors: Tensor(...), FloatTensor(...), x.new(...) ----
-
-
-def _refuse_new(args, kwargs):
-    given = [kind(value) for value in args] + [f"{name}={kind(value)}" for name, value in kwargs.items()]
-    if kwargs and not args:
-        given.append("")
-    wrong_words = ", ".join(sorted(kwargs))
-    because = f"      didn't match because some of the keywords were incorrect: {wrong_words}\n"
-    return TypeError(
-        f"new() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:"
-        + _NEW_FORMS.format(because if kwargs else "")
-    )
-
-
-def _sized(size, dtype, device):
-    size = sizes("new", "size", 1, size)
-    for n in size:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
-    return _C.empty(size, dtype=dtype, device=device)
-
-
-def _is_size(value):
-    number = isinstance(value, int) or (type(value).__module__ == "numpy" and hasattr(value, "__index__"))
-    return number and not isinstance(value, bool) and not hasattr(value, "__len__")
-
-
-def legacy_new(args, kwargs, dtype, device="cpu", any_dtype=False):
-    """Return what the constructors of old make of their arguments."""
-    kwargs = dict(kwargs)
-    wanted = kwargs.pop("device", None)
-    if wanted is not None and _C.device(wanted).type != _C.device(device).type:
-        raise RuntimeError(
-            f"legacy constructor expects device type: {_C.device(device).type} "
-            f"but device type: {_C.device(wanted).type} was passed"
-        )
-    if len(kwargs) + bool(args) > 1 or not kwargs.keys() <= {"storage", "other", "size", "data"}:
-        raise _refuse_new(args, kwargs)
-    if len(args) > 1 or "size" in kwargs:
-        return _sized(kwargs.get("size", args), dtype, device)
-    if not args and not kwargs:
-        return _C.empty(0, dtype=dtype, device=device)
-    what = args[0] if args else next(iter(kwargs.values()))
-    what = getattr(what, "_untyped_storage", what)
-    if isinstance(what, _C.UntypedStorage):
-        return _C._flat_tensor(what, dtype)
-    if isinstance(what, _C.Tensor):
-        return _of_tensor(what, dtype, any_dtype)
-    if _is_size(what) or isinstance(what, _C.Size):
-        return _sized(what if isinstance(what, _C.Size) else (what,), dtype, device)
-    if not isinstance(what, str) and not hasattr(what, "__len__"):
-        given = "numpy." if type(what).__module__ == "numpy" else ""
-        raise TypeError(f"new(): data must be a sequence (got {given}{type(what).__name__})")
-    return _C.tensor(what, dtype=dtype, device=device)
-
-
-def _of_tensor(other, dtype, any_dtype):
-    if any_dtype or other.dtype is dtype:
-        return other.detach()
-    options = (
-        "TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), "
-        "pinned_memory=false (default), memory_format=(nullopt))"
-    )
-    wanted, given = options.format(_CPP[dtype], "cpu"), options.format(_CPP[other.dtype], other.device)
-    raise TypeError(f"expected {wanted} (got {given})")
-
-
-_CPP = {
-    _C.float32: "float",
-    _C.float64: "double",
-    _C.float16: "c10::Half",
-    _C.bfloat16: "c10::BFloat16",
-    _C.bool: "bool",
-    _C.uint8: "unsigned char",
-    _C.int8: "signed char",
-    _C.int16: "short int",
-    _C.int32: "int",
-    _C.int64: "long int",
-    _C.complex64: "c10::complex<float>",
-    _C.complex128: "c10::complex<double>",
-}
-
-
-def _construct(cls, *args, **kwargs):
-    made = legacy_new(args, kwargs, _C.get_default_dtype(), any_dtype=True)
-    return made if cls is _C.Tensor else _C._as_subclass(made, cls)
 
 
 # ---- set_(), resize_() ----
@@ -148,8 +48,8 @@ def _source_of(tensor, source):
     storage = source if typed is None else typed
     if not isinstance(storage, _C.UntypedStorage):
         raise TypeError(
-            f"set_() received an invalid combination of arguments - got ({kind(source)}), but expected one of:"
-            + _SET_FORMS.format(f"!{kind(source)}!")
+            f"set_() received an invalid combination of arguments - got ({kind(source)}), "
+            "but expected one of:" + _SET_FORMS.format(f"!{kind(source)}!")
         )
     return storage
 
@@ -279,7 +179,8 @@ class _Methods:
         """Whether the memory is locked for a GPU's copies: never."""
         if device is not None:
             warnings.warn(
-                "The argument 'device' of Tensor.is_pinned() is deprecated. Please do not pass this argument.",
+                "The argument 'device' of Tensor.is_pinned() is deprecated. "
+                "Please do not pass this argument.",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -336,24 +237,6 @@ class _Methods:
             self.data, state = state[0], (state[3], state[4], state[2])
         self.requires_grad, _, self._backward_hooks = state
 
-    # ---- new tensors of the same dtype and device ----
-    def new(self, *args, **kwargs):
-        """Return a tensor of the same dtype: of sizes, of data, or empty."""
-        return legacy_new(args, kwargs, self.dtype, self.device)
-
-    @as_pytorch
-    def new_empty_strided(
-        self, size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-    ):
-        """Return uninitialised memory of these sizes and strides."""
-        return empty_strided(
-            size,
-            stride,
-            dtype=dtype or self.dtype,
-            device=device or self.device,
-            requires_grad=requires_grad,
-        )
-
     # ---- element by element, with a Python function ----
     @as_pytorch
     def apply_(self, callable):
@@ -387,9 +270,9 @@ def _reshaped(tensor, size):
     if size.numel() != tensor.numel():
         wanted, given = ("x".join(map(str, s)) for s in (size, tensor.size()))
         raise RuntimeError(
-            f"requested resize to {wanted} ({size.numel()} elements in total), but the given tensor has a size of "
-            f"{given} ({tensor.numel()} elements). autograd's resize can only change the shape of a given tensor, "
-            "while preserving the number of elements. "
+            f"requested resize to {wanted} ({size.numel()} elements in total), but the given tensor has a "
+            f"size of {given} ({tensor.numel()} elements). autograd's resize can only change the shape of a "
+            "given tensor, while preserving the number of elements. "
         )
     return tensor.reshape(size)
 
@@ -419,7 +302,6 @@ def _attach():
         if callable(value):
             value.__qualname__, value.__module__ = f"Tensor.{name}", "rushlight"
         setattr(_C.Tensor, name, value)
-    _C.Tensor.__new__ = staticmethod(_construct)
 
 
 _attach()

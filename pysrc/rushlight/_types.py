@@ -3,8 +3,9 @@
 from importlib import import_module
 
 from . import _C
+from ._create import _warn_once
 from ._tensor import _TYPE_NAMES
-from ._tensor_memory import legacy_new
+from ._tensor_new import legacy_new
 
 
 def is_storage(obj):
@@ -85,12 +86,16 @@ class iinfo:
 
 def set_default_tensor_type(t):
     """Deprecated: set_default_dtype()."""
+    _warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives."
+    )
     if isinstance(t, str):
         home, _, name = t.rpartition(".")
         home = "rushlight" if home == "torch" else home or name
         t = getattr(import_module(home), name)
     if not isinstance(t, _LegacyType):
-        raise TypeError("invalid type object")
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     if not t.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     _C.set_default_dtype(t.dtype)

@@ -37,8 +37,8 @@ def _made(args, kwargs):
         given += [f"{name}={builtins.type(value).__name__}" for name, value in kwargs.items()]
         comma = ", " if kwargs and not args else ""
         raise TypeError(
-            f"torch.UntypedStorage() received an invalid combination of arguments - got ({', '.join(given)}{comma})"
-            ", but expected one of:" + _FORMS
+            "torch.UntypedStorage() received an invalid combination of arguments - got "
+            f"({', '.join(given)}{comma}), but expected one of:" + _FORMS
         )
     what = args[0] if args else next(iter(kwargs.values()), 0)
     if isinstance(what, int):
@@ -49,8 +49,9 @@ def _made(args, kwargs):
     for item in what:
         if not isinstance(item, int):
             raise RuntimeError(
-                f"torch.UntypedStorage(): tried to construct a storage from a sequence ({builtins.type(what).__name__}), "
-                f"but one of the items was of type {builtins.type(item).__name__} instead of int"
+                "torch.UntypedStorage(): tried to construct a storage from a sequence "
+                f"({builtins.type(what).__name__}), but one of the items was of type "
+                f"{builtins.type(item).__name__} instead of int"
             )
     storage = _new(len(what), device)
     _bytes(storage).copy_(_C.tensor([item & 255 for item in what], dtype=_C.uint8))
@@ -277,7 +278,8 @@ def _from_buffer(buffer, byte_order, count, offset, dtype):
         count = (len(data) - offset) // size
     if offset + count * size > len(data):
         raise ValueError(
-            f"buffer has only {len(data) - offset} elements after offset {offset}, but specified a size of {count}"
+            f"buffer has only {len(data) - offset} elements after offset {offset}, "
+            f"but specified a size of {count}"
         )
     data = data[offset : offset + count * size]
     if byte_order == "big":

@@ -42,8 +42,8 @@ def _rebuild_from_type_v2(func, new_type, args, state):
     tensor = func(*args)
     if type(tensor) is not new_type:
         tensor = _C._as_subclass(tensor, new_type)
-    setstate = getattr(new_type, "__setstate__", None)
-    if setstate is not None:
+    setstate = getattr(new_type, "__setstate__", _C.Tensor.__setstate__)
+    if setstate is not _C.Tensor.__setstate__:
         setstate(tensor, state)
         return tensor
     return _set_state(tensor, state)
