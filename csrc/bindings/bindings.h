@@ -31,6 +31,12 @@ int rl_argument_refuse(const char *function, const char *name, const char *wante
 int rl_argument_truth(const char *function, const char *name, PyObject *value);
 int rl_argument_dtype(const char *function, PyObject *value);
 
+/* bindings/foreign.c */
+static inline bool rl_is_aligned(const void *p, int64_t item) {
+    return (uintptr_t)p % (uintptr_t)(item > 8 ? 8 : item) == 0;
+}
+rl_storage *rl_storage_of(const void *from, int64_t nbytes); /* a copy; NULL and a pending error */
+
 /* bindings/attr.c */
 extern PyGetSetDef rl_tensor_getset[];
 extern PyMethodDef rl_tensor_methods[];

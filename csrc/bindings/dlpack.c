@@ -111,15 +111,20 @@ static void capsule_free(PyObject *capsule) {
     if (PyCapsule_IsValid(capsule, versioned_name)) lent_free(PyCapsule_GetPointer(capsule, versioned_name));
 }
 
+/* the storage is lent: it stays where it is */
+static void describe_memory(dl_tensor *d, void *data) {
+    d->data = data;
+}
+
 static void describe(dl_tensor *d, const rl_view *v, int64_t *dims) {
     RL_RAW;
-    *d = (dl_tensor){
-        .data = v->numel ? rl_data(v, RL_READ) : NULL,
-        .device = {v->device == RL_CUDA ? DL_CUDA : DL_CPU, v->device == RL_CUDA ? v->device_index : 0},
-        .ndim = v->ndim,
-        .dtype = dl_dtypes[v->dtype],
-        .shape = dims,
-        .strides = dims + v->ndim};
+    bool cuda = v->device == RL_CUDA;
+    *d = (dl_tensor){.device = {cuda ? DL_CUDA : DL_CPU, cuda ? v->device_index : 0},
+                     .ndim = v->ndim,
+                     .dtype = dl_dtypes[v->dtype],
+                     .shape = dims,
+                     .strides = dims + v->ndim};
+    if (v->numel) describe_memory(d, rl_data(v, RL_READ));
     for (int i = 0; i < v->ndim; i++) {
         dims[i] = v->shape[i];
         dims[v->ndim + i] = v->strides[i];
@@ -233,22 +238,6 @@ static int64_t capsule_read(rl_view *v, const dl_tensor *d) {
     return span < 0 ? -1 : span * rl_itemsize(dtype);
 }
 
-/* kernels read whole elements, so memory that begins between two of them is copied */
-static int capsule_align(rl_view *v) {
-    RL_RAW;
-    if ((uintptr_t)rl_data(v, RL_READ) % (uintptr_t)(rl_itemsize(v->dtype) > 8 ? 8 : rl_itemsize(v->dtype)) ==
-            0 ||
-        v->device != RL_CPU || !v->numel)
-        return 0;
-    size_t nbytes = v->storage->nbytes;
-    rl_storage *own = rl_storage_new(RL_COUNT((int64_t)nbytes), 1);
-    if (!own) return -1;
-    memcpy(rl_storage_bytes(own, RL_FRESH), rl_storage_bytes(v->storage, RL_READ), nbytes);
-    rl_storage_drop(v->storage);
-    v->storage = own;
-    return 0;
-}
-
 /* what a capsule carries, borrowed */
 typedef struct {
     void *owner;
@@ -285,15 +274,16 @@ static PyObject *dlpack_take(PyObject *m, PyObject *capsule) {
         return NULL;
     int64_t nbytes = capsule_read(&t->v, c.tensor);
     if (nbytes < 0) return NULL;
-    void *data = c.tensor->data;
+    void *data = c.tensor->data, (*give)(void *) = c.versioned ? give_versioned : give_plain;
     if (PyCapsule_SetName(capsule, c.versioned ? used_versioned : used_plain) < 0) return NULL;
+    bool whole = nbytes == 0 || t->v.device != RL_CPU || rl_is_aligned(data, rl_itemsize(t->v.dtype));
     t->v.storage =
-        rl_storage_borrow(data, (size_t)nbytes, c.versioned ? give_versioned : give_plain, c.owner);
+        whole ? rl_storage_borrow(data, (size_t)nbytes, give, c.owner) : rl_storage_of(data, nbytes);
+    if (!whole) give(c.owner);
     if (!t->v.storage) return rl_raise("from_dlpack");
-    t->v.storage->exports = t->v.storage->foreign = 1; /* whoever lent it writes unseen */
+    if (whole) t->v.storage->exports = t->v.storage->foreign = 1; /* whoever lent it writes unseen */
     t->v.storage->device = t->v.device;
     t->v.storage->device_index = t->v.device_index;
-    if (capsule_align(&t->v) < 0) return rl_raise("from_dlpack");
     rl_tensor_reveal(t);
     return rl_give(&held);
 }

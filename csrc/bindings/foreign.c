@@ -70,9 +70,9 @@ static Py_buffer *buffer_open(PyObject *o) {
     return NULL;
 }
 
-static rl_storage *storage_of(const char *from, int64_t nbytes) {
-    RL_RAW;
+rl_storage *rl_storage_of(const void *from, int64_t nbytes) {
     rl_storage *s = rl_storage_new(RL_COUNT(nbytes), 1);
+    RL_RAW;
     if (s) memcpy(rl_storage_bytes(s, RL_FRESH), from, (size_t)nbytes);
     return s;
 }
@@ -97,13 +97,13 @@ static PyObject *from_buffer(PyObject *m, PyObject *args) {
     t->v.strides[0] = 1;
     t->v.dtype = (uint8_t)dtype;
     char *from = (char *)b->buf + offset;
-    bool aligned = (uintptr_t)from % (uintptr_t)(item > 8 ? 8 : item) == 0;
+    bool aligned = rl_is_aligned(from, item);
     if (aligned) {
         t->v.storage = rl_storage_borrow(from, (size_t)(n * item), buffer_free, b);
         if (!t->v.storage) return rl_raise("frombuffer");
         t->v.storage->exports = t->v.storage->foreign = 1; /* the buffer's owner writes unseen */
     } else {                                               /* kernels read whole elements */
-        t->v.storage = storage_of(from, n * item);
+        t->v.storage = rl_storage_of(from, n * item);
         buffer_free(b);
         if (!t->v.storage) return rl_raise("frombuffer");
     }

@@ -159,25 +159,29 @@ static size_t storage_room(const rl_storage *s) {
     return s->nbytes > s->reach ? s->nbytes : s->reach;
 }
 
+static rl_status storage_move(rl_storage *s, int64_t nbytes) {
+    size_t room = storage_room(s);
+    void *block = rl_block_take(rl_count_plus(RL_COUNT(nbytes), 64), RL_BLOCK_SCRATCH);
+    if (!block) return RL_FAIL;
+    char *mem = (char *)block + 64;
+    memcpy(mem, s->mem_, (size_t)nbytes < room ? (size_t)nbytes : room);
+    storage_release_mem(s);
+    s->mem_ = mem;
+    s->free = rl_block_give;
+    s->owner = block;
+    return RL_OK;
+}
+
 /* Tensors that see more than what is left keep seeing it, so memory never shrinks below them. */
 rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
-    size_t nbytes = (size_t)bytes.n, room = storage_room(s);
+    int64_t room = (int64_t)storage_room(s), reach = s->refs > 1 && s->device != RL_META ? room : 0;
+    int64_t wanted = bytes.n > reach ? bytes.n : reach;
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
     if (s->exports > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
-    size_t reach = s->refs > 1 ? room : 0, wanted = nbytes > reach ? nbytes : reach;
-    if (s->device != RL_META && wanted != room) {
-        void *block = rl_block_take(rl_count_plus(RL_COUNT((int64_t)wanted), 64), RL_BLOCK_SCRATCH);
-        if (!block) return RL_FAIL;
-        char *mem = (char *)block + 64;
-        memcpy(mem, s->mem_, wanted < room ? wanted : room);
-        storage_release_mem(s);
-        s->mem_ = mem;
-        s->free = rl_block_give;
-        s->owner = block;
-    }
-    s->nbytes = nbytes;
-    s->reach = s->device == RL_META ? 0 : reach;
+    if (s->device != RL_META && wanted != room && storage_move(s, wanted) != RL_OK) return RL_FAIL;
+    s->nbytes = (size_t)bytes.n;
+    s->reach = (size_t)reach;
     rl_write_begin(s);
     rl_write_end(s);
     return RL_OK;

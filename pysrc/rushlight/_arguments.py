@@ -1,7 +1,6 @@
 """What PyTorch says about arguments that a function written in Python does not take."""
 
 import functools
-import inspect
 
 from . import _C
 
@@ -99,6 +98,8 @@ def as_pytorch(function):
         try:
             return function(*args, **kwargs)
         except TypeError:
+            import inspect
+
             signature = inspect.signature(function)
             skipped = 1 if next(iter(signature.parameters)) == "self" else 0
             text = _refusal(name, signature, skipped, args, kwargs)

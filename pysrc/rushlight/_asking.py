@@ -79,6 +79,7 @@ _answer("sparse_dim", lambda tensor: 0, "Return 0.")
 _to_dense.__name__, _to_dense.__qualname__ = "to_dense", "Tensor.to_dense"
 _is_same_size.__name__, _is_same_size.__qualname__ = "is_same_size", "Tensor.is_same_size"
 _C.Tensor.to_dense, _C.Tensor.is_same_size = _to_dense, _is_same_size
+_to_dense.__module__ = _is_same_size.__module__ = "rushlight"
 _to_dense.__doc__, _is_same_size.__doc__ = "Return the tensor itself: it is dense.", is_same_size.__doc__
 _names = (
     *_NO,

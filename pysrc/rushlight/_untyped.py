@@ -101,7 +101,8 @@ class _Methods:
     def __setitem__(self, index, value):
         _need_memory(self)
         if not isinstance(value, int):
-            raise RuntimeError(f"fill_ expects int, but got {builtins.type(value).__name__}")
+            kind = builtins.type(value).__name__
+            raise RuntimeError(f"can only set storage content with a int types, but got {kind} instead")
         if isinstance(index, slice):
             start, stop, step = index.indices(self.nbytes())
             if step != 1:
@@ -110,7 +111,11 @@ class _Methods:
                 )
             _bytes(self)[start:stop] = value & 255
         else:
-            _bytes(self)[self._place(index)] = value & 255
+            try:
+                place = self._place(index)
+            except IndexError:
+                raise RuntimeError("out of bounds") from None
+            _bytes(self)[place] = value & 255
 
     def _place(self, index):
         size = self.nbytes()

@@ -41,6 +41,7 @@ READS_DIMS = {
         "rl_dims_contiguous",
         "rl_tensor_new",
         "rl_size_new",
+        "rl_view_check_bounds",
     ),
     *("size_fill_steal", "tensor_dims", "keep_dims"),
 }

@@ -5,7 +5,10 @@ import math
 import numpy as np
 
 from samples.sample import BOOL, WHOLE, S, but, fixed, index, unit, x
+from samples.sample import DTYPES, WHOLE, S, x
 
+# elements of another size than float64's; those must lie side by side: tests/tensor/test_memory.py
+SMALLER = tuple(dtype for dtype in DTYPES if dtype not in ("int64", "float64"))
 SAMPLES = {
     "view": [
         S(x(2, 3, 4), (6, 4)),
@@ -14,6 +17,7 @@ SAMPLES = {
         S(x(0, 3), (3, 0)),
         S(x(), (1, 1)),
     ],
+    "view_dtype": [S(x(2, 3), float).but(*SMALLER), S(x(), int).but(*SMALLER)],
     "reshape": [S(x(2, 3, 4), (6, 4)), S(x(2, 3, 4), (-1,)), S(x(0, 3), (3, 0))],
     "flatten": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), 0, 1), S(x())],
     "unflatten": [S(x(2, 6), 1, (2, 3)), S(x(6, 2), 0, (3, -1)), S(x(2, 6), -1, (1, 6, 1))],

@@ -18,7 +18,7 @@ PROTOCOL_VERSION = 1001
 
 
 def _bytes_of(storage_):
-    return storage_ if type(storage_) is _C.UntypedStorage else storage_.untyped()
+    return storage_ if type(storage_) is _C.UntypedStorage else storage_._untyped_storage
 
 
 def _tensor(storage_, offset, size, stride):

@@ -78,6 +78,9 @@ def to_dlpack(tensor):
     return _lend(tensor, None, None, False)
 
 
+_C._to_dlpack = to_dlpack  # what pickles of PyTorch call it
+
+
 def _ask(producer, wanted):
     """Return a capsule and what the producer did not understand: older ones know fewer arguments."""
     wanted = dict(wanted)
