@@ -4,6 +4,7 @@ from math import e, inf, nan, pi
 
 from . import _C, _grids, _settings, _types, _windows, functional
 from . import _C, _asking, _create, _settings, _types, functional
+from . import _C, _asking, _create, _settings, _tensor_memory, _types, _untyped, functional
 from ._homes import adopt
 
 _CONSTANTS = {
