@@ -166,6 +166,11 @@ static PyObject *map_file(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "UpL:_map_file", &path, &shared, &nbytes)) return NULL;
     const char *text = PyUnicode_AsUTF8(path);
     if (!text) return NULL;
+    if (nbytes < 0) {
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)", nbytes, text,
+                     strerror(ENOMEM), ENOMEM);
+        return NULL;
+    }
     mapping *m = rl_alloc_zero(RL_COUNT(1), sizeof *m);
     if (!m) return rl_raise("from_file");
     int fd = file_open(text, shared, nbytes);
