@@ -62,7 +62,7 @@ static PyObject *storage_data_ptr(PyObject *self, PyObject *unused) {
     (void)unused;
     RL_RAW;
     __atomic_store_n(&S(self)->pointer_seen, 1, __ATOMIC_RELAXED);
-    return PyLong_FromVoidPtr(rl_storage_bytes(S(self), RL_READ));
+    return PyLong_FromVoidPtr(S(self)->nbytes ? rl_storage_bytes(S(self), RL_READ) : NULL);
 }
 /* equal for two objects on the same memory; unlike data_ptr() it promises nothing about writing */
 static PyObject *storage_key(PyObject *self, void *c) {
@@ -99,6 +99,14 @@ static PyObject *storage_is_shared(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyBool_FromLong(rl_storage_is_shared(S(self)));
 }
+/* two objects on the same memory are one storage, as in PyTorch */
+static PyObject *storage_compare(PyObject *a, PyObject *b, int how) {
+    if ((how != Py_EQ && how != Py_NE) || !Py_IS_TYPE(b, rl_untyped_storage_type)) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong((S(a) == S(b)) == (how == Py_EQ));
+}
+static Py_hash_t storage_hash(PyObject *self) {
+    return (Py_hash_t)((uintptr_t)S(self) >> 6);
+}
 static Py_ssize_t storage_length(PyObject *self) {
     return (Py_ssize_t)S(self)->nbytes;
 }
@@ -122,6 +130,8 @@ static PyType_Slot storage_slots[] = {
     {Py_bf_getbuffer, storage_getbuffer},
     {Py_bf_releasebuffer, storage_releasebuffer},
     {Py_sq_length, storage_length},
+    {Py_tp_richcompare, storage_compare},
+    {Py_tp_hash, storage_hash},
     {Py_tp_methods, storage_methods},
     {Py_tp_getset, storage_getset},
     {Py_tp_doc, "UntypedStorage(size=0, *, device=None)\n--\n\nThe bytes behind tensors."},

@@ -163,6 +163,13 @@ def test_bytes_go_round():
     assert list(complex_numbers) == [3, 2, 1, 0, 7, 6, 5, 4]
 
 
+def test_one_memory_is_one_storage():
+    x = torch.zeros(3)
+    s, same, other = x.untyped_storage(), x[1:].untyped_storage(), torch.zeros(3).untyped_storage()
+    assert s == same and hash(s) == hash(same) and s != other and len({s, same, other}) == 2
+    assert s != 3 and torch.UntypedStorage(0).data_ptr() == 0
+
+
 # ---- buffers ----
 @pytest.mark.parametrize(
     "make", [bytearray, lambda b: array.array("B", b), lambda b: np.frombuffer(b, "u1").copy()]
