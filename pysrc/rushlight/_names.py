@@ -2,9 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import _C, _grids, _settings, _types, _windows, functional
-from . import _C, _asking, _create, _settings, _types, functional
-from . import _C, _asking, _create, _settings, _tensor_memory, _types, _untyped, functional
+from . import _C, _asking, _create, _grids, _settings, _tensor_memory, _types, _untyped, _windows, functional
 from ._homes import adopt
 
 _CONSTANTS = {
@@ -37,13 +35,10 @@ def _written_in(module):
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
-    for module in (functional, _grids, _settings, _types, _windows):
+    for module in (functional, _asking, _create, _grids, _settings, _types, _windows):
         own |= _written_in(module)
     for name, value in own.items():
         adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
-    own = _written_in(functional) | _written_in(_settings) | _written_in(_types)
-    own |= _written_in(_create) | _written_in(_asking)
-    adopt("rushlight", *(value for name, value in own.items() if name not in functional.__all__))
     return {**_CONSTANTS, **_types._legacy_types(), **own}
 
 

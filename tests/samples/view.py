@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from samples.sample import BOOL, WHOLE, S, but, fixed, index, unit, x
-from samples.sample import DTYPES, WHOLE, S, x
+from samples.sample import BOOL, DTYPES, WHOLE, S, but, fixed, index, unit, x
 
 # elements of another size than float64's; those must lie side by side: tests/tensor/test_storages.py
 SMALLER = tuple(dtype for dtype in DTYPES if dtype not in ("int64", "float64"))
