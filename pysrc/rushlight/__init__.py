@@ -7,7 +7,18 @@
 
 import sys as _sys
 
-from . import _C, _generator, _missing, _names, _overrides, _tensor, functional, random
+from . import (
+    _C,
+    _generator,
+    _missing,
+    _names,
+    _overrides,
+    _tensor,
+    _tensor_memory,
+    _untyped,
+    functional,
+    random,
+)
 from ._C import *  # noqa: F403
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state

@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import _C, _asking, _create, _grids, _settings, _tensor_memory, _types, _untyped, _windows, functional
+from . import _C, _asking, _create, _grids, _settings, _types, _windows, functional
 from ._homes import adopt
 
 _CONSTANTS = {
