@@ -20,7 +20,7 @@ _Static_assert(sizeof(rl_edge) % WORD == 0 && sizeof(rl_meta) % WORD == 0 && siz
 /* Note [Types of nodes]
  * As in PyTorch type(y.grad_fn).__name__ is 'MulBackward0': each name has a subtype of Node, made when the
  * first such node is. Names are string constants, so their addresses find the type. */
-enum { NAMED = 1024 };
+enum { NAMED = 4096 };
 _Static_assert(RL_OP_COUNT < NAMED / 2, "every operator may bring a name");
 static struct {
     const char *name;

@@ -150,10 +150,6 @@ class _Methods:
     def __dir__(self):
         return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
 
-    def __reversed__(self):
-        """Return the tensor with every dimension turned round."""
-        return self.flip(tuple(range(self.dim()))) if self.dim() else self
-
     def __complex__(self):
         if self.numel() != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
