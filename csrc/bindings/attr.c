@@ -255,32 +255,48 @@ static PyObject *get_imag(PyObject *self, void *unused) {
     return PyErr_Format(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
 }
 
+/* Getters that classes and modes may answer: `closure` is how the attribute is found. */
+typedef struct {
+    const char *name;
+    getter get;
+} attribute;
+static PyObject *get_asked(PyObject *self, void *closure) {
+    const attribute *a = closure;
+    return rl_is_overridden(self) ? rl_override_attribute(a->name, self) : a->get(self, NULL);
+}
+#define ATTRIBUTE(name, get, set, doc)                                                                       \
+    {                                                                                                        \
+        #name, get_asked, set, doc, &(attribute) {                                                           \
+            #name, get                                                                                       \
+        }                                                                                                    \
+    }
+
 PyGetSetDef rl_tensor_getset[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {"shape", get_shape, NULL, "torch.Size of the sizes.", NULL},
-    {"dtype", get_dtype, NULL, "The elements' type.", NULL},
-    {"device", get_device, NULL, "Where the memory lies.", NULL},
-    {"ndim", get_ndim, NULL, "Number of dimensions.", NULL},
-    {"requires_grad", get_requires_grad, set_requires_grad, "Are gradients wanted?", NULL},
-    {"is_leaf", get_is_leaf, NULL, "Was it made by the user rather than by an operator?", NULL},
-    {"grad", get_grad, set_grad, "The gradient, or None.", NULL},
-    {"grad_fn", get_grad_fn, NULL, "The Node that made it, or None.", NULL},
-    {"data", get_data, set_data, "The same memory without history.", NULL},
-    {"_base", get_base, NULL, "The tensor that this one is a view of, or None.", NULL},
-    {"_version", get_version, NULL, "How often it was written in place.", NULL},
-    {"itemsize", get_itemsize, NULL, "Bytes per element.", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of all elements.", NULL},
-    {"is_cuda", get_is_cuda, NULL, "On a GPU?", NULL},
-    {"is_cpu", get_is_cpu, NULL, "In the CPU's memory?", NULL},
-    {"is_sparse", get_false, NULL, "False.", NULL},
-    {"is_sparse_csr", get_false, NULL, "False.", NULL},
-    {"is_quantized", get_false, NULL, "False.", NULL},
-    {"is_nested", get_false, NULL, "False.", NULL},
-    {"is_meta", get_is_meta, NULL, "Without memory?", NULL},
-    {"output_nr", get_output_nr, NULL, "Which result of grad_fn it is.", NULL},
-    {"layout", get_layout, NULL, "torch.strided.", NULL},
-    {"T", get_T, NULL, "Dimensions reversed.", NULL},
-    {"real", get_real, NULL, "The real part: a real tensor itself.", NULL},
-    {"imag", get_imag, NULL, "Real tensors have none: RuntimeError.", NULL},
-    {"mT", get_mT, NULL, "Last two dimensions swapped.", NULL},
+    ATTRIBUTE(shape, get_shape, NULL, "torch.Size of the sizes."),
+    ATTRIBUTE(dtype, get_dtype, NULL, "The elements' type."),
+    ATTRIBUTE(device, get_device, NULL, "Where the memory lies."),
+    ATTRIBUTE(ndim, get_ndim, NULL, "Number of dimensions."),
+    ATTRIBUTE(requires_grad, get_requires_grad, set_requires_grad, "Are gradients wanted?"),
+    ATTRIBUTE(is_leaf, get_is_leaf, NULL, "Was it made by the user rather than by an operator?"),
+    ATTRIBUTE(grad, get_grad, set_grad, "The gradient, or None."),
+    ATTRIBUTE(grad_fn, get_grad_fn, NULL, "The Node that made it, or None."),
+    ATTRIBUTE(data, get_data, set_data, "The same memory without history."),
+    ATTRIBUTE(_base, get_base, NULL, "The tensor that this one is a view of, or None."),
+    ATTRIBUTE(_version, get_version, NULL, "How often it was written in place."),
+    ATTRIBUTE(itemsize, get_itemsize, NULL, "Bytes per element."),
+    ATTRIBUTE(nbytes, get_nbytes, NULL, "Bytes of all elements."),
+    ATTRIBUTE(is_cuda, get_is_cuda, NULL, "On a GPU?"),
+    ATTRIBUTE(is_cpu, get_is_cpu, NULL, "In the CPU's memory?"),
+    ATTRIBUTE(is_sparse, get_false, NULL, "False."),
+    ATTRIBUTE(is_sparse_csr, get_false, NULL, "False."),
+    ATTRIBUTE(is_quantized, get_false, NULL, "False."),
+    ATTRIBUTE(is_nested, get_false, NULL, "False."),
+    ATTRIBUTE(is_meta, get_is_meta, NULL, "Without memory?"),
+    ATTRIBUTE(output_nr, get_output_nr, NULL, "Which result of grad_fn it is."),
+    ATTRIBUTE(layout, get_layout, NULL, "torch.strided."),
+    ATTRIBUTE(T, get_T, NULL, "Dimensions reversed."),
+    ATTRIBUTE(real, get_real, NULL, "The real part: a real tensor itself."),
+    ATTRIBUTE(imag, get_imag, NULL, "Real tensors have none: RuntimeError."),
+    ATTRIBUTE(mT, get_mT, NULL, "Last two dimensions swapped."),
     {NULL, NULL, NULL, NULL, NULL}};

@@ -77,6 +77,7 @@ PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
 int rl_infer_init(PyObject *m);     /* bindings/infer.c */
 int rl_promote_init(PyObject *m);   /* bindings/promote.c */
+int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
 int rl_dlpack_init(PyObject *m);    /* bindings/dlpack.c */
 int rl_memory_init(PyObject *m);    /* bindings/memory.c */
 int rl_foreign_init(PyObject *m);   /* bindings/foreign.c */

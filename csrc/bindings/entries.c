@@ -20,17 +20,8 @@ static PyObject *public_function(const rl_schema *s, int how, bool method) {
 
 /* a class among the arguments or a mode answers */
 static RL_APART PyObject *op_overridden(const rl_schema *s, int how, const rl_given *g) {
-    const int method = g->self != NULL;
-    RL_OWNED PyObject *func = public_function(s, how, method);
-    RL_OWNED PyObject *args = PyTuple_New(method + g->n), *kwargs = NULL;
-    if (!func || !args) return NULL;
-    if (method) PyTuple_SET_ITEM(args, 0, Py_NewRef(g->self));
-    for (Py_ssize_t i = 0; i < g->n; i++) PyTuple_SET_ITEM(args, method + i, Py_NewRef(g->args[i]));
-    Py_ssize_t named = g->kwnames ? PyTuple_GET_SIZE(g->kwnames) : 0;
-    if (named && !(kwargs = PyDict_New())) return NULL;
-    for (Py_ssize_t i = 0; i < named; i++)
-        if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(g->kwnames, i), g->args[g->n + i]) < 0) return NULL;
-    return rl_override_run(func, args, kwargs);
+    RL_OWNED PyObject *func = public_function(s, how, g->self != NULL);
+    return func ? rl_override_call(func, g->self, g->args, g->n, g->kwnames) : NULL;
 }
 
 /* torch.exp_(x) comes without a self */

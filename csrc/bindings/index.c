@@ -384,6 +384,10 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
 
 /* iterating is unbind(0), as in PyTorch */
 PyObject *rl_tensor_iter(PyObject *self) {
+    if (rl_is_overridden(self)) {
+        RL_OWNED PyObject *slices = rl_override_member("unbind", self, NULL, NULL);
+        return slices ? PyObject_GetIter(slices) : NULL;
+    }
     if (((rl_tensor *)self)->v.ndim == 0) {
         PyErr_SetString(PyExc_TypeError, "iteration over a 0-d tensor");
         return NULL;

@@ -10,7 +10,13 @@
 
 #define T(self) ((rl_tensor *)(self))
 
-#define METHOD0(name) static PyObject *m_##name(PyObject *self, PyObject *unused)
+#define METHOD0(name)                                                                                        \
+    static PyObject *own_##name(PyObject *self, PyObject *unused);                                           \
+    static PyObject *m_##name(PyObject *self, PyObject *unused) {                                            \
+        return rl_is_overridden(self) ? rl_override_member(#name, self, NULL, NULL)                          \
+                                      : own_##name(self, unused);                                            \
+    }                                                                                                        \
+    static PyObject *own_##name(PyObject *self, PyObject *unused)
 
 static PyObject *dims_refuse(const char *name, Py_ssize_t n, PyObject *kwnames, PyObject *dim) {
     if (n > 1)
@@ -50,10 +56,18 @@ static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwna
     if (rl_dim_wrap(&dim, t->v.ndim) != RL_OK) return rl_raise(name);
     return PyLong_FromLongLong(strides ? t->v.strides[dim] : t->v.shape[dim]);
 }
+static PyObject *override_named(const char *name, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                                PyObject *kwnames) {
+    RL_OWNED PyObject *func = PyObject_GetAttrString((PyObject *)rl_tensor_type, name);
+    return func ? rl_override_call(func, self, args, n, kwnames) : NULL;
+}
+
 static PyObject *m_size(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    if (rl_is_overridden(self)) return override_named("size", self, args, n, kw);
     return dims_or_one(args, n, kw, "size", T(self), false);
 }
 static PyObject *m_stride(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
+    if (rl_is_overridden(self)) return override_named("stride", self, args, n, kw);
     return dims_or_one(args, n, kw, "stride", T(self), true);
 }
 METHOD0(dim) {
@@ -113,7 +127,7 @@ METHOD0(is_inference) {
     (void)unused;
     return PyBool_FromLong(T(self)->inference);
 }
-METHOD0(is_view) {
+METHOD0(_is_view) {
     (void)unused;
     return PyBool_FromLong(T(self)->base != NULL);
 }
@@ -121,6 +135,29 @@ METHOD0(untyped_storage) {
     (void)unused;
     return rl_untyped_storage_new(T(self)->v.storage);
 }
+static PyObject *m_as_subclass(PyObject *self, PyObject *cls) {
+    if (PyType_Check(cls) && PyType_IsSubtype((PyTypeObject *)cls, rl_tensor_type))
+        return rl_tensor_as_class(self, (PyTypeObject *)cls);
+    return PyErr_Format(PyExc_TypeError, "cls must be a type that derives from Tensor");
+}
+
+/* Tensor._make_subclass(cls, data, require_grad=False): a leaf on the same memory */
+static PyObject *m_make_subclass(PyObject *unused, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"cls", "data", "require_grad", NULL};
+    PyTypeObject *cls;
+    PyObject *data;
+    int grad = 0;
+    (void)unused;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!|p:_make_subclass", names, &PyType_Type, &cls,
+                                     rl_tensor_type, &data, &grad))
+        return NULL;
+    if (!PyType_IsSubtype(cls, rl_tensor_type))
+        return PyErr_Format(PyExc_TypeError, "cls must be a type that derives from Tensor");
+    RL_OWNED PyObject *made = (PyObject *)rl_tensor_alias(cls, T(data));
+    if (!made || (grad && rl_tensor_set_requires_grad((rl_tensor *)made, 1) < 0)) return NULL;
+    return rl_give(&made);
+}
+
 METHOD0(zero_) {
     (void)unused;
     rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &T(self)->v}, {.tag = RL_INT, .u.i = 0}};
@@ -222,9 +259,14 @@ PyMethodDef rl_tensor_methods[] = {
     {"is_floating_point", m_is_floating_point, METH_NOARGS, "is_floating_point($self, /)\n--\n\nBy dtype."},
     {"is_complex", m_is_complex, METH_NOARGS, "is_complex($self, /)\n--\n\nFalse."},
     {"is_inference", m_is_inference, METH_NOARGS, "is_inference($self, /)\n--\n\nMade under inference_mode?"},
-    {"_is_view", m_is_view, METH_NOARGS, "_is_view($self, /)\n--\n\nIs it a view of another tensor?"},
+    {"_is_view", m__is_view, METH_NOARGS, "_is_view($self, /)\n--\n\nIs it a view of another tensor?"},
     {"untyped_storage", m_untyped_storage, METH_NOARGS,
      "untyped_storage($self, /)\n--\n\nIts memory as bytes."},
+    {"as_subclass", m_as_subclass, METH_O,
+     "as_subclass($self, cls, /)\n--\n\nThe same tensor as an object of a subclass of Tensor, with its "
+     "history.\n\nhttps://docs.pytorch.org/docs/2.13/generated/torch.Tensor.as_subclass.html"},
+    {"_make_subclass", KEYWORDS(m_make_subclass), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "_make_subclass(cls, data, require_grad=False)\n--\n\nA leaf of a subclass of Tensor on data's memory."},
     {"zero_", m_zero_, METH_NOARGS, "zero_($self, /)\n--\n\nEvery element becomes 0."},
     {"item", rl_tensor_item, METH_NOARGS, "item($self, /)\n--\n\nThe only element as a number."},
     {"tolist", rl_tensor_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nNested lists of numbers."},

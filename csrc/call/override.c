@@ -115,6 +115,25 @@ PyObject *rl_override_run(PyObject *func, PyObject *args, PyObject *kwargs) {
     return answer(func, found, args, kwargs);
 }
 
+PyObject *rl_override_call(PyObject *func, PyObject *self, PyObject *const *given, Py_ssize_t n,
+                           PyObject *kwnames) {
+    const int method = self != NULL;
+    const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    RL_OWNED PyObject *args = PyTuple_New(method + n), *kwargs = args && named ? PyDict_New() : NULL;
+    if (!args || (named && !kwargs)) return NULL;
+    if (method) PyTuple_SET_ITEM(args, 0, Py_NewRef(self));
+    for (Py_ssize_t i = 0; i < n; i++) PyTuple_SET_ITEM(args, method + i, Py_NewRef(given[i]));
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(kwnames, i), given[n + i]) < 0) return NULL;
+    return rl_override_run(func, args, kwargs);
+}
+
+PyObject *rl_override_attribute(const char *name, PyObject *self) {
+    RL_OWNED PyObject *attribute = PyObject_GetAttrString((PyObject *)rl_tensor_type, name);
+    RL_OWNED PyObject *func = attribute ? PyObject_GetAttrString(attribute, "__get__") : NULL;
+    return func ? rl_override_call(func, self, NULL, 0, NULL) : NULL;
+}
+
 PyObject *rl_override_member(const char *name, PyObject *self, PyObject *first, PyObject *second) {
     RL_OWNED PyObject *func = PyObject_GetAttrString((PyObject *)rl_tensor_type, name);
     RL_OWNED PyObject *args = func ? PyTuple_Pack(1 + !!first + !!second, self, first, second) : NULL;

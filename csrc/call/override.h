@@ -24,6 +24,11 @@ static inline bool rl_is_overridden(PyObject *o) {
 /* What the modes, then the classes of `args` and `kwargs` (or NULL) answer for func(*args, **kwargs); owned.
  */
 PyObject *rl_override_run(PyObject *func, PyObject *args, PyObject *kwargs);
+/* ... for func(self, *args) as vectorcall has it: self may be NULL, kwnames too */
+PyObject *rl_override_call(PyObject *func, PyObject *self, PyObject *const *args, Py_ssize_t n,
+                           PyObject *kwnames);
+/* ... for the getter of one of Tensor's attributes */
+PyObject *rl_override_attribute(const char *name, PyObject *self);
 /* ... for a member of Tensor, called with self and up to two arguments (NULL ends them). */
 PyObject *rl_override_member(const char *name, PyObject *self, PyObject *first, PyObject *second);
 PyObject *rl_tensor_as_class(PyObject *tensor, PyTypeObject *cls); /* a view of it; owned */

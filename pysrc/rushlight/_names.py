@@ -5,6 +5,7 @@ from math import e, inf, nan, pi
 from . import _C, _asking, _create, _grids, _settings, _types, _windows, functional
 from ._homes import adopt
 
+_FUNCTION = type(lambda: None)
 _CONSTANTS = {
     "float": _C.float32,
     "double": _C.float64,
@@ -46,3 +47,7 @@ def attach_methods():
     """Give Tensor the methods among them."""
     for name in ("isclose", "allclose", "equal", "is_nonzero"):
         setattr(_C.Tensor, name, getattr(functional, name))
+    # what stands in Python may be answered by classes and modes, as the rest is
+    for name, member in list(vars(_C.Tensor).items()):
+        if type(member) is _FUNCTION and (name[:2] != "__" or name == "__reversed__"):
+            setattr(_C.Tensor, name, _C._overridable(member))
