@@ -1,6 +1,7 @@
 /* What goes along one dimension: sorting, running sums. */
 #ifndef RL_KERNELS_REF_LINES_H
 #define RL_KERNELS_REF_LINES_H
+#include "kernels/shared/along.h"
 #include "loops.h"
 
 /* Note [Lines]
@@ -17,10 +18,11 @@ typedef struct {
 } rl_line;
 typedef struct rl_line_job rl_line_job;
 struct rl_line_job {
-    rl_walk lines;      /* operands: output, [second output,] input; without the dimension */
-    int dtype, outputs; /* of the input */
+    rl_along along;
+    int dtype; /* of the input */
     bool floats, descending;
-    int64_t n, keep, step[3]; /* elements of a line, of the output's, byte steps along both */
+    int64_t n, keep, place; /* elements of a line, of the output's; which one is asked for */
+    const int64_t *step;    /* byte steps along the operands */
     rl_element *memory;
     void (*run)(const rl_line_job *job, rl_line *l, char *const *p);
 };

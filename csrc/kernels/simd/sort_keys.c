@@ -1,0 +1,183 @@
+/* Elements to items and back: Note [Items] in sort.h. */
+#include "sort.h"
+#include <string.h>
+
+/* ---- keys of elements ---- */
+#define FLOAT_KEYS(D, U, S, bits, infinity)                                                                  \
+    static inline U key_##D(U b) {                                                                           \
+        const U sign = (U)1 << (bits - 1), size = (U)(b & (U)~sign);                                         \
+        const U key = (U)(b ^ ((U)((S)b >> (bits - 1)) | sign));                                             \
+        return size > infinity ? (U)~(U)0 : size == 0 ? sign : key;                                          \
+    }                                                                                                        \
+    static inline U element_##D(U key) {                                                                     \
+        const U sign = (U)1 << (bits - 1);                                                                   \
+        return key & sign ? (U)(key ^ sign) : (U)~key;                                                       \
+    }                                                                                                        \
+    static inline bool is_shared_##D(U key) {                                                                \
+        return key == (U)1 << (bits - 1) || key == (U)~(U)0;                                                 \
+    }
+#define INT_KEYS(D, U, start)                                                                                \
+    static inline U key_##D(U b) {                                                                           \
+        return (U)(b ^ (U)start);                                                                            \
+    }                                                                                                        \
+    static inline U element_##D(U key) {                                                                     \
+        return (U)(key ^ (U)start);                                                                          \
+    }                                                                                                        \
+    static inline bool is_shared_##D(U key) {                                                                \
+        (void)key;                                                                                           \
+        return false;                                                                                        \
+    }
+FLOAT_KEYS(F16, uint16_t, int16_t, 16, 0x7c00)
+FLOAT_KEYS(BF16, uint16_t, int16_t, 16, 0x7f80)
+FLOAT_KEYS(F32, uint32_t, int32_t, 32, 0x7f800000)
+FLOAT_KEYS(F64, uint64_t, int64_t, 64, 0x7ff0000000000000)
+INT_KEYS(U8, uint8_t, 0)
+INT_KEYS(I8, uint8_t, 0x80)
+INT_KEYS(I16, uint16_t, 0x8000)
+INT_KEYS(I32, uint32_t, 0x80000000)
+INT_KEYS(I64, uint64_t, 0x8000000000000000)
+static inline uint8_t key_BOOL(uint8_t b) {
+    return b != 0;
+}
+static inline uint8_t element_BOOL(uint8_t key) {
+    return key;
+}
+static inline bool is_shared_BOOL(uint8_t key) {
+    (void)key;
+    return false;
+}
+
+/* ---- to items and back ---- */
+#define LOOP(D, U, ITEM, PLACES, step)                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                                        \
+        U b;                                                                                                 \
+        memcpy(&b, p + i * (step), sizeof b);                                                                \
+        to[i] = (ITEM)(U)((U)(key_##D(b) ^ flip) - base) << PLACES | (ITEM)(begin + i);                      \
+    }
+#define LOAD(D, U, ITEM, PLACES, width)                                                                      \
+    static void load_##width##_##D(const simd_order *o, const char *p, int64_t step, int64_t begin,          \
+                                   int64_t n, ITEM *to) {                                                    \
+        const U flip = (U)o->flip, base = (U)o->base;                                                        \
+        p += begin * step;                                                                                   \
+        if (step == sizeof(U))                                                                               \
+            LOOP(D, U, ITEM, PLACES, (int64_t)sizeof(U))                                                     \
+        else                                                                                                 \
+            LOOP(D, U, ITEM, PLACES, step)                                                                   \
+    }
+#define STORE(D, U, ITEM, PLACES, width)                                                                     \
+    static void store_##width##_##D(const simd_order *o, const ITEM *items, int64_t n, const char *from,     \
+                                    int64_t from_step, char *to, int64_t step) {                             \
+        const U flip = (U)o->flip, base = (U)o->base;                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const U key = (U)((U)((U)(items[i] >> PLACES) + base) ^ flip);                                   \
+            U b = element_##D(key);                                                                          \
+            if (RL_UNLIKELY(is_shared_##D(key)))                                                             \
+                memcpy(&b, from + (int64_t)(items[i] & (((ITEM)1 << PLACES) - 1)) * from_step, sizeof b);    \
+            memcpy(to + i * step, &b, sizeof b);                                                             \
+        }                                                                                                    \
+    }
+#define NARROW(D, U) LOAD(D, U, simd_narrow, 32, narrow) STORE(D, U, simd_narrow, 32, narrow)
+#define WIDE(D, U)   LOAD(D, U, simd_wide, 64, wide) STORE(D, U, simd_wide, 64, wide)
+#define EACH(X)                                                                                              \
+    X(U8, uint8_t) X(I8, uint8_t) X(BOOL, uint8_t) X(I16, uint16_t) X(F16, uint16_t) X(BF16, uint16_t)       \
+    X(I32, uint32_t) X(F32, uint32_t) X(I64, uint64_t)
+EACH(NARROW)
+WIDE(I64, uint64_t)
+WIDE(F64, uint64_t)
+
+#define CASE_LOAD(D, U)                                                                                      \
+    case RL_##D: load_narrow_##D(o, p, step, begin, n, to); break;
+#define CASE_STORE(D, U)                                                                                     \
+    case RL_##D: store_narrow_##D(o, items, n, from, from_step, to, step); break;
+void simd_load_narrow(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n,
+                      simd_narrow *to) {
+    switch (o->dtype) { EACH(CASE_LOAD) }
+}
+void simd_load_wide(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n,
+                    simd_wide *to) {
+    if (o->dtype == RL_F64)
+        load_wide_F64(o, p, step, begin, n, to);
+    else
+        load_wide_I64(o, p, step, begin, n, to);
+}
+void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, const char *from,
+                       int64_t from_step, char *to, int64_t step) {
+    switch (o->dtype) { EACH(CASE_STORE) }
+}
+void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, const char *from,
+                     int64_t from_step, char *to, int64_t step) {
+    if (o->dtype == RL_F64)
+        store_wide_F64(o, items, n, from, from_step, to, step);
+    else
+        store_wide_I64(o, items, n, from, from_step, to, step);
+}
+
+/* ---- which keys a call has ---- */
+typedef struct {
+    const rl_walk *w;
+    int64_t (*found)[2]; /* smallest and largest, of each thread */
+} range_job;
+typedef struct {
+    int64_t least, most;
+} range;
+#define RANGE_STRIP(T)                                                                                       \
+    static void range_##T(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                 \
+        range *r = (range *)ctx;                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const int64_t x = *(const T *)(p[0] + i * step[0]);                                              \
+            r->least = x < r->least ? x : r->least;                                                          \
+            r->most = x > r->most ? x : r->most;                                                             \
+        }                                                                                                    \
+    }
+RANGE_STRIP(int32_t)
+RANGE_STRIP(int64_t)
+#define RANGE_PART(T)                                                                                        \
+    static void range_part_##T(void *ctx, int64_t begin, int64_t end, int thread) {                          \
+        const range_job *j = ctx;                                                                            \
+        range r = {j->found[thread][0], j->found[thread][1]};                                                \
+        rl_walk_range(j->w, begin, end, range_##T, &r);                                                      \
+        j->found[thread][0] = r.least, j->found[thread][1] = r.most;                                         \
+    }
+RANGE_PART(int32_t)
+RANGE_PART(int64_t)
+
+/* the smallest and the largest element of argument 0 */
+static rl_status range_of(rl_call *k, range *all) {
+    const rl_view *x = k->arg[0].u.t;
+    rl_walk w;
+    range_job j = {&w, k->svc->scratch(k, RL_COUNT(k->threads), sizeof *j.found)};
+    if (!j.found) return RL_FAIL;
+    for (int t = 0; t < k->threads; t++) j.found[t][0] = INT64_MAX, j.found[t][1] = INT64_MIN;
+    rl_walk_begin(&w, x, RL_READ);
+    rl_walk_sort(&w, 0);
+    rl_walk_merge(&w);
+    k->svc->parallel(k, w.numel, 1, x->dtype == RL_I32 ? range_part_int32_t : range_part_int64_t, &j);
+    *all = (range){INT64_MAX, INT64_MIN};
+    for (int t = 0; t < k->threads; t++) {
+        if (j.found[t][0] < all->least) all->least = j.found[t][0];
+        if (j.found[t][1] > all->most) all->most = j.found[t][1];
+    }
+    return RL_OK;
+}
+
+static const uint64_t nan_keys[RL_NDTYPES] = {
+    [RL_F16] = UINT16_MAX, [RL_BF16] = UINT16_MAX, [RL_F32] = UINT32_MAX, [RL_F64] = UINT64_MAX};
+
+rl_status simd_order_begin(rl_call *k, simd_order *o, const rl_along *a, bool descending) {
+    const int dtype = k->arg[0].u.t->dtype;
+    *o = (simd_order){.dtype = dtype, .bits = 8 * (int)rl_itemsize(dtype)};
+    if (dtype == RL_BOOL) o->bits = 1;
+    const uint64_t ones = ~(uint64_t)0 >> (64 - o->bits);
+    o->flip = descending ? ones : 0;
+    o->nan = nan_keys[dtype] ^ (nan_keys[dtype] ? o->flip : 0);
+    if (dtype == RL_I64 || (dtype == RL_I32 && a->n > 64)) {
+        range r;
+        const uint64_t start = (uint64_t)1 << (o->bits - 1);
+        if (range_of(k, &r) != RL_OK) return RL_FAIL;
+        const uint64_t size = (uint64_t)r.most - (uint64_t)r.least;
+        o->base = ((((uint64_t)(descending ? r.most : r.least) & ones) ^ start) ^ o->flip) & ones;
+        o->bits = size ? 64 - __builtin_clzll(size) : 0;
+    }
+    o->wide = o->bits > 32;
+    return RL_OK;
+}

@@ -1,0 +1,182 @@
+/* What is answered about a line, by its items; after sort_items_body.h. */
+
+/* ---- to items and back, by several threads ---- */
+typedef struct {
+    const simd_sort_job *job;
+    ITEM *items;
+    char *const *p;
+    int64_t n;
+} I_NAME(span);
+
+static void I_NAME(load_part)(void *ctx, int64_t begin, int64_t end, int thread) {
+    const I_NAME(span) *s = ctx;
+    const rl_along *a = &s->job->along;
+    (void)thread;
+    I_NAME(simd_load)(&s->job->order, s->p[a->in], a->step[a->in], begin, end - begin, s->items + begin);
+}
+
+static void I_NAME(store_part)(void *ctx, int64_t begin, int64_t end, int thread) {
+    const I_NAME(span) *s = ctx;
+    const rl_along *a = &s->job->along;
+    const int places = a->in - 1; /* the last output; argsort has no other */
+    (void)thread;
+    if (places)
+        I_NAME(simd_store)(&s->job->order, s->items + begin, end - begin, s->p[a->in], a->step[a->in],
+                           s->p[0] + begin * a->step[0], a->step[0]);
+    for (int64_t i = begin; i < end; i++)
+        *(int64_t *)(s->p[places] + i * a->step[places]) = PLACE(s->items[i]);
+}
+
+static void I_NAME(each_part)(rl_call *team, I_NAME(span) *s, void (*body)(void *, int64_t, int64_t, int)) {
+    if (team)
+        team->svc->parallel(team, s->n, 2, body, s);
+    else
+        body(s, 0, s->n, 0);
+}
+
+static void I_NAME(load_all)(const simd_sort_job *job, rl_call *team, char *const *p, ITEM *to) {
+    I_NAME(span) s = {job, to, p, job->along.n};
+    I_NAME(each_part)(team, &s, I_NAME(load_part));
+}
+
+/* ---- the k smallest of a long line ---- */
+enum { I_NAME(CHUNK) = 256 };
+/* Of elements [begin, end) the `keep` smallest to the front of `kept`, which has room for 2 * keep and four
+ * chunks, as `spare` has: what is not below the largest of those passes by. */
+static int64_t I_NAME(sift)(const simd_sort_job *job, char *const *p, int64_t begin, int64_t end, ITEM *kept,
+                            ITEM *spare, uint32_t *counts) {
+    const rl_along *a = &job->along;
+    const int64_t keep = job->keep, room = 2 * keep + 3 * I_NAME(CHUNK);
+    ITEM chunk[I_NAME(CHUNK)], limit = ~(ITEM)0;
+    int64_t m = 0;
+    for (int64_t n; begin < end; begin += n) {
+        n = simd_min(I_NAME(CHUNK), end - begin);
+        I_NAME(simd_load)(&job->order, p[a->in], a->step[a->in], begin, n, chunk);
+        for (int64_t i = 0; i < n; i++)
+            if (chunk[i] < limit) kept[m++] = chunk[i];
+        if (m < room && (m <= keep || begin + n < end)) continue;
+        limit = I_NAME(select)(job, kept, spare, m, simd_min(keep, m), counts);
+        m = simd_min(keep, m);
+    }
+    return m;
+}
+
+typedef struct {
+    const simd_sort_job *job;
+    char *const *p;
+    ITEM *memory;
+    int64_t block, room;
+    int64_t *found; /* of each block */
+} I_NAME(sifting);
+
+static void I_NAME(sift_part)(void *ctx, int64_t begin, int64_t end, int thread) {
+    const I_NAME(sifting) *s = ctx;
+    for (int64_t b = begin; b < end; b++) {
+        ITEM *kept = s->memory + 2 * b * s->room;
+        const int64_t first = b * s->block, last = simd_min(s->job->along.n, first + s->block);
+        s->found[b] = I_NAME(sift)(s->job, s->p, first, last, kept, kept + s->room,
+                                   s->job->counts + (int64_t)thread * SIMD_DIGITS);
+    }
+}
+
+/* by blocks of the line; NULL: no memory, or no use */
+static ITEM *I_NAME(sift_blocks)(const simd_sort_job *job, rl_call *team, char *const *p, int64_t *n) {
+    const int64_t keep = job->keep, room = 2 * keep + 4 * I_NAME(CHUNK), length = job->along.n;
+    const int64_t blocks = simd_min(64, length / simd_max(SIMD_SORT_LONG, 16 * keep));
+    if (blocks < 2) return NULL;
+    ITEM *memory = team->svc->scratch(team, RL_COUNT(blocks, 2, room), sizeof(ITEM));
+    int64_t *found = team->svc->scratch(team, RL_COUNT(blocks), sizeof *found);
+    if (!memory || !found) return NULL;
+    I_NAME(sifting) s = {job, p, memory, simd_ceil_div(length, blocks), room, found};
+    team->svc->parallel(team, blocks, (double)s.block, I_NAME(sift_part), &s);
+    *n = 0;
+    for (int64_t b = 0; b < blocks; *n += found[b++])
+        memmove(memory + *n, memory + 2 * b * room, (size_t)found[b] * sizeof(ITEM));
+    return memory;
+}
+
+static bool I_NAME(is_sifted)(const simd_sort_job *job) {
+    return job->kind == SIMD_TOPK && job->along.n > 4 * job->keep + 8 * I_NAME(CHUNK);
+}
+
+/* ---- lines ---- */
+/* the most frequent; of these the smallest, and the last of it */
+static ITEM I_NAME(most_frequent)(const simd_sort_job *job, const ITEM *items, int64_t n) {
+    ITEM found = items[0];
+    for (int64_t i = 1, run = 1, longest = 1; i < n; i++) {
+        const uint64_t key = (uint64_t)(items[i] >> PLACE_BITS);
+        run = key == (uint64_t)(items[i - 1] >> PLACE_BITS) && !(job->order.nan && key == job->order.nan)
+                  ? run + 1
+                  : 1;
+        if (run > longest) longest = run, found = items[i];
+    }
+    return found;
+}
+
+/* a median's place, or the first NaN, to `nan`, where that is what is answered */
+static int64_t I_NAME(median_place)(const simd_sort_job *job, const ITEM *items, int64_t n, const ITEM **nan) {
+    int64_t count = 0, first = 0;
+    for (int64_t i = n; job->order.nan && i-- > 0;)
+        if ((uint64_t)(items[i] >> PLACE_BITS) == job->order.nan) count++, first = i;
+    if (count && (job->kind == SIMD_MEDIAN || count == n)) *nan = items + first;
+    return simd_max(0, n - count - 1) / 2;
+}
+
+static ITEM I_NAME(chosen)(const simd_sort_job *job, rl_call *team, ITEM *a, ITEM *b, uint32_t *counts) {
+    const int64_t n = job->along.n;
+    const ITEM *nan = NULL;
+    int64_t place = job->place;
+    if (job->kind == SIMD_MODE) return I_NAME(most_frequent)(job, I_NAME(sort)(job, team, a, b, n, counts), n);
+    if (job->kind != SIMD_KTH) place = I_NAME(median_place)(job, a, n, &nan);
+    return nan ? *nan : I_NAME(select)(job, a, b, n, place + 1, counts);
+}
+
+/* The items that are answered, job->keep of them. */
+static const ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, char *const *p, ITEM *a, ITEM *b,
+                                  uint32_t *counts) {
+    int64_t n = job->along.n;
+    if (I_NAME(is_sifted)(job)) {
+        ITEM *kept = team ? I_NAME(sift_blocks)(job, team, p, &n) : NULL;
+        if (kept) {
+            I_NAME(select)(job, kept, kept + n, n, job->keep, counts);
+            a = kept, b = kept + n;
+        } else {
+            I_NAME(sift)(job, p, 0, n, a, b, counts);
+        }
+        return I_NAME(sort)(job, team, a, b, job->keep, counts);
+    }
+    I_NAME(load_all)(job, team, p, a);
+    if (job->kind >= SIMD_KTH) {
+        a[0] = I_NAME(chosen)(job, team, a, b, counts);
+        return a;
+    }
+    if (job->keep < n) I_NAME(select)(job, a, b, n, job->keep, counts);
+    return I_NAME(sort)(job, team, a, b, job->keep, counts);
+}
+
+static void I_NAME(line)(const simd_sort_job *job, rl_call *team, int64_t line, int thread) {
+    char *p[RL_WALK_OPS];
+    ITEM *a = (ITEM *)job->memory + 2 * (int64_t)thread * job->room;
+    rl_along_at(&job->along, line, p);
+    I_NAME(span) s = {job, NULL, p, job->keep};
+    s.items = (ITEM *)I_NAME(answer)(job, team, p, a, a + job->room,
+                                     job->counts + (int64_t)thread * SIMD_DIGITS);
+    I_NAME(each_part)(team, &s, I_NAME(store_part));
+}
+
+static void I_NAME(lines_part)(void *ctx, int64_t begin, int64_t end, int thread) {
+    for (int64_t i = begin; i < end; i++) I_NAME(line)(ctx, NULL, i, thread);
+}
+
+static rl_status I_NAME(lines)(simd_sort_job *job) {
+    const int64_t n = job->along.n, lines = job->along.lines.numel;
+    const bool alone = lines < job->k->threads && n >= SIMD_SORT_LONG; /* all threads for each line */
+    const int64_t teams = alone ? 1 : job->k->threads;
+    job->room = I_NAME(is_sifted)(job) ? 2 * job->keep + 4 * I_NAME(CHUNK) : n;
+    job->memory = job->k->svc->scratch(job->k, RL_COUNT(teams, 2, job->room), sizeof(ITEM));
+    if (!job->memory) return RL_FAIL;
+    if (!alone)
+        job->k->svc->parallel(job->k, lines, 10 * (double)n, I_NAME(lines_part), job);
+    for (int64_t i = 0; alone && i < lines; i++) I_NAME(line)(job, job->k, i, 0);
+    return RL_OK;
+}
