@@ -2,20 +2,70 @@
 #include "sort.h"
 #include <string.h>
 
-#define ITEM        simd_narrow
-#define PLACE_BITS  32
-#define I_NAME(f)   f##_narrow
+/* ---- tiles ---- */
+/* Lines whose elements lie apart, next to other lines: copied several at once, a line after the other. */
+typedef struct {
+    int64_t begin, end; /* the lines that are there */
+} simd_tile;
+
+static void tile_copy(int64_t item, const char *from, int64_t step, int64_t n, int64_t lines, char *to) {
+    switch (item) {
+#define CASE(T)                                                                                              \
+    case sizeof(T):                                                                                          \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            for (int64_t j = 0; j < lines; j++)                                                              \
+                ((T *)to)[j * n + i] = ((const T *)(from + i * step))[j];                                    \
+        break;
+        CASE(uint8_t)
+        CASE(uint16_t)
+        CASE(uint32_t)
+        CASE(uint64_t)
+#undef CASE
+    }
+}
+
+static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_line x, int64_t line,
+                                int64_t end, int thread) {
+    const rl_walk *w = &job->along.lines;
+    const int64_t n = job->along.n, item = rl_itemsize(job->order.dtype), inner = w->size[w->ndim - 1];
+    char *to = job->tiles + (int64_t)thread * SIMD_SORT_TILE * n * item;
+    if (line >= tile->end) {
+        tile->begin = line;
+        tile->end = simd_min(end, line + simd_min(SIMD_SORT_TILE, inner - line % inner));
+        tile_copy(item, x.p, x.step, n, tile->end - line, to);
+    }
+    return (simd_line){to + (line - tile->begin) * n * item, item};
+}
+
+/* memory for them, where it is worth that */
+static void tiles_begin(rl_call *k, simd_sort_job *job) {
+    const rl_along *a = &job->along;
+    const rl_walk *w = &a->lines;
+    const int64_t item = rl_itemsize(k->arg[0].u.t->dtype);
+    const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
+    if (apart && w->size[w->ndim - 1] > 1 && a->n < SIMD_SORT_LONG)
+        job->tiles = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n), (size_t)item);
+}
+
+/* ---- both widths ---- */
+#define ITEM       simd_narrow
+#define KEY        uint32_t
+#define PLACE_BITS 32
+#define I_NAME(f)  f##_narrow
 #include "sort_items_body.h"
 #include "sort_lines_body.h"
 #undef ITEM
+#undef KEY
 #undef PLACE_BITS
 #undef I_NAME
-#define ITEM        simd_wide
-#define PLACE_BITS  64
-#define I_NAME(f)   f##_wide
+#define ITEM       simd_wide
+#define KEY        uint64_t
+#define PLACE_BITS 64
+#define I_NAME(f)  f##_wide
 #include "sort_items_body.h"
 #include "sort_lines_body.h"
 
+/* k: dim in attr[0] */
 static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t place) {
     simd_sort_job job = {.kind = kind, .k = k, .place = place};
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
@@ -24,8 +74,11 @@ static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t p
     if (rl_along_begin(k, &job.along) != RL_OK) return RL_FAIL;
     if (job.along.lines.numel == 0) return RL_OK;
     job.keep = kind >= SIMD_KTH ? 1 : out->ndim ? out->shape[dim] : 1;
+    job.places = kind >= SIMD_KTH && k->n_out == 1 ? -1 : k->n_out - 1;
+    job.sifted = kind == SIMD_TOPK && n > (job.keep > SIMD_TOPK_FEW ? 3 * job.keep + 2 * SIMD_SORT_CHUNK : job.keep);
     job.counts = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_DIGITS), sizeof *job.counts);
-    if (!job.counts || simd_order_begin(k, &job.order, &job.along, descending) != RL_OK) return RL_FAIL;
+    if (!job.counts || simd_order_begin(k, &job.order, descending, !job.sifted) != RL_OK) return RL_FAIL;
+    tiles_begin(k, &job);
     return job.order.wide ? lines_wide(&job) : lines_narrow(&job);
 }
 

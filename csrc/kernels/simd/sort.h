@@ -30,22 +30,34 @@ enum {
     SIMD_DIGIT_BITS = 11,
     SIMD_DIGITS = 1 << SIMD_DIGIT_BITS,
     SIMD_SORT_LONG = 1 << 15, /* as many items are worth several threads */
+    SIMD_TOPK_FEW = 24,       /* so many are kept in order while the others pass by */
+    SIMD_SORT_CHUNK = 128,    /* elements that are looked at before one is kept */
+    SIMD_SORT_TILE = 16,      /* neighbouring lines that are read at once */
 };
 
-rl_status simd_order_begin(rl_call *k, simd_order *o, const rl_along *a, bool descending);
-/* Items of elements [begin, begin + n) of a line at p. */
-void simd_load_narrow(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n,
-                      simd_narrow *to);
-void simd_load_wide(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n, simd_wide *to);
-/* The elements of n items of the line at `from`, and their places as int64. */
-void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, const char *from,
-                       int64_t from_step, char *to, int64_t step);
-void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, const char *from,
-                     int64_t from_step, char *to, int64_t step);
+typedef struct {
+    const char *p; /* its first element, and byte steps */
+    int64_t step;
+} simd_line;
+
+/* shrunk: looks for the smallest and the largest integer, else all bits of a key may differ */
+rl_status simd_order_begin(rl_call *k, simd_order *o, bool descending, bool shrunk);
+/* Keys and items of elements [begin, begin + n) of a line. */
+void simd_keys_narrow(const simd_order *o, simd_line x, int64_t begin, int64_t n, uint32_t *to);
+void simd_keys_wide(const simd_order *o, simd_line x, int64_t begin, int64_t n, uint64_t *to);
+void simd_load_narrow(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_narrow *to);
+void simd_load_wide(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_wide *to);
+/* The elements of n items of a line. */
+void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, simd_line x, char *to,
+                       int64_t step);
+void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, simd_line x, char *to,
+                     int64_t step);
 
 typedef enum { SIMD_SORT, SIMD_TOPK, SIMD_KTH, SIMD_MEDIAN, SIMD_NANMEDIAN, SIMD_MODE } simd_sort_kind;
 typedef struct {
     simd_sort_kind kind;
+    int places;    /* which output the places are, -1: none; all others are elements */
+    bool sifted;   /* the kept ones are a small part: the others pass by */
     int64_t keep;  /* elements of an output's line */
     int64_t place; /* SIMD_KTH: which one, from 0 */
     rl_call *k;
@@ -53,6 +65,7 @@ typedef struct {
     simd_order order;
     int64_t room;     /* items in each of two arrays of a thread */
     char *memory;     /* these, of each thread */
+    char *tiles;      /* SIMD_SORT_TILE lines of each thread, NULL: lines are read where they lie */
     uint32_t *counts; /* SIMD_DIGITS of each thread */
 } simd_sort_job;
 #endif

@@ -47,70 +47,90 @@ static inline bool is_shared_BOOL(uint8_t key) {
     return false;
 }
 
-/* ---- to items and back ---- */
-#define LOOP(D, U, ITEM, PLACES, step)                                                                       \
-    for (int64_t i = 0; i < n; i++) {                                                                        \
-        U b;                                                                                                 \
-        memcpy(&b, p + i * (step), sizeof b);                                                                \
-        to[i] = (ITEM)(U)((U)(key_##D(b) ^ flip) - base) << PLACES | (ITEM)(begin + i);                      \
+/* ---- to keys, to items and back ---- */
+#define KEY_AT(D, U, at)                                                                                     \
+    ({                                                                                                       \
+        U bits_;                                                                                             \
+        memcpy(&bits_, at, sizeof bits_);                                                                    \
+        (U)((U)(key_##D(bits_) ^ flip) - base);                                                              \
+    })
+/* twice, since the usual step is known at compile time */
+#define EACH_ELEMENT(U, ...)                                                                                 \
+    const U flip = (U)o->flip, base = (U)o->base;                                                            \
+    const char *p = x.p + begin * x.step;                                                                    \
+    if (x.step == sizeof(U))                                                                                 \
+        for (int64_t i = 0; i < n; i++, p += sizeof(U)) __VA_ARGS__;                                         \
+    else                                                                                                     \
+        for (int64_t i = 0; i < n; i++, p += x.step) __VA_ARGS__;
+#define KEYS(D, U, KEY, width)                                                                               \
+    static void keys_##width##_##D(const simd_order *o, simd_line x, int64_t begin, int64_t n, KEY *to) {    \
+        EACH_ELEMENT(U, to[i] = KEY_AT(D, U, p))                                                             \
     }
 #define LOAD(D, U, ITEM, PLACES, width)                                                                      \
-    static void load_##width##_##D(const simd_order *o, const char *p, int64_t step, int64_t begin,          \
-                                   int64_t n, ITEM *to) {                                                    \
-        const U flip = (U)o->flip, base = (U)o->base;                                                        \
-        p += begin * step;                                                                                   \
-        if (step == sizeof(U))                                                                               \
-            LOOP(D, U, ITEM, PLACES, (int64_t)sizeof(U))                                                     \
-        else                                                                                                 \
-            LOOP(D, U, ITEM, PLACES, step)                                                                   \
+    static void load_##width##_##D(const simd_order *o, simd_line x, int64_t begin, int64_t n, ITEM *to) {   \
+        EACH_ELEMENT(U, to[i] = (ITEM)KEY_AT(D, U, p) << PLACES | (ITEM)(begin + i))                         \
     }
 #define STORE(D, U, ITEM, PLACES, width)                                                                     \
-    static void store_##width##_##D(const simd_order *o, const ITEM *items, int64_t n, const char *from,     \
-                                    int64_t from_step, char *to, int64_t step) {                             \
+    static void store_##width##_##D(const simd_order *o, const ITEM *items, int64_t n, simd_line x,          \
+                                    char *to, int64_t step) {                                                \
         const U flip = (U)o->flip, base = (U)o->base;                                                        \
         for (int64_t i = 0; i < n; i++) {                                                                    \
             const U key = (U)((U)((U)(items[i] >> PLACES) + base) ^ flip);                                   \
             U b = element_##D(key);                                                                          \
             if (RL_UNLIKELY(is_shared_##D(key)))                                                             \
-                memcpy(&b, from + (int64_t)(items[i] & (((ITEM)1 << PLACES) - 1)) * from_step, sizeof b);    \
+                memcpy(&b, x.p + (int64_t)(items[i] & (((ITEM)1 << PLACES) - 1)) * x.step, sizeof b);        \
             memcpy(to + i * step, &b, sizeof b);                                                             \
         }                                                                                                    \
     }
-#define NARROW(D, U) LOAD(D, U, simd_narrow, 32, narrow) STORE(D, U, simd_narrow, 32, narrow)
-#define WIDE(D, U)   LOAD(D, U, simd_wide, 64, wide) STORE(D, U, simd_wide, 64, wide)
-#define EACH(X)                                                                                              \
-    X(U8, uint8_t) X(I8, uint8_t) X(BOOL, uint8_t) X(I16, uint16_t) X(F16, uint16_t) X(BF16, uint16_t)       \
-    X(I32, uint32_t) X(F32, uint32_t) X(I64, uint64_t)
-EACH(NARROW)
-WIDE(I64, uint64_t)
-WIDE(F64, uint64_t)
+#define NARROW(D, U)                                                                                         \
+    KEYS(D, U, uint32_t, narrow)                                                                             \
+    LOAD(D, U, simd_narrow, 32, narrow)                                                                      \
+    STORE(D, U, simd_narrow, 32, narrow)
+#define WIDE(D, U)                                                                                           \
+    KEYS(D, U, uint64_t, wide)                                                                               \
+    LOAD(D, U, simd_wide, 64, wide)                                                                          \
+    STORE(D, U, simd_wide, 64, wide)
+#define EACH_NARROW(X)                                                                                       \
+    X(U8, uint8_t)                                                                                           \
+    X(I8, uint8_t)                                                                                           \
+    X(BOOL, uint8_t)                                                                                         \
+    X(I16, uint16_t)                                                                                         \
+    X(F16, uint16_t)                                                                                         \
+    X(BF16, uint16_t)                                                                                        \
+    X(I32, uint32_t)                                                                                         \
+    X(F32, uint32_t)                                                                                         \
+    X(I64, uint64_t)
+#define EACH_WIDE(X)                                                                                         \
+    X(I64, uint64_t)                                                                                         \
+    X(F64, uint64_t)
+EACH_NARROW(NARROW)
+EACH_WIDE(WIDE)
 
-#define CASE_LOAD(D, U)                                                                                      \
-    case RL_##D: load_narrow_##D(o, p, step, begin, n, to); break;
-#define CASE_STORE(D, U)                                                                                     \
-    case RL_##D: store_narrow_##D(o, items, n, from, from_step, to, step); break;
-void simd_load_narrow(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n,
-                      simd_narrow *to) {
-    switch (o->dtype) { EACH(CASE_LOAD) }
-}
-void simd_load_wide(const simd_order *o, const char *p, int64_t step, int64_t begin, int64_t n,
-                    simd_wide *to) {
-    if (o->dtype == RL_F64)
-        load_wide_F64(o, p, step, begin, n, to);
-    else
-        load_wide_I64(o, p, step, begin, n, to);
-}
-void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n, const char *from,
-                       int64_t from_step, char *to, int64_t step) {
-    switch (o->dtype) { EACH(CASE_STORE) }
-}
-void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, const char *from,
-                     int64_t from_step, char *to, int64_t step) {
-    if (o->dtype == RL_F64)
-        store_wide_F64(o, items, n, from, from_step, to, step);
-    else
-        store_wide_I64(o, items, n, from, from_step, to, step);
-}
+#define WIDTH(width, WIDE, KEY)                                                                              \
+    void simd_keys_##width(const simd_order *o, simd_line x, int64_t begin, int64_t n, KEY *to) {            \
+        switch (o->dtype) { EACH_##WIDE(CASE_KEYS_##WIDE) }                                                  \
+    }                                                                                                        \
+    void simd_load_##width(const simd_order *o, simd_line x, int64_t begin, int64_t n, simd_##width *to) {   \
+        switch (o->dtype) { EACH_##WIDE(CASE_LOAD_##WIDE) }                                                  \
+    }                                                                                                        \
+    void simd_store_##width(const simd_order *o, const simd_##width *items, int64_t n, simd_line x,          \
+                            char *to, int64_t step) {                                                        \
+        switch (o->dtype) { EACH_##WIDE(CASE_STORE_##WIDE) }                                                 \
+    }
+#define CASE_KEYS_NARROW(D, U)                                                                               \
+    case RL_##D: keys_narrow_##D(o, x, begin, n, to); break;
+#define CASE_LOAD_NARROW(D, U)                                                                               \
+    case RL_##D: load_narrow_##D(o, x, begin, n, to); break;
+#define CASE_STORE_NARROW(D, U)                                                                              \
+    case RL_##D: store_narrow_##D(o, items, n, x, to, step); break;
+#define CASE_KEYS_WIDE(D, U)                                                                                 \
+    case RL_##D: keys_wide_##D(o, x, begin, n, to); break;
+#define CASE_LOAD_WIDE(D, U)                                                                                 \
+    case RL_##D: load_wide_##D(o, x, begin, n, to); break;
+#define CASE_STORE_WIDE(D, U)                                                                                \
+    case RL_##D: store_wide_##D(o, items, n, x, to, step); break;
+WIDTH(narrow, NARROW, uint32_t)
+WIDTH(wide, WIDE, uint64_t)
 
 /* ---- which keys a call has ---- */
 typedef struct {
@@ -163,14 +183,14 @@ static rl_status range_of(rl_call *k, range *all) {
 static const uint64_t nan_keys[RL_NDTYPES] = {
     [RL_F16] = UINT16_MAX, [RL_BF16] = UINT16_MAX, [RL_F32] = UINT32_MAX, [RL_F64] = UINT64_MAX};
 
-rl_status simd_order_begin(rl_call *k, simd_order *o, const rl_along *a, bool descending) {
+rl_status simd_order_begin(rl_call *k, simd_order *o, bool descending, bool shrunk) {
     const int dtype = k->arg[0].u.t->dtype;
     *o = (simd_order){.dtype = dtype, .bits = 8 * (int)rl_itemsize(dtype)};
     if (dtype == RL_BOOL) o->bits = 1;
     const uint64_t ones = ~(uint64_t)0 >> (64 - o->bits);
     o->flip = descending ? ones : 0;
     o->nan = nan_keys[dtype] ^ (nan_keys[dtype] ? o->flip : 0);
-    if (dtype == RL_I64 || (dtype == RL_I32 && a->n > 64)) {
+    if (shrunk && (dtype == RL_I64 || dtype == RL_I32)) {
         range r;
         const uint64_t start = (uint64_t)1 << (o->bits - 1);
         if (range_of(k, &r) != RL_OK) return RL_FAIL;

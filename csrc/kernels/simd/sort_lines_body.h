@@ -4,26 +4,26 @@
 typedef struct {
     const simd_sort_job *job;
     ITEM *items;
+    simd_line x;
     char *const *p;
     int64_t n;
 } I_NAME(span);
 
 static void I_NAME(load_part)(void *ctx, int64_t begin, int64_t end, int thread) {
     const I_NAME(span) *s = ctx;
-    const rl_along *a = &s->job->along;
     (void)thread;
-    I_NAME(simd_load)(&s->job->order, s->p[a->in], a->step[a->in], begin, end - begin, s->items + begin);
+    I_NAME(simd_load)(&s->job->order, s->x, begin, end - begin, s->items + begin);
 }
 
 static void I_NAME(store_part)(void *ctx, int64_t begin, int64_t end, int thread) {
     const I_NAME(span) *s = ctx;
     const rl_along *a = &s->job->along;
-    const int places = a->in - 1; /* the last output; argsort has no other */
+    const int places = s->job->places;
     (void)thread;
-    if (places)
-        I_NAME(simd_store)(&s->job->order, s->items + begin, end - begin, s->p[a->in], a->step[a->in],
-                           s->p[0] + begin * a->step[0], a->step[0]);
-    for (int64_t i = begin; i < end; i++)
+    if (places != 0)
+        I_NAME(simd_store)(&s->job->order, s->items + begin, end - begin, s->x, s->p[0] + begin * a->step[0],
+                           a->step[0]);
+    for (int64_t i = begin; places >= 0 && i < end; i++)
         *(int64_t *)(s->p[places] + i * a->step[places]) = PLACE(s->items[i]);
 }
 
@@ -34,28 +34,65 @@ static void I_NAME(each_part)(rl_call *team, I_NAME(span) *s, void (*body)(void 
         body(s, 0, s->n, 0);
 }
 
-static void I_NAME(load_all)(const simd_sort_job *job, rl_call *team, char *const *p, ITEM *to) {
-    I_NAME(span) s = {job, to, p, job->along.n};
+static void I_NAME(load_all)(const simd_sort_job *job, rl_call *team, simd_line x, ITEM *to) {
+    I_NAME(span) s = {job, to, x, NULL, job->along.n};
     I_NAME(each_part)(team, &s, I_NAME(load_part));
 }
 
-/* ---- the k smallest of a long line ---- */
-enum { I_NAME(CHUNK) = 256 };
-/* Of elements [begin, end) the `keep` smallest to the front of `kept`, which has room for 2 * keep and four
- * chunks, as `spare` has: what is not below the largest of those passes by. */
-static int64_t I_NAME(sift)(const simd_sort_job *job, char *const *p, int64_t begin, int64_t end, ITEM *kept,
-                            ITEM *spare, uint32_t *counts) {
-    const rl_along *a = &job->along;
-    const int64_t keep = job->keep, room = 2 * keep + 3 * I_NAME(CHUNK);
-    ITEM chunk[I_NAME(CHUNK)], limit = ~(ITEM)0;
-    int64_t m = 0;
+/* ---- the k smallest, while the others pass by ---- */
+/* Puts the items of n elements whose key is below the limit behind the m that are there. */
+static int64_t I_NAME(below)(const KEY *keys, int64_t n, KEY limit, int64_t begin, ITEM *kept, int64_t m) {
+    for (int64_t i = 0; i < n; i++)
+        if (RL_UNLIKELY(keys[i] < limit)) kept[m++] = (ITEM)keys[i] << PLACE_BITS | (ITEM)(begin + i);
+    return m;
+}
+
+/* a few of them, always in order */
+static void I_NAME(sift_few)(const simd_sort_job *job, simd_line x, int64_t begin, int64_t end, ITEM *kept) {
+    KEY keys[SIMD_SORT_CHUNK];
+    const int64_t keep = job->keep, first = simd_min(keep, end - begin);
+    I_NAME(simd_load)(&job->order, x, begin, first, kept);
+    I_NAME(insert)(kept, first);
+    begin += first;
     for (int64_t n; begin < end; begin += n) {
-        n = simd_min(I_NAME(CHUNK), end - begin);
-        I_NAME(simd_load)(&job->order, p[a->in], a->step[a->in], begin, n, chunk);
-        for (int64_t i = 0; i < n; i++)
-            if (chunk[i] < limit) kept[m++] = chunk[i];
-        if (m < room && (m <= keep || begin + n < end)) continue;
-        limit = I_NAME(select)(job, kept, spare, m, simd_min(keep, m), counts);
+        n = simd_min(SIMD_SORT_CHUNK, end - begin);
+        I_NAME(simd_keys)(&job->order, x, begin, n, keys);
+        KEY limit = (KEY)(kept[keep - 1] >> PLACE_BITS);
+        for (int64_t i = 0; i < n; i++) {
+            if (RL_LIKELY(keys[i] >= limit)) continue;
+            const ITEM item = (ITEM)keys[i] << PLACE_BITS | (ITEM)(begin + i);
+            int64_t j = keep - 1;
+            for (; j > 0 && item < kept[j - 1]; j--) kept[j] = kept[j - 1];
+            kept[j] = item;
+            limit = (KEY)(kept[keep - 1] >> PLACE_BITS);
+        }
+    }
+}
+
+/* Of elements [begin, end) the `keep` smallest to the front of `kept`, which has room for SIFT_ROOM, as
+ * `spare` has. */
+#undef SIFT_ROOM
+#define SIFT_ROOM(keep) (2 * (keep) + 2 * SIMD_SORT_CHUNK)
+static int64_t I_NAME(sift)(const simd_sort_job *job, simd_line x, int64_t begin, int64_t end, ITEM *kept,
+                            ITEM *spare, uint32_t *counts) {
+    KEY keys[SIMD_SORT_CHUNK];
+    const int64_t keep = job->keep, first = simd_min(keep, end - begin);
+    if (keep <= SIMD_TOPK_FEW) {
+        I_NAME(sift_few)(job, x, begin, end, kept);
+        return first;
+    }
+    I_NAME(simd_load)(&job->order, x, begin, first, kept);
+    int64_t m = first;
+    KEY limit = 0;
+    for (int64_t i = 0; i < m; i++)
+        if (kept[i] >> PLACE_BITS > limit) limit = (KEY)(kept[i] >> PLACE_BITS);
+    begin += first;
+    for (int64_t n; begin < end; begin += n) {
+        n = simd_min(SIMD_SORT_CHUNK, end - begin);
+        I_NAME(simd_keys)(&job->order, x, begin, n, keys);
+        m = I_NAME(below)(keys, n, limit, begin, kept, m);
+        if (m + SIMD_SORT_CHUNK <= SIFT_ROOM(keep) && begin + n < end) continue;
+        if (m > keep) limit = (KEY)(I_NAME(select)(job, kept, spare, m, keep, counts) >> PLACE_BITS);
         m = simd_min(keep, m);
     }
     return m;
@@ -63,7 +100,7 @@ static int64_t I_NAME(sift)(const simd_sort_job *job, char *const *p, int64_t be
 
 typedef struct {
     const simd_sort_job *job;
-    char *const *p;
+    simd_line x;
     ITEM *memory;
     int64_t block, room;
     int64_t *found; /* of each block */
@@ -74,29 +111,25 @@ static void I_NAME(sift_part)(void *ctx, int64_t begin, int64_t end, int thread)
     for (int64_t b = begin; b < end; b++) {
         ITEM *kept = s->memory + 2 * b * s->room;
         const int64_t first = b * s->block, last = simd_min(s->job->along.n, first + s->block);
-        s->found[b] = I_NAME(sift)(s->job, s->p, first, last, kept, kept + s->room,
+        s->found[b] = I_NAME(sift)(s->job, s->x, first, last, kept, kept + s->room,
                                    s->job->counts + (int64_t)thread * SIMD_DIGITS);
     }
 }
 
 /* by blocks of the line; NULL: no memory, or no use */
-static ITEM *I_NAME(sift_blocks)(const simd_sort_job *job, rl_call *team, char *const *p, int64_t *n) {
-    const int64_t keep = job->keep, room = 2 * keep + 4 * I_NAME(CHUNK), length = job->along.n;
+static ITEM *I_NAME(sift_blocks)(const simd_sort_job *job, rl_call *team, simd_line x, int64_t *n) {
+    const int64_t keep = job->keep, room = SIFT_ROOM(keep), length = job->along.n;
     const int64_t blocks = simd_min(64, length / simd_max(SIMD_SORT_LONG, 16 * keep));
     if (blocks < 2) return NULL;
     ITEM *memory = team->svc->scratch(team, RL_COUNT(blocks, 2, room), sizeof(ITEM));
     int64_t *found = team->svc->scratch(team, RL_COUNT(blocks), sizeof *found);
     if (!memory || !found) return NULL;
-    I_NAME(sifting) s = {job, p, memory, simd_ceil_div(length, blocks), room, found};
+    I_NAME(sifting) s = {job, x, memory, simd_ceil_div(length, blocks), room, found};
     team->svc->parallel(team, blocks, (double)s.block, I_NAME(sift_part), &s);
     *n = 0;
     for (int64_t b = 0; b < blocks; *n += found[b++])
         memmove(memory + *n, memory + 2 * b * room, (size_t)found[b] * sizeof(ITEM));
     return memory;
-}
-
-static bool I_NAME(is_sifted)(const simd_sort_job *job) {
-    return job->kind == SIMD_TOPK && job->along.n > 4 * job->keep + 8 * I_NAME(CHUNK);
 }
 
 /* ---- lines ---- */
@@ -132,20 +165,21 @@ static ITEM I_NAME(chosen)(const simd_sort_job *job, rl_call *team, ITEM *a, ITE
 }
 
 /* The items that are answered, job->keep of them. */
-static const ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, char *const *p, ITEM *a, ITEM *b,
-                                  uint32_t *counts) {
+static ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, simd_line x, ITEM *a, ITEM *b,
+                            uint32_t *counts) {
     int64_t n = job->along.n;
-    if (I_NAME(is_sifted)(job)) {
-        ITEM *kept = team ? I_NAME(sift_blocks)(job, team, p, &n) : NULL;
+    if (job->sifted) {
+        ITEM *kept = team ? I_NAME(sift_blocks)(job, team, x, &n) : NULL;
         if (kept) {
             I_NAME(select)(job, kept, kept + n, n, job->keep, counts);
             a = kept, b = kept + n;
         } else {
-            I_NAME(sift)(job, p, 0, n, a, b, counts);
+            I_NAME(sift)(job, x, 0, n, a, b, counts);
+            if (job->keep <= SIMD_TOPK_FEW) return a;
         }
         return I_NAME(sort)(job, team, a, b, job->keep, counts);
     }
-    I_NAME(load_all)(job, team, p, a);
+    I_NAME(load_all)(job, team, x, a);
     if (job->kind >= SIMD_KTH) {
         a[0] = I_NAME(chosen)(job, team, a, b, counts);
         return a;
@@ -154,29 +188,39 @@ static const ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, char 
     return I_NAME(sort)(job, team, a, b, job->keep, counts);
 }
 
-static void I_NAME(line)(const simd_sort_job *job, rl_call *team, int64_t line, int thread) {
-    char *p[RL_WALK_OPS];
+static void I_NAME(line)(const simd_sort_job *job, rl_call *team, simd_line x, char *const *p, int thread) {
     ITEM *a = (ITEM *)job->memory + 2 * (int64_t)thread * job->room;
-    rl_along_at(&job->along, line, p);
-    I_NAME(span) s = {job, NULL, p, job->keep};
-    s.items = (ITEM *)I_NAME(answer)(job, team, p, a, a + job->room,
-                                     job->counts + (int64_t)thread * SIMD_DIGITS);
+    uint32_t *counts = job->counts + (int64_t)thread * SIMD_DIGITS;
+    I_NAME(span) s = {job, I_NAME(answer)(job, team, x, a, a + job->room, counts), x, p, job->keep};
     I_NAME(each_part)(team, &s, I_NAME(store_part));
 }
 
 static void I_NAME(lines_part)(void *ctx, int64_t begin, int64_t end, int thread) {
-    for (int64_t i = begin; i < end; i++) I_NAME(line)(ctx, NULL, i, thread);
+    const simd_sort_job *job = ctx;
+    const rl_along *a = &job->along;
+    simd_tile tile = {.end = begin};
+    for (int64_t i = begin; i < end; i++) {
+        char *p[RL_WALK_OPS];
+        rl_along_at(a, i, p);
+        simd_line x = {p[a->in], a->step[a->in]};
+        if (job->tiles) x = simd_tile_line(job, &tile, x, i, end, thread);
+        I_NAME(line)(job, NULL, x, p, thread);
+    }
 }
 
 static rl_status I_NAME(lines)(simd_sort_job *job) {
     const int64_t n = job->along.n, lines = job->along.lines.numel;
     const bool alone = lines < job->k->threads && n >= SIMD_SORT_LONG; /* all threads for each line */
     const int64_t teams = alone ? 1 : job->k->threads;
-    job->room = I_NAME(is_sifted)(job) ? 2 * job->keep + 4 * I_NAME(CHUNK) : n;
+    job->room = job->sifted ? SIFT_ROOM(job->keep) : n;
     job->memory = job->k->svc->scratch(job->k, RL_COUNT(teams, 2, job->room), sizeof(ITEM));
     if (!job->memory) return RL_FAIL;
-    if (!alone)
-        job->k->svc->parallel(job->k, lines, 10 * (double)n, I_NAME(lines_part), job);
-    for (int64_t i = 0; alone && i < lines; i++) I_NAME(line)(job, job->k, i, 0);
+    if (!alone) job->k->svc->parallel(job->k, lines, 10 * (double)n, I_NAME(lines_part), job);
+    for (int64_t i = 0; alone && i < lines; i++) {
+        char *p[RL_WALK_OPS];
+        rl_along_at(&job->along, i, p);
+        const simd_line x = {p[job->along.in], job->along.step[job->along.in]};
+        I_NAME(line)(job, job->k, x, p, 0);
+    }
     return RL_OK;
 }
