@@ -1,5 +1,6 @@
 /* Derivatives of reductions: a gradient gets its lost dimensions back as 1 and stretches over them. */
 #include "reduce.h"
+#include "common.h"
 #include <math.h>
 
 /* which dims an int[]? dim argument means; all when it is None or empty */
@@ -95,11 +96,7 @@ FORMULA(extreme) {
     rl_vjp_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
 }
 FORMULA(extreme_all) {
-    if (!rl_vjp_wants(g, 0)) return;
-    V x = X(0), result = OUT(0), hit = OP(eq, x, result);
-    if (FAILED) return;
-    V either = OP(logical_or, hit, OP(logical_and, OP(isnan, x), OP(isnan, result)));
-    rl_vjp_pass(g, 0, OP(where, either, OP(div, G, OP(sum, either)), INT(0)));
+    TO(0, rl_vjp_shared(g));
 }
 FORMULA(extreme_dim) { /* the first result's gradient goes where the indices say */
     if (!rl_vjp_wants(g, 0)) return;

@@ -1,4 +1,5 @@
 /* Derivatives of order: each element goes where it stood. */
+#include "common.h"
 #include "formula.h"
 
 static void put_back(rl_vjp *g, int dim_arg, V where) {
@@ -12,4 +13,22 @@ FORMULA(sort_stable) {
 }
 FORMULA(topk) {
     put_back(g, 2, OUT(1));
+}
+
+/* one element of each line was chosen */
+static void put_back_one(rl_vjp *g, int dim_arg, V where) {
+    V grad = G, dim = INT(rl_vjp_int(g, dim_arg));
+    if (!rl_vjp_wants(g, 0)) return;
+    if (!rl_vjp_int(g, dim_arg + 1) && rl_vjp_like(g, 0)->ndim)
+        grad = OP(unsqueeze, grad, dim), where = OP(unsqueeze, where, dim);
+    rl_vjp_pass(g, 0, OP(scatter, rl_vjp_zeros(g, 0), dim, where, grad));
+}
+FORMULA(kthvalue) {
+    put_back_one(g, 2, OUT(1));
+}
+FORMULA(median_dim) {
+    put_back_one(g, 1, OUT(1));
+}
+FORMULA(median) {
+    TO(0, rl_vjp_shared(g));
 }

@@ -20,7 +20,7 @@ typedef struct rl_line_job rl_line_job;
 struct rl_line_job {
     rl_along along;
     int dtype; /* of the input */
-    bool floats, descending;
+    bool floats, descending, ignores_nan;
     int64_t n, keep, place; /* elements of a line, of the output's; which one is asked for */
     const int64_t *step;    /* byte steps along the operands */
     rl_element *memory;

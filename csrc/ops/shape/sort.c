@@ -30,3 +30,38 @@ RL_SHAPE(topk) { /* attr[1]: largest */
     if (rl_out_dims(k, 0, shape, x->ndim) != RL_OK) return RL_FAIL;
     return rl_out_dims(k, 1, shape, x->ndim);
 }
+
+/* ---- one element of each line ---- */
+static rl_status chosen(rl_call *k, int dim_arg) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t shape[RL_MAX_DIMS];
+    const bool kept = k->arg[dim_arg + 1].u.i != 0;
+    int n = 0;
+    if (rl_dim_read(k, dim_arg) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++)
+        if (d != k->attr[0] || kept) shape[n++] = d == k->attr[0] ? 1 : x->shape[d];
+    k->out[1]->dtype = RL_I64;
+    if (rl_out_dims(k, 0, shape, n) != RL_OK || rl_out_dims(k, 1, shape, n) != RL_OK) return RL_FAIL;
+    if (x->numel || !k->out[0]->numel) return RL_OK;
+    return rl_error_set(RL_INDEX, "%s(): Expected reduction dim %lld to have non-zero size.", k->name,
+                        (long long)k->attr[0]);
+}
+
+RL_SHAPE(kthvalue) { /* attr[1]: k */
+    const rl_view *x = k->arg[0].u.t;
+    if (chosen(k, 2) != RL_OK) return RL_FAIL;
+    k->attr[1] = k->arg[1].u.i;
+    if (k->attr[1] >= 1 && k->attr[1] <= rl_size_along(x, k->attr[0])) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "kthvalue(): selected number k out of range for dimension %lld",
+                        (long long)k->attr[0]);
+}
+RL_SHAPE(median_dim) {
+    return chosen(k, 1);
+}
+RL_SHAPE(mode) {
+    return chosen(k, 1);
+}
+RL_SHAPE(median) {
+    k->attr[0] = -1;
+    return rl_out_dims(k, 0, NULL, 0);
+}
