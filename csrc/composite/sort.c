@@ -1,6 +1,113 @@
-/* Elements in order. */
+/* Elements in order: sorting, quantiles. */
 #include "compose.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/view.h"
+#include <stdio.h>
+#include <string.h>
 
 COMPOSED(msort) {
     return OP(sort, X(0), INT(0), TRUTH(false));
+}
+
+/* ---- quantiles ---- */
+static const char *const interpolations[] = {"linear", "lower", "higher", "midpoint", "nearest"};
+enum { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST };
+
+static int interpolation_read(rl_values *g, const char *name, const char *word) {
+    for (int i = LINEAR; i <= NEAREST; i++)
+        if (strcmp(word, interpolations[i]) == 0) return i;
+    RAISE(PyExc_RuntimeError,
+          "%s() interpolation must be one of linear, lower, higher, midpoint or nearest, but got %s", name,
+          word);
+    return LINEAR;
+}
+
+static V quantile_check(rl_values *g, const char *name, V x, V q) {
+    if (NUMEL(x) == 0) return RAISE(PyExc_RuntimeError, "%s() input tensor must be non-empty", name);
+    if (NDIM(q) > 1) return RAISE(PyExc_RuntimeError, "%s() q must be a scalar or 1D tensor", name);
+    if (x.u.t->dtype != RL_F32 && x.u.t->dtype != RL_F64)
+        return RAISE(PyExc_RuntimeError, "%s() input tensor must be either float or double dtype", name);
+    if (q.tag == RL_TENSOR && q.u.t->dtype != x.u.t->dtype)
+        return RAISE(PyExc_RuntimeError, "%s() q tensor must be same dtype as the input tensor", name);
+    if (q.tag == RL_TENSOR) {
+        V inside = OP(all, OP(logical_and, OP(ge, q, INT(0)), OP(le, q, INT(1))));
+        if (!FAILED && !rl_values_truth(g, inside))
+            return RAISE(PyExc_RuntimeError, "%s() q values must be in the range [0, 1]", name);
+    } else if (!(rl_number(q) >= 0 && rl_number(q) <= 1)) {
+        char text[32];
+        snprintf(text, sizeof text, "%g", rl_number(q));
+        return RAISE(PyExc_RuntimeError, "%s() q must be in the range [0, 1] but got %s", name, text);
+    }
+    return x;
+}
+
+/* q as places in sorted lines: (lines ..., number of q) */
+static V ranks_of(rl_values *g, V sorted, V q, bool ignores_nan) {
+    const V last = INT(-1), kept = TRUTH(true);
+    if (ignores_nan) { /* 0 where all are NaN */
+        V numbers = OP(sum, OP(logical_not, OP(isnan, sorted)), last, kept);
+        return OP(clamp, OP(mul, q, OP(sub, numbers, INT(1))), INT(0));
+    }
+    const int64_t end = SIZE(sorted, -1) - 1;
+    V ranks = OP(mul, q, INT(end)); /* the last one, where there is NaN */
+    return OP(where, OP(any, OP(isnan, sorted), last, kept), NUM((double)end), ranks);
+}
+
+static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
+    const char *name = ignores_nan ? "nanquantile" : "quantile";
+    V x = X(0), q = X(1);
+    int64_t dim = GIVEN(2) ? X(2).u.i : 0;
+    const int how = interpolation_read(g, name, X(4).u.s);
+    const bool kept = X(3).u.i != 0;
+    quantile_check(g, name, x, q);
+    if (FAILED) return NONE;
+    const int ndim = NDIM(x);
+    if (GIVEN(2) && rl_dim_wrap(&dim, ndim) != RL_OK) return rl_values_own_steal(g, rl_raise(name));
+    int64_t ones[RL_MAX_DIMS + 1], flat = -1;
+    for (int d = 0; d < ndim; d++) ones[d] = 1;
+    V lines = x;
+    if (!GIVEN(2))
+        lines = OP(reshape, x, INTS(&flat, 1));
+    else if (ndim && dim != ndim - 1)
+        lines = OP(transpose, OP(unsqueeze, x, INT(-1)), INT(dim), INT(-1));
+    const bool many = NDIM(q) == 1;
+    if (q.tag == RL_TENSOR && !many) q = OP(unsqueeze, q, INT(0));
+    if (q.tag != RL_TENSOR) q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype));
+    if (NDIM(lines) == 0) lines = OP(unsqueeze, lines, INT(0));
+    V sorted = OP(sort, lines, INT(-1), TRUTH(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
+    if (how == LOWER) ranks = OP(floor, ranks);
+    if (how == HIGHER) ranks = OP(ceil, ranks);
+    if (how == NEAREST) ranks = OP(round, ranks);
+    V below = OP(to_copy, ranks, DTYPE(RL_I64)), found = OP(gather, sorted, INT(-1), below);
+    if (how == LINEAR || how == MIDPOINT) {
+        V weight = how == MIDPOINT ? NUM(0.5) : OP(sub, ranks, below);
+        V above = OP(to_copy, OP(ceil, ranks), DTYPE(RL_I64));
+        found = OP(lerp, found, OP(gather, sorted, INT(-1), above), weight);
+    }
+    /* each q to the front; then dim is missing, or still there behind the others with length 1 */
+    found = OP(squeeze_dim, OP(transpose, OP(unsqueeze, found, INT(0)), INT(0), INT(-1)), INT(-1));
+    if (kept && !GIVEN(2)) {
+        int64_t shape[RL_MAX_DIMS + 1] = {SIZE(found, 0)};
+        memcpy(shape + 1, ones, (size_t)ndim * sizeof *ones);
+        found = OP(reshape, found, INTS(shape, ndim + 1));
+    } else if (GIVEN(2) && ndim && dim != ndim - 1) {
+        if (!kept) found = OP(squeeze_dim, found, INT(dim + 1));
+    } else if (kept && ndim) {
+        found = OP(unsqueeze, found, INT(-1));
+    }
+    return many ? found : OP(squeeze_dim, found, INT(0));
+}
+
+COMPOSED(quantile) {
+    return quantile(g, b, false);
+}
+COMPOSED(quantile_number) {
+    return quantile(g, b, false);
+}
+COMPOSED(nanquantile) {
+    return quantile(g, b, true);
+}
+COMPOSED(nanquantile_number) {
+    return quantile(g, b, true);
 }

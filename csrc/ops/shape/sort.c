@@ -65,3 +65,14 @@ RL_SHAPE(median) {
     k->attr[0] = -1;
     return rl_out_dims(k, 0, NULL, 0);
 }
+
+/* ---- binary search; attr[0]: the kernel's truth ---- */
+RL_SHAPE(search) {
+    const rl_view *x = k->arg[0].u.t, *lines = k->arg[1].u.t;
+    bool fits = lines->ndim == 1 || (lines->ndim > 1 && lines->ndim == x->ndim);
+    for (int d = 0; fits && d < lines->ndim - 1; d++) fits = lines->shape[d] == x->shape[d];
+    if (!fits || lines->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME, "%s: expected lines that fit the input, of its dtype", k->name);
+    k->attr[0] = k->arg[2].u.i;
+    return rl_out_as_input(k, 0);
+}
