@@ -1,4 +1,4 @@
-/* Elements in order: sorting, quantiles. */
+/* Elements in order: sorting, quantiles; numbers counted. */
 #include "compose.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -110,4 +110,31 @@ COMPOSED(nanquantile) {
 }
 COMPOSED(nanquantile_number) {
     return quantile(g, b, true);
+}
+
+/* ---- bincount ---- */
+/* the one element of x; -1: failed */
+static int64_t whole_number(rl_values *g, V x) {
+    RL_OWNED PyObject *number = FAILED ? NULL : rl_scalar_get(x.u.t);
+    const int64_t n = number ? PyLong_AsLongLong(number) : -1;
+    if (!number || PyErr_Occurred()) VALUES->failed = true;
+    return n;
+}
+
+COMPOSED(bincount) {
+    V x = X(0), weights = X(1);
+    int64_t bins = X(2).u.i;
+    if (bins < 0) return RAISE(PyExc_RuntimeError, "minlength should be >= 0");
+    const bool none = NDIM(x) == 1 && NUMEL(x) == 0;
+    if (none) return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64));
+    const bool counts = NDIM(x) == 1 && !rl_is_float(x.u.t->dtype) && x.u.t->dtype != RL_BOOL;
+    if (counts && whole_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
+    if (NDIM(x) != 1)
+        return RAISE(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
+    if (GIVEN(1) && (NDIM(weights) != 1 || NUMEL(weights) != NUMEL(x)))
+        return RAISE(PyExc_RuntimeError, "weights should be 1-d and have the same length as input");
+    const int64_t most = counts ? whole_number(g, OP(max, x)) : 0;
+    if (most >= bins) bins = most == INT64_MAX ? most : most + 1;
+    if (GIVEN(1) && weights.u.t->dtype != RL_F32) weights = OP(to_copy, weights, DTYPE(RL_F64));
+    return OP(bin_counts, x, weights, INT(bins));
 }

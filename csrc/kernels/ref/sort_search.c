@@ -8,34 +8,17 @@ typedef struct {
     bool right, invert;
 } search;
 
-/* The first place whose element is not `before`. All halvings take the same steps, so that the processor sees
- * them ahead. */
-#define FIRST_NOT(D, before)                                                                                    \
-    ({                                                                                                       \
-        int64_t at_ = 0, left_ = s->n;                                                                       \
-        while (left_ > 1) {                                                                                  \
-            const int64_t half_ = left_ / 2;                                                                 \
-            const C e = at_##D(line, (at_ + half_ - 1) * by);                                                                 \
-            at_ += (before) ? half_ : 0;                                                                     \
-            left_ -= half_;                                                                                  \
-        }                                                                                                    \
-        if (left_) {                                                                                         \
-            const C e = at_##D(line, at_ * by);                                                                             \
-            at_ += (before) ? 1 : 0;                                                                         \
-        }                                                                                                    \
-        at_;                                                                                                 \
-    })
-/* ... by PyTorch's steps: with NaN among the elements it is these that decide */
-#define FIRST_NOT_SLOWLY(D, before)                                                                             \
+/* The first place whose element is not `before`, by PyTorch's steps: of lines that are out of order, or have
+ * NaN, these decide. */
+#define FIRST_NOT(D, before)                                                                                 \
     ({                                                                                                       \
         int64_t at_ = 0, end_ = s->n;                                                                        \
         while (at_ < end_) {                                                                                 \
             const int64_t middle_ = at_ + (end_ - at_) / 2;                                                  \
-            const C e = at_##D(line, middle_ * by);                                                                         \
-            if (before)                                                                                      \
-                at_ = middle_ + 1;                                                                           \
-            else                                                                                             \
-                end_ = middle_;                                                                              \
+            const C e = at_##D(line, middle_ * by);                                                          \
+            const bool is_before_ = before;                                                                  \
+            at_ = is_before_ ? middle_ + 1 : at_;                                                            \
+            end_ = is_before_ ? end_ : middle_;                                                              \
         }                                                                                                    \
         at_;                                                                                                 \
     })
@@ -55,10 +38,7 @@ typedef struct {
                                   int64_t by) {                                                              \
         typedef C_ C;                                                                                        \
         const T *line = (const T *)p[2];                                                                     \
-        const C last = s->n ? at_##D(line, (s->n - 1) * by) : (C)0;                                                           \
-        if (last != last)                                                                                    \
-            EACH_VALUE(D, int64_t, s->right ? FIRST_NOT_SLOWLY(D, !(e > v)) : FIRST_NOT_SLOWLY(D, !(e >= v)))         \
-        else if (s->right)                                                                                   \
+        if (s->right)                                                                                   \
             EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e > v)))                                                         \
         else                                                                                                 \
             EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e >= v)))                                                        \

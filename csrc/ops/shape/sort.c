@@ -76,3 +76,26 @@ RL_SHAPE(search) {
     k->attr[0] = k->arg[2].u.i;
     return rl_out_as_input(k, 0);
 }
+
+/* ---- counting ---- */
+RL_SHAPE(sort_rows) {
+    const rl_view *x = k->arg[0].u.t;
+    if (x->ndim == 2) return rl_out_dims(k, 0, x->shape, 1);
+    return rl_error_set(RL_RUNTIME, "%s: expected a matrix", k->name);
+}
+
+RL_SHAPE(bin_counts) {
+    const rl_view *x = k->arg[0].u.t, *weights = rl_in(k, 1);
+    const int64_t bins = k->arg[2].u.i;
+    if (x->ndim != 1 || (weights && !rl_dims_same(x, weights)))
+        return rl_error_set(RL_RUNTIME, "%s: expected vectors of one length", k->name);
+    if (weights) k->out[0]->dtype = weights->dtype;
+    return rl_out_dims(k, 0, &bins, 1);
+}
+
+RL_SHAPE(histc) {
+    const int64_t bins = k->arg[1].u.i;
+    if (bins > 0) return rl_out_dims(k, 0, &bins, 1);
+    return rl_error_set(RL_RUNTIME, "torch.histogram(): bins must be > 0, but got %lld for dimension 0",
+                        (long long)bins);
+}
