@@ -85,17 +85,17 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
         V above = OP(to_copy, OP(ceil, ranks), DTYPE(RL_I64));
         found = OP(lerp, found, OP(gather, sorted, INT(-1), above), weight);
     }
-    /* each q to the front; then dim is missing, or still there behind the others with length 1 */
-    found = OP(squeeze_dim, OP(transpose, OP(unsqueeze, found, INT(0)), INT(0), INT(-1)), INT(-1));
+    const bool last = dim == ndim - 1 || ndim == 0; /* else dim is still there, with length 1 */
     if (kept && !GIVEN(2)) {
-        int64_t shape[RL_MAX_DIMS + 1] = {SIZE(found, 0)};
-        memcpy(shape + 1, ones, (size_t)ndim * sizeof *ones);
-        found = OP(reshape, found, INTS(shape, ndim + 1));
-    } else if (GIVEN(2) && ndim && dim != ndim - 1) {
-        if (!kept) found = OP(squeeze_dim, found, INT(dim + 1));
-    } else if (kept && ndim) {
-        found = OP(unsqueeze, found, INT(-1));
+        ones[ndim] = SIZE(found, 0);
+        found = OP(reshape, found, INTS(ones, ndim + 1));
+    } else if (GIVEN(2) && !last && !kept) {
+        found = OP(squeeze_dim, found, INT(dim));
+    } else if (kept && last && ndim) {
+        found = OP(unsqueeze, found, INT(-2));
     }
+    /* each q to the front */
+    found = OP(squeeze_dim, OP(transpose, OP(unsqueeze, found, INT(0)), INT(0), INT(-1)), INT(-1));
     return many ? found : OP(squeeze_dim, found, INT(0));
 }
 

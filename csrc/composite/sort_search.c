@@ -67,8 +67,8 @@ static V searchsorted(rl_values *g, rl_bound *b) {
     const bool right = X(3).u.i != 0;
     const char *side = GIVEN(4) ? X(4).u.s : right ? "right" : "left";
     if (strcmp(side, "left") != 0 && strcmp(side, "right") != 0)
-        return RAISE(PyExc_RuntimeError, "torch.searchsorted(): side can only be 'left' or 'right' but got %s",
-                     side);
+        return RAISE(PyExc_RuntimeError,
+                     "torch.searchsorted(): side can only be 'left' or 'right' but got %s", side);
     if (right && strcmp(side, "left") == 0)
         return RAISE(PyExc_RuntimeError,
                      "torch.searchsorted(): side and right can't be set to opposites, got side of left while "
@@ -76,10 +76,11 @@ static V searchsorted(rl_values *g, rl_bound *b) {
     if (GIVEN(5)) line = sorter_checked(g, line, X(5));
     if (FAILED) return NONE;
     if (NDIM(value) == 0 && NDIM(line) != 1 && NDIM(line) != 0)
-        return RAISE(PyExc_RuntimeError,
-                     "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
-                     "is 1, but we got boundaries tensor dim(%d) and input value's dim(0) numel(1)",
-                     NDIM(line));
+        return RAISE(
+            PyExc_RuntimeError,
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension "
+            "is 1, but we got boundaries tensor dim(%d) and input value's dim(0) numel(1)",
+            NDIM(line));
     if (NDIM(line) == 0)
         return RAISE(PyExc_RuntimeError, "torch.searchsorted(): boundaries tensor should have positive "
                                          "dimension, but got 0 dimension");
@@ -102,7 +103,8 @@ COMPOSED(searchsorted_scalar) {
 
 static V bucketize(rl_values *g, rl_bound *b) {
     if (NDIM(X(1)) != 1)
-        return RAISE(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)", NDIM(X(1)));
+        return RAISE(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)",
+                     NDIM(X(1)));
     return search_places(g, X(1), X(0), X(3).u.i != 0, X(2).u.i != 0);
 }
 COMPOSED(bucketize) {

@@ -2,7 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from . import _C, _asking, _create, _grids, _settings, _types, _windows, functional
+from . import _C, _asking, _create, _grids, _histogram, _settings, _types, _unique, _windows, functional
 from ._homes import adopt
 
 _FUNCTION = type(lambda: None)
@@ -36,7 +36,7 @@ def _written_in(module):
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
-    for module in (functional, _asking, _create, _grids, _settings, _types, _windows):
+    for module in (functional, _asking, _create, _grids, _histogram, _settings, _types, _unique, _windows):
         own |= _written_in(module)
     for name, value in own.items():
         adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
@@ -45,7 +45,7 @@ def public_names():
 
 def attach_methods():
     """Give Tensor the methods among them."""
-    for name in ("isclose", "allclose", "equal", "is_nonzero"):
+    for name in ("isclose", "allclose", "equal", "is_nonzero", "unique", "unique_consecutive"):
         setattr(_C.Tensor, name, getattr(functional, name))
     # what stands in Python may be answered by classes and modes, as the rest is
     for name, member in list(vars(_C.Tensor).items()):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from samples.sample import Placeholder, S, special, x
+from samples.sample import FLOATS, WHOLE, Placeholder, S, but, fixed, index, special, unit, x
 
 
 def _distinct(*shape):
@@ -29,6 +29,60 @@ _STABLE = [
     S(x(9, 3), stable=True, dim=0, descending=True),
     S(special(30), stable=True),
 ]
+_CHOSEN = [  # (input, dim, keepdim)
+    S(_distinct(2, 9), 1),
+    S(_distinct(9, 2), 0, True),
+    S(_distinct(3, 5, 4), 1),
+    S(_distinct(300), -1),
+    S(_distinct(2, 300), -1, keepdim=True),
+    S(x(0, 3), 1),
+    S(x(), 0),
+]
+_EVERY = [S(_distinct(9)), S(_distinct(4, 3)), S(_distinct(2, 150)), S(special(7)), S(x())]
+_LINE = [S(_distinct(20), 0), S(_distinct(2, 3, 4), 1)]
+_NO_HALVES = ("float16", "bfloat16")
+_ONLY_FLOATS = [*_NO_HALVES, *WHOLE]
+
+
+def _sorted(*shape):
+    """Lines in order."""
+    return Placeholder(shape, values=np.arange(math.prod(shape)).reshape(shape))
+
+
+_SEARCHED = [
+    S(_sorted(9), x(4, 3, high=12)),
+    S(_sorted(9), x(5, high=12), right=True),
+    S(_sorted(3, 5), x(3, 2, low=0, high=16), side="right"),
+    S(_sorted(100), x(7, high=90), out_int32=True),
+    S(fixed(np.array([5, 1, 3])), fixed(np.array([3, 4])), sorter=index(1, 2, 0)),
+    S(_sorted(0), x(3)),
+    S(_sorted(4), x()),
+    S(_sorted(4), x(0, 2)),
+]
+_QUANTILES = {
+    "tensor": [
+        S(_distinct(9), fixed_q := Placeholder((2,), values=np.array([0.25, 0.9]))),
+        S(_distinct(4, 6), fixed_q, 1),
+        S(_distinct(4, 6), fixed_q, 0, True),
+        S(_distinct(3, 5), unit(), interpolation="nearest"),
+    ],
+    "number": [
+        S(_distinct(9), 0.3),
+        S(_distinct(4, 6), 0.5, 1, interpolation="midpoint"),
+        S(_distinct(4, 6), 0.7, 0, True, interpolation="lower"),
+        S(_distinct(4, 6), 0.7, keepdim=True, interpolation="higher"),
+        S(special(15), 0.2),
+        S(x(), 0.5, 0),
+    ],
+}
+
+
+def _members(values, lines, invert):
+    """Membership in the last dimension of lines, for PyTorch's tensors."""
+    lines = lines if lines.dim() == 1 else lines[..., None, :]
+    return (values[..., None] == lines).any(-1) != invert
+
+
 SAMPLES = {
     **{op: _SORTED for op in ("sort", "argsort")},
     **{op: _STABLE for op in ("sort_stable", "argsort_stable")},
@@ -36,7 +90,53 @@ SAMPLES = {
         S(_distinct(2, 9), 3).but("bool"),
         S(_distinct(9, 2), 4, 0).but("bool"),
         S(_distinct(3, 7), 7, -1, False).but("bool"),
+        S(_distinct(2, 120), 30).but("bool"),
         S(_distinct(5), 0).but("bool"),
         S(x(), 1).but("bool"),
     ],
+    "msort": [S(x(9, 3)), S(_distinct(16)), S(x()), S(x(0, 3))],
+    "kthvalue": [
+        S(_distinct(2, 9), 3),
+        S(_distinct(9, 2), 9, 0, True),
+        S(_distinct(300), 100),
+        S(special(15), 12),
+        S(x(0, 3), 2),
+        S(x(), 1),
+    ],
+    **{op: _EVERY for op in ("median", "nanmedian")},
+    **{op: [*_CHOSEN, S(special(2), 0)] for op in ("median_dim", "nanmedian_dim")},
+    "mode": _CHOSEN,
+    "search_places": [S(x(4, 3, high=12), _sorted(9), False), S(x(3, 2), _sorted(3, 5), True)],
+    "search_members": [S(x(4, 3, high=12), _sorted(9), False), S(x(3, 2), _sorted(3, 5), True)],
+    "searchsorted": but(("bool",), _SEARCHED),
+    "searchsorted_scalar": but(("bool",), [S(_sorted(9), 3), S(_sorted(9), 2.5, right=True)]),
+    "bucketize": but(
+        ("bool",), [S(x(4, 3, high=12), _sorted(9)), S(x(5), _sorted(4), right=True, out_int32=True)]
+    ),
+    "bucketize_scalar": but(("bool",), [S(3, _sorted(9)), S(2.5, _sorted(9), right=True)]),
+    "isin": but(("bool",), [S(x(4, 3), x(5)), S(x(9), x(2, 3), invert=True), S(x(), x(0)), S(x(0, 2), x(3))]),
+    "isin_number": [S(x(4, 3), 2), S(x(4, 3), 1, invert=True)],
+    "isin_of_number": but(("bool",), [S(2, x(5)), S(1.5, x(5), invert=True)]),
+    "quantile": but(_ONLY_FLOATS, _QUANTILES["tensor"]),
+    "nanquantile": but(_ONLY_FLOATS, _QUANTILES["tensor"]),
+    "quantile_number": but(_ONLY_FLOATS, _QUANTILES["number"]),
+    "nanquantile_number": but(_ONLY_FLOATS, _QUANTILES["number"]),
+    "sort_rows": [S(x(9, 3)), S(x(40, 1)), S(x(0, 3))],
+    "bin_counts": [
+        S(x(20, low=0, high=6), None, 9),
+        S(x(20, low=0, high=6), fixed(np.linspace(0, 1, 20)), 7),
+        S(x(0), None, 2),
+    ],
+    "bincount": [
+        *but(("bool", *FLOATS), [S(x(20, low=0, high=6)), S(x(20, low=0, high=6), None, 9)]),
+        S(x(20, low=0, high=6), fixed(np.linspace(0, 1, 20)), minlength=3).but("bool", *FLOATS),
+        S(x(0), minlength=2),
+    ],
+    "histc": [S(x(40)), S(x(4, 10), 5, -2, 2), S(x(3), 4, 0, 8), S(x(0), 3), S(x(), 2)],
+}
+PYTORCH = {
+    "sort_rows": lambda torch: lambda m: torch.from_numpy(np.lexsort(m.double().numpy().T[::-1])),
+    "search_places": lambda torch: lambda v, s, right: torch.searchsorted(s, v, right=right),
+    "search_members": lambda torch: _members,
+    "bin_counts": lambda torch: lambda v, w, n: torch.bincount(v, w, n),
 }

@@ -22,9 +22,9 @@ typedef struct {
         }                                                                                                    \
         at_;                                                                                                 \
     })
-#define EACH_VALUE(D, OUT, answer)                                                                              \
+#define EACH_VALUE(D, OUT, answer)                                                                           \
     for (int64_t i = 0; i < n; i++) {                                                                        \
-        const C v = value_##D(p[1] + i * step[1]);                                                                                \
+        const C v = value_##D(p[1] + i * step[1]);                                                           \
         *(OUT *)(p[0] + i * step[0]) = (OUT)(answer);                                                        \
     }
 #define SEARCH(D, T, C_, LOAD, STORE, _)                                                                     \
@@ -38,18 +38,18 @@ typedef struct {
                                   int64_t by) {                                                              \
         typedef C_ C;                                                                                        \
         const T *line = (const T *)p[2];                                                                     \
-        if (s->right)                                                                                   \
-            EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e > v)))                                                         \
+        if (s->right)                                                                                        \
+            EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e > v)))                                                   \
         else                                                                                                 \
-            EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e >= v)))                                                        \
+            EACH_VALUE(D, int64_t, FIRST_NOT(D, !(e >= v)))                                                  \
     }                                                                                                        \
     static inline void members_##D(char *const *p, const int64_t *step, int64_t n, const search *s,          \
                                    int64_t by) {                                                             \
         typedef C_ C;                                                                                        \
         const T *line = (const T *)p[2];                                                                     \
-        EACH_VALUE(D, uint8_t, ({                                                                               \
-                       const int64_t at = FIRST_NOT(D, e < v);                                                  \
-                       (at < s->n && at_##D(line, at * by) == v) != s->invert;                              \
+        EACH_VALUE(D, uint8_t, ({                                                                            \
+                       const int64_t at = FIRST_NOT(D, e < v);                                               \
+                       (at < s->n && at_##D(line, at * by) == v) != s->invert;                               \
                    }))                                                                                       \
     }                                                                                                        \
     static void search_places_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {         \
@@ -92,7 +92,8 @@ RL_KERNEL(ref_search_places) {
     return run(k, strips, &s);
 }
 RL_KERNEL(ref_search_members) {
-    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(MEMBERS_ENTRY, _) RL_EACH_INT(MEMBERS_ENTRY, _)};
+    static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(MEMBERS_ENTRY, _)
+                                                    RL_EACH_INT(MEMBERS_ENTRY, _)};
     search s = {.invert = k->attr[0] != 0};
     return run(k, strips, &s);
 }

@@ -13,8 +13,7 @@ static void tile_copy(int64_t item, const char *from, int64_t step, int64_t n, i
 #define CASE(T)                                                                                              \
     case sizeof(T):                                                                                          \
         for (int64_t i = 0; i < n; i++)                                                                      \
-            for (int64_t j = 0; j < lines; j++)                                                              \
-                ((T *)to)[j * n + i] = ((const T *)(from + i * step))[j];                                    \
+            for (int64_t j = 0; j < lines; j++) ((T *)to)[j * n + i] = ((const T *)(from + i * step))[j];    \
         break;
         CASE(uint8_t)
         CASE(uint16_t)
@@ -75,7 +74,8 @@ static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t p
     if (job.along.lines.numel == 0) return RL_OK;
     job.keep = kind >= SIMD_KTH ? 1 : out->ndim ? out->shape[dim] : 1;
     job.places = kind >= SIMD_KTH && k->n_out == 1 ? -1 : k->n_out - 1;
-    job.sifted = kind == SIMD_TOPK && n > (job.keep > SIMD_TOPK_FEW ? 3 * job.keep + 2 * SIMD_SORT_CHUNK : job.keep);
+    job.sifted =
+        kind == SIMD_TOPK && n > (job.keep > SIMD_TOPK_FEW ? 3 * job.keep + 2 * SIMD_SORT_CHUNK : job.keep);
     job.counts = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_DIGITS), sizeof *job.counts);
     if (!job.counts || simd_order_begin(k, &job.order, descending, !job.sifted) != RL_OK) return RL_FAIL;
     tiles_begin(k, &job);

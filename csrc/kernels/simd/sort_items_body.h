@@ -106,7 +106,7 @@ static void I_NAME(spread)(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* Counts become places; false: all have the same digit. */
-static bool I_NAME(places)(const I_NAME(pass) *p, int64_t blocks) {
+static bool I_NAME(places)(const I_NAME(pass) * p, int64_t blocks) {
     uint32_t at = 0;
     for (int d = 0; d < 1 << p->width; d++) {
         const uint32_t before = at;
@@ -120,7 +120,7 @@ static bool I_NAME(places)(const I_NAME(pass) *p, int64_t blocks) {
     return true;
 }
 
-static void I_NAME(each_block)(rl_call *team, int64_t blocks, int64_t n, I_NAME(pass) *p,
+static void I_NAME(each_block)(rl_call *team, int64_t blocks, int64_t n, I_NAME(pass) * p,
                                void (*body)(void *, int64_t, int64_t, int)) {
     if (blocks > 1)
         team->svc->parallel(team, blocks, 2 * (double)n / (double)blocks, body, p);
@@ -136,7 +136,8 @@ static ITEM *I_NAME(sort)(const simd_sort_job *job, rl_call *team, ITEM *a, ITEM
     const int passes = simd_max(1, (bits + most - 1) / most), width = (bits + passes - 1) / passes;
     const int64_t blocks = team && n > SIMD_SORT_LONG ? team->threads : 1;
     for (int shift = 0; shift < bits; shift += width) {
-        I_NAME(pass) p = {a, b, n, simd_ceil_div(n, blocks), shift, (int)simd_min(width, bits - shift), counts};
+        I_NAME(pass)
+        p = {a, b, n, simd_ceil_div(n, blocks), shift, (int)simd_min(width, bits - shift), counts};
         I_NAME(each_block)(team, blocks, n, &p, I_NAME(count));
         if (!I_NAME(places)(&p, blocks)) continue;
         I_NAME(each_block)(team, blocks, n, &p, I_NAME(spread));
@@ -171,7 +172,8 @@ static ITEM I_NAME(select)(const simd_sort_job *job, ITEM *a, ITEM *b, int64_t n
         }
         from = b, n = left;
     }
-    ITEM *rest = n > k - done && n < SIMD_SORT_FEW ? I_NAME(sort_few)(from, from == a ? b : a + done, n) : from;
+    ITEM *rest =
+        n > k - done && n < SIMD_SORT_FEW ? I_NAME(sort_few)(from, from == a ? b : a + done, n) : from;
     ITEM largest = 0;
     for (int64_t i = 0; done < k; i++, done++) {
         a[done] = rest[i];

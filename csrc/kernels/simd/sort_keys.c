@@ -7,14 +7,14 @@
     static inline U key_##D(U b) {                                                                           \
         const U sign = (U)1 << (bits - 1), size = (U)(b & (U)~sign);                                         \
         const U key = (U)(b ^ ((U)((S)b >> (bits - 1)) | sign));                                             \
-        return size > infinity ? (U)~(U)0 : size == 0 ? sign : key;                                          \
+        return size > infinity ? (U) ~(U)0 : size == 0 ? sign : key;                                         \
     }                                                                                                        \
     static inline U element_##D(U key) {                                                                     \
         const U sign = (U)1 << (bits - 1);                                                                   \
         return key & sign ? (U)(key ^ sign) : (U)~key;                                                       \
     }                                                                                                        \
     static inline bool is_shared_##D(U key) {                                                                \
-        return key == (U)1 << (bits - 1) || key == (U)~(U)0;                                                 \
+        return key == (U)1 << (bits - 1) || key == (U) ~(U)0;                                                \
     }
 #define INT_KEYS(D, U, start)                                                                                \
     static inline U key_##D(U b) {                                                                           \

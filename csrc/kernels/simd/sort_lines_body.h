@@ -27,7 +27,7 @@ static void I_NAME(store_part)(void *ctx, int64_t begin, int64_t end, int thread
         *(int64_t *)(s->p[places] + i * a->step[places]) = PLACE(s->items[i]);
 }
 
-static void I_NAME(each_part)(rl_call *team, I_NAME(span) *s, void (*body)(void *, int64_t, int64_t, int)) {
+static void I_NAME(each_part)(rl_call *team, I_NAME(span) * s, void (*body)(void *, int64_t, int64_t, int)) {
     if (team)
         team->svc->parallel(team, s->n, 2, body, s);
     else
@@ -147,7 +147,8 @@ static ITEM I_NAME(most_frequent)(const simd_sort_job *job, const ITEM *items, i
 }
 
 /* a median's place, or the first NaN, to `nan`, where that is what is answered */
-static int64_t I_NAME(median_place)(const simd_sort_job *job, const ITEM *items, int64_t n, const ITEM **nan) {
+static int64_t I_NAME(median_place)(const simd_sort_job *job, const ITEM *items, int64_t n,
+                                    const ITEM **nan) {
     int64_t count = 0, first = 0;
     for (int64_t i = n; job->order.nan && i-- > 0;)
         if ((uint64_t)(items[i] >> PLACE_BITS) == job->order.nan) count++, first = i;
@@ -159,7 +160,8 @@ static ITEM I_NAME(chosen)(const simd_sort_job *job, rl_call *team, ITEM *a, ITE
     const int64_t n = job->along.n;
     const ITEM *nan = NULL;
     int64_t place = job->place;
-    if (job->kind == SIMD_MODE) return I_NAME(most_frequent)(job, I_NAME(sort)(job, team, a, b, n, counts), n);
+    if (job->kind == SIMD_MODE)
+        return I_NAME(most_frequent)(job, I_NAME(sort)(job, team, a, b, n, counts), n);
     if (job->kind != SIMD_KTH) place = I_NAME(median_place)(job, a, n, &nan);
     return nan ? *nan : I_NAME(select)(job, a, b, n, place + 1, counts);
 }

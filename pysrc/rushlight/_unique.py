@@ -1,0 +1,117 @@
+"""Elements without their repetitions: unique() and unique_consecutive()."""
+
+import math
+
+from . import _C
+from ._tensor import _need_tensor
+
+# ---- runs of equal neighbours ----
+
+
+def _starts(differs, n):
+    """Where runs begin: at 0 and wherever an element differs from the one before."""
+    first = _C.ones(min(n, 1), dtype=_C.bool)
+    return _C.cat([first, differs]).nonzero().flatten()
+
+
+def _numbered(starts, n):
+    """The number of its run for each element."""
+    marks = _C.zeros(n, dtype=_C.int64)
+    marks[starts] = 1
+    return marks.cumsum(0) - 1
+
+
+def _counts(starts, n):
+    ends = _C.cat([starts[1:], _C.full((min(n, 1),), n)])
+    return ends - starts
+
+
+def _answer(values, inverse, counts):
+    results = tuple(part for part in (values, inverse, counts) if part is not None)
+    return results if len(results) > 1 else values
+
+
+# ---- of elements and of slices ----
+
+
+def _of_elements(x, in_order, with_inverse, with_counts):
+    """Values, inverse and counts of all elements; in_order: equal ones need not be neighbours."""
+    flat = x.reshape(-1)
+    n = flat.numel()
+    order = None
+    if in_order and n:
+        flat, order = flat.sort(stable=True)
+    starts = _starts(flat[1:] != flat[:-1], n)
+    inverse = counts = None
+    if with_inverse:
+        inverse = _numbered(starts, n)
+        if order is not None:
+            inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
+        inverse = inverse.reshape(x.shape)
+    if with_counts:
+        counts = _counts(starts, n)
+    return flat[starts], inverse, counts
+
+
+def _of_slices(x, dim, in_order, with_inverse, with_counts):
+    """The same of the slices along dim."""
+    n = x.shape[dim]
+    rows = x.movedim(dim, 0).reshape(n, math.prod(x.shape[:dim] + x.shape[dim + 1 :]))
+    order = _C._nn._sort_rows(rows) if in_order else None
+    if in_order:
+        rows = rows[order]
+    starts = _starts((rows[1:] != rows[:-1]).any(1), n)
+    inverse = counts = None
+    if with_inverse:
+        inverse = _numbered(starts, n)
+        if order is not None:
+            inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
+    if with_counts:
+        counts = _counts(starts, n)
+    chosen = starts if order is None else order[starts]
+    return x.index_select(dim, chosen), inverse, counts
+
+
+def _checked_dim(x, dim):
+    n = x.dim()
+    if n == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -n <= dim < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    dim %= n
+    if x.numel() == 0:
+        zeros = sum(size == 0 for size in x.shape)
+        if zeros > 1:
+            raise RuntimeError(
+                "Number of zero sized dimensions is more than one, so unique cannot be applied "
+            )
+        if x.shape[dim]:
+            raise RuntimeError(
+                "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+            )
+    return dim
+
+
+def _unique(x, in_order, with_inverse, with_counts, dim):
+    x = x.detach()  # PyTorch has no gradient of these, either
+    if dim is None:
+        return _answer(*_of_elements(x, in_order, with_inverse, with_counts))
+    return _answer(*_of_slices(x, _checked_dim(x, dim), in_order, with_inverse, with_counts))
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """Return the different elements in order (of dim: the different slices).
+
+    With return_inverse also where each element went, with return_counts how often each was there. NaNs
+    differ from each other. `sorted` is always heeded.
+    """
+    _need_tensor(input, "_unique2" if dim is None else "unique_dim", "input", 1)
+    return _unique(input, True, return_inverse, return_counts, dim)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """Return the elements (of dim: the slices) without those that are equal to the one before."""
+    _need_tensor(input, "unique_consecutive", "input", 1)
+    return _unique(input, False, return_inverse, return_counts, dim)
