@@ -65,7 +65,7 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
     const int ndim = NDIM(x);
     if (GIVEN(2) && rl_dim_wrap(&dim, ndim) != RL_OK) return rl_values_own_steal(g, rl_raise(name));
     int64_t ones[RL_MAX_DIMS + 1], flat = -1;
-    for (int d = 0; d < ndim; d++) ones[d] = 1;
+    for (int d = 0; d <= ndim; d++) ones[d] = 1;
     V lines = x;
     if (!GIVEN(2))
         lines = OP(reshape, x, INTS(&flat, 1));

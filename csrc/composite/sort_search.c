@@ -130,6 +130,8 @@ COMPOSED(isin) {
     return isin(g, X(0), X(1), X(3).u.i != 0);
 }
 COMPOSED(isin_number) {
+    if (X(0).u.t->dtype == RL_BOOL)
+        return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
     return X(3).u.i ? OP(ne, X(0), X(1)) : OP(eq, X(0), X(1));
 }
 COMPOSED(isin_of_number) {

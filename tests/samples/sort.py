@@ -54,16 +54,16 @@ _SEARCHED = [
     S(_sorted(9), x(5, high=12), right=True),
     S(_sorted(3, 5), x(3, 2, low=0, high=16), side="right"),
     S(_sorted(100), x(7, high=90), out_int32=True),
-    S(fixed(np.array([5, 1, 3])), fixed(np.array([3, 4])), sorter=index(1, 2, 0)),
     S(_sorted(0), x(3)),
     S(_sorted(4), x()),
     S(_sorted(4), x(0, 2)),
 ]
+_FRACTIONS = Placeholder((2,), values=np.array([0.3, 0.85]))
 _QUANTILES = {
     "tensor": [
-        S(_distinct(9), fixed_q := Placeholder((2,), values=np.array([0.25, 0.9]))),
-        S(_distinct(4, 6), fixed_q, 1),
-        S(_distinct(4, 6), fixed_q, 0, True),
+        S(_distinct(9), _FRACTIONS),
+        S(_distinct(4, 6), _FRACTIONS, 1),
+        S(_distinct(4, 6), _FRACTIONS, 0, True),
         S(_distinct(3, 5), unit(), interpolation="nearest"),
     ],
     "number": [
@@ -108,14 +108,17 @@ SAMPLES = {
     "mode": _CHOSEN,
     "search_places": [S(x(4, 3, high=12), _sorted(9), False), S(x(3, 2), _sorted(3, 5), True)],
     "search_members": [S(x(4, 3, high=12), _sorted(9), False), S(x(3, 2), _sorted(3, 5), True)],
-    "searchsorted": but(("bool",), _SEARCHED),
-    "searchsorted_scalar": but(("bool",), [S(_sorted(9), 3), S(_sorted(9), 2.5, right=True)]),
+    "searchsorted": [
+        *but(("bool",), _SEARCHED),
+        S(fixed(np.array([5, 1, 3])), fixed(np.array([3, 4])), sorter=index(1, 2, 0)),
+    ],
+    "searchsorted_scalar": [S(_sorted(9), 3), S(_sorted(9), 2.5, right=True)],
     "bucketize": but(
         ("bool",), [S(x(4, 3, high=12), _sorted(9)), S(x(5), _sorted(4), right=True, out_int32=True)]
     ),
-    "bucketize_scalar": but(("bool",), [S(3, _sorted(9)), S(2.5, _sorted(9), right=True)]),
+    "bucketize_scalar": [S(3, _sorted(9)), S(2.5, _sorted(9), right=True)],
     "isin": but(("bool",), [S(x(4, 3), x(5)), S(x(9), x(2, 3), invert=True), S(x(), x(0)), S(x(0, 2), x(3))]),
-    "isin_number": [S(x(4, 3), 2), S(x(4, 3), 1, invert=True)],
+    "isin_number": but(("bool",), [S(x(4, 3), 2), S(x(4, 3), 1, invert=True)]),
     "isin_of_number": but(("bool",), [S(2, x(5)), S(1.5, x(5), invert=True)]),
     "quantile": but(_ONLY_FLOATS, _QUANTILES["tensor"]),
     "nanquantile": but(_ONLY_FLOATS, _QUANTILES["tensor"]),
