@@ -125,9 +125,8 @@ COMPOSED(bincount) {
     V x = X(0), weights = X(1);
     int64_t bins = X(2).u.i;
     if (bins < 0) return RAISE(PyExc_RuntimeError, "minlength should be >= 0");
-    const bool none = NDIM(x) == 1 && NUMEL(x) == 0;
-    if (none) return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64));
     const bool counts = NDIM(x) == 1 && !rl_is_float(x.u.t->dtype) && x.u.t->dtype != RL_BOOL;
+    if (counts && NUMEL(x) == 0) return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64));
     if (counts && whole_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
     if (NDIM(x) != 1)
         return RAISE(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");

@@ -2,6 +2,7 @@
 #include "compose.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/view.h"
 #include <string.h>
 
 static int rank(int dtype) {
@@ -29,7 +30,12 @@ static V as_dtype(rl_values *g, V x, int dtype) {
 
 /* ---- searchsorted, bucketize ---- */
 static V search_places(rl_values *g, V line, V value, bool right, bool narrow) {
-    const int dtype = FAILED ? 0 : common_dtype(line, value);
+    if (FAILED) return NONE;
+    if (value.tag == RL_TENSOR && NUMEL(value) == 0) { /* of any dtype */
+        int64_t shape[RL_MAX_DIMS];
+        return OP(full, SHAPE(value, shape), INT(0), DTYPE(narrow ? RL_I32 : RL_I64));
+    }
+    const int dtype = common_dtype(line, value);
     V places = OP(search_places, as_dtype(g, value, dtype), as_dtype(g, line, dtype), TRUTH(right));
     return narrow ? OP(to_copy, places, DTYPE(RL_I32)) : places;
 }
@@ -132,7 +138,8 @@ COMPOSED(isin) {
 COMPOSED(isin_number) {
     if (X(0).u.t->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
-    return X(3).u.i ? OP(ne, X(0), X(1)) : OP(eq, X(0), X(1));
+    V found = X(3).u.i ? OP(ne, X(0), X(1)) : OP(eq, X(0), X(1));
+    return FAILED || rl_is_contiguous(found.u.t) ? found : OP(clone, found, INT(RL_FORMAT_CONTIGUOUS));
 }
 COMPOSED(isin_of_number) {
     return isin(g, X(0), X(1), X(3).u.i != 0);

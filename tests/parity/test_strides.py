@@ -24,7 +24,8 @@ ROWS = {"rms_norm_backward"}  # made of elementwise operators there, one kernel 
 # Gaps of the input are there in the result, too: dropout() without anything to drop answers the input itself.
 GAPS = {"dropout", "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter"}
 OF_MEMORY = {"as_strided", "as_strided_scatter"}  # what they answer depends on the layout
-FREE = {"topk", "linalg_qr"}  # of equal elements any may be first; equal rows have many bases
+# of equal elements any may be first; equal rows have many bases
+FREE = {"topk", "kthvalue", "median_dim", "nanmedian_dim", "linalg_qr"}
 
 
 def outcome(library, name, sample, layout):
