@@ -41,7 +41,7 @@ def _of_elements(x, in_order, with_inverse, with_counts):
     order = None
     if in_order and n:
         flat, order = flat.sort(stable=True)
-    starts = _starts(flat[1:] != flat[:-1], n)
+    starts = _C._nn._run_starts(flat)
     inverse = counts = None
     if with_inverse:
         inverse = _numbered(starts, n)

@@ -129,6 +129,15 @@ SAMPLES = {
         S(x(20, low=0, high=6), fixed(np.linspace(0, 1, 20)), 7),
         S(x(0), None, 2),
     ],
+    "cell_counts": but(
+        _ONLY_FLOATS,
+        [
+            S(x(40), _sorted(4), None),
+            S(x(9), Placeholder((5,), values=np.array([-3, -1, 0, 0.5, 4])), unit(9)),
+            S(x(0), _sorted(2), None),
+        ],
+    ),
+    "run_starts": [S(Placeholder((7,), values=np.array([1, 1, 0, 0, 0, 1, 1]))), S(x(0)), S(x(30))],
     "bincount": [
         *but(("bool", *FLOATS), [S(x(20, low=0, high=6)), S(x(20, low=0, high=6), None, 9)]),
         S(x(20, low=0, high=6), fixed(np.linspace(0, 1, 20)), minlength=3).but("bool", *FLOATS),
@@ -140,6 +149,13 @@ PYTORCH = {
     "sort_rows": lambda torch: lambda m: torch.from_numpy(np.lexsort(m.double().numpy().T[::-1])),
     "search_places": lambda torch: lambda v, s, right: torch.searchsorted(s, v, right=right),
     "search_members": lambda torch: _members,
+    "cell_counts": lambda torch: lambda v, e, w: torch.histogram(v, e, weight=w)[0],
+    "run_starts": lambda torch: (
+        lambda v: (
+            torch.unique_consecutive(v, return_counts=True)[1].cumsum(0).roll(1)
+            * (torch.arange(v.unique_consecutive().numel()) > 0)
+        )
+    ),
     "bin_counts": lambda torch: lambda v, w, n: torch.bincount(v, w, n),
 }
 NARROWER = {("search_members", "bool")}

@@ -196,3 +196,45 @@ RL_KERNEL(ref_histc) {
     }
     return RL_OK;
 }
+
+/* ---- bins between edges ---- */
+/* The bin of a number between the first and the last edge: where equal bins have it, or one beside that, else
+ * by search. */
+static int64_t cell_of(const double *edges, int64_t bins, double x) {
+    int64_t at = (int64_t)((x - edges[0]) * (double)bins / (edges[bins] - edges[0]));
+    at = at < 0 ? 0 : at >= bins ? bins - 1 : at;
+    if (x < edges[at] && at > 0) at--;
+    if (x >= edges[at + 1] && at + 1 < bins) at++;
+    if (x >= edges[at] && (x < edges[at + 1] || at + 1 == bins)) return at;
+    int64_t low = 0, high = bins; /* edges[low] <= x, and edges[high] > x or is the last */
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (x >= edges[middle])
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+RL_KERNEL(ref_cell_counts) {
+    const rl_view *x = k->arg[0].u.t, *borders = k->arg[1].u.t, *weight = rl_in(k, 2), *out = k->out[0];
+    const int64_t bins = out->numel;
+    double *sums = k->svc->scratch(k, RL_COUNT(bins), sizeof *sums);
+    double *edges = k->svc->scratch(k, RL_COUNT(borders->numel), sizeof *edges);
+    if (!sums || !edges) return RL_FAIL;
+    memset(sums, 0, (size_t)bins * sizeof *sums);
+    rl_row_doubles(borders->dtype, rl_data(borders, RL_READ), step_of(borders), borders->numel, edges);
+    const char *p = rl_data(x, RL_READ), *w = weight ? rl_data(weight, RL_READ) : NULL;
+    double numbers[CHUNK], each[CHUNK];
+    for (int64_t at = 0, n; at < x->numel; at += n) {
+        n = x->numel - at < CHUNK ? x->numel - at : CHUNK;
+        rl_row_doubles(x->dtype, p + at * step_of(x), step_of(x), n, numbers);
+        if (w) rl_row_doubles(weight->dtype, w + at * step_of(weight), step_of(weight), n, each);
+        for (int64_t i = 0; i < n; i++)
+            if (numbers[i] >= edges[0] && numbers[i] <= edges[bins])
+                sums[cell_of(edges, bins, numbers[i])] += w ? each[i] : 1;
+    }
+    rl_row_put_doubles(out->dtype, rl_data(out, RL_WRITE), step_of(out), bins, sums);
+    return RL_OK;
+}

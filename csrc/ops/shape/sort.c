@@ -99,3 +99,11 @@ RL_SHAPE(histc) {
     return rl_error_set(RL_RUNTIME, "torch.histogram(): bins must be > 0, but got %lld for dimension 0",
                         (long long)bins);
 }
+
+RL_SHAPE(cell_counts) {
+    const rl_view *x = k->arg[0].u.t, *edges = k->arg[1].u.t, *weight = rl_in(k, 2);
+    if (x->ndim != 1 || edges->ndim != 1 || edges->numel < 2 || (weight && !rl_dims_same(x, weight)))
+        return rl_error_set(RL_RUNTIME, "%s: expected vectors, of at least two edges", k->name);
+    const int64_t bins = edges->numel - 1;
+    return rl_out_dims(k, 0, &bins, 1);
+}
