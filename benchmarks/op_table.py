@@ -191,9 +191,19 @@ def _sorted(*more, **named):
         return [
             call("rows", _distinct(s.rows), *more, dim=-1, **named),
             call("columns", _distinct(s.rows), *more, dim=0, **named),
+            call("line", _distinct(s.line), *more, dim=0, **named),
         ]
 
     return cases
+
+
+def _searched(s):
+    borders = np.sort(np.random.default_rng(4).uniform(-4, 4, 1000)).astype(np.float32)
+    return [call("line", fixed(borders), x(*s.line))]
+
+
+def _whole(*more, **named):
+    return lambda s: [call("line", x(*s.line), *more, **named)]
 
 
 def _shaped(*before, after=()):
@@ -248,6 +258,16 @@ TABLE = {
     "sort_stable": _sorted(stable=True),
     "argsort_stable": _sorted(stable=True),
     "topk": _sorted(5),
+    "kthvalue": _sorted(5),
+    "mode": _sorted(),
+    **{op: _whole() for op in ("median", "nanmedian")},
+    **{op: _sorted() for op in ("median_dim", "nanmedian_dim")},
+    **{op: _sorted(0.3) for op in ("quantile_number", "nanquantile_number")},
+    "searchsorted": _searched,
+    "isin": lambda s: [call("line", x(*s.line), x(1000))],
+    "histc": _whole(100),
+    "bincount": lambda s: [call("line", ints(s.line, 1000))],
+    "msort": lambda s: [call("rows", _distinct(s.rows))],
     **{op: _shaped() for op in ("empty", "zeros", "ones", "rand", "randn")},
     "full": _shaped(after=(2.0,)),
     "randint": _shaped(100),

@@ -8,19 +8,6 @@ from ._tensor import _need_tensor
 # ---- runs of equal neighbours ----
 
 
-def _starts(differs, n):
-    """Where runs begin: at 0 and wherever an element differs from the one before."""
-    first = _C.ones(min(n, 1), dtype=_C.bool)
-    return _C.cat([first, differs]).nonzero().flatten()
-
-
-def _numbered(starts, n):
-    """The number of its run for each element."""
-    marks = _C.zeros(n, dtype=_C.int64)
-    marks[starts] = 1
-    return marks.cumsum(0) - 1
-
-
 def _counts(starts, n):
     ends = _C.cat([starts[1:], _C.full((min(n, 1),), n)])
     return ends - starts
@@ -41,10 +28,11 @@ def _of_elements(x, in_order, with_inverse, with_counts):
     order = None
     if in_order and n:
         flat, order = flat.sort(stable=True)
-    starts = _C._nn._run_starts(flat)
+    marks = _C._nn._run_marks(flat)
+    starts = marks.nonzero().flatten()
     inverse = counts = None
     if with_inverse:
-        inverse = _numbered(starts, n)
+        inverse = marks.cumsum(0) - 1
         if order is not None:
             inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
         inverse = inverse.reshape(x.shape)
@@ -60,10 +48,12 @@ def _of_slices(x, dim, in_order, with_inverse, with_counts):
     order = _C._nn._sort_rows(rows) if in_order else None
     if in_order:
         rows = rows[order]
-    starts = _starts((rows[1:] != rows[:-1]).any(1), n)
+    differs = (rows[1:] != rows[:-1]).any(1)
+    marks = _C.cat([_C.ones(min(n, 1), dtype=_C.bool), differs])
+    starts = marks.nonzero().flatten()
     inverse = counts = None
     if with_inverse:
-        inverse = _numbered(starts, n)
+        inverse = marks.cumsum(0) - 1
         if order is not None:
             inverse = _C.empty_like(inverse).index_copy_(0, order, inverse)
     if with_counts:

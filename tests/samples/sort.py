@@ -56,7 +56,6 @@ _SEARCHED = [
     S(_sorted(100), x(7, high=90), out_int32=True),
     S(_sorted(0), x(3)),
     S(_sorted(4), x()),
-    S(_sorted(4), x(0, 2)),
 ]
 _FRACTIONS = Placeholder((2,), values=np.array([0.3, 0.85]))
 _QUANTILES = {
@@ -75,6 +74,16 @@ _QUANTILES = {
         S(x(), 0.5, 0),
     ],
 }
+
+
+def _marks(vector):
+    """Where runs begin, of PyTorch's tensors."""
+    return vector.isnan().new_tensor([i == 0 or a != b for i, (a, b) in enumerate(_neighbours(vector))])
+
+
+def _neighbours(vector):
+    elements = vector.tolist()
+    return zip(elements, [None, *elements[:-1]], strict=True)
 
 
 def _members(values, lines, invert):
@@ -109,6 +118,7 @@ SAMPLES = {
     "search_members": [S(x(4, 3, high=12), _sorted(9), False), S(x(3, 2), _sorted(3, 5), True)],
     "searchsorted": [
         *but(("bool",), _SEARCHED),
+        S(_sorted(4), x(0, 2)),
         S(fixed(np.array([5, 1, 3])), fixed(np.array([3, 4])), sorter=index(1, 2, 0)),
     ],
     "searchsorted_scalar": [S(_sorted(9), 3), S(_sorted(9), 2.5, right=True)],
@@ -137,7 +147,7 @@ SAMPLES = {
             S(x(0), _sorted(2), None),
         ],
     ),
-    "run_starts": [S(Placeholder((7,), values=np.array([1, 1, 0, 0, 0, 1, 1]))), S(x(0)), S(x(30))],
+    "run_marks": [S(Placeholder((7,), values=np.array([1, 1, 0, 0, 0, 1, 1]))), S(x(0)), S(x(30))],
     "bincount": [
         *but(("bool", *FLOATS), [S(x(20, low=0, high=6)), S(x(20, low=0, high=6), None, 9)]),
         S(x(20, low=0, high=6), fixed(np.linspace(0, 1, 20)), minlength=3).but("bool", *FLOATS),
@@ -150,12 +160,7 @@ PYTORCH = {
     "search_places": lambda torch: lambda v, s, right: torch.searchsorted(s, v, right=right),
     "search_members": lambda torch: _members,
     "cell_counts": lambda torch: lambda v, e, w: torch.histogram(v, e, weight=w)[0],
-    "run_starts": lambda torch: (
-        lambda v: (
-            torch.unique_consecutive(v, return_counts=True)[1].cumsum(0).roll(1)
-            * (torch.arange(v.unique_consecutive().numel()) > 0)
-        )
-    ),
+    "run_marks": lambda torch: _marks,
     "bin_counts": lambda torch: lambda v, w, n: torch.bincount(v, w, n),
 }
 NARROWER = {("search_members", "bool")}

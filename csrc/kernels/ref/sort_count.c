@@ -238,3 +238,26 @@ RL_KERNEL(ref_cell_counts) {
     rl_row_put_doubles(out->dtype, rl_data(out, RL_WRITE), step_of(out), bins, sums);
     return RL_OK;
 }
+
+/* ---- runs ---- */
+RL_KERNEL(ref_run_marks) {
+    const rl_view *x = k->arg[0].u.t, *out = k->out[0];
+    const char *p = rl_data(x, RL_READ);
+    uint8_t *to = rl_data(out, RL_WRITE);
+    const int64_t step = out->strides[0];
+    const bool floats = rl_is_float(x->dtype);
+    double d[CHUNK + 1] = {0}; /* the last one of the chunk before stands in front */
+    int64_t whole[CHUNK + 1] = {0};
+    for (int64_t at = 0, n; at < x->numel; at += n) {
+        n = x->numel - at < CHUNK ? x->numel - at : CHUNK;
+        if (floats)
+            rl_row_doubles(x->dtype, p + at * step_of(x), step_of(x), n, d + 1);
+        else
+            rl_row_ints(x->dtype, p + at * step_of(x), step_of(x), n, whole + 1);
+        for (int64_t i = 0; floats && i < n; i++) to[(at + i) * step] = d[i + 1] != d[i];
+        for (int64_t i = 0; !floats && i < n; i++) to[(at + i) * step] = whole[i + 1] != whole[i];
+        d[0] = d[n], whole[0] = whole[n];
+    }
+    if (x->numel) to[0] = 1;
+    return RL_OK;
+}

@@ -17,7 +17,7 @@ static void pack_strip(char *const *p, const int64_t *step, int64_t n, const voi
 static char *in_order(rl_call *k, const rl_view *x) {
     const int64_t item = rl_itemsize(x->dtype);
     if (rl_is_contiguous(x)) return rl_data(x, RL_READ);
-    char *memory = k->svc->scratch(k, RL_COUNT(x->numel), (size_t)item);
+    char *memory = k->svc->scratch(k, RL_COUNT(x->numel), rl_itemsize(x->dtype));
     if (!memory) return NULL;
     rl_walk w;
     packing packed = {memory, (size_t)item};

@@ -43,7 +43,8 @@ static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const int64_t item = rl_itemsize(k->arg[0].u.t->dtype);
     const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
     if (apart && w->size[w->ndim - 1] > 1 && a->n < SIMD_SORT_LONG)
-        job->tiles = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n), (size_t)item);
+        job->tiles =
+            k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n), rl_itemsize(k->arg[0].u.t->dtype));
 }
 
 /* ---- both widths ---- */

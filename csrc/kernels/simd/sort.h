@@ -16,7 +16,7 @@
  * of their keys. Keys of integers begin at the smallest of the call, so that int64s which lie close together
  * are narrow, and `bits` tells how many of a key may differ. */
 typedef uint64_t simd_narrow;
-__extension__ typedef unsigned __int128 simd_wide;
+typedef unsigned __int128 simd_wide;
 typedef struct {
     int dtype, bits;
     bool wide;
