@@ -83,7 +83,7 @@ def _marks(vector):
 
 def _neighbours(vector):
     elements = vector.tolist()
-    return zip(elements, [None, *elements[:-1]], strict=True)
+    return zip(elements, [None, *elements], strict=False)
 
 
 def _members(values, lines, invert):
