@@ -105,12 +105,14 @@ def _count(values, edges, weight):
 def _histogram(values, bins, range, weight, density):
     """The counts and the edges of (..., dimensions) values."""
     _check(values, bins, weight)
-    if values.dtype not in (_C.float32, _C.float64):
+    between = isinstance(bins[0], _C.Tensor)
+    if not values.is_floating_point() or (not between and values.dtype not in (_C.float32, _C.float64)):
         title = _TYPE_NAMES[values.dtype][len("torch.") : -len("Tensor")]
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{title}'")
+        name = "histogram_cpu" if between else "histogramdd"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{title}'")
     values = values.detach().reshape(-1, len(bins))
     weight = None if weight is None else weight.detach().reshape(-1)
-    if isinstance(bins[0], _C.Tensor):
+    if between:
         edges = [each.detach() for each in bins]
     else:
         borders = _borders(values, range)

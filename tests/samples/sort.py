@@ -140,7 +140,7 @@ SAMPLES = {
         S(x(0), None, 2),
     ],
     "cell_counts": but(
-        _ONLY_FLOATS,
+        WHOLE,
         [
             S(x(40), _sorted(4), None),
             S(x(9), Placeholder((5,), values=np.array([-3, -1, 0, 0.5, 4])), unit(9)),
