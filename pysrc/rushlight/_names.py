@@ -47,6 +47,7 @@ def attach_methods():
     """Give Tensor the methods among them."""
     for name in ("isclose", "allclose", "equal", "is_nonzero", "unique", "unique_consecutive"):
         setattr(_C.Tensor, name, getattr(functional, name))
+    _C.Tensor.histogram = _histogram.histogram
     # what stands in Python may be answered by classes and modes, as the rest is
     for name, member in list(vars(_C.Tensor).items()):
         if type(member) is _FUNCTION and (name[:2] != "__" or name == "__reversed__"):
