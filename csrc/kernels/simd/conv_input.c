@@ -34,12 +34,12 @@ static rl_status input_direct(rl_call *k, const rl_conv *c, const float *grad, c
 /* ---- any stride ---- */
 enum { SENT_TAPS = 576, SENT = 1 << 16 }; /* rows and numbers of `sent` at a time */
 typedef struct {
+    const rl_call *call;
     const rl_conv *c;
-    const rl_gemm_kit *kit;
     const float *grad, *weight;
     float *out, *room;
     int64_t part, parts, rows; /* input channels of an item, items of a group, output rows at a time */
-    int64_t tail, packed, room_step;
+    int64_t packed, room_step;
     bool plain; /* 1 x 1 over the whole plane: the product is the answer */
 } sent_job;
 
@@ -64,44 +64,72 @@ static void sent_spread(const sent_job *j, const float *sent, float *out, int64_
             }
 }
 
+/* weights of `count` input channels turned around, times the gradients of an image; n and b are not set yet
+ */
+static rl_gemm sent_product(const sent_job *j, int64_t at, int64_t first, int64_t count) {
+    const rl_conv *c = j->c;
+    const int64_t taps = c->kh * c->kw;
+    return (rl_gemm){.m = count * taps,
+                     .k = c->oc,
+                     .dtype = RL_F32,
+                     .c_dtype = RL_F32,
+                     .a = j->weight + at % c->groups * c->oc * c->depth + first * taps,
+                     .a_row = 1,
+                     .a_col = c->depth,
+                     .b_row = c->oh * c->ow,
+                     .b_col = 1,
+                     .c_col = 1,
+                     .alpha = 1};
+}
+
+/* bytes that the product wants of `count` channels and `rows` rows of the image */
+static int64_t sent_room(const sent_job *j, int64_t count, int64_t rows) {
+    rl_gemm g = sent_product(j, 0, 0, count);
+    rl_gemm_plan plan;
+    g.n = rows * j->c->ow;
+    g.c_row = j->plain ? g.b_row : g.n;
+    return rl_gemm_plan_make(j->call, &g, &plan) ? rl_gemm_room(&plan, &g).n : 0;
+}
+
 /* item = (image * groups + group) * parts + part of the input channels */
 static void sent_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const sent_job *j = ctx;
     const rl_conv *c = j->c;
-    float *room = j->room + thread * j->room_step, *tail = room + j->packed, *sent = tail + j->tail;
-    int64_t nr = j->kit->nr, taps = c->kh * c->kw, plane = c->oh * c->ow;
+    float *room = j->room + thread * j->room_step, *sent = room + j->packed;
+    const int64_t plane = c->oh * c->ow;
     for (int64_t i = begin; i < end; i++) {
         int64_t at = i / j->parts, first = i % j->parts * j->part, count = simd_min(j->part, c->ic - first);
         const float *grad = j->grad + at * c->oc * plane;
         float *out = j->out + (at * c->ic + first) * c->h * c->w;
-        rl_gemm g = {
-            .m = count * taps, .k = c->oc, .a_row = 1, .a_col = c->depth, .b_panel = nr, .b_step = plane};
-        g.a = j->weight + at % c->groups * c->oc * c->depth + first * taps;
-        g.b_tail = tail;
+        rl_gemm g = sent_product(j, at, first, count);
         if (!j->plain) __builtin_memset(out, 0, (size_t)(count * c->h * c->w) * sizeof(float));
         for (int64_t y = 0, rows; y < c->oh; y += rows) {
             rows = simd_min(j->rows, c->oh - y);
+            rl_gemm_plan plan;
             g.n = rows * c->ow;
             g.b = grad + y * c->ow;
-            int64_t whole = g.n / nr * nr;
-            if (whole < g.n) rl_gemm_pack_b(tail, (int)nr, g.b + whole, g.n - whole, c->oc, plane, 1);
             g.c = j->plain ? out + y * c->ow : sent;
-            g.c_step = j->plain ? plane : g.n;
-            rl_gemm_block(j->kit, &g, 0, g.m, 0, simd_ceil_div(g.n, nr), room);
+            g.c_row = j->plain ? plane : g.n;
+            rl_gemm_plan_make(j->call, &g, &plan);
+            rl_gemm_alone(&plan, &g, (char *)room);
             if (!j->plain) sent_spread(j, sent, out, count, y, rows);
         }
     }
 }
 
 static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, const float *w) {
-    sent_job j = {.c = c, .kit = rl_gemm_kit_get(k), .grad = grad, .weight = w};
+    sent_job j = {.call = k, .c = c, .grad = grad, .weight = w};
     int64_t taps = c->kh * c->kw, threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     j.plain = taps == 1 && c->sh == 1 && c->sw == 1 && !c->pt && !c->pl && c->oh == c->h && c->ow == c->w;
     j.part = simd_min(c->ic, simd_max(1, SENT_TAPS / taps));
     j.parts = simd_ceil_div(c->ic, j.part);
     j.rows = simd_min(c->oh, simd_max(1, SENT / (j.part * taps * c->ow)));
-    j.packed = (int64_t)RL_GEMM_MB * RL_GEMM_KB, j.tail = j.kit->nr * c->oc;
-    rl_count room = rl_count_plus(RL_COUNT(j.kit->nr, c->oc), j.packed);
+    for (int i = 0; i < 4; i++) { /* whole parts and what is left, either way */
+        const int64_t count = i & 1 ? c->ic - (j.parts - 1) * j.part : j.part;
+        const int64_t rows = i & 2 ? (c->oh - 1) % j.rows + 1 : j.rows;
+        j.packed = simd_max(j.packed, simd_ceil_div(sent_room(&j, count, rows), (int64_t)sizeof(float)));
+    }
+    rl_count room = RL_COUNT(j.packed);
     if (!j.plain) room = rl_count_plus(room, RL_COUNT(j.part, taps, j.rows, c->ow).n);
     j.room_step = room.n;
     j.room = rl_gemm_scratch(k, rl_count_times(room, threads));

@@ -1,182 +1,324 @@
-/* Blocks, packing and threads of the matrix product; Note [Panels] in kernels/simd/product_gemm.h. */
+/* Which way a product goes, and what one thread does of it: Notes [Panels] and [Ways] in
+ * kernels/simd/product_gemm.h. */
 #include "product_gemm.h"
+#include "product_blocks.h"
+#include "product_thin.h"
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
 #include "product_gemm_body.h"
+#define WHOLE         uint32_t
+#define WHOLE_NAME(f) V_NAME(f##_u32)
+#include "product_whole_body.h"
+#define WHOLE         uint64_t
+#define WHOLE_NAME(f) V_NAME(f##_u64)
+#include "product_whole_body.h"
+#define SIMD_DOUBLE
+#include "isa.h"
+#include "product_gemm_body.h"
+#undef SIMD_DOUBLE
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
 #include "product_gemm_body.h"
+#define WHOLE         uint32_t
+#define WHOLE_NAME(f) V_NAME(f##_u32)
+#include "product_whole_body.h"
+#define WHOLE         uint64_t
+#define WHOLE_NAME(f) V_NAME(f##_u64)
+#include "product_whole_body.h"
+#define SIMD_DOUBLE
+#include "isa.h"
+#include "product_gemm_body.h"
+#undef SIMD_DOUBLE
 
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k) {
+enum { KITS = 4 };
+static const rl_gemm_kit *kit_of(const rl_call *k, int inner) {
+    static const rl_gemm_kit *const kits[] = {&kit_avx2,   &kit_avx2_f64,   &kit_u32_avx2,   &kit_u64_avx2,
+                                              &kit_avx512, &kit_avx512_f64, &kit_u32_avx512, &kit_u64_avx512};
+    const int at = inner == RL_F32 ? 0 : inner == RL_F64 ? 1 : inner == RL_I32 ? 2 : 3;
     if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
-    return k->svc->isa & RL_ISA_AVX512 ? &kit_avx512 : &kit_avx2;
+    return kits[at + (k->svc->isa & RL_ISA_AVX512 ? KITS : 0)];
 }
 
-void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n) {
-    int64_t i = 0;
-    for (; i + 4 <= rows; i += 4) {
-        const float *f = from + i * row;
-        float *t = to + i;
-        int64_t j = 0;
-        for (; j + 4 <= n; j += 4) {
-            __m128 a = _mm_loadu_ps(f + j), b = _mm_loadu_ps(f + row + j);
-            __m128 c = _mm_loadu_ps(f + 2 * row + j), d = _mm_loadu_ps(f + 3 * row + j);
-            _MM_TRANSPOSE4_PS(a, b, c, d);
-            _mm_storeu_ps(t + j * step, a);
-            _mm_storeu_ps(t + (j + 1) * step, b);
-            _mm_storeu_ps(t + (j + 2) * step, c);
-            _mm_storeu_ps(t + (j + 3) * step, d);
-        }
-        for (; j < n; j++)
-            for (int r = 0; r < 4; r++) t[j * step + r] = f[r * row + j];
-    }
-    for (; i + 2 <= rows; i += 2)
-        for (int64_t j = 0; j < n; j++) {
-            to[j * step + i] = from[i * row + j];
-            to[j * step + i + 1] = from[(i + 1) * row + j];
-        }
-    for (; i < rows; i++)
-        for (int64_t j = 0; j < n; j++) to[j * step + i] = from[i * row + j];
+const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k) {
+    return kit_of(k, RL_F32);
+}
+
+/* ---- the way ---- */
+void rl_gemm_swap(rl_gemm *g) {
+    const rl_gemm o = *g;
+    g->m = o.n, g->n = o.m;
+    g->a = o.b, g->a_row = o.b_col, g->a_col = o.b_row;
+    g->b = o.a, g->b_row = o.a_col, g->b_col = o.a_row;
+    g->c_row = o.c_col, g->c_col = o.c_row;
+    g->x_row = o.x_col, g->x_col = o.x_row;
+}
+
+enum { DOT_DEPTH = 32, ROW_COLUMNS = 32 }; /* from so many on a way is worth its beginning and end */
+static int way_of(int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col) {
+    if (m > RL_GEMM_FEW) return RL_WAY_TILES;
+    if (b_row == 1 && (k >= DOT_DEPTH || m == 1)) return RL_WAY_DOTS;
+    return b_col == 1 && n >= ROW_COLUMNS ? RL_WAY_ROWS : RL_WAY_TILES;
+}
+
+static bool better_swapped(const rl_gemm *g) {
+    const bool few = g->m <= RL_GEMM_FEW;
+    if (g->panels) return false;
+    if (g->n <= RL_GEMM_FEW && (!few || g->n < g->m))
+        return way_of(g->n, g->m, g->k, g->a_col, g->a_row) != RL_WAY_TILES;
+    return !few && g->c_col != 1 && g->c_row == 1;
+}
+
+/* the stride of a dimension with one element says nothing: let it be what suits */
+static void strides_settle(rl_gemm *g) {
+    if (g->k == 1) g->a_col = g->b_row = 1;
+    if (g->m == 1) g->c_row = g->n * g->c_col, g->a_row = g->k * g->a_col;
+    if (g->n == 1) g->b_col = g->b_row == 1 ? g->k : 1, g->c_col = 1;
+}
+
+/* Packing costs a pass over memory. B of dense rows is packed when several strips of A use it and it does not
+ * fit the second cache, of which several threads have more and for which they would wait for each other; A of
+ * dense rows when it is large, and of others when more than one panel uses it. */
+enum { PIECE_PANELS = 8, PACK_B_ROWS = 48, PACK_B_BYTES = 400 << 10, PACK_A_SIZE = 1800, LOOSE_KB = 384 };
+static bool repays_b(const rl_call *k, const rl_gemm *g, int size) {
+    const int64_t most = k->threads > 1 ? 5 * PACK_B_BYTES / 2 : PACK_B_BYTES;
+    return g->m >= PACK_B_ROWS && g->n > most / size / g->k;
+}
+static bool repays_a(const rl_gemm *g, int nr) {
+    if (g->a_col != 1) return g->n > nr;
+    return g->n >= PACK_A_SIZE && g->k >= PACK_A_SIZE;
+}
+
+int64_t rl_gemm_depth(const rl_gemm_plan *plan, int64_t k) {
+    return simd_ceil_div(k, simd_ceil_div(k, plan->packs_a ? RL_GEMM_KB : LOOSE_KB));
+}
+
+bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan) {
+    const bool whole = !rl_is_float(g->dtype);
+    const int inner = whole ? g->dtype == RL_I64 ? RL_I64 : RL_I32 : g->dtype == RL_F64 ? RL_F64 : RL_F32;
+    const rl_gemm_kit *kit = kit_of(k, inner);
+    if (!kit || g->k == 0) return false;
+    strides_settle(g);
+    *plan = (rl_gemm_plan){.kit = kit, .size = (int)rl_itemsize(inner), .inner = inner};
+    plan->swapped = !whole && better_swapped(g);
+    plan->in = simd_mover_between(k, inner, g->dtype);
+    plan->out = simd_mover_between(k, g->c_dtype, inner);
+    plan->back = simd_mover_between(k, inner, g->c_dtype);
+    if (plan->swapped) rl_gemm_swap(g);
+    plan->way = g->panels || whole ? RL_WAY_TILES : way_of(g->m, g->n, g->k, g->b_row, g->b_col);
+    const bool plain = g->dtype == inner, tiles = plan->way == RL_WAY_TILES;
+    plan->col_bias = tiles && g->x && g->x_row == 0 && g->x_col == 1 && g->beta == 1;
+    plan->direct = g->c_dtype == inner && g->alpha == 1 && (!g->x || plan->col_bias) &&
+                   (g->c_col == 1 || plan->way == RL_WAY_DOTS);
+    if (!plan->direct) plan->col_bias = false;
+    plan->packs_b = tiles && !g->panels && (!plain || whole || g->b_col != 1 || repays_b(k, g, plan->size));
+    plan->packs_a = tiles && (!plain || whole || (g->m >= kit->mr && repays_a(g, kit->nr)));
+    plan->kb = rl_gemm_depth(plan, g->k);
+    plan->pb = simd_min(plan->packs_a ? 2 * PIECE_PANELS : PIECE_PANELS, simd_ceil_div(g->n, kit->nr));
+    if (!tiles) plan->thin = rl_thin_body_of(k, g->dtype, plan->way == RL_WAY_DOTS);
+    return true;
 }
 #else
 const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k) {
     (void)k;
     return NULL;
 }
-void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n) {
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < n; j++) to[j * step + i] = from[i * row + j];
+void rl_gemm_swap(rl_gemm *g) {
+    (void)g;
+}
+int64_t rl_gemm_depth(const rl_gemm_plan *plan, int64_t k) {
+    (void)plan;
+    return k;
+}
+bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan) {
+    (void)k, (void)g, (void)plan;
+    return false;
 }
 #endif
 
-/* to[j * step + i] = from[i * outer + j * inner]: one strip or panel of any layout. */
-static void pack_group(float *to, int64_t step, const float *from, int64_t outer, int64_t inner, int64_t rows,
-                       int64_t n) {
-    if (inner == 1) {
-        rl_gemm_turn(to, step, from, outer, rows, n);
-    } else if (outer == 1) {
-        for (int64_t j = 0; j < n; j++) __builtin_memcpy(to + j * step, from + j * inner, (size_t)rows * 4);
-    } else {
-        for (int64_t j = 0; j < n; j++)
-            for (int64_t i = 0; i < rows; i++) to[j * step + i] = from[i * outer + j * inner];
+/* ---- the end of a piece ---- */
+enum { FINISH = 256 };
+#define WEIGH(name, T)                                                                                       \
+    static void name(T *to, const T *from, const T *x, double alpha, double beta, int64_t n) {               \
+        const T a = (T)alpha, b = (T)beta;                                                                   \
+        for (int64_t i = 0; i < n; i++) to[i] = x ? a * from[i] + b * x[i] : a * from[i];                    \
+    }
+WEIGH(weigh_floats, float)
+WEIGH(weigh_doubles, double)
+
+void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm *g, const char *from, int64_t from_row,
+                    int64_t i0, int64_t i1, int64_t j0, int64_t j1) {
+    const int64_t size = plan->size, item = plan->out.to_item;
+    const bool weighs = g->x || g->alpha != 1;
+    double sums[FINISH], more[FINISH];
+    if (!weighs && g->c_col == 1 && g->c_row == j1 - j0 && from_row == j1 - j0) { /* one block */
+        simd_move(&plan->out, (char *)g->c + (i0 * g->c_row + j0) * item, item, from, size,
+                  (i1 - i0) * from_row);
+        return;
+    }
+    for (int64_t i = i0; i < i1; i++, from += from_row * size)
+        for (int64_t j = j0; j < j1; j += FINISH) {
+            const int64_t n = simd_min(FINISH, j1 - j);
+            const char *line = from + (j - j0) * size;
+            if (g->x)
+                simd_move(&plan->back, more, size, (const char *)g->x + (i * g->x_row + j * g->x_col) * item,
+                          g->x_col * item, n);
+            if (weighs && size == 4)
+                weigh_floats((float *)sums, (const float *)line, g->x ? (const float *)more : NULL, g->alpha,
+                             g->beta, n);
+            else if (weighs)
+                weigh_doubles(sums, (const double *)line, g->x ? more : NULL, g->alpha, g->beta, n);
+            simd_move(&plan->out, (char *)g->c + (i * g->c_row + j * g->c_col) * item, g->c_col * item,
+                      weighs ? (const char *)sums : line, size, n);
+        }
+}
+
+/* ---- tiles ---- */
+/* Up to this depth C is written row by row, as most of the work is that; so many panels ahead it is sent for.
+ */
+enum { SHALLOW = 64, AHEAD = 4 };
+
+/* The rows of p, against panels [p0, p1); C is at `to`, the block of k begins at k0. */
+static void piece_rows(const rl_gemm_plan *plan, const rl_gemm *g, const rl_gemm_packed *packed, rl_panel *p,
+                       char *to, int64_t p0, int64_t p1, int64_t k0) {
+    const int64_t size = plan->size, nr = plan->kit->nr;
+    const int64_t next = packed->b ? nr * g->k : nr, first = packed->b ? p->k * nr : 0;
+    const char *b = packed->b ? packed->b + ((p0 - packed->p0) * g->k + k0) * nr * size
+                              : (const char *)g->b + (k0 * g->b_row + p0 * nr) * size;
+    for (int64_t i = p0; i < p1; i++, b += next * size, to += nr * size) {
+        p->cols = (int)simd_min(nr, g->n - i * nr);
+        p->b_next = i + 1 < p1 ? next : first - (p1 - 1 - p0) * next;
+        p->b = b, p->c = to;
+        if (plan->col_bias) p->col_bias = (const char *)g->x + i * nr * size;
+        plan->kit->panel(p);
     }
 }
 
-void rl_gemm_pack_a(float *to, int mr, const float *a, int64_t rows, int64_t k, int64_t row, int64_t col) {
-    for (int64_t r = 0; r < rows; r += mr, to += mr * k)
-        pack_group(to, mr, a + r * row, row, col, simd_min(mr, rows - r), k);
-}
-
-typedef struct {
-    float *to;
-    int nr;
-    const float *b;
-    int64_t n, k, row, col;
-} pack_job;
-
-static void pack_panels(void *ctx, int64_t begin, int64_t end, int thread) {
-    const pack_job *j = ctx;
-    (void)thread;
-    for (int64_t p = begin; p < end; p++) {
-        float *to = j->to + p * j->nr * j->k;
-        int64_t cols = simd_min(j->nr, j->n - p * j->nr);
-        if (cols < j->nr) __builtin_memset(to, 0, (size_t)(j->nr * j->k) * 4);
-        pack_group(to, j->nr, j->b + p * j->nr * j->col, j->col, j->row, cols, j->k);
-    }
-}
-
-void rl_gemm_pack_b(float *to, int nr, const float *b, int64_t n, int64_t k, int64_t row, int64_t col) {
-    pack_job j = {to, nr, b, n, k, row, col};
-    pack_panels(&j, 0, simd_ceil_div(n, nr), 0);
-}
-
-void rl_gemm_pack_b_shared(rl_call *k, float *to, int nr, const float *b, int64_t n, int64_t depth,
-                           int64_t row, int64_t col) {
-    pack_job j = {to, nr, b, n, depth, row, col};
-    k->svc->parallel(k, simd_ceil_div(n, nr), 0.5 * (double)(nr * depth), pack_panels, &j);
-}
-
-/* Packing A costs a pass over it: worth it when several panels use it or its rows lie scattered. */
-static bool gemm_packs(const rl_gemm_kit *kit, const rl_gemm *g) {
-    return g->m >= kit->mr && g->n > (g->a_col == 1 ? 2 : 1) * kit->nr;
-}
-
-int64_t rl_gemm_room(const rl_gemm_kit *kit, const rl_gemm *g) {
-    return gemm_packs(kit, g) ? (int64_t)RL_GEMM_MB * RL_GEMM_KB : 0;
-}
-
-void rl_gemm_block(const rl_gemm_kit *kit, const rl_gemm *g, int64_t m0, int64_t m1, int64_t p0, int64_t p1,
-                   float *room) {
-    bool packs = gemm_packs(kit, g);
-    int64_t pieces = simd_max(1, simd_ceil_div(g->k, RL_GEMM_KB)), kb = simd_ceil_div(g->k, pieces);
-    for (int64_t m = m0; m < m1; m += RL_GEMM_MB) {
-        int64_t rows = simd_min(RL_GEMM_MB, m1 - m);
-        for (int64_t k0 = 0; k0 < g->k; k0 += kb) {
-            int64_t depth = simd_min(kb, g->k - k0);
-            const float *a = g->a + m * g->a_row + k0 * g->a_col;
-            rl_panel p = {.rows = rows, .k = depth, .packed_a = packs, .add = k0 > 0, .c_step = g->c_step};
-            p.a = packs ? room : a;
-            p.a_strip = kit->mr * (packs ? depth : g->a_row);
-            p.a_row = g->a_row, p.a_col = g->a_col;
-            p.row_bias = g->row_bias ? g->row_bias + m : NULL;
-            if (packs) rl_gemm_pack_a(room, kit->mr, a, rows, depth, g->a_row, g->a_col);
-            for (int64_t i = p0; i < p1; i++) {
-                int64_t n = i * kit->nr;
-                bool full = n + kit->nr <= g->n;
-                p.cols = (int)simd_min(kit->nr, g->n - n);
-                p.b_step = full ? g->b_step : kit->nr;
-                p.b = (full ? g->b + i * g->b_panel : g->b_tail) + k0 * p.b_step;
-                p.c = g->c + m * g->c_step + n;
-                p.col_bias = g->col_bias ? g->col_bias + n : NULL;
-                kit->panel(&p);
-            }
+void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm *g, const rl_gemm_packed *packed, int64_t m0,
+                   int64_t m1, int64_t p0, int64_t p1, char *room) {
+    const int64_t size = plan->size, mr = plan->kit->mr, nr = plan->kit->nr, item = plan->in.from_item;
+    const bool shallow = g->k <= SHALLOW && p1 - p0 > 2;
+    const int64_t high = shallow ? mr : m1 - m0;
+    const bool ahead = packed->a != NULL;
+    char *sums = room + (plan->packs_a && !ahead ? rl_gemm_room_a(plan, m1 - m0) : 0);
+    for (int64_t k0 = 0; k0 < g->k; k0 += plan->kb) {
+        const int64_t depth = simd_min(plan->kb, g->k - k0);
+        const char *a = (const char *)g->a + (m0 * g->a_row + k0 * g->a_col) * item;
+        rl_panel p = {.k = depth, .packed_a = plan->packs_a, .add = k0 > 0};
+        p.a_row = g->a_row, p.a_col = g->a_col;
+        p.c_step = plan->direct ? g->c_row : simd_min(g->n, p1 * nr) - p0 * nr;
+        p.a_next = ahead ? mr * depth : 0, p.c_next = shallow ? AHEAD * nr : 0;
+        if (ahead) {
+            p.a = packed->a + ((m0 - packed->m0) * g->k + k0 * mr) * size, p.a_strip = mr * g->k;
+        } else if (plan->packs_a) {
+            p.a = room, p.a_strip = mr * depth;
+            for (int64_t r = 0; r < m1 - m0; r += mr)
+                rl_gemm_pack(&plan->in, plan->size, room + r * depth * size, mr, a + r * g->a_row * item,
+                             g->a_row, g->a_col, simd_min(mr, m1 - m0 - r), depth);
+        } else {
+            p.a = a, p.a_strip = mr * g->a_row;
+        }
+        p.b_step = packed->b ? nr : g->b_row;
+        char *to = plan->direct ? (char *)g->c + (m0 * g->c_row + p0 * nr) * size : sums;
+        for (int64_t r = 0; r < m1 - m0; r += high, to += high * p.c_step * size) {
+            p.rows = simd_min(high, m1 - m0 - r);
+            piece_rows(plan, g, packed, &p, to, p0, p1, k0);
+            p.a = (const char *)p.a + p.a_strip * size;
         }
     }
+    if (!plan->direct)
+        rl_gemm_finish(plan, g, sums, simd_min(g->n, p1 * nr) - p0 * nr, m0, m1, p0 * nr,
+                       simd_min(g->n, p1 * nr));
 }
 
-typedef struct {
-    const rl_gemm_kit *kit;
-    const rl_gemm *g;
-    int64_t mb, pb, across; /* rows and panels of a piece; pieces per row of pieces */
-    float *room;
-    int64_t room_step;
-} gemm_job;
-
-static void gemm_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
-    const gemm_job *j = ctx;
-    int64_t panels = simd_ceil_div(j->g->n, j->kit->nr);
-    for (int64_t i = begin; i < end; i++) {
-        int64_t m = i / j->across * j->mb, p = i % j->across * j->pb;
-        rl_gemm_block(j->kit, j->g, m, simd_min(j->g->m, m + j->mb), p, simd_min(panels, p + j->pb),
-                      j->room + thread * j->room_step);
+void rl_gemm_pack_panels(const rl_gemm_plan *plan, const rl_gemm *g, int64_t i0, int64_t i1, char *to) {
+    const int64_t nr = plan->kit->nr, item = plan->in.from_item, step = nr * g->k * plan->size;
+    const char *from = (const char *)g->b + i0 * nr * g->b_col * item;
+    if (!plan->in.convert && g->b_col == 1) { /* the whole ones, row after row */
+        const int64_t whole = simd_min(i1, g->n / nr) - i0;
+        if (whole > 0) {
+            rl_gemm_pack_rows(plan->size, to, step, nr, from, g->b_row, whole, g->k);
+            i0 += whole, to += whole * step, from += whole * nr * item;
+        }
     }
+    for (; i0 < i1; i0++, to += step, from += nr * g->b_col * item)
+        rl_gemm_pack(&plan->in, plan->size, to, nr, from, g->b_col, g->b_row, simd_min(nr, g->n - i0 * nr),
+                     g->k);
 }
 
-rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g) {
-    int64_t panels = simd_ceil_div(g->n, kit->nr), threads = simd_max(1, k->threads);
-    double ns = RL_GEMM_NS * (double)g->m * (double)g->n * (double)g->k;
-    bool one = rl_is_serial(k, 1, ns);
-    gemm_job j = {.kit = kit, .g = g, .mb = g->m, .pb = panels, .room_step = rl_gemm_room(kit, g)};
-    if (j.room_step) {
-        j.room = rl_gemm_scratch(k, RL_COUNT(j.room_step, one ? 1 : threads));
-        if (!j.room) return RL_FAIL;
+/* ---- few rows ---- */
+void rl_gemm_thin(const rl_gemm_plan *plan, const rl_gemm *g, const char *rows, char *sums, int64_t j0,
+                  int64_t j1) {
+    rl_thin t = {.rows = g->m, .k = g->k, .w = g->b, .c = g->c, .c_row = g->c_row, .c_col = g->c_col};
+    t.w_row = plan->way == RL_WAY_DOTS ? g->b_col : g->b_row;
+    t.x = rows ? (const void *)rows : g->a, t.x_row = rows ? g->k : g->a_row;
+    if (!plan->direct) t.c = sums, t.c_row = g->n, t.c_col = 1;
+    rl_thin_body_get(plan->thin)(&t, j0, j1);
+    if (!plan->direct) rl_gemm_finish(plan, g, sums + j0 * plan->size, g->n, 0, g->m, j0, j1);
+}
+
+bool rl_gemm_thin_copies(const rl_gemm_plan *plan, const rl_gemm *g) {
+    return plan->in.convert || g->a_col != 1;
+}
+
+void rl_gemm_thin_copy(const rl_gemm_plan *plan, const rl_gemm *g, char *to) {
+    const int64_t item = plan->in.from_item;
+    for (int64_t i = 0; i < g->m; i++)
+        simd_move(&plan->in, to + i * g->k * plan->size, plan->size, (const char *)g->a + i * g->a_row * item,
+                  g->a_col * item, g->k);
+}
+
+/* ---- one thread ---- */
+int64_t rl_gemm_room_a(const rl_gemm_plan *plan, int64_t rows) {
+    const int64_t strips = simd_ceil_div(simd_min(RL_GEMM_MB, rows), plan->kit->mr);
+    return (strips * plan->kit->mr * plan->kb * plan->size + 63) / 64 * 64;
+}
+
+/* bytes that a piece wants */
+int64_t rl_gemm_room_piece(const rl_gemm_plan *plan, const rl_gemm *g, bool ahead, int64_t pb) {
+    int64_t room = plan->packs_a && !ahead ? rl_gemm_room_a(plan, g->m) : 0;
+    if (!plan->direct) room += simd_min(RL_GEMM_MB, g->m) * pb * plan->kit->nr * plan->size;
+    return (room + 63) / 64 * 64;
+}
+
+/* panels of a piece when one thread does all of them: A is packed once where it can be */
+static int64_t panels_alone(const rl_gemm_plan *plan, const rl_gemm *g) {
+    return plan->direct ? simd_ceil_div(g->n, plan->kit->nr) : plan->pb;
+}
+
+rl_count rl_gemm_room(const rl_gemm_plan *plan, const rl_gemm *g) {
+    const int64_t nr = plan->kit->nr;
+    rl_count b = RL_COUNT(0), more = RL_COUNT(0);
+    if (plan->way != RL_WAY_TILES) {
+        if (rl_gemm_thin_copies(plan, g)) b = RL_COUNT(g->m, g->k, plan->size);
+        if (!plan->direct) more = RL_COUNT(g->m, g->n, plan->size);
+        return rl_count_plus(rl_count_round_up(b, 64), rl_count_round_up(more, 64).n);
     }
-    if (!one) {
-        /* pieces of up to 72 rows and 8 panels, smaller ones until every thread gets a few */
-        int64_t wanted = 4 * threads;
-        j.mb = simd_min(RL_GEMM_MB, simd_ceil_div(g->m, kit->mr) * kit->mr);
-        j.pb = simd_min(8, panels);
-        while (simd_ceil_div(g->m, j.mb) * simd_ceil_div(panels, j.pb) < wanted && j.pb > 2)
-            j.pb = simd_ceil_div(j.pb, 2);
-        while (simd_ceil_div(g->m, j.mb) * simd_ceil_div(panels, j.pb) < wanted && j.mb > 2 * kit->mr)
-            j.mb = simd_ceil_div(j.mb, 2 * kit->mr) * kit->mr;
-        /* even pieces: a short last row of them would leave threads waiting */
-        j.mb = simd_ceil_div(simd_ceil_div(g->m, simd_ceil_div(g->m, j.mb)), kit->mr) * kit->mr;
+    if (plan->packs_b) b = RL_COUNT(simd_ceil_div(g->n, nr), nr, g->k, plan->size);
+    return rl_count_plus(rl_count_round_up(b, 64), rl_gemm_room_piece(plan, g, false, panels_alone(plan, g)));
+}
+
+void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm *g, char *room) {
+    const int64_t nr = plan->kit->nr, panels = simd_ceil_div(g->n, nr), step = g->k * nr * plan->size;
+    if (plan->way != RL_WAY_TILES) {
+        char *rows = rl_gemm_thin_copies(plan, g) ? room : NULL;
+        if (rows) {
+            rl_gemm_thin_copy(plan, g, rows);
+            room += (g->m * g->k * plan->size + 63) / 64 * 64;
+        }
+        rl_gemm_thin(plan, g, rows, room, 0, g->n);
+        return;
     }
-    j.across = simd_ceil_div(panels, j.pb);
-    int64_t pieces = simd_ceil_div(g->m, j.mb) * j.across;
-    k->svc->parallel(k, pieces, one ? 0 : ns / (double)pieces, gemm_pieces, &j);
-    return RL_OK;
+    rl_gemm_packed packed = {.b = g->panels};
+    if (plan->packs_b) {
+        rl_gemm_pack_panels(plan, g, 0, panels, room);
+        packed.b = room;
+        room += (panels * step + 63) / 64 * 64;
+    }
+    const int64_t pb = panels_alone(plan, g);
+    for (int64_t m = 0; m < g->m; m += RL_GEMM_MB)
+        for (int64_t p = 0; p < panels; p += pb)
+            rl_gemm_piece(plan, g, &packed, m, simd_min(g->m, m + RL_GEMM_MB), p, simd_min(panels, p + pb),
+                          room);
 }

@@ -1,73 +1,116 @@
-/* The matrix product inside linear, matmul and convolution.
+/* The matrix product under matmul, linear, addmm and convolution.
  *
  * Note [Panels]
- *   C (m x n) = A (m x k) B (k x n). B is cut into panels of nr columns, A into strips of mr rows:
- *
+ *   C (m x n) = alpha A (m x k) B (k x n) + beta X. B is cut into panels of nr columns, A into strips of mr
+ *   rows:
  *                 ┌ panel ┐                  one tile of C (mr x nr) lives in registers while k runs:
  *           k     │ nr    │                  per step it wants nr numbers of B (contiguous) and one
  *        ┌─────┐  │       │                  number of each row of A (any strides).
- *     mr │strip│  │   B   │  k               packed panel: [k][nr], zero beyond n
+ *     mr │strip│  │   B   │  k               packed panel: [k][nr], anything beyond n
  *        ├─────┤  │       │                  packed strip: [k][mr]
  *        │  A  │  └───────┘
- */
+ *
+ *   A piece is RL_GEMM_MB rows and a few panels; a thread finishes it before the next: all of k, in blocks,
+ *   then alpha, X and the conversion of halves, which are packed as float32. Integers
+ *   are packed as int32 or int64, and always.
+ *
+ * Note [Ways]
+ *   A product with few rows is bound by reading B once, and B is taken as it lies (product_thin.h): as dot
+ *   products where k is what lies side by side, else row after row. One with few columns is its own
+ * transpose. A small C under a long k is added up from blocks of k. Sizes and strides alone decide which way
+ * is taken and in which order an element is added up: neither threads nor the place in a batch show in a
+ * result. */
 #ifndef RL_KERNELS_SIMD_PRODUCT_GEMM_H
 #define RL_KERNELS_SIMD_PRODUCT_GEMM_H
 #include "contract/kernel.h"
+#include "moves.h"
 
-/* Rows of C for one panel and one stretch of k. */
+/* Rows of C for one panel and one block of k; elements are those of the kit. */
 typedef struct {
     int64_t rows, k;
     int cols;      /* valid columns, 1 .. nr */
     bool packed_a; /* strips [k][mr]; a_row and a_col are not used then */
     bool add;      /* C holds the sum so far; else it starts from the biases */
-    const float *a, *b;
+    const void *a, *b;
     int64_t a_strip, a_row, a_col, b_step;
-    float *c;
+    int64_t a_next, b_next, c_next; /* from here to what will be wanted next, or 0 */
+    void *c;
     int64_t c_step;
-    const float *row_bias, *col_bias; /* may be NULL */
+    const void *row_bias, *col_bias; /* may be NULL */
 } rl_panel;
 
 typedef struct {
     int mr, nr;
     void (*panel)(const rl_panel *p);
 } rl_gemm_kit;
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k); /* NULL when the CPU has no AVX2 */
+const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k); /* of float32; NULL when the CPU has no AVX2 */
 
+/* Element (i, j) of C lies at c[i * c_row + j * c_col], and so on. */
 typedef struct {
     int64_t m, n, k;
-    const float *a;
-    int64_t a_row, a_col;
-    const float *b;      /* full panels: column c at b + c / nr * b_panel, row step b_step */
-    const float *b_tail; /* the last n % nr columns, a packed panel */
-    int64_t b_panel, b_step;
-    float *c;
-    int64_t c_step;
-    const float *row_bias, *col_bias;
+    int dtype, c_dtype; /* of a and b; of c and x: the same, or what the product is computed in */
+    const void *a, *b;
+    int64_t a_row, a_col, b_row, b_col;
+    const void *panels; /* B packed before, or NULL; c_col is 1 then */
+    void *c;
+    int64_t c_row, c_col;
+    double alpha, beta;
+    const void *x; /* may be NULL, and may be c */
+    int64_t x_row, x_col;
 } rl_gemm;
 
+enum { RL_WAY_TILES, RL_WAY_DOTS, RL_WAY_ROWS };
+enum { RL_GEMM_FEW = 4 }; /* rows that product_thin.h takes at once */
+/* What sizes, strides and dtypes decide; one serves all products of a batch. */
+typedef struct {
+    const rl_gemm_kit *kit;
+    simd_mover in, out, back; /* to what it is computed in, from that to C, and from X to that */
+    int inner, size;          /* the dtype that it is computed in, and its bytes */
+    int way, thin;            /* thin: which body of product_thin.h */
+    bool swapped, packs_a, packs_b, direct;
+    int64_t kb, pb; /* depth of a block, panels of a piece */
+    bool col_bias;  /* X is one row, added by the tiles */
+} rl_gemm_plan;
+
 enum {
-    RL_GEMM_MB = 72,
+    RL_GEMM_MB = 144,
     RL_GEMM_KB = 256
 }; /* rows and depth of a packed block of A; MB is a multiple of mr */
-static const double RL_GEMM_NS = 0.02; /* a multiplication and an addition, in vectors */
+static const double RL_GEMM_NS = 0.012; /* a multiplication and an addition, in vectors */
 
+/* false when the CPU has no AVX2, or k is 0; turns g around where that is better */
+bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan);
+/* The depth of a block of k of a product that goes the same way. */
+int64_t rl_gemm_depth(const rl_gemm_plan *plan, int64_t k);
+/* Turns another g of the same batch around, as the plan says. */
+void rl_gemm_swap(rl_gemm *g);
+/* Bytes of scratch that rl_gemm_alone wants. */
+rl_count rl_gemm_room(const rl_gemm_plan *plan, const rl_gemm *g);
+/* All of it on this thread. */
+void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm *g, char *room);
+/* All of it, by svc->parallel. RL_FAIL when there is no scratch memory. */
+rl_status rl_gemm_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm *g);
+/* Is it added up from blocks of k? rl_gemm_alone does not. */
+bool rl_gemm_is_long(const rl_gemm *g);
+/* Panels of B for many products, by several threads: ceil(n / nr) * nr * k elements. */
+void rl_gemm_pack_shared(rl_call *k, const rl_gemm_plan *plan, const rl_gemm *g, void *to);
+/* rows [i0, i1) and columns [j0, j1) of C from those of the product at `from` */
+void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm *g, const char *from, int64_t from_row,
+                    int64_t i0, int64_t i1, int64_t j0, int64_t j1);
+
+/* ---- packing: product_pack.c ---- */
 /* to[j * step + i] = from[i * row + j] for i < rows, j < n: rows become columns. */
 void rl_gemm_turn(float *to, int64_t step, const float *from, int64_t row, int64_t rows, int64_t n);
 /* Strips of rows x k numbers: element (i, kk) is a[i * row + kk * col]. */
 void rl_gemm_pack_a(float *to, int mr, const float *a, int64_t rows, int64_t k, int64_t row, int64_t col);
-/* Panels: element (kk, j) is b[kk * row + j * col]. `to` holds ceil(n / nr) * nr * k floats. */
-void rl_gemm_pack_b(float *to, int nr, const float *b, int64_t n, int64_t k, int64_t row, int64_t col);
-/* The same by several threads when it is long. */
-void rl_gemm_pack_b_shared(rl_call *k, float *to, int nr, const float *b, int64_t n, int64_t depth,
-                           int64_t row, int64_t col);
+/* One strip or panel of what a mover reads: element (i, j) of `from`, for i < lanes and j < n, goes to
+ * to[j * step + i]; `to` has `size` bytes an element. */
+void rl_gemm_pack(const simd_mover *in, int size, char *to, int64_t step, const char *from, int64_t outer,
+                  int64_t inner, int64_t lanes, int64_t n);
+/* `whole` panels, `step` bytes from one to the next, of a matrix whose rows are dense */
+void rl_gemm_pack_rows(int size, char *to, int64_t step, int64_t nr, const char *from, int64_t row,
+                       int64_t whole, int64_t n);
 
-/* Scratch floats that rl_gemm_block wants. */
-int64_t rl_gemm_room(const rl_gemm_kit *kit, const rl_gemm *g);
-/* Rows [m0, m1) of panels [p0, p1) on this thread. */
-void rl_gemm_block(const rl_gemm_kit *kit, const rl_gemm *g, int64_t m0, int64_t m1, int64_t p0, int64_t p1,
-                   float *room);
-/* All of it, by svc->parallel. RL_FAIL when there is no scratch memory. */
-rl_status rl_gemm_run(rl_call *k, const rl_gemm_kit *kit, const rl_gemm *g);
 static inline float *rl_gemm_scratch(rl_call *k, rl_count floats) {
     return (float *)k->svc->scratch(k, floats, sizeof(float));
 }

@@ -1,51 +1,47 @@
-/* linear: input (..., K) times weight (N, K) transposed. One row is dot products with the weight as it
- * lies, and so are a few when no panels can be kept; the rest is the packed product, whose panels stay
- * with the weight while it is unchanged. */
-#include "product_dot.h"
-#include "product_gemm.h"
-#include "kernels/shared/plain.h"
+/* linear: input (..., K) times weight (N, K) transposed. A few rows are dot products with the weight as it
+ * lies; for more of them its panels stay with the weight while it is unchanged. */
 #include "common.h"
+#include "product_batch.h"
 
 enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/product_gemm.h; the panel width is added */
 
-/* The weight's panels: its packed weights, or a copy for this call unless `keep_only`. */
-static const float *linear_panels(rl_call *k, const rl_gemm_kit *kit, const rl_view *w, bool keep_only) {
-    uint64_t key = KEY_LINEAR << 8 | (unsigned)kit->nr;
-    int64_t n = w->shape[0], depth = w->shape[1];
-    rl_count floats = rl_count_times(rl_count_round_up(RL_COUNT(n), kit->nr), depth);
-    float *to = k->svc->packed_find(k, w, key);
+/* The weight's panels: its packed weights, or a copy for this call; NULL without memory. */
+static const void *linear_panels(rl_call *k, const rl_view *w, const rl_gemm_plan *plan, const rl_gemm *g) {
+    const uint64_t key = KEY_LINEAR << 8 | (unsigned)plan->kit->nr;
+    const rl_count rows = rl_count_round_up(RL_COUNT(g->n), plan->kit->nr);
+    const rl_count bytes = rl_count_times(rl_count_times(rows, g->k), plan->size);
+    void *to = k->svc->packed_find(k, w, key);
     if (to) return to;
-    to = k->svc->packed_new(k, w, key, floats, sizeof(float));
-    bool kept = to != NULL;
-    if (!kept && !keep_only) to = rl_gemm_scratch(k, floats);
+    to = plan->in.convert ? NULL : k->svc->packed_new(k, w, key, bytes, 1);
+    const bool kept = to != NULL;
+    if (!kept) to = k->svc->scratch(k, bytes, 1);
     if (!to) return NULL;
-    rl_gemm_pack_b_shared(k, to, kit->nr, rl_const_data(w), n, depth, w->strides[1], w->strides[0]);
+    rl_gemm_pack_shared(k, plan, g, to);
     if (kept) k->svc->packed_ready(k, w, key);
     return to;
 }
 
 RL_KERNEL(simd_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
-    const rl_gemm_kit *kit = rl_gemm_kit_get(k);
-    if (!kit || !x || !w || x->dtype != RL_F32 || w->dtype != RL_F32 || w->ndim != 2 || x->ndim < 1 ||
-        !rl_is_plain(out) || out->numel == 0 || w->shape[1] == 0 || (bias && !rl_is_plain(bias)))
-        return RL_UNSUPPORTED;
-    int64_t n = w->shape[0], depth = w->shape[1], m = out->numel / n;
-    const float *from = rl_plain_input(k, x), *b = bias ? rl_const_data(bias) : NULL;
-    if (!from) return RL_FAIL;
-    bool few = m <= RL_DOT_ROWS && w->strides[1] == 1;
-    const float *panels = few && m == 1 ? NULL : linear_panels(k, kit, w, few);
-    if (few && !panels) {
-        rl_dot d = {.rows = m, .n = n, .k = depth, .x = from, .w = rl_const_data(w), .bias = b};
-        d.x_row = depth, d.w_row = w->strides[0], d.c_row = n, d.c_col = 1;
-        d.c = rl_data(out, RL_WRITE);
-        return rl_dot_run(k, &d);
+    rl_gemm_batch t;
+    rl_gemm_plan plan;
+    if (w->ndim != 2 || !rl_is_float(out->dtype) || !rl_gemm_batch_takes(x, w, out)) return RL_UNSUPPORTED;
+    const rl_view wt = {.shape = (int64_t[]){w->shape[1], w->shape[0]},
+                        .strides = (int64_t[]){w->strides[1], w->strides[0]},
+                        .storage = w->storage,
+                        .offset = w->offset,
+                        .dtype = w->dtype,
+                        .ndim = 2};
+    rl_gemm_batch_read(&t, x, &wt, out, x->ndim == 1, false);
+    if (bias) rl_gemm_batch_add(&t, bias, out, false, 1, 1);
+    rl_gemm_batch_fold(&t);
+    rl_gemm g = t.g;
+    if (!rl_gemm_plan_make(k, &g, &plan)) return RL_UNSUPPORTED;
+    /* halves are packed as floats, twice the size: only for a batch, which uses them again and again */
+    const bool keeps = w->dtype == RL_F32 || w->dtype == RL_F64 || t.dims > 0;
+    if (keeps && plan.way == RL_WAY_TILES && !plan.swapped) {
+        t.g.panels = linear_panels(k, w, &plan, &g);
+        if (!t.g.panels) return RL_FAIL;
     }
-    if (!panels) return RL_FAIL;
-    rl_gemm g = {.m = m, .n = n, .k = depth, .a = from, .a_row = depth, .a_col = 1, .col_bias = b};
-    g.b = panels;
-    g.b_step = kit->nr, g.b_panel = kit->nr * depth;
-    g.b_tail = g.b + n / kit->nr * g.b_panel;
-    g.c = rl_data(out, RL_WRITE), g.c_step = n;
-    return rl_gemm_run(k, kit, &g);
+    return rl_gemm_batch_run(k, &t);
 }

@@ -1,0 +1,143 @@
+/* Batches of matrix products; kernels/simd/product_batch.h. */
+#include "product_batch.h"
+#include "common.h"
+
+/* ---- reading ---- */
+bool rl_gemm_batch_takes(const rl_view *a, const rl_view *b, const rl_view *out) {
+    return out->dtype != RL_BOOL && a->dtype == out->dtype && b->dtype == out->dtype && out->numel > 0 &&
+           a->numel > 0 && a->ndim > 0 && b->ndim > 0 && a->storage != out->storage &&
+           b->storage != out->storage;
+}
+
+/* of dim d of out, counted from the last; 0 where v is stretched */
+static int64_t stride_back(const rl_view *v, int d) {
+    const int at = v->ndim - 1 - d;
+    return at < 0 || v->shape[at] == 1 ? 0 : v->strides[at];
+}
+
+void rl_gemm_batch_read(rl_gemm_batch *t, const rl_view *a, const rl_view *b, const rl_view *out,
+                        bool a_vector, bool b_vector) {
+    const int an = a->ndim, bn = b->ndim, last = out->ndim - 1;
+    rl_gemm *g = &t->g;
+    *g = (rl_gemm){.dtype = out->dtype, .c_dtype = out->dtype, .alpha = 1};
+    g->a = rl_const_data(a), g->b = rl_const_data(b), g->c = rl_data(out, RL_WRITE);
+    g->k = a->shape[an - 1], g->a_col = a->strides[an - 1];
+    g->m = a_vector ? 1 : a->shape[an - 2], g->a_row = a_vector ? 0 : a->strides[an - 2];
+    g->b_row = b->strides[b_vector ? bn - 1 : bn - 2];
+    g->n = b_vector ? 1 : b->shape[bn - 1], g->b_col = b_vector ? 0 : b->strides[bn - 1];
+    g->c_col = b_vector ? 1 : out->strides[last];
+    g->c_row = a_vector ? 0 : out->strides[last - !b_vector];
+    const int inner = !a_vector + !b_vector;
+    t->dims = out->ndim - inner;
+    for (int d = 0; d < t->dims; d++) {
+        const int back = t->dims - 1 - d;
+        t->size[d] = out->shape[d];
+        t->step[RL_BATCH_A][d] = stride_back(a, back + 1 + !a_vector);
+        t->step[RL_BATCH_B][d] = stride_back(b, back + 1 + !b_vector);
+        t->step[RL_BATCH_C][d] = out->strides[d];
+        t->step[RL_BATCH_X][d] = 0;
+    }
+}
+
+void rl_gemm_batch_add(rl_gemm_batch *t, const rl_view *x, const rl_view *out, bool b_vector, double alpha,
+                       double beta) {
+    t->g.alpha = alpha, t->g.beta = beta;
+    if (beta == 0) return;
+    t->g.x = rl_const_data(x);
+    t->g.x_col = b_vector ? 0 : stride_back(x, 0);
+    t->g.x_row = stride_back(x, !b_vector);
+    for (int d = 0; d < t->dims; d++) t->step[RL_BATCH_X][d] = stride_back(x, out->ndim - 1 - d);
+}
+
+/* Is dim d of every operand what comes after `size` steps of `inner`? */
+static bool follows(const rl_gemm_batch *t, int d, const int64_t *inner, int64_t size) {
+    for (int op = 0; op < RL_BATCH_OPS; op++)
+        if (t->step[op][d] != inner[op] * size) return false;
+    return true;
+}
+
+void rl_gemm_batch_fold(rl_gemm_batch *t) {
+    rl_gemm *g = &t->g;
+    int kept = 0;
+    for (int d = 0; d < t->dims; d++) {
+        if (t->size[d] == 1) continue;
+        t->size[kept] = t->size[d];
+        for (int op = 0; op < RL_BATCH_OPS; op++) t->step[op][kept] = t->step[op][d];
+        kept++;
+    }
+    t->dims = kept;
+    while (t->dims > 0) {
+        const int d = t->dims - 1;
+        const int64_t rows[RL_BATCH_OPS] = {g->a_row, 0, g->c_row, g->x_row};
+        if (g->m == 1 && t->step[RL_BATCH_B][d] == 0) {
+            g->a_row = t->step[RL_BATCH_A][d], g->c_row = t->step[RL_BATCH_C][d];
+            g->x_row = t->step[RL_BATCH_X][d];
+        } else if (!follows(t, d, rows, g->m)) {
+            return;
+        }
+        g->m *= t->size[d];
+        t->dims--;
+    }
+}
+
+/* ---- running ---- */
+typedef struct {
+    const rl_gemm_batch *t;
+    const rl_gemm_plan *plan;
+    char *room;
+    int64_t room_step;
+} batch_job;
+
+/* batch i */
+static rl_gemm batch_at(const rl_gemm_batch *t, const rl_gemm_plan *plan, int64_t i) {
+    int64_t at[RL_BATCH_OPS] = {0}, item = rl_itemsize(t->g.dtype);
+    rl_gemm g = t->g;
+    for (int d = t->dims - 1; d >= 0; d--) {
+        const int64_t index = d ? i % t->size[d] : i;
+        if (d) i /= t->size[d];
+        for (int op = 0; op < RL_BATCH_OPS; op++) at[op] += index * t->step[op][d];
+    }
+    if (plan->swapped) rl_gemm_swap(&g);
+    const int64_t a = plan->swapped ? at[RL_BATCH_B] : at[RL_BATCH_A],
+                  b = plan->swapped ? at[RL_BATCH_A] : at[RL_BATCH_B];
+    g.a = (const char *)g.a + a * item, g.b = (const char *)g.b + b * item;
+    g.c = (char *)g.c + at[RL_BATCH_C] * item;
+    if (g.x) g.x = (const char *)g.x + at[RL_BATCH_X] * item;
+    return g;
+}
+
+static void batch_items(void *ctx, int64_t begin, int64_t end, int thread) {
+    const batch_job *j = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        const rl_gemm g = batch_at(j->t, j->plan, i);
+        rl_gemm_alone(j->plan, &g, j->room + thread * j->room_step);
+    }
+}
+
+enum { LARGE = 1 << 21 };          /* multiply-adds of a product that threads share */
+static const double BEGIN_NS = 30; /* before the first of them */
+
+rl_status rl_gemm_batch_run(rl_call *k, rl_gemm_batch *t) {
+    rl_gemm_plan plan;
+    rl_gemm g = t->g;
+    if (!rl_gemm_plan_make(k, &g, &plan)) return RL_UNSUPPORTED;
+    if (t->dims == 0) return rl_gemm_run(k, &plan, &g);
+    int64_t count = 1;
+    for (int d = 0; d < t->dims; d++) count *= t->size[d];
+    const double work = (double)g.m * (double)g.n * (double)g.k, ns = RL_GEMM_NS * work + BEGIN_NS;
+    if (work >= LARGE || rl_gemm_is_long(&g)) {
+        for (int64_t i = 0; i < count; i++) {
+            const rl_gemm one = batch_at(t, &plan, i);
+            rl_status s = rl_gemm_run(k, &plan, &one);
+            if (s != RL_OK) return s;
+        }
+        return RL_OK;
+    }
+    batch_job j = {.t = t, .plan = &plan};
+    const rl_count room = rl_gemm_room(&plan, &g);
+    const int64_t threads = rl_is_serial(k, count, ns) ? 1 : k->threads;
+    if (room.n && !(j.room = k->svc->scratch(k, rl_count_times(room, threads), 1))) return RL_FAIL;
+    j.room_step = room.n;
+    k->svc->parallel(k, count, ns, batch_items, &j);
+    return RL_OK;
+}
