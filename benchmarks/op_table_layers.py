@@ -196,6 +196,7 @@ LAYERS = {
     "addmm": _addmm,
     "outer": _outer,
     "ger": _outer,
+    "addmv": lambda s: [call("rows", x(s.rows[0]), x(*s.rows), x(s.rows[1]), flops=2 * math.prod(s.rows))],
     "mv": lambda s: [call("rows", x(*s.rows), x(s.rows[1]), flops=2 * math.prod(s.rows))],
     "linalg_qr": lambda s: [call("square", x(side(s), side(s)))] if side(s) < 500 else [],
     "conv1d": _conv1d,

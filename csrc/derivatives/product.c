@@ -32,6 +32,11 @@ FORMULA(addmm) { /* beta * input + alpha * mat1 @ mat2 */
     TO(1, rl_vjp_scaled(g, OP(matmul, G, flipped(g, X(2))), X(4)));
     TO(2, rl_vjp_scaled(g, OP(matmul, flipped(g, X(1)), G), X(4)));
 }
+FORMULA(addmv) { /* beta * input + alpha * mat @ vec */
+    TO(0, rl_vjp_scaled(g, G, X(3)));
+    TO(1, rl_vjp_scaled(g, OP(outer, G, X(2)), X(4)));
+    TO(2, rl_vjp_scaled(g, OP(mv, flipped(g, X(1)), G), X(4)));
+}
 FORMULA(dot) {
     TO(0, OP(mul, G, X(1)));
     TO(1, OP(mul, G, X(0)));

@@ -28,6 +28,14 @@ SAMPLES = {
     "mv": [S(x(3, 4), x(4)), S(x(0, 4), x(4)), S(x(3, 0), x(0))],
     "mm": [S(x(3, 4), x(4, 5)), S(x(0, 4), x(4, 5)), S(x(3, 0), x(0, 5))],
     "bmm": [S(x(2, 3, 4), x(2, 4, 5)), S(x(0, 3, 4), x(0, 4, 5))],
+    "addmv": [
+        S(x(3), x(3, 4), x(4)),
+        S(x(1), x(3, 4), x(4), beta=2, alpha=3),
+        S(special(3), x(3, 4), x(4), beta=0),
+        S(x(), x(3, 4), x(4), beta=2),
+        S(x(3), x(3, 0), x(0), beta=2),
+        S(x(0), x(0, 4), x(4)),
+    ],
     "addmm": [
         S(x(3, 5), x(3, 4), x(4, 5)),
         S(x(5), x(3, 4), x(4, 5), beta=2, alpha=3),
@@ -60,6 +68,7 @@ NUMPY = {
     "mv": np.matmul,
     "mm": np.matmul,
     "bmm": np.matmul,
+    "addmv": _addmm,
     "addmm": _addmm,
     "baddbmm": _addmm,
     "outer": np.outer,

@@ -1,4 +1,4 @@
-/* addmm and baddbmm: the product goes to scratch, since input may be the output. */
+/* addmm, baddbmm and addmv: the product goes to scratch, since input may be the output. */
 #include "product_gemm.h"
 #include <tgmath.h>
 
@@ -38,12 +38,12 @@ RL_KERNEL(ref_addmm) {
     if (!strips[x->dtype]) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     o.a_row = a->strides[at] * item, o.a_depth = a->strides[at + 1] * item;
-    o.b_depth = b->strides[at] * item, o.b_col = b->strides[at + 1] * item;
+    o.b_depth = b->strides[at] * item, o.b_col = b->ndim > 1 ? b->strides[at + 1] * item : 0;
     if (at) {
         o.a_batch = a->strides[0] * item, o.b_batch = b->strides[0] * item;
         p.batches = a->shape[0];
     }
-    p.rows = a->shape[at], p.depth = a->shape[at + 1], p.cols = b->shape[at + 1];
+    p.rows = a->shape[at], p.depth = a->shape[at + 1], p.cols = b->ndim > 1 ? b->shape[at + 1] : 1;
     p.out = k->svc->scratch(k, RL_COUNT(out->numel), item);
     if (!p.out || rl_product_run(k, &p) != RL_OK) return RL_FAIL;
     rl_walk w;

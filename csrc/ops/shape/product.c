@@ -170,3 +170,19 @@ RL_SHAPE(baddbmm) {
     if (stretches(x, shape, 3) != RL_OK) return RL_FAIL;
     return rl_out_dims(k, 0, shape, 3);
 }
+
+RL_SHAPE(addmv) {
+    const rl_view *x = k->arg[0].u.t, *a = k->arg[1].u.t, *b = k->arg[2].u.t;
+    if (a->ndim != 2 || b->ndim != 1 || x->ndim > 1)
+        return rl_error_set(RL_RUNTIME, "vector + matrix @ vector expected, got %d, %d, %d", x->ndim, a->ndim,
+                            b->ndim);
+    const int64_t rows = a->shape[0], have = x->ndim ? x->shape[0] : 1;
+    if (a->shape[1] != b->shape[0] || (have != rows && have != 1))
+        return rl_error_set(RL_RUNTIME, "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)",
+                            (long long)have, (long long)rows, (long long)a->shape[1], (long long)b->shape[0]);
+    if (a->dtype != x->dtype || b->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME,
+                            "addmv input tensors must have the same dtype, but got %s, %s, and %s",
+                            rl_dtype_title(x->dtype), rl_dtype_title(a->dtype), rl_dtype_title(b->dtype));
+    return rl_out_dims(k, 0, &rows, 1);
+}
