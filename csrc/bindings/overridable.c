@@ -18,9 +18,23 @@ static PyObject *overridable_bind(PyObject *self, PyObject *object, PyObject *ty
     (void)type;
     return object ? PyMethod_New(self, object) : Py_NewRef(self);
 }
+/* pickled as Tensor's member of that name, as methods in C are */
+static PyObject *overridable_reduce(PyObject *self, PyObject *protocol) {
+    (void)protocol;
+    RL_OWNED PyObject *builtins = PyImport_ImportModule("builtins");
+    RL_OWNED PyObject *get = builtins ? PyObject_GetAttrString(builtins, "getattr") : NULL;
+    RL_OWNED PyObject *name =
+        get ? PyObject_GetAttrString(((overridable *)self)->function, "__name__") : NULL;
+    return name ? Py_BuildValue("O(OO)", get, rl_tensor_type, name) : NULL;
+}
+static PyMethodDef overridable_methods[] = {{"__reduce_ex__", overridable_reduce, METH_O, NULL},
+                                            {NULL, NULL, 0, NULL}};
+
 static PyObject *overridable_attribute(PyObject *self, PyObject *name) {
     PyObject *function = ((overridable *)self)->function;
     if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) return Py_NewRef(function);
+    if (PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0)
+        return PyObject_GenericGetAttr(self, name);
     return PyObject_GetAttr(function, name);
 }
 static PyObject *overridable_repr(PyObject *self) {
@@ -45,15 +59,12 @@ static void overridable_dealloc(PyObject *self) {
 
 static PyMemberDef overridable_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(overridable, call), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
-static PyType_Slot overridable_slots[] = {{Py_tp_call, PyVectorcall_Call},
-                                          {Py_tp_descr_get, overridable_bind},
-                                          {Py_tp_getattro, overridable_attribute},
-                                          {Py_tp_repr, overridable_repr},
-                                          {Py_tp_traverse, overridable_traverse},
-                                          {Py_tp_clear, overridable_clear},
-                                          {Py_tp_dealloc, overridable_dealloc},
-                                          {Py_tp_members, overridable_members},
-                                          {0, NULL}};
+static PyType_Slot overridable_slots[] = {
+    {Py_tp_call, PyVectorcall_Call},         {Py_tp_descr_get, overridable_bind},
+    {Py_tp_getattro, overridable_attribute}, {Py_tp_repr, overridable_repr},
+    {Py_tp_traverse, overridable_traverse},  {Py_tp_clear, overridable_clear},
+    {Py_tp_dealloc, overridable_dealloc},    {Py_tp_members, overridable_members},
+    {Py_tp_methods, overridable_methods},    {0, NULL}};
 static PyType_Spec overridable_spec = {"rushlight._C._Overridable", sizeof(overridable), 0,
                                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                                            Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,

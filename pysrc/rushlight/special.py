@@ -57,6 +57,7 @@ __all__ = [
     "softmax",
     "spherical_bessel_j0",
     "xlog1py",
+    "xlogy",
     "zeta",
 ]
 
@@ -117,3 +118,4 @@ psi = _C.digamma
 round = _C.round
 sinc = _C.sinc
 softmax = _C.softmax
+xlogy = _C.xlogy

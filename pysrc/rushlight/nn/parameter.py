@@ -1,7 +1,7 @@
 """What a Module registers when it is assigned: parameters and buffers, also without a shape yet."""
 
 import rushlight
-from rushlight import _missing
+from rushlight import _C, _missing
 from rushlight._C import Parameter, Tensor
 
 __all__ = [
@@ -112,6 +112,15 @@ class UninitializedTensorMixin:
 
     def __reduce_ex__(self, proto):
         return (self.__class__, (self.requires_grad,))
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if type(func).__name__ == "method-wrapper" or func.__name__ in _ALLOWED | _CASTS:
+            return _C._disabled_torch_function_impl(func, types, args, kwargs)
+        lazy = [
+            each for each in (*args, *(kwargs or {}).values()) if isinstance(each, UninitializedTensorMixin)
+        ]
+        refuse_lazy(lazy[0] if lazy else args[0], func)
 
 
 def _refuse_the_rest() -> None:
