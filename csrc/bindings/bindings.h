@@ -75,11 +75,11 @@ int rl_tensor_bool(PyObject *self);
 PyObject *rl_tensor_int(PyObject *self);
 PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
-int rl_infer_init(PyObject *m);     /* bindings/infer.c */
-int rl_promote_init(PyObject *m);   /* bindings/promote.c */
+int rl_infer_init(PyObject *m);       /* bindings/infer.c */
+int rl_promote_init(PyObject *m);     /* bindings/promote.c */
 int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
-int rl_dlpack_init(PyObject *m);    /* bindings/dlpack.c */
-int rl_memory_init(PyObject *m);    /* bindings/memory.c */
-int rl_foreign_init(PyObject *m);   /* bindings/foreign.c */
-int rl_parameter_init(PyObject *m); /* bindings/parameter.c: after rl_tensor_init */
+int rl_dlpack_init(PyObject *m);      /* bindings/dlpack.c */
+int rl_memory_init(PyObject *m);      /* bindings/memory.c */
+int rl_foreign_init(PyObject *m);     /* bindings/foreign.c */
+int rl_parameter_init(PyObject *m);   /* bindings/parameter.c: after rl_tensor_init */
 #endif
