@@ -73,7 +73,10 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
         lines = OP(transpose, OP(unsqueeze, x, INT(-1)), INT(dim), INT(-1));
     const bool many = NDIM(q) == 1;
     if (q.tag == RL_TENSOR && !many) q = OP(unsqueeze, q, INT(0));
-    if (q.tag != RL_TENSOR) q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype));
+    if (q.tag != RL_TENSOR) {
+        V device = INT(x.u.t->device * 256 + x.u.t->device_index + 1);
+        q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype), NONE, device);
+    }
     if (NDIM(lines) == 0) lines = OP(unsqueeze, lines, INT(0));
     V sorted = OP(sort, lines, INT(-1), TRUTH(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
     if (how == LOWER) ranks = OP(floor, ranks);
@@ -126,7 +129,10 @@ COMPOSED(bincount) {
     int64_t bins = X(2).u.i;
     if (bins < 0) return RAISE(PyExc_RuntimeError, "minlength should be >= 0");
     const bool counts = NDIM(x) == 1 && !rl_is_float(x.u.t->dtype) && x.u.t->dtype != RL_BOOL;
-    if (counts && NUMEL(x) == 0) return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64));
+    if (counts && NUMEL(x) == 0) {
+        V device = INT(x.u.t->device * 256 + x.u.t->device_index + 1);
+        return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64), NONE, device);
+    }
     if (counts && whole_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
     if (NDIM(x) != 1)
         return RAISE(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");

@@ -31,10 +31,8 @@ static V as_dtype(rl_values *g, V x, int dtype) {
 /* ---- searchsorted, bucketize ---- */
 static V search_places(rl_values *g, V line, V value, bool right, bool narrow) {
     if (FAILED) return NONE;
-    if (value.tag == RL_TENSOR && NUMEL(value) == 0) { /* of any dtype */
-        int64_t shape[RL_MAX_DIMS];
-        return OP(full, SHAPE(value, shape), INT(0), DTYPE(narrow ? RL_I32 : RL_I64));
-    }
+    if (value.tag == RL_TENSOR && NUMEL(value) == 0) /* of any dtype */
+        return OP(zeros_like, value, DTYPE(narrow ? RL_I32 : RL_I64));
     const int dtype = common_dtype(line, value);
     V places = OP(search_places, as_dtype(g, value, dtype), as_dtype(g, line, dtype), TRUTH(right));
     return narrow ? OP(to_copy, places, DTYPE(RL_I32)) : places;

@@ -48,10 +48,14 @@ def forms(name, sample, dtype, device):
 NEEDS_VALUES = (
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "masked_select"),
     *("index", "index_put"),  # of their masks
+    *("narrow_tensor", "tensor_split_tensor", "bincount", "multinomial", "randint_like_tensor"),
+    *("quantile", "nanquantile", "searchsorted"),  # of what they check
 )
 # kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
     (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")
+} | {
+    (name, "bool") for name in ("randint_like", "randint_like_low", "randint_like_tensor")
 }
 
 
