@@ -1,5 +1,6 @@
 /* rushlight._C: the only file that sees all components. */
 #include "kernels/dnnl/load.h"
+#include "kernels/lapack/load.h"
 #include "bindings/bindings.h"
 #include "call/override.h"
 #include "composite/composite.h"
@@ -82,6 +83,35 @@ static PyObject *dnnl_is_open(PyObject *m, PyObject *unused) {
     Py_END_ALLOW_THREADS return PyBool_FromLong(opened);
 }
 
+/* [("sgetrf", "scipy.linalg.cython_lapack"), ...] */
+static PyObject *lapack_names(PyObject *m, PyObject *unused) {
+    rl_lapack_wanted f;
+    (void)m, (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && rl_lapack_want(i, &f); i++) {
+        PyObject *item = Py_BuildValue("(ss)", f.name, f.module);
+        if (!item || PyList_Append(list, item) < 0) Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+/* a capsule is called by the signature of its function: all must fit before one is taken */
+static PyObject *lapack_offer(PyObject *m, PyObject *capsules) {
+    rl_lapack_wanted f;
+    (void)m;
+    if (!PyTuple_Check(capsules)) return PyErr_Format(PyExc_TypeError, "expected a tuple of capsules");
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; rl_lapack_want(i, &f); i++) {
+            PyObject *capsule = i < PyTuple_GET_SIZE(capsules) ? PyTuple_GET_ITEM(capsules, i) : NULL;
+            if (!capsule || !PyCapsule_IsValid(capsule, f.signature))
+                return PyErr_Format(PyExc_ValueError, "%s.%s is not a function %s", f.module, f.name,
+                                    f.signature);
+            if (pass == 1) rl_lapack_offer(i, PyCapsule_GetPointer(capsule, f.signature));
+        }
+    Py_RETURN_NONE;
+}
+
 static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
     const char *omp, *root;
     int online, allowed;
@@ -106,6 +136,12 @@ static PyMethodDef functions[] = {
      "_dnnl_offer(path)\n--\n\nSays where oneDNN is; it is opened when a kernel is about to run it."},
     {"_dnnl_open", dnnl_is_open, METH_NOARGS,
      "_dnnl_open()\n--\n\nOpens oneDNN where it was offered, unless that was done: does it serve?"},
+    {"_lapack_names", lapack_names, METH_NOARGS,
+     "_lapack_names()\n--\n\nThe functions of LAPACK that are used, and the modules that have them."},
+    {"_lapack_offer", lapack_offer, METH_O,
+     "_lapack_offer(capsules)\n--\n\nGives the functions of _lapack_names(), in their order; their "
+     "signatures "
+     "must be SciPy's."},
     {"_cpu_count", debug_cpu_count, METH_VARARGS,
      "_cpu_count(omp, online, allowed, root)\n--\n\nThe default of get_num_threads() where OMP_NUM_THREADS "
      "is "
@@ -122,14 +158,14 @@ static int fill_module(PyObject *m) {
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
     rl_composite_init();
     rl_derivatives_init();
-    int (*const parts[])(PyObject *) = {rl_types_init,       rl_device_type_init, rl_untyped_storage_init,
-                                        rl_tensor_init,      rl_override_init,    rl_parameter_init,
-                                        rl_node_init,        rl_mode_init,        rl_generator_init,
-                                        rl_ops_init,         rl_infer_init,       rl_promote_init,
-                                        rl_overridable_init, rl_create_init,      rl_numpy_init,
-                                        rl_dlpack_init,      rl_memory_init,      rl_foreign_init,
-                                        rl_files_init,       rl_driver_init,      rl_optim_init,
-                                        rl_grad_init,        rl_module_init,      rl_gc_init};
+    int (*const parts[])(PyObject *) = {
+        rl_raise_init,   rl_types_init,       rl_device_type_init, rl_untyped_storage_init,
+        rl_tensor_init,  rl_override_init,    rl_parameter_init,   rl_node_init,
+        rl_mode_init,    rl_generator_init,   rl_ops_init,         rl_infer_init,
+        rl_promote_init, rl_overridable_init, rl_create_init,      rl_numpy_init,
+        rl_dlpack_init,  rl_memory_init,      rl_foreign_init,     rl_files_init,
+        rl_driver_init,  rl_optim_init,       rl_grad_init,        rl_module_init,
+        rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions);

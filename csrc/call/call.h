@@ -114,6 +114,7 @@ int rl_call_devices_agree(const rl_bound *b);
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
 rl_status rl_run_kernels(rl_bound *b, rl_results results);
 int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
+int rl_lapack_load(const rl_bound *b); /* SciPy's LAPACK, once a call is large enough for it */
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);

@@ -106,6 +106,7 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
     rl_slot inputs[RL_MAX_ARGS];
     /* before shapes are read, since it may run Python */
     if ((op->traits & RL_HEAVY) && rl_heavy_load() < 0) return NULL;
+    if ((op->traits & RL_LAPACK) && rl_lapack_load(b) < 0) return NULL;
     const bool inference = rl_here.inference;
     if (RL_UNLIKELY(op->n_out > op->n_shown)) hide_results(b);
     for (; made < b->k.n_out; made++) {

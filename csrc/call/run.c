@@ -38,6 +38,22 @@ int rl_heavy_load(void) {
     return done ? 0 : -1;
 }
 
+/* Kernels use SciPy's LAPACK for large matrices only, so that it is not imported for others. */
+enum { LAPACK_ELEMENTS = 48 * 48 };
+
+int rl_lapack_load(const rl_bound *b) {
+    static bool loaded;
+    bool large = false;
+    if (RL_LIKELY(loaded)) return 0;
+    for (int i = 0; i < b->k.n_arg && i < 2; i++)
+        large |= b->k.arg[i].tag == RL_TENSOR && b->k.arg[i].u.t->numel >= LAPACK_ELEMENTS;
+    if (!large) return 0;
+    loaded = true; /* an import that computes finds no LAPACK yet */
+    RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._scipy");
+    RL_OWNED PyObject *done = finder ? PyObject_CallMethod(finder, "offer", NULL) : NULL;
+    return done ? 0 : -1;
+}
+
 /* Giving the GIL up and taking it again costs half a microsecond and, when others want it, some more; they
  * wait no longer than for work of this many tenths of a nanosecond. */
 enum { WITHOUT_GIL = 100000 };

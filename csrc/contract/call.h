@@ -20,7 +20,7 @@ extern "C" {
 
 /* ---- status ---- */
 typedef enum { RL_OK = 0, RL_UNSUPPORTED, RL_FAIL } rl_status;
-typedef enum { RL_RUNTIME = 1, RL_VALUE, RL_TYPE, RL_INDEX, RL_MEMORY, RL_NOTIMPL } rl_error;
+typedef enum { RL_RUNTIME = 1, RL_VALUE, RL_TYPE, RL_INDEX, RL_MEMORY, RL_NOTIMPL, RL_LINALG } rl_error;
 
 typedef enum {
     RL_NONE,    /* absent or None */

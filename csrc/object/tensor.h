@@ -138,6 +138,7 @@ extern _Thread_local rl_thread rl_here;
 /* ---- each file adds its types and functions to rushlight._C ---- */
 int rl_gc_init(PyObject *m);
 int rl_types_init(PyObject *m);
+int rl_raise_init(PyObject *m);
 int rl_device_type_init(PyObject *m);
 int rl_tensor_init(PyObject *m);
 int rl_node_init(PyObject *m);

@@ -44,6 +44,7 @@ _LAZY |= {
 _LAZY |= {"func": "func", "summary": "_summary"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str", "from_dlpack": "utils.dlpack", "to_dlpack": "utils.dlpack"}
+_LAZY |= {"pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank"}
 _LAZY |= {title + "Storage": "storage" for title in "BFloat16 Bool Byte Char Double Float Half Int".split()}
 _LAZY |= {title + "Storage": "storage" for title in "ComplexDouble ComplexFloat Long Short Typed".split()}
 _LAZY |= {title + "Storage": "storage" for title in "QInt8 QInt32 QUInt8 QUInt4x2 QUInt2x4".split()}

@@ -353,6 +353,11 @@ class _Methods:
                 )
         return tuple(sorted(range(self.dim()), key=lambda d: -strides[d]))
 
+    def lu(self, pivot=True, get_infos=False):
+        """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
+        results = _C._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
+        return tuple(results) if get_infos else tuple(results)[:2]
+
     def is_shared(self):
         """Whether forked processes share the numbers."""
         return self.is_cuda or self.untyped_storage().is_shared()

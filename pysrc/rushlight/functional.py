@@ -4,6 +4,7 @@ PyTorch has those of ``__all__`` in its module of this name; the others belong t
 """
 
 import math
+import warnings
 from collections.abc import Sequence
 
 from . import _C, _missing
@@ -21,7 +22,8 @@ from ._unique import unique, unique_consecutive  # noqa: F401
 
 __all__ = [
     *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
-    *("cartesian_prod", "meshgrid", "norm", "split", "unique", "unique_consecutive", "unravel_index"),
+    *("cartesian_prod", "chain_matmul", "lu", "meshgrid", "norm", "split", "unique", "unique_consecutive"),
+    "unravel_index",
 ]
 __getattr__ = _missing.lacks(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
@@ -153,3 +155,35 @@ def is_nonzero(input):
     """Is the only element not 0?"""
     _need_tensor(input, "is_nonzero", "input", 1)
     return bool(input)
+
+
+# ---- matrices ----
+
+
+def chain_matmul(*matrices, out=None):
+    """linalg.multi_dot(), which PyTorch recommends instead."""
+    from .linalg import multi_dot
+
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple "
+        "parameters.",
+        stacklevel=2,
+    )
+    if len(matrices) == 1 and not isinstance(matrices[0], _C.Tensor):
+        matrices = tuple(matrices[0])
+    if len(matrices) == 1:
+        return matrices[0] if out is None else out.resize_(matrices[0].shape).copy_(matrices[0])
+    return multi_dot(matrices, out=out)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
+    results = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=not get_infos))[: 3 if get_infos else 2]
+    if out is None:
+        return results
+    if len(out) != len(results):
+        raise TypeError(f"expected tuple of {len(results)} elements but got {len(out)}")
+    for each, result in zip(out, results):
+        each.resize_(result.shape).copy_(result)
+    return out

@@ -1,8 +1,409 @@
-"""Linear algebra, as in torch.linalg: what the layers need of it."""
+"""Linear algebra, as torch.linalg: its factorisations are operators, the rest is made of them."""
 
+import math
+
+from . import _C, _missing
+from ._C import _LinAlgError as LinAlgError
 from ._C import _nn
+from ._tensor import _TYPE_NAMES, _need_tensor
 
-__all__ = ["qr", "vector_norm"]
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "householder_product",
+    "inv",
+    "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "matmul",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_ex",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+    "vector_norm",
+]
+__getattr__ = _missing.lacks(__name__)
+_TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
+_EPS = {_C.float32: 2**-23, _C.float64: 2**-52}
 
+cholesky = _nn.linalg_cholesky
+cholesky_ex = _nn.linalg_cholesky_ex
+cross = _nn.linalg_cross
+det = _nn.linalg_det
+eig = _nn.linalg_eig
+eigh = _nn.linalg_eigh
+eigvals = _nn.linalg_eigvals
+eigvalsh = _nn.linalg_eigvalsh
+inv = _nn.linalg_inv
+inv_ex = _nn.linalg_inv_ex
+ldl_factor = _nn.linalg_ldl_factor
+ldl_factor_ex = _nn.linalg_ldl_factor_ex
+ldl_solve = _nn.linalg_ldl_solve
+lu = _nn.linalg_lu
+lu_factor = _nn.linalg_lu_factor
+lu_factor_ex = _nn.linalg_lu_factor_ex
+lu_solve = _nn.linalg_lu_solve
+matmul = _C.matmul
+matrix_exp = _nn.linalg_matrix_exp
+matrix_power = _nn.linalg_matrix_power
 qr = _nn.linalg_qr
+slogdet = _nn.linalg_slogdet
+solve = _nn.linalg_solve
+solve_ex = _nn.linalg_solve_ex
+solve_triangular = _nn.linalg_solve_triangular
+svd = _nn.linalg_svd
+svdvals = _nn.linalg_svdvals
 vector_norm = _nn.linalg_vector_norm
+
+
+def _deliver(result, out):
+    """The result, or ``out`` with its values and shape."""
+    if out is None:
+        return result
+    if _C.is_grad_enabled() and (out.requires_grad or result.requires_grad):
+        raise RuntimeError(
+            "functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    return out.copy_(result)
+
+
+def _need_matrix(A, who, name="A"):
+    if A.ndim < 2:
+        raise RuntimeError(f"{who}: The input tensor {name} must have at least 2 dimensions.")
+
+
+# ---- norms ----
+def _order_name(order):
+    return f"{order:g}" if isinstance(order, (int, float)) else order
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+    """The norm of matrices in two dims: 'fro', 'nuc', or of the orders inf, -inf, 1, -1, 2 and -2."""
+    who = "linalg.matrix_norm"
+    _need_tensor(A, "linalg_matrix_norm", "input", 1)
+    _need_matrix(A, who)
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    if not A.is_floating_point():
+        raise RuntimeError(
+            f"{who}: Expected a floating point or complex tensor as input. Got {_TITLE[A.dtype]}"
+        )
+    if len(given) != 2:
+        raise RuntimeError(f"{who}: dim must be a 2-tuple. Got {' '.join(map(str, given))}")
+    rows, cols = (_wrapped(d, A.ndim) for d in given)
+    if rows == cols:
+        raise RuntimeError(f"{who}: dims must be different. Got ({given[0]}, {given[1]})")
+    if dtype is not None and not dtype.is_floating_point:
+        raise RuntimeError(f"{who}: dtype should be floating point or complex, but got {_TITLE[dtype]}")
+    if ord == "fro":
+        return _deliver(vector_norm(A, 2, (rows, cols), keepdim, dtype=dtype), out)
+    if ord != "nuc" and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
+        raise RuntimeError(f"{who}: Order {_order_name(ord)} not supported.")
+    A = A if dtype is None else _widened(A, dtype, who)
+    if ord == "nuc" or abs(ord) == 2:
+        if A.dtype not in (_C.float32, _C.float64):
+            raise RuntimeError(f"{who}: Low precision dtypes not supported. Got {_TITLE[A.dtype]}")
+        values = svdvals(A.movedim((rows, cols), (-2, -1)))
+        result = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
+        if keepdim:
+            first, second = sorted((rows, cols))
+            result = result.unsqueeze(first).unsqueeze(second)
+        return _deliver(result, out)
+    summed, left = (cols, rows) if abs(ord) == math.inf else (rows, cols)
+    sums = vector_norm(A, 1, summed, keepdim)
+    left -= not keepdim and summed < left
+    return _deliver(_extreme(sums, left, ord > 0, keepdim), out)
+
+
+def _widened(A, dtype, who):
+    if A.dtype not in (dtype, _C.float16, _C.bfloat16) and dtype is not _C.float64:
+        raise RuntimeError(
+            f"{who}: the dtype of the input ({_TITLE[A.dtype]}) should be convertible without narrowing to "
+            f"the specified dtype ({_TITLE[dtype]})"
+        )
+    return A.to(dtype)
+
+
+def _extreme(values, dim, largest, keepdim=False):
+    """The largest of all, 0 of none; or the smallest, which there must be."""
+    if largest and values.shape[dim] == 0:
+        return values.sum(dim, keepdim)
+    return values.amax(dim, keepdim) if largest else values.amin(dim, keepdim)
+
+
+def _wrapped(dim, ndim):
+    if not -ndim <= dim < ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})"
+        )
+    return dim % ndim
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+    """The norm of vectors or matrices, as dim says; of all elements without dim and ord."""
+    _need_tensor(A, "linalg_norm", "input", 1)
+    dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if dims is None and ord is not None and A.ndim not in (1, 2) and not isinstance(ord, str):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+        )
+    if isinstance(ord, str):
+        if dims is None and A.ndim > 2:
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            )
+        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
+    if ord is not None and (len(dims) == 2 if dims is not None else A.ndim == 2):
+        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
+    return _deliver(vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype), out)
+
+
+def cond(A, p=None, *, out=None):
+    """How much solving by A may amplify an error: the norm of A times that of its inverse."""
+    _need_tensor(A, "linalg_cond", "input", 1)
+    _need_matrix_of(A, "linalg.cond")
+    known = ("fro", "nuc") if isinstance(p, str) else (None, 1, -1, 2, -2, math.inf, -math.inf)
+    if p not in known:
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {_order_name(p)}")
+    if A.numel() == 0:
+        return _deliver(A.new_zeros(A.shape[:-2]), out)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        largest, smallest = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
+        result = smallest / largest if p == -2 else largest / smallest
+        return _deliver(result.squeeze(-1), out)
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.cond(ord={_order_name(p)}): A must be batches of square matrices, "
+            f"but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if p == "nuc":
+        values = svdvals(A)
+        return _deliver(values.sum(-1) * (1 / values).sum(-1), out)
+    inverse, info = inv_ex(A)
+    singular = (info > 0).unsqueeze(-1).unsqueeze(-1)
+    inverse = inverse.masked_fill(singular, math.inf)
+    result = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return _deliver(_C.where(result.isnan(), math.inf, result), out)
+
+
+def _need_matrix_of(A, who):
+    if A.ndim < 2:
+        raise RuntimeError(f"{who}: The input tensor must have at least 2 dimensions.")
+
+
+# ---- rank and pseudoinverse ----
+def _limit(value, A):
+    if value is None or isinstance(value, _C.Tensor):
+        return value if value is None or value.dtype in (_C.float32, _C.float64) else value.to(A.dtype)
+    return _C.full((), float(value), dtype=A.dtype)
+
+
+def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
+    """The pseudoinverse: singular values up to max(atol, rtol * the largest) count as zero."""
+    _need_tensor(A, "linalg_pinv", "input", 1)
+    rtol = rcond if rcond is not None else rtol
+    return _deliver(_nn._linalg_pinv(A, _limit(atol, A), _limit(rtol, A), hermitian), out)
+
+
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
+    """How many singular values are above max(atol, rtol * the largest), or above tol."""
+    _need_tensor(A, "linalg_matrix_rank", "input", 1)
+    if A.ndim < 2:
+        raise RuntimeError(
+            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
+        )
+    if A.dtype not in (_C.float32, _C.float64):
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    if tol is not None:
+        atol, rtol = tol, 0
+    with_grad = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        if A.numel() == 0:
+            return _deliver(_C.zeros(A.shape[:-2], dtype=_C.int64), out)
+        values = eigvalsh(A).abs() if hermitian else svdvals(A)
+        absolute = _C.full((), 0.0, dtype=A.dtype) if atol is None else _limit(atol, A)
+        if rtol is None:
+            usual = _EPS[A.dtype] * max(A.shape[-2:])
+            rtol = _C.where(absolute > 0, 0.0, usual)
+        limit = _C.maximum(absolute, _limit(rtol, A) * values.amax(-1))
+        return _deliver((values > limit.unsqueeze(-1)).sum(-1), out)
+    finally:
+        _C._set_grad_enabled(with_grad)
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The X with the least square of A @ X - B: solution, residuals, rank and singular values."""
+    found = _nn.linalg_lstsq(A, B, rcond, driver=driver)
+    solution, residuals, rank, values = found
+    if residuals.numel() == 0 or rank.numel() == 0 or (rank == A.shape[-1]).all().item():
+        return found
+    return type(found)((solution, residuals.flatten()[:0], rank, values))
+
+
+# ---- products ----
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """A view of the diagonals of matrices."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def vecdot(x, y, *, dim=-1, out=None):
+    """The sums of products of vectors along dim."""
+    if not x.is_floating_point():
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_TITLE[x.dtype]}"
+        )
+    if x.ndim == 1 and y.ndim == 1:
+        return _deliver(_C.dot(x, y), out)
+    return _deliver((x * y).sum(dim), out)
+
+
+def vander(x, N=None):
+    """The powers 0 to N - 1 of each element, side by side."""
+    if x.dtype is _C.bool or (x.is_floating_point() and x.dtype not in (_C.float32, _C.float64)):
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {_TITLE[x.dtype]}"
+        )
+    n = x.shape[-1] if N is None and x.ndim else N
+    if x.ndim == 0 or n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    powers = x.unsqueeze(-1).expand(*x.shape, n - 1).cumprod(-1)
+    return _C.cat((_C.ones_like(powers.narrow(-1, 0, 1)), powers), -1)
+
+
+def _chain_checked(tensors):
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for i, t in enumerate(tensors):
+        last = i in (0, len(tensors) - 1)
+        if t.ndim != 2 and not (last and t.ndim == 1):
+            if last:
+                place = "last" if i else "first"
+                raise RuntimeError(f"multi_dot(): the {place} tensor must be 1D or 2D but got {t.ndim}D")
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.ndim}D")
+        if t.dtype is not tensors[0].dtype:
+            names = (str(each.dtype).rpartition(".")[2] for each in (tensors[0], t))
+            first, other = ({"float32": "float", "float64": "double"}.get(n, n) for n in names)
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{first} and tensor {i} {other}"
+            )
+    matrices = list(tensors)
+    if matrices[0].ndim == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if matrices[-1].ndim == 1:
+        matrices[-1] = matrices[-1].unsqueeze(-1)
+    for i, (a, b) in enumerate(zip(matrices, matrices[1:])):
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+    return matrices
+
+
+def _best_order(sizes):
+    """For sizes[i] x sizes[i + 1] matrices: where the product of i .. j is best split."""
+    n = len(sizes) - 1
+    cost, split = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return split
+
+
+def multi_dot(tensors, *, out=None):
+    """The product of two or more matrices, in the order that takes the fewest multiplications."""
+    matrices = _chain_checked(tensors)
+    split = _best_order([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+
+    def product(i, j):
+        return matrices[i] if i == j else _C.mm(product(i, split[i, j]), product(split[i, j] + 1, j))
+
+    result = product(0, len(matrices) - 1)
+    shape = [n for n, t in ((result.shape[0], tensors[0]), (result.shape[1], tensors[-1])) if t.ndim == 2]
+    return _deliver(result.view(shape), out)
+
+
+def householder_product(input, tau, *, out=None):
+    """The first columns of the product of the reflections that geqrf() answers."""
+    if out is not None:
+        return _nn.linalg_householder_product(input, tau, out=out)
+    q = _nn.linalg_householder_product(input, tau)  # checks them, too
+    if not q.requires_grad:
+        return q
+    one = _C.eye(*input.shape[-2:], dtype=input.dtype)
+    v, q = input.tril(-1) + one, one.expand(input.shape)
+    for i in reversed(range(tau.shape[-1])):
+        column = v.narrow(-1, i, 1)
+        q = q - tau.narrow(-1, i, 1).unsqueeze(-1) * (column @ (column.mT @ q))
+    return q
+
+
+# ---- tensors as matrices ----
+def tensorinv(A, ind=2, *, out=None):
+    """The inverse of A as a map from its last dims to its first ``ind``."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > A.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
+    first, last = A.shape[:ind], A.shape[ind:]
+    rows, cols = math.prod(last), math.prod(first)
+    if rows != cols:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+            f"but got {rows} != {cols}"
+        )
+    return _deliver(inv(A.reshape(cols, rows)).reshape(*last, *first), out)
+
+
+def tensorsolve(A, B, dims=None, *, out=None):
+    """The X whose sums of products with A, over X's dims, are B."""
+    if dims is not None:
+        moved = (dims,) if isinstance(dims, int) else tuple(dims)
+        A = A.movedim(moved, tuple(range(A.ndim - len(moved), A.ndim)))
+    shape = A.shape[B.ndim :]
+    rows, cols = math.prod(A.shape[: B.ndim]), math.prod(shape)
+    if rows != cols:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {cols} != {rows}"
+        )
+    return _deliver(solve(A.reshape(rows, cols), B.flatten()).reshape(shape), out)

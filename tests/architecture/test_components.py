@@ -33,7 +33,7 @@ TABLE_READERS = {
     *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/table.c", "derivatives/table.c")
 }
 TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
-KEEPS_STATE = {"kernels/dnnl/load.c", "cuda/device.cu"}
+KEEPS_STATE = {"kernels/dnnl/load.c", "kernels/lapack/load.c", "cuda/device.cu"}
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"
 )
@@ -43,7 +43,7 @@ SIZED = (
 )
 NO_VARIABLE = "static|typedef|extern|struct|enum|union|template|using|return|const"
 ALL_ROWS = "ops/declarations/all.def"
-KERNEL_PREFIXES = ("ref_", "simd_", "dnnl_", "cuda_")
+KERNEL_PREFIXES = ("ref_", "simd_", "dnnl_", "lapack_", "cuda_")
 
 
 def component(path):

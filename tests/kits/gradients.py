@@ -8,7 +8,8 @@ from rushlight import _C
 NAMES = [
     entry["id"]
     for entry in samples.OPERATORS.values()
-    if (entry["node"] or entry["kind"] == 2) and not entry["flags"] & samples.NO_GRAD
+    if (entry["node"] not in ("", "NotImplemented") or entry["kind"] == 2)
+    and not entry["flags"] & samples.NO_GRAD
 ]
 # Arguments that nobody differentiates by: weights of classes, running statistics.
 CONSTANT = {
@@ -43,7 +44,7 @@ def call(library, entry, sample, dtype="float64", layout="plain"):
     if entry["flags"] & samples.ONLY_INPLACE:
         args[0] = args[0] * 1
     library.default_generator.manual_seed(5)
-    results = samples.flat_results(samples.function(library, entry)(*args, **kwargs))
+    results = samples.agreed(library, entry["id"], samples.function(library, entry)(*args, **kwargs))
     return [r for r in results if isinstance(r, library.Tensor) and r.requires_grad], wanted
 
 
@@ -53,6 +54,8 @@ def function_of(entry, sample):
     places = {id(leaf): n for n, leaf in enumerate(wanted)}
 
     def call(*values):
+        values = samples.DOMAIN[entry["id"]](*values) if entry["id"] in samples.DOMAIN else values
+
         def fill(value):
             if isinstance(value, list):
                 return [fill(v) for v in value]

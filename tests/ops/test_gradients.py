@@ -46,6 +46,11 @@ def refused(name, sample):
         return 0 in args[0].shape
     if name == "linalg_qr":
         return "r" in args or ("complete" in args and args[0].shape[-2] > args[0].shape[-1])
+    if name in ("linalg_svd", "svd"):  # the columns of U, or of V, that no singular value belongs to
+        full = (args[1:2] or (name[0] == "l",))[0] if "full_matrices" not in sample.kwargs else False
+        return (full if name[0] == "l" else not (args[1:2] or (True,))[0]) and args[0].shape[-1] != args[
+            0
+        ].shape[-2]
     if name == "embedding":  # the line of the padding index
         return len(args) > 2 and args[2] in args[1].values
     return name == "embedding_dense_backward" and args[4]

@@ -25,7 +25,7 @@ def outcome(library, name, sample, dtype, layout):
         if name in samples.FACTORIES:
             kwargs = dict(kwargs, dtype=getattr(library, dtype))
         library.default_generator.manual_seed(5)
-        return samples.flat_results(samples.function(library, OPERATORS[name])(*args, **kwargs))
+        return samples.agreed(library, name, samples.function(library, OPERATORS[name])(*args, **kwargs))
     except Exception as error:
         return error
 

@@ -19,13 +19,25 @@ PLANES = {
     *("upsample_nearest2d", "upsample_bilinear2d", "pixel_shuffle", "pixel_unshuffle"),
     "group_norm",
 }
-COLUMNS = {"linalg_qr"}  # PyTorch answers columns that lie side by side
+COLUMNS = {"linalg_lstsq"}  # PyTorch answers the upper part of larger columns
 ROWS = {"rms_norm_backward"}  # made of elementwise operators there, one kernel here
 # Gaps of the input are there in the result, too: dropout() without anything to drop answers the input itself.
 GAPS = {"dropout", "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter"}
 OF_MEMORY = {"as_strided", "as_strided_scatter"}  # what they answer depends on the layout
 # of equal elements any may be first; equal rows have many bases
 FREE = {"topk", "kthvalue", "median_dim", "nanmedian_dim", "linalg_qr"}
+# ... and are singular but for what is rounded
+FREE |= {
+    "qr",
+    "geqrf",
+    "linalg_svd",
+    "svd",
+    "linalg_eigh",
+    "linalg_eig",
+    "linalg_eigvals",
+    "linalg_cholesky_ex",
+}
+FREE |= {"linalg_inv_ex", "linalg_solve_ex", "pinverse", "linalg_solve_triangular"}
 
 
 def outcome(library, name, sample, layout):

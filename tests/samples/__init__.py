@@ -8,6 +8,8 @@ A family's file may have:
     PYTORCH    {id: finds the function in torch}, where it has no public name there
     WIDER      (id, dtype) for which PyTorch has no kernel
     NARROWER   (id, dtype) for which rushlight has none
+    CANONICAL  {id: makes of a library and its result what both libraries agree on}
+    DOMAIN     {id: makes of any leaves those that the operator is defined on}: a matrix symmetric, say
     RANDOM, FACTORIES, UNINITIALISED    ids of operators that draw, take no tensor, leave memory as it was
 """
 
@@ -64,6 +66,7 @@ def _joined(name, kind=dict):
 
 
 SAMPLES = _joined("SAMPLES") | _joined("BACKWARD")
+CANONICAL, DOMAIN = _joined("CANONICAL"), _joined("DOMAIN")
 NUMPY, PYTORCH = _joined("NUMPY"), _joined("PYTORCH")
 RANDOM, FACTORIES, UNINITIALISED = (_joined(name, set) for name in ("RANDOM", "FACTORIES", "UNINITIALISED"))
 WIDER = _joined("WIDER", set)
@@ -91,3 +94,8 @@ def function(library, entry):
     if flags & NN:
         return getattr(library._nn if own else library._C._nn, name)
     return getattr(library.Tensor, name)
+
+
+def agreed(library, name, result):
+    """The tensors of a result, without what a library may choose: signs of vectors, an order."""
+    return flat_results(CANONICAL[name](library, result) if name in CANONICAL else result)

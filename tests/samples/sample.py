@@ -219,9 +219,10 @@ def make_tensor(library, array, dtype=None, layout="plain"):
 
 
 def as_array(tensor):
-    """Values of a tensor of either library as float64 or int64 or bool, of its shape."""
+    """Values of a tensor of either library as float64, complex128, int64 or bool, of its shape."""
     name = str(tensor.dtype).removeprefix("torch.")
-    kind = np.float64 if name in FLOATS else bool if name == "bool" else np.int64
+    kind = {"bool": bool, "complex64": complex, "complex128": complex}.get(name, np.int64)
+    kind = np.float64 if name in FLOATS else kind
     return np.array(tensor.tolist(), dtype=kind).reshape(tuple(tensor.shape))
 
 

@@ -1,85 +1,71 @@
-/* QR by Householder's reflections, in double, with the signs of LAPACK's geqrf. */
-#include "loops.h"
+/* Our own QR by Householder's reflections, with the signs of LAPACK's geqrf. */
+#include "linalg.h"
 #include <math.h>
 
-/* Note [Reflections]
- * a (rows x cols, row by row) becomes R on and above the diagonal; below it, column j keeps the vector of
- * H_j = I - tau_j v v', v[j] = 1, that made it so. A column that is zero below the diagonal has tau 0: its
- * sign stays. */
-typedef struct {
-    int64_t rows, cols, least;
-    double *a, *tau, *q;
-} matrix;
-
-/* column j: v, tau and the new diagonal element */
-static void reflection_make(matrix *m, int64_t j) {
-    double *a = m->a, square = 0, alpha = a[j * m->cols + j];
-    for (int64_t i = j + 1; i < m->rows; i++) square += a[i * m->cols + j] * a[i * m->cols + j];
-    m->tau[j] = 0;
-    if (square == 0) return;
-    double beta = -copysign(sqrt(alpha * alpha + square), alpha);
-    m->tau[j] = (beta - alpha) / beta;
-    for (int64_t i = j + 1; i < m->rows; i++) a[i * m->cols + j] /= alpha - beta;
-    a[j * m->cols + j] = beta;
+double rl_own_norm(int64_t n, const double *x) {
+    double sum = rl_own_dot(n, x, x), most = 0;
+    if (sum > 1e-280 && sum < 1e280) return sqrt(sum);
+    for (int64_t i = 0; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
+    if (most == 0 || isinf(most) || sum != sum) return sum != sum ? sum : most;
+    sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] / most * (x[i] / most);
+    return most * sqrt(sum);
 }
 
-/* columns [from, to) of `target` (width columns) become H_j times themselves */
-static void reflection_apply(const matrix *m, int64_t j, double *target, int64_t width, int64_t from) {
-    for (int64_t c = from; c < width; c++) {
-        double sum = target[j * width + c];
-        for (int64_t i = j + 1; i < m->rows; i++) sum += m->a[i * m->cols + j] * target[i * width + c];
-        sum *= m->tau[j];
-        target[j * width + c] -= sum;
-        for (int64_t i = j + 1; i < m->rows; i++) target[i * width + c] -= sum * m->a[i * m->cols + j];
+double rl_own_reflect(int64_t n, double *alpha, double *x) {
+    double rest = n > 1 ? rl_own_norm(n - 1, x) : 0;
+    if (rest == 0) return 0;
+    double beta = -copysign(hypot(*alpha, rest), *alpha), below = *alpha - beta, tau = (beta - *alpha) / beta;
+    for (int64_t i = 0; i < n - 1; i++) x[i] /= below;
+    *alpha = beta;
+    return tau;
+}
+
+void rl_own_qr(rl_job *j, int64_t m, int64_t n, void *at, void *to) {
+    double *a = at, *tau = to;
+    (void)j;
+    for (int64_t c = 0; c < m && c < n; c++) {
+        double *v = a + c + c * m;
+        tau[c] = rl_own_reflect(m - c, v, v + 1);
+        for (int64_t k = c + 1; tau[c] != 0 && k < n; k++)
+            rl_own_reflected(m - c, tau[c], v + 1, a + c + k * m, a + c + 1 + k * m);
     }
 }
 
-static void factorise(matrix *m) {
-    for (int64_t j = 0; j < m->least; j++) {
-        reflection_make(m, j);
-        reflection_apply(m, j, m->a, m->cols, j + 1);
+void rl_own_q_form(rl_job *j, int64_t m, int64_t n, int64_t count, void *at, const void *from) {
+    double *a = at;
+    const double *tau = from;
+    (void)j;
+    for (int64_t c = count; c < n; c++)
+        for (int64_t i = 0; i < m; i++) a[i + c * m] = i == c;
+    for (int64_t c = count - 1; c >= 0; c--) {
+        double *v = a + c + c * m;
+        for (int64_t k = c + 1; k < n; k++)
+            rl_own_reflected(m - c, tau[c], v + 1, a + c + k * m, a + c + 1 + k * m);
+        for (int64_t i = 0; i < c; i++) a[i + c * m] = 0;
+        v[0] = 1 - tau[c];
+        for (int64_t i = 1; i < m - c; i++) v[i] *= -tau[c];
     }
 }
 
-/* Q = H_0 H_1 ... times the first `width` columns of I */
-static void orthogonal(matrix *m, int64_t width) {
-    for (int64_t i = 0; i < m->rows; i++)
-        for (int64_t c = 0; c < width; c++) m->q[i * width + c] = i == c;
-    for (int64_t j = m->least - 1; j >= 0; j--) reflection_apply(m, j, m->q, width, 0);
+/* c H for one reflection from row (of the vector) r on: columns of c are added up */
+static void reflect_columns(int64_t m, int64_t n, double tau, const double *v, double *c, double *sum) {
+    for (int64_t i = 0; i < m; i++) sum[i] = c[i];
+    for (int64_t k = 1; k < n; k++) rl_own_axpy(m, v[k], c + k * m, sum);
+    rl_own_axpy(m, -tau, sum, c);
+    for (int64_t k = 1; k < n; k++) rl_own_axpy(m, -tau * v[k], sum, c + k * m);
 }
 
-RL_KERNEL(ref_qr) {
-    const rl_view *x = k->arg[0].u.t, *r = k->out[1];
-    int n = x->ndim, dtype = x->dtype;
-    int64_t width = k->attr[0], item = rl_itemsize(dtype);
-    matrix m = {.rows = x->shape[n - 2], .cols = x->shape[n - 1]};
-    m.least = m.rows < m.cols ? m.rows : m.cols;
-    bool wanted = k->attr[1] != 0;
-    char *to_q = rl_data(k->out[0], RL_WRITE), *to_r = rl_data(r, RL_WRITE);
-    if (k->out[0]->numel == 0 && r->numel == 0) return RL_OK;
-    m.a = k->svc->scratch(k, RL_COUNT(m.rows, m.cols), sizeof *m.a);
-    m.tau = k->svc->scratch(k, RL_COUNT(m.least), sizeof *m.tau);
-    m.q = k->svc->scratch(k, RL_COUNT(wanted ? m.rows : 0, width), sizeof *m.q);
-    if (!m.a || !m.tau || !m.q) return RL_FAIL;
-    rl_walk batch;
-    rl_walk_begin(&batch, x, RL_READ);
-    rl_walk_drop(&batch, 3ull << (n - 2));
-    rl_walk_merge(&batch);
-    for (int64_t b = 0; b < batch.numel; b++) {
-        char *from = batch.base[0];
-        rl_walk_seek(&batch, b, &from);
-        for (int64_t i = 0; i < m.rows; i++)
-            rl_row_doubles(dtype, from + i * x->strides[n - 2] * item, x->strides[n - 1] * item, m.cols,
-                           m.a + i * m.cols);
-        factorise(&m);
-        if (wanted) {
-            orthogonal(&m, width);
-            rl_row_put_doubles(dtype, to_q + b * m.rows * width * item, item, m.rows * width, m.q);
-        }
-        for (int64_t i = 0; i < width; i++)
-            for (int64_t c = 0; c < m.cols; c++)
-                rl_row_put_double(dtype, to_r + ((b * width + i) * m.cols + c) * item,
-                                  c < i ? 0 : m.a[i * m.cols + c]);
+void rl_own_q_apply(rl_job *j, bool left, bool turned, int64_t m, int64_t n, int64_t count, const void *at,
+                    int64_t ld, const void *from, void *ct) {
+    const double *a = at, *tau = from;
+    double *c = ct, *sum = left ? NULL : rl_job_work(j, RL_COUNT(m), sizeof *sum);
+    if (!left && !sum) return;
+    for (int64_t step = 0; step < count; step++) {
+        int64_t i = left == turned ? step : count - 1 - step;
+        const double *v = a + i + i * ld;
+        for (int64_t k = 0; left && k < n; k++)
+            rl_own_reflected(m - i, tau[i], v + 1, c + i + k * m, c + i + 1 + k * m);
+        if (!left) reflect_columns(m, n - i, tau[i], v, c + i * m, sum);
     }
-    return RL_OK;
 }

@@ -1,11 +1,11 @@
 /* Shape rules of the factorisation and of norms of vectors. */
-#include "shape.h"
+#include "linalg.h"
 #include <math.h>
 
 RL_SHAPE(qr) { /* attr[0]: columns of Q, attr[1]: is Q wanted? */
     const rl_view *a = k->arg[0].u.t;
     const char *mode = k->arg[1].u.s;
-    int64_t shape[RL_MAX_DIMS], none = 0;
+    int64_t none = 0;
     int n = a->ndim;
     bool complete = strcmp(mode, "complete") == 0, just_r = strcmp(mode, "r") == 0;
     if (n < 2)
@@ -25,13 +25,8 @@ RL_SHAPE(qr) { /* attr[0]: columns of Q, attr[1]: is Q wanted? */
     int64_t rows = a->shape[n - 2], cols = a->shape[n - 1], least = rows < cols ? rows : cols;
     k->attr[0] = complete ? rows : least;
     k->attr[1] = !just_r;
-    for (int d = 0; d < n; d++) shape[d] = a->shape[d];
-    shape[n - 2] = k->attr[0];
-    if (rl_out_dims(k, 1, shape, n) != RL_OK) return RL_FAIL;
-    if (just_r) return rl_out_dims(k, 0, &none, 1);
-    shape[n - 2] = rows;
-    shape[n - 1] = k->attr[0];
-    return rl_out_dims(k, 0, shape, n);
+    if (rl_out_columns(k, 1, a->shape, n - 2, k->attr[0], cols) != RL_OK) return RL_FAIL;
+    return just_r ? rl_out_dims(k, 0, &none, 1) : rl_out_columns(k, 0, a->shape, n - 2, rows, k->attr[0]);
 }
 
 /* ---- norms ---- */
