@@ -173,12 +173,12 @@ NAN, INF = rl.full((3, 3), math.nan), rl.full((3, 3), math.inf)
 def test_singular_matrices(function, text):
     given = (lambda a: (a, a)) if function is linalg.solve else (lambda a: (a,))
     for a, place in ((SINGULAR, ""), (BATCH, "(Batch element 1): ")):
-        with pytest.raises(linalg.LinAlgError) as raised:
+        with pytest.raises(RuntimeError if function is linalg.lu_factor else linalg.LinAlgError) as raised:
             function(*given(a))
         assert str(raised.value).startswith(text.format(place))
     ex = getattr(linalg, function.__name__.removeprefix("linalg_") + "_ex")
     assert ex(*given(BATCH)).info.tolist() == [0, 1]
-    with pytest.raises(linalg.LinAlgError, match="_ex: "):
+    with pytest.raises(RuntimeError, match="_ex: "):
         ex(*given(SINGULAR), check_errors=True)
 
 

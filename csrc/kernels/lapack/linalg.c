@@ -5,7 +5,7 @@
  * first call that has so many elements. */
 static const rl_factors *lapack_for(const rl_call *k) {
     if (!rl_lapack_offered()) return NULL;
-    for (int i = 0; i < k->n_arg && i < 2; i++) {
+    for (int i = 0; i < k->n_arg && i < 3; i++) {
         const rl_view *v = rl_in(k, i);
         if (!v || v->ndim < 2 || !v->numel) continue;
         int64_t rows = v->shape[v->ndim - 2], cols = v->shape[v->ndim - 1];
