@@ -8,6 +8,7 @@ import numpy as np
 import samples
 from op_cases import SIZES, call, grown_cases, laid
 from op_table_layers import LAYERS, ints, side
+from op_table_linalg import LINALG
 from samples.sample import Placeholder, fixed, x
 
 _DTYPES = ("bfloat16", "float16", "float64", "int64", "int32", "uint8", "bool")
@@ -231,6 +232,7 @@ TABLE = {
     "pixel_shuffle": _pixels,
     "pixel_unshuffle": _pixels,
     **LAYERS,
+    **LINALG,
     "index": _index,
     "index_put": _index_put,
     "index_select": _indexed(),

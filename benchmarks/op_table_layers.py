@@ -198,7 +198,6 @@ LAYERS = {
     "ger": _outer,
     "addmv": lambda s: [call("rows", x(s.rows[0]), x(*s.rows), x(s.rows[1]), flops=2 * math.prod(s.rows))],
     "mv": lambda s: [call("rows", x(*s.rows), x(s.rows[1]), flops=2 * math.prod(s.rows))],
-    "linalg_qr": lambda s: [call("square", x(side(s), side(s)))] if side(s) < 500 else [],
     "conv1d": _conv1d,
     "conv2d": _conv2d,
     "conv3d": _conv3d,
