@@ -99,7 +99,7 @@ rl_status rl_linalg_ormqr(rl_call *k, const rl_factors *f) {
 typedef struct {
     rl_job j;
     int64_t m, n, least, many;
-    void *a, *b, *x, *tau, *s, *u, *vt, *part;
+    void *a, *b, *x, *tau, *s, *u, *vt, *part, *square;
 } least_squares;
 
 /* x = the solution where A has full rank, by QR of A or of A^T; info: the column that depends on others */
@@ -131,6 +131,22 @@ static int64_t by_qr(least_squares *q) {
             rl_job_put(j, q->x, i + c * rows, i < cols ? rl_job_get(j, q->b, i + c * cols) : 0);
     f->q_apply(j, true, false, rows, q->many, cols, q->a, rows, q->tau, q->x);
     return 0;
+}
+
+/* Is what by_qr() left in a far from singular, whatever way that is asked? sigma_1 / sigma_n is below the
+ * product of the norms of R and its inverse. */
+static bool is_regular(least_squares *q, double limit) {
+    rl_job *j = &q->j;
+    int64_t rows = q->m > q->n ? q->m : q->n, n = q->least;
+    double norm = 0, inverse = 0;
+    for (int64_t c = 0; c < n; c++) {
+        if (rl_job_get(j, q->a, c * (rows + 1)) == 0) return false;
+        for (int64_t i = 0; i <= c; i++) norm += pow(rl_job_get(j, q->a, i + c * rows), 2);
+    }
+    rl_identity(j, n, n, q->square);
+    j->f->triangle(j, true, true, false, false, n, n, q->a, rows, q->square);
+    for (int64_t e = 0; e < n * n; e++) inverse += pow(rl_job_get(j, q->square, e), 2);
+    return sqrt(norm) * sqrt(inverse) * limit < 1;
 }
 
 /* x = the shortest solution, singular values up to limit times the largest being zero; *rank are not */
@@ -193,14 +209,24 @@ rl_status rl_linalg_lstsq(rl_call *k, const rl_factors *f) {
     q.u = rl_job_room(j, RL_COUNT(q.m, q.least));
     q.vt = rl_job_room(j, RL_COUNT(q.least, q.n));
     q.part = rl_job_room(j, RL_COUNT(q.m, q.many));
+    q.square = rl_job_room(j, RL_COUNT(q.least, q.least));
     for (int64_t i = 0; i < b.count && !j->failed; i++) {
         rl_side a = rl_side_of(&b, v, RL_MATRIX, i, RL_READ), to = rl_side_of(&b, out, form, i, RL_WRITE);
         rl_side from = rl_side_of(&b, right, form, i, RL_READ),
                 turned = {a.at, a.cols, a.rows, a.right, a.down, a.dtype};
-        int64_t info, rank = q.least;
-        rl_side_load(j, k->attr[1] && q.m < q.n ? &turned : &a, q.a, k->attr[1] && q.m < q.n ? q.n : q.m);
-        rl_side_load(j, &from, q.b, q.m);
-        info = k->attr[1] ? by_qr(&q) : by_svd(&q, limit, &rank);
+        int64_t info = 0, rank = q.least;
+        bool solved = false;
+        if (!k->attr[3]) { /* singular values are not wanted: QR, where the rank is beyond doubt */
+            rl_side_load(j, q.m < q.n ? &turned : &a, q.a, q.m < q.n ? q.n : q.m);
+            rl_side_load(j, &from, q.b, q.m);
+            info = by_qr(&q);
+            solved = k->attr[1] || (!info && q.least && is_regular(&q, limit));
+        }
+        if (!solved && !j->failed) {
+            rl_side_load(j, &a, q.a, q.m);
+            rl_side_load(j, &from, q.b, q.m);
+            info = by_svd(&q, limit, &rank);
+        }
         if (j->failed) break;
         if (info)
             return rl_linalg_fail(k, RL_LINALG, "torch.linalg.lstsq", &b, i,
