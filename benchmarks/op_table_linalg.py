@@ -94,4 +94,7 @@ LINALG = {
     "lu_unpack": _on(_far, _pivots),
     **dict.fromkeys(("linalg_householder_product", "orgqr"), _on(_values, _vector)),
     "ormqr": _on(_values, _vector, _right),
+    **dict.fromkeys(("matrix_power", "linalg_matrix_power"), _on(_values, lambda shape: 3)),
+    "linalg_cross": lambda s: [call("rows", x(s.line[0] // 3, 3), x(s.line[0] // 3, 3))],
+    "cross": lambda s: [call("rows", x(s.line[0] // 3, 3), x(s.line[0] // 3, 3), -1)],
 }

@@ -37,6 +37,9 @@ static inline void rl_own_turn(int64_t n, double c, double s, double *p, double 
     }
 }
 
+/* The eigenvalues of a symmetric tridiagonal, ascending: d its diagonal, e beside it, which is destroyed; 0,
+ * or how many were not found. */
+int64_t rl_own_tridiagonal(int64_t n, double *d, double *e);
 int64_t rl_own_lu(rl_job *j, int64_t m, int64_t n, void *a, int *pivots);
 void rl_own_lu_solve(rl_job *j, bool turned, int64_t n, int64_t many, const void *lu, const int *pivots,
                      void *b);

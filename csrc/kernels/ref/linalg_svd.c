@@ -1,5 +1,6 @@
 /* Our own singular values: columns are turned against each other until all are orthogonal (Hestenes, 1958);
- * a tall matrix is R of its QR first. Small singular values come out as exact as the matrix says them. */
+ * a tall matrix is R of its QR first. Small singular values come out as exact as the matrix says them.
+ * Values alone are eigenvalues of a tridiagonal (Golub and Kahan, 1965). */
 #include "linalg.h"
 #include <float.h>
 #include <math.h>
@@ -18,7 +19,7 @@ static bool turn_columns(int64_t m, int64_t n, double *w, double *v) {
                 double z = (b - a) / (2 * c), t = copysign(1, z) / (fabs(z) + hypot(1, z));
                 double cosine = 1 / sqrt(1 + t * t);
                 rl_own_turn(m, cosine, -cosine * t, x, y);
-                if (v) rl_own_turn(n, cosine, -cosine * t, v + p * n, v + q * n);
+                rl_own_turn(n, cosine, -cosine * t, v + p * n, v + q * n);
                 turned = true;
             }
         if (!turned) return true;
@@ -38,8 +39,7 @@ static void order_columns(int64_t m, int64_t n, double *w, double *v, double *s)
         s[i] = s[best];
         s[best] = x;
         for (int64_t r = 0; r < m; r++) x = w[r + i * m], w[r + i * m] = w[r + best * m], w[r + best * m] = x;
-        for (int64_t r = 0; v && r < n; r++)
-            x = v[r + i * n], v[r + i * n] = v[r + best * n], v[r + best * n] = x;
+        for (int64_t r = 0; r < n; r++) x = v[r + i * n], v[r + i * n] = v[r + best * n], v[r + best * n] = x;
     }
 }
 
@@ -64,13 +64,39 @@ static void complete(int64_t m, int64_t n, double *w, const double *s) {
     }
 }
 
-/* rows >= columns: w = U S with V, both square; in `room` what was w is U S */
-static bool tall_svd(int64_t n, double *r, double *v, double *s, bool wanted) {
-    for (int64_t i = 0; wanted && i < n * n; i++) v[i] = i % (n + 1) == 0;
-    if (!turn_columns(n, n, r, wanted ? v : NULL)) return false;
-    order_columns(n, n, r, wanted ? v : NULL, s);
-    if (wanted) complete(n, n, r, s);
+/* r (n x n) becomes U of r = U S V^T */
+static bool square_svd(int64_t n, double *r, double *v, double *s) {
+    for (int64_t i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
+    if (!turn_columns(n, n, r, v)) return false;
+    order_columns(n, n, r, v, s);
+    complete(n, n, r, s);
     return true;
+}
+
+/* Values alone: a (m x n, m >= n) becomes a bidiagonal B by reflections from both sides; [0 B; B^T 0] has
+ * them and their negatives as eigenvalues, and is tridiagonal when its rows are taken in turns. */
+static int64_t values_only(int64_t m, int64_t n, double *a, double *s, double *d, double *e, double *sum) {
+    for (int64_t c = 0; c < n; c++) {
+        double *x = a + c + c * m, tau = rl_own_reflect(m - c, x, x + 1);
+        for (int64_t k = c + 1; tau != 0 && k < n; k++)
+            rl_own_reflected(m - c, tau, x + 1, a + c + k * m, a + c + 1 + k * m);
+        e[2 * c] = x[0];
+        if (c + 1 == n) break;
+        double *row = s; /* not needed before the end */
+        for (int64_t k = c + 1; k < n; k++) row[k] = a[c + k * m];
+        tau = rl_own_reflect(n - c - 1, row + c + 1, row + c + 2);
+        e[2 * c + 1] = row[c + 1];
+        row[c + 1] = 1;
+        if (tau == 0) continue;
+        int64_t below = m - c - 1;
+        for (int64_t i = 0; i < below; i++) sum[i] = 0;
+        for (int64_t k = c + 1; k < n; k++) rl_own_axpy(below, row[k], a + c + 1 + k * m, sum);
+        for (int64_t k = c + 1; k < n; k++) rl_own_axpy(below, -tau * row[k], sum, a + c + 1 + k * m);
+    }
+    for (int64_t i = 0; i < 2 * n; i++) d[i] = 0;
+    int64_t stuck = rl_own_tridiagonal(2 * n, d, e);
+    for (int64_t i = 0; i < n; i++) s[i] = fabs(d[2 * n - 1 - i]);
+    return stuck;
 }
 
 static void turn_over(int64_t m, int64_t n, const double *from, double *to) { /* to: n x m */
@@ -84,8 +110,7 @@ static int64_t svd_tall(rl_job *j, bool full, int64_t m, int64_t n, double *a, d
     rl_own_qr(j, m, n, a, tau);
     for (int64_t c = 0; c < n; c++)
         for (int64_t i = 0; i < n; i++) r[i + c * n] = i > c ? 0 : a[i + c * m];
-    if (!tall_svd(n, r, v, s, u != NULL)) return n;
-    if (!u) return 0;
+    if (!square_svd(n, r, v, s)) return n;
     int64_t wide = full ? m : n;
     for (int64_t c = 0; c < wide; c++)
         for (int64_t i = 0; i < m; i++) u[i + c * m] = c < n && i < n ? r[i + c * n] : i == c;
@@ -101,11 +126,13 @@ int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *t
     bool wide = m < n;
     int64_t rows = wide ? n : m, cols = wide ? m : n, other = full ? rows : cols;
     double *a = at, *s = to, most = 0, scale = 1;
-    rl_count need = rl_count_plus(rl_count_plus(RL_COUNT(cols, cols, 2), cols), 1);
+    rl_count need =
+        rl_count_plus(RL_COUNT(rl_count_plus(RL_COUNT(cols, u ? 2 : 0), 5).n, cols), u ? 1 : rows);
     rl_count more = RL_COUNT(rows, wide ? cols + (u ? other : 0) : 0);
     double *tau = rl_job_work(j, more.n < 0 ? more : rl_count_plus(need, more.n), sizeof *tau);
     if (!tau) return 0;
-    double *r = tau + cols, *v = r + cols * cols, *turned = v + cols * cols, *left = turned + rows * cols;
+    double *r = tau + cols, *v = r + cols * cols, *turned = u ? v + cols * cols : tau + 4 * cols + rows,
+           *left = turned + rows * cols;
     for (int64_t i = 0; i < m * n; i++) {
         if (!isfinite(a[i])) return cols;
         most = fabs(a[i]) > most ? fabs(a[i]) : most;
@@ -113,7 +140,9 @@ int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *t
     if (most > 1e140 || (most < 1e-140 && most > 0)) scale = exp2(-ilogb(most)); /* squares stay in range */
     for (int64_t i = 0; scale != 1 && i < m * n; i++) a[i] *= scale;
     if (wide) turn_over(m, n, a, turned);
-    int64_t info = svd_tall(j, full, rows, cols, wide ? turned : a, s, u ? wide ? left : u : NULL, v, tau, r);
+    double *tall = wide ? turned : a;
+    int64_t info = u ? svd_tall(j, full, rows, cols, tall, s, wide ? left : u, v, tau, r)
+                     : values_only(rows, cols, tall, s, tau, tau + 2 * cols, tau + 4 * cols);
     for (int64_t i = 0; scale != 1 && i < cols; i++) s[i] /= scale;
     if (!u) return info;
     if (wide) { /* A = (U S V^T)^T = V S U^T */
