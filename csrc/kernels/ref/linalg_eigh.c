@@ -89,7 +89,7 @@ static double rotation(double f, double g, double *c, double *s) {
         *c = 0, *s = copysign(1, g);
         return fabs(g);
     }
-    double r = copysign(hypot(f, g), f);
+    double square = f * f + g * g, r = copysign(square > 1e-290 ? sqrt(square) : hypot(f, g), f);
     *c = f / r;
     *s = g / r;
     return r;

@@ -8,18 +8,21 @@
 enum { SWEEPS = 60 }; /* ten are many */
 
 /* w (m x n) = U S, with V turned along; answers whether it came to an end */
-static bool turn_columns(int64_t m, int64_t n, double *w, double *v) {
+static bool turn_columns(int64_t m, int64_t n, double *w, double *v, double *squares) {
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         bool turned = false;
+        for (int64_t p = 0; p < n; p++) squares[p] = rl_own_dot(m, w + p * m, w + p * m);
         for (int64_t p = 0; p + 1 < n; p++)
             for (int64_t q = p + 1; q < n; q++) {
-                double *x = w + p * m, *y = w + q * m;
-                double a = rl_own_dot(m, x, x), b = rl_own_dot(m, y, y), c = rl_own_dot(m, x, y);
-                if (fabs(c) <= DBL_EPSILON * sqrt(a) * sqrt(b) || a == 0 || b == 0) continue;
+                double *x = w + p * m, *y = w + q * m, a = squares[p], b = squares[q],
+                       c = rl_own_dot(m, x, y);
+                if (fabs(c) <= DBL_EPSILON * sqrt(fabs(a)) * sqrt(fabs(b)) || a == 0 || b == 0) continue;
                 double z = (b - a) / (2 * c), t = copysign(1, z) / (fabs(z) + hypot(1, z));
                 double cosine = 1 / sqrt(1 + t * t);
                 rl_own_turn(m, cosine, -cosine * t, x, y);
                 rl_own_turn(n, cosine, -cosine * t, v + p * n, v + q * n);
+                squares[p] = a - t * c; /* found again in the next sweep */
+                squares[q] = b + t * c;
                 turned = true;
             }
         if (!turned) return true;
@@ -67,7 +70,7 @@ static void complete(int64_t m, int64_t n, double *w, const double *s) {
 /* r (n x n) becomes U of r = U S V^T */
 static bool square_svd(int64_t n, double *r, double *v, double *s) {
     for (int64_t i = 0; i < n * n; i++) v[i] = i % (n + 1) == 0;
-    if (!turn_columns(n, n, r, v)) return false;
+    if (!turn_columns(n, n, r, v, s)) return false;
     order_columns(n, n, r, v, s);
     complete(n, n, r, s);
     return true;
