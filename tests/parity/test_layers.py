@@ -31,6 +31,11 @@ CASES = [
     )
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]
+# shape_cases.txt: a case is a line
+_SHAPES = """x, v, i = torch.arange(24.0).view(2, 3, 4), torch.arange(6.0), torch.arange(6)
+s, m, bl, w = torch.tensor(3.0), torch.arange(9.0).view(3, 3), v > 2, torch.arange(1.0, 7).requires_grad_()
+"""
+CASES += [_SHAPES + line for line in Path(__file__).with_name("shape_cases.txt").read_text().splitlines()]
 
 
 def environment(t):
