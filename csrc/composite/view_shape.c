@@ -10,7 +10,10 @@ COMPOSED(adjoint) {
         return RAISE(
             PyExc_RuntimeError,
             "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.");
-    return ndim ? OP(transpose, X(0), INT(-2), INT(-1)) : OP(alias, X(0));
+    if (ndim) return OP(transpose, X(0), INT(-2), INT(-1));
+    FAILED = PyErr_WarnEx(PyExc_UserWarning,
+                          "adjoint() is deprecated on 0-D tensors. Consider using x.conj().", 1) < 0;
+    return OP(alias, X(0));
 }
 
 COMPOSED(ravel) {

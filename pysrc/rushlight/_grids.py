@@ -116,6 +116,25 @@ def vander(x, N=None, increasing=False):
     return whole if increasing else whole.flip(1)
 
 
+def _range(*args, **kwargs):
+    """Return start, start + step, ... up to and including end: ``range(start, end, step=1, ...)``.
+
+    Deprecated: arange() leaves end out, as Python does.
+    """
+    from warnings import warn
+
+    warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+        "[start, end).",
+        stacklevel=2,
+    )
+    return _C._nn.range(*args, **kwargs)
+
+
+_range.__name__ = _range.__qualname__ = "range"
+
+
 # ---- derivatives of samples ----
 def _spacings(input, spacing, dims, given):
     if spacing is None:
@@ -172,7 +191,7 @@ def _gradient_along(x, spacing, dim, order):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    """Return the derivatives of samples along dimensions, by central differences, as a list of tensors.
+    """Return the derivatives of samples along dimensions, by central differences, as a tuple.
 
     ``spacing`` is a number, or one number or one tensor of coordinates for each dimension; ``edge_order``, 1
     or 2, is that of the one-sided differences at the ends.
@@ -197,4 +216,4 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
         if input.size(d) < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     x = input if input.is_floating_point() else input.to(_C.get_default_dtype())
-    return [_gradient_along(x, each, d, edge_order) for each, d in zip(spacings, wrapped)]
+    return tuple(_gradient_along(x, each, d, edge_order) for each, d in zip(spacings, wrapped))

@@ -38,6 +38,7 @@ def public_names():
     own = {}
     for module in (functional, _asking, _create, _grids, _histogram, _settings, _types, _unique, _windows):
         own |= _written_in(module)
+    own["range"] = _grids._range
     for name, value in own.items():
         adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
     return {**_CONSTANTS, **_types._legacy_types(), **own}
