@@ -50,42 +50,16 @@ FORMULA(mean) {
     rl_vjp_pass(g, 0, OP(div, stretched(g, &s, G), NUM(s.count)));
 }
 
-/* ---- variance ---- */
-/* 2 / (n - correction) * grad * (x - mean); infinite or NaN when nothing is left to divide by */
-static V spread(rl_vjp *g, const rl_span *s, V grad, double correction) {
-    V x = X(0), gap = OP(sub, x, OP(mean, x, rl_span_dims(s), TRUTH(true)));
-    double left = s->count - correction;
-    grad = rl_span_restored(g, s, grad);
-    if (left > 0 || s->n < rl_vjp_like(g, 0)->ndim) return OP(mul, OP(mul, grad, NUM(2 / left)), gap);
-    return OP(mul, grad, OP(where, OP(eq, gap, INT(0)), NUM(NAN), NUM(INFINITY)));
-}
-static double correction_of(rl_vjp *g, int arg) {
-    return GIVEN(arg) ? rl_vjp_num(g, arg) : 1;
-}
-FORMULA(var) {
+FORMULA(nansum) {
     if (!rl_vjp_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 3));
-    rl_vjp_pass(g, 0, spread(g, &s, G, correction_of(g, 2)));
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    rl_vjp_pass(g, 0, OP(mul, stretched(g, &s, G), OP(logical_not, OP(isnan, X(0)))));
 }
-FORMULA(var_unbiased) {
+FORMULA(logsumexp) {
     if (!rl_vjp_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, -1, false);
-    rl_vjp_pass(g, 0, spread(g, &s, G, rl_vjp_num(g, 1)));
-}
-/* of the variance whose root the result is; 0 where that is 0 */
-static V rooted(rl_vjp *g) {
-    V root = OUT(0);
-    return OP(masked_fill, OP(div, G, OP(mul, root, INT(2))), OP(eq, root, INT(0)), INT(0));
-}
-FORMULA(std) {
-    if (!rl_vjp_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 3));
-    rl_vjp_pass(g, 0, spread(g, &s, rooted(g), correction_of(g, 2)));
-}
-FORMULA(std_unbiased) {
-    if (!rl_vjp_wants(g, 0)) return;
-    rl_span s = rl_span_of(g, -1, false);
-    rl_vjp_pass(g, 0, spread(g, &s, rooted(g), rl_vjp_num(g, 1)));
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    V share = OP(exp, OP(sub, X(0), rl_span_restored(g, &s, OUT(0))));
+    rl_vjp_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), share));
 }
 
 /* ---- extremes: all that are equal to the result share ---- */
@@ -94,6 +68,20 @@ FORMULA(extreme) {
     rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
     V hit = OP(eq, rl_span_restored(g, &s, OUT(0)), X(0)), many = OP(sum, hit, rl_span_dims(&s), TRUTH(true));
     rl_vjp_pass(g, 0, OP(div, OP(mul, rl_span_restored(g, &s, G), hit), many));
+}
+/* each of the two as one alone: all that are equal to it share */
+static V shared(rl_vjp *g, const rl_span *s, int result) {
+    V hit = OP(eq, rl_span_restored(g, s, OUT(result)), X(0));
+    V share =
+        OP(div, rl_span_restored(g, s, rl_vjp_grad(g, result)), OP(sum, hit, rl_span_dims(s), TRUTH(true)));
+    return OP(mul, share, hit);
+}
+FORMULA(aminmax) {
+    if (!rl_vjp_wants(g, 0)) return;
+    rl_span s = rl_span_of(g, 1, rl_vjp_int(g, 2));
+    V least = rl_vjp_has_grad(g, 0) ? shared(g, &s, 0) : NONE;
+    V most = rl_vjp_has_grad(g, 1) ? shared(g, &s, 1) : NONE;
+    rl_vjp_pass(g, 0, least.tag == RL_NONE ? most : most.tag == RL_NONE ? least : OP(add, least, most));
 }
 FORMULA(extreme_all) {
     TO(0, rl_vjp_shared(g));

@@ -1,5 +1,6 @@
 /* Derivatives of running sums and products. */
 #include "common.h"
+#include <math.h>
 
 /* the size along dim (wrapped); 1 for a number */
 static int64_t dim_size(const rl_vjp *g, int64_t *dim) {
@@ -47,4 +48,32 @@ FORMULA(cumprod) {
     V before = OP(narrow, OUT(0), INT(dim), INT(0), INT(size - 1));
     V one = OP(ones_like, OP(narrow, OUT(0), INT(dim), INT(0), INT(1)));
     rl_vjp_pass(g, 0, OP(mul, JOIN(one, before, dim), later_terms(g, X(0), dim, size)));
+}
+
+/* dx_k = exp(x_k) * (sum over i >= k of g_i exp(-y_i)): once for the gradients above 0, once for those below
+ */
+static V later_powers(rl_vjp *g, V which, V size, V dims, int64_t dim) {
+    V logs = OP(sub, OP(where, which, size, NUM(-INFINITY)), OUT(0));
+    V later = OP(flip, OP(logcumsumexp, OP(flip, logs, dims), INT(dim)), dims);
+    return OP(exp, OP(add, later, X(0)));
+}
+FORMULA(logcumsumexp) {
+    int64_t dim = rl_vjp_int(g, 1);
+    if (!rl_vjp_wants(g, 0)) return;
+    if (dim_size(g, &dim) <= 1) {
+        rl_vjp_pass(g, 0, G);
+        return;
+    }
+    V dims = INTS(&dim, 1), size = OP(log, OP(abs, G));
+    V above = later_powers(g, OP(gt, G, INT(0)), size, dims, dim);
+    rl_vjp_pass(g, 0, OP(sub, above, later_powers(g, OP(lt, G, INT(0)), size, dims, dim)));
+}
+
+FORMULA(cumextreme) { /* to where each result stands */
+    int64_t dim = rl_vjp_int(g, 1);
+    if (!rl_vjp_wants(g, 0)) return;
+    if (dim_size(g, &dim) <= 1)
+        rl_vjp_pass(g, 0, G);
+    else
+        rl_vjp_pass(g, 0, OP(scatter_add, rl_vjp_zeros(g, 0), INT(dim), OUT(1), G));
 }

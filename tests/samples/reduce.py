@@ -33,6 +33,7 @@ def _variances():
     ]
 
 
+_UNBIASED = [S(x(2, 3, 4), 1, False), S(x(2, 3, 4), (0, -1), True, True), S(x(2, 3), None, False)]
 _SCANS = [S(unit(2, 3, 4), 1), S(unit(5), 0), S(unit(2, 3, 4), -1), S(x(0, 3), 0), S(x(), 0)]
 SAMPLES = {
     "sum": _total((), (0,), (1,)),
@@ -52,6 +53,45 @@ SAMPLES = {
     "argmin": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))],
     "any": _total((), (0,)),
     "all": _total((), (0,)),
+    "nansum": [*_total((), (0,), (1,)), S(special(30)), S(special(3, 4, 2), (0, 2))],
+    "nanmean": but(WHOLE, [*_total((1,)), S(x(2, 3), 1, True)]),
+    "count_nonzero": [
+        S(x(2, 3, 4)),
+        S(x(2, 3, 4), 1),
+        S(x(70, 65), (0,)),
+        S(special(30)),
+        S(x(0, 3), 0),
+        S(x()),
+    ],
+    "logsumexp": [
+        *(S(x(*shape), dim) for shape, dim in (((2, 3, 4), 1), ((70, 65), 0), ((70, 65), 1), ((), 0))),
+        S(x(2, 3, 4), (0, -1), True),
+        S(x(2, 3, 4), []),
+        S(x(0, 3), 0),
+        S(x(3, 0), 0),
+    ],
+    **{
+        name + overload: but(WHOLE, calls)
+        for name in ("var_mean", "std_mean")
+        for overload, calls in (
+            ("", _variances()),
+            ("_unbiased", [S(x(2, 3), True), S(x(2, 3), False)]),
+            ("_unbiased_dim", _UNBIASED),
+        )
+    },
+    "var_unbiased_dim": but(WHOLE, _UNBIASED),
+    "std_unbiased_dim": but(WHOLE, _UNBIASED),
+    "aminmax": [
+        S(x(2, 3, 4)),
+        S(x(2, 3, 4), dim=1),
+        S(x(70, 65), dim=0),
+        S(special(30)),
+        S(x()),
+        S(x(0, 3), dim=1),
+    ],
+    "logcumsumexp": [*_SCANS, S(x(3, 70), 1), S(x(70, 3), 0)],
+    "cummax": [*_SCANS, S(x(2, 40), 1), S(special(30), 0)],
+    "cummin": [*_SCANS, S(x(40, 2), 0), S(special(30), 0)],
     "cumsum": [S(x(2, 3, 4), 1), *_SCANS],
     "cumprod": _SCANS,
     "diff": [
@@ -93,7 +133,36 @@ def _with_indices(value, where):
     return run
 
 
+def _logsumexp(a, dim, keepdim=False):
+    axis = tuple(dim) or None if isinstance(dim, list) else dim if a.ndim else None
+    most = np.max(a, axis=axis, keepdims=True, initial=-1e9)
+    return np.squeeze(
+        np.log(np.sum(np.exp(a - most), axis=axis, keepdims=True)) + most,
+        () if keepdim else axis if axis is not None else tuple(range(a.ndim)),
+    )
+
+
+def _aminmax(a, dim=None, keepdim=False):
+    return np.min(a, axis=dim, keepdims=keepdim), np.max(a, axis=dim, keepdims=keepdim)
+
+
+def _with_mean(spread):
+    def run(a, dim=None, correction=1, keepdim=False):
+        return spread(np.var(a, axis=dim, ddof=correction, keepdims=keepdim)), np.mean(
+            a, axis=dim, keepdims=keepdim
+        )
+
+    return run
+
+
 NUMPY = {
+    "nansum": _sum_like(np.nansum),
+    "count_nonzero": lambda a, dim=None: np.count_nonzero(a, axis=dim),
+    "logsumexp": _logsumexp,
+    "var_mean": _with_mean(np.asarray),
+    "std_mean": _with_mean(np.sqrt),
+    "aminmax": _aminmax,
+    "logcumsumexp": lambda a, dim: np.logaddexp.accumulate(np.atleast_1d(a), axis=dim).reshape(a.shape),
     "sum": _sum_like(np.sum),
     "prod": _sum_like(np.prod),
     "mean": _sum_like(np.mean),

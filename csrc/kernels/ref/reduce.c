@@ -72,12 +72,16 @@ static void reduce_tile(const reduce_job *job, int64_t at, int width) {
         rl_walk_range(&reduced, 0, reduced.numel, pass_strip, &pass);
         pass_flush(&pass);
     } while (how->finish(&tile, reduced.numel, n++, job->correction));
-    int64_t item = rl_itemsize(job->out[0]->dtype);
+    int64_t item = rl_itemsize(job->out[0]->dtype),
+            other = how->two_outs ? rl_itemsize(job->out[1]->dtype) : 0;
     if (how->floats_out && tile.floats)
         rl_row_put_doubles(job->out[0]->dtype, job->to[0] + at * item, item, width, tile.a);
     else
         rl_row_put_ints(job->out[0]->dtype, job->to[0] + at * item, item, width, tile.i);
-    if (how->two_outs) rl_row_put_ints(job->out[1]->dtype, job->to[1] + at * 8, 8, width, tile.at);
+    if (how->two_outs && rl_is_float(job->out[1]->dtype))
+        rl_row_put_doubles(job->out[1]->dtype, job->to[1] + at * other, other, width, tile.b);
+    else if (how->two_outs)
+        rl_row_put_ints(job->out[1]->dtype, job->to[1] + at * other, other, width, tile.at);
 }
 
 static void reduce_part(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -139,7 +143,7 @@ static void sum_start(rl_tile *t) {
     for (int j = 0; j < RL_TILE; j++) t->a[j] = t->b[j] = 0, t->i[j] = 0;
 }
 
-static void sum_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first) {
+void rl_sum_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first) {
     double part[RL_TILE] = {0};
     const int width = t->width;
     (void)first;
@@ -152,7 +156,7 @@ static void sum_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first
     for (int j = 0; j < width; j++) compensated_add(&t->a[j], &t->b[j], part[j]);
 }
 
-static void sum_ints(rl_tile *t, const int64_t *x, int64_t rows, int64_t first) {
+void rl_sum_ints(rl_tile *t, const int64_t *x, int64_t rows, int64_t first) {
     (void)first;
     for (int64_t r = 0; r < rows; r++)
         for (int j = 0; j < t->width; j++) t->i[j] = RL_WRAP(t->i[j], +, x[r * t->width + j]);
@@ -163,7 +167,7 @@ static double sum_total(const rl_tile *t, int j) {
     return isfinite(t->b[j]) ? t->a[j] + t->b[j] : t->a[j];
 }
 
-static bool sum_finish(rl_tile *t, int64_t count, int pass, double correction) {
+bool rl_sum_finish(rl_tile *t, int64_t count, int pass, double correction) {
     (void)count, (void)pass, (void)correction;
     for (int j = 0; j < t->width; j++) t->a[j] = sum_total(t, j);
     return false;
@@ -176,12 +180,12 @@ static bool mean_finish(rl_tile *t, int64_t count, int pass, double correction) 
 }
 
 RL_KERNEL(ref_sum) {
-    static const rl_reduction how = {sum_start, sum_doubles, sum_ints, sum_finish, true, false};
+    static const rl_reduction how = {sum_start, rl_sum_doubles, rl_sum_ints, rl_sum_finish, true, false};
     return rl_reduce(k, &how, 0);
 }
 
 RL_KERNEL(ref_mean) {
-    static const rl_reduction how = {sum_start, sum_doubles, sum_ints, mean_finish, true, false};
+    static const rl_reduction how = {sum_start, rl_sum_doubles, rl_sum_ints, mean_finish, true, false};
     return rl_reduce(k, &how, 0);
 }
 
@@ -190,17 +194,17 @@ static void var_start(rl_tile *t) {
     sum_start(t);
 }
 
-static void var_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first) {
+void rl_var_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first) {
     double square[RL_BLOCK];
     for (int64_t r = 0; r < rows; r++)
         for (int j = 0; j < t->width; j++) {
             double d = x[r * t->width + j] - t->mean[j];
             square[r * t->width + j] = t->at[0] ? d * d : x[r * t->width + j];
         }
-    sum_doubles(t, square, rows, first);
+    rl_sum_doubles(t, square, rows, first);
 }
 
-static bool var_finish(rl_tile *t, int64_t count, int pass, double correction) {
+bool rl_var_finish(rl_tile *t, int64_t count, int pass, double correction) {
     double left = (double)count - correction;
     t->at[0] = 1; /* from now on squares */
     for (int j = 0; j < t->width; j++) {
@@ -213,24 +217,24 @@ static bool var_finish(rl_tile *t, int64_t count, int pass, double correction) {
 }
 
 static bool std_finish(rl_tile *t, int64_t count, int pass, double correction) {
-    bool again = var_finish(t, count, pass, correction);
+    bool again = rl_var_finish(t, count, pass, correction);
     for (int j = 0; !again && j < t->width; j++) t->a[j] = sqrt(t->a[j]);
     return again;
 }
 
 /* the correction argument may be a fraction; the shape rules leave whole numbers in attr[1] */
-static double correction_read(const rl_call *k) {
+double rl_correction(const rl_call *k) {
     return k->n_arg > 2 && k->arg[2].tag == RL_FLOAT ? k->arg[2].u.d : (double)k->attr[1];
 }
 
 RL_KERNEL(ref_var) {
-    static const rl_reduction how = {var_start, var_doubles, NULL, var_finish, true, false};
-    return rl_reduce(k, &how, correction_read(k));
+    static const rl_reduction how = {var_start, rl_var_doubles, NULL, rl_var_finish, true, false};
+    return rl_reduce(k, &how, rl_correction(k));
 }
 
 RL_KERNEL(ref_std) {
-    static const rl_reduction how = {var_start, var_doubles, NULL, std_finish, true, false};
-    return rl_reduce(k, &how, correction_read(k));
+    static const rl_reduction how = {var_start, rl_var_doubles, NULL, std_finish, true, false};
+    return rl_reduce(k, &how, rl_correction(k));
 }
 
 /* ---- products ---- */

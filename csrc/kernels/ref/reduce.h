@@ -22,7 +22,16 @@ typedef struct {
     void (*fold_ints)(rl_tile *t, const int64_t *x, int64_t rows, int64_t first);
     /* after the elements; answers true for one more pass over them */
     bool (*finish)(rl_tile *t, int64_t count, int pass, double correction);
-    bool floats_out, two_outs; /* results in t->a or t->i; the second output is t->at */
+    bool floats_out; /* results in t->a or t->i */
+    bool two_outs;   /* the second output is t->at, or t->b where it is of floats */
 } rl_reduction;
 rl_status rl_reduce(rl_call *k, const rl_reduction *how, double correction);
+
+/* what several files fold with */
+void rl_sum_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first);
+void rl_sum_ints(rl_tile *t, const int64_t *x, int64_t rows, int64_t first);
+bool rl_sum_finish(rl_tile *t, int64_t count, int pass, double correction);
+void rl_var_doubles(rl_tile *t, const double *x, int64_t rows, int64_t first); /* in two passes */
+bool rl_var_finish(rl_tile *t, int64_t count, int pass, double correction);
+double rl_correction(const rl_call *k); /* of a variance */
 #endif

@@ -58,3 +58,22 @@ RL_KERNEL(ref_argmin) {
     static const rl_reduction how = {extreme_start, min_doubles, min_ints, place_finish, false, false};
     return rl_reduce(k, &how, 0);
 }
+
+/* ---- both: the smallest in a (or i), the largest in b (or at) ---- */
+#define BOTH_FOLD(name, T, least, most, is_nan)                                                              \
+    static void name(rl_tile *t, const T *x, int64_t rows, int64_t first) {                                  \
+        for (int64_t r = 0; r < rows; r++)                                                                   \
+            for (int j = 0; j < t->width; j++) {                                                             \
+                const T v = x[r * t->width + j];                                                             \
+                const bool wins = first + r == 0 || (is_nan);                                                \
+                if (wins || v < t->least[j]) t->least[j] = v;                                                \
+                if (wins || v > t->most[j]) t->most[j] = v;                                                  \
+            }                                                                                                \
+    }
+BOTH_FOLD(both_doubles, double, a, b, v != v)
+BOTH_FOLD(both_ints, int64_t, i, at, false)
+
+RL_KERNEL(ref_aminmax) {
+    static const rl_reduction how = {extreme_start, both_doubles, both_ints, value_finish, true, true};
+    return rl_reduce(k, &how, 0);
+}

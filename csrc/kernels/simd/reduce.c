@@ -182,8 +182,8 @@ static void tile_put(const reduce_job *job, int64_t tile, fold_state *s, int wid
     tile_seek(job, tile, p);
     if (job->how->finish) job->how->finish(s, width, job->number);
     for (int i = 0; i < job->outputs; i++) {
-        bool place = job->how->places && i == job->outputs - 1;
-        put_cells(job->dtype[i], p[1 + i], job->kept.stride[1 + i][inner], place ? s->b : s->a, width);
+        bool second = job->how->pair && i == job->outputs - 1;
+        put_cells(job->dtype[i], p[1 + i], job->kept.stride[1 + i][inner], second ? s->b : s->a, width);
     }
 }
 

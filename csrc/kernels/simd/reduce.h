@@ -37,7 +37,8 @@ typedef struct {
     fold_kind floats, ints;
     void (*finish)(fold_state *s, int width, double number); /* or NULL */
     bool truth;                                              /* states are integers, whatever the dtype */
-    bool places; /* cell b is where in the order of the elements, and the last output's value */
+    bool pair;                                               /* cell b is the last output's value */
+    bool places; /* ... and that is where in the order of the elements */
     double ns;   /* an element */
 } fold_reduction;
 rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number);
@@ -108,4 +109,18 @@ static inline int64_t fold_least_whole(int64_t a, int64_t b) {
         }                                                                                                    \
         for (int j = 0; j < width; j++) s->a[j].i = join(s->a[j].i, kept[j]);                                \
     }
+
+/* ---- whether an element is true ---- */
+/* dtype, integer of its size, is x true: floats are but for their sign */
+#define FOLD_EACH_TRUTH(X, ...)                                                                              \
+    X(BOOL, uint8_t, x != 0, __VA_ARGS__)                                                                    \
+    X(U8, uint8_t, x != 0, __VA_ARGS__)                                                                      \
+    X(I8, uint8_t, x != 0, __VA_ARGS__)                                                                      \
+    X(I16, uint16_t, x != 0, __VA_ARGS__)                                                                    \
+    X(I32, uint32_t, x != 0, __VA_ARGS__)                                                                    \
+    X(I64, uint64_t, x != 0, __VA_ARGS__)                                                                    \
+    X(F16, uint16_t, (uint16_t)(x << 1) != 0, __VA_ARGS__)                                                   \
+    X(BF16, uint16_t, (uint16_t)(x << 1) != 0, __VA_ARGS__)                                                  \
+    X(F32, uint32_t, (x << 1) != 0, __VA_ARGS__)                                                             \
+    X(F64, uint64_t, (x << 1) != 0, __VA_ARGS__)
 #endif

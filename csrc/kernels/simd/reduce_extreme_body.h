@@ -2,6 +2,27 @@
 V_FOLD(amax, -__builtin_inf(), most, V_NAME(join_most)(acc, x))
 V_FOLD(amin, __builtin_inf(), least, V_NAME(join_least)(acc, x))
 
+/* both at once: a block is still in the nearest cache when it is read again */
+V_TARGET static void V_NAME(aminmax_along)(fold_state *s, int j, int end, const void *from, int64_t n,
+                                           int64_t step) {
+    for (const char *row = from; j < end; j++, row += step)
+        for (int64_t i = 0, m; i < n; i += m) {
+            const V_ELEMENT *p = (const V_ELEMENT *)row + i;
+            m = simd_min(n - i, FOLD_SHORT);
+            s->a[j].d = fold_least(s->a[j].d, V_NAME(amin_row)(p, m));
+            s->b[j].d = fold_most(s->b[j].d, V_NAME(amax_row)(p, m));
+        }
+}
+V_INLINE void V_NAME(aminmax_columns)(fold_state *s, int j, const char *p, int64_t rows, int64_t step, VM m) {
+    VF least = V_NAME(amin_columns)(p, rows, step, m), most = V_NAME(amax_columns)(p, rows, step, m);
+    V_UNROLL for (int h = 0; h < V_HALVES; h++) {
+        double *a = &s->a[j + h * D_WIDTH].d, *b = &s->b[j + h * D_WIDTH].d;
+        D_NAME(v_store)(a, D_NAME(join_least)(D_NAME(v_load)(a), V_NAME(half_of)(least, h)));
+        D_NAME(v_store)(b, D_NAME(join_most)(D_NAME(v_load)(b), V_NAME(half_of)(most, h)));
+    }
+}
+V_WIDE_TILE(aminmax)
+
 /* where the lanes of x are what is looked for, a NaN, too */
 V_INLINE VM V_NAME(is_found)(VF x, VF sought) {
     return v_either(v_is_equal(x, sought), v_both(v_unordered(x, x), v_unordered(sought, sought)));

@@ -8,6 +8,7 @@
 #include "kernels/shared/walk.h"
 #include "reduce.h"
 #ifdef RL_SIMD_X86
+#include <math.h>
 /* elements of a block: fixed, so that no result depends on the threads */
 enum { SCAN_TILE = 256, BLOCK = 1 << 14, FEW_LINES = 64, BUFFER = 1024, SHORT_LINE = 16 };
 typedef struct {
@@ -18,27 +19,42 @@ typedef struct {
                    int width);
 } scan_code;
 
+/* Note [Running powers]
+ * Of a block the largest element m is found first; then y = m + log(sum of exp(x - m)) is a running sum, in
+ * vectors. It has all its bits where the first of those sums is not much smaller than the last. In all other
+ * blocks, and beside infinities and NaN, one element joins after the other. */
+enum { LOG_BLOCK = 128, LOG_RANGE = 30 };
+static double log_add(double a, double b) {
+    double high = fold_most(a, b), low = a < b ? a : b;
+    if (high == low && isinf(high)) return high;
+    return high + log1p(exp(low - high));
+}
+
 #define SIMD_BITS 256
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "reduce_body.h"
 #include "reduce_scan_body.h"
+#include "reduce_scan_log_body.h"
 #undef SIMD_DOUBLE
 #include "isa.h"
 #include "reduce_body.h"
 #include "reduce_load_body.h"
 #include "reduce_scan_body.h"
+#include "reduce_scan_log_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "reduce_body.h"
 #include "reduce_scan_body.h"
+#include "reduce_scan_log_body.h"
 #undef SIMD_DOUBLE
 #include "isa.h"
 #include "reduce_body.h"
 #include "reduce_load_body.h"
 #include "reduce_scan_body.h"
+#include "reduce_scan_log_body.h"
 
 #define SCAN_WHOLE(name, neutral, join)                                                                      \
     FOLD_LOOP fold_cell name##_total_I64(const void *from, int64_t n) {                                      \
@@ -73,12 +89,19 @@ SCAN_WHOLE(cumprod, 1, fold_times_whole)
             ENTRY(F32, name, avx512) ENTRY(F64, name, avx512_f64) ENTRY(I64, name, I64)                      \
         }                                                                                                    \
     }
+#define FLOAT_CODE(name)                                                                                     \
+    {                                                                                                        \
+        {ENTRY(F32, name, avx2) ENTRY(F64, name, avx2_f64)}, {                                               \
+            ENTRY(F32, name, avx512) ENTRY(F64, name, avx512_f64)                                            \
+        }                                                                                                    \
+    }
 typedef struct {
     scan_code code[2][RL_NDTYPES];
     double first;
     double (*join)(double, double);
     int64_t first_whole;
     int64_t (*join_whole)(int64_t, int64_t);
+    double ns; /* an element */
 } scan;
 
 typedef struct {
@@ -210,7 +233,7 @@ static void scan_walk(const rl_call *k, scan_job *job) {
 }
 
 static rl_status scan_run(rl_call *k, const scan *how) {
-    static const double ns = 0.4;
+    const double ns = how->ns;
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     scan_job job;
     job.how = how;
@@ -245,14 +268,22 @@ static rl_status scan_run(rl_call *k, const scan *how) {
 }
 
 RL_KERNEL(simd_cumsum) {
-    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_whole};
+    static const scan how = {CODE(cumsum), 0, fold_add, 0, fold_add_whole, 0.4};
     return scan_run(k, &how);
 }
 RL_KERNEL(simd_cumprod) {
-    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_whole};
+    static const scan how = {CODE(cumprod), 1, fold_times, 1, fold_times_whole, 0.4};
+    return scan_run(k, &how);
+}
+RL_KERNEL(simd_logcumsumexp) {
+    static const scan how = {FLOAT_CODE(logcumsumexp), -INFINITY, log_add, .ns = 3};
     return scan_run(k, &how);
 }
 #else
+RL_KERNEL(simd_logcumsumexp) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
 RL_KERNEL(simd_cumsum) {
     (void)k;
     return RL_UNSUPPORTED;

@@ -17,6 +17,7 @@ static inline void var_join(fold_cell *a, fold_cell *b, double had, double mean,
 FOLD_WHOLE(sum, I64, int64_t, 0, fold_add_whole, fold_add_whole(acc, x))
 FOLD_WHOLE(prod, I64, int64_t, 1, fold_times_whole, fold_times_whole(acc, x))
 FOLD_CODE(sum_code, sum, FOLD_ENTRY(I64, sum, I64))
+FOLD_CODE(nansum_code, nansum, FOLD_ENTRY(I64, sum, I64))
 FOLD_CODE(prod_code, prod, FOLD_ENTRY(I64, prod, I64))
 FOLD_CODE(var_code, var, )
 
@@ -44,6 +45,18 @@ static void finish_std(fold_state *s, int width, double correction) {
     for (int j = 0; j < width; j++) s->a[j].d = __builtin_sqrt(s->a[j].d);
 }
 
+static void finish_var_mean(fold_state *s, int width, double correction) {
+    fold_cell mean[FOLD_TILE];
+    __builtin_memcpy(mean, s->a, (size_t)width * sizeof *mean);
+    finish_var(s, width, correction);
+    __builtin_memcpy(s->b, mean, (size_t)width * sizeof *mean);
+}
+
+static void finish_std_mean(fold_state *s, int width, double correction) {
+    finish_var_mean(s, width, correction);
+    for (int j = 0; j < width; j++) s->a[j].d = __builtin_sqrt(s->a[j].d);
+}
+
 /* the correction argument may be a fraction; the shape rules leave whole numbers in attr[1] */
 static double correction_read(const rl_call *k) {
     return k->n_arg > 2 && k->arg[2].tag == RL_FLOAT ? k->arg[2].u.d : (double)k->attr[1];
@@ -52,6 +65,12 @@ static double correction_read(const rl_call *k) {
 RL_KERNEL(simd_sum) {
     static const fold_reduction how = {
         .code = sum_code, .floats.join = join_sum, .ints.join = join_sum_whole, .ns = 0.05};
+    return simd_reduce(k, &how, 0);
+}
+
+RL_KERNEL(simd_nansum) {
+    static const fold_reduction how = {
+        .code = nansum_code, .floats.join = join_sum, .ints.join = join_sum_whole, .ns = 0.06};
     return simd_reduce(k, &how, 0);
 }
 
@@ -80,6 +99,18 @@ RL_KERNEL(simd_std) {
         .code = var_code, .floats.join = join_var, .finish = finish_std, .ns = 0.2};
     return simd_reduce(k, &how, correction_read(k));
 }
+
+RL_KERNEL(simd_var_mean) {
+    static const fold_reduction how = {
+        .code = var_code, .floats.join = join_var, .finish = finish_var_mean, .pair = true, .ns = 0.2};
+    return simd_reduce(k, &how, correction_read(k));
+}
+
+RL_KERNEL(simd_std_mean) {
+    static const fold_reduction how = {
+        .code = var_code, .floats.join = join_var, .finish = finish_std_mean, .pair = true, .ns = 0.2};
+    return simd_reduce(k, &how, correction_read(k));
+}
 #else
 #define REFUSES(kernel)                                                                                      \
     RL_KERNEL(simd_##kernel) {                                                                               \
@@ -87,6 +118,9 @@ RL_KERNEL(simd_std) {
         return RL_UNSUPPORTED;                                                                               \
     }
 REFUSES(sum)
+REFUSES(nansum)
+REFUSES(var_mean)
+REFUSES(std_mean)
 REFUSES(mean)
 REFUSES(prod)
 REFUSES(var)

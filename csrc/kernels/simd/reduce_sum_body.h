@@ -1,5 +1,6 @@
 /* Folds of sums, products and variances. */
 V_FOLD(sum, 0, add, v_add(acc, x))
+V_FOLD(nansum, 0, add, v_add(acc, v_pick(v_unordered(x, x), v_zero(), x)))
 V_FOLD_WIDE(prod, 1, times, v_mul(acc, x))
 
 /* ---- variances: the mean of a run that stays in the nearest cache, then the squares around it ---- */

@@ -31,24 +31,14 @@
         }                                                                                                    \
         for (int j = 0; j < width; j++) s->a[j].i = found[j];                                                \
     }
-/* dtype, integer of its size, is x true: floats are but for their sign */
-#define EACH(X, ...)                                                                                         \
-    X(BOOL, uint8_t, x != 0, __VA_ARGS__)                                                                    \
-    X(U8, uint8_t, x != 0, __VA_ARGS__)                                                                      \
-    X(I8, uint8_t, x != 0, __VA_ARGS__)                                                                      \
-    X(I16, uint16_t, x != 0, __VA_ARGS__)                                                                    \
-    X(I32, uint32_t, x != 0, __VA_ARGS__)                                                                    \
-    X(I64, uint64_t, x != 0, __VA_ARGS__)                                                                    \
-    X(F16, uint16_t, (uint16_t)(x << 1) != 0, __VA_ARGS__)                                                   \
-    X(BF16, uint16_t, (uint16_t)(x << 1) != 0, __VA_ARGS__)                                                  \
-    X(F32, uint32_t, (x << 1) != 0, __VA_ARGS__)                                                             \
-    X(F64, uint64_t, (x << 1) != 0, __VA_ARGS__)
-EACH(TRUTH, any, 1, 0, |)
-EACH(TRUTH, all, 0, 1, &)
+FOLD_EACH_TRUTH(TRUTH, any, 1, 0, |)
+FOLD_EACH_TRUTH(TRUTH, all, 0, 1, &)
 
 #define ENTRY(D, T, is_true, name) FOLD_ENTRY(D, name, D)
-static const fold_code any_code[2][RL_NDTYPES] = {{EACH(ENTRY, any)}, {EACH(ENTRY, any)}};
-static const fold_code all_code[2][RL_NDTYPES] = {{EACH(ENTRY, all)}, {EACH(ENTRY, all)}};
+static const fold_code any_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, any)},
+                                                  {FOLD_EACH_TRUTH(ENTRY, any)}};
+static const fold_code all_code[2][RL_NDTYPES] = {{FOLD_EACH_TRUTH(ENTRY, all)},
+                                                  {FOLD_EACH_TRUTH(ENTRY, all)}};
 FOLD_JOIN(join_any, i, fold_most_whole)
 FOLD_JOIN(join_all, i, fold_least_whole)
 

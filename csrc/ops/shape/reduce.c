@@ -49,6 +49,12 @@ RL_SHAPE(reduce) {
     return reduce_dims(k, 1, 2);
 }
 
+RL_SHAPE(reduce_lost) { /* has no keepdim */
+    uint64_t mask;
+    if (dims_mask(k->arg[0].u.t, &k->arg[1], &mask) != RL_OK) return RL_FAIL;
+    return reduce_out(k, mask, false);
+}
+
 /* any and all: an empty list of dims reduces none */
 RL_SHAPE(reduce_listed) {
     if (k->arg[1].tag != RL_INTS || k->arg[1].n) return reduce_dims(k, 1, 2);
@@ -57,7 +63,8 @@ RL_SHAPE(reduce_listed) {
 
 static rl_status only_floats(rl_call *k) {
     if (rl_is_float(k->arg[0].u.t->dtype)) return RL_OK;
-    return rl_error_set(RL_RUNTIME, "std and var only support floating point and complex dtypes");
+    return rl_error_set(RL_RUNTIME, "%s only support floating point and complex dtypes",
+                        k->n_out == 2 ? k->name : "std and var");
 }
 
 RL_SHAPE(reduce_var) {
@@ -70,6 +77,12 @@ RL_SHAPE(reduce_unbiased) {
     if (only_floats(k) != RL_OK) return RL_FAIL;
     k->attr[1] = k->arg[1].u.i;
     return reduce_out(k, every_dim(k->arg[0].u.t), false);
+}
+
+RL_SHAPE(reduce_unbiased_dim) {
+    if (only_floats(k) != RL_OK) return RL_FAIL;
+    k->attr[1] = k->arg[2].u.i;
+    return reduce_dims(k, 1, 3);
 }
 
 static rl_status not_empty(rl_call *k, uint64_t mask) {
@@ -112,10 +125,36 @@ RL_SHAPE(reduce_arg_dim) {
     return not_empty(k, (uint64_t)k->attr[0]);
 }
 
+/* the smallest and the largest */
+RL_SHAPE(aminmax) {
+    const rl_view *x = k->arg[0].u.t;
+    if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
+    if (x->numel || k->out[0]->numel == 0) return RL_OK;
+    if (k->arg[1].tag == RL_INT)
+        return rl_error_set(RL_INDEX, "aminmax: Expected reduction dim %d to have non-zero size.",
+                            __builtin_ctzll((uint64_t)k->attr[0]));
+    return rl_error_set(RL_RUNTIME,
+                        "aminmax(): cannot compute aminmax over an empty dimension as the operation "
+                        "has no identity.");
+}
+
 /* ---- along one dimension, which is left in attr[0] ---- */
 RL_SHAPE(scan) {
     if (k->arg[0].u.t->dtype == RL_BOOL) /* only when dtype= asks for it */
         return rl_error_set(RL_NOTIMPL, "\"%s_out_cpu\" not implemented for 'Bool'", k->name);
     if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     return rl_out_as_input(k, 0);
+}
+
+RL_SHAPE(scan_log) {
+    if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
+    return rl_out_as_input(k, 0);
+}
+
+/* values and where they stand */
+RL_SHAPE(scan_extreme) {
+    const rl_view *x = k->arg[0].u.t;
+    k->out[1]->dtype = RL_I64;
+    if (rl_dim_read(k, 1) != RL_OK || rl_out_as_input(k, 0) != RL_OK) return RL_FAIL;
+    return rl_out_dims(k, 1, x->shape, x->ndim);
 }
