@@ -1,6 +1,6 @@
 /* Derivatives of running sums and products. */
 #include "common.h"
-#include <math.h>
+#include <float.h>
 
 /* the size along dim (wrapped); 1 for a number */
 static int64_t dim_size(const rl_vjp *g, int64_t *dim) {
@@ -50,10 +50,16 @@ FORMULA(cumprod) {
     rl_vjp_pass(g, 0, OP(mul, JOIN(one, before, dim), later_terms(g, X(0), dim, size)));
 }
 
+static double lowest(int dtype) {
+    return dtype == RL_F16 ? -65504 : dtype == RL_BF16 ? -0x1.fep127 : dtype == RL_F32 ? -FLT_MAX : -DBL_MAX;
+}
+
 /* dx_k = exp(x_k) * (sum over i >= k of g_i exp(-y_i)): once for the gradients above 0, once for those below
- */
-static V later_powers(rl_vjp *g, V which, V size, V dims, int64_t dim) {
-    V logs = OP(sub, OP(where, which, size, NUM(-INFINITY)), OUT(0));
+ * it. What is left out has the lowest logarithm, not -inf, which would become NaN in second derivatives. */
+static V later_powers(rl_vjp *g, V size, V dims, int64_t dim) {
+    V counts = OP(gt, size, INT(0)), logs = OP(log, OP(where, counts, size, INT(1)));
+    double least = lowest(g->node->meta[0].dtype);
+    logs = OP(sub, OP(where, counts, logs, NUM(least)), OUT(0));
     V later = OP(flip, OP(logcumsumexp, OP(flip, logs, dims), INT(dim)), dims);
     return OP(exp, OP(add, later, X(0)));
 }
@@ -64,9 +70,8 @@ FORMULA(logcumsumexp) {
         rl_vjp_pass(g, 0, G);
         return;
     }
-    V dims = INTS(&dim, 1), size = OP(log, OP(abs, G));
-    V above = later_powers(g, OP(gt, G, INT(0)), size, dims, dim);
-    rl_vjp_pass(g, 0, OP(sub, above, later_powers(g, OP(lt, G, INT(0)), size, dims, dim)));
+    V dims = INTS(&dim, 1), above = later_powers(g, G, dims, dim);
+    rl_vjp_pass(g, 0, OP(sub, above, later_powers(g, OP(neg, G), dims, dim)));
 }
 
 FORMULA(cumextreme) { /* to where each result stands */
