@@ -63,11 +63,12 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     rl_tensor_reveal(out[0]);
     if (RL_LIKELY(shown == 1)) return (PyObject *)out[0];
     for (int i = 1; i < shown; i++) rl_tensor_reveal(out[i]);
-    PyTypeObject *type = rl_tuple_type(b->schema);
-    PyObject *tuple = type ? PyStructSequence_New(type) : NULL;
+    const bool named = b->schema->op->traits & RL_TUPLE;
+    PyTypeObject *type = named ? rl_tuple_type(b->schema) : NULL;
+    PyObject *tuple = type ? PyStructSequence_New(type) : named ? NULL : PyTuple_New(shown);
     for (int i = 0; i < shown; i++) {
         if (tuple)
-            PyStructSequence_SetItem(tuple, i, (PyObject *)out[i]);
+            PyTuple_SET_ITEM(tuple, i, (PyObject *)out[i]);
         else
             Py_DECREF(out[i]);
     }

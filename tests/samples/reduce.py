@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import BOOL, WHOLE, S, but, special, unit, x
+from samples.sample import BOOL, WHOLE, S, but, fixed, index, special, unit, x
 
 
 def _reduce_dims():
@@ -47,10 +47,10 @@ SAMPLES = {
     "amin": _total((1,))[:-1] + [S(x(0, 3), 1)],
     "max": [S(x(2, 3, 4)), S(special(30)), S(x())],
     "max_dim": [S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5), 0), S(x(0, 3), 1)],
-    "argmax": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))],
+    "argmax": but(BOOL, [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))]),
     "min": [S(x(2, 3, 4)), S(special(30)), S(x())],
     "min_dim": [S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5), 0), S(x(0, 3), 1)],
-    "argmin": [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))],
+    "argmin": but(BOOL, [S(x(2, 3, 4)), S(x(2, 3, 4), 1), S(x(2, 3, 4), -1, True), S(x(5))]),
     "any": _total((), (0,)),
     "all": _total((), (0,)),
     "nansum": [*_total((), (0,), (1,)), S(special(30)), S(special(3, 4, 2), (0, 2))],
@@ -110,6 +110,12 @@ SAMPLES = {
         name + "_even": but(BOOL, [S(unit(5)), S(unit(2, 4), dx=2), S(unit(3, 2), dx=0.5, dim=0)])
         for name in ("trapezoid", "trapz", "cumulative_trapezoid")
     },
+    "cov": but(
+        BOOL, [S(unit(3, 4)), S(unit(5)), S(unit(2, 3), correction=0), S(unit(2, 3), fweights=index(1, 2, 3))]
+    ),
+    "corrcoef": but(BOOL, [S(fixed([[1.0, 2, 4, 1], [3, 1, 0, 2]]))]),
+    "frobenius_norm": but(WHOLE, [S(x(2, 3, 4), 1), S(x(2, 3, 4), (0, 2), True), S(x(2, 3), [])]),
+    "norm_except_dim": but(WHOLE, [S(x(2, 3, 4), 2, dim) for dim in (0, 1, 2, -1)]),
     "renorm": but(WHOLE, [S(x(2, 3), 2, 0, 1.5), S(x(2, 3, 4), 1, 1, 4), S(x(2, 3), 2, -1, 0)]),
 }
 

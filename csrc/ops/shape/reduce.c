@@ -115,6 +115,8 @@ RL_SHAPE(reduce_every) {
 }
 
 RL_SHAPE(reduce_arg) {
+    if (k->arg[0].u.t->dtype == RL_BOOL)
+        return rl_error_set(RL_RUNTIME, "%s(): does not support bool input", k->name);
     if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
     return not_empty(k, (uint64_t)k->attr[0]);
 }
