@@ -3,7 +3,7 @@
 #ifdef RL_SIMD_X86
 /* a run of bytes is counted in bytes, so many times BYTE_LANES of them */
 enum { BYTE_RUN = 255, BYTE_LANES = 32 };
-FOLD_LOOP int64_t count_bytes(const uint8_t *p, int64_t n) {
+static __attribute__((target("avx2"))) int64_t count_bytes(const uint8_t *p, int64_t n) {
     int64_t all = 0, i = 0;
     while (i + BYTE_LANES <= n) {
         uint8_t lane[BYTE_LANES] = {0};

@@ -8,6 +8,12 @@ V_STEP(peak, V_NAME(join_most)(acc, x))
 V_ROW(peak, -__builtin_inf(), most)
 V_COLUMNS(peak, -__builtin_inf())
 
+/* exp(x) beside 1; what would be subnormal, which is slow to make, is 0 */
+V_INLINE VF V_NAME(power_of)(VF x) {
+    const VF least = v_set(sizeof(V_ELEMENT) == 4 ? -87 : -708);
+    return v_pick(v_is_less(x, least), v_zero(), V_NAME(math_exp)(v_max(least, x)));
+}
+
 /* exp(x - shift) of a short run, added up */
 V_INLINE double V_NAME(powers_row)(const V_ELEMENT *p, int64_t n, V_ELEMENT shift) {
     const VF from = v_set(shift), none = v_set(-__builtin_inf());
@@ -15,10 +21,10 @@ V_INLINE double V_NAME(powers_row)(const V_ELEMENT *p, int64_t n, V_ELEMENT shif
     int64_t i = 0;
     for (; i + 2 * V_WIDTH <= n; i += 2 * V_WIDTH)
         V_UNROLL for (int u = 0; u < 2; u++) acc[u] =
-            v_add(acc[u], V_NAME(math_exp)(v_sub(v_load(p + i + u * V_WIDTH), from)));
+            v_add(acc[u], V_NAME(power_of)(v_sub(v_load(p + i + u * V_WIDTH), from)));
     for (; i < n; i += V_WIDTH) {
         VF x = V_NAME(load_first)(p + i, simd_min(V_WIDTH, n - i), none);
-        acc[0] = v_add(acc[0], V_NAME(math_exp)(v_sub(x, from)));
+        acc[0] = v_add(acc[0], V_NAME(power_of)(v_sub(x, from)));
     }
     acc[0] = v_add(acc[0], acc[1]);
     VD wide = V_NAME(half_of)(acc[0], 0);
@@ -47,7 +53,7 @@ V_INLINE void V_NAME(powers_columns)(fold_state *s, int j, const char *p, int64_
     }
     VF from = v_load(shift);
     for (int64_t r = 0; r < rows; r++, p += step)
-        sum = v_add(sum, V_NAME(math_exp)(v_sub(v_load_tail((const V_ELEMENT *)p, m), from)));
+        sum = v_add(sum, V_NAME(power_of)(v_sub(v_load_tail((const V_ELEMENT *)p, m), from)));
     V_UNROLL for (int h = 0; h < V_HALVES; h++) {
         double *to = &s->b[j + h * D_WIDTH].d;
         D_NAME(v_store)(to, D_NAME(v_add)(D_NAME(v_load)(to), V_NAME(half_of)(sum, h)));
