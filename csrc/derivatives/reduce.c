@@ -129,3 +129,9 @@ FORMULA(prod) {
         rl_vjp_pass(g, 0, OP(mul, rl_span_restored(g, &s, G), rest));
     }
 }
+
+/* ---- segments ---- */
+FORMULA(segment_reduce) {
+    TO(0, OP(segment_reduce_backward, OP(contiguous, G), OUT(0), X(0), X(1), MAYBE(2), MAYBE(4), X(5),
+             MAYBE(7)));
+}

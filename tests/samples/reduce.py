@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import BOOL, WHOLE, S, but, index, special, unit, x
+from samples.sample import BOOL, WHOLE, S, but, fixed, index, nz, special, unit, x
 
 
 def _reduce_dims():
@@ -115,7 +115,22 @@ SAMPLES = {
     "corrcoef": but(BOOL, [S(x(3, 6))]),
     "frobenius_norm": but(WHOLE, [S(x(2, 3, 4), 1), S(x(2, 3, 4), (0, 2), True), S(x(2, 3), [])]),
     "norm_except_dim": but(WHOLE, [S(x(2, 3, 4), 2, dim) for dim in (0, 1, 2, -1)]),
+    "segment_reduce": [
+        S(x(6), "sum", lengths=index(2, 0, 4)),
+        S(nz(5, 2), "mean", lengths=index(2, 3)),
+        S(nz(6, 2), "prod", offsets=index(0, 2, 6), initial=2),
+        S(x(6), "max", lengths=index(1, 5)),
+        S(x(2, 3, 2), "min", lengths=fixed([[1, 2], [3, 0]]), axis=1, initial=9),
+        S(x(6), "sum", lengths=index(2, 3), unsafe=True),
+    ],
     "renorm": but(WHOLE, [S(x(2, 3), 2, 0, 1.5), S(x(2, 3, 4), 1, 1, 4), S(x(2, 3), 2, -1, 0)]),
+}
+BACKWARD = {
+    "segment_reduce_backward": [
+        S(x(3), x(3), x(6), "sum", index(2, 0, 4)),
+        S(x(2, 2), nz(2, 2), nz(5, 2), "prod", None, index(0, 2, 5), 0, 2),
+        S(x(1), fixed([2.0]), x(4), "max", index(4)),
+    ],
 }
 
 
