@@ -15,6 +15,7 @@ REFUSED = {  # by PyTorch, too
     *("floor_divide", "remainder_number", "heaviside", "scatter_join", "scatter_number_join"),
     *("embedding_renorm_", "binomial", "bernoulli_number"),
 }
+ONCE = {"segment_reduce"}  # PyTorch has its first derivative alone
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
 # Right for the statistics of the input alone: checked as the second derivatives of the operators forward.
 BACKWARD = {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"}
@@ -75,7 +76,8 @@ def test_first_and_second(name):
         count += 1
         try:
             autograd.gradcheck(call, leaves, fast_mode=True)
-            autograd.gradgradcheck(call, leaves, fast_mode=True)
+            if name not in ONCE:
+                autograd.gradgradcheck(call, leaves, fast_mode=True)
         except Exception as error:
             raise AssertionError(what) from error
     assert count or name in CONSTANT, "no sample has a derivative"
