@@ -9,7 +9,8 @@ import keyword
 import re
 import sys
 
-FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, VARARGS = 1, 2, 4, 8, 16, 32, 64
+FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, VARARGS, TUPLE = 1, 2, 4, 8, 16, 32, 64, 1 << 10
+KERNELS = 0  # the kind of operators that are no views and no composites
 TYPES = {
     "Tensor": "Tensor",
     "Operand": "Tensor | _Number",
@@ -120,7 +121,8 @@ def definitions(entries, method, suffix, indent):
     for entry in entries:
         name, arguments, result, fields = parse(entry)
         if fields:
-            result = f"_{name}"
+            plain = entry["kind"] == KERNELS and not entry["flags"] & TUPLE
+            result = f"tuple[{', '.join(['Tensor'] * len(fields))}]" if plain else f"_{name}"
         forms = [False, True] if entry["flags"] & VARARGS else [False]
         for varargs in forms:
             out = "Tensor" if result == "Tensor" else "Sequence[Tensor]"
@@ -136,7 +138,7 @@ def named_tuples(table):
     done = {}
     for entry in table:
         name, _, _, fields = parse(entry)
-        if fields:
+        if fields and (entry["kind"] != KERNELS or entry["flags"] & TUPLE):
             done[name] = [f"class _{name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields), ""]
     return [line for lines in done.values() for line in lines]
 

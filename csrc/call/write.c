@@ -228,7 +228,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
                      n, out_count(b));
         return NULL;
     }
-    const bool named = b->schema->op->traits & RL_TUPLE;
+    const bool named = !PyTuple_CheckExact(result);
     RL_OWNED PyObject *all = named ? PyStructSequence_New(Py_TYPE(result)) : PyTuple_New(n);
     for (Py_ssize_t i = 0; all && i < n; i++) {
         if (deliver(out_nth(b, i), (rl_tensor *)PyTuple_GET_ITEM(result, i)) < 0) return NULL;
