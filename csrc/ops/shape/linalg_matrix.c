@@ -1,8 +1,24 @@
 /* Shape rules of factorisations of one matrix, and what all rules of matrices share. */
 #include "linalg.h"
 
+/* Matrices without elements may be as many, as high and as wide as one likes, and take no memory: this says
+ * how many are walked over. */
+enum { MOST_EMPTY = 1 << 24 };
+static rl_status empty_bounded(const int64_t *shape, int ndim) {
+    bool empty = false, large = false;
+    int64_t batch = 1;
+    for (int d = 0; d < ndim; d++) {
+        empty |= shape[d] == 0;
+        large |= shape[d] > MOST_EMPTY;
+        if (d < ndim - 2 && !large && shape[d]) batch *= shape[d], large |= batch > MOST_EMPTY;
+    }
+    return empty && large
+               ? rl_error_set(RL_RUNTIME, "linalg: these matrices have no elements and are too large")
+               : RL_OK;
+}
+
 rl_status rl_matrix_dims(const rl_view *a, const char *who) {
-    if (a->ndim >= 2) return RL_OK;
+    if (a->ndim >= 2) return empty_bounded(a->shape, a->ndim);
     return rl_error_set(RL_RUNTIME, "%s: The input tensor A must have at least 2 dimensions.", who);
 }
 rl_status rl_matrix_square(const rl_view *a, const char *who) {
@@ -35,6 +51,7 @@ rl_status rl_out_columns(rl_call *k, int i, const int64_t *lead, int n, int64_t 
     memcpy(shape, lead, (size_t)n * sizeof *shape);
     shape[n] = rows;
     shape[n + 1] = cols;
+    if (empty_bounded(shape, n + 2) != RL_OK) return RL_FAIL;
     if (rl_out_dims(k, i, shape, n + 2) != RL_OK) return RL_FAIL;
     k->out[i]->strides[n] = 1;
     k->out[i]->strides[n + 1] = rows > 1 ? rows : 1;
@@ -114,7 +131,7 @@ static rl_status lu_input(const rl_call *k, const char *who) {
     if (a->ndim < 2)
         return rl_error_set(RL_RUNTIME, "%s: Expected tensor with 2 or more dimensions. Got size: %s instead",
                             who, rl_dims_text(dims, a->shape, a->ndim));
-    if (rl_matrix_dtype(a, NULL, "lu_cpu") != RL_OK) return RL_FAIL;
+    if (rl_matrix_dtype(a, NULL, "lu_cpu") != RL_OK || rl_matrix_dims(a, who) != RL_OK) return RL_FAIL;
     if (k->arg[1].u.i) return RL_OK;
     return rl_error_set(RL_RUNTIME, "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
 }
@@ -275,7 +292,7 @@ RL_SHAPE(pinv) {
             "linalg.pinv(%s{%s}): expected a tensor with 2 or more dimensions of float, double, cfloat or "
             "cdouble types",
             rl_dtype_title(a->dtype), rl_dims_text(dims, a->shape, a->ndim));
-    if (k->arg[3].u.i && rl_matrix_square(a, "linalg.eigh") != RL_OK) return RL_FAIL;
+    if ((k->arg[3].u.i ? rl_matrix_square : rl_matrix_dims)(a, "linalg.eigh") != RL_OK) return RL_FAIL;
     matrices m = matrices_of(k);
     int64_t shape[RL_MAX_DIMS];
     for (int i = 1; i < 3; i++) {
