@@ -2,6 +2,7 @@
 #include "kernels/dnnl/load.h"
 #include "kernels/lapack/load.h"
 #include "bindings/bindings.h"
+#include "call/call.h"
 #include "call/override.h"
 #include "composite/composite.h"
 #include "derivatives/derivatives.h"
@@ -130,6 +131,8 @@ static PyMethodDef functions[] = {
      "blocks went because more than the cap would have been kept."},
     {"_empty_cache", empty_cache, METH_NOARGS,
      "_empty_cache()\n--\n\nGives the memory that is kept for later tensors back to the system."},
+    {"_return_types", rl_return_types, METH_NOARGS,
+     "_return_types()\n--\n\nThe named tuples of operators with several results, by their names."},
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
     {"_dnnl_offer", dnnl_offer, METH_O,
@@ -159,12 +162,11 @@ static int fill_module(PyObject *m) {
     rl_composite_init();
     rl_derivatives_init();
     int (*const parts[])(PyObject *) = {
-        rl_raise_init,   rl_types_init,       rl_device_type_init, rl_untyped_storage_init,
-        rl_tensor_init,  rl_override_init,    rl_parameter_init,   rl_node_init,
-        rl_mode_init,    rl_generator_init,   rl_ops_init,         rl_infer_init,
-        rl_promote_init, rl_overridable_init, rl_create_init,      rl_numpy_init,
-        rl_dlpack_init,  rl_memory_init,      rl_foreign_init,     rl_files_init,
-        rl_driver_init,  rl_optim_init,       rl_grad_init,        rl_module_init,
+        rl_raise_init,     rl_types_init,    rl_limits_init,    rl_device_type_init, rl_untyped_storage_init,
+        rl_tensor_init,    rl_override_init, rl_parameter_init, rl_node_init,        rl_mode_init,
+        rl_generator_init, rl_ops_init,      rl_infer_init,     rl_promote_init,     rl_overridable_init,
+        rl_create_init,    rl_numpy_init,    rl_dlpack_init,    rl_memory_init,      rl_foreign_init,
+        rl_files_init,     rl_driver_init,   rl_optim_init,     rl_grad_init,        rl_module_init,
         rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;

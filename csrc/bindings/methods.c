@@ -176,8 +176,7 @@ static PyObject *m_is_contiguous(PyObject *self, PyObject *args, PyObject *kwarg
                      Py_TYPE(format)->tp_name);
         return NULL;
     }
-    return PyBool_FromLong(wanted == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(&T(self)->v)
-                                                             : rl_is_contiguous(&T(self)->v));
+    return PyBool_FromLong(rl_is_in_format(&T(self)->v, wanted));
 }
 
 static PyObject *m_requires_grad_(PyObject *self, PyObject *args, PyObject *kwargs) {

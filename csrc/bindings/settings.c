@@ -38,6 +38,18 @@ static PyObject *f_get_num_threads(PyObject *m, PyObject *unused) {
     (void)unused;
     return PyLong_FromLong(rl_threads_wanted());
 }
+static PyObject *f_set_flush_denormal(PyObject *m, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"mode", NULL};
+    PyObject *mode;
+    (void)m;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:set_flush_denormal", names, &mode)) return NULL;
+    if (!PyBool_Check(mode))
+        return PyErr_Format(PyExc_RuntimeError, "flush_denormal expects a bool, but got %.100s",
+                            Py_TYPE(mode)->tp_name);
+    rl_threads_load();
+    return PyBool_FromLong(rl_threads_flush_denormal(mode == Py_True));
+}
+
 static PyObject *f_set_num_threads(PyObject *m, PyObject *o) {
     (void)m;
     if (!PyIndex_Check(o) || PyBool_Check(o) || rl_tensor_check(o)) {
@@ -67,6 +79,10 @@ static PyMethodDef attr_functions[] = {
      "set_default_dtype(d)\n--\n\nTypeError unless d is a floating dtype."},
     {"get_num_threads", f_get_num_threads, METH_NOARGS,
      "get_num_threads()\n--\n\nThreads that a kernel may use."},
+    {"set_flush_denormal", (PyCFunction)(void (*)(void))f_set_flush_denormal, METH_VARARGS | METH_KEYWORDS,
+     "set_flush_denormal(mode)\n--\n\nTakes numbers below the normal ones for 0, on this thread and its "
+     "pool; False "
+     "where the processor cannot."},
     {"set_num_threads", f_set_num_threads, METH_O,
      "set_num_threads(n)\n--\n\nRuntimeError unless n is positive."},
     {NULL, NULL, 0, NULL}};

@@ -12,6 +12,7 @@ int rl_names_init(void);
 PyObject *rl_arg_name(const rl_arg *a); /* interned; borrowed */
 PyTypeObject *
 rl_tuple_type(const rl_schema *s); /* the named tuple of several results; borrowed; NULL: raised */
+PyObject *rl_return_types(PyObject *m, PyObject *unused);
 /* "(Tensor input, *, Number alpha = 1)" as PyTorch's combined error prints it; owned */
 PyObject *rl_schema_text(const rl_schema *s, bool second); /* of those that PyTorch has as two overloads */
 

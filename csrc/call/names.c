@@ -12,7 +12,8 @@ PyObject *rl_arg_name(const rl_arg *a) {
 
 /* one result a line, as PyTorch prints them */
 static PyObject *results_repr(PyObject *self) {
-    RL_OWNED PyObject *text = PyUnicode_FromFormat("%s(", Py_TYPE(self)->tp_name);
+    const char *name = strchr(Py_TYPE(self)->tp_name, '.'); /* behind the package */
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("torch%s(", name);
     PyMemberDef *member = Py_TYPE(self)->tp_members;
     for (Py_ssize_t i = 0; text && i < PyTuple_GET_SIZE(self); i++)
         Py_SETREF(text, PyUnicode_FromFormat("%U%s\n%s=%R", text, i ? "," : "", member[i].name,
@@ -24,7 +25,7 @@ static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
     char *name = PyMem_Malloc(64); /* the type keeps it */
     if (!name) return -1;
-    snprintf(name, 64, "torch.return_types.%s", s->op->name);
+    snprintf(name, 64, RL_RETURN_TYPES "%s", s->op->name);
     for (int i = 0; i < s->op->n_shown; i++) fields[i].name = s->results[i];
     PyStructSequence_Desc desc = {name, NULL, fields, s->op->n_shown};
     *made = PyStructSequence_NewType(&desc);
@@ -33,10 +34,34 @@ static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     return 0;
 }
 
+/* overloads share the type of the first one */
+static const rl_schema *first_of_name(const rl_schema *s) {
+    const rl_schema *first = rl_schemas;
+    while (first->op->n_shown != s->op->n_shown || strcmp(first->op->name, s->op->name) != 0) first++;
+    return first;
+}
+
 /* made when something first answers with it: each is a type, which takes a while */
 PyTypeObject *rl_tuple_type(const rl_schema *s) {
     PyTypeObject **type = &tuple_types[s - rl_schemas];
-    return *type || make_tuple_type(s, type) == 0 ? *type : NULL;
+    if (*type) return *type;
+    const rl_schema *first = first_of_name(s);
+    if (first == s) return make_tuple_type(s, type) == 0 ? *type : NULL;
+    PyTypeObject *shared = rl_tuple_type(first);
+    return *type = (PyTypeObject *)Py_XNewRef(shared);
+}
+
+/* _return_types(): the named tuples by the names of their operators, for rushlight.return_types */
+PyObject *rl_return_types(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    RL_OWNED PyObject *types = PyDict_New();
+    for (int op = 0; types && op < RL_OP_COUNT; op++) {
+        const rl_schema *s = &rl_schemas[op];
+        if (s->op->n_shown < 2 || !s->results[0]) continue;
+        PyTypeObject *type = rl_tuple_type(s);
+        if (!type || PyDict_SetItemString(types, s->op->name, (PyObject *)type) < 0) return NULL;
+    }
+    return rl_give(&types);
 }
 
 int rl_names_init(void) {

@@ -160,9 +160,9 @@ static PyObject *as_class_all(PyObject *all, PyTypeObject *cls) {
 
 /* result as an object of cls: tensors as views of themselves, and what tuples and lists hold */
 static PyObject *as_class(PyObject *result, PyTypeObject *cls) {
-    const bool tuple =
-        PyTuple_CheckExact(result) ||
-        (PyTuple_Check(result) && strncmp(Py_TYPE(result)->tp_name, "torch.return_types.", 19) == 0);
+    const bool tuple = PyTuple_CheckExact(result) ||
+                       (PyTuple_Check(result) &&
+                        strncmp(Py_TYPE(result)->tp_name, RL_RETURN_TYPES, strlen(RL_RETURN_TYPES)) == 0);
     if (tuple || PyList_CheckExact(result)) return as_class_all(result, cls);
     if (!rl_tensor_check(result) || PyType_IsSubtype(Py_TYPE(result), cls)) return Py_NewRef(result);
     return rl_tensor_as_class(result, cls);

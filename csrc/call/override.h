@@ -7,6 +7,8 @@
 #define RL_CALL_OVERRIDE_H
 #include "object/tensor.h"
 
+#define RL_RETURN_TYPES "rushlight.return_types." /* where the named tuples of results lie */
+
 extern int rl_override_modes;        /* of all threads */
 bool rl_override_class(PyObject *o); /* does its class answer, and may it now? */
 bool rl_override_mode(void);         /* has this thread a mode that may answer? */

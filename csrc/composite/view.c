@@ -37,9 +37,7 @@ COMPOSE(contiguous) {
     PyObject *x = tensor_of(b, 0);
     const rl_view *v = b->k.arg[0].u.t;
     int64_t format = b->k.arg[1].tag == RL_INT ? b->k.arg[1].u.i : RL_FORMAT_CONTIGUOUS;
-    bool already = format == RL_FORMAT_CHANNELS_LAST ? rl_is_channels_last(v)
-                                                     : format == RL_FORMAT_PRESERVE || rl_is_contiguous(v);
-    return already ? Py_NewRef(x) : clone_as(x, format);
+    return rl_is_in_format(v, format) ? Py_NewRef(x) : clone_as(x, format);
 }
 
 COMPOSE(flatten) {

@@ -203,6 +203,29 @@ void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, 
     job_start(n, threads, ns, body, ctx);
 }
 
+#ifdef __SSE2__
+static void flush_denormal(void *on) {
+    enum { FLUSH = 0x8000, READ_AS_ZERO = 0x40 };
+    unsigned mode = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(on ? mode | FLUSH | READ_AS_ZERO : mode & ~(unsigned)(FLUSH | READ_AS_ZERO));
+}
+
+/* this thread and those of its pool; threads that start later take over what the one that starts them has */
+bool rl_threads_flush_denormal(bool on) {
+    static char yes;
+    void *arg = on ? &yes : NULL;
+    if (pool.parallel && !pool.forked && rl_threads_get() > 1)
+        pool.parallel(flush_denormal, arg, (unsigned)pool.used, 0);
+    flush_denormal(arg);
+    return true;
+}
+#else
+bool rl_threads_flush_denormal(bool on) {
+    (void)on;
+    return false;
+}
+#endif
+
 void rl_threads_load(void) {
     pthread_once(&once, pool_load);
 }

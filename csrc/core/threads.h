@@ -11,7 +11,8 @@ int rl_threads_lend(rl_call *k, int n); /* svc->openmp */
 void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
                          void *ctx);
 
-int64_t rl_threads_region(void); /* nanoseconds of work that are worth a second thread, now */
+bool rl_threads_flush_denormal(bool on); /* numbers below the normal ones are 0; false: not here */
+int64_t rl_threads_region(void);         /* nanoseconds of work that are worth a second thread, now */
 
 /* core/cpu_count.c */
 int rl_cpu_count_here(void); /* how many threads a kernel takes unless somebody says otherwise */

@@ -90,13 +90,24 @@ int64_t rl_stride_scaled(int64_t stride, int64_t n) {
     return __builtin_mul_overflow(stride, n, &step) || step > RL_MOST_STRIDE ? stride : step;
 }
 
-bool rl_is_channels_last(const rl_view *v) {
-    int64_t strides[4];
-    if (v->ndim != 4) return false;
-    rl_dims_channels_last(v->shape, 4, strides);
-    for (int d = 0; d < 4; d++)
+static inline bool is_channels_last_of(const rl_view *v, int ndim) {
+    int64_t strides[5];
+    if (v->ndim != ndim) return false;
+    rl_dims_channels_last(v->shape, ndim, strides);
+    for (int d = 0; d < ndim; d++)
         if (v->shape[d] != 1 && v->strides[d] != strides[d]) return false;
     return true;
+}
+
+bool rl_is_channels_last(const rl_view *v) {
+    return is_channels_last_of(v, 4);
+}
+
+bool rl_is_in_format(const rl_view *v, int64_t format) {
+    return format == RL_FORMAT_PRESERVE           ? true
+           : format == RL_FORMAT_CHANNELS_LAST    ? is_channels_last_of(v, 4)
+           : format == RL_FORMAT_CHANNELS_LAST_3D ? is_channels_last_of(v, 5)
+                                                  : rl_is_contiguous(v);
 }
 
 bool rl_is_dense(const rl_view *v) {

@@ -23,8 +23,9 @@ void rl_strides_as(rl_view *v, const rl_view *like);
 /* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */
 #define RL_MOST_STRIDE ((int64_t)1 << 47)
 int64_t rl_stride_scaled(int64_t stride, int64_t n);
-enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_PRESERVE };
-bool rl_is_channels_last(const rl_view *v); /* of four dims, dense */
+enum { RL_FORMAT_CONTIGUOUS, RL_FORMAT_CHANNELS_LAST, RL_FORMAT_CHANNELS_LAST_3D, RL_FORMAT_PRESERVE };
+bool rl_is_channels_last(const rl_view *v);             /* of four dims, dense */
+bool rl_is_in_format(const rl_view *v, int64_t format); /* dense, with its dims in that order */
 /* Do the dims of a batch of images or volumes lie so, with gaps perhaps? Where all could be said of it, no.
  */
 bool rl_looks_channels_last(const rl_view *v);

@@ -62,7 +62,32 @@ static PyGetSetDef dtype_getset[] = {
     {"is_signed", dtype_get_signed, NULL, "Can it hold negative numbers?", NULL},
     {"itemsize", dtype_get_itemsize, NULL, "Bytes per element.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
-static PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyObject *dtype_to_real(PyObject *self, PyObject *unused) {
+    (void)unused;
+    int dtype = ((dtype_object *)self)->dtype;
+    return rl_dtype_object(dtype == RL_C32    ? RL_F16
+                           : dtype == RL_C64  ? RL_F32
+                           : dtype == RL_C128 ? RL_F64
+                                              : dtype);
+}
+static PyObject *dtype_to_complex(PyObject *self, PyObject *unused) {
+    (void)unused;
+    int dtype = ((dtype_object *)self)->dtype;
+    switch (dtype) {
+    case RL_F16: return rl_dtype_object(RL_C32);
+    case RL_BF16:
+    case RL_F32: return rl_dtype_object(RL_C64);
+    case RL_F64: return rl_dtype_object(RL_C128);
+    }
+    if (RL_SET_COMPLEX >> dtype & 1) return Py_NewRef(self);
+    return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", rl_dtype_title(dtype));
+}
+static PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, NULL},
+    {"to_real", dtype_to_real, METH_NOARGS, "to_real()\n--\n\nThe dtype of the parts of complex numbers."},
+    {"to_complex", dtype_to_complex, METH_NOARGS,
+     "to_complex()\n--\n\nThe dtype of complex numbers with such parts."},
+    {NULL, NULL, 0, NULL}};
 static PyType_Slot dtype_slots[] = {{Py_tp_repr, dtype_repr},
                                     {Py_tp_getset, dtype_getset},
                                     {Py_tp_methods, dtype_methods},
@@ -131,7 +156,12 @@ static PyObject *size_repr(PyObject *self) {
     RL_OWNED PyObject *list = PySequence_List(self);
     return list ? PyUnicode_FromFormat("torch.Size(%R)", list) : NULL;
 }
-static PyObject *size_concat(PyObject *a, PyObject *b) {
+/* nb_add, so that a tuple in front is asked, too */
+static PyObject *size_add(PyObject *a, PyObject *b) {
+    if (!PyTuple_Check(a)) Py_RETURN_NOTIMPLEMENTED;
+    if (!PyTuple_Check(b))
+        return PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not %.100s) to torch.Size",
+                            Py_TYPE(b)->tp_name);
     return size_wrap_steal(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
 static PyObject *size_repeat(PyObject *a, Py_ssize_t n) {
@@ -160,7 +190,7 @@ static PyMethodDef size_methods[] = {
     {NULL, NULL, 0, NULL}};
 static PyType_Slot size_slots[] = {{Py_tp_new, size_new},
                                    {Py_tp_repr, size_repr},
-                                   {Py_sq_concat, size_concat},
+                                   {Py_nb_add, size_add},
                                    {Py_sq_repeat, size_repeat},
                                    {Py_mp_subscript, size_subscript},
                                    {Py_tp_methods, size_methods},
@@ -192,9 +222,10 @@ static PyTypeObject *format_type;
 int rl_format_parse(PyObject *o, int64_t *format) {
     if (!Py_IS_TYPE(o, format_type)) return 0;
     const char *name = ((named_object *)o)->name;
-    *format = strcmp(name, "channels_last") == 0     ? RL_FORMAT_CHANNELS_LAST
-              : strcmp(name, "preserve_format") == 0 ? RL_FORMAT_PRESERVE
-                                                     : RL_FORMAT_CONTIGUOUS;
+    *format = strcmp(name, "channels_last") == 0      ? RL_FORMAT_CHANNELS_LAST
+              : strcmp(name, "channels_last_3d") == 0 ? RL_FORMAT_CHANNELS_LAST_3D
+              : strcmp(name, "preserve_format") == 0  ? RL_FORMAT_PRESERVE
+                                                      : RL_FORMAT_CONTIGUOUS;
     return 1;
 }
 
@@ -227,9 +258,10 @@ int rl_types_init(PyObject *m) {
         dtypes[i] = (PyObject *)d;
         if (PyModule_AddObjectRef(m, rl_dtype_name(i), dtypes[i]) < 0) return -1;
     }
-    static const char *const kept[] = {"sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
-    for (int i = 0; i < 5; i++) {
-        if (add_named(m, layout, kept[i])) return -1;
+    static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
+                                          "sparse_bsr", "sparse_bsc", "jagged",     "_mkldnn"};
+    for (int i = 0; i < 8; i++) {
+        if (add_named(m, layout, layouts[i])) return -1;
     }
     static const char *const schemes[] = {"per_tensor_affine", "per_channel_affine",
                                           "per_channel_affine_float_qparams", "per_tensor_symmetric",
@@ -237,8 +269,10 @@ int rl_types_init(PyObject *m) {
     for (int i = 0; i < 5; i++) {
         if (add_named(m, scheme, schemes[i])) return -1;
     }
-    return add_named(m, layout, "strided") || add_named(m, format_type, "contiguous_format") ||
-                   add_named(m, format_type, "channels_last") || add_named(m, format_type, "preserve_format")
-               ? -1
-               : 0;
+    static const char *const formats[] = {"contiguous_format", "channels_last", "channels_last_3d",
+                                          "preserve_format"};
+    for (int i = 0; i < 4; i++) {
+        if (add_named(m, format_type, formats[i])) return -1;
+    }
+    return 0;
 }

@@ -139,6 +139,7 @@ extern _Thread_local rl_thread rl_here;
 int rl_gc_init(PyObject *m);
 int rl_types_init(PyObject *m);
 int rl_raise_init(PyObject *m);
+int rl_limits_init(PyObject *m);
 int rl_device_type_init(PyObject *m);
 int rl_tensor_init(PyObject *m);
 int rl_node_init(PyObject *m);

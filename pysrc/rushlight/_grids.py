@@ -191,7 +191,7 @@ def _gradient_along(x, spacing, dim, order):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    """Return the derivatives of samples along dimensions, by central differences, as a tuple.
+    """Return the derivatives of samples along dimensions, by central differences, as a tuple of tensors.
 
     ``spacing`` is a number, or one number or one tensor of coordinates for each dimension; ``edge_order``, 1
     or 2, is that of the one-sided differences at the ends.

@@ -21,6 +21,7 @@ _CONSTANTS = {
     "nan": nan,
     "pi": pi,
     "newaxis": None,
+    "legacy_contiguous_format": _C.contiguous_format,
 }
 
 

@@ -108,10 +108,18 @@ def _split_to(args, kwargs):
     return device, _PYTHON_DTYPES.get(dtype, dtype), *flags, memory_format
 
 
-def _check_format(tensor, memory_format):
-    # memory is always row-major here; the layouts can be asked for and change no value
-    if memory_format is _C.channels_last and tensor.dim() != 4:
-        raise RuntimeError("required rank 4 tensor to use channels_last format")
+_CHANNELS_LAST = {4: _C.channels_last, 5: _C.channels_last_3d}
+
+
+def _has_format(tensor, memory_format):
+    """Whether to(memory_format=) leaves the tensor as it is."""
+    channels_last = _CHANNELS_LAST.get(tensor.dim())
+    turned = (
+        channels_last is not None
+        and not tensor.is_contiguous()
+        and tensor.is_contiguous(memory_format=channels_last)
+    )
+    return memory_format is (channels_last if turned else _C.contiguous_format)
 
 
 def _need_tensor(value, function, name="other", position=1):
@@ -230,8 +238,9 @@ class _Methods:
     def to(self, *args, **kwargs):
         """Move and cast: to(dtype), to(device, dtype), to(other); itself when nothing changes."""
         device, dtype, _, copy, memory_format = _split_to(args, kwargs)
-        _check_format(self, memory_format)
-        return _C._cast(self, dtype, device, copy)
+        if memory_format in (None, _C.preserve_format) or _has_format(self, memory_format):
+            return _C._cast(self, dtype, device, copy)
+        return _C._cast(self, dtype, device, False).clone(memory_format=memory_format)
 
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """Return the name of the type, such as 'torch.FloatTensor', or the tensor cast to a type."""

@@ -167,11 +167,9 @@ def _tensor_text(t, indent):
     return _rows_text(_mark(rows, cut), t.dim(), indent, _formatter_of(t, _flat(rows)))
 
 
-_COMPLEX = {_C.float16: _C.complex32, _C.float32: _C.complex64, _C.float64: _C.complex128}
-
-
 def _suffixes(t):
     default = _C.get_default_dtype()
+    default_complex = _C.complex128 if default is _C.float64 else _C.complex64
     if t.device.type != "cpu":
         yield f"device='{t.device}'"
     if t.is_meta:
@@ -186,7 +184,7 @@ def _suffixes(t):
     else:
         if not PRINT_OPTS.edgeitems:
             yield f"size={tuple(t.shape)}"
-        if t.dtype not in (default, _COMPLEX.get(default), _C.int64, _C.bool):
+        if t.dtype not in (default, default_complex, _C.int64, _C.bool):
             yield f"dtype={t.dtype}"
     if t.grad_fn is not None:
         yield f"grad_fn=<{type(t.grad_fn).__name__}>"

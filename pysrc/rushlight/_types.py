@@ -1,4 +1,4 @@
-"""Types: limits of dtypes, torch.FloatTensor and its kin, the names of types."""
+"""Types: torch.FloatTensor and its kin, the names of types."""
 
 from importlib import import_module
 
@@ -23,65 +23,6 @@ def typename(obj):
     module = getattr(owner, "__module__", None)
     prefix = "" if module in (None, "builtins", "__builtin__") else module + "."
     return prefix + owner.__qualname__
-
-
-class finfo:
-    """The limits of a floating dtype."""
-
-    # mantissa bits, largest number, smallest normal number, decimal digits
-    _FACTS = {
-        _C.float16: (10, 65504.0, 2.0**-14, 3),
-        _C.bfloat16: (7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 2),
-        _C.float32: (23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 6),
-        _C.float64: (52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 15),
-    }
-
-    def __init__(self, type=None):
-        dtype = _C.get_default_dtype() if type is None else type
-        if dtype not in self._FACTS:
-            raise TypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
-            )
-        mantissa, self.max, self.smallest_normal, digits = self._FACTS[dtype]
-        self.min = -self.max
-        self.tiny = self.smallest_normal
-        self.eps = 2.0**-mantissa
-        self.resolution = 10.0**-digits
-        self.bits = dtype.itemsize * 8
-        self.dtype = str(dtype).removeprefix("torch.")
-
-    def __repr__(self):
-        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
-        return f"finfo({', '.join(f'{n}={getattr(self, n):g}' for n in names)}, dtype={self.dtype})"
-
-    def __eq__(self, other):
-        return self.dtype == other.dtype if isinstance(other, finfo) else NotImplemented
-
-    def __hash__(self):
-        return hash(self.dtype)
-
-
-class iinfo:
-    """The limits of an integer dtype."""
-
-    def __init__(self, type):
-        if not isinstance(type, _C.dtype) or type.is_floating_point or type is _C.bool:
-            raise TypeError(
-                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
-            )
-        self.bits = type.itemsize * 8
-        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
-        self.max = 2 ** (self.bits - type.is_signed) - 1
-        self.dtype = str(type).removeprefix("torch.")
-
-    def __repr__(self):
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
-
-    def __eq__(self, other):
-        return self.dtype == other.dtype if isinstance(other, iinfo) else NotImplemented
-
-    def __hash__(self):
-        return hash(self.dtype)
 
 
 def set_default_tensor_type(t):

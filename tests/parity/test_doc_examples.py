@@ -1,0 +1,133 @@
+"""The examples in PyTorch's own docstrings, run on torch and on rushlight from one seed: both must print the same.
+
+Only the statements are taken from a docstring; what it says that they print is often of another version or seed.
+"""
+
+import builtins
+import contextlib
+import io
+import re
+import sys
+import warnings
+
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+HOMES = ["torch", "torch.Tensor", "torch.special", "torch.linalg", "torch.nn.functional"]
+
+# names whose examples cannot print the same, and why
+UNSET = "prints memory that nobody has set"
+EXCEPTIONS = {
+    "torch.empty": UNSET,
+    "torch.empty_like": UNSET,
+    "torch.empty_permuted": UNSET,
+    "torch.empty_strided": UNSET,
+    "torch.Tensor.new_empty": UNSET,
+    "torch.Tensor.new_empty_strided": UNSET,
+}
+
+
+def home_of(t, path):
+    for name in path.split(".")[1:]:
+        t = getattr(t, name, None)
+    return t
+
+
+def examples():
+    """Return the docstrings with examples: the first name of each that both libraries have."""
+    found = {}
+    for path in HOMES:
+        theirs, ours = home_of(torch, path), home_of(rushlight, path)
+        for name in sorted(dir(theirs)):
+            text = getattr(getattr(theirs, name, None), "__doc__", None)
+            if name[0] != "_" and isinstance(text, str) and ">>>" in text and hasattr(ours, name):
+                found.setdefault(text, f"{path}.{name}")
+    return {name: text for text, name in found.items()}
+
+
+EXAMPLES = examples()
+
+
+def statements(text):
+    """Return the statements of a docstring; lines that are indented belong to the one before."""
+    found = []
+    for line in text.splitlines():
+        line = line.strip()
+        code = line[4:] if line.startswith((">>> ", "... ")) else None
+        if code is None or not code.strip():
+            continue
+        if line[0] == "." or code[0] == " ":
+            found[-1:] = ["\n".join([*found[-1:], code])]
+        else:
+            found.append(code)
+    return found
+
+
+def test_statements():
+    text = "Example::\n\n  >>> a = 1\n  >>> for i in a:\n  ...     b\n  out\n  >>> with c:\n  >>>     d\n"
+    assert statements(text) == ["a = 1", "for i in a:\n    b", "with c:\n    d"]
+
+
+def scope_of(t):
+    """Return the names that an example may take for granted; what it imports from torch comes from t."""
+
+    def import_(name, *args):
+        root, dot, rest = name.partition(".")
+        return builtins.__import__(t.__name__ + dot + rest if root == "torch" else name, *args)
+
+    given = {"torch": t, "nn": t.nn, "F": t.nn.functional, "Tensor": t.Tensor, "__name__": "example"}
+    return {**given, "__builtins__": {**vars(builtins), "__import__": import_}}
+
+
+def show(value):
+    if value is not None:
+        print(repr(value))
+
+
+@contextlib.contextmanager
+def settings(t):
+    """Put back what examples change."""
+    t.manual_seed(23)
+    threads = t.get_num_threads()
+    try:
+        yield
+    finally:
+        t.set_default_dtype(t.float32)
+        t.set_printoptions(profile="default")
+        t.set_num_threads(threads)
+        t.set_grad_enabled(True)
+        t.set_default_device(None)
+        t.use_deterministic_algorithms(False)
+
+
+def printed(t, code, scope):
+    """Run a statement; return what it prints or raises, and whether it asked for a name that is not there."""
+    out, absent = io.StringIO(), False
+    try:
+        with contextlib.redirect_stdout(out):
+            exec(compile(code + "\n", "example", "single"), scope)
+    except Exception as error:
+        absent = isinstance(error, (AttributeError, ImportError))
+        out.write(f"{type(error).__name__}: {error}")
+    text = re.sub(" at 0x[0-9a-f]+", "", out.getvalue()).replace("rushlight", "torch")
+    return text, absent
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_prints_the_same(name, tmp_path, monkeypatch):
+    if name in EXCEPTIONS:
+        pytest.skip(EXCEPTIONS[name])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "displayhook", show)
+    with warnings.catch_warnings(), settings(torch), settings(rushlight):
+        warnings.simplefilter("ignore")
+        theirs, ours = scope_of(torch), scope_of(rushlight)
+        for code in statements(EXAMPLES[name]):
+            expected, lacks = printed(torch, code, theirs)
+            found, absent = printed(rushlight, code, ours)
+            if absent and not lacks:
+                pytest.skip(f"{code}: {found}")
+            assert found == expected, code
