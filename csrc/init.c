@@ -43,6 +43,12 @@ static PyObject *empty_cache(PyObject *m, PyObject *unused) {
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
+static PyObject *fill_unset(PyObject *m, PyObject *on) {
+    (void)m;
+    rl_services_fill_unset(on == Py_True);
+    Py_RETURN_NONE;
+}
+
 static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
     (void)m;
     long long after = PyLong_AsLongLong(n);
@@ -131,6 +137,8 @@ static PyMethodDef functions[] = {
      "blocks went because more than the cap would have been kept."},
     {"_empty_cache", empty_cache, METH_NOARGS,
      "_empty_cache()\n--\n\nGives the memory that is kept for later tensors back to the system."},
+    {"_fill_unset", fill_unset, METH_O,
+     "_fill_unset(on)\n--\n\nFills what empty() makes: with NaN, with the largest number, or with True."},
     {"_return_types", rl_return_types, METH_NOARGS,
      "_return_types()\n--\n\nThe named tuples of operators with several results, by their names."},
     {"_fail_alloc", debug_fail_alloc, METH_O,

@@ -76,6 +76,7 @@ typedef struct rl_services {
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
     /* Opens a vendor's library (oneDNN) at the first call; false where there is none or it does not serve. */
     bool (*vendor)(void);
+    bool fill_unset; /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 

@@ -51,6 +51,10 @@ void rl_services_vendor(bool (*open)(void)) {
     services.vendor = open;
 }
 
+void rl_services_fill_unset(bool on) {
+    services.fill_unset = on;
+}
+
 void rl_services_limit(void) {
     services.isa = 0;
 }

@@ -6,6 +6,7 @@
 void rl_services_init(void); /* asks the CPU what it can; RL_ISA=avx2|none limits the instruction set */
 /* What svc->vendor asks from now on; any thread, with or without the GIL. */
 void rl_services_vendor(bool (*open)(void));
+void rl_services_fill_unset(bool on);
 void rl_services_limit(void); /* no vector instructions at all: RL_KERNELS=ref */
 void rl_call_begin(rl_call *k);
 void rl_call_end(rl_call *k); /* gives the scratch back */

@@ -239,7 +239,7 @@ static PyType_Slot generator_slots[] = {
     {Py_tp_doc,
      "Generator(device='cpu')\n--\n\nA stream of random numbers (mt19937), PyTorch's for the same seed."},
     {0, NULL}};
-static PyType_Spec generator_spec = {"rushlight.Generator", sizeof(generator_object), 0,
+static PyType_Spec generator_spec = {"rushlight._C.Generator", sizeof(generator_object), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};
 
 int rl_generator_init(PyObject *m) {

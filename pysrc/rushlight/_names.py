@@ -2,7 +2,19 @@
 
 from math import e, inf, nan, pi
 
-from . import _C, _asking, _create, _grids, _histogram, _settings, _types, _unique, _windows, functional
+from . import (
+    _C,
+    _asking,
+    _create,
+    _deterministic,
+    _grids,
+    _histogram,
+    _settings,
+    _types,
+    _unique,
+    _windows,
+    functional,
+)
 from ._homes import adopt
 
 _FUNCTION = type(lambda: None)
@@ -21,6 +33,10 @@ _CONSTANTS = {
     "nan": nan,
     "pi": pi,
     "newaxis": None,
+    "has_lapack": True,
+    "has_mkl": False,
+    "has_openmp": True,
+    "has_spectral": False,
     "legacy_contiguous_format": _C.contiguous_format,
 }
 
@@ -37,7 +53,8 @@ def _written_in(module):
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
-    for module in (functional, _asking, _create, _grids, _histogram, _settings, _types, _unique, _windows):
+    modules = (functional, _asking, _create, _deterministic, _grids, _histogram)
+    for module in (*modules, _settings, _types, _unique, _windows):
         own |= _written_in(module)
     own["range"] = _grids._range
     for name, value in own.items():

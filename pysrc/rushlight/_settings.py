@@ -2,27 +2,7 @@
 
 from . import _C
 
-_switches = {"deterministic": False, "warn_only": False, "interop": None, "precision": "highest"}
-
-
-def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Ask for results that do not change from run to run; they never do."""
-    if not isinstance(mode, bool):
-        raise TypeError(
-            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, "
-            f"not {type(mode).__name__}"
-        )
-    _switches["deterministic"], _switches["warn_only"] = mode, mode and warn_only
-
-
-def are_deterministic_algorithms_enabled():
-    """Return what was asked for."""
-    return _switches["deterministic"]
-
-
-def is_deterministic_algorithms_warn_only_enabled():
-    """Return what was asked for."""
-    return _switches["warn_only"]
+_switches = {"interop": None, "precision": "highest", "warn_always": False}
 
 
 def set_num_interop_threads(n):
@@ -37,6 +17,18 @@ def set_num_interop_threads(n):
 def get_num_interop_threads():
     """Return the number that was set."""
     return _switches["interop"] or _C.get_num_threads()
+
+
+def set_warn_always(b, /):
+    """Say whether warnings that are given once come every time."""
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _switches["warn_always"] = b
+
+
+def is_warn_always_enabled():
+    """Return what was set."""
+    return _switches["warn_always"]
 
 
 def set_float32_matmul_precision(precision):

@@ -238,9 +238,12 @@ class _Methods:
     def to(self, *args, **kwargs):
         """Move and cast: to(dtype), to(device, dtype), to(other); itself when nothing changes."""
         device, dtype, _, copy, memory_format = _split_to(args, kwargs)
-        if memory_format in (None, _C.preserve_format) or _has_format(self, memory_format):
+        if memory_format in (None, _C.preserve_format):
             return _C._cast(self, dtype, device, copy)
-        return _C._cast(self, dtype, device, False).clone(memory_format=memory_format)
+        moved = _C._cast(self, dtype, device, False)
+        if moved is self and not copy and _has_format(self, memory_format):
+            return self
+        return moved.clone(memory_format=memory_format)
 
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """Return the name of the type, such as 'torch.FloatTensor', or the tensor cast to a type."""

@@ -1,6 +1,7 @@
-"""Types: torch.FloatTensor and its kin, the names of types."""
+"""Types: torch.FloatTensor and its kin, the names of types, the modules of devices."""
 
 from importlib import import_module
+from types import ModuleType
 
 from . import _C
 from ._create import _warn_once
@@ -15,10 +16,37 @@ def is_storage(obj):
     )
 
 
+def get_device_module(device=None):
+    """Return the module of a device, such as ``torch.cuda``; without one that of the GPU or the CPU."""
+    if not isinstance(device, (_C.device, str, type(None))):
+        raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
+    if device is None:
+        name = "cuda" if import_module("rushlight.cuda").is_available() else "cpu"
+    else:
+        name = _C.device(device).type
+    if name not in ("cpu", "cuda", "mps", "mtia", "xpu"):
+        raise RuntimeError(
+            f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'."
+        )
+    return import_module(f"rushlight.{name}")
+
+
+def compiled_with_cxx11_abi():
+    """Whether C++ strings are those of C++11; there is no C++ here, and no others are."""
+    return True
+
+
+def is_vulkan_available():
+    """Whether there is Vulkan: no."""
+    return False
+
+
 def typename(obj):
     """Return the name of the object's type, 'torch.FloatTensor' for a tensor."""
     if isinstance(obj, _C.Tensor):
         return obj.type()
+    if isinstance(obj, ModuleType):
+        return obj.__name__
     owner = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(owner, "__module__", None)
     prefix = "" if module in (None, "builtins", "__builtin__") else module + "."

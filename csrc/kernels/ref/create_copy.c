@@ -160,9 +160,22 @@ RL_KERNEL(ref_full) {
     return rl_view_fill(k, k->out[0], &element);
 }
 
+static void unset_element(int dtype, uint64_t *element) {
+    static const uint64_t is_signed = RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64);
+    int part = dtype == RL_C32 ? RL_F16 : dtype == RL_C64 ? RL_F32 : dtype == RL_C128 ? RL_F64 : dtype;
+    if (dtype == RL_BOOL)
+        *element = 1;
+    else if (RL_SET_FLOATS >> part & 1)
+        rl_row_put_double(part, (char *)element, NAN);
+    else
+        *element = UINT64_MAX >> (64 - 8 * rl_itemsize(dtype) + (is_signed >> dtype & 1));
+}
+
 RL_KERNEL(ref_empty) {
-    (void)k;
-    return RL_OK;
+    uint64_t element[2] = {0};
+    if (RL_LIKELY(!k->svc->fill_unset)) return RL_OK;
+    unset_element(k->out[0]->dtype, element);
+    return rl_view_fill(k, k->out[0], element);
 }
 
 RL_KERNEL(ref_zeros) {

@@ -1,0 +1,21 @@
+"""Types for annotations."""
+
+import builtins
+import os
+from typing import IO, Any, TypeAlias
+
+from . import _C, _missing
+
+Tensor = _C.Tensor
+Size = _C.Size
+Number: TypeAlias = builtins.int | builtins.float | builtins.bool
+Device: TypeAlias = _C.device | str | builtins.int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+IntLikeType: TypeAlias = builtins.int
+FloatLikeType: TypeAlias = builtins.float
+BoolLikeType: TypeAlias = builtins.bool
+Storage: TypeAlias = Any
+
+__all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
+__all__ += ["BoolLikeType", "FloatLikeType", "IntLikeType"]
+__getattr__ = _missing.lacks(__name__)
