@@ -78,6 +78,11 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *device = device_asked(args, kwargs);
     int kind = RL_CPU, index;
     if (!device) return NULL;
+    if (device != Py_None && !Py_IS_TYPE(device, rl_device_type_object) && !PyUnicode_Check(device) &&
+        !PyLong_Check(device))
+        return PyErr_Format(PyExc_TypeError,
+                            "Generator(): argument 'device' (position 1) must be torch.device, not %.100s",
+                            Py_TYPE(device)->tp_name);
     if (device != Py_None && rl_device_parse(device, &kind, &index) < 0) return NULL;
     if (kind == RL_META) {
         PyErr_SetString(PyExc_RuntimeError, "META device type not an accelerator.");

@@ -33,6 +33,7 @@ _CONSTANTS = {
     "nan": nan,
     "pi": pi,
     "newaxis": None,
+    "_mkldnn": _C._mkldnn,
     "has_lapack": True,
     "has_mkl": False,
     "has_openmp": True,
