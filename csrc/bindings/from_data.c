@@ -59,6 +59,7 @@ static void refuse_scalar(PyObject *o) {
         PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %s", Py_TYPE(o)->tp_name);
 }
 
+static int form_join(int a, int b);
 static int scalar_dtype(PyObject *o) {
     if (PyBool_Check(o)) return RL_BOOL;
     if (PyFloat_CheckExact(o)) return rl_dtype_default();
@@ -66,7 +67,7 @@ static int scalar_dtype(PyObject *o) {
     int numpy = PyUnicode_Check(o) ? -2 : rl_numpy_scalar_dtype(o); /* np.float64 is a float as well */
     if (numpy != -2) return numpy;
     if (PyFloat_Check(o)) return rl_dtype_default();
-    if (PyComplex_Check(o)) return rl_dtype_default() == RL_F64 ? RL_C128 : RL_C64;
+    if (PyComplex_Check(o)) return form_join(RL_C32, rl_dtype_default());
     if (PyLong_Check(o)) return RL_I64;
     if (is_scalar_tensor(o)) return ((rl_tensor *)o)->v.dtype;
     refuse_scalar(o);
@@ -75,7 +76,11 @@ static int scalar_dtype(PyObject *o) {
 
 /* the least dtype that holds numbers of both; -1 and an exception where there is none */
 static int form_join(int a, int b) {
-    enum { UNSIGNED = 1u << RL_U16 | 1u << RL_U32 | 1u << RL_U64, DOUBLE = 1u << RL_F64 | 1u << RL_C128 };
+    enum {
+        UNSIGNED = 1u << RL_U16 | 1u << RL_U32 | 1u << RL_U64,
+        DOUBLE = 1u << RL_F64 | 1u << RL_C128,
+        SINGLE = 1u << RL_F32 | 1u << RL_BF16 | 1u << RL_C64
+    };
     if (a == b) return a;
     if ((UNSIGNED >> a & 1) || (UNSIGNED >> b & 1)) {
         if (rl_is_float(a) || rl_is_float(b)) return rl_is_float(a) ? a : b;
@@ -86,7 +91,9 @@ static int form_join(int a, int b) {
         return -1;
     }
     if ((RL_SET_COMPLEX >> a & 1) || (RL_SET_COMPLEX >> b & 1))
-        return (DOUBLE >> a & 1) || (DOUBLE >> b & 1) ? RL_C128 : RL_C64;
+        return (DOUBLE >> a & 1) || (DOUBLE >> b & 1)   ? RL_C128
+               : (SINGLE >> a & 1) || (SINGLE >> b & 1) ? RL_C64
+                                                        : RL_C32;
     return rl_dtype_promote(a, b);
 }
 

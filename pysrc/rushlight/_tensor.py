@@ -1,6 +1,7 @@
 """Methods of Tensor and Parameter that are thin or rare; attached to the types of the C extension."""
 
 import warnings
+from itertools import pairwise
 from numbers import Number
 
 from . import _C
@@ -356,9 +357,13 @@ class _Methods:
     def dim_order(self, *, ambiguity_check=False):
         """Return the dimensions from the outermost in memory to the innermost."""
         strides = self.stride()
-        if ambiguity_check:
-            walked = [step for step, size in zip(strides, self.shape) if size != 1]
-            if self.numel() and (len(set(walked)) < len(walked) or 1 in self.shape):
+        formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+        known = all(isinstance(each, _C.memory_format) for each in formats)
+        if not isinstance(ambiguity_check, (bool, list)) or not known:
+            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+        if ambiguity_check is not False:
+            several = 1 in self.shape or any(a == b for a, b in pairwise(strides))
+            if several and sum(self.is_contiguous(memory_format=each) for each in formats) != 1:
                 raise RuntimeError(
                     "The tensor does not have unique dim order, or cannot map to exact one of the given "
                     "memory formats."

@@ -93,6 +93,7 @@ def texts(t, numbers, dtype, kind, options, default):
         t.set_printoptions(profile="default")
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
 @pytest.mark.parametrize("seed", range(40))
 def test_random_tensors(seed):
     r = random.Random(seed)

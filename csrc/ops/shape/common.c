@@ -156,8 +156,7 @@ RL_SHAPE(size) {
     return rl_size_out(k, 0);
 }
 
-/* channels_last for 4 dims, channels_last_3d for 5 */
-static rl_status take_format(rl_view *out, int64_t format) {
+rl_status rl_take_format(rl_view *out, int64_t format) {
     if (format != RL_FORMAT_CHANNELS_LAST && format != RL_FORMAT_CHANNELS_LAST_3D) return RL_OK;
     int rank = format == RL_FORMAT_CHANNELS_LAST ? 4 : 5;
     if (out->ndim != rank)
@@ -167,22 +166,14 @@ static rl_status take_format(rl_view *out, int64_t format) {
     return RL_OK;
 }
 
-/* the last argument is the memory format, here and below */
-RL_SHAPE(empty) {
-    const rl_slot *format = &k->arg[k->n_arg - 1];
-    int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_CONTIGUOUS;
-    if (wanted == RL_FORMAT_PRESERVE) return rl_error_set(RL_RUNTIME, "unsupported memory format Preserve");
-    return rl_size_out(k, 0) == RL_OK ? take_format(k->out[0], wanted) : RL_FAIL;
-}
-
-/* by default the input's order of dims stays */
+/* the last argument is the memory format; by default the input's order of dims stays */
 RL_SHAPE(like) {
     const rl_view *x = k->arg[0].u.t;
     const rl_slot *format = &k->arg[k->n_arg - 1];
     int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_PRESERVE;
     if (rl_out_dims(k, 0, x->shape, x->ndim) != RL_OK) return RL_FAIL;
     if (wanted == RL_FORMAT_PRESERVE) rl_strides_as(k->out[0], x);
-    return take_format(k->out[0], wanted);
+    return rl_take_format(k->out[0], wanted);
 }
 
 /* ---- gradients: what the forward operator would have answered says how large they must be ---- */

@@ -1,6 +1,14 @@
 /* Shape rules of new tensors, and of values written into whole ones. */
 #include "shape.h"
 
+/* the last argument is the memory format */
+RL_SHAPE(empty) {
+    const rl_slot *format = &k->arg[k->n_arg - 1];
+    int64_t wanted = format->tag == RL_INT ? format->u.i : RL_FORMAT_CONTIGUOUS;
+    if (wanted == RL_FORMAT_PRESERVE) return rl_error_set(RL_RUNTIME, "unsupported memory format Preserve");
+    return rl_size_out(k, 0) == RL_OK ? rl_take_format(k->out[0], wanted) : RL_FAIL;
+}
+
 RL_SHAPE(zeros) {
     for (int i = 0; i < k->arg[0].n; i++)
         if (k->arg[0].tag == RL_INTS && k->arg[0].u.ints[i] < 0)

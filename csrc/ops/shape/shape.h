@@ -39,6 +39,7 @@ static inline rl_status rl_out_like_input(rl_call *k, int i) {
     rl_strides_as(k->out[i], k->arg[0].u.t);
     return RL_OK;
 }
+rl_status rl_take_format(rl_view *out, int64_t format); /* channels_last for 4 dims, channels_last_3d for 5 */
 rl_status rl_size_out(rl_call *k, int arg); /* output 0 gets the dims that an int[] argument says */
 rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what); /* to the shape of argument 0 */
 /* attr[0]: the dimension of argument 0 that an argument names */
