@@ -270,9 +270,17 @@ def lstsq(A, B, rcond=None, *, driver=None):
     """The X with the least square of A @ X - B: solution, residuals, rank and singular values."""
     found = _nn.linalg_lstsq(A, B, rcond, driver=driver)
     solution, residuals, rank, values = found
-    if residuals.numel() == 0 or rank.numel() == 0 or (rank == A.shape[-1]).all().item():
-        return found
-    return type(found)((solution, residuals.flatten()[:0], rank, values))
+    rank, values = (_of_batch(each, A.shape[:-2]) for each in (rank, values))
+    if residuals.numel() and rank.numel() and not (rank == A.shape[-1]).all().item():
+        residuals = residuals.flatten()[:0]
+    return type(found)((solution, residuals, rank, values))
+
+
+def _of_batch(found, batch):
+    """What was found of matrices that B's batch repeated: once for each matrix."""
+    for dim, n in enumerate(batch if found.numel() else ()):
+        found = found.narrow(dim, 0, n)
+    return found
 
 
 # ---- products ----
