@@ -40,7 +40,8 @@ static V freedom(rl_values *g, V weights, V total, V aweights, int64_t correctio
 }
 
 static void warn_nothing_left(rl_values *g) {
-    if (PyErr_WarnEx(
+    if (!FAILED &&
+        PyErr_WarnEx(
             PyExc_UserWarning,
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
             "observations.",
