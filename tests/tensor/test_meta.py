@@ -49,7 +49,7 @@ NEEDS_VALUES = (
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "masked_select"),
     *("index", "index_put"),  # of their masks
     *("narrow_tensor", "tensor_split_tensor", "bincount", "multinomial", "randint_like_tensor"),
-    *("quantile", "nanquantile", "searchsorted"),  # of what they check
+    *("quantile", "nanquantile", "searchsorted", "cov"),  # of what they check
 )
 # kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
