@@ -1,18 +1,41 @@
-/* Outer products. */
-#include "slots.h"
+/* Products of vectors and of blocks. */
+#include "product.h"
 
-COMPOSE(outer) {
+static V outer(rl_values *g, rl_bound *b) {
     for (int i = 0; i < 2; i++)
-        if (b->k.arg[i].u.t->ndim != 1) {
-            PyErr_Format(PyExc_RuntimeError, "outer: Expected 1-D argument %s, but got %d-D",
-                         i ? "vec2" : "self", b->k.arg[i].u.t->ndim);
-            return NULL;
-        }
-    rl_slot args[2] = {b->k.arg[0], int_slot(1)};
-    RL_OWNED PyObject *column = rl_op_run(RL_OP_unsqueeze, args, 2);
-    return column ? rl_op_binary(RL_OP_mul, column, tensor_of(b, 1)) : NULL;
+        if (NDIM(X(i)) != 1)
+            return FAULT("outer: Expected 1-D argument %s, but got %d-D", i ? "vec2" : "self", NDIM(X(i)));
+    return OP(mul, OP(unsqueeze, X(0), INT(1)), X(1));
+}
+COMPOSED(outer) {
+    return outer(g, b);
+}
+COMPOSED(ger) {
+    static bool said;
+    if (!said && PyErr_WarnEx(PyExc_UserWarning,
+                              "torch.ger is deprecated and will be removed in a future PyTorch release. Use "
+                              "torch.outer instead.",
+                              1) < 0)
+        FAILED = true;
+    said = true;
+    return outer(g, b);
 }
 
-COMPOSE(ger) {
-    return compose_outer(b);
+/* Every dimension becomes two: the blocks, which are input's, and the places in them, which are other's. */
+COMPOSED(kron) {
+    V pair[2] = {X(0), X(1)};
+    const int n = NDIM(pair[0]) > NDIM(pair[1]) ? NDIM(pair[0]) : NDIM(pair[1]);
+    int64_t split[2][2 * RL_MAX_DIMS], shape[RL_MAX_DIMS];
+    if (2 * n > RL_MAX_DIMS) return FAULT("kron: tensors have at most %d dimensions", RL_MAX_DIMS / 2);
+    for (int d = 0; d < n; d++) {
+        shape[d] = 1;
+        for (int i = 0; i < 2; i++) {
+            const int64_t at = d - (n - NDIM(pair[i])), size = at < 0 ? 1 : SIZE(pair[i], at);
+            split[i][2 * d + i] = size, split[i][2 * d + !i] = 1;
+            if (__builtin_mul_overflow(shape[d], size, &shape[d]))
+                return FAULT("kron: the result is too large");
+        }
+    }
+    for (int i = 0; i < 2; i++) pair[i] = OP(reshape, pair[i], INTS(split[i], 2 * n));
+    return OP(reshape, OP(mul, pair[0], pair[1]), INTS(shape, n));
 }

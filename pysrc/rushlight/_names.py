@@ -9,6 +9,7 @@ from . import (
     _deterministic,
     _grids,
     _histogram,
+    _products,
     _settings,
     _types,
     _unique,
@@ -54,7 +55,7 @@ def _written_in(module):
 def public_names():
     """Return them all; what no module of PyTorch is known for calls itself the package's."""
     own = {}
-    modules = (functional, _asking, _create, _deterministic, _grids, _histogram)
+    modules = (functional, _asking, _create, _deterministic, _grids, _histogram, _products)
     for module in (*modules, _settings, _types, _unique, _windows):
         own |= _written_in(module)
     own["range"] = _grids._range

@@ -17,13 +17,14 @@ from ._grids import (  # noqa: F401
     cartesian_prod,
     meshgrid,
 )
+from ._products import cdist, einsum, tensordot  # noqa: F401
 from ._tensor import _TYPE_NAMES, _need_tensor
 from ._unique import unique, unique_consecutive  # noqa: F401
 
 __all__ = [
     *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
-    *("cartesian_prod", "chain_matmul", "lu", "meshgrid", "norm", "split", "unique", "unique_consecutive"),
-    "unravel_index",
+    *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
+    *("unique", "unique_consecutive", "unravel_index"),
 ]
 __getattr__ = _missing.lacks(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
