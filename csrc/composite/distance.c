@@ -1,4 +1,5 @@
 /* Distances and similarity of vectors. */
+#include "compose.h"
 #include "slots.h"
 #include "core/dtype.h"
 #include "core/view.h"
@@ -86,4 +87,38 @@ COMPOSE(cosine_similarity) {
     if (!products) return NULL;
     rl_slot args[2] = {tensor_slot(products), int_slot(dim)};
     return rl_op_run(RL_OP_sum, args, 2);
+}
+
+/* ---- all rows to all rows ---- */
+static bool floats_alone(rl_values *g, V x, int which) {
+    if (rl_is_float(x.u.t->dtype)) return true;
+    RAISE(PyExc_RuntimeError, "cdist only supports floating-point dtypes, X%d got: %s", which,
+          rl_dtype_title(x.u.t->dtype));
+    return false;
+}
+
+/* Order 2 of many rows is another function in PyTorch, by matrix products: its gradient has a gradient, and
+ * it takes halves. */
+COMPOSED(cdist) {
+    V a = X(0), c = X(1);
+    const int64_t mode = GIVEN(3) ? X(3).u.i : 0;
+    const bool many = SIZE(a, -2) > 25 || SIZE(c, -2) > 25;
+    if (NDIM(a) < 2 || NDIM(c) < 2 || SIZE(a, -1) != SIZE(c, -1))
+        return OP(_cdist_forward, a, c, X(2), X(3)); /* which says what is wrong */
+    if (!floats_alone(g, a, 1) || !floats_alone(g, c, 2)) return NONE;
+    if (mode < 0 || mode > 2)
+        return RAISE(PyExc_RuntimeError, "possible modes: 0, 1, 2, but was: %lld", (long long)mode);
+    if (rl_number(X(2)) != 2 || mode == 2 || (mode == 0 && !many))
+        return OP(_cdist_forward, a, c, X(2), X(3));
+    int64_t shape[RL_MAX_DIMS];
+    V made = OP(_euclidean_dist, a, c);
+    return OP(view, made, SHAPE(made, shape));
+}
+
+COMPOSED(pdist) {
+    V x = X(0);
+    if (NDIM(x) != 2) return OP(_pdist_forward, x, X(1));
+    if (!rl_is_float(x.u.t->dtype))
+        return RAISE(PyExc_RuntimeError, "pdist only supports floating-point dtypes");
+    return OP(_pdist_forward, x, X(1));
 }

@@ -72,6 +72,7 @@ typedef enum {
 #define RL_BIT(dtype)    ((uint64_t)1 << (dtype))
 #define RL_SET_FLOATS    (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
 #define RL_SET_INTS      (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
+#define RL_SET_WIDE_FLOATS (RL_BIT(RL_F32) | RL_BIT(RL_F64))
 #define RL_SET_BOOL      RL_BIT(RL_BOOL)
 #define RL_SET_INDICES   (RL_BIT(RL_I32) | RL_BIT(RL_I64))
 #define RL_SET_NUMBERS   (RL_SET_FLOATS | RL_SET_INTS)
