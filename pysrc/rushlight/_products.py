@@ -67,9 +67,7 @@ def _dims_of(a, b, dims):
     if isinstance(dims, _C.Tensor):
         if dims.numel() > 1:
             if dims.shape[0] != 2:
-                raise AssertionError(
-                    f"dims tensor must have size 2 in first dimension, got {dims.shape[0]}"
-                )
+                raise AssertionError(f"dims tensor must have size 2 in first dimension, got {dims.shape[0]}")
             return dims[0].tolist(), dims[1].tolist()
         n = int(dims.item())
     elif isinstance(dims, int):
@@ -87,7 +85,7 @@ def _dims_of(a, b, dims):
 
 
 def tensordot(a, b, dims=2, out=None):
-    """Sum products over the last ``dims`` dimensions of a and the first of b, or over those that two lists name.
+    """Sum products over the last ``dims`` dimensions of a and the first of b, or over those of two lists.
 
     Raises RuntimeError when sizes do not match. https://docs.pytorch.org/docs/2.13/generated/torch.tensordot.html
     """

@@ -48,6 +48,50 @@ SAMPLES = {
     ],
     "outer": [S(x(3), x(4)), S(x(0), x(4))],
     "ger": [S(x(3), x(4))],
+    "vdot": [S(x(5), x(5)), S(x(0), x(0))],
+    "einsum": [
+        *(
+            S(equation, [x(*shape) for shape in shapes]).but("bool")
+            for equation, shapes in (
+                ("ij,jk->ik", [(3, 4), (4, 5)]),
+                ("bij,bjk->bki", [(2, 3, 4), (2, 4, 5)]),
+                ("bqhd,bkhd->bhqk", [(2, 3, 2, 4), (2, 5, 2, 4)]),
+                ("...ij,kj", [(2, 3, 4), (5, 4)]),
+                ("i,i", [(4,), (4,)]),
+                ("bn,anm,bm->ba", [(2, 3), (4, 3, 2), (2, 2)]),
+                ("ij,jk->ik", [(0, 4), (4, 5)]),
+                ("ij,jk->ik", [(3, 0), (0, 5)]),
+                ("iij,j->i", [(2, 2, 3), (3,)]),
+                ("ij,kl->jk", [(2, 3), (4, 2)]),
+            )
+        ),
+        *(
+            S(equation, [x(*shape) for shape in shapes])
+            for equation, shapes in (
+                ("ij->ji", [(3, 4)]),
+                ("ii->i", [(3, 3)]),
+                ("i...->...", [(2, 3, 4)]),
+                ("", [()]),
+                ("i,j->ij", [(3,), (4,)]),
+                ("ij,...->i...j", [(3, 4), (2,)]),
+            )
+        ),
+    ],
+    "tensordot": [
+        S(x(2, 3, 4), x(4, 3, 5), [2, 1], [0, 1]).but("bool"),
+        S(x(2, 3), x(2, 3), [0, 1], [0, 1]).but("bool"),
+        S(x(3), x(2), [], []).but("bool"),
+        S(x(2, 0), x(0, 3), [-1], [0]).but("bool"),
+        S(x(2, 3), x(1, 2), [1], [0]).but("bool"),
+        S(x(1, 3), x(2, 4), [0], [0]).but("bool"),
+    ],
+    "inner": [
+        S(x(2, 3), x(4, 5, 3)).but("bool"),
+        S(x(3), x(3)).but("bool"),
+        S(x(), x(3)),
+        S(x(2, 0), x(0)).but("bool"),
+    ],
+    "kron": [S(x(2, 3), x(3, 2)), S(x(2), x(2, 1, 3)), S(x(), x(3)), S(x(0, 2), x(2, 2))],
 }
 
 
@@ -59,6 +103,18 @@ def _linear(a, weight, bias=None):
 def _addmm(a, b, c, beta=1, alpha=1):
     product = alpha * np.matmul(b, c)
     return product + beta * a if beta else product
+
+
+def _einsum(equation, operands):
+    return np.einsum(equation, *operands)
+
+
+def _tensordot(a, b, dims_a, dims_b):
+    """Sizes of 1 stretch, which NumPy's do not."""
+    for i, j in zip(dims_a, dims_b, strict=True):
+        if a.shape[i] != b.shape[j]:
+            a, b = (t.sum(d, keepdims=True) for t, d in ((a, i), (b, j)))
+    return np.tensordot(a, b, (dims_a, dims_b))
 
 
 NUMPY = {
@@ -73,4 +129,13 @@ NUMPY = {
     "baddbmm": _addmm,
     "outer": np.outer,
     "ger": np.outer,
+    "vdot": np.dot,
+    "einsum": _einsum,
+    "tensordot": _tensordot,
+    "inner": np.inner,
+    "kron": np.kron,
+}
+PYTORCH = {
+    "einsum": lambda torch: torch._VF.einsum,
+    "tensordot": lambda torch: torch._VF.tensordot,
 }
