@@ -37,6 +37,11 @@ FORMULA(addmv) { /* beta * input + alpha * mat @ vec */
     TO(1, rl_vjp_scaled(g, OP(outer, G, X(2)), X(4)));
     TO(2, rl_vjp_scaled(g, OP(mv, flipped(g, X(1)), G), X(4)));
 }
+FORMULA(addr) { /* beta * input + alpha * outer(vec1, vec2) */
+    TO(0, rl_vjp_scaled(g, G, X(3)));
+    TO(1, rl_vjp_scaled(g, OP(mv, G, X(2)), X(4)));
+    TO(2, rl_vjp_scaled(g, OP(mv, flipped(g, G), X(1)), X(4)));
+}
 FORMULA(dot) {
     TO(0, OP(mul, G, X(1)));
     TO(1, OP(mul, G, X(0)));

@@ -15,12 +15,14 @@ def _grown(*shape):
 
 
 def _pairs(*more):
-    """Calls of every order, batches that stretch, sizes of 0."""
+    """Calls of every order, and batches that stretch."""
     return [
         *(S(_grown(5, 7), _grown(6, 7), p, *more) for p in _ORDERS),
         S(_grown(2, 1, 3, 4), _grown(3, 5, 4), 1.0, *more),
-        *(S(x(*a), x(*b), 2.0, *more) for a, b in (((0, 3), (4, 3)), ((2, 0), (3, 0)), ((2, 3), (0, 3)))),
     ]
+
+
+_EMPTY = (((0, 3), (4, 3)), ((2, 0), (3, 0)), ((2, 3), (0, 3)))
 
 
 SAMPLES = {
@@ -41,13 +43,10 @@ SAMPLES = {
         S(_grown(2, 30, 3), _grown(4, 3)).but(*WHOLE),
         S(_grown(5, 3), _grown(4, 3), 2.0, 1).but(*WHOLE),
     ],
-    "_cdist_forward": _pairs(None),
+    "_cdist_forward": [*_pairs(None), *(S(x(*a), x(*b), 2.0, None) for a, b in _EMPTY)],
     "_euclidean_dist": [S(_grown(5, 7), _grown(6, 7)), S(_grown(2, 3, 4), _grown(2, 5, 4))],
-    "pdist": [
-        s.but(*WHOLE, "float16", "bfloat16")
-        for s in (*(S(_grown(5, 7), p) for p in _ORDERS), S(x(0, 3)), S(x(1, 3)), S(x(3, 0)))
-    ],
-    "_pdist_forward": [S(_grown(5, 7), p) for p in _ORDERS],
+    "pdist": [s.but(*WHOLE, "float16", "bfloat16") for s in [S(_grown(5, 7), p) for p in _ORDERS]],
+    "_pdist_forward": [*(S(_grown(5, 7), p) for p in _ORDERS), S(x(1, 3))],
 }
 BACKWARD = {
     "_cdist_backward": [S(x(5, 6), x(5, 7), x(6, 7), p, pos(5, 6)) for p in _ORDERS],

@@ -185,4 +185,28 @@ RL_SHAPE(addmv) {
                             "addmv input tensors must have the same dtype, but got %s, %s, and %s",
                             rl_dtype_title(x->dtype), rl_dtype_title(a->dtype), rl_dtype_title(b->dtype));
     return rl_out_dims(k, 0, &rows, 1);
+
+static rl_status whole_number(const rl_call *k, int arg, const char *name, int dtype) {
+    if (!rl_is_float(dtype) && k->arg[arg].tag == RL_FLOAT)
+        return rl_error_set(
+            RL_RUNTIME, "For integral input tensors, argument %s must not be a floating point number.", name);
+    return RL_OK;
+}
+
+RL_SHAPE(addr) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t shape[2];
+    for (int i = 0; i < 2; i++) {
+        const rl_view *v = k->arg[i + 1].u.t;
+        if (v->ndim != 1)
+            return rl_error_set(RL_RUNTIME, "addr: Expected 1-D argument vec%d, but got %d-D", i + 1,
+                                v->ndim);
+        shape[i] = v->shape[0];
+    }
+    if (whole_number(k, 3, "beta", x->dtype) != RL_OK || whole_number(k, 4, "alpha", x->dtype) != RL_OK ||
+        stretches(x, shape, 2) != RL_OK)
+        return RL_FAIL;
+    if (rl_out_dims(k, 0, shape, 2) != RL_OK) return RL_FAIL;
+    if (rl_dims_same(x, k->out[0])) rl_strides_as(k->out[0], x);
+    return RL_OK;
 }
