@@ -9,6 +9,7 @@ import samples
 from op_cases import SIZES, call, grown_cases, laid
 from op_table_layers import LAYERS, ints, side
 from op_table_linalg import LINALG
+from op_table_products import PRODUCTS
 from samples.sample import Placeholder, fixed, x
 
 _DTYPES = ("bfloat16", "float16", "float64", "int64", "int32", "uint8", "bool")
@@ -233,6 +234,7 @@ TABLE = {
     "pixel_unshuffle": _pixels,
     **LAYERS,
     **LINALG,
+    **PRODUCTS,
     "index": _index,
     "index_put": _index_put,
     "index_select": _indexed(),

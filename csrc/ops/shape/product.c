@@ -185,6 +185,7 @@ RL_SHAPE(addmv) {
                             "addmv input tensors must have the same dtype, but got %s, %s, and %s",
                             rl_dtype_title(x->dtype), rl_dtype_title(a->dtype), rl_dtype_title(b->dtype));
     return rl_out_dims(k, 0, &rows, 1);
+}
 
 static rl_status whole_number(const rl_call *k, int arg, const char *name, int dtype) {
     if (!rl_is_float(dtype) && k->arg[arg].tag == RL_FLOAT)
