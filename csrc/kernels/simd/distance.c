@@ -22,34 +22,23 @@
 
 typedef void (*body)(void *, int64_t, int64_t, int);
 #define OF(name, isa)                                                                                        \
-    {                                                                                                        \
-        [RL_P_SUM] = name##_RL_P_SUM##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE##isa,                          \
-        [RL_P_MOST] = name##_RL_P_MOST##isa
+    [RL_P_SUM] = name##_RL_P_SUM##isa, [RL_P_SQUARE] = name##_RL_P_SQUARE##isa,                              \
+    [RL_P_MOST] = name##_RL_P_MOST##isa
+#define POWER_OF(name, isa) [RL_P_POWER] = name##_RL_P_POWER##isa
+#define COUNT_OF(name, isa) [RL_P_COUNT] = name##_RL_P_COUNT##isa
+#define TASKS_OF(isa)       OF(distance_tasks, isa), COUNT_OF(distance_tasks, isa)
 
-/* by order, by whether they are doubles, by instruction set; NULL: left to the next kernel */
-static const body tasks[2][2][RL_P_ORDERS] = {{OF(distance_tasks, _avx2),
-                                               [RL_P_COUNT] = distance_tasks_RL_P_COUNT_avx2,
-                                               [RL_P_POWER] = distance_tasks_RL_P_POWER_avx2},
-                                              OF(distance_tasks, _avx512),
-                                              [RL_P_COUNT] = distance_tasks_RL_P_COUNT_avx512,
-                                              [RL_P_POWER] = distance_tasks_RL_P_POWER_avx512}
-}
-, {OF(distance_tasks, _avx2_f64), [RL_P_COUNT] = distance_tasks_RL_P_COUNT_avx2_f64},
-    OF(distance_tasks, _avx512_f64), [RL_P_COUNT] = distance_tasks_RL_P_COUNT_avx512_f64
-}
-}
-}
-;
+/* by whether they are doubles, by instruction set, by order; NULL: left to the next kernel */
+static const body tasks[2][2][RL_P_ORDERS] = {
+    {{TASKS_OF(_avx2), POWER_OF(distance_tasks, _avx2)},
+     {TASKS_OF(_avx512), POWER_OF(distance_tasks, _avx512)}},
+    {{TASKS_OF(_avx2_f64)}, {TASKS_OF(_avx512_f64)}},
+};
 static const body rows[2][2][RL_P_ORDERS] = {
-    {OF(slope_rows, _avx2), [RL_P_POWER] = slope_rows_RL_P_POWER_avx2},
-    OF(slope_rows, _avx512),
-    [RL_P_POWER] = slope_rows_RL_P_POWER_avx512}
-}
-, {OF(slope_rows, _avx2_f64)}, OF(slope_rows, _avx512_f64)
-}
-}
-}
-;
+    {{OF(slope_rows, _avx2), POWER_OF(slope_rows, _avx2)},
+     {OF(slope_rows, _avx512), POWER_OF(slope_rows, _avx512)}},
+    {{OF(slope_rows, _avx2_f64)}, {OF(slope_rows, _avx512_f64)}},
+};
 
 static body body_of(const rl_call *k, const body table[2][2][RL_P_ORDERS], const rl_distances *d) {
     const int dtype = d->first->dtype;
