@@ -10,6 +10,7 @@ from rushlight._C import (
     conv_transpose3d,
     cosine_similarity,
     pairwise_distance,
+    pdist,
 )
 
 from ._activation import (
@@ -150,6 +151,7 @@ __all__ = [
     "normalize",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",
