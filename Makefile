@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror ulp stubs where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror ulp stubs coverage names where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -132,6 +132,13 @@ instructions-record: $(VENV)/.installed
 
 stubs: $(VENV)/.installed
 	$(RUN) tools/make_stub.py pysrc/rushlight/_C.pyi
+
+# docs/coverage.md, against PyTorch's names; those (`make names`) from the parity environment
+coverage: $(VENV)/.installed
+	$(RUN) tools/make_coverage.py docs/coverage.md
+
+names: $(PARITY_VENV)/.parity
+	$(PARITY_VENV)/bin/python -W ignore tools/pytorch_table.py tests/data/pytorch_names.txt
 
 # declaration, shape rule, kernels, formula and samples of an operator: make where OP=conv2d
 where:
