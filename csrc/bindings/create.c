@@ -167,7 +167,9 @@ static PyObject *create_as_subclass(PyObject *m, PyObject *const *args, Py_ssize
     (void)m;
     if (n != 2 || !rl_tensor_check(args[0]) || !PyType_Check(args[1]) ||
         !PyType_IsSubtype((PyTypeObject *)args[1], rl_tensor_type)) {
-        PyErr_SetString(PyExc_TypeError, "cls must be a type that derives from Tensor");
+        PyErr_SetString(PyExc_TypeError,
+                        "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+                        "possible. Make sure your class inherits from Tensor.");
         return NULL;
     }
     rl_tensor *made = rl_tensor_alias((PyTypeObject *)args[1], (rl_tensor *)args[0]);

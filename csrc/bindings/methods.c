@@ -31,11 +31,16 @@ static PyObject *dims_refuse(const char *name, Py_ssize_t n, PyObject *kwnames, 
     return NULL;
 }
 
+static bool names_dim(PyObject *name) {
+    return PyUnicode_CompareWithASCIIString(name, "dim") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "axis") == 0;
+}
+
 static PyObject *dims_or_one(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, const char *name,
                              rl_tensor *t, bool strides) {
     PyObject *which = n == 1 ? args[0] : Py_None;
     Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    if (named == 1 && n == 0 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") == 0)
+    if (named == 1 && n == 0 && names_dim(PyTuple_GET_ITEM(kwnames, 0)))
         which = args[0];
     else if (n > 1 || named)
         return dims_refuse(name, n, kwnames, NULL);
@@ -135,10 +140,15 @@ METHOD0(untyped_storage) {
     (void)unused;
     return rl_untyped_storage_new(T(self)->v.storage);
 }
-static PyObject *m_as_subclass(PyObject *self, PyObject *cls) {
+static PyObject *m_as_subclass(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"cls", NULL};
+    PyObject *cls;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:as_subclass", names, &cls)) return NULL;
     if (PyType_Check(cls) && PyType_IsSubtype((PyTypeObject *)cls, rl_tensor_type))
         return rl_tensor_as_class(self, (PyTypeObject *)cls);
-    return PyErr_Format(PyExc_TypeError, "cls must be a type that derives from Tensor");
+    return PyErr_Format(PyExc_TypeError,
+                        "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+                        "possible. Make sure your class inherits from Tensor.");
 }
 
 /* Tensor._make_subclass(cls, data, require_grad=False): a leaf on the same memory */
@@ -152,7 +162,10 @@ static PyObject *m_make_subclass(PyObject *unused, PyObject *args, PyObject *kwa
                                      rl_tensor_type, &data, &grad))
         return NULL;
     if (!PyType_IsSubtype(cls, rl_tensor_type))
-        return PyErr_Format(PyExc_TypeError, "cls must be a type that derives from Tensor");
+        return PyErr_Format(
+            PyExc_TypeError,
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not "
+            "possible. Make sure your class inherits from Tensor.");
     RL_OWNED PyObject *made = (PyObject *)rl_tensor_alias(cls, T(data));
     if (!made || (grad && rl_tensor_set_requires_grad((rl_tensor *)made, 1) < 0)) return NULL;
     return rl_give(&made);
@@ -261,8 +274,8 @@ PyMethodDef rl_tensor_methods[] = {
     {"_is_view", m__is_view, METH_NOARGS, "_is_view($self, /)\n--\n\nIs it a view of another tensor?"},
     {"untyped_storage", m_untyped_storage, METH_NOARGS,
      "untyped_storage($self, /)\n--\n\nIts memory as bytes."},
-    {"as_subclass", m_as_subclass, METH_O,
-     "as_subclass($self, cls, /)\n--\n\nThe same tensor as an object of a subclass of Tensor, with its "
+    {"as_subclass", KEYWORDS(m_as_subclass), METH_VARARGS | METH_KEYWORDS,
+     "as_subclass($self, /, cls)\n--\n\nThe same tensor as an object of a subclass of Tensor, with its "
      "history.\n\nhttps://docs.pytorch.org/docs/2.13/generated/torch.Tensor.as_subclass.html"},
     {"_make_subclass", KEYWORDS(m_make_subclass), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
      "_make_subclass(cls, data, require_grad=False)\n--\n\nA leaf of a subclass of Tensor on data's memory."},

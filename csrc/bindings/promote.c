@@ -46,6 +46,19 @@ static PyObject *promote_can_cast(PyObject *m, PyObject *args, PyObject *kwargs)
     return PyBool_FromLong(!loses);
 }
 
+/* PyTorch's names of the two, by which of them is a number */
+static char **result_type_names(PyObject *kwargs) {
+    static char *names[][3] = {
+        {"tensor", "other", NULL}, {"scalar", "tensor", NULL}, {"scalar1", "scalar2", NULL}};
+    const int last = (int)Py_ARRAY_LENGTH(names) - 1;
+    for (int i = last; kwargs && i >= 0; i--) {
+        PyObject *second = PyDict_GetItemString(kwargs, names[i][1]);
+        PyObject *first = PyDict_GetItemString(kwargs, names[i][0]);
+        if (second && (first || PyDict_GET_SIZE(kwargs) == 1)) return names[i];
+    }
+    return names[0];
+}
+
 static int operand(PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
     *slot = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
@@ -53,7 +66,7 @@ static int operand(PyObject *o, rl_slot *slot) {
 }
 
 static PyObject *promote_result_type(PyObject *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"tensor1", "tensor2", NULL};
+    char **const names = result_type_names(kwargs);
     PyObject *one, *two;
     rl_slot a, b;
     (void)m;

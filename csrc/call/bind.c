@@ -144,7 +144,7 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
         return 1;
     }
     case RL_ARG_FORMAT: slot->tag = RL_INT; return rl_format_parse(o, &slot->u.i);
-    case RL_ARG_LAYOUT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return 1;
+    case RL_ARG_LAYOUT: *slot = (rl_slot){.tag = RL_OBJECT, .u.o = o}; return rl_layout_parse(o);
     case RL_ARG_RNG: slot->tag = RL_RNG; return rl_generator_parse(o, &slot->u.g);
     }
     return 0;
@@ -152,11 +152,9 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
 
 /* ---- names ---- */
 static int arg_named(const rl_schema *s, PyObject *name) {
-    static const char *const aliases[][2] = {{"axis", "dim"},
-                                             {"keepdims", "keepdim"},
-                                             {"x", "input"},
-                                             {"self", "input"},
-                                             {"split_size_or_sections", "split_size"}};
+    static const char *const aliases[][3] = {
+        {"axis", "dim"},   {"keepdims", "keepdim"},      {"x", "input"},
+        {"self", "input"}, {"tensor", "input", "split"}, {"split_size_or_sections", "split_size"}};
     for (int i = 0; i < s->n; i++)
         if (rl_arg_name(&s->arg[i]) == name) return i;
     for (int i = 0; i < s->n; i++)
@@ -164,7 +162,8 @@ static int arg_named(const rl_schema *s, PyObject *name) {
     for (size_t j = 0; j < Py_ARRAY_LENGTH(aliases); j++)
         for (int i = 0; i < s->n; i++)
             if (PyUnicode_CompareWithASCIIString(name, aliases[j][0]) == 0 &&
-                strcmp(s->arg[i].name, aliases[j][1]) == 0)
+                strcmp(s->arg[i].name, aliases[j][1]) == 0 &&
+                (!aliases[j][2] || strcmp(s->op->name, aliases[j][2]) == 0))
                 return i;
     return -1;
 }
@@ -259,7 +258,7 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uin
 
 /* view(2, 3) for view((2, 3)): do the numbers of the int[] stand one by one? */
 static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
-    return n != 1 || !(PyTuple_Check(args[0]) || PyList_Check(args[0]));
+    return n != 1 || !(PyTuple_Check(args[0]) || PyList_Check(args[0]) || args[0] == Py_None);
 }
 
 static int too_many(const rl_schema *s, const rl_given *g, Py_ssize_t n, bool loud) {

@@ -114,7 +114,7 @@ int rl_call_devices_agree(const rl_bound *b);
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
 typedef enum { RL_RESULTS_NEW, RL_RESULTS_SEEN } rl_results;
 rl_status rl_run_kernels(rl_bound *b, rl_results results);
-int rl_heavy_load(void); /* oneDNN and the threads, once; -1 when Python raised */
+int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 int rl_lapack_load(const rl_bound *b); /* SciPy's LAPACK, once a call is large enough for it */
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
@@ -139,7 +139,7 @@ PyObject *rl_call_composite_out(rl_bound *b);
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
-int rl_device_mixed(int found, int expected);               /* -1 and PyTorch's text */
-void rl_device_as_out(rl_bound *b);                         /* a factory takes the dtype and device of out= */
+int rl_device_mixed(int found, int expected); /* -1 and PyTorch's text */
+int rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out=; -1: raised, they differ */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
 #endif

@@ -1,5 +1,6 @@
 /* Tensors of several devices in one call: where it runs, and who may meet whom. */
 #include "call.h"
+#include "core/dtype.h"
 
 int rl_device_mixed(int found, int expected) {
     if (found == RL_META || expected == RL_META)
@@ -11,12 +12,23 @@ int rl_device_mixed(int found, int expected) {
     return -1;
 }
 
-void rl_device_as_out(rl_bound *b) {
+int rl_device_as_out(rl_bound *b) {
     const rl_view *out = &((rl_tensor *)b->out)->v;
     rl_slot *dtype = &b->k.arg[b->schema->op->dtype_arg], *device = &b->k.arg[b->schema->op->device_arg];
+    if (dtype->tag == RL_DTYPE && dtype->u.i != out->dtype) {
+        PyErr_Format(PyExc_RuntimeError, "dtype %s does not match dtype of out parameter (%s)",
+                     rl_dtype_title((int)dtype->u.i), rl_dtype_title(out->dtype));
+        return -1;
+    }
+    if (device->tag == RL_INT && device->u.i / 256 != out->device) {
+        PyErr_Format(PyExc_RuntimeError, "device type %s does not match device type of out parameter (%s)",
+                     rl_device_name((int)(device->u.i / 256)), rl_device_name(out->device));
+        return -1;
+    }
     if (dtype->tag == RL_NONE) *dtype = (rl_slot){.tag = RL_DTYPE, .u.i = out->dtype};
     if (device->tag == RL_NONE)
         *device = (rl_slot){.tag = RL_INT, .u.i = out->device * 256 + out->device_index + 1};
+    return 0;
 }
 
 int rl_device_out(const rl_view *made, const rl_view *out) {

@@ -253,8 +253,16 @@ static int refuse_gradients(rl_bound *b) {
 }
 
 RL_APART PyObject *rl_call_out(rl_bound *b) {
-    if (b->schema->op->traits & RL_FACTORY) rl_device_as_out(b); /* zeros(2, out=x) */
-    return refuse_gradients(b) < 0 ? NULL : deliver_out(b, rl_call_new(b));
+    if ((b->schema->op->traits & RL_FACTORY) && rl_device_as_out(b) < 0) return NULL; /* zeros(2, out=x) */
+    if (refuse_gradients(b) < 0) return NULL;
+    PyObject *made = rl_call_new(b);
+    /* empty(2, out=x) leaves what x holds */
+    if (made && b->schema == &rl_schemas[RL_OP_empty] &&
+        same_shape(&out_nth(b, 0)->v, &((rl_tensor *)made)->v)) {
+        Py_DECREF(made);
+        return Py_NewRef(b->out);
+    }
+    return deliver_out(b, made);
 }
 
 /* ---- composites, whose results are copied to where they are wanted ---- */

@@ -37,6 +37,7 @@ COPIES(transpose_copy, transpose, X(1), X(2))
 COPIES(unfold_copy, unfold, X(1), X(2), X(3))
 COPIES(unsqueeze_copy, unsqueeze, X(1))
 COPIES(view_copy, reshape, X(1))
+COPIES(view_copy_dtype, view_dtype, X(1))
 
 #define COPIES_ALL(id, op, ...)                                                                              \
     COMPOSED(id) {                                                                                           \

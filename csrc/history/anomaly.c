@@ -57,7 +57,7 @@ void rl_anomaly_report(rl_node *node) {
 
 /* ---- the switches ---- */
 static PyObject *anomaly_set(PyObject *m, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"mode", "check_nan", NULL};
+    static char *names[] = {"enabled", "check_nan", NULL};
     int mode, check_nan = 1;
     (void)m;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "p|p:set_anomaly_enabled", names, &mode, &check_nan))
@@ -77,7 +77,7 @@ static PyObject *anomaly_checks_nan(PyObject *m, PyObject *unused) {
 }
 static PyMethodDef functions[] = {
     {"set_anomaly_enabled", (PyCFunction)(void (*)(void))anomaly_set, METH_VARARGS | METH_KEYWORDS,
-     "set_anomaly_enabled(mode, check_nan=True)\n--\n\nFor the process; see autograd.detect_anomaly."},
+     "set_anomaly_enabled(enabled, check_nan=True)\n--\n\nFor the process; see autograd.detect_anomaly."},
     {"is_anomaly_enabled", anomaly_is_on, METH_NOARGS, "is_anomaly_enabled()\n--\n\nIs detect_anomaly on?"},
     {"is_anomaly_check_nan_enabled", anomaly_checks_nan, METH_NOARGS,
      "is_anomaly_check_nan_enabled()\n--\n\nDoes detect_anomaly look for nan?"},

@@ -29,9 +29,17 @@ static int hooks_allowed(PyObject *self) {
     return -1;
 }
 
-static PyObject *tensor_register_hook(PyObject *self, PyObject *hook) {
+/* the only argument of both; borrowed */
+static PyObject *hook_given(PyObject *args, PyObject *kwargs, const char *format) {
+    static char *names[] = {"hook", NULL};
+    PyObject *hook;
+    return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &hook) ? hook : NULL;
+}
+
+static PyObject *tensor_register_hook(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *hook = hook_given(args, kwargs, "O:register_hook");
     RL_OWNED PyObject *fn = NULL;
-    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
+    if (!hook || hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
     if (!T(self)->hooks && fn) {
         int nr = T(self)->output_nr;
         RL_OWNED PyObject *hooks = PyODict_New();
@@ -41,9 +49,10 @@ static PyObject *tensor_register_hook(PyObject *self, PyObject *hook) {
     return rl_hooks_add(&T(self)->hooks, hook);
 }
 
-static PyObject *tensor_register_post(PyObject *self, PyObject *hook) {
+static PyObject *tensor_register_post(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *hook = hook_given(args, kwargs, "O:register_post_accumulate_grad_hook");
     RL_OWNED PyObject *fn = NULL;
-    if (hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
+    if (!hook || hooks_allowed(self) < 0 || rl_history_grad_fn(T(self), &fn) < 0) return NULL;
     if (fn) {
         PyErr_SetString(PyExc_RuntimeError,
                         "post accumulate grad hooks cannot be registered on non-leaf tensors");
@@ -65,13 +74,14 @@ static int set_hooks(PyObject *self, PyObject *value, void *which) {
     return 0;
 }
 
+#define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
 static PyMethodDef methods[] = {
-    {"register_hook", tensor_register_hook, METH_O,
-     "register_hook($self, hook, /)\n--\n\nhook(grad) runs whenever the tensor's gradient is known and may "
+    {"register_hook", KEYWORDS(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
+     "register_hook($self, /, hook)\n--\n\nhook(grad) runs whenever the tensor's gradient is known and may "
      "answer another one. The handle that comes back removes it.\n\nSee "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_hook.html"},
-    {"register_post_accumulate_grad_hook", tensor_register_post, METH_O,
-     "register_post_accumulate_grad_hook($self, hook, /)\n--\n\nhook(tensor) runs after a gradient was added "
+    {"register_post_accumulate_grad_hook", KEYWORDS(tensor_register_post), METH_VARARGS | METH_KEYWORDS,
+     "register_post_accumulate_grad_hook($self, /, hook)\n--\n\nhook(tensor) runs after a gradient was added "
      "to the .grad of this leaf.\n\nSee "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_post_accumulate_grad_hook.html"},
     {"retain_grad", tensor_retain_grad, METH_NOARGS,

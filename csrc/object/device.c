@@ -245,8 +245,11 @@ static PyObject *device_exit(PyObject *self, PyObject *error) {
     Py_RETURN_NONE;
 }
 
-static PyObject *set_default(PyObject *m, PyObject *o) {
+static PyObject *set_default(PyObject *m, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"device", NULL};
+    PyObject *o;
     (void)m;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:set_default_device", names, &o)) return NULL;
     RL_OWNED PyObject *device =
         o == Py_None ? Py_NewRef(o) : PyObject_CallOneArg((PyObject *)rl_device_type_object, o);
     if (!device) return NULL;
@@ -283,7 +286,7 @@ static PyType_Slot device_slots[] = {
 static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT,
                                   device_slots};
 static PyMethodDef device_functions[] = {
-    {"set_default_device", set_default, METH_O,
+    {"set_default_device", (PyCFunction)(void (*)(void))set_default, METH_VARARGS | METH_KEYWORDS,
      "set_default_device(device)\n--\n\nWhere this thread's new tensors lie; None stands for the CPU."},
     {"get_default_device", get_default, METH_NOARGS,
      "get_default_device()\n--\n\nWhere this thread's new tensors lie."},

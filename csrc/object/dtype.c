@@ -218,7 +218,14 @@ static PyType_Spec format_spec = {"rushlight.memory_format", sizeof(named_object
 static PyType_Spec scheme_spec = {"rushlight.qscheme", sizeof(named_object), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, named_slots};
 
-static PyTypeObject *format_type;
+static PyTypeObject *layout_type, *format_type;
+int rl_layout_parse(PyObject *o) {
+    if (!Py_IS_TYPE(o, layout_type)) return 0;
+    if (strcmp(((named_object *)o)->name, "strided") == 0) return 1;
+    PyErr_Format(PyExc_NotImplementedError, "%R: only torch.strided is implemented", o);
+    return -1;
+}
+
 int rl_format_parse(PyObject *o, int64_t *format) {
     if (!Py_IS_TYPE(o, format_type)) return 0;
     const char *name = ((named_object *)o)->name;
@@ -245,10 +252,10 @@ static PyTypeObject *add_type(PyObject *m, PyType_Spec *spec, PyObject *bases) {
 }
 
 int rl_types_init(PyObject *m) {
-    PyTypeObject *layout, *scheme;
+    PyTypeObject *scheme;
     if (!(rl_dtype_type = add_type(m, &dtype_spec, NULL)) ||
         !(rl_size_type = add_type(m, &size_spec, (PyObject *)&PyTuple_Type)) ||
-        !(layout = add_type(m, &layout_spec, NULL)) || !(scheme = add_type(m, &scheme_spec, NULL)) ||
+        !(layout_type = add_type(m, &layout_spec, NULL)) || !(scheme = add_type(m, &scheme_spec, NULL)) ||
         !(format_type = add_type(m, &format_spec, NULL)))
         return -1;
     for (int i = 0; i < RL_NDTYPES; i++) {
@@ -261,7 +268,7 @@ int rl_types_init(PyObject *m) {
     static const char *const layouts[] = {"strided",    "sparse_coo", "sparse_csr", "sparse_csc",
                                           "sparse_bsr", "sparse_bsc", "jagged",     "_mkldnn"};
     for (int i = 0; i < 8; i++) {
-        if (add_named(m, layout, layouts[i])) return -1;
+        if (add_named(m, layout_type, layouts[i])) return -1;
     }
     static const char *const schemes[] = {"per_tensor_affine", "per_channel_affine",
                                           "per_channel_affine_float_qparams", "per_tensor_symmetric",

@@ -94,6 +94,7 @@ int rl_tensor_set_requires_grad(rl_tensor *t, int on);
 PyObject *rl_tensor_shape(rl_tensor *t); /* torch.Size */
 PyObject *rl_size_new(const int64_t *dims, int n);
 PyObject *rl_dtype_object(int dtype);              /* new reference to torch.float32 ... */
+int rl_layout_parse(PyObject *o);                  /* 1 strided, 0 no layout, -1 raised: another one */
 int rl_format_parse(PyObject *o, int64_t *format); /* 1, or 0 when o is no torch.memory_format */
 int rl_dtype_parse(PyObject *o); /* -1 and TypeError when o is no dtype (nor float, int, bool) */
 /* ---- object/device.c ---- */

@@ -20,8 +20,16 @@ from . import (
     random,
 )
 from ._C import *  # noqa: F403
+from ._C import contiguous_format as legacy_contiguous_format
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .random import (
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+    thread_safe_generator,
+)
 from .version import __version__
 
 _sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
@@ -37,7 +45,7 @@ _LAZY = {
 _LAZY |= {
     name: name
     for name in (
-        *("linalg", "overrides", "special", "utils", "version", "torch_version"),
+        *("linalg", "overrides", "return_types", "special", "types", "utils", "version", "torch_version"),
         *("_onednn", "_tensor_str"),
     )
 }

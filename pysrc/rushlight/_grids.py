@@ -190,7 +190,7 @@ def _gradient_along(x, spacing, dim, order):
     return _C.cat([start, inner, end], dim)
 
 
-def gradient(input, *, spacing=None, dim=None, edge_order=1):
+def gradient(input, *, spacing=None, dim=None, edge_order=1, axis=None):
     """Return the derivatives of samples along dimensions, by central differences, as a tuple of tensors.
 
     ``spacing`` is a number, or one number or one tensor of coordinates for each dimension; ``edge_order``, 1
@@ -198,6 +198,10 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
     https://docs.pytorch.org/docs/2.13/generated/torch.gradient.html
     """
+    if axis is not None:
+        if dim is not None:
+            raise TypeError("gradient() got multiple values for argument 'dim'")
+        dim = axis
     given = dim is not None
     dims = list(range(input.dim())) if not given else [dim] if isinstance(dim, int) else list(dim)
     spacings = _spacings(input, spacing, dims, given)

@@ -112,11 +112,12 @@ class _Methods:
         stride = None if stride is None else sizes("set_", "stride", 4, stride)
         return _C._set_memory(self, storage, storage_offset or 0, size, stride)
 
-    def resize_(self, *size, memory_format=None):
+    def resize_(self, *sizes_, size=None, memory_format=None):
         """Change the size in place; elements that are new are uninitialised.
 
         https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.resize_.html
         """
+        size = sizes_ if size is None else (size,)
         if not size:
             raise TypeError('resize_() missing 1 required positional arguments: "size"')
         if memory_format is not None and not isinstance(memory_format, _C.memory_format):
@@ -245,11 +246,11 @@ class _Methods:
         return self if self.is_meta else _mapped(self, callable)
 
     @as_pytorch
-    def map_(self, tensor, callable):
+    def map_(self, other, callable):
         """Replace each element by callable(element, the other's element). Slow."""
-        need_tensor("map_", "other", 1, tensor)
+        need_tensor("map_", "other", 1, other)
         _refuse_grad(self, "map_")
-        return _mapped(self, callable, _like(self, tensor, "map_", "other"))
+        return _mapped(self, callable, _like(self, other, "map_", "other"))
 
     @as_pytorch
     def map2_(self, x, y, callable):

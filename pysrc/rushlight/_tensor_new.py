@@ -187,7 +187,8 @@ def _new_like(name):
         if any(n < 0 for n in size):
             least = next(n for n in size if n < 0)
             raise RuntimeError(f"Trying to create tensor with negative dimension {least}: {list(size)}")
-        truth(method, "requires_grad", options.get("requires_grad", False))
+        options["requires_grad"] = options.get("requires_grad") or False
+        truth(method, "requires_grad", options["requires_grad"])
         options["dtype"] = _dtype(method, options.get("dtype")) or self.dtype
         options["device"] = options.get("device") or self.device
         return create(size, **options)

@@ -109,39 +109,39 @@ def _order_name(order):
     return f"{order:g}" if isinstance(order, (int, float)) else order
 
 
-def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
     """The norm of matrices in two dims: 'fro', 'nuc', or of the orders inf, -inf, 1, -1, 2 and -2."""
     who = "linalg.matrix_norm"
-    _need_tensor(A, "linalg_matrix_norm", "input", 1)
-    _need_matrix(A, who)
+    _need_tensor(input, "linalg_matrix_norm", "input", 1)
+    _need_matrix(input, who)
     given = (dim,) if isinstance(dim, int) else tuple(dim)
-    if not A.is_floating_point():
+    if not input.is_floating_point():
         raise RuntimeError(
-            f"{who}: Expected a floating point or complex tensor as input. Got {_TITLE[A.dtype]}"
+            f"{who}: Expected a floating point or complex tensor as input. Got {_TITLE[input.dtype]}"
         )
     if len(given) != 2:
         raise RuntimeError(f"{who}: dim must be a 2-tuple. Got {' '.join(map(str, given))}")
-    rows, cols = (_wrapped(d, A.ndim) for d in given)
+    rows, cols = (_wrapped(d, input.ndim) for d in given)
     if rows == cols:
         raise RuntimeError(f"{who}: dims must be different. Got ({given[0]}, {given[1]})")
     if dtype is not None and not dtype.is_floating_point:
         raise RuntimeError(f"{who}: dtype should be floating point or complex, but got {_TITLE[dtype]}")
     if ord == "fro":
-        return _deliver(vector_norm(A, 2, (rows, cols), keepdim, dtype=dtype), out)
+        return _deliver(vector_norm(input, 2, (rows, cols), keepdim, dtype=dtype), out)
     if ord != "nuc" and (isinstance(ord, str) or abs(ord) not in (1, 2, math.inf)):
         raise RuntimeError(f"{who}: Order {_order_name(ord)} not supported.")
-    A = A if dtype is None else _widened(A, dtype, who)
+    input = input if dtype is None else _widened(input, dtype, who)
     if ord == "nuc" or abs(ord) == 2:
-        if A.dtype not in (_C.float32, _C.float64):
-            raise RuntimeError(f"{who}: Low precision dtypes not supported. Got {_TITLE[A.dtype]}")
-        values = svdvals(A.movedim((rows, cols), (-2, -1)))
+        if input.dtype not in (_C.float32, _C.float64):
+            raise RuntimeError(f"{who}: Low precision dtypes not supported. Got {_TITLE[input.dtype]}")
+        values = svdvals(input.movedim((rows, cols), (-2, -1)))
         result = values.sum(-1) if ord == "nuc" else _extreme(values, -1, ord > 0)
         if keepdim:
             first, second = sorted((rows, cols))
             result = result.unsqueeze(first).unsqueeze(second)
         return _deliver(result, out)
     summed, left = (cols, rows) if abs(ord) == math.inf else (rows, cols)
-    sums = vector_norm(A, 1, summed, keepdim)
+    sums = vector_norm(input, 1, summed, keepdim)
     left -= not keepdim and summed < left
     return _deliver(_extreme(sums, left, ord > 0, keepdim), out)
 
@@ -170,53 +170,54 @@ def _wrapped(dim, ndim):
     return dim % ndim
 
 
-def norm(A, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     """The norm of vectors or matrices, as dim says; of all elements without dim and ord."""
-    _need_tensor(A, "linalg_norm", "input", 1)
+    _need_tensor(input, "linalg_norm", "input", 1)
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-    if dims is None and ord is not None and A.ndim not in (1, 2) and not isinstance(ord, str):
+    if dims is None and ord is not None and input.ndim not in (1, 2) and not isinstance(ord, str):
         raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
     if isinstance(ord, str):
-        if dims is None and A.ndim > 2:
+        if dims is None and input.ndim > 2:
             raise RuntimeError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D."
+                "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
+                f"Got {input.ndim}D."
             )
-        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
-    if ord is not None and (len(dims) == 2 if dims is not None else A.ndim == 2):
-        return matrix_norm(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
-    return _deliver(vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype), out)
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
+    if ord is not None and (len(dims) == 2 if dims is not None else input.ndim == 2):
+        return matrix_norm(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
+    return _deliver(vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype), out)
 
 
-def cond(A, p=None, *, out=None):
+def cond(input, p=None, *, out=None):
     """How much solving by A may amplify an error: the norm of A times that of its inverse."""
-    _need_tensor(A, "linalg_cond", "input", 1)
-    _need_matrix_of(A, "linalg.cond")
+    _need_tensor(input, "linalg_cond", "input", 1)
+    _need_matrix_of(input, "linalg.cond")
     known = ("fro", "nuc") if isinstance(p, str) else (None, 1, -1, 2, -2, math.inf, -math.inf)
     if p not in known:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {_order_name(p)}")
-    if A.numel() == 0:
-        return _deliver(A.new_zeros(A.shape[:-2]), out)
+    if input.numel() == 0:
+        return _deliver(input.new_zeros(input.shape[:-2]), out)
     if p in (None, 2, -2):
-        values = svdvals(A)
+        values = svdvals(input)
         largest, smallest = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
         result = smallest / largest if p == -2 else largest / smallest
         return _deliver(result.squeeze(-1), out)
-    if A.shape[-1] != A.shape[-2]:
+    if input.shape[-1] != input.shape[-2]:
         raise RuntimeError(
             f"linalg.cond(ord={_order_name(p)}): A must be batches of square matrices, "
-            f"but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+            f"but they are {input.shape[-2]} by {input.shape[-1]} matrices"
         )
     if p == "nuc":
-        values = svdvals(A)
+        values = svdvals(input)
         return _deliver(values.sum(-1) * (1 / values).sum(-1), out)
-    inverse, info = inv_ex(A)
+    inverse, info = inv_ex(input)
     singular = (info > 0).unsqueeze(-1).unsqueeze(-1)
     inverse = inverse.masked_fill(singular, math.inf)
-    result = matrix_norm(A, p) * matrix_norm(inverse, p)
+    result = matrix_norm(input, p) * matrix_norm(inverse, p)
     return _deliver(_C.where(result.isnan(), math.inf, result), out)
 
 
@@ -232,46 +233,48 @@ def _limit(value, A):
     return _C.full((), float(value), dtype=A.dtype)
 
 
-def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
+def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """The pseudoinverse: singular values up to max(atol, rtol * the largest) count as zero."""
-    _need_tensor(A, "linalg_pinv", "input", 1)
+    _need_tensor(input, "linalg_pinv", "input", 1)
     rtol = rcond if rcond is not None else rtol
-    return _deliver(_nn._linalg_pinv(A, _limit(atol, A), _limit(rtol, A), hermitian), out)
+    return _deliver(_nn._linalg_pinv(input, _limit(atol, input), _limit(rtol, input), hermitian), out)
 
 
-def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
+def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
     """How many singular values are above max(atol, rtol * the largest), or above tol."""
-    _need_tensor(A, "linalg_matrix_rank", "input", 1)
-    if A.ndim < 2:
+    _need_tensor(input, "linalg_matrix_rank", "input", 1)
+    if input.ndim < 2:
         raise RuntimeError(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
-    if A.dtype not in (_C.float32, _C.float64):
+    if input.dtype not in (_C.float32, _C.float64):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if tol is not None:
         atol, rtol = tol, 0
     with_grad = _C.is_grad_enabled()
     _C._set_grad_enabled(False)
     try:
-        if A.numel() == 0:
-            return _deliver(_C.zeros(A.shape[:-2], dtype=_C.int64), out)
-        values = eigvalsh(A).abs() if hermitian else svdvals(A)
-        absolute = _C.full((), 0.0, dtype=A.dtype) if atol is None else _limit(atol, A)
+        if input.numel() == 0:
+            return _deliver(_C.zeros(input.shape[:-2], dtype=_C.int64), out)
+        values = eigvalsh(input).abs() if hermitian else svdvals(input)
+        absolute = _C.full((), 0.0, dtype=input.dtype) if atol is None else _limit(atol, input)
         if rtol is None:
-            usual = _EPS[A.dtype] * max(A.shape[-2:])
+            usual = _EPS[input.dtype] * max(input.shape[-2:])
             rtol = _C.where(absolute > 0, 0.0, usual)
-        limit = _C.maximum(absolute, _limit(rtol, A) * values.amax(-1))
+        limit = _C.maximum(absolute, _limit(rtol, input) * values.amax(-1))
         return _deliver((values > limit.unsqueeze(-1)).sum(-1), out)
     finally:
         _C._set_grad_enabled(with_grad)
 
 
-def lstsq(A, B, rcond=None, *, driver=None):
+def lstsq(input, b, rcond=None, *, driver=None, out=None):
     """The X with the least square of A @ X - B: solution, residuals, rank and singular values."""
-    found = _nn.linalg_lstsq(A, B, rcond, driver=driver)
+    if out is not None:
+        return _nn.linalg_lstsq(input, b, rcond, driver=driver, out=out)
+    found = _nn.linalg_lstsq(input, b, rcond, driver=driver)
     solution, residuals, rank, values = found
-    rank, values = (_of_batch(each, A.shape[:-2]) for each in (rank, values))
-    if residuals.numel() and rank.numel() and not (rank == A.shape[-1]).all().item():
+    rank, values = (_of_batch(each, input.shape[:-2]) for each in (rank, values))
+    if residuals.numel() and rank.numel() and not (rank == input.shape[-1]).all().item():
         residuals = residuals.flatten()[:0]
     return type(found)((solution, residuals, rank, values))
 
@@ -386,32 +389,32 @@ def householder_product(input, tau, *, out=None):
 
 
 # ---- tensors as matrices ----
-def tensorinv(A, ind=2, *, out=None):
+def tensorinv(input, ind=2, *, out=None):
     """The inverse of A as a map from its last dims to its first ``ind``."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    if ind > A.ndim:
-        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}")
-    first, last = A.shape[:ind], A.shape[ind:]
+    if ind > input.ndim:
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {input.ndim}")
+    first, last = input.shape[:ind], input.shape[ind:]
     rows, cols = math.prod(last), math.prod(first)
     if rows != cols:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
             f"but got {rows} != {cols}"
         )
-    return _deliver(inv(A.reshape(cols, rows)).reshape(*last, *first), out)
+    return _deliver(inv(input.reshape(cols, rows)).reshape(*last, *first), out)
 
 
-def tensorsolve(A, B, dims=None, *, out=None):
+def tensorsolve(input, other, dims=None, *, out=None):
     """The X whose sums of products with A, over X's dims, are B."""
     if dims is not None:
         moved = (dims,) if isinstance(dims, int) else tuple(dims)
-        A = A.movedim(moved, tuple(range(A.ndim - len(moved), A.ndim)))
-    shape = A.shape[B.ndim :]
-    rows, cols = math.prod(A.shape[: B.ndim]), math.prod(shape)
+        input = input.movedim(moved, tuple(range(input.ndim - len(moved), input.ndim)))
+    shape = input.shape[other.ndim :]
+    rows, cols = math.prod(input.shape[: other.ndim]), math.prod(shape)
     if rows != cols:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
             f"prod(self.shape[:other.ndim]), but got {cols} != {rows}"
         )
-    return _deliver(solve(A.reshape(rows, cols), B.flatten()).reshape(shape), out)
+    return _deliver(solve(input.reshape(rows, cols), other.flatten()).reshape(shape), out)

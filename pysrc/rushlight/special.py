@@ -37,6 +37,7 @@ __all__ = [
     "log_ndtr",
     "log_softmax",
     "logit",
+    "logsumexp",
     "modified_bessel_i0",
     "modified_bessel_i1",
     "modified_bessel_k0",
@@ -113,6 +114,7 @@ i0 = _C.i0
 log1p = _C.log1p
 log_softmax = _C.log_softmax
 logit = _C.logit
+logsumexp = _C.logsumexp
 multigammaln = _C.mvlgamma
 psi = _C.digamma
 round = _C.round

@@ -10,6 +10,7 @@ from rushlight import autograd
 
 CONSTANT = {  # results without gradients
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "repeat_interleave_index", "multinomial"),
+    "view_copy_dtype",
 }
 REFUSED = {  # by PyTorch, too
     *("floor_divide", "remainder_number", "heaviside", "scatter_join", "scatter_number_join"),

@@ -136,8 +136,9 @@ def test_out_takes_the_result(name):
                 _C.default_generator.manual_seed(5)
                 result = samples.function(_C, OPERATORS[name])(*args, **kwargs, out=outs[0] if one else outs)
                 for out, given, want in zip(samples.flat_results(result), outs, expected, strict=True):
-                    assert out is given
-                    assert_same(out, samples.as_array(want), dtype, f"{name}({sample}, out=) {dtype}")
+                    assert out is given and out.shape == want.shape
+                    if name not in samples.UNINITIALISED:
+                        assert_same(out, samples.as_array(want), dtype, f"{name}({sample}, out=) {dtype}")
                 tried += 1
     assert tried
 

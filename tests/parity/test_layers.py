@@ -1,6 +1,6 @@
 """Layers, functional, init, optim, modes, pickling: the same lines on torch and on rushlight, in one process.
 
-tensor_, number_, layers_ and device_cases.txt hold the lines; cases are separated by ---.
+The files *_cases.txt hold the lines; cases are separated by ---.
 """
 
 import copy
@@ -28,6 +28,7 @@ CASES = [
         "storage_cases.txt",
         "interop_cases.txt",
         "object_cases.txt",
+        "names_cases.txt",
     )
     for case in Path(__file__).with_name(name).read_text().strip().split("\n---\n")
 ]

@@ -49,6 +49,7 @@ SAMPLES = {
     "diag": [S(x(3, 4)), S(x(3, 4), 1), S(x(4, 3), -2), S(x(3)), S(x(3), 2), S(x(3), -1), S(x(2, 3), 7)],
     "pixel_shuffle": [S(x(8, 3, 2), 2), S(x(2, 9, 2, 5), 3), S(x(2, 4, 0, 3), 2), S(x(3, 2, 2), 1)],
     "pixel_unshuffle": [S(x(2, 3, 4, 6), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
+    "constant_pad_nd": [S(x(2, 3), (1, 2)), S(x(2, 3), (1, 0, 0, 2), 1), S(x(2, 5), (-1, -2)), S(x(), ())],
     "pad": [
         S(x(2, 3), (1, 2)),
         S(x(2, 3), (1, 0, 0, 2), "constant", 1.0),
@@ -65,7 +66,7 @@ BACKWARD = {
         S(small(2, 2, 7, 8, 6), _CUBE, (1, 1, 0, 2, 2, 0), "replicate"),
     ],
 }
-WIDER = {("pad", "bool")}
+WIDER = {("pad", "bool"), ("constant_pad_nd", "bool")}
 NUMPY = {
     "cat": np.concatenate,
     "stack": np.stack,

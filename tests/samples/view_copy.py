@@ -1,6 +1,7 @@
 """Samples: what views show, as copies."""
 
 from samples.sample import S, x
+from samples.view import SMALLER
 
 SAMPLES = {
     "alias_copy": [S(x(2, 3)), S(x()), S(x(0, 3))],
@@ -23,4 +24,5 @@ SAMPLES = {
     "unfold_copy": [S(x(7), 0, 3, 2)],
     "unsqueeze_copy": [S(x(2, 3), 0)],
     "view_copy": [S(x(2, 3, 4), (6, 4))],
+    "view_copy_dtype": [S(x(2, 3), float).but(*SMALLER), S(x(), int).but(*SMALLER)],
 }

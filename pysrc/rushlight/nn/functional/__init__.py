@@ -58,7 +58,7 @@ from ._dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ._linear import bilinear, embedding, linear
+from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
 from ._loss import cross_entropy, l1_loss, mse_loss, nll_loss
 from ._norm import (
     batch_norm,
@@ -124,6 +124,7 @@ __all__ = [
     "gelu",
     "glu",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -149,6 +150,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "normalize",
+    "one_hot",
     "pad",
     "pairwise_distance",
     "pdist",

@@ -1,6 +1,8 @@
 """Products with a weight, and lookups in one."""
 
-from rushlight import _C
+import warnings
+
+from rushlight import _C, _arguments
 from rushlight._C import _nn
 
 linear = _nn.linear
@@ -70,3 +72,42 @@ def embedding(
     if max_norm is not None:
         _renorm(weight, input.contiguous(), max_norm, norm_type)
     return _C.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def one_hot(input, num_classes=-1):
+    """Ones in a new last dimension where input (int64) says; num_classes -1: as many as its largest needs.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.one_hot.html
+    """
+    _arguments.tensor("one_hot", "input", 1, input)
+    if input.dtype is not _C.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if input.numel() == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if input.numel() and (num_classes == -1 or not input.is_meta):
+        least, most = input.min().item(), input.max().item()
+        if least < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes == -1:
+            num_classes = most + 1
+        elif most >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    zeros = _C.zeros([*input.shape, num_classes], dtype=_C.int64, device=input.device)
+    return zeros.scatter_(-1, input.unsqueeze(-1), 1)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A draw from the Gumbel-softmax distribution; hard: one-hot, with the gradient of the soft one.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.gumbel_softmax.html
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    contiguous = _C.contiguous_format
+    gumbels = -_C.empty_like(logits, memory_format=contiguous).exponential_().log()
+    soft = ((logits + gumbels) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one = _C.zeros_like(logits, memory_format=contiguous).scatter_(dim, index, 1.0)
+    return one - soft.detach() + soft
