@@ -45,7 +45,7 @@ _LAZY = {
 _LAZY |= {
     name: name
     for name in (
-        *("linalg", "overrides", "return_types", "special", "types", "utils", "version", "torch_version"),
+        *("linalg", "overrides", "special", "utils", "version", "torch_version"),
         *("_onednn", "_tensor_str"),
     )
 }
