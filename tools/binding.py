@@ -105,7 +105,7 @@ class Prober:
         # of parameters without a type
         self.by_name = {"dim": 0, "dims": [0], "size": [2, 2], "dtype": float, "hook": print, "keepdim": True}
         self.by_name["ndarray"] = self.tensor.numpy()
-        self.tensor_names = {"input", "other", "tensor", "tensors", "gradient", "inputs", "out"}
+        self.tensor_names = {"input", "other", "tensor", "tensors", "gradient", "inputs", "out", "args"}
 
         class Ending(library.overrides.TorchFunctionMode):
             def __torch_function__(self, func, types, args=(), kwargs=None):
