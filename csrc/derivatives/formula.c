@@ -21,7 +21,7 @@ bool rl_vjp_wants_nth(const rl_vjp *g, int edge) {
     return g->node->edge[edge].to && !FAILED && !(rl_node_unwanted && rl_node_unwanted[edge]);
 }
 bool rl_vjp_wants(const rl_vjp *g, int arg) {
-    return rl_vjp_wants_nth(g, edge_of(g, arg));
+    return (g->node->op->edges >> arg & 1) && rl_vjp_wants_nth(g, edge_of(g, arg));
 }
 
 /* A formula that asks for what is not there: a mistake of ours, and none that may pass for a gradient. */

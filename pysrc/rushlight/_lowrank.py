@@ -34,3 +34,17 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
+    """Return the sum of the singular values of a matrix, or of those in two dimensions.
+
+    ``nuclear_norm(input, keepdim)`` is taken as well. Deprecated: ``linalg.matrix_norm(input, "nuc")``.
+    """
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
+    if dim is None and input.dim() != 2:
+        raise RuntimeError(
+            f"Expected a tensor with 2 dimensions, but got a tensor with {input.dim()} dimensions"
+        )
+    return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)

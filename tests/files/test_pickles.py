@@ -68,6 +68,7 @@ def test_pickles_name_no_private_module(home):
         "rushlight._C",
         "rushlight._C._nn",
         "rushlight._utils",
+        "rushlight._lowrank",
         "rushlight._tensor_str",
     }  # as PyTorch's do
     for name, value in public(f"rushlight.{home}".rstrip(".")):

@@ -54,9 +54,7 @@ NEEDS_VALUES = (
 # kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
     (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")
-} | {
-    (name, "bool") for name in ("randint_like", "randint_like_low", "randint_like_tensor")
-}
+} | {(name, "bool") for name in ("randint_like", "randint_like_low", "randint_like_tensor")}
 
 
 @pytest.mark.parametrize("name", OPERATORS)
