@@ -51,7 +51,10 @@ static int form_shape(PyObject *data, form *f) {
 }
 
 static void refuse_scalar(PyObject *o) {
-    if (rl_tensor_check(o))
+    if (rl_tensor_check(o) && RL_SET_INTEGRAL >> ((rl_tensor *)o)->v.dtype & 1)
+        PyErr_SetString(PyExc_TypeError,
+                        "only integer tensors of a single element can be converted to an index");
+    else if (rl_tensor_check(o))
         PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
     else if (PyUnicode_Check(o) || PyBytes_Check(o))
         PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(o)->tp_name);

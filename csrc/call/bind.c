@@ -232,7 +232,8 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uin
         PyObject *name = PyTuple_GET_ITEM(g->kwnames, i), *value = g->args[g->n + i];
         int at = arg_named(s, name);
         if (at < 0) {
-            if ((s->op->variants & RL_OUT) && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            if ((s->op->variants & RL_OUT) && !g->self &&
+                PyUnicode_CompareWithASCIIString(name, "out") == 0) {
                 int rc = bind_out(b, s, value, loud);
                 if (rc != 1) return rc;
                 continue;

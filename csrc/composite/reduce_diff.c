@@ -146,5 +146,5 @@ COMPOSED(renorm) {
     V norm = OP(linalg_vector_norm, x, X(1), INTS(others, (int)n), TRUTH(true), half ? DTYPE(RL_F32) : NONE);
     V factor = OP(mul, OP(reciprocal, OP(add, norm, NUM(1e-7))), X(3));
     factor = OP(where, OP(gt, norm, X(3)), factor, NUM(1));
-    return OP(mul, x, half ? OP(to_copy, factor, DTYPE(dtype)) : factor);
+    return OP(contiguous, OP(mul, x, half ? OP(to_copy, factor, DTYPE(dtype)) : factor));
 }

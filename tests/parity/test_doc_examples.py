@@ -41,7 +41,14 @@ ROUNDED = ("torch.conv", "torch.linalg.", "torch.baddbmm", "torch.addbmm", "torc
 ROUNDED += ("torch.matmul", "torch.tensordot", "torch.nn.functional.linear", "torch.nn.functional.bilinear")
 ROUNDED += ("torch.cdist", "torch.chain_matmul", "torch.pinverse", "torch.svd", "torch.qr", "torch.lu")
 ROUNDED += ("torch.cholesky", "torch.lstsq", "torch.triangular_solve", "torch.det", "torch.slogdet")
-ROUNDED += ("torch.logdet", "torch.inverse", "torch.lobpcg", "torch.pca_lowrank", "torch.svd_lowrank")
+ROUNDED += (
+    "torch.logsumexp",
+    "torch.logdet",
+    "torch.inverse",
+    "torch.lobpcg",
+    "torch.pca_lowrank",
+    "torch.svd_lowrank",
+)
 
 
 def home_of(t, path):

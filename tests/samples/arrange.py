@@ -101,5 +101,10 @@ def _pad_back(torch):
 
 
 PYTORCH = {
+    **{f"atleast_{n}d": lambda torch, n=n: getattr(torch, f"atleast_{n}d") for n in (1, 2, 3)},
+    **{
+        f"atleast_{n}d_each": lambda torch, n=n: lambda tensors: getattr(torch, f"atleast_{n}d")(*tensors)
+        for n in (1, 2, 3)
+    },
     "pad_backward": _pad_back,
 }

@@ -16,7 +16,7 @@ SAMPLES = {
     "arange": [S(5), S(0), S(2.5)],
     "arange_start": [S(1, 7), S(1, 7, 2), S(7, 1, -2), S(0.5, 2, 0.5).but("int64")],
     "linspace": [S(0, 1, 5), S(3, -3, 7), S(0, 1, 1), S(0, 1, 0)],
-    "logspace": [S(0, 2, 5), S(1, -1, 3, 2.0), S(0, 1, 1), S(0, 1, 0)],
+    "logspace": [S(0, 2, 5), S(1, -1, 3, 2.0).but("uint8"), S(0, 1, 1), S(0, 1, 0)],
     "range": [S(1, 4), S(4, 1, -1), S(0, 0)],
     "tril_indices": [S(3, 4), S(3, 4, 1), S(4, 3, -2), S(3, 4, -9), S(0, 3), S(5, 2)],
     "triu_indices": [S(3, 4), S(3, 4, 1), S(4, 3, -2), S(3, 4, 9), S(0, 3), S(5, 2)],
@@ -44,5 +44,6 @@ NUMPY = {
     "clone": lambda a: a,
 }
 PYTORCH = {
+    "range": lambda torch: torch.range,
     "to_copy": lambda torch: torch.ops.aten._to_copy,
 }

@@ -199,3 +199,16 @@ NUMPY = {
     "any": _sum_like(np.any),
     "all": _sum_like(np.all),
 }
+
+
+def _segments_back(torch):
+    def run(grad, output, data, reduce, lengths=None, offsets=None, axis=0, initial=None):
+        options = {"lengths": lengths, "offsets": offsets, "axis": axis, "initial": initial}
+        return torch.ops.aten._segment_reduce_backward(grad, output, data, reduce, **options)
+
+    return run
+
+
+PYTORCH = {
+    "segment_reduce_backward": _segments_back,
+}

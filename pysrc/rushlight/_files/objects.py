@@ -125,7 +125,7 @@ def describe(obj, protocol, legacy):
     if isinstance(obj, type):
         return _global(obj, protocol, legacy)
     if isinstance(obj, storage.TypedStorage):
-        return "storage", obj._flat(), True
+        return "storage", _C._flat_tensor(obj._untyped_storage, obj.dtype), True
     registered = copyreg.dispatch_table.get(type(obj))
     if registered is not None:
         what = registered(obj)
