@@ -214,8 +214,9 @@ def _without(sample, place):
 
 def _along(op, size, schema):
     """Along the last dim, the first, all of them."""
-    parameters = [p.split("=")[0].split()[-1] for p in schema[schema.index("(") + 1 :].split(", ")]
-    if "*" in schema.split("dim")[0].split("(", 1)[1]:
+    inside = schema[schema.index("(") + 1 : schema.rindex(") -> ")]
+    parameters = [p.split("=")[0].split()[-1] for p in inside.split(", ")]
+    if "*" in parameters[: parameters.index("dim")]:
         return  # by name only
     place = parameters.index("dim")
     cut = [_without(s, place) for s in samples.of(op) if _common_shape(s)]

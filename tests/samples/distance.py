@@ -56,10 +56,10 @@ PYTORCH = {
     "cdist": lambda torch: torch._VF.cdist,
     "_cdist_forward": lambda torch: torch.ops.aten._cdist_forward,
     "_euclidean_dist": lambda torch: torch._euclidean_dist,
-    "_pdist_forward": lambda torch: lambda x, p: torch.ops.aten._pdist_forward(x.contiguous(), p),
+    "_pdist_forward": lambda torch: lambda x, p=2.0: torch.ops.aten._pdist_forward(x.contiguous(), p),
     "_cdist_backward": lambda torch: torch.ops.aten._cdist_backward,
     "_pdist_backward": lambda torch: (
-        lambda g, x, p, d: torch.ops.aten._pdist_backward(g, x.contiguous(), p, d)
+        lambda g, x, p, d: torch.ops.aten._pdist_backward(g.contiguous(), x.contiguous(), p, d.contiguous())
     ),
 }
 

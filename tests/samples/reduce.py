@@ -129,7 +129,7 @@ BACKWARD = {
     "segment_reduce_backward": [
         S(x(3), x(3), x(6), "sum", index(2, 0, 4)),
         S(x(2, 2), nz(2, 2), nz(5, 2), "prod", None, index(0, 2, 5), 0, 2),
-        S(x(1), fixed([2.0]), x(4), "max", index(4)),
+        S(x(1), nz(1), x(4), "max", index(4)),
     ],
 }
 

@@ -20,6 +20,7 @@ _BUILTINS = "rushlight._C._nn"
 _BUILTIN_HOMES = {
     "torch._C._nn": [_BUILTINS, "rushlight.nn.functional"],
     "torch._C._linalg": [_BUILTINS],
+    "torch._C._special": [_BUILTINS],
     "torch._C._VariableFunctions": ["rushlight"],
 }
 # Classes of PyTorch whose static methods are the functions of this package.
@@ -92,6 +93,9 @@ def find(module, name):
         homes.append(_HIGHER[module])
     if module.startswith("torch.nn.") and not module.startswith(_QUANTIZED_HOMES):
         homes += ["rushlight.nn.modules", "rushlight.nn.functional"]
+    for space in ("linalg", "special"):
+        if module == f"torch._C._{space}" and not hasattr(_C._nn, name):  # one that is written in Python here
+            homes, name = [f"rushlight.{space}"], name.removeprefix(f"{space}_")
     for home in homes:
         owner = _import(home)
         found = None if owner is None else _walk(owner, name)
@@ -125,7 +129,8 @@ def torch_name(obj, name=None):
         _check_importable(obj, module, name)
         return module, name
     if module == _BUILTINS:
-        return "torch._C._linalg" if name.startswith("linalg_") else "torch._C._nn", name
+        space = name.partition("_")[0]
+        return f"torch._C._{space if space in ('linalg', 'special') else 'nn'}", name
     if module == _LAZY:
         home = next((file for start, file in _LAZY_HOMES.items() if name.startswith(start)), "lazy")
         return f"torch.nn.modules.{home}", name
