@@ -94,8 +94,10 @@ def find(module, name):
     if module.startswith("torch.nn.") and not module.startswith(_QUANTIZED_HOMES):
         homes += ["rushlight.nn.modules", "rushlight.nn.functional"]
     for space in ("linalg", "special"):
-        if module == f"torch._C._{space}" and not hasattr(_C._nn, name):  # one that is written in Python here
-            homes, name = [f"rushlight.{space}"], name.removeprefix(f"{space}_")
+        if module == f"torch._C._{space}":
+            public = _walk(_import(f"rushlight.{space}"), name.removeprefix(f"{space}_"))
+            if public is not None:
+                return public
     for home in homes:
         owner = _import(home)
         found = None if owner is None else _walk(owner, name)
