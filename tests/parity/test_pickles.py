@@ -16,7 +16,7 @@ optim autograd autograd.functional autograd.graph linalg random serialization ut
 """.split()
 # one function under several names here, several in PyTorch; storages, which files hold in their own way
 ELSEWHERE = set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
-ELSEWHERE.add("LinAlgError")  # PyTorch knows it by another name than the one it prints
+ELSEWHERE |= {"LinAlgError", "matmul"}  # by another name than PyTorch prints; torch.matmul itself
 ELSEWHERE.add("manual_seed")  # compiling wraps it, and then PyTorch does not find it itself
 
 
