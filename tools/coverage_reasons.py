@@ -90,7 +90,7 @@ LACKING = {
     "results wider than their factors: accelerators only": [r"(mm|bmm|addmm|baddbmm) \(.*out_dtype.*"],
     "`alpha` goes by keyword": [_ANY + r"(rsub|subtract_?) alpha by position"],
     "`out` and `dtype` go by keyword": [_ANY + r"norm (out|dtype) by position"],
-    "NumPy's names are taken by what is written in C": [r"linalg\.\w+ (axis|keepdims)="],
+    "NumPy's names are taken by what is written in C": [r"(linalg\.\w+|nuclear_norm) (axis|keepdims)="],
     "several results go to their own tensors": [r"native_batch_norm out="],
     "devices with streams only": [r"Tensor\.record_stream .*"],
     "operators call it by position": [r"Tensor\.__\w+__ other="],
