@@ -69,19 +69,19 @@ typedef enum {
 } rl_dtype;
 
 /* sets of dtypes, with room for twice as many */
-#define RL_BIT(dtype)    ((uint64_t)1 << (dtype))
-#define RL_SET_FLOATS    (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
-#define RL_SET_INTS      (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
+#define RL_BIT(dtype)      ((uint64_t)1 << (dtype))
+#define RL_SET_FLOATS      (RL_BIT(RL_F16) | RL_BIT(RL_F32) | RL_BIT(RL_F64) | RL_BIT(RL_BF16))
+#define RL_SET_INTS        (RL_BIT(RL_U8) | RL_BIT(RL_I8) | RL_BIT(RL_I16) | RL_BIT(RL_I32) | RL_BIT(RL_I64))
 #define RL_SET_WIDE_FLOATS (RL_BIT(RL_F32) | RL_BIT(RL_F64))
-#define RL_SET_BOOL      RL_BIT(RL_BOOL)
-#define RL_SET_INDICES   (RL_BIT(RL_I32) | RL_BIT(RL_I64))
-#define RL_SET_NUMBERS   (RL_SET_FLOATS | RL_SET_INTS)
-#define RL_SET_INTEGRAL  (RL_SET_INTS | RL_SET_BOOL)
-#define RL_SET_ALL       (RL_SET_NUMBERS | RL_SET_BOOL)
-#define RL_SET_NO_HALVES (RL_SET_ALL & ~(RL_BIT(RL_F16) | RL_BIT(RL_BF16)))
-#define RL_SET_ANY       (RL_BIT(RL_NDTYPES) - 1)
-#define RL_SET_CONVERTED (RL_SET_ANY & ~RL_SET_ALL)
-#define RL_SET_COMPLEX   (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
+#define RL_SET_BOOL        RL_BIT(RL_BOOL)
+#define RL_SET_INDICES     (RL_BIT(RL_I32) | RL_BIT(RL_I64))
+#define RL_SET_NUMBERS     (RL_SET_FLOATS | RL_SET_INTS)
+#define RL_SET_INTEGRAL    (RL_SET_INTS | RL_SET_BOOL)
+#define RL_SET_ALL         (RL_SET_NUMBERS | RL_SET_BOOL)
+#define RL_SET_NO_HALVES   (RL_SET_ALL & ~(RL_BIT(RL_F16) | RL_BIT(RL_BF16)))
+#define RL_SET_ANY         (RL_BIT(RL_NDTYPES) - 1)
+#define RL_SET_CONVERTED   (RL_SET_ANY & ~RL_SET_ALL)
+#define RL_SET_COMPLEX     (RL_BIT(RL_C32) | RL_BIT(RL_C64) | RL_BIT(RL_C128))
 #define RL_SET_FLOAT8                                                                                        \
     (RL_BIT(RL_F8E5M2) | RL_BIT(RL_F8E4M3) | RL_BIT(RL_F8E5M2Z) | RL_BIT(RL_F8E4M3Z) | RL_BIT(RL_F8E8M0))
 /* the converted ones whose values are numbers that others can hold */

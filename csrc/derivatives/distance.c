@@ -12,8 +12,8 @@ FORMULA(cdist) {
 }
 
 /* ---- the gradient's own derivatives, which PyTorch refuses ----
- * It is the sum of weight * slope over distances, slope = sign(gap) |gap|^(p - 1), weight = grad d^(1 - p); of
- * order infinity 1 where |gap| is d. */
+ * It is the sum of weight * slope over distances, slope = sign(gap) |gap|^(p - 1), weight = grad d^(1 - p);
+ * of order infinity 1 where |gap| is d. */
 typedef struct {
     V grad, distance, gap, toward; /* toward: what comes back, as gap it has the columns last */
     double p;
@@ -69,12 +69,12 @@ FORMULA(cdist_backward) { /* grad, x1, x2, p, cdist */
 FORMULA(pdist_backward) { /* grad, input, p, pdist */
     V x = X(1), n = INT(SIZE(x, 0)), pairs = OP(triu_indices, n, n, INT(1));
     V first = OP(select, pairs, INT(0), INT(0)), second = OP(select, pairs, INT(0), INT(1));
-    const bend s = {
-        .grad = X(0),
-        .distance = X(3),
-        .gap = OP(sub, OP(index_select, x, INT(0), first), OP(index_select, x, INT(0), second)),
-        .toward = OP(sub, OP(index_select, G, INT(0), first), OP(index_select, G, INT(0), second)),
-        .p = rl_vjp_num(g, 2)};
+    const bend s = {.grad = X(0),
+                    .distance = X(3),
+                    .gap = OP(sub, OP(index_select, x, INT(0), first), OP(index_select, x, INT(0), second)),
+                    .toward =
+                        OP(sub, OP(index_select, G, INT(0), first), OP(index_select, G, INT(0), second)),
+                    .p = rl_vjp_num(g, 2)};
     TO(0, bend_grad(g, &s));
     if (rl_vjp_wants(g, 1)) {
         V part = bend_gap(g, &s), sum = OP(index_add, OP(zeros_like, x), INT(0), first, part);
