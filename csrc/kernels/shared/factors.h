@@ -75,9 +75,27 @@ static inline void *rl_job_at(const rl_job *j, const void *a, int64_t i) {
 #define RL_LINALG_KERNELS(X)                                                                                 \
     X(inv)                                                                                                   \
     X(solve)                                                                                                 \
-    X(det) X(slogdet) X(lu_factor) X(lu) X(lu_solve) X(cholesky) X(cholesky_solve) X(cholesky_inverse)       \
-        X(solve_triangular) X(ldl_factor) X(ldl_solve) X(qr) X(geqrf) X(householder) X(ormqr) X(eigh) X(svd) \
-            X(eig) X(lstsq) X(pinv) X(matrix_exp)
+    X(det)                                                                                                   \
+    X(slogdet)                                                                                               \
+    X(lu_factor)                                                                                             \
+    X(lu)                                                                                                    \
+    X(lu_solve)                                                                                              \
+    X(cholesky)                                                                                              \
+    X(cholesky_solve)                                                                                        \
+    X(cholesky_inverse)                                                                                      \
+    X(solve_triangular)                                                                                      \
+    X(ldl_factor)                                                                                            \
+    X(ldl_solve)                                                                                             \
+    X(qr)                                                                                                    \
+    X(geqrf)                                                                                                 \
+    X(householder)                                                                                           \
+    X(ormqr)                                                                                                 \
+    X(eigh)                                                                                                  \
+    X(svd)                                                                                                   \
+    X(eig)                                                                                                   \
+    X(lstsq)                                                                                                 \
+    X(pinv)                                                                                                  \
+    X(matrix_exp)
 #define X(name) rl_status rl_linalg_##name(rl_call *k, const rl_factors *f);
 RL_LINALG_KERNELS(X)
 #undef X
