@@ -110,9 +110,10 @@ static PyObject *found_tuple(PyObject **found, Py_ssize_t n, int allow_unused) {
     RL_OWNED PyObject *tuple = PyTuple_New(n);
     for (Py_ssize_t i = 0; tuple && i < n; i++) {
         if (!found[i] && !allow_unused) {
-            PyErr_SetString(PyExc_RuntimeError,
-                            "One of the differentiated Tensors appears to not have been used in the graph. "
-                            "Set allow_unused=True if this is the desired behavior.");
+            PyErr_Format(PyExc_RuntimeError,
+                         "The differentiated Tensor at index %zd appears to not have been used in the graph. "
+                         "Set allow_unused=True if this is the desired behavior.",
+                         i);
             return NULL;
         }
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(found[i] ? found[i] : Py_None));

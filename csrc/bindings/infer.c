@@ -31,6 +31,10 @@ static PyObject *infer(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObjec
     int op = n ? operator_named(args[0]) : -1;
     if (op < 0 || rl_bind(&b, &rl_schemas[op], &(rl_given){NULL, args + 1, n - 1, kwnames, false}) < 0)
         return NULL;
+    if (b.overridden) {
+        rl_bound_end(&b);
+        return PyErr_Format(PyExc_TypeError, "_infer() takes tensors, not what answers for itself");
+    }
     switch (rl_infer((int)(b.schema->op - rl_operators), b.k.arg, results)) {
     case RL_OK: answer = described(b.schema->op, results); break;
     case RL_FAIL: rl_raise("_infer"); break;

@@ -21,6 +21,11 @@ static PyObject *results_repr(PyObject *self) {
     return text ? PyUnicode_FromFormat("%U)", text) : NULL;
 }
 
+/* asks what no class made in Python has */
+bool rl_is_tuple_type(const PyTypeObject *type) {
+    return type->tp_repr == results_repr;
+}
+
 static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
     char *name = PyMem_Malloc(64); /* the type keeps it */

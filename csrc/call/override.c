@@ -77,7 +77,8 @@ static PyObject *ask_mode(PyObject *func, PyObject *types, PyObject *args, PyObj
     RL_OWNED PyObject *mode = Py_NewRef(PyList_GET_ITEM(modes, last));
     if (PyList_SetSlice(modes, last, last + 1, NULL) < 0) return NULL;
     PyObject *result = ask(mode, func, types, args, kwargs);
-    if (PyList_Append(modes, mode) < 0) Py_CLEAR(result);
+    /* others that came and went meanwhile may have taken the list along */
+    if ((!modes && !(modes = PyList_New(0))) || PyList_Append(modes, mode) < 0) Py_CLEAR(result);
     return result;
 }
 
@@ -142,28 +143,35 @@ PyObject *rl_override_member(const char *name, PyObject *self, PyObject *first, 
 
 /* ---- Tensor's own answer: the result as the class ---- */
 static PyObject *as_class(PyObject *result, PyTypeObject *cls);
-static PyObject *as_class_all(PyObject *all, PyTypeObject *cls) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(all);
-    RL_OWNED PyObject *made = PyList_Check(all)         ? PyList_New(n)
-                              : PyTuple_CheckExact(all) ? PyTuple_New(n)
-                                                        : PyStructSequence_New(Py_TYPE(all));
+static PyObject *as_class_list(PyObject *list, PyTypeObject *cls) {
+    RL_OWNED PyObject *made = PyList_New(0);
+    for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(list); i++) { /* what runs in between may change it */
+        RL_OWNED PyObject *item = Py_NewRef(PyList_GET_ITEM(list, i));
+        RL_OWNED PyObject *one = as_class(item, cls);
+        if (!one || PyList_Append(made, one) < 0) return NULL;
+    }
+    return rl_give(&made);
+}
+static PyObject *as_class_tuple(PyObject *tuple, PyTypeObject *cls) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    RL_OWNED PyObject *made =
+        PyTuple_CheckExact(tuple) ? PyTuple_New(n) : PyStructSequence_New(Py_TYPE(tuple));
     for (Py_ssize_t i = 0; made && i < n; i++) {
-        PyObject *one = as_class(PySequence_Fast_GET_ITEM(all, i), cls);
+        PyObject *one = as_class(PyTuple_GET_ITEM(tuple, i), cls);
         if (!one) return NULL;
-        if (PyList_Check(made))
-            PyList_SET_ITEM(made, i, one);
-        else
-            PyTuple_SET_ITEM(made, i, one);
+        PyTuple_SET_ITEM(made, i, one);
     }
     return rl_give(&made);
 }
 
 /* result as an object of cls: tensors as views of themselves, and what tuples and lists hold */
 static PyObject *as_class(PyObject *result, PyTypeObject *cls) {
-    const bool tuple = PyTuple_CheckExact(result) ||
-                       (PyTuple_Check(result) &&
-                        strncmp(Py_TYPE(result)->tp_name, RL_RETURN_TYPES, strlen(RL_RETURN_TYPES)) == 0);
-    if (tuple || PyList_CheckExact(result)) return as_class_all(result, cls);
+    if (PyTuple_CheckExact(result) || PyList_CheckExact(result) || rl_is_tuple_type(Py_TYPE(result))) {
+        if (Py_EnterRecursiveCall(" in __torch_function__")) return NULL;
+        PyObject *all = PyList_CheckExact(result) ? as_class_list(result, cls) : as_class_tuple(result, cls);
+        Py_LeaveRecursiveCall();
+        return all;
+    }
     if (!rl_tensor_check(result) || PyType_IsSubtype(Py_TYPE(result), cls)) return Py_NewRef(result);
     return rl_tensor_as_class(result, cls);
 }

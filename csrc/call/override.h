@@ -33,6 +33,7 @@ PyObject *rl_override_call(PyObject *func, PyObject *self, PyObject *const *args
 PyObject *rl_override_attribute(const char *name, PyObject *self);
 /* ... for a member of Tensor, called with self and up to two arguments (NULL ends them). */
 PyObject *rl_override_member(const char *name, PyObject *self, PyObject *first, PyObject *second);
+bool rl_is_tuple_type(const PyTypeObject *type); /* call/names.c: that of an operator with several results */
 PyObject *rl_tensor_as_class(PyObject *tensor, PyTypeObject *cls); /* a view of it; owned */
 int rl_override_init(PyObject *m);                                 /* after the type Tensor */
 #endif

@@ -192,7 +192,8 @@ static int warn_resized(const rl_view *out, const rl_view *made) {
         rl_dims_text(have, out->shape, out->ndim), rl_dims_text(want, made->shape, made->ndim));
 }
 
-static int deliver(rl_tensor *out, rl_tensor *made) {
+/* factories say nothing where they resize */
+static int deliver(rl_tensor *out, rl_tensor *made, bool warns) {
     if (rl_history_may_write(out, false) < 0 || rl_device_out(&made->v, &out->v) < 0) return -1;
     if (dtype_category(made->v.dtype) > dtype_category(out->v.dtype)) {
         PyErr_Format(PyExc_RuntimeError, "result type %s can't be cast to the desired output type %s",
@@ -200,7 +201,7 @@ static int deliver(rl_tensor *out, rl_tensor *made) {
         return -1;
     }
     if (same_shape(&out->v, &made->v)) return rl_tensor_copy(out, made);
-    if (warn_resized(&out->v, &made->v) < 0) return -1;
+    if (warns && warn_resized(&out->v, &made->v) < 0) return -1;
     RL_OWNED PyObject *cast =
         out->v.dtype == made->v.dtype ? NULL : (PyObject *)rl_cast_view(&made->v, out->v.dtype);
     if (!cast && out->v.dtype != made->v.dtype) return -1;
@@ -219,9 +220,10 @@ static rl_tensor *out_nth(const rl_bound *b, Py_ssize_t i) {
 /* the results in the caller's tensors, as what the call would have answered */
 static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     RL_OWNED PyObject *result = result_steal;
+    const bool warns = !(b->schema->op->traits & RL_FACTORY);
     if (!result) return NULL;
     if (!PyTuple_Check(result))
-        return deliver(out_nth(b, 0), (rl_tensor *)result) < 0 ? NULL : Py_NewRef(b->out);
+        return deliver(out_nth(b, 0), (rl_tensor *)result, warns) < 0 ? NULL : Py_NewRef(b->out);
     Py_ssize_t n = PyTuple_GET_SIZE(result);
     if (n != out_count(b)) {
         PyErr_Format(PyExc_RuntimeError, "%s() expected out to have %zd tensors, but it has %zd", b->k.name,
@@ -231,7 +233,7 @@ static PyObject *deliver_out(rl_bound *b, PyObject *result_steal) {
     const bool named = !PyTuple_CheckExact(result);
     RL_OWNED PyObject *all = named ? PyStructSequence_New(Py_TYPE(result)) : PyTuple_New(n);
     for (Py_ssize_t i = 0; all && i < n; i++) {
-        if (deliver(out_nth(b, i), (rl_tensor *)PyTuple_GET_ITEM(result, i)) < 0) return NULL;
+        if (deliver(out_nth(b, i), (rl_tensor *)PyTuple_GET_ITEM(result, i), warns) < 0) return NULL;
         PyTuple_SET_ITEM(all, i, Py_NewRef(out_nth(b, i)));
     }
     return rl_give(&all);

@@ -19,6 +19,17 @@ static V earlier(rl_values *g, V x, int64_t dim) {
     return OP(slice, x, INT(dim), INT(0), INT(-1));
 }
 
+/* One step, which drops what it made on the way: there may be many. */
+static PyObject *step(const rl_values *whole, PyObject *tensor, int64_t dim) {
+    rl_values own = {.what = whole->what}, *g = &own;
+    V x = {.tag = RL_TENSOR, .u.t = &((rl_tensor *)tensor)->v}, next = later(g, x, dim),
+      last = earlier(g, x, dim);
+    V gap = x.u.t->dtype == RL_BOOL ? OP(logical_xor, next, last) : OP(sub, next, last);
+    PyObject *made = FAILED ? NULL : Py_NewRef((PyObject *)RL_TENSOR_OF(gap.u.t));
+    rl_values_drop(g);
+    return made;
+}
+
 COMPOSED(diff) {
     V x = X(0);
     int64_t n = X(1).u.i;
@@ -33,11 +44,10 @@ COMPOSED(diff) {
     if (GIVEN(4)) x = JOIN(x, X(4), dim);
     if (n == 0) return OP(clone, x);
     if (n > SIZE(x, dim)) n = SIZE(x, dim);
-    const bool truth = !FAILED && x.u.t->dtype == RL_BOOL;
-    for (int64_t i = 0; i < n && !FAILED; i++)
-        x = truth ? OP(logical_xor, later(g, x, dim), earlier(g, x, dim))
-                  : OP(sub, later(g, x, dim), earlier(g, x, dim));
-    return x;
+    if (NUMEL(x) == 0) return OP(clone, OP(slice, x, INT(dim), INT(n)));
+    RL_OWNED PyObject *kept = FAILED ? NULL : Py_NewRef((PyObject *)RL_TENSOR_OF(x.u.t));
+    for (int64_t i = 0; kept && i < n; i++) Py_SETREF(kept, step(g, kept, dim));
+    return rl_values_own_steal(g, rl_give(&kept));
 }
 
 /* neighbours of y added up, times the distance of each pair */

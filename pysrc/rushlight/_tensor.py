@@ -372,7 +372,7 @@ class _Methods:
 
     def lu(self, pivot=True, get_infos=False):
         """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
-        results = _C._lu_with_info(self, pivot=pivot, check_errors=not get_infos)
+        results = _C._lu_with_info(self, pivot=pivot, check_errors=False)
         return tuple(results) if get_infos else tuple(results)[:2]
 
     def is_shared(self):

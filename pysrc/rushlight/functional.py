@@ -101,7 +101,7 @@ def broadcast_tensors(*tensors):
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     shape = broadcast_shapes(*(t.shape for t in tensors))
-    return tuple(t.expand(shape) for t in tensors)
+    return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
 def unravel_index(indices, shape):
@@ -180,7 +180,7 @@ def chain_matmul(*matrices, out=None):
 
 def lu(A, pivot=True, get_infos=False, out=None):
     """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
-    results = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=not get_infos))[: 3 if get_infos else 2]
+    results = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=False))[: 3 if get_infos else 2]
     if out is None:
         return results
     if len(out) != len(results):

@@ -147,3 +147,21 @@ def test_every_operator_answers_or_raises(part):
         [sys.executable, "-c", code, *names], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0 and "all answered" in done.stdout, done.stderr[-3000:]
+
+
+NOTHING = {
+    "qr": lambda: torch.linalg.qr(torch.empty(2**20, 0, 2**20)),
+    "lu_unpack": lambda: torch.lu_unpack(torch.empty(2**40, 0, 3), torch.empty(2**40, 0, dtype=torch.int32)),
+    "diff": lambda: torch.diff(torch.empty(2**40, 0), n=2**39, dim=0),
+    "embedding": lambda: torch.embedding(torch.ones(3, 0), one(2**40, dtype=torch.int64)),
+    "index_select": lambda: torch.index_select(torch.ones(3, 0), 0, one(2**40, dtype=torch.int64)),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_nothing_at_all_takes_no_time(name):
+    """Each would walk for hours; it answers or raises."""
+    try:
+        NOTHING[name]()
+    except (RuntimeError, MemoryError):
+        pass

@@ -29,6 +29,7 @@ SAMPLES = {
         S(x(2, 3), fixed(np.arange(6).reshape(2, 3))),
         S(x(0, 3), x(1)),
     ],
+    "copy_number": [S(x(2, 3), 2), S(x(), 1)],
     "clone": [S(x(2, 3)), S(x()), S(x(0, 3))],
     "to_copy": [S(x(2, 3, 4)), S(x(0, 3)), S(x())],
 }

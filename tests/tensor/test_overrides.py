@@ -1,5 +1,6 @@
 """`__torch_function__`: classes and modes that answer for functions."""
 
+import gc
 import threading
 
 import pytest
@@ -211,3 +212,64 @@ def test_a_class_that_answers_badly():
         torch.Tensor._make_subclass(int, torch.ones(2))
     with pytest.raises(TypeError):
         torch.Tensor.__torch_function__(1)
+
+
+def test_a_mode_may_enter_modes_while_it_answers():
+    class Entering(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            with Doubling():
+                pass
+            with self:
+                pass
+            return func(*args, **(kwargs or {}))
+
+    with Entering():
+        assert torch.full((1,), 3.0).tolist() == [3]
+    assert overrides._len_torch_function_stack() == 0
+
+
+def test_results_that_hold_themselves():
+    own = []
+    own.append(own)
+    with pytest.raises(RecursionError):
+        Kept.__torch_function__(lambda: own, (), (), {})
+
+
+def test_a_list_that_a_finalizer_empties():
+    class Emptying:
+        def __init__(self, items):
+            self.items, self.me = items, self
+
+        def __del__(self):
+            self.items.clear()
+
+    items = [torch.ones(1) for _ in range(200)]
+
+    def answer():
+        Emptying(items)
+        gc.enable()
+        return items
+
+    before = gc.get_threshold()
+    gc.disable()
+    gc.set_threshold(1, 1, 1)
+    try:
+        result = Kept.__torch_function__(answer, (), (), {})
+    finally:
+        gc.set_threshold(*before)
+        gc.enable()
+    assert all(type(each) is Kept for each in result)
+
+
+def test_a_class_with_the_name_of_a_named_tuple():
+    fields = {"n_fields": 0, "n_sequence_fields": 0, "n_unnamed_fields": 0}
+    false = type("rushlight.return_types.max", (tuple,), fields)
+    for _ in range(20):
+        result = Kept.__torch_function__(lambda: false((torch.ones(1),) * 1000), (), (), {})
+        assert type(result) is false
+
+
+def test_inference_of_shapes_refuses_what_answers_for_itself():
+    for name, args in (("add", (Duck(), torch.ones(2))), ("cat", ([Duck()],))):
+        with pytest.raises(TypeError, match="answers for itself"):
+            torch._C._infer(name, *args)

@@ -44,6 +44,9 @@ RL_KERNEL(ref_embedding) {
     rl_walk_begin(&w, out, RL_WRITE);
     rl_walk_drop(&w, 1ull << (out->ndim - 1));
     rl_walk_add(&w, index);
+    for (int d = 0; d < w.ndim && l.width == 0;
+         d++) /* of one number that stands for many, one look will do */
+        if (w.stride[1][d] == 0 && w.size[d] > 1) w.numel /= w.size[d], w.size[d] = 1;
     rl_walk_merge(&w);
     rl_walk_parallel(k, &w, RL_REF_NS * (double)(l.width + 1), lookup_strip, &l);
     return l.bad ? rl_fail(k, RL_INDEX, "index out of range in self") : RL_OK;

@@ -114,7 +114,8 @@ RL_KERNEL(ref_index_select) {
     w.nops++;
     pick_begin(&w, &pick, k->arg[0].u.t, dim);
     if (out->numel == 0) { /* there is nothing to pick, but what is named must be there */
-        for (int64_t i = 0; i < index->numel && !pick.places.faulty; i++)
+        const int64_t n = step || !index->numel ? index->numel : 1; /* of one number, one look will do */
+        for (int64_t i = 0; i < n && !pick.places.faulty; i++)
             rl_places_read(&pick.places, w.base[1] + i * step, 0, 1, &unused);
     } else if (dim == w.ndim - 1 && out->numel >= 4 * index->numel) {
         if (select_in_rows(k, &w, &pick) != RL_OK) return RL_FAIL;

@@ -50,6 +50,7 @@ static void triangle_copy(const part *from, const part *to, int64_t rows, int64_
 RL_KERNEL(ref_lu_unpack) {
     const rl_view *v = k->arg[0].u.t, *pivots = k->arg[1].u.t;
     const int64_t m = v->shape[v->ndim - 2], n = v->shape[v->ndim - 1], least = m < n ? m : n;
+    if (!k->out[0]->numel && !k->out[1]->numel && !k->out[2]->numel) return RL_OK;
     const bool data = k->arg[2].u.i != 0, turns = k->arg[3].u.i != 0;
     int64_t count = 1, *order = k->svc->scratch(k, RL_COUNT(m), sizeof *order);
     for (int d = 0; d < v->ndim - 2; d++) count *= v->shape[d];

@@ -6,11 +6,11 @@
 enum { MOST_EMPTY = 1 << 24 };
 static rl_status empty_bounded(const int64_t *shape, int ndim) {
     bool empty = false, large = false;
-    int64_t batch = 1;
+    int64_t walked = 1;
     for (int d = 0; d < ndim; d++) {
         empty |= shape[d] == 0;
         large |= shape[d] > MOST_EMPTY;
-        if (d < ndim - 2 && !large && shape[d]) batch *= shape[d], large |= batch > MOST_EMPTY;
+        if (!large && shape[d]) walked *= shape[d], large |= walked > MOST_EMPTY;
     }
     return empty && large
                ? rl_error_set(RL_RUNTIME, "linalg: these matrices have no elements and are too large")
