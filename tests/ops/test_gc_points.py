@@ -160,7 +160,10 @@ def built(name, grad=False, dims=0):
             value = value.reshape((1,) * (dims - value.dim()) + tuple(value.shape)).clone()
         return value.requires_grad_() if grad and value.is_floating_point() else value
 
-    args, kwargs = sample_of(name).build(_C, dtype_of(entry))
+    sample = sample_of(name)
+    dtypes = [dtype_of(entry), *samples.admitted(entry)]
+    dtype = next((d for d in dtypes if d not in sample.without), dtypes[0])
+    args, kwargs = sample.build(_C, dtype)
     return [prepared(a) for a in args], {k: prepared(v) for k, v in kwargs.items()}
 
 

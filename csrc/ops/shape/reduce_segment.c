@@ -63,6 +63,8 @@ RL_SHAPE(segment_reduce_backward) {
     int64_t axis = rl_int(k, 6);
     if (!given)
         return rl_error_set(RL_RUNTIME, "segment_reduce(): Either lengths or offsets must be defined.");
+    if (grad->dtype != data->dtype || output->dtype != data->dtype)
+        return rl_error_set(RL_RUNTIME, "segment_reduce(): the gradient has another dtype than the data");
     if (rl_dim_wrap(&axis, data->ndim) != RL_OK || kind_read(k, 3) != RL_OK ||
         segments_fit(data, given, offsets ? NULL : lengths, axis) != RL_OK)
         return RL_FAIL;
