@@ -193,8 +193,11 @@ rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
     conv_way way = conv_choose(&c, may_leave);
     if (way == CONV_BLOCKED && !rl_has_vendor(k)) way = conv_choose(&c, false);
     if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
-    if (way == CONV_BLOCKED || !rl_is_contiguous(c.in) || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
-    return rl_conv_direct(k, &c, rl_const_data(c.in), NULL, rl_data(c.out, RL_WRITE));
+    if (way == CONV_BLOCKED || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
+    /* channels_last and its kin: with groups nobody else is fast, and a copy is cheap */
+    if (!rl_is_contiguous(c.in) && c.groups == 1) return RL_UNSUPPORTED;
+    const float *in = rl_plain_input(k, c.in);
+    return in ? rl_conv_direct(k, &c, in, NULL, rl_data(c.out, RL_WRITE)) : RL_FAIL;
 }
 #else
 rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
