@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn werror ulp stubs coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs coverage names where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -50,6 +50,12 @@ isa: $(VENV)/.installed
 
 no-onednn: $(VENV)/.installed
 	RUSHLIGHT_ONEDNN=0 $(PYTEST)
+
+# factorisations through SciPy's LAPACK, which the other tests do without
+scipy: $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check --no-deps --target $(VENV)/scipy scipy
+	PYTHONPATH=$(VENV)/scipy $(RUN) -m pytest -n $(JOBS) tests/ops tests/tensor/test_meta.py -k \
+		"linalg or inv or solve or lu or qr or svd or eig or cholesky or det or lstsq or matrix"
 
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan

@@ -241,7 +241,7 @@ def test_small_matrices_do_not_import_scipy():
     run("import sys, rushlight as rl; rl.linalg.inv(rl.eye(20)); assert 'scipy' not in sys.modules")
 
 
-@pytest.mark.skipif(not HAS_SCIPY, reason="SciPy is not installed")
+@pytest.mark.skipif(not HAS_SCIPY, reason="SciPy is not installed: make scipy")
 def test_large_matrices_use_scipys_lapack():
     code = "import sys, rushlight as rl; rl.linalg.inv(rl.eye(60)); assert 'scipy' in sys.modules"
     assert "-> lapack_linalg_inv " in run(code, RL_TRACE="1").stderr
