@@ -124,7 +124,7 @@ _FRACTIONS = ("rand", "randn", "normal")  # of no integers
 
 
 @pytest.mark.parametrize(
-    "name, dtype", [(n, d) for n in FACTORIES for d in FLOATS + ([] if n in _FRACTIONS else ALL[-6:])]
+    "name, dtype", [(n, d) for n in FACTORIES for d in (*FLOATS, *(() if n in _FRACTIONS else ALL[-6:]))]
 )
 def test_new_tensors(name, dtype):
     for draw in FACTORIES[name]:
