@@ -288,7 +288,7 @@ class Program:
         if isinstance(value, list) and any(isinstance(v, samples.Placeholder) for v in value):
             return f"[{', '.join(self.placed(v, dtype, grad) for v in value)}]"
         if not isinstance(value, samples.Placeholder):
-            return repr(value)
+            return value.__name__ if isinstance(value, type) else repr(value)
         if value.values is None:
             kind = "wild" if value.special else "pos" if value.low > 0 else "unit" if value.low == 0 else "x"
             text, shape = self.made(value.shape, kind, dtype), value.shape
