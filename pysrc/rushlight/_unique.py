@@ -84,11 +84,33 @@ def _checked_dim(x, dim):
     return dim
 
 
+def _without_gradient(values, x, name):
+    """Values that depend on x: a backward through them raises, as in PyTorch, instead of losing it."""
+    if not (x.requires_grad and _C.is_grad_enabled()):
+        return values
+    from .autograd.function import Function
+
+    class Unique(Function):
+        @staticmethod
+        def forward(ctx, x, values):
+            return values.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return Unique.apply(x, values)
+
+
 def _unique(x, in_order, with_inverse, with_counts, dim):
-    x = x.detach()  # PyTorch has no gradient of these, either
+    data = x.detach()
     if dim is None:
-        return _answer(*_of_elements(x, in_order, with_inverse, with_counts))
-    return _answer(*_of_slices(x, _checked_dim(x, dim), in_order, with_inverse, with_counts))
+        name = "_unique2" if in_order else "unique_consecutive"
+        values, *more = _of_elements(data, in_order, with_inverse, with_counts)
+    else:
+        name = "unique_dim" if in_order else "unique_dim_consecutive"
+        values, *more = _of_slices(data, _checked_dim(x, dim), in_order, with_inverse, with_counts)
+    return _answer(_without_gradient(values, x, name), *more)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):

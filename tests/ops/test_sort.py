@@ -174,3 +174,13 @@ def test_histograms(density):
     np.testing.assert_allclose(found.numpy(), expected[0], rtol=1e-12)
     for one, other in zip(edges, expected[1], strict=True):
         np.testing.assert_allclose(one.numpy(), other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [None, 0])
+@pytest.mark.parametrize("function", [torch.unique, torch.unique_consecutive])
+def test_a_gradient_through_unique_is_refused(function, dim):
+    x = torch.ones(3, 2, requires_grad=True)
+    values = function(x, dim=dim)
+    assert values.requires_grad and not function(x.detach(), dim=dim).requires_grad
+    with pytest.raises(NotImplementedError, match="the derivative for '.*unique.*' is not implemented"):
+        values.sum().backward()
