@@ -157,10 +157,12 @@ def test_close():
     assert not close("tensor([1.])", "tensor([1.], dtype=torch.float64)")
 
 
-@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_exceptions_are_examples():
+    assert set(EXCEPTIONS) <= set(EXAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - set(EXCEPTIONS)))
 def test_prints_the_same(name, tmp_path, monkeypatch):
-    if name in EXCEPTIONS:
-        pytest.skip(EXCEPTIONS[name])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "displayhook", show)
     with warnings.catch_warnings(), settings(torch), settings(rushlight):
@@ -170,5 +172,6 @@ def test_prints_the_same(name, tmp_path, monkeypatch):
             expected, lacks = printed(torch, code, theirs)
             found, absent = printed(rushlight, code, ours)
             if absent and not lacks:
-                pytest.skip(f"{code}: {found}")
+                assert re.search("complex|sparse", found, re.IGNORECASE), f"{code}: {found}"
+                return  # from here on the example computes with them
             assert found == expected or (name.startswith(ROUNDED) and close(found, expected)), code
