@@ -9,17 +9,17 @@ __getattr__ = _missing.lacks(__name__)
 
 
 def device_count():
-    """Return the number of GPUs."""
+    """Return the number of devices."""
     return 0
 
 
 def is_available():
-    """Whether there is a GPU that can be used."""
+    """Whether there is a device that can be used."""
     return False
 
 
 def is_initialized():
-    """Whether a GPU was used already."""
+    """Whether a device was used already."""
     return False
 
 
