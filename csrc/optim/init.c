@@ -1,6 +1,6 @@
 /* What optimizers call: the steps that run over a whole group, and what all of them share. */
 #include "optim.h"
-#include "sgd.h"
+#include "step.h"
 
 /* _zero_grads(params): every .grad becomes None */
 static PyObject *optim_zero_grads(PyObject *m, PyObject *params) {
@@ -21,5 +21,5 @@ static PyMethodDef optim_functions[] = {
     {NULL, NULL, 0, NULL}};
 
 int rl_optim_init(PyObject *m) {
-    return rl_sgd_init(m) < 0 ? -1 : PyModule_AddFunctions(m, optim_functions);
+    return rl_step_init(m) < 0 ? -1 : PyModule_AddFunctions(m, optim_functions);
 }

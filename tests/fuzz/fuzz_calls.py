@@ -12,6 +12,7 @@ from fuzz_kit import CONVERTED, FLOATS, LAYOUTS
 
 import make_stub
 import samples
+from rushlight import _C
 
 EDGES = [2**31 - 1, 2**31, -(2**31), 2**32 + 1, 2**48, 2**62, 2**63, *[2**63 - 1, -(2**63)] * 2, 10**30]
 WORDS = [
@@ -59,10 +60,7 @@ OTHERS = [
     ("__rsub__", "__rsub__(Tensor input, Operand other)"),
     ("__matmul__", "__matmul__(Tensor input, Tensor other)"),
 ]
-SGD = (
-    "sgd(Tensor[] params, Tensor[] grads, Tensor[] buffers, float lr, float momentum, float dampening, "
-    "float weight_decay, bool nesterov, bool maximize)"
-)
+LISTS = 1 << 11  # the flag of operators over lists, which Python reaches through optimizers only
 KIT = 1 << 30  # the flag of what fuzz_kit.py itself defines
 
 
@@ -91,9 +89,13 @@ def table():
     """The operators that Python can call, and OTHERS: (id, operator, its arguments)."""
     entries = list(samples.OPERATORS.values())
     dtypes = (1 << len(samples.DTYPES)) - 1
-    for name, schema in [*OTHERS, ("sgd", SGD)]:
-        flags = KIT if name == "sgd" else samples.METHOD
-        entries.append(dict(id=name, name=schema.split("(")[0], flags=flags, dtypes=dtypes, schema=schema))
+    for name, schema in OTHERS:
+        entries.append(
+            dict(id=name, name=schema.split("(")[0], flags=samples.METHOD, dtypes=dtypes, schema=schema)
+        )
+    entries += [
+        dict(row, name=f"STEPS[{row['id']!r}]", flags=KIT) for row in _C._ops_table() if row["flags"] & LISTS
+    ]
     return [(entry["id"], entry, arguments(entry["schema"])) for entry in entries]
 
 

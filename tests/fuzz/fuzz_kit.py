@@ -275,14 +275,34 @@ def race(call, a, how):
     return results[0]
 
 
-def sgd(params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize):
-    """The operator that Python reaches through optim.SGD only."""
-    for p, g in zip(params, grads, strict=False):
-        p.grad = g
-    state = {p: {"momentum_buffer": b} for p, b in zip(params, buffers, strict=False)}
-    numbers = dict(lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay)
-    group = dict(numbers, params=params, nesterov=nesterov, maximize=maximize, differentiable=False)
-    return params if _C._sgd_step(group, state) else []
+COUNTS = ("step", "mu_product", "mu", "eta")  # state that is one number for a parameter
+
+
+def stepping(row):
+    """The operator of a step over lists. What its lists lack is filled in, counts too."""
+    inside = row["schema"].partition("(")[2].partition(") ->")[0].split(", ")
+    names = [text.split()[-1] for text in inside if "[]" in text][2:]
+    counts = tuple(name for name in names if name in COUNTS)
+    keys = names[: len(names) - len(counts)]
+
+    def step(params, grads, *rest):
+        for p, g in zip(params, grads, strict=False):
+            p.grad = g
+        state = {}
+        for i, p in enumerate(params):
+            given = {key: tensors[i] for key, tensors in zip(names, rest, strict=False) if i < len(tensors)}
+            state[p] = {key: torch.zeros_like(p) for key in keys} | given
+            state[p].update({key: torch.tensor(3.0) for key in counts if i % 4 or key not in given})
+        used = tuple(key if len(tensors) else None for key, tensors in zip(keys, rest, strict=False))
+        numbers, halves = tuple(rest[len(names) :]), len(params) % 2 == 1
+        operator = _C._optimizer_operator(row["id"])
+        done = _C._optimizer_step(operator, params, state, used, counts, numbers, halves)
+        return params if done else []
+
+    return step
+
+
+STEPS = {row["id"]: stepping(row) for row in _C._ops_table() if row["flags"] & 1 << 11}
 
 
 @contextmanager

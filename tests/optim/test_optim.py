@@ -64,7 +64,7 @@ def test_the_list_kernel_makes_the_usual_steps():
         optimizer = optim.SGD(params, lr=0.1, **options)
         give_gradients(params, 0)
         optimizer.step()
-        assert _C._sgd_step(optimizer.param_groups[0], optimizer.state)
+        assert optimizer._step_at_once(optimizer.param_groups[0])
 
 
 def test_what_the_list_kernel_leaves_to_python_gives_the_same():
@@ -141,8 +141,17 @@ def test_steps_survive_the_end_of_memory(momentum):
 
 
 def test_wrong_lists_are_refused():
-    for wrong in ((), ({}, {}), ({"params": ()}, {}), (1, 2)):
-        with pytest.raises(TypeError):
-            _C._sgd_step(*wrong)
+    sgd = _C._optimizer_operator("sgd")
+    for wrong in ((), (sgd, (), {}, (), (), (), False), ("sgd", [], {}, (), (), (), False)):
+        with pytest.raises((TypeError, ValueError)):
+            _C._optimizer_step(*wrong)
+    for lists, numbers in ((0, 7), (2, 5), (7, 0), (1, 5)):
+        with pytest.raises(ValueError, match="other lists or numbers"):
+            _C._optimizer_step(sgd, [], {}, ("a",) * lists, (), (0.0,) * numbers, False)
+    for number in (-1, 0, 10**6):
+        with pytest.raises(ValueError, match="other lists or numbers"):
+            _C._optimizer_step(number, [], {}, ("a",), (), (0.0,) * 6, False)
+    with pytest.raises(ValueError, match="no step called 'relu'"):
+        _C._optimizer_operator("relu")
     with pytest.raises(TypeError):
         _C._zero_grads(())

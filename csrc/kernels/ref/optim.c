@@ -1,49 +1,65 @@
-/* Steps of optimisers over lists of parameters of any floating dtype and layout. */
+/* Steps of optimisers over lists of parameters of any floating dtype and layout. Note [Steps] */
+#include "kernels/shared/optim.h"
+#include "kernels/shared/words.h"
 #include "loops.h"
-#include <math.h>
+
+#include "kernels/shared/optim_body.h"
+#define WORDS_DOUBLE
+#include "kernels/shared/words.h"
+
+#include "kernels/shared/optim_body.h"
 
 typedef struct {
-    double rate, momentum, fresh, decay; /* fresh: 1 - dampening */
-    bool nesterov, maximize, buffers;
-} sgd_numbers;
+    const double *numbers;
+    bool given[RL_STEP_LISTS]; /* lists that are not empty */
+} step_context;
 
-/* every step is rounded to the dtype, as PyTorch's separate operators do */
-#define SGD_STRIP(D, T, C, LOAD, STORE, fma_)                                                                \
-    static void sgd_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                   \
-        const sgd_numbers *s = ctx;                                                                          \
+#define STEP_STRIP(D, T, C, LOAD, STORE, name, lists, suffix)                                                \
+    static void name##_##D(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                \
+        const step_context *c = ctx;                                                                         \
         for (int64_t i = 0; i < n; i++) {                                                                    \
-            T *param = (T *)(p[0] + i * step[0]), *buffer = (T *)(p[2] + i * step[2]);                       \
-            C w = LOAD(*param), g = LOAD(*(const T *)(p[1] + i * step[1]));                                  \
-            if (s->maximize) g = -g;                                                                         \
-            if (s->decay != 0) g = LOAD(STORE(fma_(w, (C)s->decay, g)));                                     \
-            if (s->buffers) {                                                                                \
-                C b = LOAD(STORE((C)(LOAD(*buffer) * (C)s->momentum)));                                      \
-                *buffer = STORE(fma_(g, (C)s->fresh, b));                                                    \
-                b = LOAD(*buffer);                                                                           \
-                g = s->nesterov ? LOAD(STORE(fma_(b, (C)s->momentum, g))) : b;                               \
-            }                                                                                                \
-            *param = STORE(fma_(g, (C) - s->rate, w));                                                       \
+            C e[RL_STEP_LISTS] = {0};                                                                        \
+            for (int l = 0; l < lists; l++)                                                                  \
+                if (c->given[l]) e[l] = LOAD(*(const T *)(p[l] + i * step[l]));                              \
+            step_##name##suffix(c->numbers, e);                                                              \
+            for (int l = 0; l < lists; l++)                                                                  \
+                if (c->given[l] && l != 1) *(T *)(p[l] + i * step[l]) = STORE(e[l]);                         \
         }                                                                                                    \
     }
-SGD_STRIP(F16, rl_half, float, rl_from_half, rl_to_half, fmaf)
-SGD_STRIP(BF16, rl_bfloat, float, rl_from_bfloat, rl_to_bfloat, fmaf)
-SGD_STRIP(F32, float, float, RL_AS_IS, RL_AS_IS, fmaf)
-SGD_STRIP(F64, double, double, RL_AS_IS, RL_AS_IS, fma)
-static const rl_strip sgd_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, sgd)};
 
-/* (params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize) */
-RL_KERNEL(ref_sgd) {
-    rl_slot *p = &k->arg[0], *g = &k->arg[1], *b = &k->arg[2];
-    sgd_numbers s = {rl_num(k, 3), rl_num(k, 4),      1 - rl_num(k, 5), rl_num(k, 6),
-                     rl_int(k, 7), rl_int(k, 8) != 0, b->n > 0};
-    for (int i = 0; i < p->n; i++) {
+/* parameter i, its gradient and state; a list that is empty stands still at the parameter */
+static void step_walk(rl_call *k, const rl_step_plan *plan, int i, rl_walk *w) {
+    rl_walk_begin(w, k->arg[0].u.ts[i], RL_WRITE);
+    for (int l = 1; l < plan->lists; l++) {
+        const bool given = k->arg[l].n > 0;
+        rl_walk_add(w, k->arg[given ? l : 0].u.ts[i]);
+        if (given && l > 1) rl_data(k->arg[l].u.ts[i], RL_WRITE);
+    }
+    rl_walk_merge(w);
+}
+
+static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const rl_strip *strips) {
+    const double *numbers = rl_step_numbers(k, plan);
+    step_context c;
+    if (!numbers) return RL_FAIL;
+    for (int l = 0; l < plan->lists; l++) c.given[l] = k->arg[l].n > 0;
+    for (int i = 0; i < k->arg[0].n; i++) {
         rl_walk w;
-        rl_walk_begin(&w, p->u.ts[i], RL_WRITE);
-        rl_walk_add(&w, g->u.ts[i]);
-        rl_walk_add(&w, b->n ? b->u.ts[i] : p->u.ts[i]);
-        if (b->n) rl_data(b->u.ts[i], RL_WRITE);
-        rl_walk_merge(&w);
-        rl_walk_parallel(k, &w, RL_REF_NS, sgd_strips[p->u.ts[i]->dtype], &s);
+        c.numbers = numbers + (int64_t)i * RL_STEP_NUMBERS;
+        step_walk(k, plan, i, &w);
+        rl_walk_parallel(k, &w, RL_REF_NS, strips[k->arg[0].u.ts[i]->dtype], &c);
     }
     return RL_OK;
 }
+
+#define STEP_KERNEL(name, lists)                                                                             \
+    STEP_STRIP(F16, rl_half, float, rl_from_half, rl_to_half, name, lists, )                                 \
+    STEP_STRIP(BF16, rl_bfloat, float, rl_from_bfloat, rl_to_bfloat, name, lists, )                          \
+    STEP_STRIP(F32, float, float, RL_AS_IS, RL_AS_IS, name, lists, )                                         \
+    STEP_STRIP(F64, double, double, RL_AS_IS, RL_AS_IS, name, lists, _f64)                                   \
+    static const rl_strip name##_strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, name)};                       \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        return step_lists(k, &rl_step_##name, name##_strips);                                                \
+    }
+STEP_KERNEL(sgd, 3)
+STEP_KERNEL(adam, 5)

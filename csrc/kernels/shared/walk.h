@@ -9,7 +9,7 @@
  *
  *     size    [ outer ... | inner ]      strip(p, step, n) runs over the inner dim, or a part of it
  *     stride  [ bytes, one row for each operand ] */
-enum { RL_WALK_OPS = 4 };
+enum { RL_WALK_OPS = 5 };
 typedef struct {
     int nops, ndim;
     int64_t numel, size[RL_MAX_DIMS], stride[RL_WALK_OPS][RL_MAX_DIMS];

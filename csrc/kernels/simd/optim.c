@@ -1,61 +1,111 @@
-/* Steps of optimisers over whole lists of float32 parameters. */
-#include "contract/kernel.h"
-#include "common.h"
+/* Steps of optimisers over whole lists of parameters: one row over all of their elements. Note [Steps] */
+#include "kernels/shared/optim.h"
 
-typedef struct {
-    float rate, momentum, fresh, decay; /* fresh: 1 - dampening */
-    bool nesterov, maximize;
-} sgd_numbers;
+#include "common.h"
 
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "optim_body.h"
+#include "kernels/shared/optim_body.h"
+#include "optim_rows_body.h"
+#define SIMD_DOUBLE
+#include "isa.h"
+
+#include "kernels/shared/optim_body.h"
+#include "optim_rows_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "optim_body.h"
 
-static const double STEP_NS = 0.4; /* a number */
+#include "kernels/shared/optim_body.h"
+#include "optim_rows_body.h"
+#undef SIMD_DOUBLE
+#include "isa.h"
+
+#include "kernels/shared/optim_body.h"
+#include "optim_rows_body.h"
+
+static const double STEP_NS = 0.4; /* an element */
+typedef void (*step_row)(const double *numbers, void *const *lists, int64_t n);
 typedef struct {
-    const sgd_numbers *numbers;
-    void (*row)(const sgd_numbers *, float *, const float *, float *, int64_t);
-    float *p, *b;
-    const float *g;
-} sgd_job;
+    const rl_call *k;
+    const rl_step_plan *plan;
+    const double *numbers;
+    const int64_t *ends;  /* how many elements the parameters up to each have */
+    const step_row *rows; /* by dtype */
+} step_job;
 
-static void sgd_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
-    const sgd_job *j = ctx;
-    (void)thread;
-    j->row(j->numbers, j->p + begin, j->g + begin, j->b ? j->b + begin : NULL, end - begin);
-}
-
-static bool sgd_plain(const rl_slot *list) {
-    for (int i = 0; i < list->n; i++)
-        if (list->u.ts[i]->dtype != RL_F32 || !rl_is_contiguous(list->u.ts[i])) return false;
-    return true;
-}
-
-/* (params, grads, buffers, lr, momentum, dampening, weight_decay, nesterov, maximize) */
-RL_KERNEL(simd_sgd) {
-    rl_slot *p = &k->arg[0], *g = &k->arg[1], *b = &k->arg[2];
-    if (!(k->svc->isa & RL_ISA_AVX2) || !sgd_plain(p) || !sgd_plain(g) || !sgd_plain(b))
-        return RL_UNSUPPORTED;
-    sgd_numbers s = {(float)rl_num(k, 3), (float)rl_num(k, 4), (float)(1 - rl_num(k, 5)),
-                     (float)rl_num(k, 6), rl_int(k, 7) != 0,   rl_int(k, 8) != 0};
-    sgd_job j = {.numbers = &s, .row = k->svc->isa & RL_ISA_AVX512 ? sgd_row_avx512 : sgd_row_avx2};
-    for (int i = 0; i < p->n; i++) {
-        int64_t n = p->u.ts[i]->numel;
-        j.p = rl_data(p->u.ts[i], RL_WRITE);
-        j.g = rl_const_data(g->u.ts[i]);
-        j.b = b->n ? rl_data(b->u.ts[i], RL_WRITE) : NULL;
-        k->svc->parallel(k, n, STEP_NS, sgd_chunk, &j);
+/* elements [begin, end) of parameter i */
+static void step_part(const step_job *j, int i, int64_t begin, int64_t end) {
+    const int64_t item = rl_itemsize(j->k->arg[0].u.ts[i]->dtype);
+    void *at[RL_STEP_LISTS];
+    for (int l = 0; l < j->plan->lists; l++) {
+        const rl_slot *list = &j->k->arg[l];
+        at[l] = list->n ? (char *)rl_data(list->u.ts[i], l == 1 ? RL_READ : RL_WRITE) + begin * item : NULL;
     }
+    j->rows[j->k->arg[0].u.ts[i]->dtype](j->numbers + (int64_t)i * RL_STEP_NUMBERS, at, end - begin);
+}
+
+static void step_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const step_job *j = ctx;
+    int first = 0, behind = j->k->arg[0].n;
+    (void)thread;
+    while (first < behind) { /* the parameter that element `begin` belongs to */
+        int middle = first + (behind - first) / 2;
+        if (j->ends[middle] <= begin)
+            first = middle + 1;
+        else
+            behind = middle;
+    }
+    for (int i = first; begin < end; i++) {
+        const int64_t start = i ? j->ends[i - 1] : 0, stop = j->ends[i] < end ? j->ends[i] : end;
+        if (begin < stop) step_part(j, i, begin - start, stop - start);
+        begin = stop;
+    }
+}
+
+/* Do all tensors of parameter i lie in memory in one order, without gaps? */
+static bool step_is_flat(const rl_call *k, const rl_step_plan *plan, const step_row *rows, int i) {
+    const rl_view *p = k->arg[0].u.ts[i];
+    int64_t last = 0; /* the place of the last element */
+    if (!rows[p->dtype]) return false;
+    for (int d = 0; d < p->ndim && p->numel; d++) {
+        if (p->shape[d] == 1) continue;
+        if (p->strides[d] < 1 || p->strides[d] >= p->numel) return false;
+        last += (p->shape[d] - 1) * p->strides[d];
+        for (int l = 1; l < plan->lists; l++)
+            if (k->arg[l].n && k->arg[l].u.ts[i]->strides[d] != p->strides[d]) return false;
+    }
+    return !p->numel || last == p->numel - 1;
+}
+
+static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row rows[2][RL_NDTYPES]) {
+    step_job j = {.k = k, .plan = plan, .rows = rows[k->svc->isa & RL_ISA_AVX512 ? 1 : 0]};
+    int64_t all = 0, *ends;
+    if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
+    for (int i = 0; i < k->arg[0].n; i++)
+        if (!step_is_flat(k, plan, j.rows, i)) return RL_UNSUPPORTED;
+    if (!(ends = k->svc->scratch(k, RL_COUNT(k->arg[0].n), sizeof *ends))) return RL_FAIL;
+    for (int i = 0; i < k->arg[0].n; i++) ends[i] = all += k->arg[0].u.ts[i]->numel;
+    j.ends = ends;
+    if (!(j.numbers = rl_step_numbers(k, plan))) return RL_FAIL;
+    k->svc->parallel(k, all, STEP_NS, step_chunk, &j);
     return RL_OK;
 }
+
+#define STEP_KERNEL(name)                                                                                    \
+    RL_KERNEL(simd_##name) {                                                                                 \
+        static const step_row rows[2][RL_NDTYPES] = {                                                        \
+            {[RL_F32] = row_##name##_avx2, [RL_F64] = row_##name##_avx2_f64},                                \
+            {[RL_F32] = row_##name##_avx512, [RL_F64] = row_##name##_avx512_f64}};                           \
+        return step_lists(k, &rl_step_##name, rows);                                                         \
+    }
 #else
-RL_KERNEL(simd_sgd) {
-    (void)k;
-    return RL_UNSUPPORTED;
-}
+#define STEP_KERNEL(name)                                                                                    \
+    RL_KERNEL(simd_##name) {                                                                                 \
+        (void)k;                                                                                             \
+        return RL_UNSUPPORTED;                                                                               \
+    }
 #endif
+STEP_KERNEL(sgd)
+STEP_KERNEL(adam)

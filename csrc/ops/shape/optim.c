@@ -1,15 +1,33 @@
-/* Shape rules of optimisers' steps. */
+/* Shape rules of optimisers' steps: nothing is made, the lists must pair up. */
 #include "shape.h"
 
-/* lists of tensors that must pair up: params, grads, and buffers or none */
-RL_SHAPE(optim) {
-    for (int i = 1; i < k->n_arg && k->arg[i].tag == RL_TENSORS; i++)
+static bool same_dims(const rl_view *a, const rl_view *b) {
+    return a->ndim == b->ndim &&
+           (a->ndim == 0 || memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0);
+}
+
+/* params, grads, state or none: as the parameters; the last `counts` lists hold single floats */
+static rl_status lists_match(const rl_call *k, int counts) {
+    int lists = 0;
+    while (lists < k->n_arg && k->arg[lists].tag == RL_TENSORS) lists++;
+    for (int i = 1; i < lists; i++)
         for (int j = 0; j < k->arg[i].n; j++) {
+            if (k->arg[i].n != k->arg[0].n)
+                return rl_error_set(RL_RUNTIME, "%s: the lists must be of one length", k->name);
             const rl_view *p = k->arg[0].u.ts[j], *v = k->arg[i].u.ts[j];
-            if (k->arg[i].n != k->arg[0].n || p->dtype != v->dtype || p->ndim != v->ndim ||
-                (p->ndim && memcmp(p->shape, v->shape, p->ndim * sizeof *p->shape) != 0))
+            if (i < lists - counts ? p->dtype != v->dtype || !rl_is_float(p->dtype) || !same_dims(p, v)
+                                   : v->numel != 1 || (v->dtype != RL_F32 && v->dtype != RL_F64))
                 return rl_error_set(RL_RUNTIME, "%s: the lists must hold tensors of equal shapes and dtypes",
                                     k->name);
         }
+    for (int i = lists - counts; i < lists; i++)
+        if (k->arg[i].n != k->arg[0].n)
+            return rl_error_set(RL_RUNTIME, "%s: the lists must be of one length", k->name);
     return RL_OK;
+}
+RL_SHAPE(optim) {
+    return lists_match(k, 0);
+}
+RL_SHAPE(optim_counted) {
+    return lists_match(k, 1);
 }

@@ -1,9 +1,24 @@
 """Optimisers."""
 
+from importlib import import_module
+
 from rushlight import _missing
 
 from .optimizer import Optimizer
-from .sgd import SGD
 
-__all__ = ["Optimizer", "SGD"]
-__getattr__ = _missing.lacks(__name__)
+# names and the modules that are imported when something first asks for them
+_LAZY = {name: name.lower() for name in ("Adam", "AdamW", "SGD")}
+__all__ = ["Optimizer", *_LAZY]
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    home = _LAZY.get(name)
+    if home is None:
+        return _missing_name(name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

@@ -1,15 +1,22 @@
 """Stochastic gradient descent."""
 
 import rushlight
-from rushlight import _C
 
-from .optimizer import Optimizer
+from ._group import GroupOptimizer, check, check_rate, downhill, update_each
+from ._helpers import _get_value, _to_scalar
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
-class SGD(Optimizer):
-    """Gradient descent with momentum (Polyak or, with nesterov, Nesterov) and weight decay."""
+class SGD(GroupOptimizer):
+    """Gradient descent with momentum (Polyak or, with nesterov, Nesterov) and weight decay.
+
+    ``dampening`` takes from what momentum adds. Raises ValueError for numbers out of bounds.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.SGD.html
+    """
+
+    _OPERATOR = "sgd"
+    _COUNTS = ()
 
     def __init__(
         self,
@@ -25,16 +32,9 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ) -> None:
-        if isinstance(lr, rushlight.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        if lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_rate(lr)
+        check(momentum, "momentum value")
+        check(weight_decay, "weight_decay value")
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -46,57 +46,61 @@ class SGD(Optimizer):
             "differentiable": differentiable,
             "fused": fused,
         }
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
-        if fused and differentiable:
-            raise RuntimeError("`fused` does not support `differentiable`")
-        if fused and foreach:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+        self._allow_fused(fused, foreach, differentiable)
 
     def __setstate__(self, state) -> None:
         super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", False)
+        self._default_groups(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
 
-    def step(self, closure=None):
-        """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
-        loss = None
-        if closure is not None:
-            with rushlight.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            if not _C._sgd_step(group, self.state):
-                self._step_one_by_one(group)
-        return loss
+    def _keys(self, group):
+        return ("momentum_buffer" if group["momentum"] != 0 else None,)
 
-    def _step_one_by_one(self, group) -> None:
-        """The first step with momentum, and whatever else the list kernel does not take."""
-        with rushlight.set_grad_enabled(group["differentiable"]):
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, group)
+    def _numbers(self, group):
+        numbers = (group[name] for name in ("lr", "momentum", "dampening", "weight_decay"))
+        return *numbers, bool(group["nesterov"]), bool(group["maximize"])
 
-    def _update(self, param, group) -> None:
-        grad = -param.grad if group["maximize"] else param.grad
-        if group["weight_decay"] != 0:
-            grad = grad.add(param, alpha=group["weight_decay"])
-        if group["momentum"] != 0:
-            grad = self._with_momentum(param, grad, group)
-        lr = group["lr"]
-        if isinstance(lr, rushlight.Tensor) and group["differentiable"]:
+    def _start(self, param, state, group):
+        """Nothing: the first gradient becomes the momentum."""
+
+    @staticmethod
+    def _update(param, grad, state, group):
+        grad = downhill(param, grad, group)
+        momentum, lr = group["momentum"], _to_scalar(group["lr"])
+        if momentum != 0:
+            velocity = state.get("momentum_buffer")
+            if velocity is None:
+                velocity = grad.detach().clone()
+            else:
+                velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            state["momentum_buffer"] = velocity
+            grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+        if isinstance(lr, rushlight.Tensor) and lr.requires_grad:
             param.addcmul_(grad, lr, value=-1)
         else:
-            param.add_(grad, alpha=-(lr.item() if isinstance(lr, rushlight.Tensor) else lr))
+            param.add_(grad, alpha=-_get_value(lr))
 
-    def _with_momentum(self, param, grad, group):
-        state, momentum = self.state[param], group["momentum"]
-        velocity = state.get("momentum_buffer")
-        if velocity is None:
-            velocity = grad.detach().clone()
-        else:
-            velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-        state["momentum_buffer"] = velocity
-        return grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+
+def sgd(
+    params,
+    d_p_list,
+    momentum_buffer_list,
+    has_sparse_grad=False,
+    foreach=None,
+    fused=None,
+    grad_scale=None,
+    found_inf=None,
+    *,
+    weight_decay,
+    momentum,
+    lr,
+    dampening,
+    nesterov,
+    maximize,
+):
+    """Make one step of SGD over lists of tensors, which are written. See the class SGD."""
+    group = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "dampening": dampening}
+    group |= {"nesterov": nesterov, "maximize": maximize}
+    update_each(SGD._update, params, d_p_list, {"momentum_buffer": momentum_buffer_list}, group)

@@ -1,0 +1,36 @@
+/* Steps of optimisers: what all tiers share of an operator over whole lists of parameters.
+ *
+ * Note [Steps]
+ *
+ *   arguments     params  grads  state ...  │ counts ...     │ numbers of the group
+ *                 n tensors of equal shapes │ n single ones  │ lr, betas ...
+ *                        │                         │                 │
+ *                        │                         └── rl_step_plan.prepare, once for each parameter
+ *                        ▼                                           ▼
+ *   optim_body.h   the arithmetic of a vector of elements, and the numbers s[] that it needs
+ *
+ * The text of the arithmetic is written once, in the words of kernels/simd/isa.h. kernels/simd compiles it
+ * for each vector width, kernels/ref for single elements of any dtype and stride (words.h). */
+#ifndef RL_KERNELS_SHARED_OPTIM_H
+#define RL_KERNELS_SHARED_OPTIM_H
+#include "contract/kernel.h"
+
+enum { RL_STEP_LISTS = 5, RL_STEP_COUNTS = 3, RL_STEP_NUMBERS = 12 };
+typedef struct {
+    int lists, counts; /* arguments that are lists of tensors like the parameters; of single numbers */
+    /* From the call's numbers and the counts of one parameter, which it moves on, to s[RL_STEP_NUMBERS]. `a`
+     * is the call's first number. */
+    void (*prepare)(const rl_call *k, int a, double *count, double *s);
+} rl_step_plan;
+
+/* s[] for every parameter, one after the other; the counts are written back. NULL: no memory. */
+double *rl_step_numbers(rl_call *k, const rl_step_plan *plan);
+
+/* every step: its name, its lists, its counts */
+#define RL_STEPS(X)                                                                                          \
+    X(sgd, 3, 0)                                                                                             \
+    X(adam, 5, 1)
+#define X(name, lists, counts) extern const rl_step_plan rl_step_##name;
+RL_STEPS(X)
+#undef X
+#endif

@@ -1,0 +1,151 @@
+"""Optimizers whose step over a group is one operator."""
+
+import rushlight
+from rushlight import _C
+
+from ._helpers import _get_capturable_supported_devices, _get_scalar_dtype, _get_value
+from .optimizer import Optimizer
+
+
+def count(value, group):
+    """Make a number of the state that counts for a whole parameter: a tensor without dimensions."""
+    return rushlight.tensor(float(value), dtype=_get_scalar_dtype(is_fused=group.get("fused")))
+
+
+def downhill(param, grad, group, decay=True):
+    """Return the gradient to follow, with what decays the weights."""
+    if group["maximize"]:
+        grad = -grad
+    return grad.add(param, alpha=group["weight_decay"]) if decay and group["weight_decay"] != 0 else grad
+
+
+def update_each(update, params, grads, state, group):
+    """Run ``update(param, grad, state, group)`` over lists; ``state`` maps names to lists as long."""
+    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
+        own = {name: tensors[i] for name, tensors in state.items() if tensors}
+        update(param, grad, own, group)
+        for name, tensors in state.items():
+            if name in own:
+                tensors[i] = own[name]
+
+
+def check_rate(lr, foreach=None, capturable=False):
+    """Raise ValueError unless ``lr`` is a number that is not negative, or a tensor of one."""
+    if isinstance(lr, rushlight.Tensor):
+        if foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        if lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+    check(lr, "learning rate")
+
+
+def check(value, what):
+    """Raise ValueError unless ``value`` is at least 0."""
+    if not value >= 0.0:
+        raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_betas(betas):
+    """Raise ValueError unless all are in [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+class GroupOptimizer(Optimizer):
+    """A step is one operator over all parameters of a group, ``_OPERATOR`` by its id. What it does not take
+    (other dtypes and devices, a step that leaves a history) ``_update`` does with separate operators.
+
+    ``_COUNTS`` are the state's numbers, ``_CAPTURABLE`` PyTorch's words for what would have to be on a GPU.
+    """
+
+    _OPERATOR: str
+    _COUNTS = ("step",)
+    _CAPTURABLE = "params and state_steps"
+
+    def _keys(self, group):
+        """Return the names of state as large as the parameters by the operator's order, None if off."""
+        raise NotImplementedError
+
+    def _numbers(self, group):
+        """Return the operator's numbers."""
+        raise NotImplementedError
+
+    def _start(self, param, state, group):
+        """Fill the state of a parameter that was never updated."""
+        raise NotImplementedError
+
+    def _allow_fused(self, fused, foreach, differentiable):
+        """Check the options that exclude each other."""
+        if fused and differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if fused:
+            self._step_supports_amp_scaling = True
+        if fused and foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def _default_groups(self, **options):
+        """Give groups of older checkpoints the options that they lack, and make counts tensors."""
+        for group in self.param_groups:
+            for name, default in options.items():
+                group.setdefault(name, default)
+            for param in group["params"]:
+                state = self.state.get(param, {})
+                for name in self._COUNTS:
+                    if name in state and not isinstance(state[name], rushlight.Tensor):
+                        state[name] = count(state[name], group)
+
+    def step(self, closure=None):
+        """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
+        loss = None
+        if closure is not None:
+            with rushlight.enable_grad():
+                loss = closure()
+        if not self._meets_infinity():
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _meets_infinity(self):
+        """Do what GradScaler leaves to fused steps: divide by the scale, answer whether to do nothing."""
+        found, scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
+        if found is not None and found.item():
+            return True
+        if scale is not None:
+            for group in self.param_groups:
+                for param in group["params"]:
+                    if param.grad is not None:
+                        param.grad.div_(scale)
+        return False
+
+    def _step_group(self, group):
+        at_once = not (group["differentiable"] or group.get("capturable"))
+        if at_once and self._step_at_once(group):
+            return
+        with rushlight.set_grad_enabled(group["differentiable"]):
+            params = [p for p in group["params"] if p.grad is not None]
+            keeps = bool(self._COUNTS) or any(self._keys(group))
+            for param in params if keeps else ():
+                if not self.state[param]:
+                    self._start(param, self.state[param], group)
+            if not (at_once and self._step_at_once(group)):
+                self._check_capturable(params, group)
+                for param in params:
+                    self._update(param, param.grad, self.state[param] if keeps else {}, group)
+
+    def _step_at_once(self, group):
+        cls = type(self)
+        if type(cls._OPERATOR) is str:
+            cls._OPERATOR = _C._optimizer_operator(cls._OPERATOR)
+        numbers = tuple(map(_get_value, self._numbers(group)))
+        halves = bool(group.get("fused"))
+        return _C._optimizer_step(
+            cls._OPERATOR, group["params"], self.state, self._keys(group), cls._COUNTS, numbers, halves
+        )
+
+    def _check_capturable(self, params, group):
+        if params and group.get("capturable"):
+            devices = _get_capturable_supported_devices()
+            raise AssertionError(
+                f"If capturable=True, {self._CAPTURABLE} must be on supported devices: {devices}."
+            )

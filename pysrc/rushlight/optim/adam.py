@@ -1,0 +1,177 @@
+"""Adam, which divides a mean of gradients by the root of a mean of their squares."""
+
+import rushlight
+
+from ._group import GroupOptimizer, check, check_betas, check_rate, count, downhill, update_each
+from ._helpers import _device_dtype_check_for_fused, _dispatch_sqrt, _get_value, _to_scalar
+
+__all__ = ["Adam", "adam"]
+
+
+def _check_betas(betas, foreach, capturable):
+    tensors = [isinstance(beta, rushlight.Tensor) for beta in betas]
+    if not (all(tensors) or all(isinstance(beta, float) for beta in betas)):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas if all(tensors) else ()):
+        if foreach and not capturable:
+            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+        if beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")
+
+
+class Adam(GroupOptimizer):
+    """Adaptive moments (Kingma and Ba, 2015), with amsgrad those that never shrink (Reddi et al., 2018).
+
+    ``betas`` are the weights of the old in the means of gradients and of squares, ``eps`` keeps the division
+    finite, ``weight_decay`` is added to gradients or, with ``decoupled_weight_decay``, taken from parameters.
+    Raises ValueError for numbers out of bounds.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html
+    """
+
+    _OPERATOR = "adam"
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ) -> None:
+        check_rate(lr, foreach, capturable)
+        check(eps, "epsilon value")
+        check_betas(betas)
+        check(weight_decay, "weight_decay value")
+        _check_betas(betas, foreach, capturable)
+        defaults = {
+            "lr": lr,
+            "betas": tuple(map(_to_scalar, betas)),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+        self._allow_fused(fused, foreach, differentiable)
+
+    def __setstate__(self, state) -> None:
+        super().__setstate__(state)
+        self._default_groups(
+            amsgrad=False,
+            maximize=False,
+            foreach=None,
+            capturable=False,
+            differentiable=False,
+            decoupled_weight_decay=False,
+            fused=None,
+        )
+
+    def _keys(self, group):
+        return "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None
+
+    def _numbers(self, group):
+        switches = (bool(group[name]) for name in ("amsgrad", "maximize", "decoupled_weight_decay"))
+        return group["lr"], *group["betas"], group["eps"], group["weight_decay"], *switches
+
+    def _start(self, param, state, group):
+        if group["fused"]:
+            _device_dtype_check_for_fused(param)
+        state["step"] = count(0, group)
+        for name in filter(None, self._keys(group)):
+            state[name] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
+
+    @staticmethod
+    def _update(param, grad, state, group):
+        _refuse_unusual(state, group)
+        lr, (beta1, beta2) = _to_scalar(group["lr"]), map(_to_scalar, group["betas"])
+        decoupled = group["decoupled_weight_decay"]
+        state["step"] += 1
+        grad = _decayed(param, grad, group, lr) if decoupled else downhill(param, grad, group)
+        mean, squares = state["exp_avg"], state["exp_avg_sq"]
+        mean.lerp_(grad, 1 - beta1)
+        if isinstance(beta2, rushlight.Tensor) and beta2.requires_grad:
+            squares.lerp_(grad.square(), 1 - beta2)
+        else:
+            squares.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
+        if group["amsgrad"]:
+            squares = state["max_exp_avg_sq"].copy_(
+                rushlight.maximum(state["max_exp_avg_sq"].clone(), squares)
+            )
+        # a history keeps the count as a tensor, and what later steps write into must be copied
+        differentiable = group["differentiable"]
+        step = state["step"].clone() if differentiable else state["step"].item()
+        rate, root = lr / (1 - beta1**step), _dispatch_sqrt(1 - beta2**step)
+        if differentiable:
+            param.addcdiv_(mean.clone(), squares.sqrt() / (root * -rate) + group["eps"] / -rate)
+        else:
+            param.addcdiv_(mean, (squares.sqrt() / root).add_(group["eps"]), value=-_get_value(rate))
+
+
+def _refuse_unusual(state, group):
+    if group["differentiable"] and state["step"].requires_grad:
+        raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
+    if group["foreach"] and isinstance(group["lr"], rushlight.Tensor) and not group["capturable"]:
+        raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+
+
+def _decayed(param, grad, group, lr):
+    """Take the weight decay from the parameter; answer the gradient to follow."""
+    if group["weight_decay"] != 0:
+        param.mul_(1 - lr * group["weight_decay"])
+    return downhill(param, grad, group, decay=False)
+
+
+def adam(
+    params,
+    grads,
+    exp_avgs,
+    exp_avg_sqs,
+    max_exp_avg_sqs,
+    state_steps,
+    foreach=None,
+    capturable=False,
+    differentiable=False,
+    fused=None,
+    grad_scale=None,
+    found_inf=None,
+    has_complex=False,
+    decoupled_weight_decay=False,
+    *,
+    amsgrad,
+    beta1,
+    beta2,
+    lr,
+    weight_decay,
+    eps,
+    maximize,
+):
+    """Make one step of Adam over lists of tensors, which are written. See the class Adam."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    group |= {"amsgrad": amsgrad, "decoupled_weight_decay": decoupled_weight_decay}
+    group |= {"foreach": foreach, "capturable": capturable, "differentiable": differentiable}
+    state = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "max_exp_avg_sq": max_exp_avg_sqs,
+        "step": state_steps,
+    }
+    update_each(Adam._update, params, grads, state, group)
