@@ -281,17 +281,20 @@ COUNTS = ("step", "mu_product", "mu", "eta")  # state that is one number for a p
 def stepping(row):
     """The operator of a step over lists. What its lists lack is filled in, counts too."""
     inside = row["schema"].partition("(")[2].partition(") ->")[0].split(", ")
+    arguments = [text.split()[-1] for text in inside]
     names = [text.split()[-1] for text in inside if "[]" in text][2:]
     counts = tuple(name for name in names if name in COUNTS)
     keys = names[: len(names) - len(counts)]
 
-    def step(params, grads, *rest):
+    def step(*given, **named):
+        params, grads, *rest = (*given, *(named[name] for name in arguments[len(given) :]))
         for p, g in zip(params, grads, strict=False):
             p.grad = g
         state = {}
         for i, p in enumerate(params):
             given = {key: tensors[i] for key, tensors in zip(names, rest, strict=False) if i < len(tensors)}
-            state[p] = {key: torch.zeros_like(p) for key in keys} | given
+            fits = {key: a for key, a in given.items() if a.shape == p.shape or len(params) == 3}
+            state[p] = {key: torch.zeros_like(p) for key in keys} | fits
             state[p].update({key: torch.tensor(3.0) for key in counts if i % 4 or key not in given})
         used = tuple(key if len(tensors) else None for key, tensors in zip(keys, rest, strict=False))
         numbers, halves = tuple(rest[len(names) :]), len(params) % 2 == 1
