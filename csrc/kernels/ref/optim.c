@@ -63,3 +63,11 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const rl_strip
     }
 STEP_KERNEL(sgd, 3)
 STEP_KERNEL(adam, 5)
+STEP_KERNEL(adadelta, 4)
+STEP_KERNEL(adagrad, 3)
+STEP_KERNEL(adamax, 4)
+STEP_KERNEL(asgd, 3)
+STEP_KERNEL(nadam, 4)
+STEP_KERNEL(radam, 4)
+STEP_KERNEL(rmsprop, 5)
+STEP_KERNEL(rprop, 4)

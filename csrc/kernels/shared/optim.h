@@ -17,10 +17,14 @@
 
 enum { RL_STEP_LISTS = 5, RL_STEP_COUNTS = 3, RL_STEP_NUMBERS = 12 };
 typedef struct {
+    double at[RL_STEP_COUNTS];
+    bool wide; /* they are kept as doubles, else as floats */
+} rl_step_counts;
+typedef struct {
     int lists, counts; /* arguments that are lists of tensors like the parameters; of single numbers */
     /* From the call's numbers and the counts of one parameter, which it moves on, to s[RL_STEP_NUMBERS]. `a`
      * is the call's first number. */
-    void (*prepare)(const rl_call *k, int a, double *count, double *s);
+    void (*prepare)(const rl_call *k, int a, rl_step_counts *c, double *s);
 } rl_step_plan;
 
 /* s[] for every parameter, one after the other; the counts are written back. NULL: no memory. */
@@ -29,7 +33,15 @@ double *rl_step_numbers(rl_call *k, const rl_step_plan *plan);
 /* every step: its name, its lists, its counts */
 #define RL_STEPS(X)                                                                                          \
     X(sgd, 3, 0)                                                                                             \
-    X(adam, 5, 1)
+    X(adam, 5, 1)                                                                                            \
+    X(adadelta, 4, 1)                                                                                        \
+    X(adagrad, 3, 1)                                                                                         \
+    X(adamax, 4, 1)                                                                                          \
+    X(asgd, 3, 3)                                                                                            \
+    X(nadam, 4, 2)                                                                                           \
+    X(radam, 4, 1)                                                                                           \
+    X(rmsprop, 5, 1)                                                                                         \
+    X(rprop, 4, 1)
 #define X(name, lists, counts) extern const rl_step_plan rl_step_##name;
 RL_STEPS(X)
 #undef X

@@ -109,3 +109,11 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row
 #endif
 STEP_KERNEL(sgd)
 STEP_KERNEL(adam)
+STEP_KERNEL(adadelta)
+STEP_KERNEL(adagrad)
+STEP_KERNEL(adamax)
+STEP_KERNEL(asgd)
+STEP_KERNEL(nadam)
+STEP_KERNEL(radam)
+STEP_KERNEL(rmsprop)
+STEP_KERNEL(rprop)

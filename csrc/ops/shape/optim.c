@@ -31,3 +31,9 @@ RL_SHAPE(optim) {
 RL_SHAPE(optim_counted) {
     return lists_match(k, 1);
 }
+RL_SHAPE(optim_counted2) {
+    return lists_match(k, 2);
+}
+RL_SHAPE(optim_counted3) {
+    return lists_match(k, 3);
+}

@@ -7,7 +7,22 @@ from rushlight import _missing
 from .optimizer import Optimizer
 
 # names and the modules that are imported when something first asks for them
-_LAZY = {name: name.lower() for name in ("Adam", "AdamW", "SGD")}
+_LAZY = {
+    name: name.lower()
+    for name in (
+        "Adadelta",
+        "Adagrad",
+        "Adam",
+        "Adamax",
+        "AdamW",
+        "ASGD",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "SGD",
+    )
+}
 __all__ = ["Optimizer", *_LAZY]
 _missing_name = _missing.lacks(__name__)
 

@@ -12,11 +12,12 @@ def count(value, group):
     return rushlight.tensor(float(value), dtype=_get_scalar_dtype(is_fused=group.get("fused")))
 
 
-def downhill(param, grad, group, decay=True):
+def downhill(param, grad, group):
     """Return the gradient to follow, with what decays the weights."""
     if group["maximize"]:
         grad = -grad
-    return grad.add(param, alpha=group["weight_decay"]) if decay and group["weight_decay"] != 0 else grad
+    decay = group["weight_decay"]
+    return grad.add(param, alpha=decay) if decay != 0 else grad
 
 
 def update_each(update, params, grads, state, group):
@@ -39,9 +40,26 @@ def check_rate(lr, foreach=None, capturable=False):
     check(lr, "learning rate")
 
 
+def decayed(param, grad, group, lr):
+    """Take the weight decay from the parameter if it is decoupled; answer the gradient to follow."""
+    if not group["decoupled_weight_decay"]:
+        return downhill(param, grad, group)
+    if group["weight_decay"] != 0:
+        param.mul_(1 - lr * group["weight_decay"])
+    return -grad if group["maximize"] else grad
+
+
+def move_moments(state, grad, beta1, beta2):
+    """Move the means of gradients and of their squares on; return them."""
+    mean, squares = state["exp_avg"].lerp_(grad, 1 - beta1), state["exp_avg_sq"]
+    if isinstance(beta2, rushlight.Tensor) and beta2.requires_grad:
+        return mean, squares.lerp_(grad.square(), 1 - beta2)
+    return mean, squares.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
+
+
 def check(value, what):
     """Raise ValueError unless ``value`` is at least 0."""
-    if not value >= 0.0:
+    if not 0.0 <= value:
         raise ValueError(f"Invalid {what}: {value}")
 
 
@@ -56,24 +74,49 @@ class GroupOptimizer(Optimizer):
     """A step is one operator over all parameters of a group, ``_OPERATOR`` by its id. What it does not take
     (other dtypes and devices, a step that leaves a history) ``_update`` does with separate operators.
 
-    ``_COUNTS`` are the state's numbers, ``_CAPTURABLE`` PyTorch's words for what would have to be on a GPU.
+    ``_STATE`` names the state as large as the parameters, by the operator's order, and the option without
+    which there is none; ``_COUNTS`` the state's numbers and what they begin with; ``_NUMBERS`` the options
+    that the operator takes. ``_ADDED`` are options that groups of older checkpoints lack, ``_CAPTURABLE``
+    PyTorch's words for what would have to be on a GPU.
     """
 
     _OPERATOR: str
-    _COUNTS = ("step",)
+    _STATE: dict
+    _COUNTS = {"step": 0}
+    _NUMBERS: tuple
+    _ADDED = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
     _CAPTURABLE = "params and state_steps"
 
+    def __setstate__(self, state) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, default in self._ADDED.items():
+                group.setdefault(name, default)
+            for param in group["params"]:
+                own = self.state.get(param, {})
+                for name in self._COUNTS:
+                    if name in own and not isinstance(own[name], rushlight.Tensor):
+                        own[name] = count(own[name], group)
+
     def _keys(self, group):
-        """Return the names of state as large as the parameters by the operator's order, None if off."""
-        raise NotImplementedError
+        return tuple(
+            name if option is None or group[option] else None for name, option in self._STATE.items()
+        )
 
     def _numbers(self, group):
-        """Return the operator's numbers."""
-        raise NotImplementedError
+        """Return the operator's numbers; pairs of them count as two."""
+        numbers = []
+        for name in self._NUMBERS:
+            value = group[name]
+            numbers += map(_get_value, value) if isinstance(value, tuple | list) else [_get_value(value)]
+        return tuple(numbers)
 
     def _start(self, param, state, group):
         """Fill the state of a parameter that was never updated."""
-        raise NotImplementedError
+        for name, first in self._COUNTS.items():
+            state[name] = count(first, group)
+        for name in filter(None, self._keys(group)):
+            state[name] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
 
     def _allow_fused(self, fused, foreach, differentiable):
         """Check the options that exclude each other."""
@@ -83,17 +126,6 @@ class GroupOptimizer(Optimizer):
             self._step_supports_amp_scaling = True
         if fused and foreach:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-    def _default_groups(self, **options):
-        """Give groups of older checkpoints the options that they lack, and make counts tensors."""
-        for group in self.param_groups:
-            for name, default in options.items():
-                group.setdefault(name, default)
-            for param in group["params"]:
-                state = self.state.get(param, {})
-                for name in self._COUNTS:
-                    if name in state and not isinstance(state[name], rushlight.Tensor):
-                        state[name] = count(state[name], group)
 
     def step(self, closure=None):
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
@@ -137,10 +169,14 @@ class GroupOptimizer(Optimizer):
         cls = type(self)
         if type(cls._OPERATOR) is str:
             cls._OPERATOR = _C._optimizer_operator(cls._OPERATOR)
-        numbers = tuple(map(_get_value, self._numbers(group)))
-        halves = bool(group.get("fused"))
         return _C._optimizer_step(
-            cls._OPERATOR, group["params"], self.state, self._keys(group), cls._COUNTS, numbers, halves
+            cls._OPERATOR,
+            group["params"],
+            self.state,
+            self._keys(group),
+            tuple(cls._COUNTS),
+            self._numbers(group),
+            bool(group.get("fused")),
         )
 
     def _check_capturable(self, params, group):

@@ -2,7 +2,7 @@
 
 import rushlight
 
-from ._group import GroupOptimizer, check, check_betas, check_rate, count, downhill, update_each
+from ._group import GroupOptimizer, check, check_betas, check_rate, decayed, move_moments, update_each
 from ._helpers import _device_dtype_check_for_fused, _dispatch_sqrt, _get_value, _to_scalar
 
 __all__ = ["Adam", "adam"]
@@ -29,6 +29,13 @@ class Adam(GroupOptimizer):
     """
 
     _OPERATOR = "adam"
+    _STATE = {"exp_avg": None, "exp_avg_sq": None, "max_exp_avg_sq": "amsgrad"}
+    _NUMBERS = ("lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "decoupled_weight_decay")
+    _ADDED = {
+        **dict.fromkeys(("amsgrad", "maximize"), False),
+        **{"foreach": None, "capturable": False, "differentiable": False},
+        **{"decoupled_weight_decay": False, "fused": None},
+    }
 
     def __init__(
         self,
@@ -67,49 +74,21 @@ class Adam(GroupOptimizer):
         super().__init__(params, defaults)
         self._allow_fused(fused, foreach, differentiable)
 
-    def __setstate__(self, state) -> None:
-        super().__setstate__(state)
-        self._default_groups(
-            amsgrad=False,
-            maximize=False,
-            foreach=None,
-            capturable=False,
-            differentiable=False,
-            decoupled_weight_decay=False,
-            fused=None,
-        )
-
-    def _keys(self, group):
-        return "exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None
-
-    def _numbers(self, group):
-        switches = (bool(group[name]) for name in ("amsgrad", "maximize", "decoupled_weight_decay"))
-        return group["lr"], *group["betas"], group["eps"], group["weight_decay"], *switches
-
     def _start(self, param, state, group):
         if group["fused"]:
             _device_dtype_check_for_fused(param)
-        state["step"] = count(0, group)
-        for name in filter(None, self._keys(group)):
-            state[name] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
+        super()._start(param, state, group)
 
     @staticmethod
     def _update(param, grad, state, group):
         _refuse_unusual(state, group)
         lr, (beta1, beta2) = _to_scalar(group["lr"]), map(_to_scalar, group["betas"])
-        decoupled = group["decoupled_weight_decay"]
         state["step"] += 1
-        grad = _decayed(param, grad, group, lr) if decoupled else downhill(param, grad, group)
-        mean, squares = state["exp_avg"], state["exp_avg_sq"]
-        mean.lerp_(grad, 1 - beta1)
-        if isinstance(beta2, rushlight.Tensor) and beta2.requires_grad:
-            squares.lerp_(grad.square(), 1 - beta2)
-        else:
-            squares.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
+        grad = decayed(param, grad, group, lr)
+        mean, squares = move_moments(state, grad, beta1, beta2)
         if group["amsgrad"]:
-            squares = state["max_exp_avg_sq"].copy_(
-                rushlight.maximum(state["max_exp_avg_sq"].clone(), squares)
-            )
+            largest = state["max_exp_avg_sq"]
+            squares = largest.copy_(rushlight.maximum(largest.clone(), squares.clone()))
         # a history keeps the count as a tensor, and what later steps write into must be copied
         differentiable = group["differentiable"]
         step = state["step"].clone() if differentiable else state["step"].item()
@@ -125,13 +104,6 @@ def _refuse_unusual(state, group):
         raise RuntimeError("`requires_grad` is not supported for `step` in differentiable mode")
     if group["foreach"] and isinstance(group["lr"], rushlight.Tensor) and not group["capturable"]:
         raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
-
-
-def _decayed(param, grad, group, lr):
-    """Take the weight decay from the parameter; answer the gradient to follow."""
-    if group["weight_decay"] != 0:
-        param.mul_(1 - lr * group["weight_decay"])
-    return downhill(param, grad, group, decay=False)
 
 
 def adam(

@@ -16,7 +16,10 @@ class SGD(GroupOptimizer):
     """
 
     _OPERATOR = "sgd"
-    _COUNTS = ()
+    _STATE = {"momentum_buffer": "momentum"}
+    _COUNTS = {}
+    _NUMBERS = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
+    _ADDED = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
     def __init__(
         self,
@@ -51,19 +54,8 @@ class SGD(GroupOptimizer):
         super().__init__(params, defaults)
         self._allow_fused(fused, foreach, differentiable)
 
-    def __setstate__(self, state) -> None:
-        super().__setstate__(state)
-        self._default_groups(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False)
-
-    def _keys(self, group):
-        return ("momentum_buffer" if group["momentum"] != 0 else None,)
-
-    def _numbers(self, group):
-        numbers = (group[name] for name in ("lr", "momentum", "dampening", "weight_decay"))
-        return *numbers, bool(group["nesterov"]), bool(group["maximize"])
-
     def _start(self, param, state, group):
-        """Nothing: the first gradient becomes the momentum."""
+        """Leave it empty: the first gradient becomes the momentum."""
 
     @staticmethod
     def _update(param, grad, state, group):
@@ -78,6 +70,7 @@ class SGD(GroupOptimizer):
             state["momentum_buffer"] = velocity
             grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
         if isinstance(lr, rushlight.Tensor) and lr.requires_grad:
+            grad = grad.clone()  # later steps write into the momentum
             param.addcmul_(grad, lr, value=-1)
         else:
             param.add_(grad, alpha=-_get_value(lr))

@@ -1,0 +1,82 @@
+"""Adadelta, whose steps are as large as the last ones were."""
+
+from ._group import GroupOptimizer, check, check_rate, downhill, update_each
+from ._helpers import _get_value
+
+__all__ = ["Adadelta", "adadelta"]
+
+
+class Adadelta(GroupOptimizer):
+    """Adadelta (Zeiler, 2012).
+
+    ``rho`` is the weight of the old in the means of squared gradients and of squared steps. Raises
+    ValueError for numbers out of bounds. See
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html
+    """
+
+    _OPERATOR = "adadelta"
+    _STATE = {"square_avg": None, "acc_delta": None}
+    _NUMBERS = ("lr", "rho", "eps", "weight_decay", "maximize")
+
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-6,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
+        differentiable=False,
+    ) -> None:
+        check_rate(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check(eps, "epsilon value")
+        check(weight_decay, "weight_decay value")
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def _update(param, grad, state, group):
+        rho, eps, steps = group["rho"], group["eps"], state["acc_delta"]
+        state["step"] += 1
+        grad = downhill(param, grad, group)
+        squares = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = steps.add(eps).sqrt().div(squares.add(eps).sqrt()).mul(grad)
+        steps.mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-_get_value(group["lr"]))
+
+
+def adadelta(
+    params,
+    grads,
+    square_avgs,
+    acc_deltas,
+    state_steps,
+    capturable=False,
+    foreach=None,
+    differentiable=False,
+    has_complex=False,
+    *,
+    lr,
+    rho,
+    eps,
+    weight_decay,
+    maximize,
+):
+    """Make one step of Adadelta over lists of tensors, which are written. See the class Adadelta."""
+    group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
+    state = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}
+    update_each(Adadelta._update, params, grads, state, group)

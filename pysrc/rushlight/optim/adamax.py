@@ -1,0 +1,92 @@
+"""Adamax, Adam by the largest gradient."""
+
+import rushlight
+
+from ._group import GroupOptimizer, check, check_betas, check_rate, downhill, update_each
+from ._helpers import _get_value
+
+__all__ = ["Adamax", "adamax"]
+
+
+class Adamax(GroupOptimizer):
+    """Adam by the infinity norm (Kingma and Ba, 2015).
+
+    ``betas`` are the weights of the old in the mean of gradients and in the largest one. Raises ValueError
+    for numbers out of bounds. See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html
+    """
+
+    _OPERATOR = "adamax"
+    _STATE = {"exp_avg": None, "exp_inf": None}
+    _NUMBERS = ("lr", "betas", "eps", "weight_decay", "maximize")
+
+    def __init__(
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ) -> None:
+        check_rate(lr)
+        check(eps, "epsilon value")
+        check_betas(betas)
+        check(weight_decay, "weight_decay value")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def _update(param, grad, state, group):
+        beta1, beta2 = group["betas"]
+        state["step"] += 1
+        grad = downhill(param, grad, group)
+        mean, largest = state["exp_avg"].lerp_(grad, 1 - beta1), state["exp_inf"].mul_(beta2)
+        largest.copy_(rushlight.maximum(largest.clone(), grad.abs().add(group["eps"])))
+        rate = group["lr"] / (1 - beta1 ** _get_value(state["step"]))
+        if group["differentiable"]:  # what later steps write into must be copied
+            mean, largest = mean.clone(), largest.clone()
+        param.addcdiv_(mean, largest, value=-_get_value(rate))
+
+
+def adamax(
+    params,
+    grads,
+    exp_avgs,
+    exp_infs,
+    state_steps,
+    foreach=None,
+    maximize=False,
+    differentiable=False,
+    capturable=False,
+    has_complex=False,
+    *,
+    eps,
+    beta1,
+    beta2,
+    lr,
+    weight_decay,
+):
+    """Make one step of Adamax over lists of tensors, which are written. See the class Adamax."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    group["differentiable"] = differentiable
+    state = {"exp_avg": exp_avgs, "exp_inf": exp_infs, "step": state_steps}
+    update_each(Adamax._update, params, grads, state, group)

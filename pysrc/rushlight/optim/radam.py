@@ -1,0 +1,108 @@
+"""RAdam, Adam that waits until the variance of gradients is known."""
+
+from ._group import GroupOptimizer, check, check_betas, check_rate, decayed, move_moments, update_each
+from ._helpers import _get_value
+
+__all__ = ["RAdam", "radam"]
+
+
+def _rectified(step, beta2):
+    """Return by what the variance scales the rate; None while it is not tractable."""
+    most = 2 / (1 - beta2) - 1
+    length = most - 2 * step * beta2**step / (1 - beta2**step)
+    if length <= 5.0:
+        return None
+    return ((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length)) ** 0.5
+
+
+class RAdam(GroupOptimizer):
+    """Adam with a rectified variance (Liu et al., 2020).
+
+    Raises ValueError for numbers out of bounds.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.RAdam.html
+    """
+
+    _OPERATOR = "radam"
+    _STATE = {"exp_avg": None, "exp_avg_sq": None}
+    _NUMBERS = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
+    _ADDED = {
+        **{"foreach": None, "maximize": False, "differentiable": False},
+        **{"decoupled_weight_decay": False, "capturable": False},
+    }
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ) -> None:
+        check_rate(lr)
+        check(eps, "epsilon value")
+        check_betas(betas)
+        check(weight_decay, "weight_decay value")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    @staticmethod
+    def _update(param, grad, state, group):
+        lr, (beta1, beta2) = group["lr"], group["betas"]
+        state["step"] += 1
+        step = _get_value(state["step"])
+        grad = decayed(param, grad, group, lr)
+        mean, squares = move_moments(state, grad, beta1, beta2)
+        update = mean / (1 - beta1**step) * lr
+        rectified = _rectified(step, beta2)
+        if rectified is not None:
+            root = squares.sqrt().add(group["eps"])
+            update = update * ((1 - beta2**step) ** 0.5 / root) * rectified
+        param.add_(update, alpha=-1.0)
+
+
+def radam(
+    params,
+    grads,
+    exp_avgs,
+    exp_avg_sqs,
+    state_steps,
+    decoupled_weight_decay=False,
+    foreach=None,
+    differentiable=False,
+    capturable=False,
+    has_complex=False,
+    maximize=False,
+    *,
+    beta1,
+    beta2,
+    lr,
+    weight_decay,
+    eps,
+):
+    """Make one step of RAdam over lists of tensors, which are written. See the class RAdam."""
+    group = {
+        "lr": lr,
+        "betas": (beta1, beta2),
+        "eps": eps,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    group["decoupled_weight_decay"] = decoupled_weight_decay
+    state = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
+    update_each(RAdam._update, params, grads, state, group)
