@@ -90,6 +90,7 @@ static PyObject *number_run(int op, const rl_slot *args, int how) {
 /* 2 - x: PyTorch subtracts the other way round, multiplies by the inverse, and derives no remainder. */
 static PyObject *number_reflected(int op, const rl_slot *args, PyObject *b) {
     const rl_slot swapped[] = {args[1], args[0]};
+    if (op == RL_OP_add || op == RL_OP_mul) return number_run(op, swapped, RL_CALL_NORMAL);
     if (op == RL_OP_sub) return number_run(RL_OP_rsub, swapped, RL_CALL_NORMAL);
     if (op == RL_OP_pow) return number_run(RL_OP_pow_number, args, RL_CALL_NORMAL);
     if (op == RL_OP_remainder) return number_run(RL_OP_remainder_number, args, RL_CALL_NORMAL);

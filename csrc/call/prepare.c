@@ -36,12 +36,19 @@ static rl_view *number_view(rl_bound *b, const rl_slot *s, int dtype) {
     return &w->v;
 }
 
+/* the dtype that a number becomes as operand i of a call that computes in `dtype` */
+static int number_dtype(const rl_operator *op, int i, int dtype) {
+    const bool wide = i == 1 && (op->traits & RL_WIDE_NUMBER) && (dtype == RL_F16 || dtype == RL_BF16);
+    return wide ? RL_F32 : dtype;
+}
+
 /* runs no Python */
 static RL_APART void cast_numbers(rl_bound *b, int dtype) {
     for (uint32_t left = b->schema->op->operands; left; left &= left - 1) {
-        rl_slot *s = &b->k.arg[__builtin_ctz(left)];
+        const int i = __builtin_ctz(left);
+        rl_slot *s = &b->k.arg[i];
         if (s->tag != RL_TENSOR && s->tag != RL_NONE)
-            *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, dtype)};
+            *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_view(b, s, number_dtype(b->schema->op, i, dtype))};
     }
 }
 
@@ -52,7 +59,10 @@ static int cast_inputs(rl_bound *b, int dtype) {
         int i = __builtin_ctz(left);
         rl_slot *s = &b->k.arg[i];
         if (s->tag != RL_TENSOR || s->u.t->dtype == dtype || (i == 0 && !all)) continue;
-        rl_tensor *made = rl_cast_view(s->u.t, dtype);
+        const bool number = s->u.t->ndim == 0 && b->k.arg[0].tag == RL_TENSOR && b->k.arg[0].u.t->ndim > 0;
+        const int to = number ? number_dtype(b->schema->op, i, dtype) : dtype;
+        if (s->u.t->dtype == to) continue;
+        rl_tensor *made = rl_cast_view(s->u.t, to);
         if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
         s->u.t = &made->v;
         cast = 1;

@@ -25,6 +25,41 @@ static rl_status through_scratch(rl_call *k, rl_walk *w, rl_strip strip, int dty
     return RL_OK;
 }
 
+/* beside halves, a number that stays a float32: TRAITS(WIDE_NUMBER) */
+static bool is_wide_number(const rl_view *v, int dtype) {
+    return (dtype == RL_F16 || dtype == RL_BF16) && v->dtype == RL_F32 && v->numel == 1;
+}
+
+static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers) {
+    const rl_view *x = k->arg[0].u.t, *out = k->out[0];
+    rl_walk in, middle, back;
+    rl_cast_pair widen = {RL_F32, x->dtype}, narrow = {out->dtype, RL_F32};
+    int64_t stride = sizeof(float);
+    char *floats = k->svc->scratch(k, RL_COUNT(out->numel), sizeof(float));
+    if (!floats) return RL_FAIL;
+    rl_walk_begin(&back, out, RL_WRITE);
+    rl_walk_begin(&in, out, RL_WRITE);
+    rl_walk_add(&in, x);
+    in.base[0] = back.base[1] = floats;
+    back.nops = 2;
+    for (int d = in.ndim - 1; d >= 0; d--) {
+        in.stride[0][d] = back.stride[1][d] = stride;
+        stride *= in.size[d];
+    }
+    middle = in; /* in place, by the one number */
+    memcpy(middle.stride[1], in.stride[0], sizeof in.stride[0]);
+    memset(middle.stride[2], 0, sizeof middle.stride[2]);
+    middle.nops = 3;
+    middle.base[1] = floats;
+    middle.base[2] = rl_data(k->arg[1].u.t, RL_READ);
+    rl_walk *each[] = {&in, &middle, &back};
+    for (int i = 0; i < 3; i++) rl_walk_merge(each[i]);
+    rl_walk_parallel(k, &in, RL_REF_NS, rl_strip_between(RL_F32, x->dtype), &widen);
+    rl_walk_parallel(k, &middle, RL_REF_NS, strip, numbers);
+    rl_walk_parallel(k, &back, RL_REF_NS, rl_strip_between(out->dtype, RL_F32), &narrow);
+    return RL_OK;
+}
+
 rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers) {
     rl_walk w;
     rl_numbers none = {.fault = 0};
@@ -32,6 +67,7 @@ rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, r
     if (result < 0) result = dtype;
     if (!strips[dtype]) return RL_UNSUPPORTED;
     if (!numbers) numbers = &none;
+    if (n_in == 2 && is_wide_number(k->arg[1].u.t, dtype)) return through_floats(k, strips[RL_F32], numbers);
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < n_in; i++) rl_walk_add(&w, k->arg[i].u.t);
     if (k->out[0]->dtype != result) {
@@ -54,6 +90,8 @@ static rl_status alpha_read(rl_call *k, int arg, rl_numbers *numbers) {
     const rl_slot *alpha = &k->arg[arg];
     numbers->d[0] = alpha->tag == RL_NONE ? 1 : rl_num(k, arg);
     numbers->i[0] = alpha->tag == RL_NONE ? 1 : rl_int(k, arg);
+    if (dtype == RL_F16) numbers->d[0] = rl_from_half(rl_to_half((float)numbers->d[0]));
+    if (dtype == RL_BF16) numbers->d[0] = rl_from_bfloat(rl_to_bfloat((float)numbers->d[0]));
     if (alpha->tag == RL_TRUTH && dtype != RL_BOOL)
         return rl_fail(k, RL_RUNTIME, "Boolean alpha only supported for Boolean results.");
     if (alpha->tag == RL_FLOAT && !rl_is_float(dtype))

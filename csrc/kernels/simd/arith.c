@@ -11,6 +11,8 @@ static bool factor_read(const rl_call *k, double *factor) {
     const rl_slot *alpha = &k->arg[2];
     const int dtype = k->arg[0].u.t->dtype;
     *factor = alpha->tag == RL_NONE ? 1 : rl_num(k, 2);
+    if (dtype == RL_F16) *factor = rl_from_half(rl_to_half((float)*factor));
+    if (dtype == RL_BF16) *factor = rl_from_bfloat(rl_to_bfloat((float)*factor));
     return alpha->tag == RL_NONE || alpha->tag == RL_INT || (alpha->tag == RL_FLOAT && rl_is_float(dtype));
 }
 
@@ -39,7 +41,7 @@ RL_KERNEL(simd_div) {
     static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
     const int64_t mode = k->attr[0];
-    if (mode == 1 && rl_itemsize(k->arg[0].u.t->dtype) < 4)
+    if (mode == 1 && rl_itemsize(k->arg[1].u.t->dtype) < 4)
         return RL_UNSUPPORTED; /* halves round in between */
     return simd_map(k, by_mode[mode], numbers);
 }

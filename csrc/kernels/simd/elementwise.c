@@ -127,7 +127,7 @@ rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const
     for (int i = 0; i <= line->operands; i++) {
         const rl_view *v = i ? operand[i - 1] : out;
         const int own = (i ? i == 1 && line->masked : answer == RL_BOOL) ? RL_BOOL : compute;
-        if (i && v->dtype != (own == RL_BOOL ? RL_BOOL : dtype)) return RL_UNSUPPORTED;
+        if (i && v->dtype != own && (own == RL_BOOL || v->dtype != dtype)) return RL_UNSUPPORTED;
         j.size[i] = rl_itemsize(v->dtype), j.item[i] = rl_itemsize(own);
         const int seen = line->masked ? own : v->dtype; /* not converted */
         j.move[i] = i ? simd_mover_between(k, own, seen) : simd_mover_between(k, seen, own);
