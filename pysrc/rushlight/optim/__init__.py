@@ -6,7 +6,7 @@ from rushlight import _missing
 
 from .optimizer import Optimizer
 
-# names and the modules that are imported when something first asks for them
+# modules that are imported when something first asks for them, and names that live in them
 _LAZY = {
     name: name.lower()
     for name in (
@@ -23,6 +23,7 @@ _LAZY = {
         "SGD",
     )
 }
+_LAZY |= {name: name for name in ("lr_scheduler", "swa_utils")}
 __all__ = ["Optimizer", *_LAZY]
 _missing_name = _missing.lacks(__name__)
 
@@ -31,7 +32,8 @@ def __getattr__(name):
     home = _LAZY.get(name)
     if home is None:
         return _missing_name(name)
-    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    module = import_module(f"{__name__}.{home}")
+    value = globals()[name] = module if home == name else getattr(module, name)
     return value
 
 

@@ -1,0 +1,106 @@
+"""Schedulers that follow half waves of a cosine."""
+
+import math
+
+from ._base import (
+    LRScheduler,
+    _enable_get_lr_call,
+    _param_groups_val_list,
+    _warn_get_lr_called_within_step,
+)
+
+
+def _wave(epoch, length):
+    """1 + cos: from 2 to 0 in ``length`` epochs."""
+    return 1 + math.cos(math.pi * epoch / length)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Goes along a cosine down to ``eta_min`` in ``T_max`` epochs, and up again in as many.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html
+    """
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1) -> None:
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """Compute the learning rates of ``last_epoch`` from those of the epoch before."""
+        _warn_get_lr_called_within_step(self)
+        lrs = _param_groups_val_list(self.optimizer, "lr")
+        if self._is_initial:
+            return lrs
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            # up from the bottom, which no factor does
+            rise = 1 - math.cos(math.pi / self.T_max)
+            return [
+                lr + (base_lr - self.eta_min) * rise / 2
+                for base_lr, lr in zip(self.base_lrs, lrs, strict=True)
+            ]
+        factor = _wave(self.last_epoch, self.T_max) / _wave(self.last_epoch - 1, self.T_max)
+        return [factor * (lr - self.eta_min) + self.eta_min for lr in lrs]
+
+    def _get_closed_form_lr(self):
+        height = _wave(self.last_epoch, self.T_max)
+        return [self.eta_min + (base_lr - self.eta_min) * height / 2 for base_lr in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Goes along a cosine down to ``eta_min`` in ``T_0`` epochs, then anew in ``T_mult`` times as many.
+
+    ``T_0`` and ``T_mult`` are positive ints, else ValueError. ``step(epoch)`` also takes parts of an epoch.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.html
+    """
+
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur = last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        """Compute the learning rates of ``T_cur`` epochs after a restart."""
+        _warn_get_lr_called_within_step(self)
+        height = _wave(self.T_cur, self.T_i)
+        return [self.eta_min + (base_lr - self.eta_min) * height / 2 for base_lr in self.base_lrs]
+
+    def step(self, epoch=None) -> None:
+        """Go to the next epoch, or to the one given, which may be a fraction, and set its learning rates."""
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur = self.T_cur + 1
+            if self.T_cur >= self.T_i:
+                self.T_cur = self.T_cur % self.T_i
+                self.T_i = self.T_i * self.T_mult
+        else:
+            epoch = 0 if epoch is None else epoch
+            self._seek(epoch)
+        self.last_epoch = math.floor(epoch)
+        with _enable_get_lr_call(self):
+            lrs = self.get_lr()
+        self._write_lrs(lrs)
+
+    def _seek(self, epoch) -> None:
+        """Find the restart before an epoch: after n of them T_0 * (1 + T_mult + ... ) epochs are over."""
+        if epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_i = self.T_0
+            self.T_cur = epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**n

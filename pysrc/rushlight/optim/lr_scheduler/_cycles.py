@@ -1,0 +1,278 @@
+"""Schedulers that move learning rate and momentum against each other."""
+
+import math
+from functools import partial
+
+from ._base import (
+    LRScheduler,
+    _format_param,
+    _update_param_group_val,
+    _warn_get_lr_called_within_step,
+    function_state,
+    need_optimizer,
+)
+
+
+class _MomentumLR(LRScheduler):
+    """Can move the momentum of groups too, which optimisers with ``betas`` have there."""
+
+    def _begin_momentum(self, base_momentum, max_momentum, last_epoch):
+        """Check and note the bounds of the momentum; (lower bounds, upper bounds) of all groups."""
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        self.use_beta1 = "betas" in defaults
+        lower = _format_param("base_momentum", self.optimizer, base_momentum)
+        upper = _format_param("max_momentum", self.optimizer, max_momentum)
+        if last_epoch == -1:
+            for low, high, group in zip(lower, upper, self.optimizer.param_groups, strict=True):
+                self._write_momentum(group, high)
+                group["max_momentum"] = high
+                group["base_momentum"] = low
+        return lower, upper
+
+    def _write_momentum(self, group, momentum) -> None:
+        if self.use_beta1:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum
+
+
+class CyclicLR(_MomentumLR):
+    """Goes from ``base_lr`` to ``max_lr`` in ``step_size_up`` epochs, back in ``step_size_down``, and so on.
+
+    ``mode`` says how the height changes: not at all ("triangular"), halved every cycle ("triangular2"), times
+    ``gamma`` every epoch ("exp_range"); or ``scale_fn`` computes it, from the cycle or, with ``scale_mode``
+    "iterations", from the epoch. With ``cycle_momentum`` the momentum, or beta1, goes the other way.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CyclicLR.html
+    """
+
+    _unsaved = ("optimizer", "_scale_fn_ref", "_scale_fn_custom")
+
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ) -> None:
+        need_optimizer(optimizer)
+        self.optimizer = optimizer
+        base_lrs = _format_param("base_lr", optimizer, base_lr)
+        if last_epoch == -1:
+            for lr, group in zip(base_lrs, optimizer.param_groups, strict=True):
+                _update_param_group_val(group, "lr", lr)
+        self.max_lrs = _format_param("max_lr", optimizer, max_lr)
+        step_size_up = float(step_size_up)
+        self.total_size = step_size_up + (step_size_up if step_size_down is None else float(step_size_down))
+        self.step_ratio = step_size_up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode = mode
+        self.gamma = gamma
+        self._scale_fn_custom = scale_fn
+        self.scale_mode = scale_mode
+        self._init_scale_fn()
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self.base_momentums, self.max_momentums = self._begin_momentum(
+                base_momentum, max_momentum, last_epoch
+            )
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    # ---- the height of a cycle ----
+    def _init_scale_fn(self) -> None:
+        if self._scale_fn_custom is not None:
+            return
+        self.scale_mode = "cycle"
+        if self.mode == "triangular":
+            self._scale_fn_ref = self._triangular_scale_fn
+        elif self.mode == "triangular2":
+            self._scale_fn_ref = self._triangular2_scale_fn
+        else:
+            self._scale_fn_ref = partial(self._exp_range_scale_fn, self.gamma)
+            self.scale_mode = "iterations"
+
+    def scale_fn(self, x):
+        """Return the height of cycle or epoch ``x``, as a part of the first one."""
+        scale = self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom
+        return scale(x)
+
+    @staticmethod
+    def _triangular_scale_fn(x):
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x):
+        return 1 / (2.0 ** (x - 1))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma, x):
+        return gamma**x
+
+    def get_lr(self):
+        """Compute the learning rates of ``last_epoch``; with ``cycle_momentum`` also set the momentum."""
+        _warn_get_lr_called_within_step(self)
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+
+        def offsets(lower, upper):
+            return [(high - low) * part * scale for low, high in zip(lower, upper, strict=True)]
+
+        lrs = [low + offset for low, offset in zip(self.base_lrs, offsets(self.base_lrs, self.max_lrs))]
+        if self.cycle_momentum:
+            down = offsets(self.base_momentums, self.max_momentums)
+            momentums = [high - offset for high, offset in zip(self.max_momentums, down)]
+            for group, momentum in zip(self.optimizer.param_groups, momentums, strict=True):
+                self._write_momentum(group, momentum)
+        return lrs
+
+    def state_dict(self):
+        """Return all attributes but the optimiser; of ``scale_fn`` those of a callable object."""
+        custom = self._scale_fn_custom
+        return super().state_dict() | {"_scale_fn_custom": None if custom is None else function_state(custom)}
+
+    def load_state_dict(self, state_dict) -> None:
+        """Take over what state_dict() returned, also into a callable object."""
+        state = state_dict["_scale_fn_custom"]
+        super().load_state_dict(
+            {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
+        )
+        if state is not None:
+            self._scale_fn_custom.__dict__.update(state)
+        self._init_scale_fn()
+
+
+class OneCycleLR(_MomentumLR):
+    """Goes from ``max_lr / div_factor`` to ``max_lr`` and down to the first divided by ``final_div_factor``.
+
+    It is made for ``total_steps`` steps, or ``epochs * steps_per_epoch``, of which a part ``pct_start`` goes
+    up; more steps raise ValueError. ``three_phase``: down as it went up, and then to the end.
+    With ``cycle_momentum`` the momentum, or beta1, goes the other way.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.OneCycleLR.html
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
+        last_epoch=-1,
+    ) -> None:
+        need_optimizer(optimizer)
+        self.optimizer = optimizer
+        self.total_steps = self._count_steps(total_steps, epochs, steps_per_epoch)
+        self._schedule_phases = self._phases(pct_start, three_phase)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        self._anneal_func_type = anneal_strategy
+        max_lrs = _format_param("max_lr", optimizer, max_lr)
+        if last_epoch == -1:
+            for high, group in zip(max_lrs, optimizer.param_groups):
+                group["initial_lr"] = high / div_factor
+                group["max_lr"] = high
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._begin_momentum(base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    @staticmethod
+    def _count_steps(total_steps, epochs, steps_per_epoch):
+        if total_steps is not None:
+            if total_steps <= 0 or not isinstance(total_steps, int):
+                raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+            return total_steps
+        if epochs is None or steps_per_epoch is None:
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        for name, n in (("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+            if not isinstance(n, int) or n <= 0:
+                raise ValueError(f"Expected positive integer {name}, but got {n}")
+        return epochs * steps_per_epoch
+
+    def _phases(self, pct_start, three_phase):
+        """The parts of the cycle: where each ends, and the names in groups of what it goes from and to."""
+
+        def phase(end_step, *names):
+            keys = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+            return dict(zip(keys, (end_step, *names)))
+
+        total = self.total_steps
+        up = phase(float(pct_start * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+        if not three_phase:
+            return [up, phase(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+        middle = float(2 * pct_start * total) - 2
+        return [
+            up,
+            phase(middle, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
+            phase(total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
+        ]
+
+    # ---- from one value to another ----
+    def _anneal_func(self, start, end, pct):
+        cos = self._anneal_func_type == "cos"
+        return (self._annealing_cos if cos else self._annealing_linear)(start, end, pct)
+
+    @staticmethod
+    def _annealing_cos(start, end, pct):
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start, end, pct):
+        return (end - start) * pct + start
+
+    def _place(self, step):
+        """(the phase that a step lies in, which part of that phase is over)."""
+        start = 0.0
+        *phases, phase = self._schedule_phases
+        for earlier in phases:
+            if step <= earlier["end_step"]:
+                phase = earlier
+                break
+            start = earlier["end_step"]
+        return phase, (step - start) / (phase["end_step"] - start)
+
+    def get_lr(self):
+        """Compute the learning rates of ``last_epoch`` steps; with ``cycle_momentum`` set the momentum."""
+        _warn_get_lr_called_within_step(self)
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. "
+                f"The specified number of total steps is {self.total_steps}"
+            )
+        phase, part = self._place(self.last_epoch)
+        lrs = []
+        for group in self.optimizer.param_groups:
+            lrs.append(self._anneal_func(group[phase["start_lr"]], group[phase["end_lr"]], part))
+            if self.cycle_momentum:
+                start, end = group[phase["start_momentum"]], group[phase["end_momentum"]]
+                self._write_momentum(group, self._anneal_func(start, end, part))
+        return lrs

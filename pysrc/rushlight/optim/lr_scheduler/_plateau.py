@@ -1,0 +1,131 @@
+"""The scheduler that looks at how training goes."""
+
+import math
+import warnings
+
+from ._base import (
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    _param_groups_val_list,
+    _update_param_group_val,
+    need_optimizer,
+)
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Multiplies by ``factor`` when a number has not become better for more than ``patience`` epochs.
+
+    ``step(metrics)`` takes that number. It is better when it is lower (``mode`` "max": higher) than the
+    best by ``threshold``, as a part of the best or, with ``threshold_mode`` "abs", as it is. After a
+    reduction ``cooldown`` epochs do not count. No learning rate goes below ``min_lr`` (one for all groups or
+    a list), and none changes by less than ``eps``.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        self.factor = factor
+        need_optimizer(optimizer)
+        self.optimizer = optimizer
+        n = len(optimizer.param_groups)
+        if not isinstance(min_lr, (list, tuple)):
+            self.default_min_lr = min_lr
+            self.min_lrs = [min_lr] * n
+        elif len(min_lr) != n:
+            raise ValueError(f"expected {n} min_lrs, got {len(min_lr)}")
+        else:
+            self.default_min_lr = None
+            self.min_lrs = list(min_lr)
+        self.patience = patience
+        self.cooldown = cooldown
+        self.eps = eps
+        self.last_epoch = 0
+        self._last_lr = _param_groups_val_list(optimizer, "lr")
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode, threshold, threshold_mode) -> None:
+        if mode not in {"min", "max"}:
+            raise ValueError("mode " + mode + " is unknown!")
+        if threshold_mode not in {"rel", "abs"}:
+            raise ValueError("threshold mode " + threshold_mode + " is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode = mode
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+
+    def _reset(self) -> None:
+        self.best = self.mode_worse
+        self.cooldown_counter = 0
+        self.num_bad_epochs = 0
+
+    @property
+    def in_cooldown(self):
+        """Whether epochs do not count yet, after the last reduction."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, a, best):
+        sign = -1.0 if self.mode == "min" else 1.0
+        margin = sign * self.threshold
+        bound = best * (1.0 + margin) if self.threshold_mode == "rel" else best + margin
+        return a < bound if self.mode == "min" else a > bound
+
+    def step(self, metrics, epoch=None) -> None:
+        """Count an epoch with this number, and reduce the learning rates when it is time."""
+        current = float(metrics)
+        if epoch is None:
+            epoch = self.last_epoch + 1
+        else:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = epoch
+        self._count(current)
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr(epoch)
+            self.cooldown_counter = self.cooldown
+            self.num_bad_epochs = 0
+        self._last_lr = _param_groups_val_list(self.optimizer, "lr")
+
+    def _count(self, current) -> None:
+        if self._is_better(current, self.best):
+            self.best = current
+            self.num_bad_epochs = 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+
+    def _reduce_lr(self, epoch) -> None:
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs "
+                    f"from when `ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to "
+                    "a new param group being added to the optimizer. Please modify the `min_lrs` field "
+                    "to match the length of the `optimizer` param groups."
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for min_lr, group in zip(self.min_lrs, groups):
+            old = float(group["lr"])
+            new = max(old * self.factor, min_lr)
+            if old - new > self.eps:
+                _update_param_group_val(group, "lr", new)
+
+    def load_state_dict(self, state_dict) -> None:
+        """Take over what state_dict() returned."""
+        super().load_state_dict(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)

@@ -1,0 +1,113 @@
+"""Schedulers made of schedulers."""
+
+from bisect import bisect_right
+
+from ._base import LRScheduler, _param_groups_val_list, _update_param_group_val
+from ._plateau import ReduceLROnPlateau
+
+
+class _SeveralLR(LRScheduler):
+    """Has a list of schedulers of one optimiser."""
+
+    _unsaved = ("optimizer", "_schedulers")
+
+    def _check(self, optimizer, schedulers) -> None:
+        name = type(self).__name__
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it "
+                    "requires additional kwargs to be specified when calling `step`, "
+                    f"but got one at index {i} in the given schedulers sequence."
+                )
+            if optimizer != scheduler.optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but "
+                    f"got scheduler {type(scheduler).__name__} at index {i} has {scheduler.optimizer}, "
+                    f"which is different from {type(optimizer).__name__}."
+                )
+
+    def state_dict(self):
+        """Return all attributes but the optimiser, with the state dicts of the schedulers."""
+        return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict) -> None:
+        """Take over what state_dict() returned, also into the schedulers."""
+        states = state_dict["_schedulers"]
+        super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for i, state in enumerate(states):
+            self._schedulers[i].load_state_dict(state)
+
+
+class SequentialLR(_SeveralLR):
+    """One scheduler after the other; at each of the epochs ``milestones`` the next one begins.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.SequentialLR.html
+    """
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check(optimizer, schedulers)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more "
+                f"than the number of milestone points, but got number of schedulers {len(schedulers)} "
+                f"and the number of milestones to be equal to {len(milestones)}"
+            )
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:  # every scheduler has set its own first values
+            _update_param_group_val(group, "lr", group["initial_lr"])
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched=None) -> None:
+        """Take back the first step of every scheduler, also in those that have schedulers themselves."""
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for each in sched._schedulers:
+                self.recursive_undo(each)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
+
+    def step(self) -> None:
+        """Make a step of the scheduler whose turn it is."""
+        self.last_epoch += 1
+        turn = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[turn]
+        if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_SeveralLR):
+    """All schedulers at each step, one on what the other leaves.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ChainedScheduler.html
+    """
+
+    def __init__(self, schedulers, optimizer=None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
+        optimizer = optimizer or schedulers[0].optimizer
+        self._check(optimizer, schedulers)
+        self._schedulers = schedulers
+        self.optimizer = optimizer
+        self._last_lr = _param_groups_val_list(optimizer, "lr")
+
+    def step(self) -> None:
+        """Make a step of every scheduler."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = _param_groups_val_list(self._schedulers[-1].optimizer, "lr")
