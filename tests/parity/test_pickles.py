@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 
 HOMES = """
 nn nn.functional nn.init nn.parameter nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune
-optim autograd autograd.functional autograd.graph linalg random serialization utils.checkpoint utils.hooks
+optim optim.lr_scheduler optim.swa_utils autograd autograd.functional autograd.graph linalg random
+serialization utils.checkpoint utils.hooks
 """.split()
 # one function under several names here, several in PyTorch; storages, which files hold in their own way
 ELSEWHERE = set(rushlight.storage._TITLES) | {"TypedStorage", "Variable"}
@@ -49,6 +50,28 @@ def test_names_both_ways(home):
                 assert through(theirs, torch, rushlight) is ours, name
         checked += 1
     assert checked > 0
+
+
+class Outer:
+    class Inner:
+        def method(self):
+            return 3
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_what_stands_in_a_class(protocol, zipped):
+    def within(t):
+        s = t.optim.lr_scheduler.OneCycleLR
+        return [s._annealing_cos, s._annealing_cos, Outer.Inner, Outer.Inner.method, Outer.Inner()]
+
+    for writer, reader in ((torch, rushlight), (rushlight, torch), (rushlight, rushlight)):
+        file = io.BytesIO()
+        writer.save(within(writer), file, pickle_protocol=protocol, _use_new_zipfile_serialization=zipped)
+        file.seek(0)
+        *names, made = reader.load(file, weights_only=False)
+        assert all(a is b for a, b in zip(names, within(reader), strict=False))
+        assert made.method() == 3
 
 
 def holder(t):

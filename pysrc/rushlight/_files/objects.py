@@ -15,7 +15,7 @@ class _Name:
     """Stands for a function or class of PyTorch."""
 
     def __init__(self, module, name):
-        self.line = f"{module}\n{name}"
+        self.module, self.name = module, name
 
     def __call__(self):
         raise TypeError("a name in a file cannot be called")  # pickle only wants to see that it could be
@@ -29,11 +29,17 @@ _SPARSE, _QUANTIZED = (
 )
 
 
-def _global(obj, protocol, legacy, name=None):
-    module, name = torch_name(obj, name)
+def _name(known, protocol, legacy):
+    module, (owner, _, last) = known.module, known.name.rpartition(".")
+    if owner and protocol < 4:  # names with dots came later
+        return getattr, (_Name(module, owner), last)
     if protocol < 3:  # the names of Python 2, as PyTorch writes them
         module = {"builtins": "__builtin__", "copyreg": "copy_reg"}.get(module, module)
-    return f"{module}\n{name}"
+    return f"{module}\n{known.name}"
+
+
+def _global(obj, protocol, legacy, name=None):
+    return _name(_Name(*torch_name(obj, name)), protocol, legacy)
 
 
 def _size(size, protocol, legacy):
@@ -85,10 +91,6 @@ def _quantized(tensor, protocol, legacy):
     memory = storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
     parts = memory, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor._file_parts()
     return _QUANTIZED, (*parts, False, collections.OrderedDict())
-
-
-def _name(name, protocol, legacy):
-    return name.line
 
 
 _EXACT = {
