@@ -1,8 +1,8 @@
 """Which calls a library binds: the parameters of tests/data/pytorch_names.txt, tried on its functions.
 
 A call is made under a `TorchFunctionMode` that ends it as soon as its arguments are bound, so nothing is
-computed. What asks no mode is run; only a TypeError says that it does not bind. Python functions are asked
-for their signature.
+computed. What asks no mode is run; only a TypeError says that it does not bind. Python functions and classes
+are asked for their signature.
 """
 
 import dataclasses
@@ -128,6 +128,12 @@ class Prober:
         return [("", self.tensors[length] if name in self.tensor_names else self.by_name.get(name, 1))]
 
     def binds(self, function, args, kwargs):
+        if inspect.isclass(function):  # a constructor does more than bind
+            try:
+                inspect.signature(function).bind(*args, **kwargs)
+            except (TypeError, ValueError):
+                return False
+            return True
         if inspect.isfunction(inspect.unwrap(function)):
             signature = inspect.signature(function)
             try:

@@ -52,7 +52,7 @@ def lacking(prober, name, kind, overloads):
         value = find(prober.library, name)
     except AttributeError:
         return None
-    if kind not in ("function", "method"):
+    if kind not in ("function", "method", "class"):
         return []
     method = space_of(name) == "torch.Tensor"
     failed = []

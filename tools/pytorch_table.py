@@ -14,8 +14,13 @@ import sys
 import types
 
 import torch
+import torch.distributions
+import torch.multiprocessing
+import torch.optim.lr_scheduler
+import torch.optim.swa_utils
 import torch.overrides
 import torch.testing
+import torch.utils.data
 
 from binding import NUMPY_NAMES, Prober, parse, written
 
@@ -30,7 +35,19 @@ SPACES = {
     "torch.autograd": torch.autograd,
     "torch.overrides": torch.overrides,
     "torch.testing": torch.testing,
+    "torch.nn": torch.nn,
+    "torch.nn.init": torch.nn.init,
+    "torch.nn.utils": torch.nn.utils,
+    "torch.optim": torch.optim,
+    "torch.optim.lr_scheduler": torch.optim.lr_scheduler,
+    "torch.optim.swa_utils": torch.optim.swa_utils,
+    "torch.utils.data": torch.utils.data,
+    "torch.distributions": torch.distributions,
+    "torch.amp": torch.amp,
+    "torch.multiprocessing": torch.multiprocessing,
 }
+# of these, what constructors take
+CLASSES_OF = ("torch.nn", "torch.optim", "torch.utils.data", "torch.distributions", "torch.amp")
 # what PyTorch's annotations and schemas call a type: what the table calls it
 ATOMS = {
     "_int": "int",
@@ -165,7 +182,7 @@ def from_stub(path, cls=None):
 def from_signature(function, method):
     """The parameters of a Python function, as a list of one."""
     # of the two functions between which return_indices decides
-    while str(inspect.signature(function)) == "(*args, **kwargs)" and function.__closure__:
+    while str(inspect.signature(function)) == "(*args, **kwargs)" and getattr(function, "__closure__", None):
         halves = [c.cell_contents for c in function.__closure__ if inspect.isfunction(c.cell_contents)]
         if not halves:
             break
@@ -315,6 +332,12 @@ def lines():
                 continue
             kind = kind_of(inspect.getattr_static(home, name) if method else value, method)
             texts = [""]
+            if kind == "class" and space.startswith(CLASSES_OF) and inspect.isfunction(value.__init__):
+                texts = from_signature(value, False)
+                bound = overloads(prober, value, texts, False)
+                yield from (f"{space}.{name}\t{kind}\t{text}" for text in bound)
+                if bound:
+                    continue
             if kind in ("function", "method"):
                 if inspect.isfunction(inspect.unwrap(value)):
                     texts = from_signature(value, method)

@@ -24,6 +24,7 @@ _LAZY = {
     )
 }
 _LAZY |= {name: name for name in ("lr_scheduler", "swa_utils")}
+_LAZY["swap_in_optimizer_params_and_state"] = "_stateless"
 __all__ = ["Optimizer", *_LAZY]
 _missing_name = _missing.lacks(__name__)
 
