@@ -171,3 +171,27 @@ def test_a_gradient_through_steps_that_pytorch_refuses(name, options):
 
     start = rushlight.tensor([0.5, -1.5, 2.0], dtype=rushlight.float64, requires_grad=True)
     assert rushlight.autograd.gradcheck(end, (start,))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_fused_halves_are_computed_as_floats(name, dtype):
+    """Rounded once at the end of a step: the same step of float32 copies, rounded."""
+    options = {"lr": 0.1, "weight_decay": 0.01, "fused": True} | ({"momentum": 0.9} if name == "SGD" else {})
+    half = getattr(rushlight, dtype)
+    params = parameters(half)
+    optimizer = getattr(optim, name)(params, **options)
+    give_gradients(params, 0)
+    optimizer.step()
+    twins = [nn.Parameter(p.detach().float()) for p in params]
+    twin = getattr(optim, name)(twins, **options)
+    give_gradients(params, 1)
+    for p, q in zip(params, twins, strict=True):
+        q.grad = p.grad.float()
+        twin.state[q] = {key: a.float().clone() for key, a in optimizer.state[p].items()}
+    assert twin._step_at_once(twin.param_groups[0]) and optimizer._step_at_once(optimizer.param_groups[0])
+    for p, q in zip(params, twins, strict=True):
+        assert rushlight.equal(p, q.to(half))
+        assert all(
+            rushlight.equal(a, twin.state[q][key].to(a.dtype)) for key, a in optimizer.state[p].items()
+        )

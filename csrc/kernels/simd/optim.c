@@ -2,6 +2,7 @@
 #include "kernels/shared/optim.h"
 
 #include "common.h"
+#include <string.h>
 
 #define SIMD_BITS 256
 #include "isa.h"
@@ -93,11 +94,14 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row
     return RL_OK;
 }
 
+#define STEP_ROWS(name, isa)                                                                                 \
+    {[RL_F32] = row_##name##isa,                                                                             \
+     [RL_F64] = row_##name##isa##_f64,                                                                       \
+     [RL_F16] = row_##name##_half##isa,                                                                      \
+     [RL_BF16] = row_##name##_bfloat##isa}
 #define STEP_KERNEL(name)                                                                                    \
     RL_KERNEL(simd_##name) {                                                                                 \
-        static const step_row rows[2][RL_NDTYPES] = {                                                        \
-            {[RL_F32] = row_##name##_avx2, [RL_F64] = row_##name##_avx2_f64},                                \
-            {[RL_F32] = row_##name##_avx512, [RL_F64] = row_##name##_avx512_f64}};                           \
+        static const step_row rows[2][RL_NDTYPES] = {STEP_ROWS(name, _avx2), STEP_ROWS(name, _avx512)};      \
         return step_lists(k, &rl_step_##name, rows);                                                         \
     }
 #else
