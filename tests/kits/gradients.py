@@ -14,7 +14,8 @@ NAMES = [
 # Arguments that nobody differentiates by: weights of classes, running statistics.
 CONSTANT = {
     **dict.fromkeys(("batch_norm", "instance_norm", "native_batch_norm"), (3, 4)),
-    **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward"), (2,)),
+    **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward", "nll_loss", "nll_loss2d"), (2,)),
+    **dict.fromkeys(("nll_loss_nd", "cross_entropy_loss"), (2,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
     **dict.fromkeys(("igamma", "igammac", "special_zeta"), (0,)),  # PyTorch has no such derivative
 }

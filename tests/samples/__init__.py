@@ -48,7 +48,8 @@ OPERATORS = {entry["id"]: entry for entry in _C._ops_table() if entry["flags"] &
 FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
-        *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "product", "linalg"),
+        *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax"),
+        *("cross_entropy", "product", "linalg"),
         *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
         *("random", "special"),
     )

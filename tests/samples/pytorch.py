@@ -10,7 +10,11 @@ def dense_aten(name):
 
     def find(torch):
         theirs = getattr(torch.ops.aten, name)
-        return lambda *args: theirs(*[a.contiguous() if isinstance(a, torch.Tensor) else a for a in args])
+
+        def run(*args, **named):
+            return theirs(*[a.contiguous() if isinstance(a, torch.Tensor) else a for a in args], **named)
+
+        return run
 
     return find
 

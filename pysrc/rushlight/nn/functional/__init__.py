@@ -50,6 +50,7 @@ from ._activation import (
     threshold,
     threshold_,
 )
+from ._cross_entropy import cross_entropy, nll_loss
 from ._dropout import (
     alpha_dropout,
     dropout,
@@ -59,7 +60,7 @@ from ._dropout import (
     feature_alpha_dropout,
 )
 from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
-from ._loss import cross_entropy, l1_loss, mse_loss, nll_loss
+from ._loss import l1_loss, mse_loss
 from ._norm import (
     batch_norm,
     group_norm,
