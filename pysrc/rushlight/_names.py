@@ -34,6 +34,7 @@ _CONSTANTS = {
     "nan": nan,
     "pi": pi,
     "newaxis": None,
+    "_ctc_loss": _C._ctc_loss,
     "_mkldnn": _C._mkldnn,
     "has_lapack": True,
     "has_mkl": False,

@@ -49,7 +49,7 @@ FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
         *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax"),
-        *("cross_entropy", "product", "linalg"),
+        *("cross_entropy", "ctc", "product", "linalg"),
         *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
         *("random", "special"),
     )

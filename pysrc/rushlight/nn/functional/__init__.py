@@ -51,6 +51,7 @@ from ._activation import (
     threshold_,
 )
 from ._cross_entropy import cross_entropy, nll_loss
+from ._ctc import ctc_loss
 from ._dropout import (
     alpha_dropout,
     dropout,
@@ -114,6 +115,7 @@ __all__ = [
     "conv_transpose3d",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",

@@ -100,6 +100,7 @@ from .linear import (
 )
 from .loss import (
     CrossEntropyLoss,
+    CTCLoss,
     L1Loss,
     MSELoss,
     NLLLoss,
@@ -175,6 +176,7 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "CELU",
+    "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",

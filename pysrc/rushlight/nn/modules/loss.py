@@ -2,28 +2,12 @@
 
 import warnings
 
-from rushlight.nn import _reduction
 from rushlight.nn import functional as F
 
-from .module import Module
+from ._ctc import CTCLoss
+from ._loss_base import _Loss, _WeightedLoss
 
-__all__ = ["CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d"]
-
-
-class _Loss(Module):
-    reduction: str
-
-    def __init__(self, size_average=None, reduce=None, reduction="mean") -> None:
-        super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = _reduction.legacy_get_string(size_average, reduce)
-        self.reduction = reduction
-
-
-class _WeightedLoss(_Loss):
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+__all__ = ["CTCLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d"]
 
 
 class NLLLoss(_WeightedLoss):

@@ -1,0 +1,27 @@
+"""Connectionist temporal classification."""
+
+from rushlight import _C
+
+from .. import _reduction
+
+
+def ctc_loss(
+    log_probs,
+    targets,
+    input_lengths,
+    target_lengths,
+    blank=0,
+    reduction="mean",
+    zero_infinity=False,
+):
+    """Minus the logarithm of the sum of all alignments of targets to log_probs (T, N, C) or (T, C).
+
+    ``targets``, whole numbers, are (N, S), or one after the other (sum of target_lengths). Both lengths are
+    (N) or (), as tensors, or both as tuples. ``'mean'`` divides each loss by the length of its target first.
+    A target longer than its input can be has an infinite loss, or 0 with ``zero_infinity``.
+    The gradient is that of what log_softmax() made log_probs of; it has no derivative of its own.
+    Raises RuntimeError for lengths that do not fit, IndexError for a class that is out of bounds.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.ctc_loss.html
+    """
+    number = _reduction.get_enum(reduction)
+    return _C.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
