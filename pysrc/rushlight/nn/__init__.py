@@ -23,7 +23,11 @@ __all__ = [
     "utils",
     *modules.__all__,
 ]
-__getattr__ = _missing.lacks(__name__)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    return getattr(modules, name) if name == "LinearCrossEntropyOptions" else _missing_name(name)
 
 
 def factory_kwargs(kwargs):

@@ -61,6 +61,7 @@ from ._dropout import (
     feature_alpha_dropout,
 )
 from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
+from ._linear_cross_entropy import linear_cross_entropy
 from ._loss import l1_loss, mse_loss
 from ._norm import (
     batch_norm,
@@ -140,6 +141,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "local_response_norm",
     "log_softmax",
     "logsigmoid",

@@ -103,6 +103,7 @@ from .loss import (
     CrossEntropyLoss,
     CTCLoss,
     L1Loss,
+    LinearCrossEntropyLoss,
     MSELoss,
     NLLLoss,
     NLLLoss2d,
@@ -234,6 +235,7 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -285,4 +287,12 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
-__getattr__ = _missing.lacks(__name__)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if name != "LinearCrossEntropyOptions":
+        return _missing_name(name)
+    from .linear_cross_entropy_options import LinearCrossEntropyOptions  # dataclasses take a while to import
+
+    return LinearCrossEntropyOptions

@@ -39,7 +39,7 @@ def _check_dims(input, target):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Adaptive softmax (Grave et al., 2017) of classes that are numbered by their frequency, the highest first.
+    """Adaptive softmax (Grave et al., 2017) of classes that are numbered by their frequency, highest first.
 
     The head holds the classes below ``cutoffs[0]`` and one place for each further cluster; cluster i holds
     those from ``cutoffs[i - 1]`` on, in ``in_features // div_value ** i`` features. Only clusters that the

@@ -5,9 +5,18 @@ import warnings
 from rushlight.nn import functional as F
 
 from ._ctc import CTCLoss
+from ._linear_cross_entropy import LinearCrossEntropyLoss
 from ._loss_base import _Loss, _WeightedLoss
 
-__all__ = ["CTCLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "NLLLoss2d"]
+__all__ = [
+    "CTCLoss",
+    "CrossEntropyLoss",
+    "L1Loss",
+    "LinearCrossEntropyLoss",
+    "MSELoss",
+    "NLLLoss",
+    "NLLLoss2d",
+]
 
 
 class NLLLoss(_WeightedLoss):

@@ -1,0 +1,90 @@
+"""Cross entropy of a linear layer."""
+
+import warnings
+
+import rushlight
+
+from ._cross_entropy import cross_entropy
+from ._linear import linear
+
+
+def _check(input, linear_weight, linear_bias):
+    dims = input.dim()
+    if dims not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {dims}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
+    features = input.shape[-1], linear_weight.shape[-1]
+    if features[0] != features[1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), "
+            f"got {features[0]} and {features[1]}, respectively"
+        )
+    outputs = tuple(linear_weight.shape[:-1])
+    if linear_bias is not None and tuple(linear_bias.shape) != outputs:
+        raise RuntimeError(f"expected linear_bias shape {outputs}, got {tuple(linear_bias.shape)}")
+    if len(outputs) > 1 and dims == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires "
+            f"batched input, (N, {features[0]}), got unbatched input with shape {tuple(input.shape)}"
+        )
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """cross_entropy(linear(input, linear_weight, linear_bias), target) of input (N, in_features).
+
+    ``linear_weight`` is (C, ..., in_features) and ``linear_bias`` (C, ...); the other arguments are those
+    of cross_entropy(). With ``options``, a LinearCrossEntropyOptions, the logits exist in chunks of rows
+    alone, and there is one derivative. That takes classes as int64, a weight of two dimensions and no
+    smoothing; else there is a warning, and the logits exist.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.linear_cross_entropy.html
+    """
+    _check(input, linear_weight, linear_bias)
+    classes, *places = linear_weight.shape[:-1]
+    shape = (*input.shape[:-1], classes, *places)
+    if target.shape == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    ignore_index = -100 if ignore_index is None else ignore_index
+    chunks = (
+        reduction in ("mean", "sum", "none")
+        and label_smoothing == 0.0
+        and target.dtype == rushlight.int64
+        and not places
+    )
+    if options is not None and chunks:
+        from .._chunked_cross_entropy import chunked
+
+        return chunked(input, linear_weight, linear_bias, target, weight, reduction, ignore_index, options)
+    if options is not None:
+        warnings.warn(
+            "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in "
+            "{'mean','sum','none'}, label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+            f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+            f"out_features={tuple(places)}, tracing=False, "
+            f"linear_bias.shape={None if linear_bias is None else tuple(linear_bias.shape)}.",
+            stacklevel=2,
+        )
+    if places:
+        linear_weight = linear_weight.flatten(0, -2)
+        linear_bias = None if linear_bias is None else linear_bias.flatten()
+    return cross_entropy(
+        linear(input, linear_weight, linear_bias).reshape(shape),
+        target,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )

@@ -1,0 +1,78 @@
+"""The layer of the cross entropy of a linear layer."""
+
+import math
+
+from rushlight import _homes
+from rushlight.nn import functional as F
+
+from ._loss_base import _WeightedLoss
+from .linear import Linear
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A linear layer and its cross entropy: see functional.linear_cross_entropy().
+
+    The layer, ``linear``, has in_features inputs and num_classes * prod(out_features) outputs.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LinearCrossEntropyLoss.html
+    """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+    num_classes: int
+    out_features: tuple
+    reduction: str
+    ignore_index: int
+    label_smoothing: float
+    options: object
+
+    def __init__(
+        self,
+        in_features,
+        num_classes,
+        *,
+        out_features=(),
+        bias=False,
+        device=None,
+        dtype=None,
+        reduction="mean",
+        weight=None,
+        ignore_index=None,
+        label_smoothing=0.0,
+        options=None,
+    ) -> None:
+        if weight is not None and weight.shape != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight=weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        outputs = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input, target):
+        linear, shape = self.linear, (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input,
+            linear.weight.reshape(*shape, linear.in_features),
+            target,
+            linear_bias=None if linear.bias is None else linear.bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
+
+
+_homes.adopt("rushlight.nn.modules.loss", LinearCrossEntropyLoss)
