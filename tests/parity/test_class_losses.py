@@ -81,7 +81,7 @@ def assert_same(ours, theirs):
         assert ours == theirs
 
 
-@pytest.mark.parametrize(("setup", "line"), cases())
+@pytest.mark.parametrize(("setup", "line"), list(cases()))
 def test_same(setup, line):
     assert_same(answer(rushlight, setup, line), answer(torch, setup, line))
 
