@@ -86,6 +86,14 @@ static V no_such_reduction(rl_values *g, rl_bound *b) {
                  (long long)X(3).u.i);
 }
 
+/* the weight of each target, 0 where it is ignored */
+static V weights_of(rl_values *g, rl_bound *b, V ignored) {
+    int64_t flat = -1;
+    V classes = OP(masked_fill, X(1), ignored, INT(0)), line = INTS(&flat, 1);
+    V weights = OP(gather, X(2), INT(0), OP(reshape, classes, line));
+    return OP(masked_fill, weights, OP(reshape, ignored, line), NUM(0));
+}
+
 /* towards the class mixed with the uniform distribution (Szegedy et al., 2015) */
 static V smoothed(rl_values *g, rl_bound *b, const entropy *e) {
     V loss = nll_any(g, b, e->logs);
@@ -93,9 +101,8 @@ static V smoothed(rl_values *g, rl_bound *b, const entropy *e) {
     V uniform = OP(neg, over_classes(g, e, times_weight(g, b, e, e->logs)));
     uniform = OP(masked_fill, uniform, ignored, NUM(0));
     if (X(3).u.i == MEAN) {
-        V counted = OP(logical_not, ignored);
-        if (GIVEN(2)) counted = OP(gather, X(2), INT(0), OP(masked_select, X(1), counted));
-        uniform = OP(div, OP(sum, uniform), OP(sum, counted));
+        uniform = OP(div, OP(sum, uniform),
+                     OP(sum, GIVEN(2) ? weights_of(g, b, ignored) : OP(logical_not, ignored)));
     } else if (X(3).u.i == SUM) {
         uniform = OP(sum, uniform);
     } else if (X(3).u.i != NONE_) {

@@ -49,12 +49,17 @@ NEEDS_VALUES = (
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "masked_select"),
     *("index", "index_put"),  # of their masks
     *("narrow_tensor", "tensor_split_tensor", "bincount", "multinomial", "randint_like_tensor"),
+    *("ctc_loss_tensor", "_ctc_loss_tensor"),  # of their lengths
     *("quantile", "nanquantile", "searchsorted", "cov"),  # of what they check
 )
 # kernels refuse what the operators' dtypes admit
 VALUES_CHECKED = {
     (name, "bool") for name in ("div", "pow", "randint", "randint_low", "random_to_", "random_from_")
 } | {(name, "bool") for name in ("randint_like", "randint_like_low", "randint_like_tensor")}
+# ... after something else was refused: lengths that nobody can look at
+VALUES_CHECKED |= {
+    (name, dtype) for name in ("ctc_loss_tensor", "_ctc_loss_tensor") for dtype in ("int64", "bool")
+}
 
 
 @pytest.mark.parametrize("name", OPERATORS)

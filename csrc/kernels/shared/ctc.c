@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PADS = 2 * RL_CTC_PAD };
+
 /* ---- what the arguments say ---- */
 typedef struct {
     const rl_ctc_rows *rows;
@@ -219,8 +221,8 @@ static rl_status begin(rl_call *k, job *j) {
         at += j->lengths.at[b];
     }
     j->offsets = offsets, j->longest = k->attr[0], j->classes = j->logs->shape[2];
-    const rl_count width = rl_count_plus(rl_count_times(RL_COUNT(j->longest), 2), 1 + 2 * RL_CTC_PAD);
-    rl_count room = rl_count_plus(rl_count_times(width, 6), 2 * RL_CTC_PAD);
+    const rl_count width = rl_count_plus(RL_COUNT(2, j->longest), 1 + PADS);
+    rl_count room = rl_count_plus(rl_count_times(width, 6), PADS);
     room = rl_count_plus(rl_count_plus(room, j->classes), j->classes);
     j->width = width.n, j->room_size = room.n;
     j->room = k->svc->scratch(k, rl_count_times(room, k->threads), sizeof *j->room);
