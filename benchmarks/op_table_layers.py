@@ -178,6 +178,23 @@ def _nll2d(s):
     return [call("image", x(*s.image), ints((b, h, w), c), None, 1, -100)]
 
 
+def _cross_entropy(s):
+    (rows, classes), (b, c, h, w) = s.rows, s.image
+    return [
+        call("rows", x(rows, classes), ints((rows,), classes), None, 1),
+        call("smoothed", x(rows, classes), ints((rows,), classes), None, 1, -100, 0.1),
+        call("probabilities", x(rows, classes), x(rows, classes, low=0, high=1), None, 1),
+        call("image", x(b, c, h, w), ints((b, h, w), c), None, 1),
+    ]
+
+
+def _ctc(s):
+    times, classes = s.rows
+    batch, length = 4, times // 3
+    targets = fixed(np.random.default_rng(3).integers(1, classes, (batch, length)))
+    return [call("4 targets", x(times, batch, classes), targets, [times] * batch, [length] * batch)]
+
+
 def _mse(s):
     return [call("mean", x(*s.line), x(*s.line), 1), call("none", x(*s.line), x(*s.line), 0)]
 
@@ -208,5 +225,7 @@ LAYERS = {
     "upsample_bilinear2d": _upsample(False),
     "nll_loss_forward": _nll,
     "nll_loss2d_forward": _nll2d,
+    "cross_entropy_loss": _cross_entropy,
+    "_ctc_loss": _ctc,
     "mse_loss": _mse,
 }
