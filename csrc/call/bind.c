@@ -6,8 +6,10 @@
 /* ---- one value: 1 it fits, 0 it does not, -1 raised ---- */
 static int value_scalar(const rl_bound *b, PyObject *o, rl_slot *slot) {
     if (!rl_tensor_check(o)) return rl_scalar_slot(o, slot);
-    const rl_view *v = &((rl_tensor *)o)->v;
-    if (v->ndim || (v->device == RL_META && b->schema->next)) return 0; /* another overload takes tensors */
+    const rl_tensor *t = (rl_tensor *)o;
+    if (t->v.ndim) return 0;
+    /* another overload takes tensors; of a number no gradient comes back */
+    if (b->schema->next && (t->v.device == RL_META || t->requires_grad)) return 0;
     RL_OWNED PyObject *number = rl_tensor_item(o, NULL);
     return number ? rl_scalar_slot(number, slot) : -1;
 }
@@ -50,10 +52,30 @@ static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *sl
     return rc;
 }
 
+/* the sequence as a tuple that lives as long as the call; NULL: raised */
+static PyObject *value_items(rl_bound *b, PyObject *o) {
+    PyObject *items = PySequence_Tuple(o);
+    return rl_bound_keep_steal(b, items) < 0 ? NULL : items;
+}
+
+static int value_scalars(rl_bound *b, PyObject *o, rl_slot *slot) {
+    rl_slot number;
+    PyObject *items = PyTuple_Check(o) || PyList_Check(o) ? value_items(b, o) : NULL;
+    if (!items) return PyErr_Occurred() ? -1 : 0;
+    const Py_ssize_t n = PyTuple_GET_SIZE(items);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        int rc = rl_tensor_check(item) ? 0 : rl_scalar_slot(item, &number);
+        if (rc != 1) return rc;
+    }
+    *slot = (rl_slot){.tag = RL_OBJECT, .n = (int32_t)n, .u.o = items};
+    return 1;
+}
+
 static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
     if (!PyTuple_Check(o) && !PyList_Check(o)) return 0;
-    PyObject *items = PySequence_Tuple(o);
-    if (rl_bound_keep_steal(b, items) < 0) return -1;
+    PyObject *items = value_items(b, o);
+    if (!items) return -1;
     Py_ssize_t n = PyTuple_GET_SIZE(items);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
@@ -61,18 +83,19 @@ static int value_tensors(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slo
         b->overridden |= rl_override_class(item);
         if (!rl_tensor_check(item) && (item != Py_None || a->kind != RL_ARG_MAYBE_TENSORS)) {
             slot->tag = RL_NONE;
-            return b->overridden;
+            if (b->overridden || b->schema->next) return b->overridden;
+            PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument %d, but got %s", i,
+                         (int)(a - b->schema->arg), Py_TYPE(item)->tp_name);
+            return -1;
         }
     }
-    if (n > INT32_MAX || b->list || !(b->list = PyMem_Calloc((size_t)n + 1, sizeof *b->list))) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    rl_view **views = rl_bound_list(b, n);
+    if (!views) return -1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *item = PyTuple_GET_ITEM(items, i);
-        b->list[i] = item == Py_None ? NULL : &((rl_tensor *)item)->v;
+        views[i] = item == Py_None ? NULL : &((rl_tensor *)item)->v;
     }
-    *slot = (rl_slot){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = b->list};
+    *slot = (rl_slot){.tag = RL_TENSORS, .n = (int32_t)n, .u.ts = views};
     return 1;
 }
 
@@ -109,6 +132,7 @@ static int value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) 
     case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
     case RL_ARG_NUMBER: return rl_scalar_slot(o, slot);
+    case RL_ARG_SCALARS: return value_scalars(b, o, slot);
     case RL_ARG_FLOAT: {
         int rc = value_scalar(b, o, slot);
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};
@@ -186,7 +210,8 @@ static PyObject *kind_name(const rl_arg *a) {
                                         "torch.layout",
                                         "torch.memory_format",
                                         "torch.Generator",
-                                        "Number"};
+                                        "Number",
+                                        "tuple of Scalars"};
     return PyUnicode_FromString(names[a->kind]);
 }
 

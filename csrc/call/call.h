@@ -24,6 +24,12 @@ typedef struct {
     int64_t word;
 } rl_word;
 
+/* The views of a Tensor[] argument. */
+typedef struct rl_list {
+    struct rl_list *next; /* of another one of the same call */
+    rl_view *views[];
+} rl_list;
+
 /* What one look at the arguments found; Python that runs may make it untrue. */
 typedef struct {
     uint64_t dtypes; /* RL_BIT of each */
@@ -44,7 +50,7 @@ typedef struct {
     int dtype;               /* of its results */
     PyObject *out;           /* out=, borrowed: a tensor, or a tuple of them */
     PyObject *keep[RL_KEEP]; /* owned until the call ends */
-    rl_view **list;          /* of a Tensor[] argument */
+    rl_list *lists;          /* of Tensor[] arguments */
     int n_keep, n_pool, n_words;
     bool overridden; /* an argument's class answers: call/override.h */
     uint64_t became; /* with history: rl_data_changes before anything looked at the arguments */
@@ -54,7 +60,7 @@ typedef struct {
 static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
     b->schema = s;
     b->out = NULL;
-    b->list = NULL;
+    b->lists = NULL;
     b->n_keep = b->n_pool = b->n_words = 0;
     b->overridden = false;
     b->k.name = s->op->name;
@@ -63,9 +69,10 @@ static inline void rl_bound_begin(rl_bound *b, const rl_schema *s) {
 }
 void rl_bound_drop(rl_bound *b);
 static inline void rl_bound_end(rl_bound *b) {
-    if (RL_UNLIKELY(b->n_keep || b->list)) rl_bound_drop(b);
+    if (RL_UNLIKELY(b->n_keep || b->lists)) rl_bound_drop(b);
 }
 int rl_bound_keep_steal(rl_bound *b, PyObject *o);
+rl_view **rl_bound_list(rl_bound *b, Py_ssize_t n); /* room for n views, until it ends; NULL: raised */
 /* Python's arguments. */
 typedef struct {
     PyObject *self;        /* of a method: argument 0; else NULL */

@@ -1,5 +1,6 @@
 /* Older names and orders of arguments of what stands in linalg, and powers of matrices. */
 #include "compose.h"
+#include "core/dtype.h"
 #include <math.h>
 
 /* once, as PyTorch warns */
@@ -24,6 +25,15 @@ COMPOSED(logdet) {
     square_checked(g, a, "logdet");
     OPS(part, 2, linalg_slogdet, a);
     return OP(where, OP(eq, part[0], INT(-1)), NUM(NAN), part[1]);
+}
+
+COMPOSED(linalg_powsum) {
+    const int dtype = GIVEN(4) ? (int)X(4).u.i : X(0).u.t->dtype;
+    if (!rl_is_float(dtype) && NUMEL(X(0)))
+        return RAISE(PyExc_NotImplementedError, "\"powsum_cpu\" not implemented for '%s'",
+                     rl_dtype_title(GIVEN(4) ? dtype : RL_I64));
+    V x = dtype == X(0).u.t->dtype ? X(0) : OP(to_copy, X(0), X(4));
+    return OP(sum, OP(pow, OP(abs, x), X(1)), X(2), X(3));
 }
 
 COMPOSED(cholesky) {

@@ -115,6 +115,7 @@ static rl_status read_type(reader *r, rl_arg *a) {
         a->length = isdigit((unsigned char)*r->at) ? (uint8_t)strtol(r->at, (char **)&r->at, 10) : 0;
         if (!reader_take(r, "]")) return schema_bad(r, "] is missing");
         if (a->kind == RL_ARG_INT) a->kind = RL_ARG_INTS;
+        if (a->kind == RL_ARG_SCALAR) a->kind = RL_ARG_SCALARS;
         if (a->kind == RL_ARG_TENSOR) a->kind = maybe ? RL_ARG_MAYBE_TENSORS : RL_ARG_TENSORS;
     }
     a->optional = list ? reader_take(r, "?") : maybe;
@@ -284,7 +285,7 @@ static rl_status read_non_differentiable(const rl_schema *s) {
     return RL_OK;
 }
 
-static rl_status read_schema(rl_schema *s, rl_operator *op) {
+rl_status rl_schema_read(rl_schema *s, rl_operator *op) {
     reader r = {op->schema, op->schema};
     s->op = op;
     op->arg = s->arg = &rl_args[n_args];
@@ -338,7 +339,8 @@ static void link_overloads(void) {
 
 rl_status rl_schema_init(void) {
     for (int i = 0; i < RL_OP_COUNT; i++)
-        if (read_schema(&rl_schemas[i], &rl_operators[i]) != RL_OK || check_operator(&rl_schemas[i]) != RL_OK)
+        if (rl_schema_read(&rl_schemas[i], &rl_operators[i]) != RL_OK ||
+            check_operator(&rl_schemas[i]) != RL_OK)
             return RL_FAIL;
     link_overloads();
     return RL_OK;

@@ -21,7 +21,8 @@ typedef enum {
     RL_ARG_LAYOUT,
     RL_ARG_FORMAT,
     RL_ARG_RNG,
-    RL_ARG_NUMBER, /* an operand that is no tensor */
+    RL_ARG_NUMBER,  /* an operand that is no tensor */
+    RL_ARG_SCALARS, /* RL_OBJECT: a tuple of n numbers */
 } rl_arg_kind;
 
 typedef struct rl_arg {
@@ -47,7 +48,8 @@ typedef struct rl_schema {
 } rl_schema;
 extern rl_schema rl_schemas[RL_OP_COUNT];
 enum { RL_ALL_ARGS = 8192 };
-extern rl_arg rl_args[RL_ALL_ARGS]; /* of all schemas, one after the other */
-rl_status rl_schema_init(void);     /* reads every declaration; the pending error names a bad one */
+extern rl_arg rl_args[RL_ALL_ARGS];                      /* of all schemas, one after the other */
+rl_status rl_schema_read(rl_schema *s, rl_operator *op); /* of an operator with nothing but its text */
+rl_status rl_schema_init(void); /* reads every declaration; the pending error names a bad one */
 void rl_schema_defaults(const rl_schema *s, rl_slot *args); /* fills what is RL_NONE */
 #endif

@@ -62,6 +62,7 @@ def public_names():
     own["range"] = _grids._range
     for name, value in own.items():
         adopt("rushlight.functional" if name in functional.__all__ else "rushlight", value)
+    own |= {name: value for name, value in vars(_C).items() if name.startswith("_foreach_")}
     return {**_CONSTANTS, **_types._legacy_types(), **own}
 
 

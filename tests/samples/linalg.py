@@ -205,6 +205,13 @@ SAMPLES = {
         ]
         for name in ("linalg_vector_norm", "norm")
     },
+    "linalg_powsum": [
+        s.but(*WHOLE)
+        for s in (
+            *(S(x(2, 3, 4)), S(x(2, 3, 4), 1, 1), S(x(2, 3, 4), 3, -1, True), S(x(2, 3), 0, 1)),
+            *(S(nz(2, 3), -1.5, 1), S(x(0, 3), 2), S(x(), 2.5)),
+        )
+    ],
     "norm_text": [s.but(*WHOLE) for s in (S(x(2, 3), "fro"), S(x(2, 3), "fro", 1, True))],
 }
 
@@ -216,6 +223,10 @@ def _norm(a, p=2, dim=None, keepdim=False):
     if p == 0:
         return (a != 0).sum(axis=axis, keepdims=keepdim).astype(float)
     return (a**p).sum(axis=axis, keepdims=keepdim) ** (1 / p)
+
+
+def _powsum(a, p=2, dim=None, keepdim=False):
+    return (abs(a) ** float(p)).sum(axis=dim, keepdims=keepdim)
 
 
 def _exp(a):
@@ -252,6 +263,7 @@ def _cholesky(a, upper=False):
 
 NUMPY = {
     "linalg_vector_norm": _norm,
+    "linalg_powsum": _powsum,
     "norm": _norm,
     "linalg_inv": np.linalg.inv,
     "inverse": np.linalg.inv,
@@ -279,6 +291,7 @@ def _named(name):
 
 PYTORCH = {
     **{name: _named(name.removeprefix("linalg_")) for name in SAMPLES if name.startswith("linalg_")},
+    "linalg_powsum": lambda torch: torch._C._linalg.linalg__powsum,
     "_cholesky": lambda torch: torch.cholesky,
     "_triangular_solve": lambda torch: torch.triangular_solve,
     "_linalg_pinv": lambda torch: (

@@ -1,0 +1,207 @@
+/* The functions over lists: which there are, their overloads, their entries.
+ *
+ * A row is one overload: a schema, the operator that runs for each tensor, and what brings the arguments into
+ * that operator's order. Rows of one name are tried in their order: a 0-dim tensor is a Tensor before it is a
+ * number. */
+#include "foreach.h"
+#include "walk.h"
+#include <string.h>
+
+#define UNARY(X)                                                                                             \
+    X(abs)                                                                                                   \
+    X(acos)                                                                                                  \
+    X(asin)                                                                                                  \
+    X(atan)                                                                                                  \
+    X(ceil)                                                                                                  \
+    X(cos)                                                                                                   \
+    X(cosh)                                                                                                  \
+    X(erf)                                                                                                   \
+    X(erfc)                                                                                                  \
+    X(exp)                                                                                                   \
+    X(expm1)                                                                                                 \
+    X(floor)                                                                                                 \
+    X(frac)                                                                                                  \
+    X(lgamma)                                                                                                \
+    X(log)                                                                                                   \
+    X(log10)                                                                                                 \
+    X(log1p)                                                                                                 \
+    X(log2)                                                                                                  \
+    X(neg)                                                                                                   \
+    X(reciprocal)                                                                                            \
+    X(round)                                                                                                 \
+    X(rsqrt)                                                                                                 \
+    X(sigmoid)                                                                                               \
+    X(sign)                                                                                                  \
+    X(sin)                                                                                                   \
+    X(sinh)                                                                                                  \
+    X(sqrt)                                                                                                  \
+    X(tan)                                                                                                   \
+    X(tanh)                                                                                                  \
+    X(trunc)
+/* those that answer with new tensors, those that write, those that come as both */
+#define ONLY_NEW(X)                                                                                          \
+    X(clone)                                                                                                 \
+    X(max)                                                                                                   \
+    X(mm)                                                                                                    \
+    X(norm)                                                                                                  \
+    X(powsum)
+#define ONLY_INPLACE(X)                                                                                      \
+    X(copy)                                                                                                  \
+    X(zero)
+#define BOTH(X)                                                                                              \
+    UNARY(X)                                                                                                 \
+    X(add)                                                                                                   \
+    X(addcdiv)                                                                                               \
+    X(addcmul)                                                                                               \
+    X(clamp_max)                                                                                             \
+    X(clamp_min)                                                                                             \
+    X(div)                                                                                                   \
+    X(lerp)                                                                                                  \
+    X(maximum)                                                                                               \
+    X(minimum)                                                                                               \
+    X(mul)                                                                                                   \
+    X(pow)                                                                                                   \
+    X(sub)
+
+/* ---- rows ---- */
+#define LIST "Tensor[] self"
+#define NEW(name, op, arguments, prepare)                                                                    \
+    {"_foreach_" #name "(" arguments ") -> Tensor[]", RL_OP_##op, prepare},
+#define INPLACE(name, op, arguments, prepare)                                                                \
+    {"_foreach_" #name "_(" arguments ") -> ()", RL_OP_##op, prepare},
+#define EACH(...)                NEW(__VA_ARGS__) INPLACE(__VA_ARGS__)
+#define EACH_UNARY(name)         EACH(name, name, LIST, NULL)
+#define EACH_TENSOR(name, alpha) EACH(name, name, LIST ", Tensor other" alpha, rl_foreach_scalar)
+#define EACH_NUMBER(name, op)                                                                                \
+    EACH(name, op, LIST ", Scalar scalar", NULL) EACH(name, op, LIST ", Scalar[] scalars", NULL)
+#define EACH_OTHER(name, op, alpha)      EACH(name, op, LIST ", Tensor[] other" alpha, NULL)
+#define EACH_BOUND(name, number, tensor) EACH_NUMBER(name, number) EACH_OTHER(name, tensor, "")
+#define TWO                              LIST ", Tensor[] tensor1, Tensor[] tensor2, "
+#define EACH_POINT(name)                                                                                     \
+    EACH(name, name, TWO "Scalar[] scalars", NULL)                                                           \
+    EACH(name, name, TWO "Tensor scalars", rl_foreach_packed)                                                \
+    EACH(name, name, TWO "Scalar value=1", NULL)
+#define ALPHA ", *, Scalar alpha=1"
+
+static const struct {
+    const char *schema;
+    int op;
+    rl_foreach_prepare prepare;
+} rows[] = {
+    /* clang-format off */
+    UNARY(EACH_UNARY)
+    EACH_TENSOR(add, ALPHA) EACH_NUMBER(add, add) EACH_OTHER(add, add, ALPHA)
+    EACH_NUMBER(sub, sub) EACH_OTHER(sub, sub, ALPHA)
+    EACH_TENSOR(mul, "") EACH_NUMBER(mul, mul) EACH_OTHER(mul, mul, "")
+    EACH_TENSOR(div, "") EACH_NUMBER(div, div) EACH_OTHER(div, div, "")
+    EACH_BOUND(clamp_min, clamp_min, clamp_min_tensor)
+    EACH_BOUND(clamp_max, clamp_max, clamp_max_tensor)
+    EACH_BOUND(maximum, clamp_min, maximum)
+    EACH_BOUND(minimum, clamp_max, minimum)
+    EACH_POINT(addcmul)
+    EACH_POINT(addcdiv)
+    EACH(lerp, lerp, LIST ", Tensor[] tensors1, Scalar weight", NULL)
+    EACH(lerp, lerp, LIST ", Tensor[] tensors1, Scalar[] weight", NULL)
+    EACH(lerp, lerp, LIST ", Tensor[] tensors1, Tensor[] weights", NULL)
+    NEW(pow, pow_number, "Scalar self, Tensor[] exponent", NULL)
+    EACH(pow, pow, LIST ", Scalar exponent", NULL)
+    EACH(pow, pow, LIST ", Scalar[] exponent", NULL)
+    EACH(pow, pow, LIST ", Tensor[] exponent", NULL)
+    NEW(norm, linalg_vector_norm, LIST ", Scalar ord=2, ScalarType? dtype=None", rl_foreach_norm)
+    NEW(powsum, linalg_powsum, LIST ", Scalar ord=2, ScalarType? dtype=None", rl_foreach_powsum)
+    NEW(max, max, LIST, rl_foreach_max)
+    NEW(mm, mm, LIST ", Tensor[] mat2", rl_foreach_mm)
+    NEW(clone, clone, LIST ", *, MemoryFormat? memory_format=None", NULL)
+    INPLACE(copy, copy_, LIST ", Tensor[] src, bool non_blocking=False", NULL)
+    INPLACE(zero, fill_, LIST, rl_foreach_zero)
+    /* clang-format on */
+};
+enum { N_ROWS = Py_ARRAY_LENGTH(rows) };
+static rl_operator operators[N_ROWS]; /* what the schemas are read into */
+static rl_schema schemas[N_ROWS];
+
+/* ---- calls ---- */
+#define AT_NEW(name)     AT_##name,
+#define AT_INPLACE(name) AT_##name##_,
+#define AT_BOTH(name)    AT_##name, AT_##name##_,
+enum { BOTH(AT_BOTH) ONLY_NEW(AT_NEW) ONLY_INPLACE(AT_INPLACE) N_FUNCTIONS };
+static const rl_schema *first[N_FUNCTIONS];
+
+/* a class among the arguments or a mode answers */
+static PyObject *overridden(const char *name, const rl_given *g) {
+    RL_OWNED PyObject *package = PyImport_ImportModule("rushlight._C");
+    RL_OWNED PyObject *func = package ? PyObject_GetAttrString(package, name) : NULL;
+    return func ? rl_override_call(func, NULL, g->args, g->n, g->kwnames) : NULL;
+}
+
+/* the list that was written, as it was given */
+static PyObject *given_list(const rl_given *g) {
+    Py_ssize_t at = 0;
+    while (!g->n && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(g->kwnames, at), "self") != 0) at++;
+    return Py_NewRef(g->args[at]);
+}
+
+static PyObject *run(rl_bound *b, const rl_given *g) {
+    const int row = (int)(b->schema - schemas);
+    const bool inplace = !b->schema->answers_list;
+    if (b->overridden || (rl_override_modes && rl_override_mode())) return overridden(b->k.name, g);
+    if (rows[row].prepare && rows[row].prepare(b) < 0) return NULL;
+    RL_OWNED PyObject *results = rl_foreach_walk(b, rows[row].op, inplace);
+    return results && inplace ? given_list(g) : rl_give(&results);
+}
+
+static PyObject *call(int at, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+    const rl_given given = {NULL, args, n, kwnames, false};
+    rl_bound b;
+    if (rl_bind(&b, first[at], &given) < 0) return NULL;
+    PyObject *result = run(&b, &given);
+    rl_bound_end(&b);
+    return result;
+}
+
+/* ---- entries ---- */
+#define ENTRY(name)                                                                                          \
+    static PyObject *entry_##name(PyObject *m, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {     \
+        (void)m;                                                                                             \
+        return call(AT_##name, args, n, kwnames);                                                            \
+    }
+#define ENTRY_INPLACE(name) ENTRY(name##_)
+#define ENTRY_BOTH(name)    ENTRY(name) ENTRY(name##_)
+BOTH(ENTRY_BOTH)
+ONLY_NEW(ENTRY)
+ONLY_INPLACE(ENTRY_INPLACE)
+
+#define METHOD(name, help)                                                                                   \
+    [AT_##name] = {"_foreach_" #name, (PyCFunction)(void (*)(void))entry_##name,                             \
+                   METH_FASTCALL | METH_KEYWORDS, "_foreach_" #name "(self, *args, **kwargs)\n--\n\n" help},
+#define METHOD_NEW(name)     METHOD(name, #name "() of each tensor of a list: a tuple of the results.")
+#define METHOD_INPLACE(name) METHOD(name##_, #name "_() of each tensor of a list, which it answers.")
+#define METHOD_BOTH(name)    METHOD_NEW(name) METHOD_INPLACE(name)
+static PyMethodDef methods[N_FUNCTIONS] = {BOTH(METHOD_BOTH) ONLY_NEW(METHOD_NEW)
+                                               ONLY_INPLACE(METHOD_INPLACE)};
+
+/* ---- made at import ---- */
+/* Overloads of a name stand close to each other. */
+static void link_overload(int row) {
+    for (int i = row - 1; i >= 0; i--) {
+        if (strcmp(operators[i].name, operators[row].name) != 0) continue;
+        schemas[i].next = &schemas[row];
+        return;
+    }
+    for (int at = 0; at < N_FUNCTIONS; at++)
+        if (strcmp(methods[at].ml_name, operators[row].name) == 0) first[at] = &schemas[row];
+}
+
+int rl_foreach_init(PyObject *m) {
+    for (int row = 0; row < N_ROWS; row++) {
+        operators[row].schema = rows[row].schema;
+        if (rl_schema_read(&schemas[row], &operators[row]) != RL_OK) return rl_raise("rushlight") ? 0 : -1;
+        link_overload(row);
+    }
+    RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
+    for (int at = 0; name && at < N_FUNCTIONS; at++) {
+        RL_OWNED PyObject *f = PyCFunction_NewEx(&methods[at], NULL, name);
+        if (!f || PyObject_SetAttrString(m, methods[at].ml_name, f) < 0) return -1;
+    }
+    return name ? 0 : -1;
+}
