@@ -29,7 +29,7 @@ COMPOSED(logdet) {
 
 COMPOSED(linalg_powsum) {
     const int dtype = GIVEN(4) ? (int)X(4).u.i : X(0).u.t->dtype;
-    if (!rl_is_float(dtype) && NUMEL(X(0)))
+    if (!rl_is_float(dtype))
         return RAISE(PyExc_NotImplementedError, "\"powsum_cpu\" not implemented for '%s'",
                      rl_dtype_title(GIVEN(4) ? dtype : RL_I64));
     V x = dtype == X(0).u.t->dtype ? X(0) : OP(to_copy, X(0), X(4));

@@ -209,7 +209,7 @@ SAMPLES = {
         s.but(*WHOLE)
         for s in (
             *(S(x(2, 3, 4)), S(x(2, 3, 4), 1, 1), S(x(2, 3, 4), 3, -1, True), S(x(2, 3), 0, 1)),
-            *(S(nz(2, 3), -1.5, 1), S(x(0, 3), 2), S(x(), 2.5)),
+            *(S(nz(2, 3), -1.5, 1), S(x(), 2.5)),
         )
     ],
     "norm_text": [s.but(*WHOLE) for s in (S(x(2, 3), "fro"), S(x(2, 3), "fro", 1, True))],
