@@ -181,9 +181,10 @@ static PyMethodDef methods[N_FUNCTIONS] = {BOTH(METHOD_BOTH) ONLY_NEW(METHOD_NEW
                                                ONLY_INPLACE(METHOD_INPLACE)};
 
 /* ---- made at import ---- */
-/* Overloads of a name stand close to each other. */
+/* Overloads of a name stand close to each other: at most so many rows apart. */
+enum { NEAR = 6 };
 static void link_overload(int row) {
-    for (int i = row - 1; i >= 0; i--) {
+    for (int i = row - 1; i >= 0 && i >= row - NEAR; i--) {
         if (strcmp(operators[i].name, operators[row].name) != 0) continue;
         schemas[i].next = &schemas[row];
         return;
