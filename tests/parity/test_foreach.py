@@ -1,4 +1,4 @@
-"""Functions over lists of tensors: values, gradients and errors in both libraries."""
+"""Functions over lists of tensors, and clipping of gradients: values, gradients, errors in both libraries."""
 
 import math
 import re
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rushlight
+from rushlight.utils import _foreach_utils
 
 torch = pytest.importorskip("torch")
 NAMES = [name for name in dir(torch) if name.startswith("_foreach_")]
@@ -114,7 +115,15 @@ def test_a_number_to_powers_of_a_list():
 
 
 def answer(t, case):
-    scope = {"torch": t, "x": [t.tensor([0.5, -2.0]), t.tensor([1.5, 3.0, 4.0])]}
+    def given(gradients):
+        """Parameters that have these gradients."""
+        made = [t.nn.Parameter(t.zeros(1) if g is None else t.zeros_like(g)) for g in gradients]
+        for p, g in zip(made, gradients, strict=True):
+            p.grad = g if g is None else g.clone()
+        return made
+
+    x = [t.tensor([0.5, -2.0]), t.tensor([1.5, 3.0, 4.0])]
+    scope = {"torch": t, "clip": t.nn.utils, "given": given, "x": x}
     try:
         result = repr(eval(case, scope))
     except Exception as error:
@@ -126,3 +135,59 @@ def answer(t, case):
 @pytest.mark.parametrize("case", CASES)
 def test_same(case):
     assert answer(rushlight, case) == answer(torch, case)
+
+
+# lists whose tensors are named: f and g in float32, d in float64, h in bfloat16, m on meta
+GROUPS = [
+    "fdfm",
+    "fdf fdf",
+    "fd ..",
+    "fdf f.f -",
+    "ff dd",
+    "fd hf",
+    "mm ff",
+    "fd fi",
+    ".f ff",
+    "-",
+    "fg f",
+    "- f",
+]
+
+
+@pytest.mark.parametrize("lists", GROUPS)
+@pytest.mark.parametrize("indices", [False, True])
+def test_groups_of_device_and_dtype(lists, indices):
+    def outcome(t, module):
+        named = {"f": t.ones(1), "g": t.ones(2), "d": t.ones(1, dtype=t.float64), "i": t.ones(1).int()}
+        named |= {"h": t.ones(1).bfloat16(), "m": t.ones(1, device="meta"), ".": None}
+        names = {id(tensor): name for name, tensor in named.items()}
+        given = [[named[name] for name in word if name != "-"] for word in lists.split()]
+        try:
+            groups = module._group_tensors_by_device_and_dtype(given, with_indices=indices)
+        except RuntimeError as error:
+            text = str(error)
+            return text if text.startswith("Tensors") else "RuntimeError"
+        return {
+            tuple(map(str, key)): ([[names[id(a)] for a in own] for own in new], at)
+            for key, (new, at) in groups.items()
+        }
+
+    theirs = outcome(torch, torch.utils._foreach_utils)
+    ours = outcome(rushlight, _foreach_utils)
+    assert repr(sorted(ours.items()) if type(ours) is dict else ours).replace("rushlight", "torch") == repr(
+        sorted(theirs.items()) if type(theirs) is dict else theirs
+    )
+
+
+def test_devices_that_take_lists():
+    ours, theirs = _foreach_utils, torch.utils._foreach_utils
+    for name in ("_get_foreach_kernels_supported_devices", "_get_fused_kernels_supported_devices"):
+        assert getattr(ours, name)() == getattr(theirs, name)()
+    for device in ("cpu", "cuda", "meta", "mps"):
+        answers = [
+            u._device_has_foreach_support(t.device(device)) for t, u in ((rushlight, ours), (torch, theirs))
+        ]
+        assert answers[0] == answers[1]
+    for t, module in ((rushlight, ours), (torch, theirs)):
+        assert module._has_foreach_support([t.ones(1), None], t.device("cpu"))
+        assert not module._has_foreach_support([t.nn.Parameter(t.ones(1))], t.device("cpu"))
