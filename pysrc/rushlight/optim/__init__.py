@@ -10,19 +10,11 @@ from .optimizer import Optimizer
 _LAZY = {
     name: name.lower()
     for name in (
-        "Adadelta",
-        "Adagrad",
-        "Adam",
-        "Adamax",
-        "AdamW",
-        "ASGD",
-        "NAdam",
-        "RAdam",
-        "RMSprop",
-        "Rprop",
-        "SGD",
+        *("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop"),
+        *("Rprop", "SGD"),
     )
 }
+_LAZY |= {"Adafactor": "_adafactor", "Muon": "_muon", "SparseAdam": "sparse_adam"}
 _LAZY |= {name: name for name in ("lr_scheduler", "swa_utils")}
 _LAZY["swap_in_optimizer_params_and_state"] = "_stateless"
 __all__ = ["Optimizer", *_LAZY]

@@ -63,6 +63,12 @@ def check(value, what):
         raise ValueError(f"Invalid {what}: {value}")
 
 
+def require(holds, what, value):
+    """Raise ValueError unless it holds for ``value`` what it should."""
+    if not holds:
+        raise ValueError(f"{what} but is: {value}")
+
+
 def check_betas(betas):
     """Raise ValueError unless all are in [0, 1)."""
     for i, beta in enumerate(betas):

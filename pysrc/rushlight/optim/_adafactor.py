@@ -1,0 +1,183 @@
+"""Adafactor, which keeps the squares of a matrix's gradients as one row and one column."""
+
+import rushlight
+from rushlight._homes import adopt
+
+from ._group import require
+from ._helpers import _get_scalar_dtype, _to_scalar
+from .optimizer import Optimizer
+
+__all__ = ["Adafactor", "adafactor"]
+_OPTIONS = ("lr", "beta2_decay", "d", "weight_decay", "foreach", "maximize")
+
+
+class Adafactor(Optimizer):
+    """Adaptive steps with state smaller than the parameters (Shazeer and Stern, 2018).
+
+    Args:
+        params: tensors, pairs of name and tensor, or dicts that are groups with options of their own
+        lr: the longest step, in parts of a parameter's size, and the scale of the weight decay
+        beta2_decay: the power of the count of steps that the mean of squares takes of new ones; at most 0
+        eps: the smallest estimate of a square (None: the dtype's eps), and the smallest size of a parameter
+        d: updates whose root mean square is above are scaled down to it; at least 1
+        weight_decay: what is taken from the parameters, in parts of ``lr``
+        foreach: accepted
+        maximize: climb instead of descending
+
+    Raises ValueError for numbers out of bounds.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adafactor.html
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        beta2_decay=-0.8,
+        eps=(None, 1e-3),
+        d=1.0,
+        weight_decay=0.0,
+        *,
+        foreach=None,
+        maximize=False,
+    ) -> None:
+        if isinstance(lr, rushlight.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        require(0.0 <= lr, "Learning rate should be >= 0", lr)
+        require(0.0 >= beta2_decay, "beta2_decay should be <= 0", beta2_decay)
+        require(eps[0] is None or 0.0 <= eps[0], "epsilon1 should be >= 0", eps[0])
+        require(0.0 <= eps[1], "epsilon2 should be >= 0", eps[1])
+        require(1.0 <= d, "Clipping threshold d should be >= 1", d)
+        require(0.0 <= weight_decay, "weight_decay should be >= 0", weight_decay)
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+            for p in group["params"]:
+                own = self.state.get(p)
+                if own and not isinstance(own["step"], rushlight.Tensor):
+                    own["step"] = rushlight.tensor(float(own["step"]), dtype=_get_scalar_dtype())
+
+    def _init_group(self, group, params_with_grad, grads, row_vars, col_vars, variances, state_steps):
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.is_complex():
+                raise RuntimeError("Adafactor does not support complex parameters")
+            state = self.state[p]
+            if not state:
+                _start(state, p.grad)
+            params_with_grad.append(p)
+            grads.append(p.grad)
+            row_vars.append(state.get("row_var"))
+            col_vars.append(state.get("col_var"))
+            variances.append(state.get("variance"))
+            state_steps.append(state["step"])
+        return False  # none is complex
+
+    @rushlight.no_grad()
+    def step(self, closure=None):
+        """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
+        loss = None
+        if closure is not None:
+            with rushlight.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            lists = [], [], [], [], [], []
+            has_complex = self._init_group(group, *lists)
+            eps1, eps2 = group["eps"]
+            adafactor(
+                *lists,
+                **{name: group[name] for name in _OPTIONS},
+                eps1=eps1,
+                eps2=eps2,
+                grad_scale=getattr(self, "grad_scale", None),
+                found_inf=getattr(self, "found_inf", None),
+                has_complex=has_complex,
+            )
+        return loss
+
+
+def _start(state, grad):
+    state["step"] = rushlight.tensor(0.0, dtype=_get_scalar_dtype())
+    if grad.dim() > 1:
+        state["row_var"] = grad.new_zeros((*grad.shape[:-1], 1))
+        state["col_var"] = grad.new_zeros((*grad.shape[:-2], 1, grad.shape[-1]))
+    else:
+        state["variance"] = rushlight.zeros_like(grad, memory_format=rushlight.preserve_format)
+
+
+def _size(tensor):
+    """The root of the mean of the squares, as a number."""
+    return tensor.norm(2).item() / tensor.numel() ** 0.5
+
+
+def _mean_square(grad, dim):
+    return rushlight.norm(grad, dim=dim, keepdim=True).square_().div_(grad.size(dim))
+
+
+def _estimate(grad, row_var, col_var, variance, new, eps):
+    """The mean of squares, of which ``new`` parts are this gradient's; a tensor of its own."""
+    if grad.dim() <= 1:
+        if variance is None:
+            raise AssertionError("variance should be defined when grad is a vector")
+        return variance.lerp_(grad * grad, new).clone()
+    if row_var is None or col_var is None:
+        raise AssertionError("row_var and col_var should be defined when grad is multidimensional")
+    row_var.lerp_(_mean_square(grad, -1), new)
+    col_var.lerp_(_mean_square(grad, -2), new)
+    return (row_var @ col_var).div_(row_var.mean(dim=-2, keepdim=True).clamp_(min=eps))
+
+
+def adafactor(
+    params,
+    grads,
+    row_vars,
+    col_vars,
+    variances,
+    state_steps,
+    foreach=None,
+    grad_scale=None,
+    found_inf=None,
+    has_complex=False,
+    *,
+    d,
+    lr,
+    beta2_decay,
+    weight_decay,
+    eps1,
+    eps2,
+    maximize,
+):
+    """Make one step of Adafactor over lists of tensors, which are written. See the class Adafactor."""
+    if not all(isinstance(step, rushlight.Tensor) for step in state_steps):
+        raise RuntimeError("`state_steps` argument must contain a list of singleton tensors")
+    if grad_scale is not None or found_inf is not None:
+        raise AssertionError("Grad scaling should occur outside of optimizer.step()")
+    lr = _to_scalar(lr)
+    if eps1 is None and params:
+        eps1 = rushlight.finfo(params[0].dtype).eps
+    lists = params, grads, row_vars, col_vars, variances, state_steps
+    for param, grad, *averages, step in zip(*lists, strict=True):
+        grad = -grad if maximize else grad
+        step += 1
+        count = step.item()
+        rate = max(eps2, _size(param)) * min(lr, 1 / count**0.5)
+        if weight_decay != 0:
+            param.mul_(1 - lr * weight_decay)
+        update = _estimate(grad, *averages, count**beta2_decay, eps1)
+        update = update.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
+        param.add_(update, alpha=-rate / max(1.0, _size(update) / d))
+
+
+adopt("rushlight.optim", Adafactor)
