@@ -191,3 +191,76 @@ def test_devices_that_take_lists():
     for t, module in ((rushlight, ours), (torch, theirs)):
         assert module._has_foreach_support([t.ones(1), None], t.device("cpu"))
         assert not module._has_foreach_support([t.nn.Parameter(t.ones(1))], t.device("cpu"))
+
+
+# ---- an optimizer as others write them ----
+def others_optimizer(t):
+    from_optimizer = __import__(f"{t.__name__}.optim.optimizer", fromlist=["_get_value"])
+    foreach_utils = __import__(f"{t.__name__}.utils._foreach_utils", fromlist=["Indices"])
+
+    class Schooled(t.optim.Optimizer):
+        """A mean of gradients, one of squares, and a slow copy of the weights; state is filled lazily."""
+
+        def __init__(self, params, lr=1e-2, betas=(0.9, 0.99), pull=0.1):
+            super().__init__(params, {"lr": lr, "betas": betas, "pull": pull, "differentiable": False})
+
+        @from_optimizer._use_grad_for_differentiable
+        def step(self, closure=None):
+            loss = None
+            if closure is not None:
+                with t.enable_grad():
+                    loss = closure()
+            for group in self.param_groups:
+                params = [p for p in group["params"] if p.grad is not None]
+                for p in params:
+                    if not self.state[p]:
+                        self.state[p].update(step=t.zeros(()), mean=t.zeros_like(p), square=t.zeros_like(p))
+                        self.state[p]["slow"] = p.detach().clone()
+                names = ("mean", "square", "slow", "step")
+                lists = [params, [p.grad for p in params]]
+                lists += [[self.state[p][name] for p in params] for name in names]
+                for one, _ in foreach_utils._group_tensors_by_device_and_dtype(lists).values():
+                    self.step_lists(t, group, *one)
+            return loss
+
+        @staticmethod
+        def step_lists(t, group, params, grads, means, squares, slow, counts):
+            beta1, beta2 = group["betas"]
+            t._foreach_add_(counts, t.tensor(1.0), alpha=1.0)
+            scale = t._foreach_clamp_max([g.norm() for g in grads], 2.0)
+            t._foreach_clamp_min_(scale, [1e-3] * len(scale))
+            grads = t._foreach_div(grads, scale)
+            t._foreach_lerp_(means, grads, 1 - beta1)
+            t._foreach_mul_(squares, beta2)
+            t._foreach_addcmul_(squares, grads, grads, 1 - beta2)
+            corrections = [1 - beta2 ** from_optimizer._get_value(step) for step in counts]
+            roots = t._foreach_sqrt(t._foreach_div(squares, corrections))
+            t._foreach_add_(roots, 1e-6)
+            t._foreach_addcdiv_(params, means, roots, [-group["lr"]] * len(params))
+            t._foreach_lerp_(slow, params, [group["pull"]] * len(params))
+            t._foreach_copy_(params, t._foreach_maximum(params, -1.0))
+
+    return Schooled
+
+
+def train(t):
+    params = [t.nn.Parameter(t.tensor(a, dtype=t.float32)) for a in arrays(3, [(4, 3), (5,), (1,)])]
+    params.append(t.nn.Parameter(t.tensor([0.5, -0.5], dtype=t.float64)))
+    optimizer, seen = others_optimizer(t)(params), []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(len(o.state)))
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(len(o.state)))
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum((p.double() ** 2).sum() + (i + 1) * p.sum() for i, p in enumerate(params[:3]))
+        loss = loss + (params[3] ** 4).sum()
+        loss.backward()
+        return loss
+
+    losses = [optimizer.step(closure).item() for _ in range(20)]
+    steps = [optimizer.state[p]["step"].item() for p in params]
+    return [p.tolist() for p in params], losses, seen, steps
+
+
+def test_an_optimizer_of_others():
+    same(train(rushlight), train(torch), 1e-6)
