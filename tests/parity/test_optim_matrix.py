@@ -1,5 +1,5 @@
-"""Each optimizer with each option beside PyTorch's: the same gradients give the same parameters and state,
-state goes from one library to the other, errors and texts are the same."""
+"""L-BFGS, Muon, Adafactor and SparseAdam with each option beside PyTorch's: the same gradients give the same
+parameters and state, state goes from one library to the other, errors and texts are the same."""
 
 import io
 import re
@@ -135,6 +135,50 @@ def test_state_goes_from_one_to_the_other(name, shapes, options, first, second, 
     optimizer.load_state_dict(state)
     steps(second, others, optimizer, 5, 10)
     same(numbers(params), numbers(others), 1e-10)
+
+
+@pytest.mark.parametrize("name, shapes, options", STEPS, ids=IDS)
+def test_a_training_loop(name, shapes, options, precise):
+    def train(t):
+        nn, (first, second, bias) = t.nn, parameters(t, [(8, 5), (3, 8), (3,)], "float64")
+        trained = [first, second] if shapes is MATRICES else [first, second, bias]
+        optimizer = make(t, name, trained, options)
+        x = t.tensor(np.random.default_rng(1).normal(size=(16, 5)))
+        y, losses = t.arange(16) % 3, []
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy((x @ first.T).relu() @ second.T + bias, y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    same(train(rushlight), train(torch), 1e-9)
+
+
+def test_functional_forms(precise):
+    def muon(t):
+        params, grads, means = (parameters(t, MATRICES, "float64") for _ in range(3))
+        module = __import__(f"{t.__name__}.optim._muon", fromlist=["muon"])
+        numbers_ = dict(
+            lr=0.1, weight_decay=0.1, momentum=0.8, ns_coefficients=(3, -3, 1), ns_steps=2, eps=1e-7
+        )
+        with t.no_grad():
+            module.muon(params, grads, means, nesterov=True, adjust_lr_fn=None, has_complex=False, **numbers_)
+        return numbers([params, means])
+
+    def adafactor(t):
+        params, grads = (parameters(t, [(2, 3), (4,)], "float64") for _ in range(2))
+        rows, columns = [t.ones(2, 1, dtype=t.float64), None], [t.ones(1, 3, dtype=t.float64), None]
+        squares, counts = [None, t.ones(4, dtype=t.float64)], [t.tensor(2.0), t.tensor(7.0)]
+        module = __import__(f"{t.__name__}.optim._adafactor", fromlist=["adafactor"])
+        options = dict(d=1.0, lr=0.1, beta2_decay=-0.7, weight_decay=0.1, eps1=None, eps2=1e-3, maximize=True)
+        with t.no_grad():
+            module.adafactor(params, grads, rows, columns, squares, counts, **options)
+        return numbers([params, rows[:1], columns[:1], squares[1:], counts])
+
+    for function in (muon, adafactor):
+        same(function(rushlight), function(torch), 1e-12)
 
 
 # ---- Muon in bfloat16 ----
