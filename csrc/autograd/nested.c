@@ -14,12 +14,14 @@ typedef struct {
     rl_node *running;
     uint64_t sequence;
     int grad, inference, device, failed;
+    rl_autocast autocast;
 } deep_run;
 
 static void deep_modes(const deep_run *d) {
     rl_here.grad = d->grad;
     rl_here.inference = d->inference;
     rl_here.device = d->device;
+    rl_here.autocast = d->autocast;
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
     rl_node_sequence = d->sequence;
@@ -50,6 +52,7 @@ static int run_deep(rl_backward *run) {
                   .grad = rl_here.grad,
                   .inference = rl_here.inference,
                   .device = rl_here.device,
+                  .autocast = rl_here.autocast,
                   .failed = NO_THREAD};
     pthread_t id;
     PyThreadState *thread = PyEval_SaveThread();

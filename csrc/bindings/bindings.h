@@ -43,6 +43,7 @@ extern PyMethodDef rl_tensor_methods[];
 Py_ssize_t rl_tensor_length(PyObject *self);
 Py_hash_t rl_tensor_hash(PyObject *self);
 int rl_attr_init(PyObject *m);
+int rl_autocast_init(PyObject *m); /* bindings/autocast.c */
 
 /* bindings/number.c */
 #define X(slot, op) PyObject *rl_number_##slot(PyObject *a, PyObject *b);

@@ -86,5 +86,5 @@ int rl_tensor_init(PyObject *m) {
     rl_parameter_type = (PyTypeObject *)PyType_FromSpecWithBases(&parameter_spec, (PyObject *)rl_tensor_type);
     if (!rl_parameter_type || PyModule_AddType(m, rl_parameter_type) < 0) return -1;
     rl_parameter_type->tp_name = "Parameter";
-    return rl_attr_init(m);
+    return rl_attr_init(m) < 0 ? -1 : rl_autocast_init(m);
 }

@@ -13,14 +13,18 @@ static rl_status run_lists(rl_bound *b) {
 static RL_APART PyObject *call_lists(rl_bound *b) {
     if (rl_call_device(b) < 0) return NULL;
     rl_call_look(b);
+    if (rl_call_devices_agree(b) < 0) return NULL;
     if (run_lists(b) != RL_OK) return rl_raise_call(b);
-    for (int i = 0; i < b->k.n_arg; i++)
-        for (int j = 0; b->schema->arg[i].written && j < b->k.arg[i].n; j++)
-            rl_version_bump(RL_TENSOR_OF(b->k.arg[i].u.ts[j]));
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (!b->schema->arg[i].written) continue;
+        if (s->tag == RL_TENSOR) rl_version_bump(RL_TENSOR_OF(s->u.t));
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++) rl_version_bump(RL_TENSOR_OF(s->u.ts[j]));
+    }
     Py_RETURN_NONE;
 }
 
-PyObject *rl_dispatcher_call(rl_bound *b, int how) {
+static PyObject *dispatch(rl_bound *b, int how) {
     const rl_operator *op = b->schema->op;
     const bool inplace = how == RL_CALL_INPLACE;
     if (op->kind == RL_KIND_VIEW) return inplace ? rl_call_view_inplace(b) : rl_call_view(b);
@@ -31,4 +35,20 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how) {
                          : rl_compose((int)(op - rl_operators), b);
     if (inplace || (op->variants & RL_ONLY_INPLACE)) return rl_call_inplace(b);
     return RL_LIKELY(!b->out) ? rl_call_new(b) : rl_call_out(b);
+}
+
+/* Calls in place and with out= are not cast, nor operators inside of one that has a rule. */
+static RL_APART PyObject *dispatch_cast(rl_bound *b, int how) {
+    const uint32_t enabled = rl_here.autocast.enabled;
+    const bool as_it_is = how == RL_CALL_INPLACE || b->out;
+    if (!(enabled >> RL_CPU & 1) || !b->schema->op->autocast) return dispatch(b, how);
+    if (!as_it_is && rl_autocast_arguments(b) < 0) return NULL;
+    rl_here.autocast.enabled = enabled & ~(1u << RL_CPU);
+    PyObject *result = dispatch(b, how);
+    rl_here.autocast.enabled = enabled;
+    return result;
+}
+
+PyObject *rl_dispatcher_call(rl_bound *b, int how) {
+    return RL_UNLIKELY(rl_autocast_threads) ? dispatch_cast(b, how) : dispatch(b, how);
 }

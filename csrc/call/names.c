@@ -28,9 +28,10 @@ bool rl_is_tuple_type(const PyTypeObject *type) {
 
 static int make_tuple_type(const rl_schema *s, PyTypeObject **made) {
     PyStructSequence_Field fields[RL_MAX_OUT + 1] = {{NULL, NULL}};
-    char *name = PyMem_Malloc(64); /* the type keeps it */
+    const size_t room = sizeof RL_RETURN_TYPES + sizeof s->op->name;
+    char *name = PyMem_Malloc(room); /* the type keeps it */
     if (!name) return -1;
-    snprintf(name, 64, RL_RETURN_TYPES "%s", s->op->name);
+    snprintf(name, room, RL_RETURN_TYPES "%s", s->op->name);
     for (int i = 0; i < s->op->n_shown; i++) fields[i].name = s->results[i];
     PyStructSequence_Desc desc = {name, NULL, fields, s->op->n_shown};
     *made = PyStructSequence_NewType(&desc);

@@ -2,7 +2,13 @@
  * (rushlight.autograd.grad_mode). */
 #include "tensor.h"
 
-_Thread_local rl_thread rl_here = {.device = RL_DEVICE_UNASKED, .grad = true};
+/* autocast: in the order of rl_device_name */
+_Thread_local rl_thread rl_here = {
+    .device = RL_DEVICE_UNASKED,
+    .grad = true,
+    .autocast.dtype = {RL_BF16,    RL_F16,     RL_NDTYPES, RL_F16,     RL_F16,     RL_NDTYPES, RL_NDTYPES,
+                       RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_NDTYPES, RL_NDTYPES, RL_BF16,    RL_BF16,
+                       RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_BF16,    RL_F16,     RL_F16}};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;

@@ -129,10 +129,18 @@ int rl_device_need(int device, int index); /* loads the device's extension; -1 a
 /* What a thread has for itself, in one place: finding it takes a call, which the compiler makes once for all
  * that a function reads of it. */
 enum { RL_DEVICE_UNASKED = -1 };
+/* Mixed precision, of each type of device: call/autocast.c */
+typedef struct {
+    uint32_t enabled; /* bit of each */
+    int nesting;      /* contexts that are open */
+    bool cache_off;
+    uint8_t dtype[RL_DEVICE_NAMES]; /* RL_NDTYPES: it has none */
+} rl_autocast;
 typedef struct {
     int device; /* where new tensors lie unless the call says so: type * 256 + index + 1 */
     bool grad, inference;
     bool gil_kept; /* kernels run with the GIL: read, compute and store are one step */
+    rl_autocast autocast;
 } rl_thread;
 extern _Thread_local rl_thread rl_here;
 

@@ -18,6 +18,7 @@
 #define TRAITS(...)               .traits = 0 RL_FOR_EACH(BIT, __VA_ARGS__),
 #define GRAD(formula, node_, ...) .node = node_, .saves = "" __VA_ARGS__,
 #define COST(tenths)              .cost = tenths,
+#define AUTOCAST(rule_)           .autocast = RL_AUTOCAST_##rule_,
 #define NO_GRAD                   .no_grad = true,
 #define GRAD_NOT_IMPLEMENTED      .node = "NotImplemented",
 #define NON_DIFFERENTIABLE(names) .non_differentiable = names,

@@ -60,6 +60,15 @@ enum {
     RL_SHARES = 1 << 13,     /* in place, they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 1 << 14, /* ... with a warning */
 };
+/* AUTOCAST(...): which dtype floating tensors, but float64, are cast to where autocast is on
+ * (call/autocast.c) */
+typedef enum {
+    RL_AUTOCAST_none,    /* theirs */
+    RL_AUTOCAST_lower,   /* that of the context */
+    RL_AUTOCAST_float32, /* float32 */
+    RL_AUTOCAST_widest,  /* float32 if one is that, else that of the context */
+    RL_AUTOCAST_pad,     /* float32, but where pad() in PyTorch comes to an operator without a rule */
+} rl_autocast_rule;
 struct rl_arg;
 struct rl_operator {
     const char *id, *schema, *doc;
@@ -73,10 +82,10 @@ struct rl_operator {
     uint64_t dtypes;
     uint32_t variants, traits;
     uint16_t cost; /* of an element of any of its tensors, in tenths of a nanosecond */
-    uint8_t kind, rule;
+    uint8_t kind, rule, autocast;
     bool no_grad;
     /* from the schema */
-    char name[40]; /* what Python calls it */
+    char name[48]; /* what Python calls it */
     const struct rl_arg *arg;
     int8_t dtype_arg, device_arg, grad_arg, rng_arg; /* their positions, -1 without */
     uint32_t operands;                               /* bit i: argument i is a Tensor or a number */

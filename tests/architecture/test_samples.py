@@ -6,7 +6,7 @@ import re
 import samples
 
 DECLARATIONS = pathlib.Path(__file__).parents[2] / "csrc" / "ops" / "declarations"
-UNSAMPLED = {"optim"}  # steps of optimizers, which are tested with them
+UNSAMPLED = {"optim", "amp"}  # steps of optimizers and of gradient scalers, which are tested with them
 
 
 def declared():

@@ -42,8 +42,13 @@ __all__ = [
     "tolerance",
 ]
 FN, METHOD, NN, INPLACE, ONLY_INPLACE, OUT, NO_GRAD = 1, 2, 4, 8, 16, 32, 256
-# What Python can call; the steps of optimisers are tested with them.
-OPERATORS = {entry["id"]: entry for entry in _C._ops_table() if entry["flags"] & (FN | METHOD | NN)}
+# What Python can call; the steps of optimisers and of gradient scalers are tested with them.
+STEPS = {"amp_unscale", "amp_update_scale"}
+OPERATORS = {
+    entry["id"]: entry
+    for entry in _C._ops_table()
+    if entry["flags"] & (FN | METHOD | NN) and entry["id"] not in STEPS
+}
 
 FAMILIES = {
     name: import_module(f"{__name__}.{name}")

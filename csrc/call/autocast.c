@@ -1,0 +1,170 @@
+/* Mixed precision: the tensors of a call in the dtype that its operator's AUTOCAST part asks for.
+ *
+ * Note [Autocast]
+ *   with autocast("cpu"):  mm(x, w)
+ *                             ├─ x ──► _to_copy ──► bfloat16 ─┐
+ *                             └─ w ──► kept cast of w ────────┴─► mm with autocast off ──► bfloat16
+ *
+ * Casts are calls of _to_copy, so gradients flow through them. Those of float32 leaves that require grad, the
+ * weights, are kept until the thread leaves its outermost context: a model that uses a weight twice casts it
+ * once, and its gradients meet behind the cast. As in PyTorch nobody looks whether the weight was written
+ * since. Calls in place and with out= cast nothing, nor do operators inside of one that has a rule.
+ *
+ * What is kept lies in the dict of Python's thread, which frees it when a thread ends inside of a context. */
+#include "call.h"
+#include <string.h>
+
+int rl_autocast_threads;
+
+void rl_autocast_enable(int device, bool on) {
+    const uint32_t before = rl_here.autocast.enabled, bit = 1u << device;
+    rl_here.autocast.enabled = on ? before | bit : before & ~bit;
+    if (device == RL_CPU && on != (bool)(before & bit)) rl_autocast_threads += on ? 1 : -1;
+}
+
+/* ---- casts that are kept: {address and dtype: (weight, its cast)} ---- */
+static const char kept_name[] = "rushlight.autocast";
+
+static PyObject *kept_peek(void) {
+    PyObject *of_thread = PyThreadState_GetDict();
+    PyObject *kept = of_thread ? PyDict_GetItemString(of_thread, kept_name) : NULL;
+    if (kept) return kept;
+    RL_OWNED PyObject *fresh = of_thread ? PyDict_New() : PyErr_NoMemory();
+    if (!fresh || PyDict_SetItemString(of_thread, kept_name, fresh) < 0) return NULL;
+    return fresh; /* the dict keeps it */
+}
+
+int rl_autocast_clear(void) {
+    PyObject *of_thread = PyThreadState_GetDict();
+    RL_OWNED PyObject *kept = of_thread ? Py_XNewRef(PyDict_GetItemString(of_thread, kept_name)) : NULL;
+    return kept ? PyDict_DelItemString(of_thread, kept_name) : 0;
+}
+
+static bool is_kept(const rl_tensor *t, int dtype) {
+    const rl_autocast *a = &rl_here.autocast;
+    return dtype == a->dtype[RL_CPU] && t->v.dtype == RL_F32 && t->requires_grad && !t->grad_fn && !t->base &&
+           !a->cache_off && !rl_here.inference;
+}
+
+static PyObject *cast(rl_tensor *t, int dtype) {
+    const rl_slot args[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = dtype}};
+    rl_bound b;
+    rl_bound_begin(&b, &rl_schemas[RL_OP_to_copy]);
+    rl_bound_fill(&b, args, 2);
+    PyObject *made = rl_call_new(&b);
+    rl_bound_end(&b);
+    return made;
+}
+
+/* one cast for calls with and without a gradient */
+static PyObject *cast_with_history(rl_tensor *t, int dtype) {
+    const bool grad = rl_here.grad;
+    rl_here.grad = true;
+    PyObject *made = cast(t, dtype);
+    rl_here.grad = grad;
+    return made;
+}
+
+static PyObject *cast_kept(rl_tensor *t, int dtype) {
+    RL_OWNED PyObject *kept = Py_XNewRef(kept_peek());
+    RL_OWNED PyObject *key = kept ? PyLong_FromSize_t((size_t)t << 6 | (size_t)dtype) : NULL;
+    PyObject *pair = key ? PyDict_GetItemWithError(kept, key) : NULL;
+    if (pair) return Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+    RL_OWNED PyObject *made = key && !PyErr_Occurred() ? cast_with_history(t, dtype) : NULL;
+    RL_OWNED PyObject *fresh = made ? PyTuple_Pack(2, t, made) : NULL;
+    return fresh && PyDict_SetItem(kept, key, fresh) == 0 ? rl_give(&made) : NULL;
+}
+_Static_assert(RL_NDTYPES <= 64, "an address and a dtype make a key");
+
+/* ---- what is cast, and to what ---- */
+static bool is_floating(const rl_view *v) {
+    return v->device == RL_CPU && ((RL_SET_FLOATS | RL_SET_FLOAT8) >> v->dtype & 1);
+}
+static bool is_cast(const rl_view *v, int dtype) {
+    return is_floating(v) && v->dtype != RL_F64 && v->dtype != dtype;
+}
+
+static PyObject *cast_of(rl_tensor *t, int dtype) {
+    return is_kept(t, dtype) ? cast_kept(t, dtype) : cast(t, dtype);
+}
+
+PyObject *rl_autocast_tensor(rl_tensor *t, bool lower) {
+    const int dtype = lower ? rl_here.autocast.dtype[RL_CPU] : RL_F32;
+    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || !is_cast(&t->v, dtype)) return Py_NewRef((PyObject *)t);
+    return cast_of(t, dtype);
+}
+
+/* what *dtype becomes when v counts, too; -1 raised */
+static int widen(const rl_view *v, int lower, int *dtype) {
+    if (!v || !is_floating(v) || v->dtype == RL_F64) return 0;
+    if (v->dtype == RL_F32 || *dtype == RL_F32)
+        *dtype = RL_F32;
+    else if (v->dtype != lower) {
+        PyErr_SetString(PyExc_RuntimeError, "Unexpected floating ScalarType in at::autocast::prioritize");
+        return -1;
+    }
+    return 0;
+}
+
+static int widest(const rl_bound *b, int *dtype) {
+    const int lower = *dtype;
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && widen(s->u.t, lower, dtype) < 0) return -1;
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (widen(s->u.ts[j], lower, dtype) < 0) return -1;
+    }
+    return 1;
+}
+
+/* (input, pad, mode): reflection_pad3d and what is padded with numbers are not cast */
+static bool pad_is_cast(const rl_bound *b) {
+    const char *mode = b->k.arg[2].u.s;
+    return strcmp(mode, "replicate") == 0 || (strcmp(mode, "reflect") == 0 && b->k.arg[1].n <= 4);
+}
+
+/* 1: the call is cast to *dtype; 0: it is not; -1 raised */
+static int wanted_dtype(const rl_bound *b, int *dtype) {
+    const rl_autocast_rule rule = b->schema->op->autocast;
+    *dtype = rule == RL_AUTOCAST_float32 || rule == RL_AUTOCAST_pad ? RL_F32 : rl_here.autocast.dtype[RL_CPU];
+    if (rule == RL_AUTOCAST_widest) return widest(b, dtype);
+    return rule != RL_AUTOCAST_pad || pad_is_cast(b);
+}
+
+/* ---- a call ---- */
+/* *v becomes the view of its cast, which `made` owns */
+static int cast_view(PyObject *made, rl_view **v, int dtype) {
+    if (!*v || !is_cast(*v, dtype)) return 0;
+    RL_OWNED PyObject *t = cast_of(RL_TENSOR_OF(*v), dtype);
+    if (!t || PyList_Append(made, t) < 0) return -1;
+    *v = &((rl_tensor *)t)->v;
+    return 0;
+}
+
+/* in a list of its own: that of the caller stays */
+static int cast_list(PyObject *made, rl_slot *s, int dtype) {
+    const Py_ssize_t bytes = s->n * (Py_ssize_t)sizeof(rl_view *);
+    RL_OWNED PyObject *room = PyBytes_FromStringAndSize((const char *)s->u.ts, bytes);
+    if (!room || PyList_Append(made, room) < 0) return -1;
+    s->u.ts = (rl_view **)(void *)PyBytes_AS_STRING(room);
+    for (int i = 0; i < s->n; i++)
+        if (cast_view(made, &s->u.ts[i], dtype) < 0) return -1;
+    return 0;
+}
+
+static int cast_arguments(rl_bound *b, int dtype) {
+    PyObject *made = PyList_New(0);
+    if (rl_bound_keep_steal(b, made) < 0) return -1;
+    PyObject_GC_UnTrack(made);                  /* nobody finds and empties it */
+    for (int i = b->k.n_arg - 1; i >= 0; i--) { /* so PyTorch's nodes are numbered */
+        rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && cast_view(made, &s->u.t, dtype) < 0) return -1;
+        if (s->tag == RL_TENSORS && cast_list(made, s, dtype) < 0) return -1;
+    }
+    return 0;
+}
+
+RL_APART int rl_autocast_arguments(rl_bound *b) {
+    int dtype, wanted = wanted_dtype(b, &dtype);
+    return wanted > 0 ? cast_arguments(b, dtype) : wanted;
+}
