@@ -42,7 +42,6 @@ MISSING = {
     "distributions, datasets and multiprocessing come later": [
         r"distributions|multiprocessing|quasirandom|hub|prepare_multiprocessing_environment|init_num_threads",
     ],
-    "mixed precision (`torch.amp`) comes later": [r".*autocast.*|amp|GradScaler"],
     "distributed computing": [
         r"distributed|Tensor\.is_distributed|is_distributed|futures|Future|RRefType|AggregationType"
     ],

@@ -49,6 +49,14 @@ _LAZY |= {
         *("_onednn", "_tensor_str"),
     )
 }
+_LAZY |= {"amp": "amp", "autocast": "amp", "GradScaler": "amp"}
+_LAZY |= {"_amp_foreach_non_finite_check_and_unscale_": "_C", "_amp_update_scale_": "_C"}
+_LAZY |= {
+    f"{verb}_autocast_{device}_{what}": "amp._per_device"
+    for device in ("cpu", "gpu", "xla", "ipu")
+    for verb, what in (("is", "enabled"), ("set", "enabled"), ("get", "dtype"), ("set", "dtype"))
+    if (device, what) != ("gpu", "enabled")
+}
 _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types", "testing": "testing"}
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
 _LAZY |= {"compiler": "compiler", "_disable_dynamo": "compiler"}

@@ -1,4 +1,4 @@
-"""Switches of the package, and what is accepted and changes nothing: compile and autocast."""
+"""Switches of the package, and what is accepted and changes nothing: compile."""
 
 from . import _C
 
@@ -52,24 +52,3 @@ def compile(model=None, **options):
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     return model
-
-
-class autocast:
-    """Accepted as context manager and decorator: operators compute in the dtype of their inputs."""
-
-    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        self.device, self.fast_dtype, self._enabled = device_type, dtype, enabled
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, exc_type, exc_value, traceback):
-        return False
-
-    def __call__(self, function):
-        return function
-
-
-def is_autocast_enabled(device_type=None):
-    """Whether autocast changes dtypes: never."""
-    return False

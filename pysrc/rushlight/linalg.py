@@ -196,6 +196,7 @@ def cond(input, p=None, *, out=None):
     """How much solving by A may amplify an error: the norm of A times that of its inverse."""
     _need_tensor(input, "linalg_cond", "input", 1)
     _need_matrix_of(input, "linalg.cond")
+    input = _C._autocast(input, "float32")
     known = ("fro", "nuc") if isinstance(p, str) else (None, 1, -1, 2, -2, math.inf, -math.inf)
     if p not in known:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {_order_name(p)}")
@@ -247,6 +248,7 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None, out=N
         raise RuntimeError(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
         )
+    input = _C._autocast(input, "float32")
     if input.dtype not in (_C.float32, _C.float64):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if tol is not None:
@@ -298,6 +300,7 @@ def vecdot(x, y, *, dim=-1, out=None):
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_TITLE[x.dtype]}"
         )
+    x, y = _C._autocast(x, "lower"), _C._autocast(y, "lower")
     if x.ndim == 1 and y.ndim == 1:
         return _deliver(_C.dot(x, y), out)
     return _deliver((x * y).sum(dim), out)
@@ -384,7 +387,7 @@ def householder_product(input, tau, *, out=None):
     v, q = input.tril(-1) + one, one.expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
         column = v.narrow(-1, i, 1)
-        q = q - tau.narrow(-1, i, 1).unsqueeze(-1) * (column @ (column.mT @ q))
+        q = q - tau.narrow(-1, i, 1).unsqueeze(-1) * (column * (column * q).sum(-2, keepdim=True))
     return q
 
 

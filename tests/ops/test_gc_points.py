@@ -259,6 +259,21 @@ def stepped(momentum):
     return step
 
 
+def cast(call):
+    def under(*tensors):
+        with rushlight.autocast("cpu"):
+            result = call(*[each.requires_grad_() for each in tensors])
+            result.sum().backward()
+            return result
+
+    return under
+
+
+def unscaled(*grads):
+    _C._amp_foreach_non_finite_check_and_unscale_(grads, _C.zeros(()), _C.ones(()))
+    return grads
+
+
 def trained(x):
     net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3))
     loss = nn.functional.cross_entropy(net(x), rushlight.tensor([1, 2]))
@@ -355,6 +370,12 @@ OTHERS = {
     "hooks": (lambda: (six_dims(True),), hooked),
     "sgd": (lambda: ([_C.ones((2, 3)), _C.ones(6)],), stepped(0)),
     "sgd_momentum": (lambda: ([_C.ones((2, 3)), _C.ones(6)],), stepped(0.9)),
+    "autocast": (lambda: (_C.ones((2, 3)), _C.ones((4, 3)), _C.ones(4)), cast(_C._nn.linear)),
+    "autocast_list": (
+        lambda: (_C.ones((2, 3)), _C.ones((2, 3), dtype=_C.bfloat16)),
+        cast(lambda *tensors: _C.cat(tensors)),
+    ),
+    "unscale": (lambda: (_C.ones((2, 3)), _C.ones(6)), unscaled),
     "train": (lambda: (_C.ones((2, 1, 4, 4)),), trained),
     "load_state_dict": (lambda: (_C.ones((3, 2)),), loaded),
 }

@@ -28,7 +28,6 @@ _FUNCTION_HOLDERS = ("_VariableFunctionsClass", "_VariableFunctions")
 _OLD_MODULES = {"torch.tensor": "torch._tensor"}
 # Files of PyTorch whose public names stand one level higher here.
 _HIGHER = {
-    "torch.amp.autocast_mode": "rushlight",
     "torch.autograd.variable": "rushlight.autograd",
     "torch.cuda.memory": "rushlight.cuda",
     "torch.cuda.random": "rushlight.cuda",

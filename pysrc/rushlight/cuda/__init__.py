@@ -20,7 +20,15 @@ __all__ = [
     "set_device",
     "synchronize",
 ]
-__getattr__ = _missing.lacks(__name__)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if name != "amp":
+        return _missing_name(name)
+    from importlib import import_module
+
+    return import_module(f"{__name__}.amp")
 
 
 def device_count():

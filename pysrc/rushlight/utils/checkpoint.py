@@ -78,10 +78,18 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
+def _surroundings(preserve):
+    """What the second time must find as the first did: autocast and, if preserved, the random numbers."""
+    casts = _C.get_autocast_dtype("cpu"), _C.is_autocast_enabled("cpu"), _C.is_autocast_cache_enabled()
+    return get_rng_state() if preserve else None, casts
+
+
 @contextlib.contextmanager
-def _numbers_from(state):
-    """Random numbers as they were when `state` was taken; None: as they are."""
-    with fork_rng(enabled=state is not None):
+def _as_in(surroundings):
+    state, casts = surroundings
+    never_cast = not (casts[1] or _C.is_autocast_enabled("cpu"))
+    casting = contextlib.nullcontext() if never_cast else rushlight.autocast("cpu", *casts)
+    with fork_rng(enabled=state is not None), casting:
         if state is not None:
             set_rng_state(state)
         yield
@@ -110,7 +118,7 @@ class CheckpointFunction(Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = get_rng_state() if preserve_rng_state else None
+        ctx.surroundings = _surroundings(preserve_rng_state)
         ctx.places = _tensor_places(args)
         ctx.inputs = _without_tensors(args)
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -126,7 +134,7 @@ class CheckpointFunction(Function):
                 "use_reentrant=False, or call .backward() without passing the `inputs` argument."
             )
         inputs = detach_variable(tuple(_with_tensors(ctx.inputs, ctx.places, ctx.saved_tensors)))
-        with _numbers_from(ctx.state), enable_grad():
+        with _as_in(ctx.surroundings), enable_grad():
             outputs = ctx.run_function(*inputs)
         outputs = (outputs,) if isinstance(outputs, _C.Tensor) else outputs
         pairs = [
@@ -280,12 +288,12 @@ def _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check,
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     first, second = context_fn()
-    state = get_rng_state() if preserve else None
+    surroundings = _surroundings(preserve)
     if not _C.is_grad_enabled():
         return function(*args, **kwargs)
 
     def again(*args):
-        with _numbers_from(state), second:
+        with _as_in(surroundings), second:
             function(*args, **kwargs)
 
     stop = early_stop if _early_stop is None else _early_stop

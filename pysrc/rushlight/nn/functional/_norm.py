@@ -70,6 +70,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         return input
     squares = input.mul(input).reshape(input.size(0), 1, input.size(1), -1)
     squares = _nn.pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    if input.dim() > 3:  # what avg_pool3d, which PyTorch calls for these, computes in
+        squares = _C._autocast(squares, "float32")
     mean = _nn.avg_pool2d(squares, (size, 1), 1).view(input.shape)
     return input / mean.mul(alpha).add(k).pow(beta)
 

@@ -70,7 +70,7 @@ def householder_product(vectors, tau):
     q = eye(n, vectors)[:, :k].expand(*vectors.shape[:-2], n, k)
     for i in reversed(range(tau.size(-1))):
         column = v[..., i : i + 1]
-        q = q - tau[..., i : i + 1].unsqueeze(-1) * (column @ (column.mT @ q))
+        q = q - tau[..., i : i + 1].unsqueeze(-1) * (column * (column * q).sum(-2, keepdim=True))
     return q
 
 

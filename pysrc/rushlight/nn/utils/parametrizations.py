@@ -190,8 +190,8 @@ class _SpectralNorm(Module):
         with rushlight.no_grad():
             for _ in range(n_power_iterations):
                 # in place: replicas of a module share the buffers
-                self._u.copy_(_norms.normalize(matrix @ self._v, self.eps))
-                self._v.copy_(_norms.normalize(matrix.t() @ self._u, self.eps))
+                self._u.copy_(_norms.normalize(matrix.mv(self._v), self.eps))
+                self._v.copy_(_norms.normalize(matrix.t().mv(self._u), self.eps))
 
     def forward(self, weight):
         if weight.dim() == 1:
@@ -201,7 +201,7 @@ class _SpectralNorm(Module):
             self._power_method(matrix, self.n_power_iterations)
         # backward needs these values, and the next call changes the buffers
         u, v = self._u.clone(), self._v.clone()
-        return weight / (u * (matrix @ v)).sum()
+        return weight / (u * matrix.mv(v)).sum()
 
     def right_inverse(self, value):
         # assigning a weight that is not normalised is allowed: reading it then normalises it

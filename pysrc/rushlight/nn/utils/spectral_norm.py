@@ -54,11 +54,11 @@ class SpectralNorm:
         if do_power_iteration:
             with rushlight.no_grad():
                 for _ in range(self.n_power_iterations):
-                    v.copy_(normalize(matrix.t() @ u, self.eps))
-                    u.copy_(normalize(matrix @ v, self.eps))
+                    v.copy_(normalize(matrix.t().mv(u), self.eps))
+                    u.copy_(normalize(matrix.mv(v), self.eps))
                 # backward needs these values, and the next call changes the buffers
                 u, v = u.clone(), v.clone()
-        return weight / (u * (matrix @ v)).sum()
+        return weight / (u * matrix.mv(v)).sum()
 
     def remove(self, module) -> None:
         with rushlight.no_grad():
@@ -76,7 +76,7 @@ class SpectralNorm:
 
         inverse = np.linalg.pinv((matrix.t() @ matrix).detach().numpy())
         v = rushlight.from_numpy(inverse).to(matrix.dtype) @ (matrix.t() @ u)
-        return v.mul_(target_sigma / (u * (matrix @ v)).sum())
+        return v.mul_(target_sigma / (u * matrix.mv(v)).sum())
 
     @staticmethod
     def apply(module, name, n_power_iterations, dim, eps) -> "SpectralNorm":

@@ -1,9 +1,17 @@
 """The CPU, asked as other devices are."""
 
-from . import _missing
+from rushlight import _missing
 
 __all__ = ["current_device", "device_count", "is_available", "is_initialized", "set_device", "synchronize"]
-__getattr__ = _missing.lacks(__name__)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if name != "amp":
+        return _missing_name(name)
+    from importlib import import_module
+
+    return import_module(f"{__name__}.amp")
 
 
 def current_device():

@@ -1,0 +1,9 @@
+"""``torch.amp.GradScaler("cpu")`` under its older name."""
+
+from rushlight import _missing
+from rushlight.amp._older import scaler_of
+
+__all__ = ["GradScaler"]
+__getattr__ = _missing.lacks(__name__)
+
+GradScaler = scaler_of("cpu")

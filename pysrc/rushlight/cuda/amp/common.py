@@ -1,0 +1,13 @@
+"""Whether mixed precision can be had on GPUs."""
+
+from importlib.util import find_spec
+
+from rushlight import _missing, cuda
+
+__all__ = ["amp_definitely_not_available"]
+__getattr__ = _missing.lacks(__name__)
+
+
+def amp_definitely_not_available():
+    """Whether there is neither a GPU nor torch_xla."""
+    return not (cuda.is_available() or find_spec("torch_xla"))
