@@ -16,7 +16,6 @@ static bool is_available(int device) {
 }
 
 /* ---- arguments ---- */
-/* the first argument of `function` must be a `wanted` */
 static int refuse(const char *function, const char *name, int position, const char *wanted, PyObject *value) {
     PyErr_Format(PyExc_TypeError, "%s(): argument '%s' (position %d) must be %s, not %s", function, name,
                  position, wanted, Py_TYPE(value)->tp_name);

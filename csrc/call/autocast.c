@@ -14,7 +14,7 @@
 #include "call.h"
 #include <string.h>
 
-int rl_autocast_threads;
+int rl_autocast_threads; /* one that ended with it on still counts */
 
 void rl_autocast_enable(int device, bool on) {
     const uint32_t before = rl_here.autocast.enabled, bit = 1u << device;

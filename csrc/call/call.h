@@ -145,12 +145,12 @@ PyObject *rl_call_composite_out(rl_bound *b);
 /* How operators that are made of others are called: set by what stands above. */
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/autocast.c */
-extern int rl_autocast_threads;               /* those where it is on for the CPU, at least */
-int rl_autocast_arguments(rl_bound *b);       /* casts them */
+extern int rl_autocast_threads;         /* 0: no thread has it on for the CPU */
+int rl_autocast_arguments(rl_bound *b); /* casts them, as the operator's rule says */
+/* what an operator that casts to the lower dtype of the context, or to float32, sees of t; owned */
+PyObject *rl_autocast_tensor(rl_tensor *t, bool lower);
 void rl_autocast_enable(int device, bool on); /* for this thread */
 int rl_autocast_clear(void);                  /* forgets the casts that this thread keeps */
-PyObject *rl_autocast_tensor(rl_tensor *t,
-                             bool lower); /* what an operator that casts to it sees of t; owned */
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
 int rl_device_mixed(int found, int expected); /* -1 and PyTorch's text */
