@@ -19,6 +19,7 @@
 #include "core/generator.h"
 #include "core/services.h"
 #include "core/storage.h"
+#include "core/weak.h"
 
 static PyObject *debug_live(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
@@ -163,6 +164,7 @@ static PyMethodDef functions[] = {
 static int fill_module(PyObject *m) {
     rl_blocks_init();
     rl_packed_guard_fork();
+    rl_weak_guard_fork();
     rl_generator_guard_fork();
     rl_services_init();
     rl_services_vendor(dnnl_open);
@@ -175,8 +177,8 @@ static int fill_module(PyObject *m) {
         rl_tensor_init,    rl_override_init, rl_parameter_init, rl_node_init,        rl_mode_init,
         rl_generator_init, rl_ops_init,      rl_infer_init,     rl_promote_init,     rl_overridable_init,
         rl_create_init,    rl_numpy_init,    rl_dlpack_init,    rl_memory_init,      rl_foreign_init,
-        rl_files_init,     rl_driver_init,   rl_foreach_init,   rl_optim_init,       rl_grad_init,
-        rl_module_init,    rl_gc_init};
+        rl_shared_init,    rl_files_init,    rl_driver_init,    rl_foreach_init,     rl_optim_init,
+        rl_grad_init,      rl_module_init,   rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions);

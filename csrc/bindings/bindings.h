@@ -82,5 +82,6 @@ int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
 int rl_dlpack_init(PyObject *m);      /* bindings/dlpack.c */
 int rl_memory_init(PyObject *m);      /* bindings/memory.c */
 int rl_foreign_init(PyObject *m);     /* bindings/foreign.c */
+int rl_shared_init(PyObject *m);      /* bindings/shared.c */
 int rl_parameter_init(PyObject *m);   /* bindings/parameter.c: after rl_tensor_init */
 #endif

@@ -17,7 +17,8 @@ typedef struct rl_packed rl_packed;
  * `writes` is a sequence lock: Note [Writes]. Packed weights are the same values in a kernel's layout,
  * good for one value of `writes`; none is kept while `exports` > 0 (somebody outside can write unseen) nor
  * once `pointer_seen` is set.
- * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized.
+ * `pins` > 0: a kernel runs on it without the GIL, so it cannot be resized; nor while it has `readers`,
+ * buffers that only read.
  * `reach`: bytes behind nbytes that tensors from before a resize_() still see, or 0. */
 typedef struct rl_storage {
     void *mem_; /* only rl_data and core_storage touch it: tests/architecture/test_components.py looks */
@@ -26,7 +27,9 @@ typedef struct rl_storage {
     rl_packed *packed;
     void (*free)(void *owner);
     void *owner;
-    int32_t refs, pins, exports;
+    int32_t refs, pins, exports, readers;
+    int32_t weak;  /* weak references, and one more for all strong ones; or 0 */
+    void *object_; /* the UntypedStorage that stands for it in Python, which clears this when it dies */
     uint32_t version;
     uint8_t device, pointer_seen, resizable;
     int8_t device_index;

@@ -5,9 +5,9 @@
 #include "memory.h"
 #include "packed.h"
 #include "storage.h"
+#include "weak.h"
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* the block that a storage lives in; its bytes begin HEADER behind the front */
 enum { HEADER = 192 };
@@ -138,15 +138,24 @@ static void storage_release_mem(rl_storage *s) {
     if (release) release(s->owner);
 }
 
-/* Whoever has the only reference needs no other thread to hear of it. */
+static inline bool storage_watched(const rl_storage *s) { /* by weak references */
+    return __atomic_load_n(&s->weak, __ATOMIC_RELAXED) > 0;
+}
+
+/* Whoever has the only reference needs no other thread to hear of it, unless a weak one may become strong. */
 void rl_storage_drop(rl_storage *s) {
     if (!s) return;
-    if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1 &&
+    if ((__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1 || RL_UNLIKELY(storage_watched(s))) &&
         __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     if (RL_UNLIKELY(s->packed != NULL)) rl_packed_free(s->packed);
     storage_release_mem(s);
-    storage_block_give(s);
+    if (RL_LIKELY(!storage_watched(s)) || rl_weak_close(s)) storage_block_give(s);
+}
+
+void rl_storage_weak_drop(uintptr_t weak) {
+    rl_storage *dead = rl_weak_less(weak);
+    if (dead) storage_block_give(dead);
 }
 
 void *rl_storage_bytes(rl_storage *s, int mode) {
@@ -154,30 +163,33 @@ void *rl_storage_bytes(rl_storage *s, int mode) {
     return s->mem_;
 }
 
-/* what is there: tensors may see more than nbytes */
-static size_t storage_room(const rl_storage *s) {
+void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner) {
+    storage_release_mem(s);
+    s->mem_ = mem;
+    s->free = free;
+    s->owner = owner;
+}
+
+size_t rl_storage_room(const rl_storage *s) {
     return s->nbytes > s->reach ? s->nbytes : s->reach;
 }
 
 static rl_status storage_move(rl_storage *s, int64_t nbytes) {
-    size_t room = storage_room(s);
+    size_t room = rl_storage_room(s);
     void *block = rl_block_take(rl_count_plus(RL_COUNT(nbytes), 64), RL_BLOCK_SCRATCH);
     if (!block) return RL_FAIL;
     char *mem = (char *)block + 64;
     memcpy(mem, s->mem_, (size_t)nbytes < room ? (size_t)nbytes : room);
-    storage_release_mem(s);
-    s->mem_ = mem;
-    s->free = rl_block_give;
-    s->owner = block;
+    rl_storage_move_steal(s, mem, rl_block_give, block);
     return RL_OK;
 }
 
 /* Tensors that see more than what is left keep seeing it, so memory never shrinks below them. */
 rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
-    int64_t room = (int64_t)storage_room(s), reach = s->refs > 1 && s->device != RL_META ? room : 0;
+    int64_t room = (int64_t)rl_storage_room(s), reach = s->refs > 1 && s->device != RL_META ? room : 0;
     int64_t wanted = bytes.n > reach ? bytes.n : reach;
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
-    if (s->exports > 0 || s->pins > 0)
+    if (s->exports > 0 || s->readers > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
     if (s->device != RL_META && wanted != room && storage_move(s, wanted) != RL_OK) return RL_FAIL;
     s->nbytes = (size_t)bytes.n;
@@ -213,45 +225,4 @@ rl_storage *rl_storage_part(rl_storage *root, size_t at, size_t nbytes) {
     s->exports = s->foreign = 1;
     s->device = root->device, s->device_index = root->device_index;
     return s;
-}
-
-/* ---- memory that forked processes share ---- */
-typedef struct {
-    void *mem;
-    size_t nbytes;
-} shared_block;
-
-static void shared_free(void *owner) {
-    shared_block *b = owner;
-    munmap(b->mem, b->nbytes);
-    rl_free(b);
-}
-
-bool rl_storage_is_shared(const rl_storage *s) {
-    return s->free == shared_free;
-}
-
-rl_status rl_storage_share(rl_storage *s) {
-    size_t room = storage_room(s), size = room ? room : 1;
-    if (rl_storage_is_shared(s)) return RL_OK;
-    if (s->device != RL_CPU) return rl_error_set(RL_RUNTIME, "_share_fd_: only available on CPU");
-    if (s->exports > s->foreign || s->pins > 0)
-        return rl_error_set(RL_RUNTIME, "cannot move a storage while its memory is in use elsewhere");
-    shared_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
-    if (!b) return RL_FAIL;
-    *b = (shared_block){mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), size};
-    if (b->mem == MAP_FAILED) {
-        rl_free(b);
-        return rl_error_set(RL_MEMORY, "there is no shared memory for %zu bytes", size);
-    }
-    if (room) memcpy(b->mem, s->mem_, room);
-    storage_release_mem(s);
-    s->mem_ = b->mem;
-    s->free = shared_free;
-    s->owner = b;
-    s->exports -= s->foreign; /* whoever had lent the bytes keeps them and writes no more here */
-    s->foreign = 0;
-    rl_write_begin(s);
-    rl_write_end(s);
-    return RL_OK;
 }

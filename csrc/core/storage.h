@@ -16,7 +16,9 @@ rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
 void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
-/* Moves the bytes, and with them all views, into memory that forked processes share. */
-rl_status rl_storage_share(rl_storage *s);
-bool rl_storage_is_shared(const rl_storage *s);
+size_t rl_storage_room(const rl_storage *s); /* the bytes that are there: tensors may see more than nbytes */
+/* The bytes have been copied to `mem`, where they and all views are from now on; free(owner) gives it back.
+ */
+void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner);
+void rl_storage_weak_drop(uintptr_t weak); /* gives a weak reference back */
 #endif

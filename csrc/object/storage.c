@@ -1,6 +1,8 @@
 /* torch.UntypedStorage: a tensor's memory as bytes. */
 #include "storage.h"
+#include "core/shared.h"
 #include "core/storage.h"
+#include <time.h>
 
 typedef struct {
     PyObject_HEAD rl_storage *storage;
@@ -8,9 +10,13 @@ typedef struct {
 PyTypeObject *rl_untyped_storage_type;
 #define S(o) (((storage_object *)(o))->storage)
 
+/* One object stands for a storage as long as it lives, so that pickle, copy and `is` know it again. */
 PyObject *rl_untyped_storage_new(rl_storage *s) {
+    if (s->object_) return Py_NewRef((PyObject *)s->object_);
     storage_object *o = (storage_object *)rl_untyped_storage_type->tp_alloc(rl_untyped_storage_type, 0);
-    if (o) o->storage = rl_storage_keep(s);
+    if (!o) return NULL;
+    o->storage = rl_storage_keep(s);
+    s->object_ = o;
     return (PyObject *)o;
 }
 
@@ -20,6 +26,7 @@ rl_storage *rl_untyped_storage_peek(PyObject *o) {
 
 static void storage_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    S(self)->object_ = NULL;
     rl_storage_drop(S(self));
     type->tp_free(self);
     Py_DECREF(type);
@@ -43,7 +50,7 @@ static int storage_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (writes)
         rl_storage_export(S(self));
     else
-        S(self)->pins++; /* the bytes must not move under a reader */
+        S(self)->readers++; /* the bytes must not move under a reader */
     view->internal = writes ? S(self) : NULL;
     return 0;
 }
@@ -51,7 +58,7 @@ static void storage_releasebuffer(PyObject *self, Py_buffer *view) {
     if (view->internal)
         rl_storage_unexport(S(self));
     else
-        S(self)->pins--;
+        S(self)->readers--;
 }
 
 static PyObject *storage_nbytes(PyObject *self, PyObject *unused) {
@@ -91,8 +98,17 @@ static PyObject *storage_resizable(PyObject *self, PyObject *unused) {
     (void)unused;
     return PyBool_FromLong(S(self)->resizable);
 }
+/* A kernel of another thread may use the memory where it is; kernels end. */
+static int storage_wait(rl_storage *s) {
+    while (s->pins > 0) {
+        Py_BEGIN_ALLOW_THREADS nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return -1;
+    }
+    return 0;
+}
 static PyObject *storage_share(PyObject *self, PyObject *unused) {
     (void)unused;
+    if (storage_wait(S(self)) < 0) return NULL;
     return rl_storage_share(S(self)) == RL_OK ? Py_NewRef(self) : rl_raise("share_memory_");
 }
 static PyObject *storage_is_shared(PyObject *self, PyObject *unused) {

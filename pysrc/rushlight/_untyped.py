@@ -259,6 +259,56 @@ class _Methods:
         """Return a storage with a copy of what a buffer has: count elements from byte offset on."""
         return _from_buffer(buffer, byte_order, count, offset, dtype)
 
+    # ---- between processes ----
+    def _share_fd_cpu_(self):
+        """Move the bytes into shared memory; return its descriptor, which stays with it, and the size."""
+        if not self.nbytes():
+            return -1, 0
+        self.share_memory_()
+        return _C._storage_fd(self), self.nbytes()
+
+    @classmethod
+    def _new_shared_fd_cpu(cls, *args):
+        """Return a storage over the first bytes of the file in memory that a descriptor stands for."""
+        if len(args) != 2:
+            raise RuntimeError("tuple of 2 items expected")
+        if not all(isinstance(value, int) for value in args):
+            given = ", ".join(builtins.type(value).__name__ for value in args)
+            raise TypeError(
+                "_new_shared in file descriptor mode received an invalid combination of arguments - got "
+                f"({given}), but expected a file descriptor (int) and storage size (int)"
+            )
+        return _C._storage_from_fd(*args)
+
+    @classmethod
+    def _new_using_fd_cpu(cls, size):
+        """Return a storage in shared memory."""
+        return _new(size, None).share_memory_()
+
+    @classmethod
+    def _new_shared(cls, size, *, device="cpu"):
+        """Return a storage in memory that processes can share; on a GPU all memory is."""
+        return _new(size, device).share_memory_() if _C.device(device).type == "cpu" else _new(size, device)
+
+    def _weak_ref(self):
+        """Return a number that stands for a weak reference; _free_weak_ref() it."""
+        return _C._weak_storage(self)
+
+    @staticmethod
+    def _free_weak_ref(weak):
+        """Give a weak reference back."""
+        _C._weak_storage_free(weak)
+
+    @staticmethod
+    def _expired(weak):
+        """Whether the storage of a weak reference is gone."""
+        return _C._weak_storage_get(weak) is None
+
+    @staticmethod
+    def _new_with_weak_ptr(weak):
+        """Return the storage of a weak reference, or None when it is gone."""
+        return _C._weak_storage_get(weak)
+
 
 def _from_buffer(buffer, byte_order, count, offset, dtype):
     if dtype is None:

@@ -328,6 +328,17 @@ class TypedStorage:
         self._untyped_storage.share_memory_()
         return self
 
+    def _share_fd_cpu_(self):
+        descriptor, size = self._untyped_storage._share_fd_cpu_()
+        return descriptor, size // self.dtype.itemsize
+
+    def _new_shared(self, size, *, device=None):
+        device = self.device if device is None else device
+        return self._wrapped(UntypedStorage._new_shared(size * self.dtype.itemsize, device=device))
+
+    def _weak_ref(self):
+        return self._untyped_storage._weak_ref()
+
     @_warned
     def is_pinned(self, device=None):
         """Whether the memory is locked for a GPU's copies: never."""

@@ -1,0 +1,12 @@
+/* Memory that processes share: files without a name, which one process hands to another. */
+#ifndef RL_CORE_SHARED_H
+#define RL_CORE_SHARED_H
+#include "contract/kernel.h"
+
+/* Moves the bytes, and with them all views, into such a file. */
+rl_status rl_storage_share(rl_storage *s);
+bool rl_storage_is_shared(const rl_storage *s);
+int rl_storage_fd(const rl_storage *s); /* of the file, the storage's own; -1 without one */
+/* Storage over the first bytes of the file that fd stands for; fd itself stays the caller's. */
+rl_storage *rl_storage_from_fd(int fd, int64_t nbytes);
+#endif

@@ -1,0 +1,52 @@
+"""Python's multiprocessing, with tensors that share their memory.
+
+All of multiprocessing's names are here. Tensors, parameters and storages that are sent through its queues,
+pipes and pools, or given to a process as arguments, are moved into shared memory, and what the other process
+gets lies in the same memory.
+
+https://docs.pytorch.org/docs/2.13/multiprocessing.html
+"""
+
+import multiprocessing
+from multiprocessing import *  # noqa: F403
+
+from .._C import _get_thread_name, _prctl_pr_set_pdeathsig, _set_thread_name  # noqa: F401
+from .reductions import init_reductions
+from .spawn import (  # noqa: F401
+    ENV_VAR_PARALLEL_START,
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+__all__ = ["set_sharing_strategy", "get_sharing_strategy", "get_all_sharing_strategies"]
+__all__ += multiprocessing.__all__
+
+_sharing_strategy = "file_descriptor"
+_all_sharing_strategies = {"file_descriptor", "file_system"}
+
+
+def set_sharing_strategy(new_strategy):
+    """Choose how the memory of CPU tensors is handed over: one of get_all_sharing_strategies()."""
+    global _sharing_strategy
+    if new_strategy not in _all_sharing_strategies:
+        raise AssertionError(
+            f"invalid sharing strategy {new_strategy!r}, expected one of {_all_sharing_strategies}"
+        )
+    _sharing_strategy = new_strategy
+
+
+def get_sharing_strategy():
+    """Return how the memory of CPU tensors is handed over."""
+    return _sharing_strategy
+
+
+def get_all_sharing_strategies():
+    """Return the ways of handing memory over that there are here."""
+    return _all_sharing_strategies
+
+
+init_reductions()
