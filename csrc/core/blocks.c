@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -238,6 +239,12 @@ void rl_block_give(void *taken) {
         system_give(b);
     else if (RL_UNLIKELY(above))
         shrink(cache.cap);
+}
+
+void rl_block_hollow(void *taken, size_t used) {
+    block *b = taken;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (used + page - 1) / page * page;
+    if (from_pages(b->size) && from < b->size) madvise((char *)b + from, b->size - from, MADV_DONTNEED);
 }
 
 size_t rl_blocks_empty(void) {

@@ -10,6 +10,9 @@ typedef enum { RL_BLOCK_STORAGE, RL_BLOCK_SCRATCH, RL_BLOCK_USES } rl_block_use;
  * pending. Any thread, with or without the GIL. */
 void *rl_block_take(rl_count bytes, rl_block_use use);
 void rl_block_give(void *block);
+/* What is written behind the first `used` bytes of a large block is needed no more: its pages go back to the
+ * system until somebody writes there again. */
+void rl_block_hollow(void *block, size_t used);
 size_t rl_blocks_empty(void); /* gives all that is kept back to the system; how many bytes that were */
 
 typedef struct {

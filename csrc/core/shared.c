@@ -55,7 +55,7 @@ static shared_block *block_map_steal(int fd, size_t nbytes) {
 
 static shared_block *block_new(size_t nbytes) {
     int fd = memfd_create("rushlight", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd >= 0 && ftruncate(fd, (off_t)nbytes) == 0 &&
+    if (fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)nbytes) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         return block_map_steal(fd, nbytes);
     rl_error_set(RL_RUNTIME, "unable to open shared memory object of %zu bytes in read-write mode: %s (%d)",

@@ -25,8 +25,12 @@ static rl_storage *storage_block(int64_t nbytes) {
     return &h->s;
 }
 
+static void *home_of(rl_storage *s) {
+    return (char *)s - offsetof(home, s);
+}
+
 static void storage_block_give(rl_storage *s) {
-    rl_block_give((char *)s - offsetof(home, s));
+    rl_block_give(home_of(s));
 }
 
 /* The bytes of n elements; -1 with RL_MEMORY pending when they are more than an address can have. */
@@ -164,6 +168,7 @@ void *rl_storage_bytes(rl_storage *s, int mode) {
 }
 
 void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner) {
+    if (!s->free) rl_block_hollow(home_of(s), HEADER);
     storage_release_mem(s);
     s->mem_ = mem;
     s->free = free;
