@@ -83,13 +83,40 @@ def _old_mode(path):
     return mode, path
 
 
-def _open_beside(path, folder):
-    name = f".saving-{os.getpid()}-{os.urandom(8).hex()}"
-    temporary = os.path.join(folder, name if isinstance(path, str) else os.fsencode(name))
+def _fill(fd, mode, write):
+    write(fd)
+    if mode is not None:
+        os.fchmod(fd, stat.S_IMODE(mode))
+    os.fsync(fd)
+
+
+def _write_nameless(temporary, folder, mode, write):
+    """Write a file that gets its name when it is complete; False where there is no such thing."""
     try:
-        return temporary, os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        fd = os.open(folder or ".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666)
+    except (OSError, AttributeError):  # an old file system, another system, or no such folder
+        return False
+    try:
+        _fill(fd, mode, write)
+        try:
+            # a src_dir_fd makes it linkat(), which follows the link
+            os.link(f"/proc/self/fd/{fd}", temporary, src_dir_fd=fd, follow_symlinks=True)
+        except OSError:
+            return False
+    finally:
+        os.close(fd)
+    return True
+
+
+def _write_named(temporary, folder, mode, write):
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except (FileNotFoundError, NotADirectoryError):
         raise RuntimeError(f"Parent directory {os.fsdecode(folder)} does not exist.") from None
+    try:
+        _fill(fd, mode, write)
+    finally:
+        os.close(fd)
 
 
 def _sync_folder(folder):
@@ -108,15 +135,11 @@ def write_path(path, write):
             write(file.write)
         return
     folder = os.path.dirname(path)
-    temporary, fd = _open_beside(path, folder)
+    name = f".saving-{os.getpid()}-{os.urandom(8).hex()}"
+    temporary = os.path.join(folder, name if isinstance(path, str) else os.fsencode(name))
     try:
-        try:
-            write(fd)
-            if mode is not None:
-                os.fchmod(fd, stat.S_IMODE(mode))
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        if not _write_nameless(temporary, folder, mode, write):
+            _write_named(temporary, folder, mode, write)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
