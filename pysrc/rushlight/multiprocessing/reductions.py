@@ -29,8 +29,8 @@ class StorageWeakRef:
     __slots__ = ["_free_weak_ref", "cdata"]
 
     def __init__(self, storage):
+        self._free_weak_ref, self.cdata = _C._weak_storage_free, 0
         self.cdata = storage._weak_ref()
-        self._free_weak_ref = _C._weak_storage_free
 
     @classmethod
     def from_weakref(cls, cdata):
