@@ -1,12 +1,12 @@
 /* Memory of others: tensors on Python's buffers, storages on files. */
 #include "bindings.h"
 #include "core/error.h"
-#include "core/memory.h"
+#include "core/shared.h"
+#include "core/storage.h"
 #include "object/storage.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,23 +112,6 @@ static PyObject *from_buffer(PyObject *m, PyObject *args) {
 }
 
 /* ---- files ---- */
-typedef struct {
-    void *mem;
-    size_t nbytes;
-    PyObject *path; /* of a file that the storage writes to; else NULL */
-} mapping;
-
-static void mapping_free(void *owner) {
-    mapping *m = owner;
-    munmap(m->mem, m->nbytes);
-    if (m->path) {
-        PyGILState_STATE gil = PyGILState_Ensure();
-        Py_DECREF(m->path);
-        PyGILState_Release(gil);
-    }
-    rl_free(m);
-}
-
 /* A file of at least nbytes, created or made longer where the storage is to write to it; -1 and an exception.
  */
 static int file_open(const char *path, bool shared, int64_t nbytes) {
@@ -171,25 +154,10 @@ static PyObject *map_file(PyObject *self, PyObject *args) {
                      strerror(ENOMEM), ENOMEM);
         return NULL;
     }
-    mapping *m = rl_alloc_zero(RL_COUNT(1), sizeof *m);
-    if (!m) return rl_raise("from_file");
     int fd = file_open(text, shared, nbytes);
-    if (fd >= 0) {
-        m->nbytes = nbytes > 0 ? (size_t)nbytes : 1;
-        m->mem = mmap(NULL, m->nbytes, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
-        close(fd);
-    }
-    if (fd < 0 || m->mem == MAP_FAILED) {
-        if (fd >= 0)
-            PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)", nbytes,
-                         text, strerror(errno), errno);
-        rl_free(m);
-        return NULL;
-    }
-    m->path = shared ? Py_NewRef(path) : NULL;
-    rl_storage *s = rl_storage_borrow(m->mem, (size_t)nbytes, mapping_free, m);
+    if (fd < 0) return NULL;
+    rl_storage *s = rl_storage_map_steal(fd, nbytes, shared, text);
     if (!s) return rl_raise("from_file");
-    if (shared) s->exports = s->foreign = 1; /* other processes write unseen */
     PyObject *storage = rl_untyped_storage_new(s);
     rl_storage_drop(s);
     return storage;
@@ -199,8 +167,8 @@ static PyObject *mapped_file(PyObject *self, PyObject *storage) {
     (void)self;
     if (!Py_IS_TYPE(storage, rl_untyped_storage_type)) Py_RETURN_NONE;
     const rl_storage *s = rl_untyped_storage_peek(storage);
-    if (s->free != mapping_free || !((mapping *)s->owner)->path) Py_RETURN_NONE;
-    return Py_NewRef(((mapping *)s->owner)->path);
+    const char *path = rl_storage_is_shared(s) ? rl_storage_path(s) : NULL;
+    return path ? PyUnicode_FromString(path) : Py_NewRef(Py_None);
 }
 
 /* _new_storage(nbytes, device) */

@@ -11,53 +11,78 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NO_NAME "filename not specified"
+
 /* Note [Shared memory]
  * A file in memory that never has a name: it lives as long as somebody maps it or has a descriptor of it,
  * so that whoever is killed leaves nothing behind. It is sealed before the first byte is written: no process
  * that has the descriptor can make it shorter, and so no other dies of reading behind its end.
  *
  * A storage in it has exports for ever: others write unseen, so no packed weights are kept of it, and it is
- * not resized. */
+ * not resized. The same holds for a file with a name that somebody maps to share it; only, that one can be
+ * cut by whoever may write to it. */
 typedef struct {
     void *mem;
     size_t nbytes;
-    int fd;
-} shared_block;
+    int fd;     /* -1: what is written stays here */
+    char *path; /* of a file with a name, as it was given; or NULL */
+} mapping;
 
-static void shared_free(void *owner) {
-    shared_block *b = owner;
-    munmap(b->mem, b->nbytes);
-    close(b->fd);
-    rl_free(b);
+static void mapping_free(void *owner) {
+    mapping *m = owner;
+    munmap(m->mem, m->nbytes);
+    if (m->fd >= 0) close(m->fd);
+    rl_free(m->path);
+    rl_free(m);
 }
 
-bool rl_storage_is_shared(const rl_storage *s) {
-    return s->free == shared_free;
+static const mapping *mapping_of(const rl_storage *s) {
+    return s->free == mapping_free ? s->owner : NULL;
 }
 
 int rl_storage_fd(const rl_storage *s) {
-    return rl_storage_is_shared(s) ? ((const shared_block *)s->owner)->fd : -1;
+    const mapping *m = mapping_of(s);
+    return m ? m->fd : -1;
+}
+
+bool rl_storage_is_shared(const rl_storage *s) {
+    return rl_storage_fd(s) >= 0;
+}
+
+const char *rl_storage_path(const rl_storage *s) {
+    const mapping *m = mapping_of(s);
+    return m ? m->path : NULL;
 }
 
 /* Maps the first bytes of the file; takes fd, also when it fails. */
-static shared_block *block_map_steal(int fd, size_t nbytes) {
-    shared_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
-    if (b) {
-        *b = (shared_block){mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), nbytes, fd};
-        if (b->mem != MAP_FAILED) return b;
-        rl_error_set(RL_RUNTIME, "unable to mmap %zu bytes from file <filename not specified>: %s (%d)",
-                     nbytes, strerror(errno), errno);
+static mapping *mapping_new_steal(int fd, size_t nbytes, bool shared, const char *path) {
+    size_t used = nbytes ? nbytes : 1;
+    int64_t length = path ? (int64_t)strlen(path) + 1 : 0;
+    mapping *m = rl_alloc(RL_COUNT(1), sizeof *m);
+    char *own = m && path ? rl_alloc(RL_COUNT(length), 1) : NULL;
+    void *mem = MAP_FAILED;
+    if (m && !path == !own) {
+        mem = mmap(NULL, used, PROT_READ | PROT_WRITE, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+        if (mem == MAP_FAILED)
+            rl_error_set(RL_RUNTIME, "unable to mmap %zu bytes from file <%s>: %s (%d)", nbytes,
+                         path ? path : NO_NAME, strerror(errno), errno);
     }
-    rl_free(b);
-    close(fd);
-    return NULL;
+    if (!shared || mem == MAP_FAILED) close(fd);
+    if (mem == MAP_FAILED) {
+        rl_free(own);
+        rl_free(m);
+        return NULL;
+    }
+    if (own) memcpy(own, path, (size_t)length);
+    *m = (mapping){mem, used, shared ? fd : -1, own};
+    return m;
 }
 
-static shared_block *block_new(size_t nbytes) {
+static mapping *mapping_fresh(size_t nbytes) {
     int fd = memfd_create("rushlight", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, (off_t)nbytes) == 0 &&
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-        return block_map_steal(fd, nbytes);
+        return mapping_new_steal(fd, nbytes, true, NULL);
     rl_error_set(RL_RUNTIME, "unable to open shared memory object of %zu bytes in read-write mode: %s (%d)",
                  nbytes, strerror(errno), errno);
     if (fd >= 0) close(fd);
@@ -70,10 +95,10 @@ rl_status rl_storage_share(rl_storage *s) {
     if (s->device != RL_CPU) return rl_error_set(RL_RUNTIME, "_share_fd_: only available on CPU");
     if (s->exports > s->foreign || s->readers > 0 || s->pins > 0)
         return rl_error_set(RL_RUNTIME, "cannot move a storage while its memory is in use elsewhere");
-    shared_block *b = block_new(room ? room : 1);
-    if (!b) return RL_FAIL;
-    if (room) memcpy(b->mem, rl_storage_bytes(s, RL_READ), room);
-    rl_storage_move_steal(s, b->mem, shared_free, b);
+    mapping *m = mapping_fresh(room);
+    if (!m) return RL_FAIL;
+    if (room) memcpy(m->mem, rl_storage_bytes(s, RL_READ), room);
+    rl_storage_move_steal(s, m->mem, mapping_free, m);
     s->exports = s->foreign = 1; /* whoever had lent the bytes keeps them and writes no more here */
     s->resizable = 0;
     rl_write_begin(s);
@@ -81,22 +106,27 @@ rl_status rl_storage_share(rl_storage *s) {
     return RL_OK;
 }
 
+rl_storage *rl_storage_map_steal(int fd, int64_t nbytes, bool shared, const char *path) {
+    mapping *m = mapping_new_steal(fd, (size_t)nbytes, shared, path);
+    rl_storage *s = m ? rl_storage_borrow(m->mem, (size_t)nbytes, mapping_free, m) : NULL;
+    if (s) s->exports = s->foreign = shared;
+    return s;
+}
+
 /* Has the file so many bytes, and will it keep them? One that cannot be sealed is its owner's to keep. */
 static rl_status file_check(int fd, int64_t nbytes) {
     struct stat st;
     if (nbytes < 0)
-        return rl_error_set(RL_RUNTIME,
-                            "unable to mmap %lld bytes from file <filename not specified>: %s (%d)",
+        return rl_error_set(RL_RUNTIME, "unable to mmap %lld bytes from file <" NO_NAME ">: %s (%d)",
                             (long long)nbytes, strerror(ENOMEM), ENOMEM);
     (void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
     if (fstat(fd, &st) < 0)
-        return rl_error_set(RL_RUNTIME, "unable to stat the file <filename not specified>: %s (%d)",
-                            strerror(errno), errno);
+        return rl_error_set(RL_RUNTIME, "unable to stat the file <" NO_NAME ">: %s (%d)", strerror(errno),
+                            errno);
     if (st.st_size < nbytes)
-        return rl_error_set(
-            RL_RUNTIME,
-            "file <filename not specified> size <%lld> is smaller than the required mapping size <%lld>",
-            (long long)st.st_size, (long long)nbytes);
+        return rl_error_set(RL_RUNTIME,
+                            "file <" NO_NAME "> size <%lld> is smaller than the required mapping size <%lld>",
+                            (long long)st.st_size, (long long)nbytes);
     return RL_OK;
 }
 
@@ -110,8 +140,5 @@ rl_storage *rl_storage_from_fd(int fd, int64_t nbytes) {
         close(own);
         return NULL;
     }
-    shared_block *b = block_map_steal(own, nbytes ? (size_t)nbytes : 1);
-    rl_storage *s = b ? rl_storage_borrow(b->mem, (size_t)nbytes, shared_free, b) : NULL;
-    if (s) s->exports = s->foreign = 1;
-    return s;
+    return rl_storage_map_steal(own, nbytes, true, NULL);
 }

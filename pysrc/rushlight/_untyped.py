@@ -1,6 +1,7 @@
 """Methods of UntypedStorage that are thin or rare; attached to the type of the C extension."""
 
 import builtins
+import os
 
 from . import _C
 
@@ -284,6 +285,40 @@ class _Methods:
     def _new_using_fd_cpu(cls, size):
         """Return a storage in shared memory."""
         return _new(size, None).share_memory_()
+
+    _new_using_filename_cpu = _new_using_fd_cpu
+
+    def _share_filename_cpu_(self):
+        """Move the bytes into shared memory; return its keeper, the name that it has there, and the size."""
+        from .multiprocessing import _keeper
+        from .multiprocessing.reductions import fd_id
+
+        fd, size = self._share_fd_cpu_()
+        return _keeper.address(), "/rushlight_{}_{}".format(*fd_id(fd)).encode(), size
+
+    @classmethod
+    def _new_shared_filename_cpu(cls, manager, handle, size):
+        """Return a storage over the first bytes of what a keeper has under a name."""
+        from .multiprocessing import _keeper
+
+        fd = _keeper.get(manager, handle)
+        try:
+            return _C._storage_from_fd(fd, size)
+        finally:
+            os.close(fd)
+
+    def _shared_incref(self):
+        """Have the memory kept, once more, for a process that will ask for it."""
+        from .multiprocessing import _keeper
+
+        _keeper.put(*self._share_filename_cpu_()[:2], _C._storage_fd(self))
+
+    def _shared_decref(self):
+        """Have it kept once less."""
+        from .multiprocessing import _keeper
+
+        _keeper.drop(*self._share_filename_cpu_()[:2])
+        return self
 
     @classmethod
     def _new_shared(cls, size, *, device="cpu"):

@@ -230,6 +230,23 @@ def test_a_move_waits_for_kernels_of_other_threads():
     assert all(shared)
 
 
+def test_files_that_are_mapped_to_be_shared_stay_their_files(tmp_path):
+    path = str(tmp_path / "numbers")
+    x = torch.UntypedStorage.from_file(path, True, 16)
+    longer = torch.UntypedStorage.from_file(path, True, 32)
+    assert x.is_shared() and x.share_memory_() is x and x.filename == path
+    data = ForkingPickler.dumps((x, longer))
+    reductions.shared_cache.clear()
+    y, more = ForkingPickler.loads(data)
+    y[0], more[31] = 7, 9
+    assert (x[0], longer[31], more.nbytes()) == (7, 9, 32) and y.filename is None
+    assert (tmp_path / "numbers").read_bytes() == bytes([7] + [0] * 30 + [9])
+    private = torch.UntypedStorage.from_file(path, False, 16)
+    assert not private.is_shared() and private.filename is None
+    private.share_memory_()[0] = 8
+    assert private.is_shared() and x[0] == 7
+
+
 # ---- what is left ----
 def test_thousands_of_transfers_leave_nothing():
     def transfers(n):

@@ -11,6 +11,7 @@ import multiprocessing
 from multiprocessing import *  # noqa: F403
 
 from .._C import _get_thread_name, _prctl_pr_set_pdeathsig, _set_thread_name  # noqa: F401
+from . import _keeper
 from .reductions import init_reductions
 from .spawn import (  # noqa: F401
     ENV_VAR_PARALLEL_START,
@@ -30,12 +31,20 @@ _all_sharing_strategies = {"file_descriptor", "file_system"}
 
 
 def set_sharing_strategy(new_strategy):
-    """Choose how the memory of CPU tensors is handed over: one of get_all_sharing_strategies()."""
+    """Choose how the memory of CPU tensors is handed over: one of get_all_sharing_strategies().
+
+    "file_descriptor": by the sender, who must live until the receiver has it. "file_system": by a process
+    that keeps it until then, and this process may have as many descriptors as its hard limit allows. Both
+    need one descriptor for each storage.
+    """
     global _sharing_strategy
     if new_strategy not in _all_sharing_strategies:
         raise AssertionError(
             f"invalid sharing strategy {new_strategy!r}, expected one of {_all_sharing_strategies}"
         )
+    if new_strategy == "file_system":
+        _keeper.raise_limit()
+        _keeper.address()  # started now, so that forked children use the same one
     _sharing_strategy = new_strategy
 
 

@@ -15,6 +15,7 @@ from multiprocessing import reduction
 from .. import _C, _missing, _utils, storage
 from ..nn.parameter import Parameter
 from ..utils import hooks
+from . import _keeper
 
 _NOT_A_LEAF = (
     "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
@@ -98,17 +99,25 @@ def storage_from_cache(cls, key):
 
 
 # ---- storages ----
-def rebuild_storage_fd(cls, df, size):
-    fd = df.detach()
+def _rebuilt_storage(cls, fd, size):
+    """The storage that this process has of the file, or a new one; closes fd."""
     try:
         key = fd_id(fd)
         known = storage_from_cache(cls, key)
-        if known is None:
+        if known is None or known.nbytes() < size:  # files with names may be mapped in several lengths
             known = cls._new_shared_fd_cpu(fd, size)
             shared_cache[key] = StorageWeakRef(known)
         return known
     finally:
         os.close(fd)
+
+
+def rebuild_storage_fd(cls, df, size):
+    return _rebuilt_storage(cls, df.detach(), size)
+
+
+def rebuild_storage_filename(cls, manager, handle, size):
+    return _rebuilt_storage(cls, _keeper.take(manager, handle), size)
 
 
 def rebuild_storage_empty(cls):
@@ -137,6 +146,9 @@ def _shareable(storage):
 
 
 def reduce_storage(storage):
+    """What pickle is to write for an UntypedStorage, which moves into shared memory."""
+    from . import get_sharing_strategy
+
     if storage.is_cuda:
         raise RuntimeError("Cannot pickle CUDA storage; try pickling a CUDA tensor instead")
     if storage.device.type == "meta":
@@ -146,6 +158,9 @@ def reduce_storage(storage):
     storage = _shareable(storage)
     fd, size = storage._share_fd_cpu_()
     shared_cache[fd_id(fd)] = StorageWeakRef(storage)
+    if get_sharing_strategy() == "file_system":
+        storage._shared_incref()
+        return rebuild_storage_filename, (type(storage), *storage._share_filename_cpu_())
     return rebuild_storage_fd, (type(storage), reduction.DupFd(fd), size)
 
 
