@@ -3,6 +3,7 @@
 import gc
 import os
 import random
+import sys
 import zlib
 
 import pytest
@@ -52,6 +53,13 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+def _forget_storages():
+    """What was sent to other processes is known by weak references, which keep the head of a storage."""
+    reductions = sys.modules.get("rushlight.multiprocessing.reductions")
+    if reductions:
+        reductions.shared_cache.free_dead_references()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_left(request):
     """Compares the live counts before and after; collects only when they differ."""
@@ -62,6 +70,7 @@ def _nothing_left(request):
     if request.node.get_closest_marker("allow_live") or _C._live() == before:
         return
     gc.collect()
+    _forget_storages()
     after = _C._live()
     left = {kind: after[kind] - before[kind] for kind in before if after[kind] > before[kind]}
     assert not left, f"left alive: {left}"

@@ -64,7 +64,7 @@ class SharedCache(dict):
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self):
-        self.lock = threading.Lock()  # another thread may have held it when this process was forked
+        self.lock = threading.RLock()  # another thread may have held it when this process was forked
 
     def get(self, key):
         with self.lock:
@@ -77,10 +77,11 @@ class SharedCache(dict):
                 self.free_dead_references()
 
     def free_dead_references(self):
-        """Forget the storages that are gone; whoever calls it holds the lock."""
-        for key in [key for key, reference in self.items() if reference.expired()]:
-            del self[key]
-        self.limit = max(128, 2 * len(self))
+        """Forget the storages that are gone."""
+        with self.lock:
+            for key in [key for key, reference in self.items() if reference.expired()]:
+                del self[key]
+            self.limit = max(128, 2 * len(self))
 
 
 shared_cache = SharedCache()
