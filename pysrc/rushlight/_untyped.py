@@ -291,10 +291,9 @@ class _Methods:
     def _share_filename_cpu_(self):
         """Move the bytes into shared memory; return its keeper, the name that it has there, and the size."""
         from .multiprocessing import _keeper
-        from .multiprocessing.reductions import fd_id
 
         fd, size = self._share_fd_cpu_()
-        return _keeper.address(), "/rushlight_{}_{}".format(*fd_id(fd)).encode(), size
+        return _keeper.address(), _keeper.name_of(fd), size
 
     @classmethod
     def _new_shared_filename_cpu(cls, manager, handle, size):

@@ -88,7 +88,7 @@ def test_names():
         again(manager, handle, 4)
     assert storage._shared_decref() is storage
     for wrong in ((manager, handle), (manager, b"x"), (b"nobody", handle)):
-        with pytest.raises(RuntimeError, match="No such file or directory"):
+        with pytest.raises((RuntimeError, FileNotFoundError), match="No such file or directory"):
             again(*wrong, 3)
 
 
@@ -97,7 +97,7 @@ def test_a_killed_keeper_is_an_error():
     (keeper,) = _keepers(_keeper.address())
     os.kill(keeper, signal.SIGKILL)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="has ended|No such file"):
+        with pytest.raises(ConnectionError):
             ForkingPickler.loads(data)
 
 

@@ -158,9 +158,19 @@ def test_a_message_cannot_ask_for_more_than_the_file_has():
     with pytest.raises(RuntimeError):
         new(reader, 1)
     os.close(reader), os.close(writer)
-    with pytest.raises(RuntimeError, match="out of bounds|too small|not large enough|outside"):
-        typed = torch.ones(3)._typed_storage()
-        reductions.rebuild_tensor(torch.Tensor, typed, (2, (3,), (1,), False))
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "stride"),
+    [
+        *[(2, (3,), (1,)), (-1, (1,), (1,)), (0, (2,), (-1,)), (0, (-1,), (1,)), (2**63, (1,), (1,))],
+        *[(0, (2**40,), (2**40,)), (0, (2**62, 2**62), (0, 0)), (0, (1, 1), (1,)), (1, (3,), (1,))],
+    ],
+)
+def test_a_message_cannot_ask_for_a_place_outside(offset, size, stride):
+    memory = torch.ones(3)._typed_storage()
+    with pytest.raises(RuntimeError, match="out of bounds|nvalid|egative|verflow|mismatch"):
+        reductions.rebuild_tensor(torch.Tensor, memory, (offset, size, stride, False))
 
 
 def test_nobody_can_cut_the_file_under_a_reader():

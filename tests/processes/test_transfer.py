@@ -4,6 +4,7 @@ import contextlib
 import gc
 import multiprocessing.connection
 import os
+import signal
 import threading
 import time
 
@@ -190,6 +191,33 @@ def test_a_killed_sender_is_an_error_for_the_receiver():
                 queue.get(timeout=30)
     assert kept.sum() == 0 and kept.add_(1).sum() == 1000  # what had arrived stays
     assert _shm() <= before
+
+
+def test_a_child_does_not_hold_the_connections_of_its_killed_parent():
+    context = mp.get_context("fork")
+    queue, told = context.Queue(), context.Semaphore(0)
+    errors, children = [], []
+
+    def receive():
+        try:
+            for _ in range(5):
+                queue.get(timeout=30)
+        except (OSError, EOFError) as error:
+            errors.append(error)
+
+    with running("fork", kit.send_beside_a_child, queue, told) as process:
+        assert queue.get(timeout=30).sum() == 3
+        told.release()
+        while not queue._poll() or not children:
+            with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+                children = [int(pid) for pid in file.read().split()]
+        process.kill()
+        process.join()
+        receiver = threading.Thread(target=receive, daemon=True)
+        receiver.start()
+        receiver.join(20)
+        os.kill(children[0], signal.SIGKILL)
+    assert not receiver.is_alive() and errors
 
 
 def test_receivers_are_killed_at_any_time():

@@ -1,8 +1,12 @@
-"""The strategy "file_system": a process of its own keeps descriptors until their receivers take them.
+"""Descriptors on their way: kept until their receivers take them, by a thread of the sender or by a process.
 
-So what was sent arrives even when its sender has ended. The keeper holds files in memory that have no name;
-it ends when nobody is connected to it any more and nothing is on its way, or nobody has come for a minute,
-and what it holds goes with it. This file is its program, too: it imports nothing but Python's own modules.
+The thread serves the strategy "file_descriptor": what ``multiprocessing.reduction.DupFd`` does with a new
+connection and its passwords for each descriptor goes here over connections that stay, to sockets without a
+path, and whoever connects must be of the same user.
+
+The process serves the strategy "file_system": what was sent arrives even when its sender has ended. It ends
+when nobody is connected to it any more and nothing is on its way, or nobody has come for a minute, and what
+it holds goes with it. This file is its program, too: it imports nothing but Python's own modules.
 """
 
 import array
@@ -16,6 +20,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 _PUT, _GET, _DROP, _TAKE = b"P", b"G", b"D", b"T"
 _KNOWN, _UNKNOWN = b"+", b"-"
@@ -52,65 +57,88 @@ class _Keeper:
     def __init__(self, listener):
         self.listener = listener
         self.kept = {}  # key: [descriptor, how often it is on its way]
+        self.lock = threading.Lock()
         self.selector = selectors.DefaultSelector()
         self.selector.register(listener, selectors.EVENT_READ)
-        self.clients = 0
+        self.started = False  # somebody has been here
 
     def run(self):
-        """Serve until nobody needs it."""
+        """Serve until nobody is there, or comes for a while, to take or to bring anything."""
         while True:
-            events = self.selector.select(None if self.clients else _PATIENCE)
+            clients = len(self.selector.get_map()) - 1
+            if not clients and not self.kept and self.started:
+                return
+            events = self.selector.select(None if clients else _PATIENCE)
             if not events:
                 return
-            for key, _ in events:
-                if key.fileobj is self.listener:
-                    self._accept()
-                elif not self._serve(key.fileobj):
-                    self._leave(key.fileobj)
-            if not self.clients and not self.kept:
-                return
+            self._serve_all(events)
+
+    def serve_for_ever(self):
+        """Serve in a thread of a process."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # they are the main thread's
+        while True:
+            self._serve_all(self.selector.select())
+
+    def _serve_all(self, events):
+        for key, _ in events:
+            if key.fileobj is self.listener:
+                self._accept()
+            elif not self._serve(key.fileobj):
+                self.selector.unregister(key.fileobj)
+                key.fileobj.close()
 
     def _accept(self):
-        client, _ = self.listener.accept()
-        peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        if struct.unpack("3i", peer)[1] != os.getuid():
-            client.close()
+        try:
+            client, _ = self.listener.accept()
+            peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        except OSError:  # too many descriptors: later
+            time.sleep(0.01)
             return
-        self.selector.register(client, selectors.EVENT_READ)
-        self.clients += 1
-
-    def _leave(self, client):
-        self.selector.unregister(client)
-        client.close()
-        self.clients -= 1
+        if struct.unpack("3i", peer)[1] in (os.getuid(), 0):
+            self.selector.register(client, selectors.EVENT_READ)
+            self.started = True
+        else:
+            client.close()
 
     def _serve(self, client):
         try:
             data, fd = _receive(client)
-            return bool(data) and self._answer(client, data[:1], data[1:], fd)
+            if not data:
+                return False
+            if data[:1] == _PUT and fd is not None:
+                self.put_steal(data[1:], fd)
+            self._answer(client, data[:1], data[1:])
         except OSError:
             return False
-
-    def _answer(self, client, wish, key, fd):
-        if wish == _PUT and fd is not None:
-            self._put(key, fd)
-        entry = self.kept.get(key)
-        if entry is None:
-            _send(client, _UNKNOWN)
-            return True
-        _send(client, _KNOWN, entry[0] if wish in (_GET, _TAKE) else None)
-        if wish in (_DROP, _TAKE):
-            entry[1] -= 1
-            if not entry[1]:
-                os.close(self.kept.pop(key)[0])
         return True
 
-    def _put(self, key, fd):
-        if key in self.kept:
+    def _answer(self, client, wish, key):
+        with self.lock:
+            entry = self.kept.get(key)
+            if entry is None:
+                _send(client, _UNKNOWN)
+                return
+            _send(client, _KNOWN, entry[0] if wish in (_GET, _TAKE) else None)
+            if wish in (_DROP, _TAKE):
+                entry[1] -= 1
+                if not entry[1]:
+                    os.close(self.kept.pop(key)[0])
+
+    def put_steal(self, key, fd):
+        """Keep a descriptor once more under its key; it is closed when the file is here already."""
+        with self.lock:
+            entry = self.kept.setdefault(key, [fd, 0])
+            entry[1] += 1
+        if entry[0] != fd:
             os.close(fd)
-        else:
-            self.kept[key] = [fd, 0]
-        self.kept[key][1] += 1
+
+    def close(self):
+        """Close everything, in the child of a fork, without telling those whom the parent's thread serves."""
+        for key in list(self.selector.get_map().values()):
+            key.fileobj.close()
+        self.selector.close()
+        for fd, _ in self.kept.values():
+            os.close(fd)
 
 
 def main(fd):
@@ -122,7 +150,24 @@ def main(fd):
     _Keeper(socket.socket(fileno=fd)).run()
 
 
+def _new_address():
+    return b"\0rushlight-" + secrets.token_hex(16).encode()
+
+
+def _listening(address):
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(address)
+    listener.listen(128)
+    return listener
+
+
 # ---- those who send and receive ----
+def name_of(fd):
+    """What the file of a descriptor is kept under: equal for all of one file."""
+    status = os.fstat(fd)
+    return f"/rushlight_{status.st_ino}_{status.st_dev}".encode()
+
+
 class _Client:
     """This process's connections to keepers."""
 
@@ -138,14 +183,13 @@ class _Client:
         """Return the address of the keeper, which is started once."""
         with self.lock:
             if self.own is None:
-                self.own = b"\0rushlight-" + secrets.token_hex(16).encode()
-                self._start(self.own)
+                address = _new_address()
+                self._start(address)
+                self.own = address
             return self.own
 
     def _start(self, address):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-            listener.bind(address)
-            listener.listen(128)
+        with _listening(address) as listener:
             self.sockets[address] = self._connect(address)
             name = address[1:].decode()  # for ps: what to kill
             command = [sys.executable, "-I", "-S", __file__, str(listener.fileno()), name]
@@ -158,7 +202,7 @@ class _Client:
             sock.connect(address)
         except OSError:
             sock.close()
-            raise RuntimeError("No such file or directory") from None
+            raise
         return sock
 
     def ask(self, address, wish, key, fd=None):
@@ -169,15 +213,40 @@ class _Client:
             try:
                 _send(self.sockets[address], wish + key, fd)
                 answer, got = _receive(self.sockets[address])
-            except OSError:
-                answer, got = b"", None
-            if not answer:
+                if not answer:
+                    raise ConnectionResetError("whoever kept the shared memory has ended")
+            except BaseException:  # an answer that is not waited for must not be the next one's
                 self.sockets.pop(address).close()
-                raise RuntimeError("the process that keeps shared memory has ended")
+                raise
             return answer == _KNOWN, got
 
 
+class _Here:
+    """The thread of this process that keeps what it sends itself."""
+
+    def __init__(self):
+        self.lock, self.address, self.keeper = threading.Lock(), None, None
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _after_fork(self):
+        if self.keeper:
+            self.keeper.close()
+        self.lock, self.address, self.keeper = threading.Lock(), None, None
+
+    def keep(self, key, fd):
+        """Keep the file that fd stands for until somebody takes it; return the address."""
+        with self.lock:
+            if self.keeper is None:
+                self.address = _new_address()
+                self.keeper = _Keeper(_listening(self.address))
+                serve = self.keeper.serve_for_ever
+                threading.Thread(target=serve, daemon=True, name="rushlight-keeper").start()
+        self.keeper.put_steal(key, os.dup(fd))
+        return self.address
+
+
 _client = _Client()
+_here = _Here()
 
 
 def address():
@@ -209,6 +278,18 @@ def _wanted(known, fd):
 def drop(address, key):
     """Have it kept once less."""
     _client.ask(address, _DROP, key)
+
+
+class Sent:
+    """A descriptor on its way from this process; used as multiprocessing.reduction.DupFd."""
+
+    def __init__(self, fd):
+        self.key = name_of(fd)
+        self.address = _here.keep(self.key, fd)
+
+    def detach(self):
+        """Return the descriptor, in the process that received this; once."""
+        return take(self.address, self.key)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ has already, so that tensors which shared memory on one side do so on the other.
 https://docs.pytorch.org/docs/2.13/multiprocessing.html
 """
 
-import multiprocessing.resource_sharer  # noqa: F401  a child is not to be forked while this is half imported
 import os
 import threading
-from multiprocessing import reduction
+from multiprocessing import context, reduction
 
 from .. import _C, _missing, _utils, storage
 from ..nn.parameter import Parameter
@@ -162,7 +161,9 @@ def reduce_storage(storage):
     if get_sharing_strategy() == "file_system":
         storage._shared_incref()
         return rebuild_storage_filename, (type(storage), *storage._share_filename_cpu_())
-    return rebuild_storage_fd, (type(storage), reduction.DupFd(fd), size)
+    # a process that is being started inherits the descriptor
+    way = reduction.DupFd if context.get_spawning_popen() else _keeper.Sent
+    return rebuild_storage_fd, (type(storage), way(fd), size)
 
 
 # ---- tensors ----
