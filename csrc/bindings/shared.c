@@ -27,6 +27,18 @@ static PyObject *shared_fd(PyObject *m, PyObject *storage) {
     return s ? PyLong_FromLong(rl_storage_fd(s)) : NULL;
 }
 
+static PyObject *new_shared(PyObject *m, PyObject *size) {
+    long long nbytes = PyLong_AsLongLong(size);
+    (void)m;
+    if (nbytes == -1 && PyErr_Occurred()) return NULL;
+    if (nbytes < 0) {
+        PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %lld", nbytes);
+        return NULL;
+    }
+    rl_storage *s = rl_storage_new_shared(RL_COUNT(nbytes));
+    return s ? wrap_steal(s) : rl_raise("_new_shared");
+}
+
 static PyObject *from_fd(PyObject *m, PyObject *args) {
     int fd;
     long long nbytes;
@@ -106,6 +118,8 @@ static PyObject *get_thread_name(PyObject *m, PyObject *unused) {
 static PyMethodDef functions[] = {
     {"_storage_fd", shared_fd, METH_O,
      "_storage_fd(storage)\n--\n\nThe descriptor of the file that a shared storage lies in; -1 for others."},
+    {"_new_shared_storage", new_shared, METH_O,
+     "_new_shared_storage(nbytes)\n--\n\nZeros in memory that processes share."},
     {"_storage_from_fd", from_fd, METH_VARARGS,
      "_storage_from_fd(fd, nbytes)\n--\n\nA storage over the first bytes of a file in memory."},
     {"_storage_movable", movable, METH_O,

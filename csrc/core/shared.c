@@ -106,11 +106,20 @@ rl_status rl_storage_share(rl_storage *s) {
     return RL_OK;
 }
 
-rl_storage *rl_storage_map_steal(int fd, int64_t nbytes, bool shared, const char *path) {
-    mapping *m = mapping_new_steal(fd, (size_t)nbytes, shared, path);
-    rl_storage *s = m ? rl_storage_borrow(m->mem, (size_t)nbytes, mapping_free, m) : NULL;
-    if (s) s->exports = s->foreign = shared;
+static rl_storage *storage_over_steal(mapping *m, size_t nbytes) {
+    rl_storage *s = m ? rl_storage_borrow(m->mem, nbytes, mapping_free, m) : NULL;
+    if (s) s->exports = s->foreign = m->fd >= 0;
     return s;
+}
+
+rl_storage *rl_storage_new_shared(rl_count bytes) {
+    if (bytes.n >= 0) return storage_over_steal(mapping_fresh((size_t)bytes.n), (size_t)bytes.n);
+    rl_error_set(RL_MEMORY, "there is no shared memory for more bytes than an address can have");
+    return NULL;
+}
+
+rl_storage *rl_storage_map_steal(int fd, int64_t nbytes, bool shared, const char *path) {
+    return storage_over_steal(mapping_new_steal(fd, (size_t)nbytes, shared, path), (size_t)nbytes);
 }
 
 /* Has the file so many bytes, and will it keep them? One that cannot be sealed is its owner's to keep. */

@@ -5,6 +5,7 @@
 
 /* Moves the bytes, and with them all views, into such a file. */
 rl_status rl_storage_share(rl_storage *s);
+rl_storage *rl_storage_new_shared(rl_count bytes); /* zeros; NULL and an error pending */
 bool rl_storage_is_shared(const rl_storage *s);
 /* Storage over the first bytes of a file, which has them; takes fd. When it is shared, what is written goes
  * to the file. `path` is copied; NULL where rl_storage_path() is to answer NULL. */

@@ -284,7 +284,7 @@ class _Methods:
     @classmethod
     def _new_using_fd_cpu(cls, size):
         """Return a storage in shared memory."""
-        return _new(size, None).share_memory_()
+        return _C._new_shared_storage(size)
 
     _new_using_filename_cpu = _new_using_fd_cpu
 
@@ -322,7 +322,7 @@ class _Methods:
     @classmethod
     def _new_shared(cls, size, *, device="cpu"):
         """Return a storage in memory that processes can share; on a GPU all memory is."""
-        return _new(size, device).share_memory_() if _C.device(device).type == "cpu" else _new(size, device)
+        return _C._new_shared_storage(size) if _C.device(device).type == "cpu" else _new(size, device)
 
     def _weak_ref(self):
         """Return a number that stands for a weak reference; _free_weak_ref() it."""

@@ -113,6 +113,23 @@ def test_classes_and_attributes_of_tensors_travel_in_shared_memory():
     assert y.untyped_storage() is x.untyped_storage() and x.is_shared()
 
 
+def test_new_storages_in_shared_memory():
+    for size in (0, 5, 10_000):
+        storage = torch.UntypedStorage._new_shared(size)
+        assert storage.is_shared() and storage.nbytes() == size and not any(storage)
+        assert torch.UntypedStorage._new_using_fd_cpu(size).is_shared()
+    assert torch.UntypedStorage._new_shared(4, device="meta").device.type == "meta"
+    out = torch.ones(3).new(torch.ones(1)._typed_storage()._new_shared(6)).resize_(2, 3)
+    torch.stack([torch.ones(3), torch.zeros(3)], out=out)  # as collate does
+    assert out.is_shared() and out.tolist() == [[1, 1, 1], [0, 0, 0]]
+    with pytest.raises(RuntimeError, match="negative size -1"):
+        torch.UntypedStorage._new_shared(-1)
+    with pytest.raises(RuntimeError, match="memory"):
+        torch.UntypedStorage._new_shared(2**62)
+    with pytest.raises((TypeError, OverflowError)):
+        torch.UntypedStorage._new_shared(2**64)
+
+
 def test_shapes_and_modules():
     assert type(sent(torch.Size([2, 3]))) is torch.Size
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))

@@ -184,6 +184,7 @@ def test_a_killed_sender_is_an_error_for_the_receiver():
     queue = context.Queue()
     with running("fork", kit.send_and_wait, queue, 20) as process:
         kept = queue.get(timeout=30)
+        assert queue._poll(30)
         process.kill()
         process.join()
         with pytest.raises((OSError, EOFError)):
