@@ -1,6 +1,8 @@
-"""Pickling of single tensors: what pickle and copy call."""
+"""Pickling of single tensors: what pickle and copy call; exceptions that travel between processes."""
 
 import io
+import os
+import sys
 
 from . import _C
 
@@ -109,3 +111,45 @@ def _reduce_parameter(parameter):
     if not state:
         return _rebuild_parameter, args
     return _rebuild_parameter_with_state, (*args, state)
+
+
+class KeyErrorMessage(str):
+    """The text of a KeyError, which shows the repr of its argument: this one's is the text itself."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return self
+
+
+class ExceptionWrapper:
+    """An exception as its class and the text of its traceback, to be raised in another thread or process.
+
+    ``exc_info`` is what ``sys.exc_info()`` returns, and by default its answer now; ``where`` says who raised.
+    """
+
+    def __init__(self, exc_info=None, where="in background"):
+        import traceback
+
+        exc_info = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self):
+        """Raise an exception of the same class that tells the traceback; RuntimeError if none can be made."""
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            raise KeyError(KeyErrorMessage(text))
+        if getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=text)
+        try:
+            exception = self.exc_type(text)
+        except Exception:  # a class that wants other arguments
+            exception = None
+        raise RuntimeError(text) if exception is None else exception
+
+
+def cpu_count():
+    """Return how many processors this process may use, or None where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

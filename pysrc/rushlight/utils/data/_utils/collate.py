@@ -1,0 +1,148 @@
+"""From a list of samples to a batch."""
+
+from collections.abc import Mapping, Sequence
+
+import rushlight
+from rushlight import _missing
+from rushlight._C import Tensor
+
+from .containers import is_namedtuple, mapping_like, sequence_like
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+__getattr__ = _missing.lacks(__name__)
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+
+
+def _holds_text(dtype):
+    """Whether a dtype of NumPy is of texts, bytes or objects."""
+    return any(kind in dtype.str for kind in "SaUO")
+
+
+def default_convert(data):
+    """Return the data with NumPy's arrays and numbers as tensors, also inside of mappings and sequences.
+
+    Texts, and what it does not know, stay as they are; a plain tuple becomes a list. `PyTorch's page
+    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_convert>`__
+    """
+    cls = type(data)
+    if isinstance(data, Tensor):
+        return data
+    if cls.__module__ == "numpy" and cls.__name__ not in ("str_", "string_"):
+        text = cls.__name__ == "ndarray" and _holds_text(data.dtype)
+        return data if text else rushlight.as_tensor(data)
+    if isinstance(data, Mapping):
+        return mapping_like(data, {key: default_convert(data[key]) for key in data})
+    if not isinstance(data, Sequence) or isinstance(data, (str, bytes)):
+        return data
+    values = [default_convert(value) for value in data]
+    if is_namedtuple(data):
+        return cls(*values)
+    return values if isinstance(data, tuple) else sequence_like(data, values)
+
+
+def collate(batch, *, collate_fn_map=None):
+    """Return one batch of a list of samples that are alike.
+
+    ``collate_fn_map`` has functions ``f(batch, *, collate_fn_map)`` for classes of samples: the class itself
+    is looked for first, then the first one that the sample is an instance of. Of other samples mappings,
+    namedtuples and sequences are collated value by value; a plain tuple becomes a list. TypeError for
+    anything else, RuntimeError when sequences differ in length.
+    """
+    sample = batch[0]
+    cls = type(sample)
+    if collate_fn_map is not None:
+        known = cls if cls in collate_fn_map else None
+        if known is None:
+            known = next((each for each in collate_fn_map if isinstance(sample, each)), None)
+        if known is not None:
+            return collate_fn_map[known](batch, collate_fn_map=collate_fn_map)
+    if isinstance(sample, Mapping):
+        columns = {key: [each[key] for each in batch] for key in sample}
+        values = {key: collate(column, collate_fn_map=collate_fn_map) for key, column in columns.items()}
+        return mapping_like(sample, values)
+    if not isinstance(sample, Sequence):
+        raise TypeError(default_collate_err_msg_format.format(cls))
+    named = is_namedtuple(sample)
+    if not named and len({*map(len, batch)}) > 1:
+        raise RuntimeError("each element in list of batch should be of equal size")
+    values = [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch)]
+    if named:
+        return cls(*values)
+    return values if isinstance(sample, tuple) else sequence_like(sample, values)
+
+
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    """Stack tensors; in a worker into shared memory."""
+    sample = batch[0]
+    if sample.is_nested:
+        raise RuntimeError(
+            "Batches of nested tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
+        )
+    if sample.layout != rushlight.strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
+        )
+    return rushlight.stack(batch, 0)
+
+
+def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+    """Collate arrays as tensors; TypeError for arrays of texts and objects."""
+    dtype = batch[0].dtype
+    if _holds_text(dtype):
+        raise TypeError(default_collate_err_msg_format.format(dtype))
+    return collate([rushlight.as_tensor(each) for each in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+    """Return a tensor of NumPy's numbers."""
+    return rushlight.as_tensor(batch)
+
+
+def collate_float_fn(batch, *, collate_fn_map=None):
+    """Return a tensor of floats, in float64."""
+    return rushlight.tensor(batch, dtype=rushlight.float64)
+
+
+def collate_int_fn(batch, *, collate_fn_map=None):
+    """Return a tensor of ints."""
+    return rushlight.tensor(batch)
+
+
+def collate_str_fn(batch, *, collate_fn_map=None):
+    """Return the texts as they came."""
+    return batch
+
+
+default_collate_fn_map = {Tensor: collate_tensor_fn}
+if numpy is not None:
+    default_collate_fn_map[numpy.ndarray] = collate_numpy_array_fn
+    default_collate_fn_map[numpy.bool_, numpy.number, numpy.object_] = collate_numpy_scalar_fn
+default_collate_fn_map[float] = collate_float_fn
+default_collate_fn_map[int] = collate_int_fn
+default_collate_fn_map[str] = collate_str_fn
+default_collate_fn_map[bytes] = collate_str_fn
+_AS_IMPORTED = default_collate_fn_map.copy()
+
+
+def default_collate(batch):
+    """Return one batch of a list of samples: the default of DataLoader's collate_fn, see ``collate``.
+
+    Tensors are stacked, NumPy's arrays too; numbers become a tensor; texts stay a list.
+    ``default_collate_fn_map``, a dict that programs may change, says so for each class. `PyTorch's page
+    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_collate>`__
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def knows_nothing_new():
+    """Whether default_collate treats every class as it did at import."""
+    return default_collate_fn_map == _AS_IMPORTED

@@ -1,0 +1,297 @@
+"""The DataLoader: batches of a dataset, one after the other."""
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from rushlight import _missing
+from rushlight._utils import cpu_count
+
+from . import _utils
+from ._utils.iterator import _BaseDataLoaderIter, _SingleProcessDataLoaderIter  # noqa: F401
+from .dataset import IterableDataset, _T_co
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+
+_T = TypeVar("_T")
+_collate_fn_t = Callable[[list[_T]], Any]
+_worker_init_fn_t = Callable[[int], None]
+
+default_collate = _utils.collate.default_collate
+default_convert = _utils.collate.default_convert
+get_worker_info = _utils.worker.get_worker_info
+_lacks = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if name != "_MultiProcessingDataLoaderIter":
+        return _lacks(name)
+    from ._utils.processes import _MultiProcessingDataLoaderIter
+
+    return _MultiProcessingDataLoaderIter
+
+
+class _DatasetKind:
+    """The two kinds of datasets, and what takes batches of them."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        fetch = _utils.fetch
+        cls = fetch._MapDatasetFetcher if kind == _DatasetKind.Map else fetch._IterableDatasetFetcher
+        return cls(dataset, auto_collation, collate_fn, drop_last)
+
+
+class _InfiniteConstantSampler(Sampler):
+    """The sampler of an IterableDataset, which knows itself what comes next and where it ends."""
+
+    def __iter__(self):
+        while True:
+            yield None
+
+
+# what a loader's iterators were made with: setting one later would change nothing, or half of it
+_FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
+
+
+class DataLoader(Generic[_T_co]):
+    """Gives the batches of a dataset: samples that a sampler chose, put together by ``collate_fn``.
+
+    Args:
+        dataset: a Dataset, or anything with ``__getitem__`` and ``__len__``; or an IterableDataset.
+        batch_size: how many samples a batch has; None gives the samples as they are.
+        shuffle: take the samples in another order each time; an IterableDataset has its own order.
+        sampler: which indices to take, in place of shuffle.
+        batch_sampler: which lists of indices to take, in place of batch_size, shuffle, sampler and drop_last.
+        num_workers: how many processes load; 0 loads in this one.
+        collate_fn: a function from a list of samples to a batch; without batches, from one sample.
+        pin_memory: put the tensors where a device reads them directly, if there is a device.
+        drop_last: leave out a last batch that is not full.
+        timeout: seconds to wait for a worker's batch before RuntimeError is raised; 0 waits for ever.
+        worker_init_fn: called in each worker with its number, before it loads.
+        multiprocessing_context: how workers are started: "fork", "spawn", "forkserver" or a context.
+        generator: the Generator of the order and of the workers' seeds; the default one without it.
+        prefetch_factor: how many batches each worker is ahead, 2 if not given.
+        persistent_workers: keep the workers from one iteration to the next.
+        pin_memory_device: deprecated.
+        in_order: False gives the batches of workers as they come.
+
+    Iterating draws one number of the generator, and shuffling another one: where PyTorch does. ValueError for
+    arguments that exclude each other. `PyTorch's page
+    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.DataLoader>`__
+    """
+
+    __initialized = False
+
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
+        self._choose_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last, generator)
+        self.generator = generator
+        if collate_fn is None:
+            collate_fn = default_collate if self._auto_collation else default_convert
+        self.collate_fn = collate_fn
+        self.persistent_workers = persistent_workers
+        self.__initialized = True
+        self._IterableDataset_len_called = None  # what len() answered last
+        self._iterator = None
+        self.check_worker_number_rationality()
+
+    def _choose_samplers(self, batch_size, shuffle, sampler, batch_sampler, drop_last, generator):
+        iterable = isinstance(self.dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
+        if iterable:
+            _check_iterable(shuffle, sampler, batch_sampler)
+        _check_sampling(batch_size, shuffle, sampler, batch_sampler, drop_last)
+        if batch_sampler is not None:
+            batch_size, drop_last = None, False
+        if sampler is None:
+            if iterable:
+                sampler = _InfiniteConstantSampler()
+            elif shuffle:
+                sampler = RandomSampler(self.dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(self.dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+
+    def _get_iterator(self):
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        from ._utils.processes import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter(self)
+
+    @property
+    def multiprocessing_context(self):
+        """How worker processes are started: a context of multiprocessing, or None for the default one."""
+        return self.__multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, multiprocessing_context):
+        if multiprocessing_context is not None:
+            if not self.num_workers > 0:
+                raise ValueError(
+                    "multiprocessing_context can only be used with "
+                    "multi-process loading (num_workers > 0), but got "
+                    f"num_workers={self.num_workers}"
+                )
+            multiprocessing_context = _context(multiprocessing_context)
+        self.__multiprocessing_context = multiprocessing_context
+
+    def __setattr__(self, attr, val):
+        if self.__initialized and attr in _FIXED:
+            raise ValueError(
+                f"{attr} attribute should not be set after {self.__class__.__name__} is initialized"
+            )
+        super().__setattr__(attr, val)
+
+    def __iter__(self):
+        if not (self.persistent_workers and self.num_workers > 0):
+            return self._get_iterator()
+        if self._iterator is None:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
+
+    @property
+    def _auto_collation(self):
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self):
+        """What each batch is fetched with: lists of indices, or without batches an index."""
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __len__(self):
+        if self._dataset_kind == _DatasetKind.Map:
+            return len(self._index_sampler)
+        length = self._IterableDataset_len_called = len(self.dataset)
+        if self.batch_size is None:
+            return length
+        count, rest = divmod(length, self.batch_size)
+        return count if self.drop_last or not rest else count + 1
+
+    def check_worker_number_rationality(self):
+        """Warn when there are more workers than processors that this process may use."""
+        most = cpu_count()
+        if not self.num_workers or (most is not None and self.num_workers <= most):
+            return
+        cpuset = "" if hasattr(os, "sched_getaffinity") else " (`cpuset` is not taken into account)"
+        suggestion = (
+            f"Our suggested max number of worker in current system is {most}{cpuset}, which is smaller "
+            "than what this DataLoader is going to create."
+        )
+        if most is None:
+            suggestion = (
+                "DataLoader is not able to compute a suggested max number of worker in current system."
+            )
+        warnings.warn(
+            f"This DataLoader will create {self.num_workers} worker processes in total. {suggestion} "
+            "Please be aware that excessive worker creation might get DataLoader running slow "
+            "or even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
+            stacklevel=2,
+        )
+
+
+def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
+    if num_workers < 0:
+        raise ValueError(
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+        )
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if prefetch_factor is not None:
+        if num_workers == 0:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+            )
+        if prefetch_factor < 0:
+            raise ValueError("prefetch_factor option should be non-negative")
+    if persistent_workers and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_iterable(shuffle, sampler, batch_sampler):
+    text = "DataLoader with IterableDataset: expected unspecified {0} option, but got {0}={1}"
+    if shuffle not in {False, None}:
+        raise ValueError(text.format("shuffle", shuffle))
+    if sampler is not None:
+        raise ValueError(text.format("sampler", sampler))
+    if batch_sampler is not None:
+        raise ValueError(text.format("batch_sampler", batch_sampler))
+
+
+def _check_sampling(batch_size, shuffle, sampler, batch_sampler, drop_last):
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError(
+            "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+        )
+
+
+def _context(wanted):
+    """Return the context of multiprocessing that a start method names, or the one given."""
+    import multiprocessing
+
+    if isinstance(wanted, str):
+        methods = multiprocessing.get_all_start_methods()
+        if wanted not in methods:
+            raise ValueError(
+                "multiprocessing_context option "
+                f"should specify a valid start method in {methods!r}, but got "
+                f"multiprocessing_context={wanted!r}"
+            )
+        return multiprocessing.get_context(wanted)
+    if not isinstance(wanted, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context "
+            "object or a string specifying the start method, but got "
+            f"multiprocessing_context={wanted}"
+        )
+    return wanted

@@ -1,0 +1,176 @@
+"""Samplers: in which order the indices of a dataset come."""
+
+import itertools
+from typing import Generic, TypeVar
+
+import rushlight
+from rushlight import _missing
+from rushlight._C import Generator, empty, int64, multinomial, randint, randperm
+
+__all__ = [
+    *("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"),
+    "WeightedRandomSampler",
+]
+__getattr__ = _missing.lacks(__name__)
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+def _draw_seed(generator=None):
+    """Draw a seed: one number of the generator, the default one without it."""
+    return empty((), dtype=int64).random_(generator=generator).item()
+
+
+def _is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+class Sampler(Generic[_T_co]):
+    """What gives indices, or lists of them: subclasses write ``__iter__``, and mostly ``__len__``.
+
+    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Sampler>`__
+    """
+
+    def __iter__(self):
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler[int]):
+    """All indices in order.
+
+    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SequentialSampler>`__
+    """
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """All indices in random order, or ``num_samples`` of them, with ``replacement`` or without.
+
+    Without a generator each iteration takes one of its own, whose seed the default generator gives.
+    TypeError when replacement is no bool, ValueError when there is nothing to draw. `PyTorch's page
+    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.RandomSampler>`__
+    """
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        count = self.num_samples
+        if not isinstance(count, int) or count <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={count}")
+
+    @property
+    def num_samples(self):
+        """How many indices an iteration gives: as many as there are now, if no number was given."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self):
+        n = len(self.data_source)
+        generator = self.generator
+        if generator is None:
+            generator = Generator()
+            generator.manual_seed(_draw_seed())
+        if self.replacement:
+            # 32 at a time, as PyTorch: the stream is the same for any number
+            for start in range(0, self.num_samples // 32 * 32 + 1, 32):
+                count = min(32, self.num_samples - start)
+                yield from randint(high=n, size=(count,), dtype=int64, generator=generator).tolist()
+            return
+        rounds, rest = divmod(self.num_samples, n)
+        for _ in range(rounds):
+            yield from randperm(n, generator=generator).tolist()
+        # drawn even for no index: it moves the generator on
+        yield from randperm(n, generator=generator).tolist()[:rest]
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices in random order.
+
+    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SubsetRandomSampler>`__
+    """
+
+    def __init__(self, indices, generator=None):
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self):
+        for i in randperm(len(self.indices), generator=self.generator).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """``num_samples`` indices, index i with a chance in proportion to weights[i].
+
+    ValueError when num_samples is no positive int, replacement no bool, or weights not of one dimension.
+    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.WeightedRandomSampler>`__
+    """
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        if not _is_count(num_samples):
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={num_samples}"
+            )
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        weights = rushlight.as_tensor(weights, dtype=rushlight.double)
+        if weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}"
+            )
+        self.weights = weights
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self):
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of ``batch_size`` indices of a sampler; the last one is shorter, or dropped.
+
+    ValueError when batch_size is no positive int, or drop_last no bool. `PyTorch's page
+    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.BatchSampler>`__
+    """
+
+    def __init__(self, sampler, batch_size, drop_last):
+        if not _is_count(batch_size):
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self):
+        indices = iter(self.sampler)
+        least = self.batch_size if self.drop_last else 1
+        while len(batch := list(itertools.islice(indices, self.batch_size))) >= least:
+            yield batch
+
+    def __len__(self):
+        count, rest = divmod(len(self.sampler), self.batch_size)
+        return count if self.drop_last or not rest else count + 1
