@@ -1,11 +1,13 @@
 """From a list of samples to a batch."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import rushlight
-from rushlight import _missing
+from rushlight import _C, _missing
 from rushlight._C import Tensor
 
+from . import worker
 from .containers import is_namedtuple, mapping_like, sequence_like
 
 try:
@@ -91,7 +93,16 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
-    return rushlight.stack(batch, 0)
+    return rushlight.stack(batch, 0, out=in_shared_memory(sample, (len(batch), *sample.shape)))
+
+
+def in_shared_memory(sample, shape):
+    """Return an empty tensor for a worker to fill, whose memory is what will be sent; None elsewhere."""
+    if worker.get_worker_info() is None:
+        return None
+    nbytes = math.prod(shape) * sample.itemsize
+    storage = rushlight.UntypedStorage._new_shared(nbytes, device=sample.device)
+    return _C._set_memory(sample.new_empty(0), storage, 0, shape, None)
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

@@ -1,10 +1,10 @@
 """From the indices of a batch to the batch."""
 
 from rushlight import _missing
-from rushlight._C import Tensor, tensor
+from rushlight._C import Tensor, index_select, tensor
 
 from ..dataset import Subset, TensorDataset
-from .collate import default_collate, knows_nothing_new
+from .collate import default_collate, in_shared_memory, knows_nothing_new
 
 __getattr__ = _missing.lacks(__name__)
 
@@ -14,6 +14,8 @@ _SUBSETS_AT = Subset.__getitems__
 
 
 class _BaseDatasetFetcher:
+    ends_with_stop = False  # whether StopIteration means the end
+
     def __init__(self, dataset, auto_collation, collate_fn, drop_last):
         self.dataset = dataset
         self.auto_collation = auto_collation
@@ -26,6 +28,8 @@ class _BaseDatasetFetcher:
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
     """Takes the next samples, as many as there are indices; StopIteration at the end."""
+
+    ends_with_stop = True
 
     def __init__(self, dataset, auto_collation, collate_fn, drop_last):
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
@@ -114,12 +118,20 @@ class _Rows:
             return None
         try:
             places = tensor(indices)
-            batch = [each.index_select(0, places) for each in tensors]
-        except Exception:  # negative, beyond the end, or a dtype that is only kept
+            batch = [_at(each, places) for each in tensors]
+        except (
+            IndexError,
+            OverflowError,
+            RuntimeError,
+        ):  # negative, beyond the end, or a dtype that is only kept
             return None
         # equal as long as the tensor's dimensions lie in order, and then the samples' do
         self.usual = all(made.stride() == each.stride() for made, each in zip(batch, tensors))
         return batch if self.usual else None
+
+
+def _at(each, places):
+    return index_select(each, 0, places, out=in_shared_memory(each, (len(places), *each.shape[1:])))
 
 
 def _is_plain(each):

@@ -77,13 +77,13 @@ def _can_pin(loader):
         warnings.warn(
             "pin_memory_device is deprecated, the current accelerator will be used as the device,"
             f"ignore pin_memory_device='{loader.pin_memory_device}'.",
-            stacklevel=3,
+            stacklevel=6,
         )
     if not accelerator.is_available():
         warnings.warn(
             "'pin_memory' argument is set as true but no accelerator is found, "
             "then device pinned memory won't be used.",
-            stacklevel=3,
+            stacklevel=6,
         )
         return False
     return True
