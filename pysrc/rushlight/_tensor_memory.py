@@ -188,8 +188,12 @@ class _Methods:
         return False
 
     def pin_memory(self, device=None):
-        """RuntimeError: no kind of memory is locked."""
-        raise RuntimeError("Cannot access accelerator device when none is available.")
+        """Return the tensor itself: no memory is locked here; RuntimeError where there is no accelerator."""
+        from . import accelerator
+
+        if not accelerator.is_available():
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        return self
 
     def record_stream(self, stream):
         """RuntimeError: there are no streams."""
