@@ -85,9 +85,19 @@ def test_loaders_leave_nothing_behind():
 
 
 def test_datapipes_say_that_there_are_none():
-    for use in (data.IterDataPipe, data.MapDataPipe, data.non_deterministic, data.functional_datapipe):
+    for use in (
+        *(data.IterDataPipe, data.MapDataPipe, data.non_deterministic, data.functional_datapipe),
+        *(data.runtime_validation, data.argument_validation, data.graph.traverse, data.graph.traverse_dps),
+        data.graph_settings.get_all_graph_pipes,
+    ):
         with pytest.raises(NotImplementedError, match="write a Dataset or an IterableDataset"):
             use(print)
+    for name in ("apply_sharding", "apply_shuffle_settings", "apply_shuffle_seed", "apply_random_seed"):
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(data.graph_settings, name)(print, *[1] * (2 if name == "apply_sharding" else 1))
+    for use in (data.guaranteed_datapipes_determinism, data.runtime_validation_disabled):
+        with pytest.raises(NotImplementedError):
+            use()
     with pytest.raises(NotImplementedError, match="Own"):
         type("Own", (data.IterDataPipe,), {})
     assert issubclass(data.IterDataPipe, data.IterableDataset)
@@ -106,3 +116,17 @@ def test_import_is_lazy():
         "import sys, rushlight; rushlight.utils.data.DataLoader([1]); print('multiprocessing' in sys.modules)"
     )
     assert python(light).strip() == "False"
+
+
+def test_pin_memory_where_there_is_a_device(monkeypatch):
+    """No memory is locked: tensors are given as they are, and what has a pin_memory of its own is asked."""
+
+    class Own:
+        def pin_memory(self):
+            return "pinned"
+
+    loader = data.DataLoader([torch.ones(1), Own()], None, pin_memory=True)
+    with pytest.warns(UserWarning, match="no accelerator is found"):
+        assert type(list(loader)[1]) is Own
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    assert list(loader) == [torch.ones(1), "pinned"]

@@ -2,6 +2,7 @@
 
 from rushlight import _missing
 
+from . import graph, graph_settings  # noqa: F401
 from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info
 from .datapipes._decorator import (
     argument_validation,
