@@ -163,6 +163,9 @@ def own_ways_to_samples(t):
     plain = d.TensorDataset(*tensors)
     plain.__getitems__ = lambda indices: [("instance", i) for i in indices]
     answers.append(batches(d.DataLoader(plain, 4)))
+    part = d.Subset(d.TensorDataset(*tensors), [1, 2])
+    part.__getitems__ = lambda indices: [("part", i) for i in indices]
+    answers.append(batches(d.DataLoader(part, 4)))
     changing = d.TensorDataset(*tensors)
     loader = d.DataLoader(changing, 4)
     answers.append(batches(loader))

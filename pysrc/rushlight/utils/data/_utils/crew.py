@@ -50,7 +50,9 @@ class Crew:
             self._poll.register(descriptor, select.POLLIN)
 
     def put(self, number, message):
-        """Send a worker a message, now or while ``get`` waits."""
+        """Send a worker a message, now or while ``get`` waits; nobody hears it when all have ended."""
+        if self.closed:
+            return
         channel = self.channels[number]
         channel.put(message)
         self._flush(channel)

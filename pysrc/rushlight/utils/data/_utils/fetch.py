@@ -76,6 +76,13 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
         return self.collate_fn([self.dataset[i] for i in possibly_batched_index])
 
 
+def _answers_by(dataset, name, function):
+    """Whether a method of a dataset is this function, and attributes are found in the usual way."""
+    kind = type(dataset)
+    usual = kind.__getattribute__ is object.__getattribute__
+    return usual and getattr(kind, name, None) is function and name not in vars(dataset)
+
+
 class _Rows:
     """Takes a whole batch of a TensorDataset, or of a Subset of one, from each tensor at once.
 
@@ -92,16 +99,10 @@ class _Rows:
     def of(cls, dataset):
         """Return the rows of a dataset, or None where its class has its own way to samples."""
         subsets = []
-        while isinstance(dataset, Subset) and type(dataset).__getitems__ is _SUBSETS_AT:
+        while _answers_by(dataset, "__getitems__", _SUBSETS_AT):
             subsets.append(dataset)
             dataset = dataset.dataset
-        kind = type(dataset)
-        if (
-            not isinstance(dataset, TensorDataset)
-            or kind.__getitem__ is not _TENSORS_AT
-            or kind.__getattribute__ is not object.__getattribute__
-            or hasattr(dataset, "__getitems__")
-        ):
+        if not _answers_by(dataset, "__getitem__", _TENSORS_AT) or hasattr(dataset, "__getitems__"):
             return None
         return cls(dataset, subsets)
 
