@@ -58,6 +58,13 @@ _LAZY |= {
     if (device, what) != ("gpu", "enabled")
 }
 _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types", "testing": "testing"}
+_LAZY |= {
+    "distributions": "distributions",
+    "func": "func",
+    "summary": "_summary",
+    "return_types": "return_types",
+    "testing": "testing",
+}
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
 _LAZY |= {"compiler": "compiler", "_disable_dynamo": "compiler"}
 _LAZY |= {"multiprocessing": "multiprocessing"}

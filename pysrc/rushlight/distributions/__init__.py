@@ -1,0 +1,49 @@
+"""Probability distributions, as torch.distributions (https://docs.pytorch.org/docs/2.13/distributions.html).
+
+Each has the module that PyTorch has; a name is imported when something first asks for it.
+"""
+
+from rushlight import _missing
+
+# the module of each name
+_HOMES = {
+    "Bernoulli": "bernoulli",
+    "Categorical": "categorical",
+    "Distribution": "distribution",
+    "Exponential": "exponential",
+    "ExponentialFamily": "exp_family",
+    "Independent": "independent",
+    "Laplace": "laplace",
+    "LogNormal": "log_normal",
+    "Normal": "normal",
+    "OneHotCategorical": "one_hot_categorical",
+    "OneHotCategoricalStraightThrough": "one_hot_categorical",
+    "TransformedDistribution": "transformed_distribution",
+    "Uniform": "uniform",
+    "biject_to": "constraint_registry",
+    "kl_divergence": "kl",
+    "register_kl": "kl",
+    "transform_to": "constraint_registry",
+}
+_TRANSFORMS = ("Abs", "Affine", "Cat", "Compose", "CorrCholesky", "CumulativeDistribution", "Exp")
+_TRANSFORMS += ("Independent", "LowerCholesky", "PositiveDefinite", "Power", "Reshape", "Sigmoid", "Softmax")
+_TRANSFORMS += ("Softplus", "Stack", "StickBreaking", "Tanh", "")
+_HOMES |= {name + "Transform": "transforms" for name in _TRANSFORMS} | {"identity_transform": "transforms"}
+_MODULES = {*_HOMES.values(), "constraints", "utils"}
+__all__ = sorted(_HOMES)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    home = name if name in _MODULES else _HOMES.get(name)
+    if home is None:
+        return _missing_name(name)
+    from importlib import import_module
+
+    module = import_module(f"{__name__}.{home}")
+    value = globals()[name] = module if home == name else getattr(module, name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_HOMES, *_MODULES})
