@@ -18,6 +18,10 @@ FORMULA(drawn_second) {
     TO(1, rl_vjp_zeros(g, 1));
 }
 
+FORMULA(standard_gamma) {
+    TO(0, OP(mul, G, OP(_standard_gamma_grad, X(0), OUT(0))));
+}
+
 FORMULA(native_dropout) { /* (input, p, train) */
     const double left = 1 - rl_vjp_num(g, 1);
     const bool train = GIVEN(2) && rl_vjp_int(g, 2);

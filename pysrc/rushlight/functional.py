@@ -96,11 +96,28 @@ def broadcast_shapes(*shapes):
     return _C.Size(result)
 
 
+def _joined(a, b):
+    """Return the shape that two shapes broadcast to."""
+    n = max(len(a), len(b))
+    a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    for dim in reversed(range(n)):
+        i, j = a[dim], b[dim]
+        if i != j and 1 not in (i, j):
+            raise RuntimeError(
+                f"The size of tensor a ({i}) must match the size of tensor b ({j}) "
+                f"at non-singleton dimension {dim}"
+            )
+    return _C.Size(j if i == 1 else i for i, j in zip(a, b))
+
+
 def broadcast_tensors(*tensors):
     """Views of the tensors, stretched to the shape that they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
-    shape = broadcast_shapes(*(t.shape for t in tensors))
+    shape = _C.Size()
+    for t in tensors:
+        if t.shape != shape:
+            shape = _joined(shape, t.shape)
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 

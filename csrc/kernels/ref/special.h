@@ -43,7 +43,8 @@ static inline double special_sinpi(double x) {
     return sin(M_PI * r);
 }
 
-double rl_special_i0(double x); /* kernels/ref/special_bessel.c */
+double rl_special_i0(double x);      /* kernels/ref/special_bessel.c */
+double rl_special_digamma(double x); /* kernels/ref/special_gamma.c */
 
 /* rl_eltwise for what takes an element some nanoseconds: by as many threads as that is worth */
 rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns, rl_numbers *numbers);

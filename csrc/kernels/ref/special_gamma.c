@@ -21,7 +21,7 @@ static const double zeta_tail[] = {1.0 / 12,
                                    -236364091.0 / 1693824136731743669452800000.0};
 
 /* Below 0 by the reflection at 1/2; up to 10 by the recurrence; beyond by Stirling's series. */
-static double digamma(double x) {
+double rl_special_digamma(double x) {
     double more = 0;
     if (x == 0) return copysign((double)INFINITY, -x);
     if (x < 0) {
@@ -79,7 +79,7 @@ static double zeta(double s, double q) {
 }
 
 SPECIAL_UNARY(lgamma, 25, special_lgamma)
-SPECIAL_UNARY(digamma, 40, digamma)
+SPECIAL_UNARY(digamma, 40, rl_special_digamma)
 SPECIAL_BINARY(special_zeta, 300, zeta)
 
 /* ---- derivatives of digamma: n stands in c->i[0], n! with its sign in c->d[0] ---- */

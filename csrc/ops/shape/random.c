@@ -189,6 +189,16 @@ RL_SHAPE(binomial) {
     return rl_dims_broadcast(count, chance, shape, &n) == RL_OK ? rl_out_dims(k, 0, shape, n) : RL_FAIL;
 }
 
+/* all tensors have one dtype, and broadcast */
+RL_SHAPE(drawn_gradient) {
+    const int dtype = k->arg[0].u.t->dtype;
+    for (int i = 1; i < k->n_arg; i++)
+        if (k->arg[i].u.t->dtype != dtype)
+            return rl_error_set(RL_RUNTIME, "Found dtype %s but expected %s",
+                                rl_dtype_title(k->arg[i].u.t->dtype), rl_dtype_title(dtype));
+    return k->n_arg == 2 ? shape_broadcast(k) : shape_broadcast3(k);
+}
+
 RL_SHAPE(normal_tensors) { /* (mean, std), one of which may be a number */
     const rl_view *mean = rl_in(k, 0), *std = rl_in(k, 1), *one = mean ? mean : std;
     int64_t shape[RL_MAX_DIMS];

@@ -70,3 +70,19 @@ class CategoricalPair:
     @property
     def logits(self):
         return self._categorical.logits
+
+
+class RelaxedPair:
+    """What hands on the pair and the temperature of its base distribution."""
+
+    @property
+    def temperature(self):
+        return self.base_dist.temperature
+
+    @property
+    def probs(self):
+        return self.base_dist.probs
+
+    @property
+    def logits(self):
+        return self.base_dist.logits

@@ -84,4 +84,4 @@ def kl_divergence(p, q):
     return fun(p, q)
 
 
-from . import _same  # noqa: E402, F401  (formulas register themselves)
+from . import _cross, _multivariate, _same  # noqa: E402, F401  (formulas register themselves)

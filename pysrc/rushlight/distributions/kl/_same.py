@@ -4,45 +4,97 @@ from rushlight import inf
 from rushlight.nn import functional as F
 
 from ..bernoulli import Bernoulli
+from ..beta import Beta
+from ..binomial import Binomial
 from ..categorical import Categorical
+from ..cauchy import Cauchy
+from ..continuous_bernoulli import ContinuousBernoulli
+from ..dirichlet import Dirichlet
 from ..exp_family import ExponentialFamily
 from ..exponential import Exponential
+from ..gamma import Gamma
+from ..geometric import Geometric
+from ..gumbel import Gumbel
+from ..half_normal import HalfNormal
 from ..independent import Independent
 from ..laplace import Laplace
 from ..normal import Normal
 from ..one_hot_categorical import OneHotCategorical
+from ..pareto import Pareto
+from ..poisson import Poisson
 from ..transformed_distribution import TransformedDistribution
 from ..uniform import Uniform
-from ..utils import _sum_rightmost
+from ..utils import _sum_rightmost, euler_constant
 from . import kl_divergence, register_kl
 
 
 def _weighed(probs, logs, of_q):
     """Return probs * logs: 0 where p gives nothing, infinite where only q gives nothing."""
     terms = probs * logs
-    terms[of_q == 0] = inf
-    terms[probs == 0] = 0
+    terms[(of_q == 0).expand_as(terms)] = inf
+    terms[(probs == 0).expand_as(terms)] = 0
     return terms
 
 
 @register_kl(Bernoulli, Bernoulli)
 def _kl_bernoulli_bernoulli(p, q):
     happens = _weighed(p.probs, F.softplus(-q.logits) - F.softplus(-p.logits), q.probs)
-    stays_off = _weighed(1 - p.probs, F.softplus(q.logits) - F.softplus(p.logits), 1 - q.probs)
-    return happens + stays_off
+    misses = _weighed(1 - p.probs, F.softplus(q.logits) - F.softplus(p.logits), 1 - q.probs)
+    return happens + misses
+
+
+@register_kl(Beta, Beta)
+def _kl_beta_beta(p, q):
+    p1, p0, q1, q0 = p.concentration1, p.concentration0, q.concentration1, q.concentration0
+    p_total, q_total = p1 + p0, q1 + q0
+    of_q = q1.lgamma() + q0.lgamma() + p_total.lgamma()
+    of_p = p1.lgamma() + p0.lgamma() + q_total.lgamma()
+    means = (p1 - q1) * p1.digamma() + (p0 - q0) * p0.digamma()
+    return of_q - of_p + means + (q_total - p_total) * p_total.digamma()
+
+
+@register_kl(Binomial, Binomial)
+def _kl_binomial_binomial(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented"
+        )
+    of_one = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    result = p.total_count * of_one
+    result[p.total_count > q.total_count] = inf
+    return result
 
 
 @register_kl(Categorical, Categorical)
 def _kl_categorical_categorical(p, q):
-    terms = p.probs * (p.logits - q.logits)
-    terms[(q.probs == 0).expand_as(terms)] = inf
-    terms[(p.probs == 0).expand_as(terms)] = 0
-    return terms.sum(-1)
+    return _weighed(p.probs, p.logits - q.logits, q.probs).sum(-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
 def _kl_onehotcategorical_onehotcategorical(p, q):
     return _kl_categorical_categorical(p._categorical, q._categorical)
+
+
+@register_kl(Cauchy, Cauchy)
+def _kl_cauchy_cauchy(p, q):
+    distance = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return distance.log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _kl_continuous_bernoulli_continuous_bernoulli(p, q):
+    of_p = p._cont_bern_log_norm() + (-p.probs).log1p()
+    of_q = q._cont_bern_log_norm() + (-q.probs).log1p()
+    return p.mean * (p.logits - q.logits) + of_p - of_q
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _kl_dirichlet_dirichlet(p, q):
+    p_total, q_total = p.concentration.sum(-1), q.concentration.sum(-1)
+    of_totals = p_total.lgamma() - q_total.lgamma()
+    of_parts = (p.concentration.lgamma() - q.concentration.lgamma()).sum(-1)
+    means = p.concentration.digamma() - p_total.digamma().unsqueeze(-1)
+    return of_totals - of_parts + ((p.concentration - q.concentration) * means).sum(-1)
 
 
 @register_kl(Exponential, Exponential)
@@ -66,6 +118,31 @@ def _kl_expfamily_expfamily(p, q):
     return result
 
 
+@register_kl(Gamma, Gamma)
+def _kl_gamma_gamma(p, q):
+    of_rates = q.concentration * (p.rate / q.rate).log()
+    of_shapes = q.concentration.lgamma() - p.concentration.lgamma()
+    means = (p.concentration - q.concentration) * p.concentration.digamma()
+    return of_rates + of_shapes + means + (q.rate - p.rate) * (p.concentration / p.rate)
+
+
+@register_kl(Geometric, Geometric)
+def _kl_geometric_geometric(p, q):
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Gumbel, Gumbel)
+def _kl_gumbel_gumbel(p, q):
+    ratio, q_loc, p_loc = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
+    tail = (q_loc + (1 + ratio).lgamma() - p_loc).exp()
+    return -ratio.log() - q_loc + p_loc + ratio * euler_constant + tail - (1 + euler_constant)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _kl_halfnormal_halfnormal(p, q):
+    return _kl_normal_normal(p.base_dist, q.base_dist)
+
+
 @register_kl(Laplace, Laplace)
 def _kl_laplace_laplace(p, q):
     ratio = p.scale / q.scale
@@ -78,6 +155,19 @@ def _kl_normal_normal(p, q):
     ratio = (p.scale / q.scale).pow(2)
     distance = ((p.loc - q.loc) / q.scale).pow(2)
     return 0.5 * (ratio + distance - 1 - ratio.log())
+
+
+@register_kl(Pareto, Pareto)
+def _kl_pareto_pareto(p, q):
+    ratio = q.alpha / p.alpha
+    result = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    result[p.support.lower_bound < q.support.lower_bound] = inf
+    return result
+
+
+@register_kl(Poisson, Poisson)
+def _kl_poisson_poisson(p, q):
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
 
 
 @register_kl(Uniform, Uniform)
