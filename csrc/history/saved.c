@@ -109,6 +109,8 @@ int rl_saved_freed(void) {
 static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
     const rl_tensor *t = (const rl_tensor *)s->value;
     const rl_node *maker = s->own || (s->linked && !t->grad_fn) ? node : t->grad_fn;
+    /* PyTorch has two kinds of names for tensors */
+    const bool plain = t->v.dtype != RL_BOOL && t->v.dtype != RL_BF16;
     char dims[RL_DIMS_TEXT], made[128] = "";
     if (maker)
         snprintf(made, sizeof made, ", which is output %d of %.*s,",
@@ -116,9 +118,9 @@ static PyObject *saved_was_written(const rl_node *node, const rl_saved *s) {
                  rl_node_name(maker));
     PyErr_Format(PyExc_RuntimeError,
                  "one of the variables needed for gradient computation has been modified by an inplace "
-                 "operation: [torch.%sTensor %s]%s is at version %u; expected version %u instead. Hint: %s",
-                 rl_dtype_title(t->v.dtype), rl_dims_text(dims, t->v.shape, t->v.ndim), made,
-                 rl_version_of(t), s->version,
+                 "operation: [%s%s%s %s]%s is at version %u; expected version %u instead. Hint: %s",
+                 plain ? "torch." : "CPU", rl_dtype_title(t->v.dtype), plain ? "Tensor" : "Type",
+                 rl_dims_text(dims, t->v.shape, t->v.ndim), made, rl_version_of(t), s->version,
                  rl_anomaly_mode
                      ? "the backtrace further above shows the operation that failed to compute "
                        "its gradient. The variable in question was changed in there or anywhere "

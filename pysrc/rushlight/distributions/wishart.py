@@ -158,7 +158,10 @@ class Wishart(ExponentialFamily):
         for _ in range(10 if max_try_correction is None else max_try_correction):
             again = self._bartlett_sampling(singular[singular].shape)
             sample[singular] = again
-            singular[singular.clone()] = self._over_batch(~self.support.check(again))
+            # a mask of its own each time: the gradient of the line above needs the last one as it was
+            left = singular.clone()
+            left[singular] = self._over_batch(~self.support.check(again))
+            singular = left
             if not singular.any():
                 break
         return sample
