@@ -78,7 +78,7 @@ def equal(input, other):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes (tuples or numbers) have together; RuntimeError if none."""
-    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    shapes = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
     result = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         for i, size in enumerate(reversed(shape), 1):
@@ -86,10 +86,9 @@ def broadcast_shapes(*shapes):
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
             if size != 1 and result[-i] not in (1, size):
                 raise RuntimeError(
-                    "Shape mismatch: objects cannot be broadcast to a single shape. Attempting to broadcast "
-                    f"a dimension of length {size} at {-i}! Mismatching argument at index "
-                    f"{shapes.index(shape)} had {shape}; but expected shape should be broadcastable to "
-                    f"{result}"
+                    f"Attempting to broadcast a dimension of length {size} at {-i}! Mismatching argument at "
+                    f"index {shapes.index(shape)} had {shape}; but expected shape should be broadcastable "
+                    f"to {result}"
                 )
             if size != 1:
                 result[-i] = size

@@ -10,8 +10,9 @@ from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
 from ._base import Plain, Transform, need_dims
 
 
-def _with_diagonal(matrix, diagonal):
-    return matrix.tril(-1) + diagonal.diag_embed()
+def _through_diagonal(matrix, function):
+    """Lower triangular matrices whose diagonals went through a function."""
+    return matrix.tril(-1) + function(matrix.diagonal(dim1=-2, dim2=-1)).diag_embed()
 
 
 class LowerCholeskyTransform(Plain):
@@ -21,10 +22,10 @@ class LowerCholeskyTransform(Plain):
     codomain = constraints.lower_cholesky
 
     def _call(self, x):
-        return _with_diagonal(x, x.diagonal(dim1=-2, dim2=-1).exp())
+        return _through_diagonal(x, rushlight.exp)
 
     def _inverse(self, y):
-        return _with_diagonal(y, y.diagonal(dim1=-2, dim2=-1).log())
+        return _through_diagonal(y, rushlight.log)
 
 
 class PositiveDefiniteTransform(Plain):
