@@ -58,16 +58,9 @@ _LAZY |= {
     if (device, what) != ("gpu", "enabled")
 }
 _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types", "testing": "testing"}
-_LAZY |= {
-    "distributions": "distributions",
-    "func": "func",
-    "summary": "_summary",
-    "return_types": "return_types",
-    "testing": "testing",
-}
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
-_LAZY |= {"compiler": "compiler", "_disable_dynamo": "compiler"}
-_LAZY |= {"multiprocessing": "multiprocessing"}
+_LAZY |= {name: name for name in ("compiler", "distributions", "multiprocessing")}
+_LAZY |= {"_disable_dynamo": "compiler"}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str", "from_dlpack": "utils.dlpack", "to_dlpack": "utils.dlpack"}
 _LAZY |= {"pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "nuclear_norm": "_lowrank"}

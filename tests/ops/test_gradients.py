@@ -15,10 +15,12 @@ CONSTANT = {  # results without gradients
 REFUSED = {  # by PyTorch, too
     *("floor_divide", "remainder_number", "heaviside", "scatter_join", "scatter_number_join"),
     *("embedding_renorm_", "binomial", "bernoulli_number", "_ctc_loss_backward"),
+    *("_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad"),
 }
 # PyTorch has their first derivative alone
-ONCE = {"segment_reduce", "ctc_loss", "ctc_loss_tensor", "_ctc_loss", "_ctc_loss_tensor"}
+ONCE = {"segment_reduce", "_standard_gamma", "ctc_loss", "ctc_loss_tensor", "_ctc_loss", "_ctc_loss_tensor"}
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
+DRAWN |= {"_standard_gamma"}  # at one probability, not by one seed: tests/ops/test_random_gamma.py
 # Right for the statistics of the input alone: checked as the second derivatives of the operators forward.
 BACKWARD = {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"}
 

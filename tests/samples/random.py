@@ -55,6 +55,20 @@ SAMPLES = {
         S(nz(4, 5), unit(4, 5)).but(*WHOLE, *HALVES),
         S(Placeholder((20,), 20, 90), unit(20)).but(*WHOLE, *HALVES),
     ],
+    "_standard_gamma": [S(Placeholder(s, 0.1, 9)).but(*WHOLE, *HALVES) for s in ((2, 3), (20,), (), (0, 2))],
+    "_standard_gamma_grad": [
+        S(Placeholder((4, 5), 0.5, 20), Placeholder((4, 5), 0.1, 20)).but(*WHOLE, *HALVES),
+        S(Placeholder((3, 7), 0.5, 20), Placeholder((7,), 0.1, 20)).but(*WHOLE, *HALVES),
+    ],
+    "_sample_dirichlet": [S(Placeholder(s, 0.1, 9)).but(*WHOLE, *HALVES) for s in ((2, 3), (4, 2), (0, 2))],
+    "_dirichlet_grad": [
+        S(Placeholder((4, 5), 0.1, 0.9), Placeholder((4, 5), 0.5, 9), Placeholder((5,), 12, 30)).but(
+            *WHOLE, *HALVES
+        ),
+        S(Placeholder((3, 7), 0.1, 0.9), Placeholder((3, 1), 0.5, 9), Placeholder((), 12, 15)).but(
+            *WHOLE, *HALVES
+        ),
+    ],
     "multinomial": [
         S(unit(7), 1).but(*WHOLE),
         S(unit(3, 7), 1).but(*WHOLE),

@@ -189,14 +189,20 @@ RL_SHAPE(binomial) {
     return rl_dims_broadcast(count, chance, shape, &n) == RL_OK ? rl_out_dims(k, 0, shape, n) : RL_FAIL;
 }
 
-/* all tensors have one dtype, and broadcast */
+/* all tensors have one dtype, and broadcast to a contiguous result */
 RL_SHAPE(drawn_gradient) {
-    const int dtype = k->arg[0].u.t->dtype;
-    for (int i = 1; i < k->n_arg; i++)
-        if (k->arg[i].u.t->dtype != dtype)
-            return rl_error_set(RL_RUNTIME, "Found dtype %s but expected %s",
-                                rl_dtype_title(k->arg[i].u.t->dtype), rl_dtype_title(dtype));
-    return k->n_arg == 2 ? shape_broadcast(k) : shape_broadcast3(k);
+    int64_t room[2][RL_MAX_DIMS];
+    rl_view whole = *k->arg[0].u.t;
+    for (int i = 1, n; i < k->n_arg; i++) {
+        const rl_view *x = k->arg[i].u.t;
+        if (x->dtype != whole.dtype)
+            return rl_error_set(RL_RUNTIME, "Found dtype %s but expected %s", rl_dtype_title(x->dtype),
+                                rl_dtype_title(whole.dtype));
+        if (rl_dims_broadcast(&whole, x, room[i % 2], &n) != RL_OK) return RL_FAIL;
+        whole.shape = room[i % 2];
+        whole.ndim = (uint8_t)n;
+    }
+    return rl_out_dims(k, 0, whole.shape, whole.ndim);
 }
 
 RL_SHAPE(normal_tensors) { /* (mean, std), one of which may be a number */
