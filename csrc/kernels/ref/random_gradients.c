@@ -33,7 +33,7 @@ static rl_status each(rl_call *k, int n_in, of_numbers of) {
     rl_walk w;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < n_in; i++) rl_walk_add(&w, rl_in(k, i));
-    rl_walk_each(k, &w, 200, strip, &job);
+    rl_walk_each(k, &w, 50, strip, &job);
     return RL_OK;
 }
 
