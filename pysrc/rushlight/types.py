@@ -16,6 +16,11 @@ FloatLikeType: TypeAlias = builtins.float
 BoolLikeType: TypeAlias = builtins.bool
 Storage: TypeAlias = Any
 
+# names that annotations of others' code use
+_Number = (builtins.int, builtins.float, builtins.bool)
+_dtype = _C.dtype
+_size: TypeAlias = Size | list[builtins.int] | tuple[builtins.int, ...]
+
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
 __all__ += ["BoolLikeType", "FloatLikeType", "IntLikeType"]
 __getattr__ = _missing.lacks(__name__)

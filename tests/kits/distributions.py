@@ -56,7 +56,7 @@ def agree(got, want, close=2e-4):
         tolerance = 1e-7 if want.dtype == numpy.float64 else close
         assert got.dtype == want.dtype and got.shape == want.shape
         numpy.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
-    elif isinstance(want, (list, dict)):
+    elif isinstance(want, (list, tuple, dict)):
         assert len(got) == len(want)
         for key in want if isinstance(want, dict) else range(len(want)):
             agree(got[key], want[key], close)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from pathlib import Path
 
 import numpy
 import pytest
@@ -205,6 +206,17 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_line_answers_as_pytorch(name):
     compare(LINES[name])
+
+
+# each line of the file is an expression
+CASES = Path(__file__).with_name("distributions_cases.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case_answers_as_pytorch(case):
+    compare(
+        lambda t, D, f: repr(eval(case, {"t": t, "D": D, "math": math})).partition(" at 0x")[0], "float32"
+    )
 
 
 # ---- scripts ----

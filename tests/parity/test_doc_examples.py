@@ -18,6 +18,7 @@ import rushlight
 torch = pytest.importorskip("torch")
 
 HOMES = ["torch", "torch.Tensor", "torch.special", "torch.linalg", "torch.nn.functional"]
+HOMES += ["torch.distributions", "torch.distributions.constraints", "torch.distributions.utils"]
 
 # names whose examples cannot print the same, and why
 UNSET = "prints memory that nobody has set"
@@ -100,6 +101,7 @@ def scope_of(t):
         return builtins.__import__(t.__name__ + dot + rest if root == "torch" else name, *args)
 
     given = {"torch": t, "nn": t.nn, "F": t.nn.functional, "Tensor": t.Tensor, "__name__": "example"}
+    given |= {name: getattr(t.distributions, name) for name in t.distributions.__all__}
     return {**given, "__builtins__": {**vars(builtins), "__import__": import_}}
 
 
