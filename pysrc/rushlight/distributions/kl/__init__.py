@@ -4,8 +4,6 @@ import warnings
 
 from rushlight import _missing
 
-from ..distribution import Distribution  # noqa: F401
-
 _KL_REGISTRY = {}  # (type of p, type of q): formula
 _KL_MEMOIZE = {}  # the same for pairs that were asked for, NotImplemented for those without a formula
 
