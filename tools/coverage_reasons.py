@@ -22,25 +22,27 @@ MISSING = {
     "quantization": [
         _ANY + r"(q_.*|qscheme|int_repr|dequantize)",
         r"(fake_)?quantize.*|fake_quantize.*|quantized_.*|choose_qparams.*|fused_moving_avg.*|fbgemm.*|empty_quantized",
-        r"quantization|ao",
+        r"quantization|ao|nn\.(qat|intrinsic|quanti\w+)",
         r"nn\.functional\.(scaled_(grouped_)?mm|grouped_mm)",
     ],
     "nested and jagged tensors": [r"nested|jagged", r"Tensor\.to_padded_tensor"],
     "dtypes of fewer than 8 bits": [r"bit|u?int[1-7]"],
-    "losses come later": [
-        r"(nn\.functional\.)?\w+_loss",
-        r"(nn\.functional\.)?(kl_div|binary_cross_entropy(_with_logits)?|linear_cross_entropy)",
+    "recurrent layers come later": [
+        r"(gru|lstm|rnn_relu|rnn_tanh)(_cell)?|nn\.(RNN|LSTM|GRU)\w*|nn\.utils\.rnn",
     ],
-    "recurrent layers come later": [r"(gru|lstm|rnn_relu|rnn_tanh)(_cell)?"],
-    "attention comes later": [r"nn\.functional\.(scaled_dot_product_attention|multi_head_attention_forward)"],
+    "attention comes later": [
+        r"nn\.functional\.(scaled_dot_product_attention|multi_head_attention_forward)",
+        r"nn\.(MultiheadAttention|Transformer\w*|attention)",
+    ],
     "further layers come later": [
         r"(nn\.functional\.)?(embedding_bag|conv_tbc|bilinear|native_channel_shuffle|channel_shuffle)",
+        r"nn\.(CrossMapLRN2d|EmbeddingBag|Fold|FractionalMaxPool[23]d|MaxUnpool[123]d|SyncBatchNorm|grad)",
         r"nn\.functional\.(fold|max_unpool[123]d|(fractional|adaptive)?_?max_pool[123]d_with_indices)",
         r"nn\.functional\.(fractional_max_pool[23]d|gumbel_softmax|one_hot|affine_grid|grid_sample)",
         r"channels_last_3d|native_norm|norm_except_dim|convolution|affine_grid_generator|grid_sampler(_[23]d)?|ParameterDict|ModuleDict|BufferDict",
     ],
-    "distributions, datasets and multiprocessing come later": [
-        r"distributions|multiprocessing|quasirandom|hub|prepare_multiprocessing_environment|init_num_threads",
+    "low-discrepancy sequences and models of a hub come later": [
+        r"quasirandom|hub",
     ],
     "distributed computing": [
         r"distributed|Tensor\.is_distributed|is_distributed|futures|Future|RRefType|AggregationType"
@@ -76,6 +78,7 @@ MISSING = {
         r"Tensor\.(reinforce|volatile|__n?div__)",
     ],
     "internal, without a use in Python": [
+        r"prepare_multiprocessing_environment|init_num_threads",
         r"slice_inverse|Tensor\.(slice_inverse|const_data_ptr|storage_type|__(nonzero|long|i?div|rdiv)__)",
         r"autograd\.(NestedIOFunction|enforce_grad_layout_policy)",
         r"nn\.functional\.(assert_int_or_pair|has_torch_function\w*)",
@@ -92,6 +95,7 @@ LACKING = {
     "NumPy's names are taken by what is written in C": [r"(linalg\.\w+|nuclear_norm) (axis|keepdims)="],
     "several results go to their own tensors": [r"native_batch_norm out="],
     "devices with streams only": [r"Tensor\.record_stream .*"],
+    "what replaces it takes keywords alone": [r"nn\.Container .*"],
     "operators call it by position": [r"Tensor\.__\w+__ other="],
 }
 

@@ -27,7 +27,13 @@ _missing_name = _missing.lacks(__name__)
 
 
 def __getattr__(name):
-    return getattr(modules, name) if name == "LinearCrossEntropyOptions" else _missing_name(name)
+    if name == "LinearCrossEntropyOptions":
+        return getattr(modules, name)
+    if name == "common_types":
+        from importlib import import_module
+
+        return import_module("rushlight.nn.common_types")
+    return _missing_name(name)
 
 
 def factory_kwargs(kwargs):
