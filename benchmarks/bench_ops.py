@@ -39,8 +39,14 @@ ROUND = 0.0007  # seconds of calls; short, so that few rounds are disturbed
 TURNS = 5, 20  # at least and at most: until the best of each side was reached three times
 LIMIT = 2  # seconds for a case, unless a call of each takes longer
 LIBRARIES = {torch: torch.autograd.grad, _C: autograd.grad}
-# Running statistics: nobody differentiates by them.
-CONSTANT = {"batch_norm": (3, 4), "instance_norm": (3, 4)}
+# Running statistics, targets and their weights: nobody differentiates by them.
+CONSTANT = {
+    **dict.fromkeys(("batch_norm", "instance_norm"), (3, 4)),
+    **dict.fromkeys(("soft_margin_loss", "kl_div", "hinge_embedding_loss"), (1,)),
+    **dict.fromkeys(("margin_ranking_loss", "cosine_embedding_loss"), (2,)),
+    "binary_cross_entropy": (1, 2),
+    "binary_cross_entropy_with_logits": (1, 2, 3),
+}
 
 
 # ---- what is called ----

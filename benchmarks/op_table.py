@@ -9,6 +9,7 @@ import samples
 from op_cases import SIZES, call, grown_cases, laid
 from op_table_layers import LAYERS, ints, side
 from op_table_linalg import LINALG
+from op_table_losses import LOSSES
 from op_table_products import PRODUCTS
 from samples.sample import Placeholder, fixed, x
 
@@ -234,6 +235,7 @@ TABLE = {
     "pixel_unshuffle": _pixels,
     **LAYERS,
     **LINALG,
+    **LOSSES,
     **PRODUCTS,
     "index": _index,
     "index_put": _index_put,

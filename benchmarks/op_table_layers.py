@@ -1,4 +1,4 @@
-"""Calls of layers at each size, for op_table.py: norms, products, convolutions, pools, losses."""
+"""Calls of layers at each size, for op_table.py: norms, products, convolutions, pools."""
 
 import math
 
@@ -195,10 +195,6 @@ def _ctc(s):
     return [call("4 targets", x(times, batch, classes), targets, [times] * batch, [length] * batch)]
 
 
-def _mse(s):
-    return [call("mean", x(*s.line), x(*s.line), 1), call("none", x(*s.line), x(*s.line), 0)]
-
-
 LAYERS = {
     "layer_norm": _row_norm(True),
     "rms_norm": _row_norm(False),
@@ -227,5 +223,4 @@ LAYERS = {
     "nll_loss2d_forward": _nll2d,
     "cross_entropy_loss": _cross_entropy,
     "_ctc_loss": _ctc,
-    "mse_loss": _mse,
 }

@@ -324,6 +324,20 @@ static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, i
     return 1;
 }
 
+/* PyTorch's plural is where there is one */
+static void raise_missing(const rl_schema *s, const rl_given *g, uint32_t missing) {
+    const int count = __builtin_popcount(missing);
+    RL_OWNED PyObject *names = PyUnicode_FromString("");
+    for (; names && missing; missing &= missing - 1) {
+        PyObject *more = PyUnicode_FromFormat("%U%s\"%s\"", names, PyUnicode_GET_LENGTH(names) ? ", " : "",
+                                              s->arg[__builtin_ctz(missing)].name);
+        Py_SETREF(names, more);
+    }
+    if (names)
+        PyErr_Format(PyExc_TypeError, "%s%s() missing %d required positional argument%s: %U", s->op->name,
+                     suffix(g), count, count == 1 ? "s" : "", names);
+}
+
 /* zeros() is zeros(()); nothing else that is required may be missing */
 static int bind_missing(rl_bound *b, const rl_schema *s, const rl_given *g, int bound, uint32_t given,
                         bool loud) {
@@ -332,9 +346,7 @@ static int bind_missing(rl_bound *b, const rl_schema *s, const rl_given *g, int 
         b->k.arg[bound] = (rl_slot){.tag = RL_INTS, .n = 0, .u.ints = b->pool};
         missing &= ~(1u << bound);
     }
-    if (missing && loud)
-        PyErr_Format(PyExc_TypeError, "%s%s() missing 1 required positional arguments: \"%s\"", s->op->name,
-                     suffix(g), s->arg[__builtin_ctz(missing)].name);
+    if (missing && loud) raise_missing(s, g, missing);
     return !missing;
 }
 

@@ -100,6 +100,18 @@ static void hide_results(rl_bound *b) {
     b->k.n_out = op->n_shown;
 }
 
+/* an argument requires grad that the operator is not differentiable by */
+static int refuse_gradient(const rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    if (!rl_here.grad || rl_here.inference) return 0;
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "The function '%s' is not differentiable with respect to argument '%s'. This input cannot have "
+        "requires_grad True.",
+        op->name, b->schema->arg[__builtin_ctz(b->look.needs & op->refused)].name);
+    return -1;
+}
+
 RL_APART PyObject *rl_call_new(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int made = 0;
@@ -117,6 +129,7 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
     }
     rl_call_generator(b);
     rl_call_look(b);
+    if (RL_UNLIKELY(b->look.needs & op->refused) && refuse_gradient(b) < 0) goto fail;
     const bool history = b->k.n_out == op->n_out && rl_history_wanted(op, b->look.needs);
     if (RL_UNLIKELY(history)) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);

@@ -81,3 +81,20 @@ const char *rl_node_name_linear(const rl_slot *a) {
     if (a[0].u.t->ndim == 2 && a[1].u.t->ndim == 2) return "AddmmBackward0";
     return a[1].u.t->ndim == 2 && rl_is_contiguous(a[0].u.t) ? "ViewBackward0" : "AddBackward0";
 }
+
+/* losses that are several functions in PyTorch: the last one gives the name; reductions: 0 none, 1 mean */
+static const char *reduced(const rl_slot *reduction, const char *each) {
+    return reduction->u.i == 0 ? each : reduction->u.i == 1 ? "MeanBackward0" : "SumBackward0";
+}
+const char *rl_node_name_l1_loss(const rl_slot *a) {
+    return reduced(&a[2], "AbsBackward0");
+}
+const char *rl_node_name_kl_div(const rl_slot *a) {
+    return reduced(&a[2], a[3].u.i ? "MulBackward0" : "SubBackward0");
+}
+const char *rl_node_name_kl_div_backward(const rl_slot *a) {
+    return a[4].u.i ? "NegBackward0" : "MulBackward0";
+}
+const char *rl_node_name_logits_backward(const rl_slot *a) {
+    return a[5].u.i == 1 ? "DivBackward1" : "MulBackward0";
+}

@@ -123,6 +123,39 @@ static bool is_truth(const rl_slot *s) {
     return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && s->u.t->dtype == RL_BOOL);
 }
 
+static rl_status difference_refused(bool two) {
+    return rl_error_set(
+        RL_RUNTIME, two ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
+                          "`^` or `logical_xor()` operator instead."
+                        : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                          "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
+/* ---- losses: PyTorch writes into a tensor like one of its arguments ---- */
+static rl_status held(int common, int in) {
+    if (!rl_is_float(common) || rl_is_float(in)) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "result type %s can't be cast to the desired output type %s",
+                        rl_dtype_title(common), rl_dtype_title(in));
+}
+
+static rl_status loss_dtype(const rl_operator *op, const rl_call *k, int first, int *answer) {
+    const int target = k->arg[1].u.t->dtype;
+    *answer = first;
+    if (op->rule == RL_TYPES_first) return held(common_dtype(op, k, 0), first);
+    if (op->rule == RL_TYPES_target)
+        return target == first ? RL_OK
+                               : rl_error_set(RL_RUNTIME, "Found dtype %s but expected %s",
+                                              rl_dtype_title(target), rl_dtype_title(first));
+    if (op->rule == RL_TYPES_probabilities) {
+        *answer = common_dtype(op, k, 0);
+        return rl_is_float(first) && rl_is_float(target)
+                   ? RL_OK
+                   : rl_error_set(RL_RUNTIME, "%s: Integral inputs not supported.", op->name);
+    }
+    *answer = rl_is_float(first) ? target : first; /* which is refused */
+    return rl_is_float(first) && target == RL_BOOL ? difference_refused(true) : held(first, target);
+}
+
 static int given_dtype(const rl_operator *op, const rl_call *k) {
     return op->dtype_arg >= 0 && k->arg[op->dtype_arg].tag == RL_DTYPE ? (int)k->arg[op->dtype_arg].u.i : -1;
 }
@@ -159,6 +192,10 @@ void rl_types_note(rl_operator *op) {
     case RL_TYPES_number:
     case RL_TYPES_sub:
     case RL_TYPES_addcdiv:
+    case RL_TYPES_first:
+    case RL_TYPES_target:
+    case RL_TYPES_logits:
+    case RL_TYPES_probabilities:
     case RL_TYPES_float:
     case RL_TYPES_div:
     case RL_TYPES_clamp:
@@ -199,20 +236,20 @@ rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute
         if (*out == RL_BOOL) *out = *compute = RL_I64;
         break;
     case RL_TYPES_sub:
-        if (is_truth(&k->arg[0]) || is_truth(&k->arg[1])) {
-            const bool two = is_truth(&k->arg[0]) && is_truth(&k->arg[1]);
-            return rl_error_set(
-                RL_RUNTIME,
-                two ? "Subtraction, the `-` operator, with two bool tensors is not supported. Use the "
-                      "`^` or `logical_xor()` operator instead."
-                    : "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-                      "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
-        }
+        if (is_truth(&k->arg[0]) || is_truth(&k->arg[1]))
+            return difference_refused(is_truth(&k->arg[0]) && is_truth(&k->arg[1]));
         *out = *compute = common_dtype(op, k, op->operands);
         break;
     case RL_TYPES_addcdiv:
         if (whole_quotient(k) != RL_OK) return RL_FAIL;
         *out = *compute = common_dtype(op, k, op->operands);
+        break;
+    case RL_TYPES_first:
+    case RL_TYPES_target:
+    case RL_TYPES_logits:
+    case RL_TYPES_probabilities:
+        if (loss_dtype(op, k, first, out) != RL_OK) return RL_FAIL;
+        *compute = *out;
         break;
     case RL_TYPES_promote: *out = *compute = common_dtype(op, k, op->operands); break;
     case RL_TYPES_float: *out = *compute = floating(common_dtype(op, k, op->operands)); break;

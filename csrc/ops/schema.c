@@ -266,7 +266,7 @@ static rl_status read_saves(const rl_schema *s) {
     return RL_OK;
 }
 
-/* "index, indices": arguments and results */
+/* "index, weight refused, indices": arguments and results */
 static rl_status read_non_differentiable(const rl_schema *s) {
     reader r = {s->op->non_differentiable, s->op->schema};
     while (r.at && *r.at) {
@@ -274,9 +274,11 @@ static rl_status read_non_differentiable(const rl_schema *s) {
         reader_space(&r);
         if (!reader_word(&r, word, sizeof word)) return schema_bad(&r, "bad names");
         int i = argument_named(s, word), result = result_named(s, word);
+        const bool refused = reader_take(&r, " refused");
+        if (i >= 0 && refused) s->op->refused |= 1u << i;
         if (i >= 0)
             s->op->edges &= ~(1u << i);
-        else if (result >= 0)
+        else if (result >= 0 && !refused)
             s->op->fixed_out |= (uint8_t)(1u << result);
         else
             return schema_bad(&r, "no argument and no result");

@@ -27,6 +27,11 @@ typedef enum {
     RL_TYPES_bool,          /* any dtype in, bool out */
     RL_TYPES_bool_or_uint8, /* ... but uint8 for uint8, which held truth before there was bool */
     RL_TYPES_index,         /* any dtype in, int64 out */
+    RL_TYPES_first, /* that of the first tensor, which the others become; it must hold a float if one is there
+                     */
+    RL_TYPES_target,        /* the same; the second tensor must have it */
+    RL_TYPES_logits,        /* that of the second tensor, a target that the loss is written into */
+    RL_TYPES_probabilities, /* promoted; both are floating */
     RL_TYPES_sum,           /* integers become int64, or the dtype argument */
     RL_TYPES_mean,          /* the input's, or the dtype argument */
     RL_TYPES_factory,       /* the dtype argument or the default dtype */
@@ -91,6 +96,7 @@ struct rl_operator {
     uint32_t operands;                               /* bit i: argument i is a Tensor or a number */
     uint32_t tensors, lists;                         /* bit i: argument i may be a tensor; a list of them */
     uint32_t edges;                                  /* bit i: a gradient goes to argument i */
+    uint32_t refused;                                /* ... it may not want one */
     uint32_t side_writes;                            /* bit i: argument i is written, besides the results */
     uint8_t n_arg, n_out;                            /* hidden results counted */
     uint8_t n_shown;                                 /* results that the caller gets */

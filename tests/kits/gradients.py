@@ -17,6 +17,11 @@ CONSTANT = {
     **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward", "nll_loss", "nll_loss2d"), (2,)),
     **dict.fromkeys(("nll_loss_nd", "cross_entropy_loss"), (2,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
+    "multi_margin_loss": (4,),
+    "binary_cross_entropy": (2,),
+    "binary_cross_entropy_backward": (3,),
+    "binary_cross_entropy_with_logits": (2, 3),
+    "binary_cross_entropy_with_logits_backward": (3, 4),
     **dict.fromkeys(("igamma", "igammac", "special_zeta"), (0,)),  # PyTorch has no such derivative
 }
 

@@ -19,6 +19,7 @@ REFUSED = {  # by PyTorch, too
 }
 # PyTorch has their first derivative alone
 ONCE = {"segment_reduce", "_standard_gamma", "ctc_loss", "ctc_loss_tensor", "_ctc_loss", "_ctc_loss_tensor"}
+ONCE |= {"multi_margin_loss", "multilabel_margin_loss"}
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
 DRAWN |= {"_standard_gamma"}  # at one probability, not by one seed: tests/ops/test_random_gamma.py
 # Right for the statistics of the input alone: checked as the second derivatives of the operators forward.

@@ -37,6 +37,22 @@ _SHAPES = """x, v, i = torch.arange(24.0).view(2, 3, 4), torch.arange(6.0), torc
 s, m, bl, w = torch.tensor(3.0), torch.arange(9.0).view(3, 3), v > 2, torch.arange(1.0, 7).requires_grad_()
 """
 CASES += [_SHAPES + line for line in Path(__file__).with_name("shape_cases.txt").read_text().splitlines()]
+# loss_cases.txt: as well; a: any numbers, p, q: probabilities, s: signs, n: counts, c: classes
+_LOSSES = """a = torch.tensor([[-2.0, 0.5, 3.0], [0.25, -0.75, 1.5]])
+b = torch.tensor([[1.0, 0.5, -1.5], [2.0, -1.0, 1.0]])
+p, q = torch.tensor([[0.1, 0.5, 0.9], [1.0, 0.0, 0.3]]), torch.tensor([[0.0, 1.0, 0.7], [1.0, 0.5, 0.2]])
+s, n, c = b.sign(), torch.tensor([[0.0, 1, 4], [2, 7, 3]]), torch.tensor([2, 0])
+w, nan, inf = torch.tensor([0.5, 2.0, 1.25]), float("nan"), float("inf")
+E, N = torch._C._nn, ("none", "mean", "sum")
+def grads(loss, *leaves):
+    leaves = [leaf.clone().requires_grad_() for leaf in leaves]
+    y = loss(*leaves)
+    first = torch.autograd.grad(y.sum(), leaves, create_graph=True)
+    again = [g for g in first if g.requires_grad]
+    second = again and torch.autograd.grad(sum((g * g).sum() for g in again), leaves)
+    return y.grad_fn, first[0].grad_fn, [g.detach() for g in first], second
+"""
+CASES += [_LOSSES + line for line in Path(__file__).with_name("loss_cases.txt").read_text().splitlines()]
 
 
 def environment(t):

@@ -13,6 +13,20 @@ void rl_walk_begin(rl_walk *w, const rl_view *first, int mode) {
     }
 }
 
+void rl_walk_over(rl_walk *w, const rl_view *a, const rl_view *b) {
+    const rl_view *long_ = a->ndim >= b->ndim ? a : b, *other = a->ndim >= b->ndim ? b : a;
+    w->nops = 1;
+    w->ndim = long_->ndim;
+    w->numel = 1;
+    w->base[0] = rl_data(a, RL_READ);
+    for (int d = 0; d < w->ndim; d++) {
+        const int from = d - (w->ndim - other->ndim);
+        w->size[d] = from >= 0 && long_->shape[d] == 1 ? other->shape[from] : long_->shape[d];
+        w->stride[0][d] = 0;
+        w->numel *= w->size[d];
+    }
+}
+
 void rl_walk_add(rl_walk *w, const rl_view *v) {
     int64_t item = rl_itemsize(v->dtype), *stride = w->stride[w->nops];
     w->base[w->nops++] = rl_data(v, RL_READ);
@@ -142,4 +156,46 @@ void rl_walk_each(rl_call *k, rl_walk *w, double ns, rl_strip strip, const void 
         rl_walk_merge(w);
     }
     rl_walk_parallel(k, w, ns, strip, ctx);
+}
+
+/* ---- sums ---- */
+enum { PIECE = 1 << 15, PIECES = 1 << 10 };
+typedef struct {
+    const rl_walk *walk;
+    rl_strip_total strip;
+    const void *ctx;
+    int64_t piece;
+    double sum[PIECES];
+} total_job;
+typedef struct {
+    const total_job *job;
+    double sum;
+} total_piece;
+
+static void total_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    total_piece *piece = (total_piece *)ctx;
+    piece->sum += piece->job->strip(p, step, n, piece->job->ctx);
+}
+
+static void total_part(void *ctx, int64_t begin, int64_t end, int thread) {
+    total_job *job = ctx;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        total_piece piece = {.job = job};
+        const int64_t from = i * job->piece, left = job->walk->numel - from;
+        rl_walk_range(job->walk, from, from + (left < job->piece ? left : job->piece), total_strip, &piece);
+        job->sum[i] = piece.sum;
+    }
+}
+
+double rl_walk_total(rl_call *k, const rl_walk *w, double ns, rl_strip_total strip, const void *ctx) {
+    total_job job;
+    const int64_t least = w->numel / PIECES + 1;
+    double total = 0;
+    job.walk = w, job.strip = strip, job.ctx = ctx;
+    job.piece = least > PIECE ? least : PIECE;
+    const int64_t pieces = (w->numel + job.piece - 1) / job.piece;
+    k->svc->parallel(k, pieces, ns * (double)job.piece, total_part, &job);
+    for (int64_t i = 0; i < pieces; i++) total += job.sum[i];
+    return total;
 }

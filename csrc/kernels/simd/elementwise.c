@@ -7,34 +7,45 @@ typedef struct {
     const simd_line *line;
     simd_strip strip;
     const void *numbers;
-    int64_t size[1 + SIMD_OPERANDS];         /* bytes of an element: of the result, of the operands */
-    int64_t item[1 + SIMD_OPERANDS];         /* ... as the strip sees it */
-    simd_mover move[1 + SIMD_OPERANDS];      /* from the strip's room, to the strip's rooms */
-    const void *constant[1 + SIMD_OPERANDS]; /* a block of one number, or NULL */
+    int64_t size[1 + SIMD_OPERANDS];               /* bytes of an element: of the result, of the operands */
+    int64_t item[1 + SIMD_OPERANDS];               /* ... as the strip sees it */
+    simd_mover move[1 + SIMD_OPERANDS];            /* from the strip's room, to the strip's rooms */
+    const void *constant[1 + SIMD_OPERANDS];       /* a block of one number, or NULL */
+    double (*total)(const void *block, int64_t n); /* of what the strip answers, where that is added up */
 } map_job;
 
 /* ---- one run of elements ---- */
+typedef char map_room[SIMD_BLOCK * 8];
+
+/* Does the strip work where it lies? */
+static bool is_near(const map_job *j, int i, const int64_t *step) {
+    return !j->move[i].convert && step[i] == j->item[i];
+}
+
+/* where the strip finds `count` elements of each operand, from element `at` of the run */
+static void map_operands(const map_job *j, char *const *p, const int64_t *step, int64_t at, int64_t count,
+                         map_room *room, const void **from) {
+    for (int i = 1; i <= j->line->operands; i++) {
+        char *x = p[i] + at * step[i];
+        from[i - 1] = j->constant[i] ? j->constant[i] : is_near(j, i, step) ? x : room[i];
+        if (from[i - 1] == room[i]) simd_move(&j->move[i], room[i], j->item[i], x, step[i], count);
+    }
+}
+
 static void map_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     const map_job *j = ctx;
-    _Alignas(64) char room[1 + SIMD_OPERANDS][SIMD_BLOCK * 8];
-    const int last = j->line->operands;
-    bool near[1 + SIMD_OPERANDS], whole = true; /* does the strip work where it lies? */
-    for (int i = 0; i <= last; i++) {
-        near[i] = !j->move[i].convert && step[i] == j->item[i];
-        whole &= near[i] && !j->constant[i];
-    }
+    _Alignas(64) map_room room[1 + SIMD_OPERANDS];
+    const void *from[SIMD_OPERANDS];
+    const bool near = is_near(j, 0, step);
+    bool whole = near;
+    for (int i = 1; i <= j->line->operands; i++) whole &= is_near(j, i, step) && !j->constant[i];
     const int64_t block = whole ? n : SIMD_BLOCK;
     for (int64_t at = 0; at < n; at += block) {
         const int64_t count = simd_min(block, n - at);
-        const void *from[SIMD_OPERANDS];
-        for (int i = 1; i <= last; i++) {
-            char *x = p[i] + at * step[i];
-            from[i - 1] = j->constant[i] ? j->constant[i] : near[i] ? x : room[i];
-            if (from[i - 1] == room[i]) simd_move(&j->move[i], room[i], j->item[i], x, step[i], count);
-        }
         char *to = p[0] + at * step[0];
-        j->strip(near[0] ? to : room[0], from, count, j->numbers);
-        if (!near[0]) simd_move(&j->move[0], to, step[0], room[0], j->item[0], count);
+        map_operands(j, p, step, at, count, room, from);
+        j->strip(near ? to : room[0], from, count, j->numbers);
+        if (!near) simd_move(&j->move[0], to, step[0], room[0], j->item[0], count);
     }
 }
 
@@ -96,16 +107,6 @@ static bool numbers_read(int dtype, const double *numbers, char *to) {
     return true;
 }
 
-static rl_status map_walk(rl_call *k, const map_job *j, const rl_view *const *operand) {
-    rl_walk w;
-    rl_walk_begin(&w, k->out[0], RL_WRITE);
-    for (int i = 0; i < j->line->operands; i++) rl_walk_add(&w, operand[i]);
-    rl_walk_sort(&w, 0);
-    rl_walk_merge(&w);
-    rl_walk_parallel(k, &w, j->line->ns + 1, map_strip, j);
-    return RL_OK;
-}
-
 /* the dtype that strips see: halves are computed as floats, what is only moved goes by its size */
 static int compute_dtype(const simd_line *line, int dtype) {
     static const uint8_t by_size[9] = {[1] = RL_U8, [2] = RL_I16, [4] = RL_I32, [8] = RL_I64};
@@ -113,36 +114,114 @@ static int compute_dtype(const simd_line *line, int dtype) {
     return dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
 }
 
+/* what the operands of a call become: blocks[] is room for those that are one number everywhere */
+static bool map_begin(const rl_call *k, map_job *j, const rl_view *const *operand, int64_t places,
+                      const double *numbers, char *read, map_room *blocks) {
+    const simd_line *line = j->line;
+    const int dtype = operand[line->masked]->dtype, compute = compute_dtype(line, dtype);
+    if (!(k->svc->isa & RL_ISA_AVX2) || compute >= SIMD_DTYPES) return false;
+    j->strip = line->strip[(k->svc->isa & RL_ISA_AVX512) != 0][compute];
+    j->numbers = read;
+    if (!j->strip || !numbers_read(compute, numbers, read)) return false;
+    for (int i = 1; i <= line->operands; i++) {
+        const rl_view *v = operand[i - 1];
+        const int own = i == 1 && line->masked ? RL_BOOL : compute;
+        const bool wide = v && !line->masked && v->dtype == own; /* TRAITS(WIDE_NUMBER) */
+        const int is = own == RL_BOOL || wide ? own : dtype;
+        const int64_t block = simd_min(places, SIMD_BLOCK);
+        if (v && v->dtype != is) return false;
+        j->size[i] = rl_itemsize(is), j->item[i] = rl_itemsize(own);
+        j->move[i] =
+            simd_mover_between(k, own, line->masked ? own : is); /* what is masked is not converted */
+        if (v && (places < 2 || !is_constant(v))) continue;
+        if (v) /* its memory may be overwritten while others read it */
+            simd_move(&j->move[i], blocks[i - 1], j->item[i], rl_const_data(v), 0, block);
+        for (int64_t n = 0; !v && n < block; n++) number_put(own, blocks[i - 1] + n * j->item[i], 1);
+        j->constant[i] = blocks[i - 1];
+    }
+    return true;
+}
+
+static void map_add(const map_job *j, rl_walk *w, const rl_view *const *operand) {
+    for (int i = 0; i < j->line->operands; i++) rl_walk_add(w, operand[operand[i] ? i : 0]);
+}
+
 rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
                          const double *numbers) {
-    const rl_view *out = k->out[0], *first = operand[line->masked];
-    _Alignas(64) char blocks[SIMD_OPERANDS][SIMD_BLOCK * 8], read[SIMD_NUMBERS * 8];
-    const int dtype = first->dtype, compute = compute_dtype(line, dtype);
-    const int answer = line->answer == SIMD_TRUTH ? RL_BOOL : dtype,
-              wide = (k->svc->isa & RL_ISA_AVX512) != 0;
-    if (!(k->svc->isa & RL_ISA_AVX2) || compute >= SIMD_DTYPES || out->dtype != answer) return RL_UNSUPPORTED;
-    map_job j = {.line = line, .strip = line->strip[wide][compute], .numbers = read};
-    if (!j.strip || !numbers_read(compute, numbers, read)) return RL_UNSUPPORTED;
+    const rl_view *out = k->out[0];
+    _Alignas(64) map_room blocks[SIMD_OPERANDS];
+    char read[SIMD_NUMBERS * 8];
+    const int dtype = operand[line->masked]->dtype, answer = line->answer == SIMD_TRUTH ? RL_BOOL : dtype;
+    const int own = answer == RL_BOOL ? RL_BOOL : compute_dtype(line, dtype);
+    map_job j = {.line = line};
+    if (out->dtype != answer || !map_begin(k, &j, operand, out->numel, numbers, read, blocks))
+        return RL_UNSUPPORTED;
+    j.size[0] = rl_itemsize(answer), j.item[0] = rl_itemsize(own);
+    j.move[0] = simd_mover_between(k, line->masked ? own : answer, own);
     bool flat = rl_is_contiguous(out);
-    for (int i = 0; i <= line->operands; i++) {
-        const rl_view *v = i ? operand[i - 1] : out;
-        const int own = (i ? i == 1 && line->masked : answer == RL_BOOL) ? RL_BOOL : compute;
-        if (i && v->dtype != own && (own == RL_BOOL || v->dtype != dtype)) return RL_UNSUPPORTED;
-        j.size[i] = rl_itemsize(v->dtype), j.item[i] = rl_itemsize(own);
-        const int seen = line->masked ? own : v->dtype; /* not converted */
-        j.move[i] = i ? simd_mover_between(k, own, seen) : simd_mover_between(k, seen, own);
-        if (i && out->numel > 1 && is_constant(v)) { /* its memory may be overwritten while others read it */
-            simd_move(&j.move[i], blocks[i - 1], j.item[i], rl_const_data(v), 0,
-                      simd_min(out->numel, SIMD_BLOCK));
-            j.constant[i] = blocks[i - 1];
-        } else if (i) {
-            flat = flat && (out->numel == 1 || (same_shape(v, out) && rl_is_contiguous(v)));
-        }
+    for (int i = 1; i <= line->operands && flat && out->numel != 1; i++)
+        flat = j.constant[i] || (same_shape(operand[i - 1], out) && rl_is_contiguous(operand[i - 1]));
+    if (!flat) {
+        rl_walk w;
+        rl_walk_begin(&w, out, RL_WRITE);
+        map_add(&j, &w, operand);
+        rl_walk_sort(&w, 0);
+        rl_walk_merge(&w);
+        rl_walk_parallel(k, &w, line->ns + 1, map_strip, &j);
+        return RL_OK;
     }
-    if (!flat) return map_walk(k, &j, operand);
     flat_job job = {.job = &j, .p = {rl_data(out, RL_WRITE)}};
-    for (int i = 1; i <= line->operands; i++) job.p[i] = rl_data(operand[i - 1], RL_READ);
+    for (int i = 1; i <= line->operands; i++)
+        job.p[i] = rl_data(operand[operand[i - 1] ? i - 1 : 0], RL_READ);
     k->svc->parallel(k, out->numel, line->ns, flat_part, &job);
+    return RL_OK;
+}
+
+/* ---- what a line answers, added up ---- */
+#define SIMD_BITS 256
+#include "isa.h"
+#include "elementwise_total_body.h"
+#define SIMD_DOUBLE
+#include "isa.h"
+#include "elementwise_total_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "elementwise_total_body.h"
+#undef SIMD_DOUBLE
+#include "isa.h"
+#include "elementwise_total_body.h"
+
+static double total_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const map_job *j = ctx;
+    _Alignas(64) map_room room[1 + SIMD_OPERANDS];
+    const void *from[SIMD_OPERANDS];
+    double total = 0;
+    for (int64_t at = 0; at < n; at += SIMD_BLOCK) {
+        const int64_t count = simd_min(SIMD_BLOCK, n - at);
+        map_operands(j, p, step, at, count, room, from);
+        j->strip(room[0], from, count, j->numbers);
+        total += j->total(room[0], count);
+    }
+    return total;
+}
+
+rl_status simd_map_total(rl_call *k, const simd_line *line, const rl_view *const *operand,
+                         const double *numbers, simd_total *total) {
+    static double (*const totals[2][2])(const void *, int64_t) = {
+        {block_total_avx2, block_total_avx512}, {block_total_avx2_f64, block_total_avx512_f64}};
+    _Alignas(64) map_room blocks[SIMD_OPERANDS];
+    char read[SIMD_NUMBERS * 8];
+    rl_walk w;
+    map_job j = {.line = line};
+    rl_walk_over(&w, operand[0], operand[line->operands > 1]);
+    if (!map_begin(k, &j, operand, w.numel, numbers, read, blocks)) return RL_UNSUPPORTED;
+    j.total = totals[operand[0]->dtype == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0];
+    map_add(&j, &w, operand);
+    rl_walk_sort(&w, 1);
+    rl_walk_merge(&w);
+    total->places = w.numel;
+    total->sum = rl_walk_total(k, &w, line->ns + 0.1, total_strip, &j);
     return RL_OK;
 }
 

@@ -7,7 +7,7 @@
  * An element-wise kernel is one line of arithmetic on vectors, in a family's file of lines (act_lines.h):
  *
  *   V_FLOATS(leaky_relu, 0.15, 1, KEEP, (rl_num(k, 1)), v_pick(v_is_less(v_zero(), a), a, v_mul(a, s0)))
- *     │      │           │     │  │     │               └ of the operands a, b, c and the numbers
+ *     │      │           │     │  │     │               └ of the operands a, b, c, d, e and the numbers
  *     │      │           │     │  │     └ s0, s1, s2, read from the call
  *     │      │           │     │  └ what it answers with: KEEP the dtype, or the TRUTH
  *     │      │           │     └ operands: the first arguments
@@ -22,7 +22,7 @@
  * calls simd_map with line_<name>. kernels/simd/lines.h compiles the lines; simd_map finds the vectors:
  * operands are stretched to the shape of the result, of any strides, and a block of what does not lie side by
  * side goes through a buffer. */
-enum { SIMD_OPERANDS = 3, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_BF16 + 1 };
+enum { SIMD_OPERANDS = 5, SIMD_NUMBERS = 3, SIMD_BLOCK = 512, SIMD_DTYPES = RL_BF16 + 1 };
 typedef enum { SIMD_KEEP, SIMD_TRUTH } simd_answer;
 /* n elements, side by side, of the dtype that it is for; it may write where it reads */
 typedef void (*simd_strip)(void *to, const void *const *from, int64_t n, const void *numbers);
@@ -37,9 +37,17 @@ typedef struct {
 
 /* out[0] = line(arguments 0, 1, ...). Refuses dtypes that the line is not for. */
 rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers);
-/* The same of operands that are not the first arguments. */
+/* The same of operands that are not the first arguments; one that is NULL is 1 everywhere. */
 rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
                          const double *numbers);
+/* What the line answers, added up over all places that the first two operands (or the only one) stretch to.
+ */
+typedef struct {
+    double sum;
+    int64_t places;
+} simd_total;
+rl_status simd_map_total(rl_call *k, const simd_line *line, const rl_view *const *operand,
+                         const double *numbers, simd_total *total);
 /* out[0] = mask ? yes : no; of the float `yes` (kernels/simd/arith.c) */
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no);
 rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no);

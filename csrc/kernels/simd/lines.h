@@ -12,12 +12,18 @@
 #define V_FROM_1(T)    const T *pa = from[0];
 #define V_FROM_2(T)    V_FROM_1(T) const T *pb = from[1];
 #define V_FROM_3(T)    V_FROM_2(T) const T *pc = from[2];
+#define V_FROM_4(T)    V_FROM_3(T) const T *pd = from[3];
+#define V_FROM_5(T)    V_FROM_4(T) const T *pe = from[4];
 #define V_READ_1       VF a = v_load(pa + i);
 #define V_READ_2       V_READ_1 VF b = v_load(pb + i);
 #define V_READ_3       V_READ_2 VF c = v_load(pc + i);
+#define V_READ_4       V_READ_3 VF d = v_load(pd + i);
+#define V_READ_5       V_READ_4 VF e = v_load(pe + i);
 #define V_REST_1       VF a = v_load_tail(pa + i, m);
 #define V_REST_2       V_REST_1 VF b = v_load_tail(pb + i, m);
 #define V_REST_3       V_REST_2 VF c = v_load_tail(pc + i, m);
+#define V_REST_4       V_REST_3 VF d = v_load_tail(pd + i, m);
+#define V_REST_5       V_REST_4 VF e = v_load_tail(pe + i, m);
 #define V_TYPE_KEEP    V_ELEMENT
 #define V_TYPE_TRUTH   uint8_t
 #define V_PUT_KEEP(x)  v_store(to + i, x);

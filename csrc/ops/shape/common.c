@@ -99,6 +99,17 @@ rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim) 
     return RL_OK;
 }
 
+rl_status rl_out_turned(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in, int n) {
+    if (rl_out_dims(k, i, shape, ndim) != RL_OK) return RL_FAIL;
+    bool ordered = ndim < 2 || k->out[i]->numel == 0;
+    for (int at = 0; at < n && !ordered; at++)
+        if (!in_order(in[at], k->out[i])) {
+            turn(k->out[i], in, n);
+            ordered = true;
+        }
+    return RL_OK;
+}
+
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to) {
     rl_ints list = rl_ints_of(k, arg);
     if (list.n != n && list.n != 1)

@@ -22,6 +22,8 @@ rl_status rl_out_dims(rl_call *k, int i, const int64_t *shape, int ndim);
 /* The same for an operator that works element by element: its dims lie in memory as those of the tensors
  * among its arguments do (Note [Order of dims] in core/view.h). */
 rl_status rl_out_elementwise(rl_call *k, int i, const int64_t *shape, int ndim);
+/* ... as those of these do */
+rl_status rl_out_turned(rl_call *k, int i, const int64_t *shape, int ndim, const rl_view *const *in, int n);
 /* The n numbers of an int[n] argument, of which one stands for all; refuses lists of another length. */
 rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to);
 static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *to) {

@@ -28,3 +28,15 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
             stacklevel=3,
         )
     return name
+
+
+def legacy_get_enum(size_average, reduce, emit_warning=True):
+    """The same as the operators' number."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))
+
+
+def number_of(size_average, reduce, reduction):
+    """Return the operators' number of what a loss is told, by the old arguments or the new one."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_get_string(size_average, reduce)
+    return get_enum(reduction)

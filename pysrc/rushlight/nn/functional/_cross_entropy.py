@@ -12,9 +12,8 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     Raises IndexError where a class is out of bounds.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.nll_loss.html
     """
-    if size_average is not None or reduce is not None:
-        reduction = _reduction.legacy_get_string(size_average, reduce)
-    return _nn.nll_loss_nd(input, target, weight, _reduction.get_enum(reduction), ignore_index)
+    number = _reduction.number_of(size_average, reduce, reduction)
+    return _nn.nll_loss_nd(input, target, weight, number, ignore_index)
 
 
 def cross_entropy(
@@ -33,7 +32,5 @@ def cross_entropy(
     Raises IndexError where a class is out of bounds.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.cross_entropy.html
     """
-    if size_average is not None or reduce is not None:
-        reduction = _reduction.legacy_get_string(size_average, reduce)
-    number = _reduction.get_enum(reduction)
+    number = _reduction.number_of(size_average, reduce, reduction)
     return _nn.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)

@@ -1,6 +1,5 @@
 """What losses have in common."""
 
-from rushlight import _homes
 from rushlight.nn import _reduction
 
 from .module import Module
@@ -20,6 +19,3 @@ class _WeightedLoss(_Loss):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
-
-
-_homes.adopt("rushlight.nn.modules.loss", _Loss, _WeightedLoss)

@@ -2,20 +2,59 @@
 
 import warnings
 
+from rushlight import _homes
 from rushlight.nn import functional as F
 
 from ._ctc import CTCLoss
 from ._linear_cross_entropy import LinearCrossEntropyLoss
 from ._loss_base import _Loss, _WeightedLoss
+from ._loss_each import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    GaussianNLLLoss,
+    HuberLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    MultiLabelSoftMarginLoss,
+    PoissonNLLLoss,
+    SmoothL1Loss,
+    SoftMarginLoss,
+)
+from ._loss_margin import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 
 __all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
     "CTCLoss",
+    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
+    "GaussianNLLLoss",
+    "HingeEmbeddingLoss",
+    "HuberLoss",
+    "KLDivLoss",
     "L1Loss",
     "LinearCrossEntropyLoss",
     "MSELoss",
+    "MarginRankingLoss",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "NLLLoss",
     "NLLLoss2d",
+    "PoissonNLLLoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
 
 
@@ -83,19 +122,5 @@ class CrossEntropyLoss(_WeightedLoss):
         )
 
 
-class L1Loss(_Loss):
-    """Absolute difference of two tensors of one shape."""
-
-    __constants__ = ["reduction"]
-
-    def forward(self, input, target):
-        return F.l1_loss(input, target, reduction=self.reduction)
-
-
-class MSELoss(_Loss):
-    """Squared difference of two tensors of one shape."""
-
-    __constants__ = ["reduction"]
-
-    def forward(self, input, target):
-        return F.mse_loss(input, target, reduction=self.reduction)
+# texts and pickles name this module, not the files
+_homes.adopt(__name__, _Loss, _WeightedLoss, *map(globals().get, __all__))

@@ -1,0 +1,220 @@
+/* Losses that work element by element, and their gradients, in double. */
+#include "loops.h"
+#include <float.h>
+#include <math.h>
+
+/* Note [Element losses]
+ * Such a loss is two expressions: its value at a place, and its slope. A is the input, B the target and what
+ * follows are weights; of the slope A is the gradient, and the others come one later. A weight that is absent
+ * is 1.
+ *
+ *     reduction 0     each value is stored
+ *               1, 2  the values are added up, in one pass and in pieces that the sizes alone decide
+ *     gradient        slope * factor, which is 1 over the number of places after a mean */
+enum { NONE, MEAN, PART = 256, OPERANDS = 5 };
+typedef double loss_part[OPERANDS][PART];
+typedef struct {
+    void (*row)(loss_part v, int64_t n, const double *s); /* to v[0] */
+    int dtype, operands;
+    int place[OPERANDS]; /* which operand of the walk it is, 0: absent */
+    double s[3];         /* numbers of the expression */
+} loss_job;
+
+#define A v[0][i]
+#define B v[1][i]
+#define C v[2][i]
+#define D v[3][i]
+#define E v[4][i]
+#define ROW(name, expression)                                                                                \
+    static void row_##name(loss_part v, int64_t n, const double *s) {                                        \
+        (void)s;                                                                                             \
+        for (int64_t i = 0; i < n; i++) A = (expression);                                                    \
+    }
+
+/* ---- values and slopes: s[0] is the factor of a slope, other numbers of the call come before and after it
+ * ---- */
+static double within(double x, double border) { /* NaN stays NaN */
+    return x <= -border ? -border : x >= border ? border : x;
+}
+static double bowl(double gap, double border) {
+    return gap < border ? 0.5 * gap * gap : border * (gap - 0.5 * border);
+}
+ROW(mse_loss, (A - B) * (A - B))
+ROW(mse_loss_backward, 2 * (B - C) * A * s[0])
+ROW(l1_loss, fabs(A - B))
+ROW(l1_loss_backward, ((B > C) - (B < C)) * A * s[0])
+ROW(huber_loss, bowl(fabs(A - B), s[0]))
+ROW(huber_loss_backward, within(B - C, s[1]) * A * s[0])
+ROW(smooth_l1_loss, s[0] > 0 ? bowl(fabs(A - B), s[0]) / s[0] : fabs(A - B))
+ROW(smooth_l1_loss_backward, (B - C <= -s[1] ? -1 : B - C >= s[1] ? 1 : (B - C) / s[1]) * A * s[0])
+
+/* s: the largest number of the dtype, from which on PyTorch's exp() is infinite */
+static double decay(double x, double largest) {
+    const double z = exp(x);
+    return z > largest ? (double)INFINITY : z;
+}
+ROW(soft_margin_loss, log1p(decay(-A *B, s[1])))
+ROW(soft_margin_loss_backward, ({
+        const double z = decay(-B * C, s[1]);
+        -C *z / (1 + z) * A *s[0];
+    }))
+
+ROW(kl_div, (B == 0 ? 0 : B * log(B)) - B * A)
+ROW(kl_div_log, exp(B) * (B - A))
+ROW(kl_div_backward, -C * A * s[0])
+ROW(kl_div_log_backward, -exp(C) * A * s[0])
+
+ROW(binary_cross_entropy, C *((B - 1) * fmax(log1p(-A), -100) - B * fmax(log(A), -100)))
+ROW(binary_cross_entropy_backward, A *(B - C) / fmax((1 - B) * B, 1e-12) * D * s[0])
+
+static double log_sigmoid(double x) {
+    return fmin(x, 0) - log1p(exp(-fabs(x)));
+}
+ROW(binary_cross_entropy_with_logits, C * ((1 - B) * A - ((D - 1) * B + 1) * (isnan(A) ? A : log_sigmoid(A))))
+ROW(binary_cross_entropy_with_logits_backward, A * D * s[0] * ((E * C + 1 - C) / (1 + exp(-B)) - E * C))
+
+/* ---- rows of any dtype ---- */
+static void read_part(const loss_job *j, char *const *p, const int64_t *step, int64_t at, int64_t count,
+                      loss_part v) {
+    for (int i = 0; i < j->operands; i++) {
+        const int place = j->place[i];
+        if (place)
+            rl_row_doubles(j->dtype, p[place] + at * step[place], step[place], count, v[i]);
+        else
+            for (int64_t n = 0; n < count; n++) v[i][n] = 1;
+    }
+    j->row(v, count, j->s);
+}
+
+static int64_t part_size(int64_t left) {
+    return left < PART ? left : PART;
+}
+
+static void store_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const loss_job *j = ctx;
+    loss_part v;
+    for (int64_t at = 0; at < n; at += PART) {
+        read_part(j, p, step, at, part_size(n - at), v);
+        rl_row_put_doubles(j->dtype, p[0] + at * step[0], step[0], part_size(n - at), v[0]);
+    }
+}
+
+static double total_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    loss_part v;
+    double total = 0;
+    for (int64_t at = 0; at < n; at += PART) {
+        const int64_t count = part_size(n - at);
+        read_part(ctx, p, step, at, count, v);
+        for (int64_t i = 0; i < count; i++) total += v[0][i];
+    }
+    return total;
+}
+
+/* ---- a whole call ---- */
+/* arguments from 0 on are the operands */
+static void add_operands(rl_call *k, loss_job *j, rl_walk *w) {
+    j->dtype = k->arg[0].u.t->dtype;
+    for (int i = 0; i < j->operands; i++) {
+        j->place[i] = rl_in(k, i) ? w->nops : 0;
+        if (rl_in(k, i)) rl_walk_add(w, rl_in(k, i));
+    }
+}
+
+static rl_status loss_values(rl_call *k, loss_job j, int reduction) {
+    rl_walk w;
+    const rl_view *out = k->out[0];
+    if (k->arg[reduction].u.i == NONE) {
+        rl_walk_begin(&w, out, RL_WRITE);
+        add_operands(k, &j, &w);
+        rl_walk_each(k, &w, 10, store_strip, &j);
+        return RL_OK;
+    }
+    rl_walk_over(&w, k->arg[0].u.t, k->arg[1].u.t);
+    add_operands(k, &j, &w);
+    rl_walk_merge(&w);
+    const int64_t places = w.numel;
+    const double total = rl_walk_total(k, &w, 10, total_strip, &j);
+    rl_row_put_double(out->dtype, rl_data(out, RL_WRITE),
+                      k->arg[reduction].u.i == MEAN ? total / (double)places : total);
+    return RL_OK;
+}
+
+static rl_status loss_slopes(rl_call *k, loss_job j, int reduction) {
+    rl_walk w;
+    const rl_view *out = k->out[0];
+    j.s[0] = k->arg[reduction].u.i == MEAN ? 1 / (double)out->numel : 1;
+    rl_walk_begin(&w, out, RL_WRITE);
+    add_operands(k, &j, &w);
+    rl_walk_each(k, &w, 10, store_strip, &j);
+    return RL_OK;
+}
+
+static double largest(const rl_call *k) {
+    return k->arg[0].u.t->dtype == RL_F64 ? DBL_MAX : (double)FLT_MAX;
+}
+
+#define JOB(name, count, ...) ((loss_job){.row = row_##name, .operands = count, .s = {__VA_ARGS__}})
+#define VALUES(name, reduction, ...)                                                                         \
+    RL_KERNEL(ref_##name) {                                                                                  \
+        return loss_values(k, JOB(name, 2, __VA_ARGS__), reduction);                                         \
+    }
+#define SLOPES(name, reduction, ...)                                                                         \
+    RL_KERNEL(ref_##name##_backward) {                                                                       \
+        return loss_slopes(k, JOB(name##_backward, 3, 0, __VA_ARGS__), reduction);                           \
+    }
+VALUES(mse_loss, 2, 0)
+SLOPES(mse_loss, 3, 0)
+VALUES(l1_loss, 2, 0)
+SLOPES(l1_loss, 3, 0)
+VALUES(huber_loss, 2, rl_num(k, 3))
+SLOPES(huber_loss, 3, rl_num(k, 4))
+VALUES(smooth_l1_loss, 2, rl_num(k, 3))
+SLOPES(smooth_l1_loss, 3, rl_num(k, 4))
+VALUES(soft_margin_loss, 2, 0, largest(k))
+SLOPES(soft_margin_loss, 3, largest(k))
+
+RL_KERNEL(ref_kl_div) {
+    return loss_values(k, k->arg[3].u.i ? JOB(kl_div_log, 2, 0) : JOB(kl_div, 2, 0), 2);
+}
+RL_KERNEL(ref_kl_div_backward) {
+    return loss_slopes(k, k->arg[4].u.i ? JOB(kl_div_log_backward, 3, 0) : JOB(kl_div_backward, 3, 0), 3);
+}
+
+/* ---- of probabilities ---- */
+static double outside_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
+    const loss_job *j = ctx;
+    double x[PART], outside = 0;
+    for (int64_t at = 0; at < n; at += PART) {
+        const int64_t count = part_size(n - at);
+        rl_row_doubles(j->dtype, p[1] + at * step[1], step[1], count, x);
+        for (int64_t i = 0; i < count; i++) outside += !(x[i] >= 0 && x[i] <= 1);
+    }
+    return outside;
+}
+
+static bool any_outside(rl_call *k, const rl_view *v) {
+    const loss_job j = {.dtype = v->dtype};
+    rl_walk w;
+    rl_walk_over(&w, v, v);
+    rl_walk_add(&w, v);
+    rl_walk_merge(&w);
+    return rl_walk_total(k, &w, 1, outside_strip, &j) > 0;
+}
+
+RL_KERNEL(ref_binary_cross_entropy) {
+    for (int i = 0; i < 2; i++)
+        if (any_outside(k, k->arg[i].u.t))
+            return rl_fail(k, RL_RUNTIME, "all elements of %s should be between 0 and 1",
+                           i ? "target" : "input");
+    return loss_values(k, JOB(binary_cross_entropy, 3, 0), 3);
+}
+RL_KERNEL(ref_binary_cross_entropy_backward) {
+    return loss_slopes(k, JOB(binary_cross_entropy_backward, 4, 0), 4);
+}
+
+RL_KERNEL(ref_binary_cross_entropy_with_logits) {
+    return loss_values(k, JOB(binary_cross_entropy_with_logits, 4, 0), 4);
+}
+RL_KERNEL(ref_binary_cross_entropy_with_logits_backward) {
+    return loss_slopes(k, JOB(binary_cross_entropy_with_logits_backward, 5, 0), 5);
+}
