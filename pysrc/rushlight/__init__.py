@@ -9,6 +9,7 @@ import sys as _sys
 
 from . import (
     _C,
+    _afterwards,
     _generator,
     _missing,
     _names,
@@ -16,6 +17,7 @@ from . import (
     _tensor,
     _tensor_memory,
     _untyped,
+    _utils,
     functional,
     random,
 )
@@ -35,6 +37,7 @@ from .version import __version__
 _sys.modules["rushlight._C._nn"] = _C._nn  # its functions are pickled by this name
 # what belongs to nn and to autograd is no name of this module
 del Module, Node, Parameter  # noqa: F821
+_afterwards.share_when_sent(_C.Tensor, _C.Parameter, _C.UntypedStorage, _utils._Memory)
 globals().update(_names.public_names())
 _names.attach_methods()
 

@@ -113,6 +113,42 @@ if __name__ == "__main__":
 """
 
 
+_PLAIN = """
+import multiprocessing
+import sys
+import rushlight as torch
+
+def fill(queue, got, x, marked):
+    x.fill_(5)
+    marked.fill_(6)
+    queue.put(x.new_ones(1))
+    got.acquire()
+
+class Marked(torch.Tensor):
+    pass
+
+if __name__ == "__main__":
+    assert "rushlight.multiprocessing" not in sys.modules
+    context = multiprocessing.get_context("spawn")
+    queue, got = context.Queue(), context.Semaphore(0)
+    x, marked = torch.zeros(2), torch.zeros(2).as_subclass(Marked)
+    process = context.Process(target=fill, args=(queue, got, x, marked))
+    process.start()
+    print(queue.get().is_shared(), x.tolist(), marked.tolist())
+    got.release()
+    process.join()
+"""
+
+
+def test_programs_that_use_pythons_own_multiprocessing(tmp_path):
+    (tmp_path / "script.py").write_text(_PLAIN)
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert done.stdout == "True [5.0, 5.0] [6.0, 6.0]\n", done.stderr
+
+
 def test_programs_that_import_torch(tmp_path):
     (tmp_path / "script.py").write_text(_SCRIPT)
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}

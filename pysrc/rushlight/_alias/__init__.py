@@ -13,7 +13,7 @@ in "2.13.0+cpu", with rushlight's own.
 import sys
 
 from ..version import __version__  # before install() replaces it
-from .children import teach_now
+from .children import teach
 from .finder import Finder
 
 INTERFACE = "2.13.0"
@@ -26,11 +26,12 @@ def install():
         return
     import rushlight
     from rushlight import version
+    from rushlight._afterwards import after_import
     from rushlight.torch_version import TorchVersion
 
     if "torch" in sys.modules and sys.modules["torch"] is not rushlight:
         raise ImportError("torch is already imported: rushlight cannot take its place in this process")
     sys.meta_path.insert(0, Finder)
-    teach_now()
+    after_import("multiprocessing.spawn", teach)
     rushlight.__version__ = version.__version__ = TorchVersion(VERSION)
     rushlight.Tensor.__module__ = "torch"  # programs print the class

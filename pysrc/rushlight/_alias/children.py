@@ -5,9 +5,7 @@ it installs the alias when it is read.
 """
 
 import sys
-from importlib.machinery import PathFinder
 
-SPAWN = "multiprocessing.spawn"
 _INSTALL = "import sys\nsys.path[:] = {!r}\nfrom rushlight import _alias\n_alias.install()"
 
 
@@ -29,32 +27,3 @@ def teach(spawn):
         return {"rushlight": _Alias(), **data}
 
     spawn.get_preparation_data = get_preparation_data
-
-
-class _Teacher:
-    """The loader of multiprocessing.spawn, and what follows it."""
-
-    def __init__(self, loader):
-        self.loader = loader
-
-    def create_module(self, spec):
-        return self.loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
-        teach(module)
-
-
-def teach_now():
-    """Teach it where it is imported already."""
-    if SPAWN in sys.modules:
-        teach(sys.modules[SPAWN])
-
-
-def spec_of_spawn(path):
-    """The spec of multiprocessing.spawn, with a loader that teaches the module."""
-    spec = PathFinder.find_spec(SPAWN, path)
-    if spec is not None:
-        spec.loader = _Teacher(spec.loader)
-    return spec

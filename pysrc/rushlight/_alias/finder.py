@@ -1,11 +1,10 @@
-"""Finds ``torch`` and ``torch.*`` where rushlight has them; teaches multiprocessing to hand this on."""
+"""Finds ``torch`` and ``torch.*`` where rushlight has them."""
 
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
 
 from ..version import __version__
-from . import children
 
 
 def _real_name(name):
@@ -40,8 +39,6 @@ class Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name == children.SPAWN:
-            return children.spec_of_spawn(path)
         if name != "torch" and not name.startswith("torch."):
             return None
         real = _real_name(name)
