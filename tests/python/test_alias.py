@@ -137,7 +137,7 @@ def test_a_torch_on_the_path_stays_out_of_reach(tmp_path):
     other = tmp_path / "site"
     (other / "torch" / "utils").mkdir(parents=True)
     (other / "torch" / "__init__.py").write_text("raise RuntimeError('the other torch')")
-    (other / "torch" / "utils" / "data.py").write_text("raise RuntimeError('the other torch')")
+    (other / "torch" / "utils" / "tensorboard.py").write_text("raise RuntimeError('the other torch')")
     info = other / "torch-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
@@ -147,7 +147,7 @@ def test_a_torch_on_the_path_stays_out_of_reach(tmp_path):
 import importlib.metadata, torch, torchvision
 print(torch.__name__, torchvision.NAME, importlib.metadata.version("torch").startswith("2.13.0"))
 try:
-    import torch.utils.data
+    import torch.utils.tensorboard
 except ModuleNotFoundError:
     print("not there")
 """,
