@@ -289,10 +289,10 @@ CASES = Path(__file__).with_name("optim_cases.txt").read_text().splitlines()
 @pytest.mark.parametrize("case", CASES)
 def test_same(case):
     def answer(t):
-        modules = ("_muon", "_adafactor", "lbfgs", "sparse_adam")
+        modules = ("_muon", "_adafactor", "lbfgs", "sparse_adam", "_functional")
         scope = {
             name: __import__(f"{t.__name__}.optim.{module}", fromlist=["x"])
-            for name, module in zip("mfls", modules, strict=True)
+            for name, module in zip("mflsF", modules, strict=True)
         }
         p, v = (
             t.nn.Parameter(t.tensor([[0.5, -2.0], [1.0, 3.0], [2.0, 2.5]])),
