@@ -55,6 +55,9 @@ _LAZY |= {
 _LAZY |= {"amp": "amp", "autocast": "amp", "GradScaler": "amp"}
 _LAZY |= {"_amp_foreach_non_finite_check_and_unscale_": "_C", "_amp_update_scale_": "_C"}
 _LAZY |= {
+    name: "_C" for name in ("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad")
+}
+_LAZY |= {
     f"{verb}_autocast_{device}_{what}": "amp._per_device"
     for device in ("cpu", "gpu", "xla", "ipu")
     for verb, what in (("is", "enabled"), ("set", "enabled"), ("get", "dtype"), ("set", "dtype"))

@@ -42,9 +42,6 @@ _CONSTANTS = {
     "has_spectral": False,
     "legacy_contiguous_format": _C.contiguous_format,
 }
-# operators that PyTorch too has under such names; `import *` leaves them out
-_UNDERSCORED = ("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad")
-_CONSTANTS |= {name: getattr(_C, name) for name in _UNDERSCORED}
 
 
 def _written_in(module):

@@ -150,7 +150,7 @@ def test_distribution_is_pytorchs(name, dtype):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pair.append(questions(side, side.make(CASES[name])))
-    for asked in pair[1]:
+    for asked in pair[1] if dtype == "float64" else (*DRAWN, "log_prob", "mean", "variance", "entropy"):
         got, want = ours.answer(pair[0][asked]), theirs.answer(pair[1][asked])
         if (name, asked) in BROKEN and isinstance(want[0], str):
             assert isinstance(got[0], numpy.ndarray)
