@@ -172,6 +172,18 @@ def test_anything_travels():
     assert type(leaf) is torch.nn.Parameter and leaf.requires_grad
 
 
+def test_large_samples():
+    """They are written to shared memory one by one, and must be alike all the same."""
+    rows = [torch.full((40, 30), float(i)).t() for i in range(4)]
+    for batch, start in zip(data.DataLoader(rows, 2, num_workers=1), (0, 2), strict=True):
+        assert torch.equal(batch, torch.stack(rows[start : start + 2])) and batch.is_contiguous()
+    for other in (torch.ones(1200), torch.ones(30, 40, requires_grad=True)):
+        with pytest.raises(RuntimeError, match="in DataLoader worker process 0"):
+            list(data.DataLoader([rows[0], other], 2, num_workers=1))
+    mixed = next(iter(data.DataLoader([rows[1], rows[0].double()], 2, num_workers=1)))
+    assert mixed.dtype is torch.float32  # that of the first, as PyTorch's
+
+
 def test_long_lists_of_indices_do_not_block():
     sampler = [list(range(100_000))] * 6
     assert (

@@ -17,6 +17,8 @@ except ImportError:
 
 __getattr__ = _missing.lacks(__name__)
 
+_LARGE = 1 << 12  # bytes of a sample from which on an extra copy costs more than a call
+
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
@@ -93,7 +95,17 @@ def collate_tensor_fn(batch, *, collate_fn_map=None):
             "Batches of sparse tensors are not currently supported by the default collate_fn; "
             "please provide a custom collate_fn to handle them appropriately."
         )
-    return rushlight.stack(batch, 0, out=in_shared_memory(sample, (len(batch), *sample.shape)))
+    out = in_shared_memory(sample, (len(batch), *sample.shape))
+    if out is None or sample.nbytes < _LARGE or not _are_alike(batch):
+        return rushlight.stack(batch, 0, out=out)
+    for place, each in zip(out.unbind(0), batch):
+        place.copy_(each)  # out= would stack into memory of its own first
+    return out
+
+
+def _are_alike(batch):
+    kinds = {(type(each), each.dtype, each.shape, each.requires_grad) for each in batch}
+    return len(kinds) == 1 and kinds.pop()[::3] == (Tensor, False)
 
 
 def in_shared_memory(sample, shape):
