@@ -96,8 +96,8 @@ class Crew:
     def _lose(self, number):
         process = self.processes[number]
         process.join(worker.MP_STATUS_CHECK_INTERVAL)
-        lost = {self._watched[each] for each, _ in self._poll.poll(0)} | {number}
-        pids = [str(self.processes[each].pid) for each in sorted(lost) if not self.processes[each].is_alive()]
+        ended = {each for each in self._watched.values() if not self.processes[each].is_alive()}
+        pids = [str(self.processes[each].pid) for each in sorted(ended | {number})]
         self.close()
         text = f"DataLoader worker (pid(s) {', '.join(pids)}) exited unexpectedly"
         raise RuntimeError(text) from RuntimeError(_death(process))
