@@ -59,7 +59,7 @@ ELSEWHERE = {
     *("reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d"),
 }
 # Parts here of operators that are cast.
-PARTS = {"_cholesky", "_triangular_solve", "pad"}
+PARTS = {"_cholesky", "_triangular_solve", "nll_loss_nd", "pad"}
 
 
 def test_operators_are_cast_where_pytorch_casts_them():
