@@ -7,6 +7,18 @@
 enum { STEP_DONE = 1, STEP_UNUSUAL = 0, STEP_FAILED = -1 };
 enum { STEP_LISTS = 8 }; /* params, grads, state, counts */
 
+/* the options that every group may have, interned once */
+#define KEYS(X)                                                                                              \
+    X(params)                                                                                                \
+    X(differentiable)                                                                                        \
+    X(capturable)                                                                                            \
+    X(fused)
+static struct {
+#define X(name) PyObject *name;
+    KEYS(X)
+#undef X
+} key;
+
 /* One block: `n_lists` lists of `room` views. The tensors are held, since a kernel without the GIL lets
  * others drop them. A list of state that no key names is empty. */
 typedef struct {
@@ -101,88 +113,141 @@ static bool lists_are_usual(const step_lists *l) {
     return true;
 }
 
-/* ---- the call ---- */
-/* a number of the group; false when it is a tensor, say */
-static bool slot_of_number(PyObject *number, rl_slot *slot) {
-    if (PyBool_Check(number))
-        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = number == Py_True};
-    else if (PyFloat_CheckExact(number))
-        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AS_DOUBLE(number)};
-    else if (PyLong_CheckExact(number))
-        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyLong_AsDouble(number)};
+/* ---- numbers of the group ---- */
+/* a number, or a tensor of one */
+static int slot_of_number(PyObject *number, rl_slot *slot) {
+    RL_OWNED PyObject *item = rl_tensor_check(number) && ((rl_tensor *)number)->v.numel == 1
+                                  ? rl_tensor_item(number, NULL)
+                                  : Py_NewRef(number);
+    if (!item) return STEP_FAILED;
+    if (PyBool_Check(item))
+        *slot = (rl_slot){.tag = RL_TRUTH, .u.i = item == Py_True};
+    else if (PyFloat_Check(item) || PyLong_Check(item))
+        *slot = (rl_slot){.tag = RL_FLOAT, .u.d = PyFloat_AsDouble(item)};
     else
-        return false;
-    return true;
+        return STEP_UNUSUAL;
+    return PyErr_Occurred() ? STEP_FAILED : STEP_DONE;
 }
 
-static int lists_run(int op, const step_lists *l, PyObject *numbers) {
+/* group[name] for each name; a pair gives two */
+static int numbers_read(PyObject *group, PyObject *names, rl_slot *slot, const rl_slot *end) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *value = PyDict_GetItemWithError(group, PyTuple_GET_ITEM(names, i));
+        if (!value) return PyErr_Occurred() ? STEP_FAILED : STEP_UNUSUAL;
+        RL_OWNED PyObject *held = PyList_Check(value) ? PyList_AsTuple(value) : Py_NewRef(value);
+        if (!held) return STEP_FAILED;
+        const bool several = PyTuple_Check(held);
+        for (Py_ssize_t j = 0; j < (several ? PyTuple_GET_SIZE(held) : 1); j++) {
+            const int rc = slot == end ? STEP_UNUSUAL
+                                       : slot_of_number(several ? PyTuple_GET_ITEM(held, j) : held, slot++);
+            if (rc != STEP_DONE) return rc;
+        }
+    }
+    return slot == end ? STEP_DONE : STEP_UNUSUAL;
+}
+
+/* group[name], absent: false; 1, 0 or -1 raised */
+static int option_read(PyObject *group, PyObject *name) {
+    PyObject *value = PyDict_GetItemWithError(group, name);
+    return value ? PyObject_IsTrue(value) : PyErr_Occurred() ? -1 : 0;
+}
+
+/* ---- the call ---- */
+/* What a class of optimizers says of its step: PLAN in rushlight.optim._group. */
+typedef struct {
+    int op;
+    PyObject *keys, *counts, *numbers; /* borrowed tuples: (name, option or None) pairs; names; names */
+} step_plan;
+
+enum { PLAN_PARTS = 4 };
+static int plan_read(PyObject *plan, step_plan *p) {
+    const bool whole = PyTuple_Check(plan) && PyTuple_GET_SIZE(plan) == PLAN_PARTS;
+    for (int i = 1; whole && i < PLAN_PARTS; i++)
+        if (!PyTuple_Check(PyTuple_GET_ITEM(plan, i))) return PyErr_BadInternalCall(), -1;
+    if (!whole) return PyErr_BadInternalCall(), -1;
+    const long op = PyLong_AsLong(PyTuple_GET_ITEM(plan, 0));
+    if (op == -1 && PyErr_Occurred()) return -1;
+    *p =
+        (step_plan){(int)op, PyTuple_GET_ITEM(plan, 1), PyTuple_GET_ITEM(plan, 2), PyTuple_GET_ITEM(plan, 3)};
+    const Py_ssize_t lists = 2 + PyTuple_GET_SIZE(p->keys) + PyTuple_GET_SIZE(p->counts);
+    if (op >= 0 && op < RL_OP_COUNT && (rl_operators[op].traits & RL_LISTS) && lists <= STEP_LISTS &&
+        __builtin_popcount(rl_operators[op].lists) == lists)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "_optimizer_step: the operator takes other lists");
+    return -1;
+}
+
+/* the names of the lists of state; those of options that are off stay empty */
+static int lists_begin(step_lists *l, const step_plan *p, PyObject *group) {
+    l->n_counts = (int)PyTuple_GET_SIZE(p->counts);
+    l->n_lists = 2 + (int)PyTuple_GET_SIZE(p->keys) + l->n_counts;
+    for (int i = 2; i < l->n_lists - l->n_counts; i++) {
+        PyObject *pair = PyTuple_GET_ITEM(p->keys, i - 2);
+        if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return STEP_UNUSUAL;
+        PyObject *option = PyTuple_GET_ITEM(pair, 1);
+        const int on = option == Py_None ? 1 : option_read(group, option);
+        if (on < 0) return STEP_FAILED;
+        l->key[i] = on ? PyTuple_GET_ITEM(pair, 0) : NULL;
+    }
+    for (int i = 0; i < l->n_counts; i++)
+        l->key[l->n_lists - l->n_counts + i] = PyTuple_GET_ITEM(p->counts, i);
+    return STEP_DONE;
+}
+
+static int lists_run(const step_plan *p, const step_lists *l, PyObject *group) {
     rl_slot args[RL_MAX_ARGS];
+    const int n_arg = rl_operators[p->op].n_arg;
+    const int rc = numbers_read(group, p->numbers, args + l->n_lists, args + n_arg);
+    if (rc != STEP_DONE) return rc;
+    if (!lists_are_usual(l)) return STEP_UNUSUAL; /* from here on runs no Python */
     for (int i = 0; i < l->n_lists; i++)
         args[i] = (rl_slot){.tag = RL_TENSORS, .n = list_given(l, i) ? l->n : 0, .u.ts = l->list[i]};
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); i++)
-        if (!slot_of_number(PyTuple_GET_ITEM(numbers, i), &args[l->n_lists + i])) return STEP_UNUSUAL;
-    if (PyErr_Occurred()) return STEP_FAILED;
     if (!l->n) return STEP_DONE;
-    RL_OWNED PyObject *done = rl_op_run(op, args, l->n_lists + (int)PyTuple_GET_SIZE(numbers));
+    RL_OWNED PyObject *done = rl_op_run(p->op, args, n_arg);
     return done ? STEP_DONE : STEP_FAILED;
 }
 
-static int group_step(int op, step_lists *l, PyObject *params, PyObject *state, PyObject *numbers) {
-    int rc = lists_fill(l, params, state);
-    if (rc == STEP_DONE && !lists_are_usual(l)) rc = STEP_UNUSUAL;
-    if (rc == STEP_DONE) rc = lists_run(op, l, numbers);
-    lists_drop(l);
+static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyObject *params) {
+    enum { FEW = 256 };
+    rl_view *few[FEW];
+    step_lists l = {.room = PyList_GET_SIZE(params)};
+    int unusual = option_read(group, key.differentiable);
+    if (!unusual) unusual = option_read(group, key.capturable);
+    const int fused = unusual ? 0 : option_read(group, key.fused);
+    if (unusual < 0 || fused < 0) return STEP_FAILED;
+    l.halves = fused;
+    int rc = unusual ? STEP_UNUSUAL : lists_begin(&l, p, group);
+    if (rc != STEP_DONE) return rc;
+    rl_view **all =
+        l.n_lists * l.room <= FEW ? few : PyMem_Calloc((size_t)l.room, (size_t)l.n_lists * sizeof *all);
+    if (!all) return PyErr_NoMemory(), STEP_FAILED;
+    for (int i = 0; i < l.n_lists; i++) l.list[i] = all + i * l.room;
+    rc = lists_fill(&l, params, state);
+    if (rc == STEP_DONE) rc = lists_run(p, &l, group);
+    lists_drop(&l);
+    if (all != few) PyMem_Free(all);
     return rc;
 }
 
 /* ---- Python ---- */
-/* the operator that takes so many lists and numbers, or -1 raised */
-static int operator_of(PyObject *number, Py_ssize_t lists, Py_ssize_t numbers) {
-    const long i = PyLong_AsLong(number);
-    if (i == -1 && PyErr_Occurred()) return -1;
-    const rl_operator *op = i >= 0 && i < RL_OP_COUNT ? &rl_operators[i] : NULL;
-    if (op && (op->traits & RL_LISTS) && lists <= STEP_LISTS && __builtin_popcount(op->lists) == lists &&
-        op->n_arg == lists + numbers)
-        return (int)i;
-    PyErr_SetString(PyExc_ValueError, "_optimizer_step: the operator takes other lists or numbers");
-    return -1;
-}
-
-static const char step_doc[] =
-    "_optimizer_step(operator, params, state, keys, counts, numbers, halves)\n--\n\n"
-    "The step of a group: state[p] holds the tensors that keys and counts name (None: the list is empty); "
-    "False: nothing\n"
-    "was done, since some state is missing or something is unusual.";
+static const char step_doc[] = "_optimizer_step(plan, group, state)\n--\n\n"
+                               "The step of a group by the operator of the plan; False: nothing was done, "
+                               "since some state is missing or\n"
+                               "something is unusual.";
 
 static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
-    enum { FEW = 256 };
-    rl_view *few[FEW];
+    step_plan p;
     (void)m;
-    if (n != 7 || !PyList_Check(args[1]) || !PyDict_Check(args[2]) || !PyTuple_Check(args[3]) ||
-        !PyTuple_Check(args[4]) || !PyTuple_Check(args[5])) {
-        PyErr_SetString(PyExc_TypeError, "_optimizer_step(int, list, dict, tuple, tuple, tuple, bool)");
+    PyObject *params = n == 3 && PyDict_Check(args[1]) && PyDict_Check(args[2])
+                           ? PyDict_GetItemWithError(args[1], key.params)
+                           : NULL;
+    if (!params || !PyList_Check(params)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "_optimizer_step(plan, group, state)");
         return NULL;
     }
-    const Py_ssize_t keys = PyTuple_GET_SIZE(args[3]), counts = PyTuple_GET_SIZE(args[4]);
-    const int op = operator_of(args[0], 2 + keys + counts, PyTuple_GET_SIZE(args[5]));
-    if (op < 0) return NULL;
-    RL_OWNED PyObject *params = Py_NewRef(args[1]);
-    step_lists l = {.n_lists = (int)(2 + keys + counts),
-                    .n_counts = (int)counts,
-                    .room = PyList_GET_SIZE(params),
-                    .halves = args[6] == Py_True};
-    rl_view **all =
-        l.n_lists * l.room <= FEW ? few : PyMem_Calloc((size_t)l.room, (size_t)l.n_lists * sizeof *all);
-    if (!all) return PyErr_NoMemory();
-    for (int i = 0; i < l.n_lists; i++) {
-        PyObject *key = i < 2          ? NULL
-                        : i < 2 + keys ? PyTuple_GET_ITEM(args[3], i - 2)
-                                       : PyTuple_GET_ITEM(args[4], i - 2 - keys);
-        l.list[i] = all + i * l.room;
-        l.key[i] = key == Py_None ? NULL : key;
-    }
-    const int rc = group_step(op, &l, params, args[2], args[5]);
-    if (all != few) PyMem_Free(all);
+    RL_OWNED PyObject *held = Py_NewRef(params);
+    if (plan_read(args[0], &p) < 0) return NULL;
+    const int rc = group_step(&p, args[1], args[2], held);
     return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
 }
 
@@ -204,5 +269,9 @@ static PyMethodDef step_functions[] = {
     {NULL, NULL, 0, NULL}};
 
 int rl_step_init(PyObject *m) {
+#define X(name)                                                                                              \
+    if (!(key.name = PyUnicode_InternFromString(#name))) return -1;
+    KEYS(X)
+#undef X
     return PyModule_AddFunctions(m, step_functions);
 }

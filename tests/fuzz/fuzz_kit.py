@@ -296,10 +296,11 @@ def stepping(row):
             fits = {key: a for key, a in given.items() if a.shape == p.shape or len(params) == 3}
             state[p] = {key: torch.zeros_like(p) for key in keys} | fits
             state[p].update({key: torch.tensor(3.0) for key in counts if i % 4 or key not in given})
-        used = tuple(key if len(tensors) else None for key, tensors in zip(keys, rest, strict=False))
-        numbers, halves = tuple(rest[len(names) :]), len(params) % 2 == 1
-        operator = _C._optimizer_operator(row["id"])
-        done = _C._optimizer_step(operator, params, state, used, counts, numbers, halves)
+        used = tuple((key, None if len(tensors) else "no") for key, tensors in zip(keys, rest, strict=False))
+        numbers = dict(zip(arguments[2 + len(names) :], rest[len(names) :], strict=True))
+        group = dict(numbers, params=params, fused=len(params) % 2 == 1, no=False)
+        plan = _C._optimizer_operator(row["id"]), used, counts, tuple(numbers)
+        done = _C._optimizer_step(plan, group, state)
         return params if done else []
 
     return step

@@ -58,13 +58,18 @@ def test_sgd_follows_its_formula(dtype, limit, options):
         np.testing.assert_allclose(p.detach().double().numpy(), value, rtol=limit, atol=limit)
 
 
+def at_once(optimizer):
+    """Make the step of the first group by the list kernel, if that takes it."""
+    return _C._optimizer_step(optimizer._PLAN, optimizer.param_groups[0], optimizer.state)
+
+
 def test_the_list_kernel_makes_the_usual_steps():
     for options in OPTIONS:
         params = parameters()
         optimizer = optim.SGD(params, lr=0.1, **options)
         give_gradients(params, 0)
         optimizer.step()
-        assert optimizer._step_at_once(optimizer.param_groups[0])
+        assert at_once(optimizer)
 
 
 def test_what_the_list_kernel_leaves_to_python_gives_the_same():
@@ -141,16 +146,21 @@ def test_steps_survive_the_end_of_memory(momentum):
 
 
 def test_wrong_lists_are_refused():
-    sgd = _C._optimizer_operator("sgd")
-    for wrong in ((), (sgd, (), {}, (), (), (), False), ("sgd", [], {}, (), (), (), False)):
-        with pytest.raises((TypeError, ValueError)):
+    sgd, group = _C._optimizer_operator("sgd"), {"params": [], "lr": 0.1}
+    keys, names = (("momentum_buffer", None),), ("lr",) * 6
+    assert _C._optimizer_step((sgd, keys, (), names), group, {})
+    for wrong in ((), (1, group, {}), ((sgd, keys, ()), group, {}), ((sgd, 1, (), ()), group, {})):
+        with pytest.raises((TypeError, SystemError)):
             _C._optimizer_step(*wrong)
-    for lists, numbers in ((0, 7), (2, 5), (7, 0), (1, 5)):
-        with pytest.raises(ValueError, match="other lists or numbers"):
-            _C._optimizer_step(sgd, [], {}, ("a",) * lists, (), (0.0,) * numbers, False)
-    for number in (-1, 0, 10**6):
-        with pytest.raises(ValueError, match="other lists or numbers"):
-            _C._optimizer_step(number, [], {}, ("a",), (), (0.0,) * 6, False)
+    for wrong in ({}, {"params": ()}, 5):
+        with pytest.raises(TypeError, match="_optimizer_step"):
+            _C._optimizer_step((sgd, keys, (), names), wrong, {})
+    for number in (sgd, -1, 0, 10**6):
+        with pytest.raises(ValueError, match="other lists"):
+            _C._optimizer_step((number, keys * 2, (), names), group, {})
+    for odd in (names[:5], names * 2, ("no",) * 6, ()):
+        assert not _C._optimizer_step((sgd, keys, (), odd), group, {})
+    assert not _C._optimizer_step((sgd, ("momentum_buffer",), (), names), group, {})
     with pytest.raises(ValueError, match="no step called 'relu'"):
         _C._optimizer_operator("relu")
     with pytest.raises(TypeError):
@@ -189,7 +199,7 @@ def test_fused_halves_are_computed_as_floats(name, dtype):
     for p, q in zip(params, twins, strict=True):
         q.grad = p.grad.float()
         twin.state[q] = {key: a.float().clone() for key, a in optimizer.state[p].items()}
-    assert twin._step_at_once(twin.param_groups[0]) and optimizer._step_at_once(optimizer.param_groups[0])
+    assert at_once(twin) and at_once(optimizer)
     for p, q in zip(params, twins, strict=True):
         assert rushlight.equal(p, q.to(half))
         assert all(

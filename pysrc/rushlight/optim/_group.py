@@ -92,6 +92,13 @@ class GroupOptimizer(Optimizer):
     _NUMBERS: tuple
     _ADDED = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
     _CAPTURABLE = "params and state_steps"
+    _step_supports_amp_scaling = False
+
+    def __init_subclass__(cls, **options):
+        """Keep what the step in C goes by: the operator, the names of state and of numbers."""
+        super().__init_subclass__(**options)
+        operator = _C._optimizer_operator(cls._OPERATOR)
+        cls._PLAN = operator, tuple(cls._STATE.items()), tuple(cls._COUNTS), cls._NUMBERS
 
     def __setstate__(self, state) -> None:
         super().__setstate__(state)
@@ -105,23 +112,14 @@ class GroupOptimizer(Optimizer):
                         own[name] = count(own[name], group)
 
     def _keys(self, group):
-        return tuple(
-            name if option is None or group[option] else None for name, option in self._STATE.items()
-        )
-
-    def _numbers(self, group):
-        """Return the operator's numbers; pairs of them count as two."""
-        numbers = []
-        for name in self._NUMBERS:
-            value = group[name]
-            numbers += map(_get_value, value) if isinstance(value, tuple | list) else [_get_value(value)]
-        return tuple(numbers)
+        """Return the names of state as large as the parameters that the options ask for."""
+        return [name for name, option in self._STATE.items() if option is None or group[option]]
 
     def _start(self, param, state, group):
         """Fill the state of a parameter that was never updated."""
         for name, first in self._COUNTS.items():
             state[name] = count(first, group)
-        for name in filter(None, self._keys(group)):
+        for name in self._keys(group):
             state[name] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
 
     def _allow_fused(self, fused, foreach, differentiable):
@@ -139,9 +137,11 @@ class GroupOptimizer(Optimizer):
         if closure is not None:
             with rushlight.enable_grad():
                 loss = closure()
-        if not self._meets_infinity():
-            for group in self.param_groups:
-                self._step_group(group)
+        if self._step_supports_amp_scaling and self._meets_infinity():
+            return loss
+        for group in self.param_groups:
+            if not _C._optimizer_step(self._PLAN, group, self.state):
+                self._step_unusual(group)
         return loss
 
     def _meets_infinity(self):
@@ -156,34 +156,18 @@ class GroupOptimizer(Optimizer):
                         param.grad.div_(scale)
         return False
 
-    def _step_group(self, group):
-        at_once = not (group["differentiable"] or group.get("capturable"))
-        if at_once and self._step_at_once(group):
-            return
+    def _step_unusual(self, group):
+        """The first step, which makes the state, and whatever the operator does not take."""
         with rushlight.set_grad_enabled(group["differentiable"]):
             params = [p for p in group["params"] if p.grad is not None]
-            keeps = bool(self._COUNTS) or any(self._keys(group))
+            keeps = bool(self._COUNTS) or bool(self._keys(group))
             for param in params if keeps else ():
                 if not self.state[param]:
                     self._start(param, self.state[param], group)
-            if not (at_once and self._step_at_once(group)):
+            if not _C._optimizer_step(self._PLAN, group, self.state):
                 self._check_capturable(params, group)
                 for param in params:
                     self._update(param, param.grad, self.state[param] if keeps else {}, group)
-
-    def _step_at_once(self, group):
-        cls = type(self)
-        if type(cls._OPERATOR) is str:
-            cls._OPERATOR = _C._optimizer_operator(cls._OPERATOR)
-        return _C._optimizer_step(
-            cls._OPERATOR,
-            group["params"],
-            self.state,
-            self._keys(group),
-            tuple(cls._COUNTS),
-            self._numbers(group),
-            bool(group.get("fused")),
-        )
 
     def _check_capturable(self, params, group):
         if params and group.get("capturable"):

@@ -180,6 +180,12 @@ class Optimizer:
         if not getattr(cls.step, "hooked", None):
             cls.step = _hooked_step(cls.step)
 
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
+        from rushlight.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
     # ---- hooks ----
     def register_step_pre_hook(self, hook):
         """Call ``hook(optimizer, args, kwargs)`` before a step; it may return new arguments."""

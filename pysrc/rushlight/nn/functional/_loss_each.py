@@ -61,7 +61,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     if weight is None:
         return _nn.mse_loss(first, second, _reduction.get_enum(reduction))
     return _weighted(
-        lambda: _nn.mse_loss(first, second, 0), weight, input, reduction, lambda e: e.sum() / weight.sum()
+        lambda: (first - second).pow(2), weight, input, reduction, lambda e: e.sum() / weight.sum()
     )
 
 
