@@ -13,6 +13,12 @@ from rushlight.nn import functional as F
 _HALVES = (rushlight.float16, rushlight.bfloat16)
 
 
+def _without_autocast(input):
+    """Chunks are computed in the dtype that the options say."""
+    device = input.device.type
+    return rushlight.autocast("cpu" if device == "meta" else device, enabled=False)
+
+
 class _Chunks:
     """The arguments of one call, as the chunks need them; ``counts`` is what each row counts, or 0."""
 
@@ -120,7 +126,7 @@ class _Each(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        with rushlight.no_grad():
+        with rushlight.no_grad(), _without_autocast(grad):
             chunks = _Chunks(ctx.saved_tensors, *ctx.call)
             _, *grads = chunks.summed(chunks.counts * grad.to(chunks.wide), ctx.needs_input_grad)
         return *grads, None, None, None, None
@@ -139,9 +145,10 @@ def chunked(input, linear_weight, linear_bias, target, weight, reduction, ignore
         device=input.device,
     )
     tensors = (input, linear_weight, linear_bias, target, weight)
-    if reduction == "none":
-        loss = _Each.apply(*tensors, ignore_index, options)
-    else:
-        wanted = [rushlight.is_grad_enabled() and t is not None and t.requires_grad for t in tensors[:3]]
-        loss = _Reduced.apply(*tensors, reduction, ignore_index, options, wanted)
+    with _without_autocast(input):
+        if reduction == "none":
+            loss = _Each.apply(*tensors, ignore_index, options)
+        else:
+            wanted = [rushlight.is_grad_enabled() and t is not None and t.requires_grad for t in tensors[:3]]
+            loss = _Reduced.apply(*tensors, reduction, ignore_index, options, wanted)
     return loss if batch else loss.squeeze(0)
