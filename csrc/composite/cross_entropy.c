@@ -11,15 +11,14 @@
 enum { NONE_ = 0, MEAN = 1, SUM = 2 };
 
 /* ---- negative log likelihood ---- */
-static V nll_in(rl_values *g, rl_bound *b, int op, V x, V target) {
+static V nll_forward(rl_values *g, rl_bound *b, int op) {
     const V weight = X(2);
-    if (FAILED) return NONE;
     if (weight.tag == RL_TENSOR && rl_here.grad && rl_requires_grad(RL_TENSOR_OF(weight.u.t)))
         return RAISE(PyExc_RuntimeError,
                      "The function '%s' is not differentiable with respect to argument 'weight'. "
                      "This input cannot have requires_grad True.",
                      op == RL_OP_nll_loss_forward ? "nll_loss_forward" : "nll_loss2d_forward");
-    return rl_values_op(g, op, RL_VALUE_LIST(x, target, weight, X(3), X(4)), 0);
+    return rl_values_op(g, op, RL_VALUE_LIST(X(0), X(1), weight, X(3), X(4)), 0);
 }
 
 /* Inputs of 3 dims or of more than 4 become images of one row. */
@@ -35,7 +34,7 @@ static V nll_as_images(rl_values *g, rl_bound *b, V x) {
     }
     if (NUMEL(x) == 0) flat[2] = flat[3] = rows[1] = rows[2] = 0;
     V images = OP(reshape, x, INTS(flat, 4)), classes = OP(reshape, X(1), INTS(rows, 3));
-    V loss = nll_in(g, b, RL_OP_nll_loss2d_forward, images, classes);
+    V loss = OP(nll_loss2d, images, classes, X(2), X(3), X(4));
     return X(3).u.i == NONE_ ? OP(view, loss, INTS(places, n)) : loss;
 }
 
@@ -47,14 +46,14 @@ static V nll_any(rl_values *g, rl_bound *b, V x) {
         return RAISE(PyExc_ValueError, "Expected input batch_size (%lld) to match target batch_size (%lld).",
                      (long long)SIZE(x, 0), (long long)SIZE(X(1), 0));
     if (n == 3 || n > 4) return nll_as_images(g, b, x);
-    return nll_in(g, b, n == 4 ? RL_OP_nll_loss2d_forward : RL_OP_nll_loss_forward, x, X(1));
+    return n == 4 ? OP(nll_loss2d, x, X(1), X(2), X(3), X(4)) : OP(nll_loss, x, X(1), X(2), X(3), X(4));
 }
 
 COMPOSED(nll_loss) {
-    return nll_in(g, b, RL_OP_nll_loss_forward, X(0), X(1));
+    return nll_forward(g, b, RL_OP_nll_loss_forward);
 }
 COMPOSED(nll_loss2d) {
-    return nll_in(g, b, RL_OP_nll_loss2d_forward, X(0), X(1));
+    return nll_forward(g, b, RL_OP_nll_loss2d_forward);
 }
 COMPOSED(nll_loss_nd) {
     return nll_any(g, b, X(0));
