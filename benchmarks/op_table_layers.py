@@ -167,34 +167,6 @@ def _upsample(*more):
     return cases
 
 
-# ---- losses ----
-def _nll(s):
-    rows, classes = s.rows
-    return [call("rows", x(*s.rows), ints((rows,), classes), None, 1, -100)]
-
-
-def _nll2d(s):
-    b, c, h, w = s.image
-    return [call("image", x(*s.image), ints((b, h, w), c), None, 1, -100)]
-
-
-def _cross_entropy(s):
-    (rows, classes), (b, c, h, w) = s.rows, s.image
-    return [
-        call("rows", x(rows, classes), ints((rows,), classes), None, 1),
-        call("smoothed", x(rows, classes), ints((rows,), classes), None, 1, -100, 0.1),
-        call("probabilities", x(rows, classes), x(rows, classes, low=0, high=1), None, 1),
-        call("image", x(b, c, h, w), ints((b, h, w), c), None, 1),
-    ]
-
-
-def _ctc(s):
-    times, classes = s.rows
-    batch, length = 4, times // 3
-    targets = fixed(np.random.default_rng(3).integers(1, classes, (batch, length)))
-    return [call("4 targets", x(times, batch, classes), targets, [times] * batch, [length] * batch)]
-
-
 LAYERS = {
     "layer_norm": _row_norm(True),
     "rms_norm": _row_norm(False),
@@ -219,8 +191,4 @@ LAYERS = {
     **{f"adaptive_{kind}_pool{n}d": _pool(n, True) for kind in ("max", "avg") for n in (1, 2, 3)},
     "upsample_nearest2d": _upsample(),
     "upsample_bilinear2d": _upsample(False),
-    "nll_loss_forward": _nll,
-    "nll_loss2d_forward": _nll2d,
-    "cross_entropy_loss": _cross_entropy,
-    "_ctc_loss": _ctc,
 }

@@ -17,6 +17,28 @@ def _nll2d(s):
     return [call("image", x(*s.image), ints((b, h, w), c), None, 1, -100)]
 
 
+def _cross_entropy(s):
+    (rows, classes), (b, c, h, w) = s.rows, s.image
+    return [
+        call("rows", x(rows, classes), ints((rows,), classes), None, 1),
+        call("smoothed", x(rows, classes), ints((rows,), classes), None, 1, -100, 0.1),
+        call("probabilities", x(rows, classes), x(rows, classes, low=0, high=1), None, 1),
+        call("image", x(b, c, h, w), ints((b, h, w), c), None, 1),
+    ]
+
+
+def _ctc(tensors, *more):
+    def cases(s):
+        times, classes = s.rows
+        batch, length = 4, times // 3
+        targets = fixed(np.random.default_rng(3).integers(1, classes, (batch, length)))
+        lengths = [times] * batch, [length] * batch
+        given = [fixed(np.array(each)) for each in lengths] if tensors else lengths
+        return [call("4 targets", x(times, batch, classes), targets, *given, *more)]
+
+    return cases
+
+
 def _pairs(first, second, *more, **named):
     """The mean, each element, and the sum of rows by a row: its mean has a wrong gradient in PyTorch."""
 
@@ -72,6 +94,11 @@ def _vectors(s):
 LOSSES = {
     "nll_loss_forward": _nll,
     "nll_loss2d_forward": _nll2d,
+    "cross_entropy_loss": _cross_entropy,
+    "ctc_loss": _ctc(False, 0, 1),
+    "ctc_loss_tensor": _ctc(True, 0, 1),
+    "_ctc_loss": _ctc(False),
+    "_ctc_loss_tensor": _ctc(True),
     **{name: _pairs(x, x) for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")},
     "soft_margin_loss": lambda s: _pairs(x, _signs)(s)[:2],
     "kl_div": lambda s: _pairs(x, pos)(s) + [call("log_target", x(*s.line), x(*s.line), 1, log_target=True)],

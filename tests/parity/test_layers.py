@@ -51,6 +51,10 @@ def grads(loss, *leaves):
     again = [g for g in first if g.requires_grad]
     second = again and torch.autograd.grad(sum((g * g).sum() for g in again), leaves)
     return y.grad_fn, first[0].grad_fn, [g.detach() for g in first], second
+def cast(*losses):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return [loss().dtype for loss in losses]
+h, labels = p.bfloat16(), torch.tensor([[0, 2, -1], [1, -1, 0]])
 """
 CASES += [_LOSSES + line for line in Path(__file__).with_name("loss_cases.txt").read_text().splitlines()]
 

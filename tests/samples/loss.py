@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from samples.pytorch import aten, dense_aten, grad_of
-from samples.sample import BOOL, WHOLE, Placeholder, S, but, fixed, number, pos, small, unit, x
+from samples.pytorch import aten, grad_of
+from samples.sample import BOOL, WHOLE, Placeholder, S, but, fixed, pos, small, unit, x
 
 
 def _classes(shape, n, *values):
@@ -14,11 +14,6 @@ def _classes(shape, n, *values):
 
 
 _WEIGHTS = Placeholder((3,), values=np.array([0.5, 2, 1.25]))
-
-
-def _total_weight(classes, ignored):
-    """What the forward operator gives with _WEIGHTS."""
-    return number(_WEIGHTS.values[classes.values[classes.values != ignored]].sum())
 
 
 # ---- element by element ----
@@ -164,9 +159,7 @@ _COMPOSITES = {
 }
 NARROWER = {(op, dtype) for op in SAMPLES if op not in _COMPOSITES for dtype in WHOLE}
 PYTORCH = {
-    **{
-        op: (dense_aten if "nll" in op else aten)(op) for op in (*SAMPLES, *BACKWARD) if op not in _COMPOSITES
-    },
+    **{op: aten(op) for op in (*SAMPLES, *BACKWARD) if op not in _COMPOSITES},
     "kl_div": lambda torch: torch.kl_div,
     "multilabel_margin_loss_backward": grad_of(lambda torch: torch._C._nn.multilabel_margin_loss),
     "l1_loss_backward": grad_of(lambda torch: torch._C._nn.l1_loss),
