@@ -159,15 +159,18 @@ class GroupOptimizer(Optimizer):
     def _step_unusual(self, group):
         """The first step, which makes the state, and whatever the operator does not take."""
         with rushlight.set_grad_enabled(group["differentiable"]):
-            params = [p for p in group["params"] if p.grad is not None]
+            # other threads may drop gradients, and must not see half of a state
+            pairs = [(p, grad) for p in group["params"] if (grad := p.grad) is not None]
             keeps = bool(self._COUNTS) or bool(self._keys(group))
-            for param in params if keeps else ():
+            for param, _ in pairs if keeps else ():
                 if not self.state[param]:
-                    self._start(param, self.state[param], group)
+                    fresh = {}
+                    self._start(param, fresh, group)
+                    self.state[param].update(fresh)
             if not _C._optimizer_step(self._PLAN, group, self.state):
-                self._check_capturable(params, group)
-                for param in params:
-                    self._update(param, param.grad, self.state[param] if keeps else {}, group)
+                self._check_capturable(pairs, group)
+                for param, grad in pairs:
+                    self._update(param, grad, self.state[param] if keeps else {}, group)
 
     def _check_capturable(self, params, group):
         if params and group.get("capturable"):

@@ -49,7 +49,7 @@ class Rprop(GroupOptimizer):
     def _start(self, param, state, group):
         state["step"] = count(0, group)
         state["prev"] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
-        state["step_size"] = rushlight.full_like(param.grad, _to_scalar(group["lr"]))
+        state["step_size"] = rushlight.full_like(param, _to_scalar(group["lr"]))
 
     @staticmethod
     def _update(param, grad, state, group):
