@@ -1,11 +1,15 @@
 """examples/fine_tuning.py and examples/autoencoder.py: the same losses and pictures in both libraries."""
 
+from functools import partial
+
 import pytest
-from tests.kits.examples import RUNNERS, same_losses, train
+from tests.kits import examples
+from tests.kits.examples import RUNNERS, same_losses
 
 import rushlight
 
 torch = pytest.importorskip("torch")
+train = partial(examples.train, OMP_NUM_THREADS="1")  # threads that wait are slow beside other tests
 
 
 def test_fine_tuning(tmp_path):
