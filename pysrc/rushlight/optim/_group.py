@@ -1,5 +1,7 @@
 """Optimizers whose step over a group is one operator."""
 
+from types import FunctionType
+
 import rushlight
 from rushlight import _C
 
@@ -99,6 +101,10 @@ class GroupOptimizer(Optimizer):
         super().__init_subclass__(**options)
         operator = _C._optimizer_operator(cls._OPERATOR)
         cls._PLAN = operator, tuple(cls._STATE.items()), tuple(cls._COUNTS), cls._NUMBERS
+        if cls.__bases__ == (GroupOptimizer,):  # texts and tracebacks name the class
+            cls.step = FunctionType(cls.step.__code__, globals(), "step", (None,))
+            cls.step.__qualname__, cls.step.__doc__ = f"{cls.__qualname__}.step", GroupOptimizer.step.__doc__
+            cls.step.__module__ = cls.__module__
 
     def __setstate__(self, state) -> None:
         super().__setstate__(state)
