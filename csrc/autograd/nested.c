@@ -21,7 +21,8 @@ static void deep_modes(const deep_run *d) {
     rl_here.grad = d->grad;
     rl_here.inference = d->inference;
     rl_here.device = d->device;
-    rl_here.autocast = d->autocast;
+    rl_here.autocast = (rl_autocast){0};
+    rl_autocast_become(&d->autocast);
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
     rl_node_sequence = d->sequence;
@@ -35,6 +36,8 @@ static void *deep_main(void *of) {
     deep_modes(d);
     d->failed = rl_backward_run(d->run);
     d->sequence = rl_node_sequence;
+    d->autocast = rl_here.autocast;
+    rl_autocast_enable(RL_CPU, false);
     PyErr_Fetch(&d->type, &d->error, &d->trace);
     Py_CLEAR(rl_saved_hooks);
     PyThreadState_Clear(thread);
@@ -59,6 +62,7 @@ static int run_deep(rl_backward *run) {
     if (pthread_create(&id, NULL, deep_main, &d) == 0) pthread_join(id, NULL);
     PyEval_RestoreThread(thread);
     rl_node_sequence = d.sequence;
+    rl_autocast_become(&d.autocast);
     if (d.failed == NO_THREAD) {
         PyErr_SetString(PyExc_RecursionError, "backward is nested too deeply: no thread could be started");
         return -1;

@@ -147,8 +147,13 @@ static PyObject *map_file(PyObject *self, PyObject *args) {
     long long nbytes;
     (void)self;
     if (!PyArg_ParseTuple(args, "UpL:_map_file", &path, &shared, &nbytes)) return NULL;
-    const char *text = PyUnicode_AsUTF8(path);
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(path, &length);
     if (!text) return NULL;
+    if (strlen(text) != (size_t)length) {
+        PyErr_SetString(PyExc_ValueError, "embedded null byte");
+        return NULL;
+    }
     if (nbytes < 0) {
         PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)", nbytes, text,
                      strerror(ENOMEM), ENOMEM);

@@ -22,6 +22,11 @@ void rl_autocast_enable(int device, bool on) {
     if (device == RL_CPU && on != (bool)(before & bit)) rl_autocast_threads += on ? 1 : -1;
 }
 
+void rl_autocast_become(const rl_autocast *state) {
+    rl_autocast_enable(RL_CPU, state->enabled >> RL_CPU & 1);
+    rl_here.autocast = *state;
+}
+
 /* ---- casts that are kept: {address and dtype: (weight, its cast)} ---- */
 static const char kept_name[] = "rushlight.autocast";
 
@@ -69,7 +74,10 @@ static PyObject *cast_kept(rl_tensor *t, int dtype) {
     RL_OWNED PyObject *kept = Py_XNewRef(kept_peek());
     RL_OWNED PyObject *key = kept ? PyLong_FromSize_t((size_t)t << 6 | (size_t)dtype) : NULL;
     PyObject *pair = key ? PyDict_GetItemWithError(kept, key) : NULL;
-    if (pair) return Py_NewRef(PyTuple_GET_ITEM(pair, 1));
+    /* the collector shows the dict to others */
+    if (pair && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2 &&
+        rl_tensor_check(PyTuple_GET_ITEM(pair, 1)))
+        return Py_NewRef(PyTuple_GET_ITEM(pair, 1));
     RL_OWNED PyObject *made = key && !PyErr_Occurred() ? cast_with_history(t, dtype) : NULL;
     RL_OWNED PyObject *fresh = made ? PyTuple_Pack(2, t, made) : NULL;
     return fresh && PyDict_SetItem(kept, key, fresh) == 0 ? rl_give(&made) : NULL;

@@ -150,7 +150,8 @@ int rl_autocast_arguments(rl_bound *b); /* casts them, as the operator's rule sa
 /* what an operator that casts to the lower dtype of the context, or to float32, sees of t; owned */
 PyObject *rl_autocast_tensor(rl_tensor *t, bool lower);
 void rl_autocast_enable(int device, bool on); /* for this thread */
-int rl_autocast_clear(void);                  /* forgets the casts that this thread keeps */
+void rl_autocast_become(const rl_autocast *state);
+int rl_autocast_clear(void); /* forgets the casts that this thread keeps */
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
 int rl_device_mixed(int found, int expected); /* -1 and PyTorch's text */

@@ -192,6 +192,16 @@ static rl_shared_generator *generator_of(const rl_bound *b) {
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
+/* The threads that ran kernels do not live on in a forked child. */
+static void beside_after_fork(void) {
+    rl_kernels_beside = 0;
+}
+static void count_beside(int by) {
+    static bool guarded;
+    if (!guarded) guarded = pthread_atfork(NULL, NULL, beside_after_fork) == 0;
+    rl_kernels_beside += by;
+}
+
 static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_results results) {
     int n;
     snapshot room[SNAPSHOT_ROOM];
@@ -200,6 +210,7 @@ static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_resu
     snapshot *s = snapshot_take(k, &n, room);
     if (!s) return RL_FAIL;
     pin_call(k, 1);
+    count_beside(1);
     if (g) rl_generator_claim(g);
     PyThreadState *thread = PyEval_SaveThread();
     if (g) rl_generator_lock(g);
@@ -207,6 +218,7 @@ static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_resu
     if (g) rl_generator_unlock(g);
     PyEval_RestoreThread(thread);
     if (g) rl_generator_release(g);
+    count_beside(-1);
     pin_call(k, -1);
     snapshot_drop(s, n, room);
     return status;

@@ -121,7 +121,7 @@ static V towards_probabilities(rl_values *g, rl_bound *b, const entropy *e) {
     default: return no_such_reduction(g, b);
     }
     V sum = OP(neg, OP(sum, products));
-    if (NUMEL(e->logs) == 0) return OP(fill_, sum, NUM(NAN));
+    if (NUMEL(e->logs) == 0 || e->classes == 0) return OP(fill_, sum, NUM(NAN));
     return OP(div, sum, INT(NUMEL(e->logs) / e->classes));
 }
 

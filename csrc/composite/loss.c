@@ -33,7 +33,8 @@ COMPOSED(poisson_nll_loss) {
 COMPOSED(hinge_embedding_loss) {
     V x = X(0), y = X(1), zero = OP(zeros_like, x);
     const double margin = rl_number(X(2)); /* a whole one where the input is */
-    V below = rl_is_float(x.u.t->dtype) ? NUM(margin) : INT((int64_t)margin);
+    V below = rl_is_float(x.u.t->dtype) ? NUM(margin)
+                                        : INT(margin > -9e18 && margin < 9e18 ? (int64_t)margin : INT64_MIN);
     V apart = OP(where, OP(ne, y, INT(1)), hinge(g, OP(sub, below, x)), zero);
     return reduced(g, OP(add, apart, OP(where, OP(ne, y, INT(-1)), x, zero)), X(3));
 }

@@ -189,12 +189,20 @@ static rl_status storage_move(rl_storage *s, int64_t nbytes) {
     return RL_OK;
 }
 
+int rl_kernels_beside;
+
+bool rl_storage_pinned(rl_storage *s) {
+    if (s->pins > 0 && !rl_kernels_beside)
+        s->pins = 0; /* by threads of the parent, when this process was forked */
+    return s->pins > 0;
+}
+
 /* Tensors that see more than what is left keep seeing it, so memory never shrinks below them. */
 rl_status rl_storage_resize(rl_storage *s, rl_count bytes) {
     int64_t room = (int64_t)rl_storage_room(s), reach = s->refs > 1 && s->device != RL_META ? room : 0;
     int64_t wanted = bytes.n > reach ? bytes.n : reach;
     if (!s->resizable) return rl_error_set(RL_RUNTIME, "Trying to resize storage that is not resizable");
-    if (s->exports > 0 || s->readers > 0 || s->pins > 0)
+    if (s->exports > 0 || s->readers > 0 || rl_storage_pinned(s))
         return rl_error_set(RL_RUNTIME, "cannot resize a storage while its memory is in use elsewhere");
     if (s->device != RL_META && wanted != room && storage_move(s, wanted) != RL_OK) return RL_FAIL;
     s->nbytes = (size_t)bytes.n;

@@ -12,6 +12,8 @@ rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize);
 rl_status rl_view_allocate(rl_view *v); /* a storage on v's device for v->numel elements */
 rl_storage *rl_storage_keep(rl_storage *s);
 void rl_storage_drop(rl_storage *s);
+extern int rl_kernels_beside; /* kernels that run without the GIL, which guards it; none after a fork */
+bool rl_storage_pinned(rl_storage *s);
 rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
 void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */

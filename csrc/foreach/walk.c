@@ -30,12 +30,18 @@ static int32_t common_length(const rl_bound *b) {
 }
 
 /* ---- along them ---- */
+static int number(PyObject *o, rl_slot *at) {
+    const int rc = rl_scalar_slot(o, at);
+    if (rc == 0) PyErr_SetString(PyExc_TypeError, "scalars must be numbers");
+    return rc == 1 ? 0 : -1;
+}
+
 /* what stands at place i of an argument: 0, or -1 raised */
 static int element(const rl_slot *s, int32_t i, rl_slot *at) {
     if (s->tag == RL_TENSORS)
         *at = (rl_slot){.tag = RL_TENSOR, .u.t = s->u.ts[i]};
     else if (s->tag == RL_OBJECT)
-        return rl_scalar_slot(PyTuple_GET_ITEM((PyObject *)s->u.o, i), at) == 1 ? 0 : -1;
+        return number(PyTuple_GET_ITEM((PyObject *)s->u.o, i), at);
     else
         *at = *s;
     return 0;

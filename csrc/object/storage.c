@@ -100,7 +100,7 @@ static PyObject *storage_resizable(PyObject *self, PyObject *unused) {
 }
 /* A kernel of another thread may use the memory where it is; kernels end. */
 static int storage_wait(rl_storage *s) {
-    while (s->pins > 0) {
+    while (rl_storage_pinned(s)) {
         Py_BEGIN_ALLOW_THREADS nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
         Py_END_ALLOW_THREADS if (PyErr_CheckSignals() < 0) return -1;
     }

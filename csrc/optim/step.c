@@ -38,28 +38,39 @@ static void lists_drop(step_lists *l) {
         for (int j = 0; list_given(l, i) && j < l->n; j++) Py_DECREF(RL_TENSOR_OF(l->list[i][j]));
 }
 
-/* state[p][key], borrowed; NULL when there is none yet */
+/* state[p][key], owned: finding the next one may run Python. NULL when there is none yet. */
 static rl_tensor *state_find(PyObject *own, PyObject *key) {
     PyObject *found = own ? PyDict_GetItemWithError(own, key) : NULL;
-    return found && rl_tensor_check(found) ? (rl_tensor *)found : NULL;
+    return found && rl_tensor_check(found) ? (rl_tensor *)Py_NewRef(found) : NULL;
 }
 
-/* Appends a parameter that has a gradient, with its state. Hashing it may run Python. */
-static int lists_add(step_lists *l, PyObject *state, rl_tensor *param) {
-    rl_tensor *found[STEP_LISTS] = {param, NULL};
-    PyObject *own = PyDict_GetItemWithError(state, (PyObject *)param);
-    if (PyErr_Occurred()) return STEP_FAILED;
-    if (own && !PyDict_Check(own)) return STEP_UNUSUAL;
-    RL_OWNED PyObject *held = Py_XNewRef(own);
+/* found[2] and on, of the lists that are given; what was found is owned also where this fails */
+static int state_collect(const step_lists *l, PyObject *own, rl_tensor **found) {
     for (int i = 2; i < l->n_lists; i++) {
         if (!l->key[i]) continue;
         found[i] = state_find(own, l->key[i]);
         if (!found[i]) return PyErr_Occurred() ? STEP_FAILED : STEP_UNUSUAL;
     }
-    found[1] = (rl_tensor *)param->grad;
-    if (!found[1]) return STEP_UNUSUAL; /* a hash took it away */
+    return STEP_DONE;
+}
+
+/* Appends a parameter that has a gradient, with its state. Hashing it may run Python. */
+static int lists_add(step_lists *l, PyObject *state, rl_tensor *param) {
+    rl_tensor *found[STEP_LISTS] = {NULL};
+    PyObject *own = PyDict_GetItemWithError(state, (PyObject *)param);
+    if (PyErr_Occurred()) return STEP_FAILED;
+    if (own && !PyDict_Check(own)) return STEP_UNUSUAL;
+    RL_OWNED PyObject *held = Py_XNewRef(own);
+    int rc = state_collect(l, own, found);
+    if (rc == STEP_DONE && !param->grad) rc = STEP_UNUSUAL; /* a hash took it away */
+    if (rc != STEP_DONE) {
+        for (int i = 2; i < l->n_lists; i++) Py_XDECREF((PyObject *)found[i]);
+        return rc;
+    }
+    found[0] = (rl_tensor *)Py_NewRef((PyObject *)param);
+    found[1] = (rl_tensor *)Py_NewRef(param->grad);
     for (int i = 0; i < l->n_lists; i++)
-        if (list_given(l, i)) l->list[i][l->n] = &((rl_tensor *)Py_NewRef((PyObject *)found[i]))->v;
+        if (list_given(l, i)) l->list[i][l->n] = &found[i]->v;
     l->n++;
     return STEP_DONE;
 }
@@ -148,7 +159,7 @@ static int numbers_read(PyObject *group, PyObject *names, rl_slot *slot, const r
 
 /* group[name], absent: false; 1, 0 or -1 raised */
 static int option_read(PyObject *group, PyObject *name) {
-    PyObject *value = PyDict_GetItemWithError(group, name);
+    RL_OWNED PyObject *value = Py_XNewRef(PyDict_GetItemWithError(group, name));
     return value ? PyObject_IsTrue(value) : PyErr_Occurred() ? -1 : 0;
 }
 

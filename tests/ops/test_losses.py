@@ -113,3 +113,28 @@ def test_classes_are_checked():
     for labels in ([[0, -1, -1, 4]] * 3, [[-2, 0, 0, 0]] * 3):
         with pytest.raises(RuntimeError, match="argument #2 'target' is out of range"):
             _nn.multilabel_margin_loss(x, rushlight.tensor(labels))
+
+
+def test_a_reduction_that_is_none_in_32_bits_is_a_sum_or_refused():
+    """The kernels compare as the shape rules do: a result of one number is written as one."""
+    x, t = rushlight.ones(1000, 3), rushlight.zeros(1000, dtype=rushlight.int64)
+    for reduction in (2**32, 2**32 + 1, -(2**32)):
+        for loss in (
+            lambda n: _C._nn.multi_margin_loss(x, t, 1, 1, None, n),
+            lambda n: _C._nn.multilabel_margin_loss(x, t[:, None].expand(1000, 3), n),
+            lambda n: _C._nn.huber_loss(x, x, n, 1.0),
+        ):
+            try:
+                assert loss(reduction).dim() == 0
+            except (RuntimeError, ValueError, IndexError):
+                continue
+
+
+def test_ctc_of_more_examples_than_a_tensor_has_dims():
+    logs = rushlight.randn(9, 100, 5).log_softmax(2)
+    targets, many = rushlight.randint(1, 5, (100, 3)), [9] * 100
+    of_lists = rushlight.nn.functional.ctc_loss(logs, targets, many, [3] * 100)
+    of_tensors = rushlight.nn.functional.ctc_loss(
+        logs, targets, rushlight.tensor(many), rushlight.full((100,), 3)
+    )
+    assert rushlight.equal(of_lists, of_tensors)

@@ -205,3 +205,42 @@ def test_fused_halves_are_computed_as_floats(name, dtype):
         assert all(
             rushlight.equal(a, twin.state[q][key].to(a.dtype)) for key, a in optimizer.state[p].items()
         )
+
+
+def test_state_that_changes_while_it_is_found():
+    """A key of the state whose comparison drops another entry: nothing that was found is lost."""
+
+    class Key:
+        armed = False
+
+        def __hash__(self):
+            return hash("exp_avg_sq")
+
+        def __eq__(self, other):
+            if Key.armed:
+                Key.armed, state["exp_avg"] = False, None
+            return False
+
+    param = nn.Parameter(rushlight.ones(1000))
+    param.grad = rushlight.ones(1000)
+    optimizer = optim.Adam([param])
+    optimizer.step()
+    state = optimizer.state[param]
+    entries = dict(state)
+    state.clear()
+    state[Key()] = 0
+    state.update(entries)
+    del entries
+    Key.armed = True
+    optimizer.step()
+    assert not Key.armed and rushlight.zeros(3).tolist() == [0, 0, 0]
+
+
+def test_elements_that_lie_askew_are_stepped_one_by_one():
+    """Strides that fill a span without being dense: only what the view contains is written."""
+    base = rushlight.zeros(8)
+    param = nn.Parameter(rushlight.zeros(2, 2, 2))
+    param.data = base.as_strided((2, 2, 2), (1, 1, 5))
+    param.grad = rushlight.ones(8).as_strided((2, 2, 2), (1, 1, 5))
+    optim.SGD([param], lr=1.0).step()
+    assert base[3:5].tolist() == [0, 0]

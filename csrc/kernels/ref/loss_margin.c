@@ -117,7 +117,7 @@ static rl_status margin_run(rl_call *k, margin_job *j, const char *outside) {
     return j->outside ? rl_fail(k, RL_RUNTIME, "%s", outside) : RL_OK;
 }
 
-static rl_status margin_values(rl_call *k, margin_job *j, int reduction, const char *outside) {
+static rl_status margin_values(rl_call *k, margin_job *j, int64_t reduction, const char *outside) {
     const rl_view *out = k->out[0];
     const int64_t n = k->attr[0], item = rl_itemsize(out->dtype);
     double total = 0;
@@ -133,7 +133,7 @@ static rl_status margin_values(rl_call *k, margin_job *j, int reduction, const c
     return RL_OK;
 }
 
-static rl_status margin_slopes(rl_call *k, margin_job *j, int reduction, const char *outside) {
+static rl_status margin_slopes(rl_call *k, margin_job *j, int64_t reduction, const char *outside) {
     j->grad = k->arg[0].u.t, j->x = k->arg[1].u.t, j->target = k->arg[2].u.t;
     j->share = 1 / (double)k->attr[1] / (reduction == MEAN ? (double)k->attr[0] : 1);
     j->to = rl_data(k->out[0], RL_WRITE);
@@ -152,11 +152,11 @@ static margin_job multi_job(const rl_call *k, int first) {
 
 RL_KERNEL(ref_multi_margin_loss) {
     margin_job j = multi_job(k, 0);
-    return margin_values(k, &j, (int)k->arg[5].u.i, no_class);
+    return margin_values(k, &j, k->arg[5].u.i, no_class);
 }
 RL_KERNEL(ref_multi_margin_loss_backward) {
     margin_job j = multi_job(k, 1);
-    return margin_slopes(k, &j, (int)k->arg[6].u.i, no_class);
+    return margin_slopes(k, &j, k->arg[6].u.i, no_class);
 }
 
 /* ---- (input, target, reduction) ---- */
@@ -164,9 +164,9 @@ static const char *const no_label = "argument #2 'target' is out of range";
 
 RL_KERNEL(ref_multilabel_margin_loss) {
     margin_job j = {.sample = multilabel_sample, .labels = k->attr[1]};
-    return margin_values(k, &j, (int)k->arg[2].u.i, no_label);
+    return margin_values(k, &j, k->arg[2].u.i, no_label);
 }
 RL_KERNEL(ref_multilabel_margin_loss_backward) {
     margin_job j = {.sample = multilabel_sample, .labels = k->attr[1]};
-    return margin_slopes(k, &j, (int)k->arg[3].u.i, no_label);
+    return margin_slopes(k, &j, k->arg[3].u.i, no_label);
 }

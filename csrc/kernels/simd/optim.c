@@ -65,19 +65,28 @@ static void step_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* One block, each element once, in some order of its dims? As rl_is_dense, of the core. */
+static bool is_dense(const rl_view *v) {
+    uint64_t left = v->ndim == 64 ? ~0ull : (1ull << v->ndim) - 1;
+    int64_t step = 1;
+    for (int round = 0; round < v->ndim; round++)
+        for (int d = 0; d < v->ndim; d++) {
+            if (!(left >> d & 1) || (v->shape[d] != 1 && v->strides[d] != step)) continue;
+            left &= ~(1ull << d);
+            if (__builtin_mul_overflow(step, v->shape[d], &step)) return false;
+            break;
+        }
+    return !left;
+}
+
 /* Do all tensors of parameter i lie in memory in one order, without gaps? */
 static bool step_is_flat(const rl_call *k, const rl_step_plan *plan, const step_row *rows, int i) {
     const rl_view *p = k->arg[0].u.ts[i];
-    int64_t last = 0; /* the place of the last element */
-    if (!rows[p->dtype]) return false;
-    for (int d = 0; d < p->ndim && p->numel; d++) {
-        if (p->shape[d] == 1) continue;
-        if (p->strides[d] < 1 || p->strides[d] >= p->numel) return false;
-        last += (p->shape[d] - 1) * p->strides[d];
-        for (int l = 1; l < plan->lists; l++)
-            if (k->arg[l].n && k->arg[l].u.ts[i]->strides[d] != p->strides[d]) return false;
-    }
-    return !p->numel || last == p->numel - 1;
+    if (!rows[p->dtype] || (p->numel && !is_dense(p))) return false;
+    for (int l = 1; l < plan->lists; l++)
+        for (int d = 0; d < p->ndim && k->arg[l].n; d++)
+            if (p->shape[d] > 1 && k->arg[l].u.ts[i]->strides[d] != p->strides[d]) return false;
+    return true;
 }
 
 static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row rows[2][RL_NDTYPES]) {

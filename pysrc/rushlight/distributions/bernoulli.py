@@ -49,7 +49,8 @@ class Bernoulli(BinaryPair, ExponentialFamily):
             return rushlight.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        logits, value = broadcast_all(self.logits, self._checked(value))
+        value = self._checked(value)  # its error shows what was given: no logits yet
+        logits, value = broadcast_all(self.logits, value)
         return -_negative_log_likelihood(logits, value)
 
     def entropy(self):

@@ -102,7 +102,8 @@ class ContinuousBernoulli(BinaryPair, ExponentialFamily):
         return self.icdf(_uniform(self._extended_shape(sample_shape), self.probs))
 
     def log_prob(self, value):
-        logits, value = broadcast_all(self.logits, self._checked(value))
+        value = self._checked(value)  # its error shows what was given: no logits yet
+        logits, value = broadcast_all(self.logits, value)
         return self._cont_bern_log_norm() - _negative_log_likelihood(logits, value)
 
     def cdf(self, value):

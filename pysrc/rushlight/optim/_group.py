@@ -73,9 +73,9 @@ def require(holds, what, value):
 
 def check_betas(betas):
     """Raise ValueError unless all are in [0, 1)."""
-    for i, beta in enumerate(betas):
-        if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
 
 
 class GroupOptimizer(Optimizer):
@@ -176,7 +176,14 @@ class GroupOptimizer(Optimizer):
             if not _C._optimizer_step(self._PLAN, group, self.state):
                 self._check_capturable(pairs, group)
                 for param, grad in pairs:
+                    self._check_counts(self.state[param] if keeps else {})
                     self._update(param, grad, self.state[param] if keeps else {}, group)
+
+    def _check_counts(self, state):
+        if not all(isinstance(state.get(name), rushlight.Tensor) for name in self._COUNTS):
+            raise RuntimeError(
+                "API has changed, `state_steps` argument must contain a list of singleton tensors"
+            )
 
     def _check_capturable(self, params, group):
         if params and group.get("capturable"):

@@ -4,6 +4,8 @@ from rushlight import _C
 
 from .. import _reduction
 
+_MOST = 64  # numbers of an int[] argument
+
 
 def ctc_loss(
     log_probs,
@@ -24,4 +26,7 @@ def ctc_loss(
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.ctc_loss.html
     """
     number = _reduction.get_enum(reduction)
+    both = (input_lengths, target_lengths)
+    if all(isinstance(each, tuple | list) and len(each) > _MOST for each in both):
+        input_lengths, target_lengths = (_C.tensor(each, dtype=_C.int64) for each in both)
     return _C.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)

@@ -5,6 +5,7 @@ import types
 import warnings
 
 import rushlight
+from rushlight import _C
 from rushlight._C import Tensor
 
 from ._norms import vector_norm
@@ -104,7 +105,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     if isinstance(parameters, Tensor):
         parameters = [parameters]
     else:
-        lazily = isinstance(parameters, types.GeneratorType)
+        lazily = isinstance(parameters, types.GeneratorType | _C._ModuleIterator)
         parameters = list(parameters)
         if lazily and not parameters:
             warnings.warn(
