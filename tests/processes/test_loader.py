@@ -337,7 +337,8 @@ def test_forked_child_leaves_the_workers_alone():
 
 
 RUNNING = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run in the background
 from rushlight.utils.data import DataLoader
 class Slow:
     def __len__(self): return 10**6

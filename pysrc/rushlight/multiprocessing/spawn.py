@@ -62,7 +62,9 @@ class ProcessExitedException(ProcessException):
 
 def _wrap(fn, i, args, error_file):
     """Run in the process: call the function, leave the traceback of what it raises in the file."""
-    _prctl_pr_set_pdeathsig(signal.SIGINT)  # a process that is no daemon ends with its parent, too
+    # a process that is no daemon ends with its parent, too; what runs in the background may ignore SIGINT
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    _prctl_pr_set_pdeathsig(signal.SIGTERM if ignored else signal.SIGINT)
     try:
         fn(i, *args)
     except KeyboardInterrupt:
