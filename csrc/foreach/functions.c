@@ -116,7 +116,7 @@ static const struct {
     INPLACE(zero, fill_, LIST, rl_foreach_zero)
     /* clang-format on */
 };
-enum { N_ROWS = Py_ARRAY_LENGTH(rows) };
+enum { N_ROWS = sizeof rows / sizeof *rows };
 static rl_operator operators[N_ROWS]; /* what the schemas are read into */
 static rl_schema schemas[N_ROWS];
 

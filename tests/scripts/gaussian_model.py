@@ -30,7 +30,7 @@ x = 2 + 0.5 * torch.randn(200)
 
 model = GaussianModel()
 print(model, model.pdf)
-print(model.state_dict(), f"{model(x).mean().item():.4f}", model(x).requires_grad)
+print(dict(model.state_dict()), f"{model(x).mean().item():.4f}", model(x).requires_grad)
 with torch.no_grad():
     model.mean.fill_(2.0)  # the memory that the distribution reads
 print(model.pdf.mean, f"{model(x).mean().item():.4f}")
