@@ -14,7 +14,6 @@ import rushlight
 import rushlight.multiprocessing
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("torch.multiprocessing")
 BOTH = (torch, rushlight)
 pytestmark = pytest.mark.filterwarnings(
     "ignore:This process", "ignore:TypedStorage", "ignore:resource_tracker"

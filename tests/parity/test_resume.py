@@ -1,5 +1,7 @@
 """Training that is resumed at the border of an epoch: as if it had never stopped, and as PyTorch's."""
 
+from importlib import import_module
+
 import pytest
 from tests.kits.sessions import train
 
@@ -7,7 +9,7 @@ import rushlight
 import rushlight.utils.data
 
 torch = pytest.importorskip("torch")
-data = pytest.importorskip("torch.utils.data")
+data = import_module("torch.utils.data")
 LIBRARIES = {"torch": (torch, data), "rushlight": (rushlight, rushlight.utils.data)}
 
 

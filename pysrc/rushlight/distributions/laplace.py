@@ -1,5 +1,7 @@
 """The Laplace distribution."""
 
+from operator import attrgetter
+
 import rushlight
 
 from . import constraints
@@ -28,13 +30,7 @@ class Laplace(Distribution):
     def expand(self, batch_shape, _instance=None):
         return self._expanded(Laplace, batch_shape, _instance, ("loc", "scale"))
 
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @property
     def variance(self):

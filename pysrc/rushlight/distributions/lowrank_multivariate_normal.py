@@ -1,6 +1,7 @@
 """The normal distribution of vectors whose covariance is a diagonal and a matrix of low rank."""
 
 import math
+from operator import attrgetter
 
 import rushlight
 
@@ -91,13 +92,7 @@ class LowRankMultivariateNormal(Distribution):
     def _broadcast(self, matrix):
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @lazy_property
     def variance(self):

@@ -1,6 +1,7 @@
 """The normal distribution of vectors."""
 
 import math
+from operator import attrgetter
 
 import rushlight
 
@@ -131,13 +132,7 @@ class MultivariateNormal(Distribution):
     def precision_matrix(self):
         return self._broadcast(rushlight.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @property
     def variance(self):

@@ -1,6 +1,7 @@
 """The normal distribution."""
 
 import math
+from operator import attrgetter
 
 import rushlight
 
@@ -31,13 +32,7 @@ class Normal(ExponentialFamily):
     def expand(self, batch_shape, _instance=None):
         return self._expanded(Normal, batch_shape, _instance, ("loc", "scale"))
 
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
+    mean = mode = property(attrgetter("loc"))
 
     @property
     def stddev(self):

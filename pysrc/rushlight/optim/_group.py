@@ -84,17 +84,29 @@ class GroupOptimizer(Optimizer):
 
     ``_STATE`` names the state as large as the parameters, by the operator's order, and the option without
     which there is none; ``_COUNTS`` the state's numbers and what they begin with; ``_NUMBERS`` the options
-    that the operator takes. ``_ADDED`` are options that groups of older checkpoints lack, ``_CAPTURABLE``
-    PyTorch's words for what would have to be on a GPU.
+    that the operator takes, ``_CHECKED`` those that are only checked for their bounds, in PyTorch's order.
+    ``_ADDED`` are options that groups of older checkpoints lack, ``_CAPTURABLE`` PyTorch's words for what
+    would have to be on a GPU.
     """
 
     _OPERATOR: str
+    _CHECKED = ()
     _STATE: dict
     _COUNTS = {"step": 0}
     _NUMBERS: tuple
     _ADDED = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
     _CAPTURABLE = "params and state_steps"
     _step_supports_amp_scaling = False
+
+    def __init__(self, params, defaults) -> None:
+        for name in self._CHECKED:
+            if name == "lr":
+                check_rate(defaults["lr"])
+            elif name == "betas":
+                check_betas(defaults["betas"])
+            else:
+                check(defaults[name], "epsilon value" if name == "eps" else f"{name} value")
+        super().__init__(params, defaults)
 
     def __init_subclass__(cls, **options):
         """Keep what the step in C goes by: the operator, the names of state and of numbers."""

@@ -2,7 +2,7 @@
 
 import rushlight
 
-from ._group import GroupOptimizer, check, check_rate, count, downhill, update_each
+from ._group import GroupOptimizer, count, downhill, update_each
 from ._helpers import _device_dtype_check_for_fused, _get_value
 
 __all__ = ["Adagrad", "adagrad"]
@@ -17,6 +17,7 @@ class Adagrad(GroupOptimizer):
     """
 
     _OPERATOR = "adagrad"
+    _CHECKED = ("lr", "lr_decay", "weight_decay", "initial_accumulator_value", "eps")
     _STATE = {"sum": None}
     _NUMBERS = ("lr", "lr_decay", "weight_decay", "eps", "maximize")
     _ADDED = {"foreach": None, "maximize": False, "differentiable": False, "fused": None}
@@ -35,11 +36,6 @@ class Adagrad(GroupOptimizer):
         differentiable=False,
         fused=None,
     ) -> None:
-        check_rate(lr)
-        check(lr_decay, "lr_decay value")
-        check(weight_decay, "weight_decay value")
-        check(initial_accumulator_value, "initial_accumulator_value value")
-        check(eps, "epsilon value")
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,

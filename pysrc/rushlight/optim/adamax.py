@@ -2,7 +2,7 @@
 
 import rushlight
 
-from ._group import GroupOptimizer, check, check_betas, check_rate, downhill, update_each
+from ._group import GroupOptimizer, downhill, update_each
 from ._helpers import _get_value
 
 __all__ = ["Adamax", "adamax"]
@@ -16,6 +16,7 @@ class Adamax(GroupOptimizer):
     """
 
     _OPERATOR = "adamax"
+    _CHECKED = ("lr", "eps", "betas", "weight_decay")
     _STATE = {"exp_avg": None, "exp_inf": None}
     _NUMBERS = ("lr", "betas", "eps", "weight_decay", "maximize")
 
@@ -32,10 +33,6 @@ class Adamax(GroupOptimizer):
         differentiable=False,
         capturable=False,
     ) -> None:
-        check_rate(lr)
-        check(eps, "epsilon value")
-        check_betas(betas)
-        check(weight_decay, "weight_decay value")
         defaults = {
             "lr": lr,
             "betas": betas,

@@ -1,6 +1,6 @@
 """Gradient descent whose parameters are averaged."""
 
-from ._group import GroupOptimizer, check, check_rate, count, downhill, update_each
+from ._group import GroupOptimizer, count, downhill, update_each
 from ._helpers import _get_value
 
 __all__ = ["ASGD", "asgd"]
@@ -15,6 +15,7 @@ class ASGD(GroupOptimizer):
     """
 
     _OPERATOR = "asgd"
+    _CHECKED = ("lr", "weight_decay")
     _STATE = {"ax": None}
     _COUNTS = {"step": 0, "eta": 0, "mu": 1}
     _NUMBERS = ("lr", "lambd", "alpha", "t0", "weight_decay", "maximize")
@@ -33,8 +34,6 @@ class ASGD(GroupOptimizer):
         differentiable=False,
         capturable=False,
     ) -> None:
-        check_rate(lr)
-        check(weight_decay, "weight_decay value")
         defaults = {
             "lr": lr,
             "lambd": lambd,

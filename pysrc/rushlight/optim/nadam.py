@@ -1,6 +1,6 @@
 """NAdam, Adam with Nesterov's momentum."""
 
-from ._group import GroupOptimizer, check, check_betas, check_rate, decayed, move_moments, update_each
+from ._group import GroupOptimizer, decayed, move_moments, update_each
 from ._helpers import _get_value
 
 __all__ = ["NAdam", "nadam"]
@@ -14,6 +14,7 @@ class NAdam(GroupOptimizer):
     """
 
     _OPERATOR = "nadam"
+    _CHECKED = ("lr", "eps", "betas", "weight_decay", "momentum_decay")
     _STATE = {"exp_avg": None, "exp_avg_sq": None}
     _COUNTS = {"step": 0, "mu_product": 1}
     _NUMBERS = (
@@ -41,11 +42,6 @@ class NAdam(GroupOptimizer):
         capturable=False,
         differentiable=False,
     ) -> None:
-        check_rate(lr)
-        check(eps, "epsilon value")
-        check_betas(betas)
-        check(weight_decay, "weight_decay value")
-        check(momentum_decay, "momentum_decay value")
         defaults = {
             "lr": lr,
             "betas": betas,

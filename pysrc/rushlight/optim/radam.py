@@ -1,6 +1,6 @@
 """RAdam, Adam that waits until the variance of gradients is known."""
 
-from ._group import GroupOptimizer, check, check_betas, check_rate, decayed, move_moments, update_each
+from ._group import GroupOptimizer, decayed, move_moments, update_each
 from ._helpers import _get_value
 
 __all__ = ["RAdam", "radam"]
@@ -23,6 +23,7 @@ class RAdam(GroupOptimizer):
     """
 
     _OPERATOR = "radam"
+    _CHECKED = ("lr", "eps", "betas", "weight_decay")
     _STATE = {"exp_avg": None, "exp_avg_sq": None}
     _NUMBERS = ("lr", "betas", "eps", "weight_decay", "decoupled_weight_decay", "maximize")
     _ADDED = {
@@ -44,10 +45,6 @@ class RAdam(GroupOptimizer):
         capturable=False,
         differentiable=False,
     ) -> None:
-        check_rate(lr)
-        check(eps, "epsilon value")
-        check_betas(betas)
-        check(weight_decay, "weight_decay value")
         defaults = {
             "lr": lr,
             "betas": betas,

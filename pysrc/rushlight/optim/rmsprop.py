@@ -1,6 +1,6 @@
 """RMSprop, which divides gradients by the root of the mean of their squares."""
 
-from ._group import GroupOptimizer, check, check_rate, downhill, update_each
+from ._group import GroupOptimizer, downhill, update_each
 from ._helpers import _get_value
 
 __all__ = ["RMSprop", "rmsprop"]
@@ -14,6 +14,7 @@ class RMSprop(GroupOptimizer):
     """
 
     _OPERATOR = "rmsprop"
+    _CHECKED = ("lr", "eps", "momentum", "weight_decay", "alpha")
     _STATE = {"square_avg": None, "momentum_buffer": "momentum", "grad_avg": "centered"}
     _NUMBERS = ("lr", "alpha", "eps", "weight_decay", "momentum", "centered", "maximize")
     _ADDED = {"momentum": 0, "centered": False} | GroupOptimizer._ADDED
@@ -32,11 +33,6 @@ class RMSprop(GroupOptimizer):
         maximize=False,
         differentiable=False,
     ) -> None:
-        check_rate(lr)
-        check(eps, "epsilon value")
-        check(momentum, "momentum value")
-        check(weight_decay, "weight_decay value")
-        check(alpha, "alpha value")
         defaults = {
             "lr": lr,
             "momentum": momentum,
