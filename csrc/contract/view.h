@@ -101,6 +101,20 @@ static inline bool rl_is_contiguous(const rl_view *v) {
     return true;
 }
 
+/* fills one block, each element once, in some order of its dims */
+static inline bool rl_is_dense(const rl_view *v) {
+    uint64_t left = v->ndim == 64 ? ~0ull : (1ull << v->ndim) - 1; /* dims whose place is not found */
+    int64_t step = 1;
+    for (int round = 0; round < v->ndim; round++)
+        for (int d = 0; d < v->ndim; d++) {
+            if (!(left >> d & 1) || (v->shape[d] != 1 && v->strides[d] != step)) continue;
+            left &= ~(1ull << d);
+            if (__builtin_mul_overflow(step, v->shape[d], &step)) return false;
+            break;
+        }
+    return !left;
+}
+
 /* do elements share memory because a dimension has stride 0? */
 static inline bool rl_view_expanded(const rl_view *v) {
     for (int d = 0; d < v->ndim; d++)

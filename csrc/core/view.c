@@ -110,19 +110,6 @@ bool rl_is_in_format(const rl_view *v, int64_t format) {
                                                   : rl_is_contiguous(v);
 }
 
-bool rl_is_dense(const rl_view *v) {
-    uint64_t seen = 0;
-    int64_t step = 1;
-    for (int round = 0; round < v->ndim; round++)
-        for (int d = 0; d < v->ndim; d++) {
-            if ((seen >> d & 1) || (v->shape[d] != 1 && v->strides[d] != step)) continue;
-            seen |= 1ull << d;
-            if (__builtin_mul_overflow(step, v->shape[d], &step)) return false;
-            break;
-        }
-    return seen == (v->ndim == 64 ? ~0ull : (1ull << v->ndim) - 1);
-}
-
 /* ---- Note [Order of dims] ---- */
 typedef struct {
     const rl_view *const *views;

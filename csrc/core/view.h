@@ -17,7 +17,6 @@ void rl_dims_channels_last(const int64_t *shape, int ndim, int64_t *strides);
  * do, which stretch to it. The first view that can tell says which of two dims is the inner one: none can in
  * which it has stride 0 (stretched, or repeated). Dims that nobody orders stay as they stand. */
 void rl_dims_ordered(const rl_view *const *views, int n, const int64_t *shape, int ndim, int64_t *strides);
-bool rl_is_dense(const rl_view *v); /* fills one block, each element once, in some order of its dims */
 /* `like` is as large: the strides of a dense tensor in its order */
 void rl_strides_as(rl_view *v, const rl_view *like);
 /* stride times n, or the stride itself where nobody walks that far: kernels count all strides in bytes */

@@ -65,24 +65,10 @@ static void step_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* One block, each element once, in some order of its dims? As rl_is_dense, of the core. */
-static bool is_dense(const rl_view *v) {
-    uint64_t left = v->ndim == 64 ? ~0ull : (1ull << v->ndim) - 1;
-    int64_t step = 1;
-    for (int round = 0; round < v->ndim; round++)
-        for (int d = 0; d < v->ndim; d++) {
-            if (!(left >> d & 1) || (v->shape[d] != 1 && v->strides[d] != step)) continue;
-            left &= ~(1ull << d);
-            if (__builtin_mul_overflow(step, v->shape[d], &step)) return false;
-            break;
-        }
-    return !left;
-}
-
 /* Do all tensors of parameter i lie in memory in one order, without gaps? */
 static bool step_is_flat(const rl_call *k, const rl_step_plan *plan, const step_row *rows, int i) {
     const rl_view *p = k->arg[0].u.ts[i];
-    if (!rows[p->dtype] || (p->numel && !is_dense(p))) return false;
+    if (!rows[p->dtype] || (p->numel && !rl_is_dense(p))) return false;
     for (int l = 1; l < plan->lists; l++)
         for (int d = 0; d < p->ndim && k->arg[l].n; d++)
             if (p->shape[d] > 1 && k->arg[l].u.ts[i]->strides[d] != p->strides[d]) return false;
