@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/storage.h"
+#include "ops/format.h"
 #include <string.h>
 
 /* ---- history ---- */
@@ -85,7 +86,7 @@ static rl_status run_new(rl_bound *b, rl_tensor **out) {
     RL_RAW;
     const int n = b->k.n_out;
     for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)b->dtype;
-    if (b->schema->op->shape(&b->k) != RL_OK) return RL_FAIL;
+    if (rl_format_shape(b->schema->op, &b->k) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++)
         if (rl_call_allocate(out[i], b->device, b->index) < 0) return RL_FAIL;
     return rl_run_kernels(b, RL_RESULTS_NEW);

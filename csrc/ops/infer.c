@@ -2,6 +2,7 @@
 #include "infer.h"
 #include "core/error.h"
 #include "core/view.h"
+#include "format.h"
 #include "promote.h"
 #include <string.h>
 
@@ -81,7 +82,7 @@ rl_status rl_infer(int id, const rl_slot *args, rl_view *results) {
         results[i].strides = results[i].small + RL_SMALL_DIMS;
         c.k.out[i] = &results[i];
     }
-    rl_status status = op->shape(&c.k);
+    rl_status status = rl_format_shape(op, &c.k);
     for (int i = 0; status != RL_OK && i < op->n_out; i++) rl_view_clear(&results[i]);
     return status;
 }

@@ -287,6 +287,21 @@ static rl_status read_non_differentiable(const rl_schema *s) {
     return RL_OK;
 }
 
+/* "input, weight" */
+static rl_status read_channels_last(const rl_schema *s) {
+    reader r = {s->op->channels_last, s->op->schema};
+    while (r.at && *r.at) {
+        char word[40];
+        reader_space(&r);
+        if (!reader_word(&r, word, sizeof word)) return schema_bad(&r, "bad names");
+        int i = argument_named(s, word);
+        if (i < 0 || !(s->op->tensors >> i & 1)) return schema_bad(&r, "no tensor among the arguments");
+        s->op->format_of |= 1u << i;
+        if (*r.at && !reader_take(&r, ",")) return schema_bad(&r, ", is missing");
+    }
+    return RL_OK;
+}
+
 rl_status rl_schema_read(rl_schema *s, rl_operator *op) {
     reader r = {op->schema, op->schema};
     s->op = op;
@@ -303,7 +318,7 @@ rl_status rl_schema_read(rl_schema *s, rl_operator *op) {
         return schema_bad(&r, "too many numbers as tensors");
     rl_types_note(op);
     if (read_results(&r, s) != RL_OK || read_saves(s) != RL_OK) return RL_FAIL;
-    return read_non_differentiable(s);
+    return read_non_differentiable(s) == RL_OK ? read_channels_last(s) : RL_FAIL;
 }
 
 /* The self-check: a declaration that cannot work fails the import and is named. */

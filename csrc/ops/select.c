@@ -35,14 +35,13 @@ static void kernel_name(const char *names, int i, char *name, size_t size) {
     snprintf(name, size, "%.*s", at ? (int)strcspn(at, ",") : 1, at ? at : "?");
 }
 
-static void trace_call(const rl_operator *op, const rl_call *k, int device, int chosen, double us) {
+static void trace_call(const rl_operator *op, const rl_call *k, const char *names, int chosen, double us) {
     char name[64], dims[RL_DIMS_TEXT];
     fprintf(stderr, "rushlight: %s", op->name);
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR)
             fprintf(stderr, " %s%s", rl_dtype_name(k->arg[i].u.t->dtype),
                     rl_dims_text(dims, k->arg[i].u.t->shape, k->arg[i].u.t->ndim));
-    const char *names = device == RL_CPU ? op->cpu_names : op->cuda_names;
     for (int i = 0; i < chosen; i++) {
         kernel_name(names, i, name, sizeof name);
         fprintf(stderr, " (%s refused)", name);
@@ -56,19 +55,32 @@ rl_status rl_dispatch_refuse(const rl_operator *op, int device) {
                         device == RL_CPU ? "CPU" : "CUDA", op->name);
 }
 
-rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
-    const rl_kernel_fn *list = device == RL_CPU ? op->cpu : op->cuda;
-    int i = 0;
+/* the first of a list, from number i on, that does not refuse */
+static rl_status walk(const rl_operator *op, rl_call *k, const rl_kernel_fn *list, const char *names, int i) {
     rl_status status = RL_UNSUPPORTED;
     double start = trace ? now_us() : 0;
-    if (only_ref && device == RL_CPU) /* the last one */
-        while (list[i] && list[i + 1]) i++;
     for (; list[i]; i++) {
         status = list[i](k);
         if (status != RL_UNSUPPORTED) break;
     }
-    if (trace) trace_call(op, k, device, i, now_us() - start);
+    if (trace && list[i]) trace_call(op, k, names, i, now_us() - start);
+    return status;
+}
+
+rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
+    const bool cpu = device == RL_CPU;
+    const rl_kernel_fn *list = cpu ? op->cpu : op->cuda;
+    if (cpu && rl_format_taken(op, k)) return rl_dispatch_last(op, k);
+    int first = 0;
+    if (only_ref && cpu) /* the last one */
+        while (list[first] && list[first + 1]) first++;
+    rl_status status = walk(op, k, list, cpu ? op->cpu_names : op->cuda_names, first);
     return status == RL_UNSUPPORTED ? rl_dispatch_refuse(op, device) : status;
+}
+
+rl_status rl_dispatch_last(const rl_operator *op, rl_call *k) {
+    rl_status status = only_ref ? RL_UNSUPPORTED : walk(op, k, op->last, op->last_names, 0);
+    return status == RL_UNSUPPORTED ? rl_format_turn(op, k) : status;
 }
 
 /* ---- kernels of other devices ---- */

@@ -2,15 +2,18 @@
 #ifndef RL_OPS_SELECT_H
 #define RL_OPS_SELECT_H
 #include "core/device.h"
+#include "format.h"
 #include "table.h"
 
 void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE */
 extern bool rl_dispatch_watched;
 rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device); /* under one of the two */
 rl_status rl_dispatch_refuse(const rl_operator *op, int device);            /* RL_FAIL: no kernel does it */
+rl_status rl_dispatch_last(const rl_operator *op, rl_call *k);              /* results lie channels last */
 /* Walks the operator's list of kernels; the pending error says why when the answer is RL_FAIL. */
 static inline rl_status rl_dispatch(const rl_operator *op, rl_call *k, int device) {
     if (RL_UNLIKELY(rl_dispatch_watched)) return rl_dispatch_watch(op, k, device);
+    if (rl_format_taken(op, k) && device == RL_CPU) return rl_dispatch_last(op, k);
     for (const rl_kernel_fn *kernel = device == RL_CPU ? op->cpu : op->cuda; *kernel; kernel++) {
         rl_status status = (*kernel)(k);
         if (status != RL_UNSUPPORTED) return status;

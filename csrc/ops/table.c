@@ -7,6 +7,7 @@
 #define RULE(name)                 rl_status name(rl_call *k);
 #define SHAPE(name)                RULE(shape_##name)
 #define CPU(...)                   RL_FOR_EACH(RULE, __VA_ARGS__)
+#define CHANNELS_LAST(names, ...)  __VA_OPT__(RL_FOR_EACH(RULE, __VA_ARGS__))
 #define OP(id, schema, doc, parts) parts
 #include "ops/declarations/all.def"
 
@@ -25,6 +26,8 @@
 #define NODE_NAME(name)           .node_name = rl_node_name_##name,
 #define CPU(...)                  .cpu = {__VA_ARGS__}, .cpu_names = #__VA_ARGS__,
 #define CUDA(...)                 .cuda_names = #__VA_ARGS__,
+#define CHANNELS_LAST(names, ...)                                                                            \
+    .channels_last = names, .last = {__VA_ARGS__}, .last_names = "" #__VA_ARGS__,
 #define ENTRY(id_, schema_, doc_, kind_, ...)                                                                \
     {.id = #id_, .schema = schema_, .doc = doc_, .kind = kind_, __VA_ARGS__},
 #define OP(id, schema, doc, parts)   ENTRY(id, schema, doc, RL_KIND_OP, parts)

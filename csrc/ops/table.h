@@ -82,8 +82,9 @@ struct rl_operator {
     rl_status (*shape)(rl_call *k); /* fills out[0]'s dims; may leave attr[] */
     const char *(*node_name)(const rl_slot *args); /* where the name depends on the call; or NULL */
     rl_kernel_fn cpu[RL_MAX_KERNELS + 1], cuda[RL_MAX_KERNELS + 1]; /* NULL ends them */
-    const char *cpu_names, *cuda_names;
-    const char *saves, *non_differentiable; /* as declared; read into what follows */
+    rl_kernel_fn last[RL_MAX_KERNELS + 1]; /* for results that lie channels last: Note [Channels last] */
+    const char *cpu_names, *cuda_names, *last_names;
+    const char *saves, *non_differentiable, *channels_last; /* as declared; read into what follows */
     uint64_t dtypes;
     uint32_t variants, traits;
     uint16_t cost; /* of an element of any of its tensors, in tenths of a nanosecond */
@@ -98,6 +99,7 @@ struct rl_operator {
     uint32_t edges;                                  /* bit i: a gradient goes to argument i */
     uint32_t refused;                                /* ... it may not want one */
     uint32_t side_writes;                            /* bit i: argument i is written, besides the results */
+    uint32_t format_of; /* bit i: where argument i lies channels last, results do */
     uint8_t n_arg, n_out;                            /* hidden results counted */
     uint8_t n_shown;                                 /* results that the caller gets */
     /* what its dtype rule answers where all tensors have one floating dtype: rl_types_plain */
