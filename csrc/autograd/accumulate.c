@@ -50,17 +50,30 @@ int rl_grad_add(PyObject **sum, PyObject *grad_steal) {
 }
 
 /* ---- AccumulateGrad ---- */
-static bool strides_agree(const rl_view *a, const rl_view *b) {
-    if (rl_is_contiguous(a)) return true;
-    return a->ndim == b->ndim && memcmp(a->strides, b->strides, a->ndim * sizeof *a->strides) == 0;
+/* a gradient lies as its leaf does, or is contiguous where elements of the leaf overlap or leave gaps */
+static bool lies_as(const rl_view *grad, const rl_view *leaf) {
+    if (RL_LIKELY(rl_is_contiguous(leaf)) || !rl_is_dense(leaf)) return rl_is_contiguous(grad);
+    for (int d = 0; d < leaf->ndim; d++)
+        if (leaf->shape[d] != 1 && grad->strides[d] != leaf->strides[d]) return false;
+    return true;
+}
+
+static PyObject *copy_as(PyObject *grad, rl_tensor *leaf) {
+    if (RL_LIKELY(rl_is_contiguous(&leaf->v)) || !rl_is_dense(&leaf->v)) return contiguous_copy(grad);
+    rl_slot like[7] = {slot_of((PyObject *)leaf)}; /* its strides are those of the input unless told */
+    RL_OWNED PyObject *copy = rl_op_run(RL_OP_empty_like, like, 7);
+    if (!copy) return NULL;
+    rl_slot args[2] = {slot_of(copy), slot_of(grad)};
+    RL_OWNED PyObject *done = rl_op_run(RL_OP_copy_, args, 2);
+    return done ? rl_give(&copy) : NULL;
 }
 
 /* The first gradient of a leaf is kept as it is when nobody else sees it. */
-static PyObject *first_grad(PyObject *grad, const rl_tensor *leaf) {
+static PyObject *first_grad(PyObject *grad, rl_tensor *leaf) {
     rl_tensor *g = (rl_tensor *)grad;
-    if (!rl_here.grad && is_own(grad) && !g->requires_grad && strides_agree(&g->v, &leaf->v))
+    if (!rl_here.grad && is_own(grad) && !g->requires_grad && lies_as(&g->v, &leaf->v))
         return Py_NewRef(grad);
-    return contiguous_copy(grad);
+    return copy_as(grad, leaf);
 }
 
 static PyObject *next_grad(PyObject *before, PyObject *grad) {

@@ -1,7 +1,7 @@
 /* Note [Channels last]
- * CHANNELS_LAST("input, weight", kernels) in a declaration: where `input` or `weight` lies channels last, so do
- * the results of four and five dims. The kernels named there write such results. Where none of them takes a
- * call, the ordinary ones work on contiguous copies:
+ * CHANNELS_LAST("input, weight", kernels) in a declaration: where `input` or `weight` lies channels last, so
+ * do the results of four and five dims. The kernels named there write such results. Where none of them takes
+ * a call, the ordinary ones work on contiguous copies:
  *
  *   input ─clone─► scratch ─kernel─► scratch ─clone─► result
  */
@@ -14,7 +14,8 @@
 void rl_format_take(const rl_operator *op, rl_call *k) {
     bool last = false;
     for (int i = 0; op->format_of >> i && !last; i++)
-        last = (op->format_of >> i & 1) && k->arg[i].tag == RL_TENSOR && rl_looks_channels_last(k->arg[i].u.t);
+        last =
+            (op->format_of >> i & 1) && k->arg[i].tag == RL_TENSOR && rl_looks_channels_last(k->arg[i].u.t);
     for (int i = 0; last && i < k->n_out; i++)
         if (k->out[i]->ndim == 4 || k->out[i]->ndim == 5)
             rl_dims_channels_last(k->out[i]->shape, k->out[i]->ndim, k->out[i]->strides);
@@ -27,9 +28,10 @@ typedef struct {
 } copied;
 
 static rl_status make_copy(rl_call *k, copied *c, const rl_view *like) {
-    void *memory = k->svc->scratch(k, RL_COUNT(like->numel), (size_t)rl_itemsize(like->dtype));
+    const size_t itemsize = (size_t)rl_itemsize(like->dtype);
+    void *memory = k->svc->scratch(k, RL_COUNT(like->numel), itemsize);
     if (!memory) return RL_FAIL;
-    rl_storage_lend(&c->storage, memory, (size_t)(like->numel * rl_itemsize(like->dtype)));
+    rl_storage_lend(&c->storage, memory, (size_t)like->numel * itemsize);
     c->view = *like;
     c->view.storage = &c->storage;
     c->view.offset = 0;

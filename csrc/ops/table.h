@@ -99,9 +99,9 @@ struct rl_operator {
     uint32_t edges;                                  /* bit i: a gradient goes to argument i */
     uint32_t refused;                                /* ... it may not want one */
     uint32_t side_writes;                            /* bit i: argument i is written, besides the results */
-    uint32_t format_of; /* bit i: where argument i lies channels last, results do */
-    uint8_t n_arg, n_out;                            /* hidden results counted */
-    uint8_t n_shown;                                 /* results that the caller gets */
+    uint32_t format_of;   /* bit i: where argument i lies channels last, results do */
+    uint8_t n_arg, n_out; /* hidden results counted */
+    uint8_t n_shown;      /* results that the caller gets */
     /* what its dtype rule answers where all tensors have one floating dtype: rl_types_plain */
     bool plain, plain_casts;
     int8_t plain_out; /* -1: their dtype */

@@ -72,7 +72,7 @@ RL_SHAPE(roll) {
                                 (long long)dim);
         if (x->numel && rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
     }
-    return rl_out_as_input(k, 0);
+    return rl_out_like_input(k, 0);
 }
 
 RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
