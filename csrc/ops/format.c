@@ -9,7 +9,6 @@
 #include "core/services.h"
 #include "core/storage.h"
 #include "core/view.h"
-#include "select.h"
 
 void rl_format_take(const rl_operator *op, rl_call *k) {
     bool last = false;
@@ -42,14 +41,14 @@ static rl_status make_copy(rl_call *k, copied *c, const rl_view *like) {
     return RL_OK;
 }
 
-static rl_status copy_over(rl_view *to, const rl_view *from) {
+static rl_status copy_over(rl_view *to, const rl_view *from, rl_run_fn run) {
     rl_call copy = {.name = "clone", .n_arg = 2, .n_out = 1};
     copy.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = (rl_view *)from};
     copy.arg[1] = (rl_slot){.tag = RL_NONE};
     copy.out[0] = to;
     rl_call_begin(&copy);
     rl_write_begin(to->storage);
-    rl_status status = rl_dispatch(&rl_operators[RL_OP_clone], &copy, RL_CPU);
+    rl_status status = run(&rl_operators[RL_OP_clone], &copy, RL_CPU);
     rl_write_end(to->storage);
     rl_call_end(&copy);
     return status;
@@ -59,7 +58,7 @@ static bool is_turned(const rl_view *v) {
     return v->ndim <= RL_SMALL_DIMS && v->numel && !rl_is_contiguous(v);
 }
 
-rl_status rl_format_turn(const rl_operator *op, rl_call *k) {
+rl_status rl_format_turn(const rl_operator *op, rl_call *k, rl_run_fn run) {
     rl_view *inputs[RL_MAX_ARGS], *results[RL_MAX_OUT];
     copied in[RL_MAX_ARGS], out[RL_MAX_OUT];
     rl_status status = RL_OK;
@@ -68,7 +67,7 @@ rl_status rl_format_turn(const rl_operator *op, rl_call *k) {
     for (int i = 0; i < k->n_arg && status == RL_OK; i++) {
         if (!inputs[i] || !is_turned(inputs[i])) continue;
         status = make_copy(k, &in[i], inputs[i]);
-        if (status == RL_OK) status = copy_over(&in[i].view, inputs[i]);
+        if (status == RL_OK) status = copy_over(&in[i].view, inputs[i], run);
         k->arg[i].u.t = &in[i].view;
     }
     for (int i = 0; i < k->n_out && status == RL_OK; i++) {
@@ -78,11 +77,11 @@ rl_status rl_format_turn(const rl_operator *op, rl_call *k) {
     }
     if (status == RL_OK) {
         for (int i = 0; i < k->n_out; i++) rl_write_begin(k->out[i]->storage);
-        status = rl_dispatch(op, k, RL_CPU);
+        status = run(op, k, RL_CPU);
         for (int i = 0; i < k->n_out; i++) rl_write_end(k->out[i]->storage);
     }
     for (int i = 0; i < k->n_out && status == RL_OK; i++)
-        if (k->out[i] != results[i]) status = copy_over(results[i], k->out[i]);
+        if (k->out[i] != results[i]) status = copy_over(results[i], k->out[i], run);
     for (int i = 0; i < k->n_out; i++) k->out[i] = results[i];
     for (int i = 0; i < k->n_arg; i++)
         if (inputs[i]) k->arg[i].u.t = inputs[i];

@@ -14,6 +14,7 @@ static inline rl_status rl_format_shape(const rl_operator *op, rl_call *k) {
 static inline bool rl_format_taken(const rl_operator *op, const rl_call *k) {
     return RL_UNLIKELY(op->format_of) && !rl_is_contiguous(k->out[0]);
 }
-/* Runs the operator's ordinary kernels on contiguous copies of what lies otherwise. */
-rl_status rl_format_turn(const rl_operator *op, rl_call *k);
+/* Runs the operator's ordinary kernels, by `run`, on contiguous copies of what lies otherwise. */
+typedef rl_status (*rl_run_fn)(const rl_operator *op, rl_call *k, int device);
+rl_status rl_format_turn(const rl_operator *op, rl_call *k, rl_run_fn run);
 #endif

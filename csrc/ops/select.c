@@ -80,7 +80,7 @@ rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device) {
 
 rl_status rl_dispatch_last(const rl_operator *op, rl_call *k) {
     rl_status status = only_ref ? RL_UNSUPPORTED : walk(op, k, op->last, op->last_names, 0);
-    return status == RL_UNSUPPORTED ? rl_format_turn(op, k) : status;
+    return status == RL_UNSUPPORTED ? rl_format_turn(op, k, rl_dispatch) : status;
 }
 
 /* ---- kernels of other devices ---- */
