@@ -57,6 +57,7 @@ _LAZY |= {"_amp_foreach_non_finite_check_and_unscale_": "_C", "_amp_update_scale
 _LAZY |= {
     name: "_C" for name in ("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad")
 }
+_LAZY |= {name: "_C" for name in ("_safe_softmax", "_scaled_dot_product_attention_math")}
 _LAZY |= {
     f"{verb}_autocast_{device}_{what}": "amp._per_device"
     for device in ("cpu", "gpu", "xla", "ipu")

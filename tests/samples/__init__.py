@@ -53,7 +53,7 @@ OPERATORS = {
 FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
-        *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax"),
+        *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "attention"),
         *("cross_entropy", "ctc", "product", "linalg"),
         *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
         *("random", "special"),

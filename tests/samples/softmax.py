@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import S, unit, x
+from samples.sample import WHOLE, Placeholder, S, unit, x
 
 _BACKWARD = [
     S(x(2, 3, 4), unit(2, 3, 4), 1),
@@ -16,6 +16,8 @@ SAMPLES = {
     "softmax": [S(x(2, 3, 4), 1), S(x(2, 3), -1), S(x(5), 0), S(x(0, 3), 1)],
     "log_softmax": [S(x(2, 3, 4), 1), S(x(2, 3), -1), S(x(5), 0), S(x(0, 3), 1)],
 }
+_HOLES = Placeholder((), values=np.where(np.arange(24).reshape(2, 3, 4) < 8, -np.inf, 1.5))
+SAMPLES["_safe_softmax"] = [*SAMPLES["softmax"], *(S(_HOLES, dim).but(*WHOLE) for dim in (0, 1, 2))]
 BACKWARD = {
     "softmax_backward": _BACKWARD,
     "log_softmax_backward": _BACKWARD,
@@ -27,7 +29,13 @@ def _softmax(a, dim):
     return e / e.sum(axis=dim, keepdims=True)
 
 
+def _safe_softmax(a, dim):
+    with np.errstate(invalid="ignore"):
+        return np.where((a == -np.inf).all(axis=dim, keepdims=True), 0, _softmax(a, dim))
+
+
 NUMPY = {
+    "_safe_softmax": _safe_softmax,
     "softmax": _softmax,
     "log_softmax": lambda a, dim: np.log(_softmax(a, dim)),
 }

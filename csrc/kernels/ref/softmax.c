@@ -7,7 +7,7 @@ typedef struct softmax_job softmax_job;
 struct softmax_job {
     rl_walk lines; /* without the dimension */
     int dtype;
-    bool log;
+    bool log, safe;     /* safe: 0 where all is -inf */
     int64_t n, step[3]; /* of the dimension */
     void (*line)(const softmax_job *job, char *const *p, double *room);
     double *room; /* two lines for each thread */
@@ -19,6 +19,11 @@ static void softmax_line(const softmax_job *job, char *const *p, double *x) {
     rl_row_doubles(job->dtype, p[1], job->step[1], n, x);
     for (int64_t i = 0; i < n; i++)
         if (x[i] > most || x[i] != x[i]) most = x[i];
+    if (job->safe && most == -INFINITY) {
+        for (int64_t i = 0; i < n; i++) x[i] = 0;
+        rl_row_put_doubles(job->dtype, p[0], job->step[0], n, x);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         double e = job->dtype == RL_F64 ? exp(x[i] - most) : (double)expf((float)(x[i] - most));
         sum += e;
@@ -71,6 +76,9 @@ static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
 
 RL_KERNEL(ref_softmax) {
     return softmax_run(k, (softmax_job){.line = softmax_line}, 1);
+}
+RL_KERNEL(ref_safe_softmax) {
+    return softmax_run(k, (softmax_job){.line = softmax_line, .safe = true}, 1);
 }
 RL_KERNEL(ref_log_softmax) {
     return softmax_run(k, (softmax_job){.line = softmax_line, .log = true}, 1);

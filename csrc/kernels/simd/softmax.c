@@ -3,6 +3,7 @@
  *   [outer][n][inner]   inner == 1: rows of n that lie side by side
  *                       else: tiles of columns, which stay in the cache between their passes */
 #include "floats.h"
+#include <string.h>
 #ifdef RL_SIMD_X86
 typedef void (*rows_fn)(const float *, const float *, float *, int64_t n, int64_t rows);
 typedef void (*tile_fn)(const float *, const float *, float *, int64_t n, int64_t step, int64_t width);
@@ -13,6 +14,7 @@ typedef struct {
 } softmax_kit;
 typedef struct {
     const softmax_kit *kit;
+    bool safe;          /* rows that are -inf throughout become 0 */
     const float *a, *b; /* b: of gradients */
     float *to;
     int64_t n, inner, tiles;
@@ -35,11 +37,22 @@ static const double NUMBER_NS = 1; /* by exp */
 #include "softmax_rows_body.h"
 #include "softmax_columns_body.h"
 
+/* softmax() of a row that is -inf throughout was NaN */
+static void rows_mend(const float *x, float *to, int64_t n, int64_t rows) {
+    for (int64_t r = 0; r < rows; r++, x += n, to += n) {
+        int64_t i = 0;
+        if (to[0] == to[0]) continue;
+        while (i < n && x[i] == -__builtin_inff()) i++;
+        if (i == n) memset(to, 0, (size_t)n * sizeof *to);
+    }
+}
+
 static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *j = ctx;
     (void)thread;
     int64_t at = begin * j->n;
     j->kit->rows(j->a + at, j->b ? j->b + at : NULL, j->to + at, j->n, end - begin);
+    if (j->safe) rows_mend(j->a + at, j->to + at, j->n, end - begin);
 }
 
 static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -52,12 +65,14 @@ static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static rl_status softmax_run(rl_call *k, int arguments, const softmax_kit *avx2, const softmax_kit *avx512) {
+static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_kit *avx2,
+                             const softmax_kit *avx512) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];
     if (!(k->svc->isa & RL_ISA_AVX2) || out->numel == 0 || !simd_is_floats(a) || !simd_is_floats(b) ||
         !simd_makes_floats(k))
         return RL_UNSUPPORTED;
-    softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .n = 1, .inner = 1};
+    softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
+    if (safe && out->ndim && k->attr[0] != out->ndim - 1) return RL_UNSUPPORTED;
     if (!(j.a = simd_floats_of(k, a)) || (b && !(j.b = simd_floats_of(k, b))) ||
         simd_results_begin(k, &j.to) != RL_OK)
         return RL_FAIL;
@@ -73,16 +88,17 @@ static rl_status softmax_run(rl_call *k, int arguments, const softmax_kit *avx2,
     return simd_results_end(k, &j.to);
 }
 
-#define SOFTMAX(kernel, arguments, name)                                                                     \
+#define SOFTMAX(kernel, arguments, safe, name)                                                               \
     RL_KERNEL(simd_##kernel) {                                                                               \
         static const softmax_kit avx2 = {name##_rows_avx2, name##_columns_avx2, TILE_avx2};                  \
         static const softmax_kit avx512 = {name##_rows_avx512, name##_columns_avx512, TILE_avx512};          \
-        return softmax_run(k, arguments, &avx2, &avx512);                                                    \
+        return softmax_run(k, arguments, safe, &avx2, &avx512);                                              \
     }
-SOFTMAX(softmax, 1, softmax)
-SOFTMAX(log_softmax, 1, log_softmax)
-SOFTMAX(softmax_backward, 2, softmax_back)
-SOFTMAX(log_softmax_backward, 2, log_softmax_back)
+SOFTMAX(softmax, 1, false, softmax)
+SOFTMAX(safe_softmax, 1, true, softmax)
+SOFTMAX(log_softmax, 1, false, log_softmax)
+SOFTMAX(softmax_backward, 2, false, softmax_back)
+SOFTMAX(log_softmax_backward, 2, false, log_softmax_back)
 #else
 #define REFUSES(kernel)                                                                                      \
     RL_KERNEL(simd_##kernel) {                                                                               \
@@ -90,6 +106,7 @@ SOFTMAX(log_softmax_backward, 2, log_softmax_back)
         return RL_UNSUPPORTED;                                                                               \
     }
 REFUSES(softmax)
+REFUSES(safe_softmax)
 REFUSES(log_softmax)
 REFUSES(softmax_backward)
 REFUSES(log_softmax_backward)

@@ -50,6 +50,7 @@ from ._activation import (
     threshold,
     threshold_,
 )
+from ._attention import scaled_dot_product_attention
 from ._cross_entropy import cross_entropy, nll_loss
 from ._ctc import ctc_loss
 from ._dropout import (
@@ -201,6 +202,7 @@ __all__ = [
     "rms_norm",
     "rrelu",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",

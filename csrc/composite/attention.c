@@ -1,0 +1,128 @@
+/* Attention: which way it is computed, and the way of separate operators. */
+#include "compose.h"
+#include "core/dtype.h"
+#include "core/view.h"
+#include <math.h>
+
+/* what a call of attention is given */
+typedef struct {
+    V query, key, value, mask;
+    double dropout, scale; /* scale: of the products */
+    bool causal, grouped;
+} attention;
+
+static double scale_of(V scale, V query) {
+    return scale.tag == RL_NONE ? 1 / sqrt((double)SIZE(query, -1)) : rl_number(scale);
+}
+
+/* ---- what PyTorch refuses ---- */
+static bool refused(rl_values *g, const attention *a) {
+    const rl_view *q = a->query.u.t, *k = a->key.u.t, *v = a->value.u.t;
+    if (q->dtype != k->dtype || q->dtype != v->dtype)
+        RAISE(PyExc_RuntimeError,
+              "Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s "
+              "and "
+              "value.dtype: %s instead.",
+              rl_dtype_cpp_name(q->dtype), rl_dtype_cpp_name(k->dtype), rl_dtype_cpp_name(v->dtype));
+    else if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2)
+        RAISE(PyExc_RuntimeError,
+              "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: %d "
+              "key.dim: "
+              "%d and value.dim: %d instead.",
+              q->ndim, k->ndim, v->ndim);
+    else if (a->mask.tag == RL_TENSOR && a->mask.u.t->dtype != RL_BOOL && a->mask.u.t->dtype != RL_F32 &&
+             a->mask.u.t->dtype != q->dtype)
+        RAISE(PyExc_RuntimeError,
+              "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+              "attn_mask.dtype: %s "
+              "and  query.dtype: %s instead.",
+              rl_dtype_cpp_name(a->mask.u.t->dtype), rl_dtype_cpp_name(q->dtype));
+    return FAILED;
+}
+
+/* ---- separate operators ---- */
+/* each head of keys or values as often as there are queries' heads to one of them */
+static V repeated(rl_values *g, V query, V x) {
+    const int64_t heads = SIZE(query, -3), own = SIZE(x, -3);
+    return own == heads || FAILED ? x : OP(repeat_interleave, x, INT(heads / own), INT(-3));
+}
+static bool heads_agree(rl_values *g, const attention *a) {
+    int64_t dim = -3;
+    const V all[3] = {a->query, a->key, a->value};
+    for (int i = 0; i < 3; i++, dim = -3)
+        if (rl_dim_wrap(&dim, NDIM(all[i])) != RL_OK) {
+            rl_raise("scaled_dot_product_attention");
+            FAILED = true;
+            return false;
+        }
+    const int64_t heads = SIZE(a->query, -3), keys = SIZE(a->key, -3), values = SIZE(a->value, -3);
+    if (keys == 0 || values == 0 || heads % keys || heads % values)
+        RAISE(PyExc_RuntimeError, "Number of heads in key and value must divide the number of heads in ");
+    return !FAILED;
+}
+
+/* 0 where a key takes part, -inf elsewhere */
+static V added_mask(rl_values *g, V mask, int dtype) {
+    if (mask.tag != RL_TENSOR || mask.u.t->dtype != RL_BOOL) return mask;
+    int64_t shape[RL_MAX_DIMS];
+    V zeros = OP(zeros, SHAPE(mask, shape), DTYPE(dtype));
+    return OP(masked_fill, zeros, OP(logical_not, mask), NUM(-INFINITY));
+}
+
+static V causal_mask(rl_values *g, const attention *a, int dtype) {
+    int64_t shape[2] = {SIZE(a->query, -2), SIZE(a->key, -2)};
+    if (a->mask.tag != RL_NONE)
+        return RAISE(PyExc_RuntimeError,
+                     "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                     "is_causal=True");
+    return added_mask(g, OP(tril, OP(ones, INTS(shape, 2), DTYPE(RL_BOOL))), dtype);
+}
+
+static V weights_dropped(rl_values *g, V weights, double p, V keep) {
+    if (p <= 0) return weights;
+    if (keep.tag != RL_TENSOR) return OP(dropout, weights, NUM(p), TRUTH(true));
+    return OP(masked_fill, weights, OP(logical_not, keep), NUM(0));
+}
+
+/* The weights, and what they make of the values. Query and key are scaled before they are multiplied: their
+ * products are smaller then. Halves are computed in float. */
+static V by_operators(rl_values *g, attention a, V keep, V *weights) {
+    const int dtype = a.query.u.t->dtype, wide = dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
+    const double root = sqrt(fabs(a.scale));
+    if (!rl_is_float(dtype))
+        return RAISE(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                     rl_dtype_cpp_name(rl_dtype_default()), rl_dtype_cpp_name(dtype));
+    V *const all[3] = {&a.query, &a.key, &a.value};
+    for (int i = 0; i < 3 && wide != dtype; i++) *all[i] = OP(to_copy, *all[i], DTYPE(wide));
+    V mask = a.causal ? causal_mask(g, &a, wide) : a.mask;
+    if (FAILED || (a.grouped && !heads_agree(g, &a))) return NONE;
+    V key = a.grouped ? repeated(g, a.query, a.key) : a.key;
+    V value = a.grouped ? repeated(g, a.query, a.value) : a.value;
+    V turned = OP(transpose, key, INT(-2), INT(-1));
+    V scores = OP(matmul, TIMES(a.query, a.scale < 0 ? -root : root), TIMES(turned, root));
+    if (mask.tag == RL_TENSOR && !FAILED) scores = IN_PLACE(add, scores, mask);
+    *weights = weights_dropped(g, OP(_safe_softmax, scores, INT(-1)), a.dropout, keep);
+    if (keep.tag == RL_TENSOR && a.dropout > 0) value = TIMES(value, 1 / (1 - a.dropout));
+    V made = OP(matmul, *weights, value);
+    if (wide == dtype || FAILED) return made;
+    *weights = OP(to_copy, *weights, DTYPE(dtype));
+    return OP(to_copy, made, DTYPE(dtype));
+}
+
+static attention attention_of(rl_bound *b, int scale) {
+    return (attention){
+        X(0), X(1), X(2), X(3), rl_number(X(4)), scale_of(X(scale), X(0)), X(5).u.i, X(scale + 1).u.i};
+}
+
+COMPOSED(_scaled_dot_product_attention_math) {
+    V weights = NONE, made = by_operators(g, attention_of(b, 7), X(6), &weights);
+    return FAILED ? NONE : RESULTS(made, weights);
+}
+
+COMPOSED(scaled_dot_product_attention) {
+    attention a = attention_of(b, 6);
+    V weights = NONE;
+    if (refused(g, &a)) return NONE;
+    a.mask = added_mask(g, a.mask, a.query.u.t->dtype);
+    return by_operators(g, a, NONE, &weights);
+}
