@@ -68,6 +68,10 @@ _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types",
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
 _LAZY |= {name: name for name in ("compiler", "distributions", "multiprocessing")}
 _LAZY |= {"_disable_dynamo": "compiler"}
+_LAZY |= {
+    name: "nn._native_attention"
+    for name in ("_native_multi_head_attention", "_transformer_encoder_layer_fwd")
+}
 _LAZY |= {"load": "serialization", "save": "serialization"}
 _LAZY |= {"set_printoptions": "_tensor_str", "from_dlpack": "utils.dlpack", "to_dlpack": "utils.dlpack"}
 _LAZY |= {"pca_lowrank": "_lowrank", "svd_lowrank": "_lowrank", "nuclear_norm": "_lowrank"}

@@ -1,12 +1,14 @@
-"""Switches of PyTorch's backends; they can be set and read, and change nothing here."""
+"""Switches of PyTorch's backends; they can be set and read, and all but those of mha change nothing here."""
 
 import sys
 import types
 
 from rushlight import _C, _missing
 
+from . import mha
+
 __getattr__ = _missing.lacks(__name__)
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
 def _backend(name, **members):

@@ -85,6 +85,15 @@ from ._loss_margin import (
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from ._multihead import (  # noqa: F401  (scripts import these helpers)
+    _canonical_mask,
+    _check_key_padding_mask,
+    _in_projection,
+    _in_projection_packed,
+    _mha_shape_check,
+    _none_or_dtype,
+    multi_head_attention_forward,
+)
 from ._norm import (
     batch_norm,
     group_norm,
@@ -183,6 +192,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "multilabel_margin_loss",
     "multilabel_soft_margin_loss",

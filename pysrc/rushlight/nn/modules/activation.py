@@ -7,6 +7,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init as init_
 from rushlight.nn.parameter import Parameter
 
+from ._multihead import MultiheadAttention
 from .module import Module
 from .utils import _own_init
 
@@ -23,6 +24,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
+    "MultiheadAttention",
     "PReLU",
     "RReLU",
     "ReLU",

@@ -57,6 +57,13 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """A Linear with a class of its own, as attention has it behind its heads."""
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None) -> None:
+        super().__init__(in_features, out_features, bias=bias, device=device, dtype=dtype)
+
+
 class Bilinear(Module):
     """For each output, one input times a matrix times the other input, plus the bias."""
 

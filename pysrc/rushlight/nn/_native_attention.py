@@ -1,0 +1,136 @@
+"""PyTorch's private operators for attention where nobody wants a gradient, and their numbers.
+
+A mask counts as True wherever it is not 0, and a row that sees no key is NaN.
+"""
+
+import math
+
+from rushlight import _C, _missing
+from rushlight._C import _nn
+
+__getattr__ = _missing.lacks(__name__)
+
+
+def _check(query, key, value, embed_dim, num_head):
+    if query.dim() != 3:
+        raise RuntimeError(f"expected 3-D `query`, got {query.dim()}-D tensor")
+    if query.size(-1) != embed_dim:
+        raise RuntimeError(f"passed-in embed_dim {embed_dim} didn't match last dim of query {query.size(-1)}")
+    if query.shape != key.shape or key.shape != value.shape:
+        raise RuntimeError("expected `query`/`key`/`value` shapes to match")
+    if embed_dim % num_head != 0:
+        raise RuntimeError("`embed_dim` must divide evenly by `num_heads`")
+
+
+def _hidden(mask, mask_type, batch, heads, length):
+    """The mask as a boolean one that broadcasts to (N, heads, L, L): True where a key is not seen."""
+    if mask is None:
+        return None
+    shapes = ((length, length), (batch, length), (batch, heads, length, length))
+    names = ("(L, L)", "(B, L)")
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask_type not in (0, 1, 2):
+        raise RuntimeError(
+            "Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)"
+        )
+    if mask.shape != shapes[mask_type]:
+        fits = "match input shape" if mask_type == 2 else f"be {names[mask_type]}"
+        raise RuntimeError(f"For mask_type == {mask_type} mask shape should {fits}")
+    mask = mask.bool()
+    return mask[:, None, None] if mask_type == 1 else mask
+
+
+def _attend(q, k, v, hidden):
+    if hidden is None:
+        return _nn.scaled_dot_product_attention(q, k, v)
+    output = _nn.scaled_dot_product_attention(q, k, v, ~hidden)
+    blind = hidden.all(-1, keepdim=True)
+    if blind.is_meta or blind.any():
+        output = output.masked_fill(blind, math.nan)
+    return output
+
+
+def _attend_with_weights(q, k, v, hidden):
+    scores = (q * (1.0 / math.sqrt(q.size(-1)))).matmul(k.transpose(-2, -1))
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    weights = scores.softmax(-1)
+    return weights.matmul(v), weights
+
+
+def _native_multi_head_attention(
+    query,
+    key,
+    value,
+    embed_dim,
+    num_head,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    mask=None,
+    need_weights=True,
+    average_attn_weights=True,
+    mask_type=None,
+):
+    """Self-attention of query (N, L, E), key and value the same: the output, and the weights or None."""
+    _check(query, key, value, embed_dim, num_head)
+    if query.numel() == 0:
+        return query.new_empty(query.shape), None
+    batch, length, _ = query.shape
+    if query is key is value:
+        parts = _nn.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+    else:
+        sides = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))
+        parts = [_nn.linear(x, weight, bias) for x, weight, bias in sides]
+    q, k, v = (part.view(batch, length, num_head, -1).transpose(1, 2) for part in parts)
+    hidden = _hidden(mask, mask_type, batch, num_head, length)
+    if need_weights:
+        output, weights = _attend_with_weights(q, k, v, hidden)
+        weights = weights.mean(1) if average_attn_weights else weights
+    else:
+        output, weights = _attend(q, k, v, hidden), None
+    output = output.transpose(1, 2).reshape(batch, length, embed_dim)
+    return _nn.linear(output, proj_weight, proj_bias), weights
+
+
+def _transformer_encoder_layer_fwd(
+    src,
+    embed_dim,
+    num_heads,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    use_gelu,
+    norm_first,
+    eps,
+    norm_weight_1,
+    norm_bias_1,
+    norm_weight_2,
+    norm_bias_2,
+    ffn_weight_1,
+    ffn_bias_1,
+    ffn_weight_2,
+    ffn_bias_2,
+    mask=None,
+    mask_type=None,
+):
+    """A layer of an encoder over src (N, L, E), without dropout."""
+
+    def first(x):
+        return _C.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second(x):
+        return _C.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    x = first(src) if norm_first else src
+    attention = (qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, False, mask_type)
+    x = src + _native_multi_head_attention(x, x, x, embed_dim, num_heads, *attention)[0]
+    if not norm_first:
+        x = first(x)
+    inner = _nn.linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
+    inner = _nn.gelu(inner) if use_gelu else inner.relu()
+    x = x + _nn.linear(inner, ffn_weight_2, ffn_bias_2)
+    return x if norm_first else second(x)

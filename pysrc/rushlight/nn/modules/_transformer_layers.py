@@ -1,0 +1,224 @@
+"""The layers of Transformers, which stand in torch.nn.modules.transformer."""
+
+import rushlight
+from rushlight import _homes
+from rushlight.nn import functional as F
+
+from ._multihead import MultiheadAttention, _may_skip_history
+from .activation import GELU, ReLU
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .normalization import LayerNorm
+
+
+def _canonical_masks(mask, padding, name, dtype):
+    """A mask and a padding mask as numbers that are added to the scores."""
+    padding = F._canonical_mask(padding, "src_key_padding_mask", F._none_or_dtype(mask), name, dtype)
+    return F._canonical_mask(mask, name, None, "", dtype, check_other=False), padding
+
+
+def _get_activation_fn(activation):
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
+
+
+def _relu_or_gelu(activation):
+    """1 for relu, 2 for gelu, 0 for anything else."""
+    kinds = ((F.relu, ReLU), (F.gelu, GELU))
+    return next(
+        (n for n, (f, kind) in enumerate(kinds, 1) if activation is f or isinstance(activation, kind)), 0
+    )
+
+
+def _weights(layer):
+    """The tensors of an encoder layer that its private operator takes."""
+    attention = layer.self_attn
+    owners = (attention.out_proj, layer.norm1, layer.norm2, layer.linear1, layer.linear2)
+    return (
+        attention.in_proj_weight,
+        attention.in_proj_bias,
+        *(tensor for owner in owners for tensor in (owner.weight, owner.bias)),
+    )
+
+
+class TransformerEncoderLayer(Module):
+    """Self-attention and two linear layers, each added to what goes in, with a LayerNorm before or behind.
+
+    Called with src (S, N, E), (N, S, E) with batch_first, or (S, E); masks are True, or -inf, where a key is
+    not seen: src_mask (S, S) or (N * nhead, S, S), src_key_padding_mask (N, S). In eval mode, where no
+    gradient is wanted, a batch that comes first takes one private operator: there a row that sees no key
+    is NaN.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoderLayer.html
+    """
+
+    __constants__ = ["norm_first"]
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ) -> None:
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        super().__init__()
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **made)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        if isinstance(activation, str):
+            activation = _get_activation_fn(activation)
+        self.activation_relu_or_gelu = _relu_or_gelu(activation)
+        self.activation = activation
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def _fast_path(self, src):
+        """The weights for the private operator, where it takes this call, else None."""
+        attention = self.self_attn
+        if (
+            self.training
+            or src.dim() != 3
+            or not attention.batch_first
+            or attention.in_proj_bias is None
+            or not attention._qkv_same_embed_dim
+            or not self.activation_relu_or_gelu
+            or self.norm1.eps != self.norm2.eps
+            or attention.num_heads % 2 == 1
+            or not rushlight.backends.mha.get_fastpath_enabled()
+            or rushlight.is_autocast_enabled()
+            or any(module._forward_hooks or module._forward_pre_hooks for module in self.modules())
+        ):
+            return None
+        weights = _weights(self)
+        return weights if _may_skip_history((src, *weights)) else None
+
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        """Return what the layer makes of src; is_causal is a hint that src_mask is the causal one."""
+        src_mask, padding = _canonical_masks(src_mask, src_key_padding_mask, "src_mask", src.dtype)
+        weights = self._fast_path(src)
+        if weights is not None:
+            return rushlight._transformer_encoder_layer_fwd(
+                src,
+                self.self_attn.embed_dim,
+                self.self_attn.num_heads,
+                *weights[:4],
+                self.activation_relu_or_gelu == 2,
+                self.norm_first,
+                self.norm1.eps,
+                *weights[4:],
+                *self.self_attn.merge_masks(src_mask, padding, src),
+            )
+        x = src
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), src_mask, padding, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, src_mask, padding, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, **masks, need_weights=False)[0])
+
+    def _ff_block(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoderLayer(Module):
+    """Self-attention, attention over what an encoder made, and two linear layers, each added to what goes in.
+
+    Called with tgt (T, N, E) and memory (S, N, E), (N, T, E) and (N, S, E) with batch_first, or both without
+    N; masks as those of MultiheadAttention.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoderLayer.html
+    """
+
+    __constants__ = ["norm_first"]
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ) -> None:
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        super().__init__()
+        attention = {"dropout": dropout, "batch_first": batch_first, **made}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        for name in ("norm1", "norm2", "norm3"):
+            setattr(self, name, LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for name in ("dropout1", "dropout2", "dropout3"):
+            setattr(self, name, Dropout(dropout))
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+
+    def __setstate__(self, state):
+        state.setdefault("activation", F.relu)
+        super().__setstate__(state)
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=False,
+        memory_is_causal=False,
+    ):
+        """Return what the layer makes of tgt and memory; ..._is_causal hints that a mask is causal."""
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = tgt
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), memory, *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, memory, *other))
+        return self.norm3(x + self._ff_block(x))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout1(self.self_attn(x, x, x, **masks, need_weights=False)[0])
+
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        return self.dropout2(self.multihead_attn(x, mem, mem, **masks, need_weights=False)[0])
+
+    def _ff_block(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+_homes.adopt(
+    "rushlight.nn.modules.transformer", TransformerEncoderLayer, TransformerDecoderLayer, _get_activation_fn
+)

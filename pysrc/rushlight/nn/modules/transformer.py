@@ -1,0 +1,282 @@
+"""Transformers: encoders and decoders."""
+
+import copy
+import math
+import warnings
+
+import rushlight
+from rushlight import _C
+from rushlight.nn import functional as F
+from rushlight.nn.init import xavier_uniform_
+
+from ._multihead import _may_skip_history
+from ._transformer_layers import (
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
+    _canonical_masks,
+    _get_activation_fn,  # noqa: F401
+    _weights,
+)
+from .container import ModuleList
+from .module import Module
+from .normalization import LayerNorm
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+
+def _generate_square_subsequent_mask(sz, device=None, dtype=None):
+    """Zeros (sz, sz), and -inf above the diagonal."""
+    return _C.full((sz, sz), -math.inf, dtype=dtype, device=device).triu(1)
+
+
+def _detect_is_causal_mask(mask, is_causal=None, size=None):
+    """Whether a mask is causal: what is_causal says, else whether it equals the causal one of that size."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
+    size = mask.size(-2) if size is None else size
+    if mask.shape != (size, size):
+        return False
+    causal = _generate_square_subsequent_mask(size, device=mask.device, dtype=mask.dtype)
+    return bool((mask == causal).all())
+
+
+def _get_seq_len(src, batch_first):
+    return src.size(1 if batch_first and src.dim() != 2 else 0)
+
+
+def _get_clones(module, N):
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _why_not_nested(layer):
+    """Why an encoder of such layers never packs what it computes without padding, or None."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = (
+        (layer.norm_first, ".norm_first was True"),
+        (
+            not attention.batch_first,
+            ".self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
+        (not attention._qkv_same_embed_dim, ".self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, ".self_attn was passed bias=False"),
+        (not layer.activation_relu_or_gelu, ".activation_relu_or_gelu was not True"),
+        (layer.norm1.eps != layer.norm2.eps, ".norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (attention.num_heads % 2 == 1, ".self_attn.num_heads is odd"),
+    )
+    return next(("encoder_layer" + text for holds, text in reasons if holds), None)
+
+
+class TransformerEncoder(Module):
+    """num_layers copies of an encoder layer one after the other, and a norm behind them.
+
+    Called as its layers, with mask for src_mask. In eval mode, where no gradient is wanted, with a
+    src_key_padding_mask and no mask, padding at the ends of sequences gives 0 (before the norm), unless
+    enable_nested_tensor is False.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
+    """
+
+    __constants__ = ["norm"]
+
+    def __init__(
+        self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True
+    ) -> None:
+        super().__init__()
+        self.layers = _get_clones(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+        why_not = _why_not_nested(encoder_layer)
+        if enable_nested_tensor and why_not:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {why_not}",
+                stacklevel=2,
+            )
+            self.use_nested_tensor = False
+
+    def _lengths(self, src, mask, padding):
+        """How many places at the front of each sequence count, where the rest becomes 0, else None."""
+        first = self.layers[0]
+        if (
+            padding is None
+            or mask is not None
+            or not getattr(self, "use_nested_tensor", False)
+            or first.training
+            or src.dim() != 3
+            or not rushlight.backends.mha.get_fastpath_enabled()
+            or rushlight.is_autocast_enabled()
+            or not _may_skip_history((src, *_weights(first)))
+        ):
+            return None
+        if padding.shape != src.shape[:2]:
+            raise RuntimeError("Mask size should match input size")
+        seen = padding == 0
+        lengths = seen.sum(1, keepdim=True)
+        left = _C.arange(src.size(1), device=src.device) < lengths
+        return lengths if not getattr(self, "mask_check", True) or bool((seen == left).all()) else None
+
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        """Return what the layers make of src; is_causal None: whether mask is the causal one is looked up."""
+        mask, padding = _canonical_masks(mask, src_key_padding_mask, "mask", src.dtype)
+        lengths = self._lengths(src, mask, padding)
+        is_causal = _detect_is_causal_mask(
+            mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first)
+        )
+        if lengths is not None:
+            padding = _C.arange(src.size(1), device=src.device) >= lengths
+        output = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=padding)
+        if lengths is not None:
+            output = output.masked_fill(padding.unsqueeze(-1), 0.0)
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerDecoder(Module):
+    """num_layers copies of a decoder layer one after the other, and a norm behind them.
+
+    Called as its layers.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoder.html
+    """
+
+    __constants__ = ["norm"]
+
+    def __init__(self, decoder_layer, num_layers, norm=None) -> None:
+        super().__init__()
+        self.layers = _get_clones(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        """Return what the layers make of tgt and memory; tgt_is_causal None: it is looked up in tgt_mask."""
+        length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
+        tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
+        output = tgt
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=tgt_is_causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return output if self.norm is None else self.norm(output)
+
+
+class Transformer(Module):
+    """An encoder and a decoder with a norm behind each, or those that are given.
+
+    Called with src and tgt, as encoder and decoder are; answers what the decoder makes of tgt. All matrices
+    start from xavier_uniform_.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.Transformer.html
+    """
+
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        custom_encoder=None,
+        custom_decoder=None,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ) -> None:
+        super().__init__()
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        sizes = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+        )
+        kinds = (
+            ("encoder", custom_encoder, TransformerEncoderLayer, TransformerEncoder, num_encoder_layers),
+            ("decoder", custom_decoder, TransformerDecoderLayer, TransformerDecoder, num_decoder_layers),
+        )
+        for name, custom, layer, stack, count in kinds:
+            if custom is None:
+                one, norm = layer(*sizes, **made), LayerNorm(d_model, eps=layer_norm_eps, **made)
+                custom = stack(one, count, norm)
+            setattr(self, name, custom)
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self,
+        src,
+        tgt,
+        src_mask=None,
+        tgt_mask=None,
+        memory_mask=None,
+        src_key_padding_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        src_is_causal=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        """Return what the decoder makes of tgt and of what the encoder makes of src."""
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """Return the causal mask (sz, sz): 0, and -inf where a key lies behind the query."""
+        return _generate_square_subsequent_mask(sz, dtype=dtype, device=device)
+
+    def _reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                xavier_uniform_(parameter)
