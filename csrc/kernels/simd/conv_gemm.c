@@ -111,7 +111,7 @@ static const float *conv_strips(rl_call *k, const rl_conv *c, const rl_gemm_kit 
 
 RL_KERNEL(simd_conv2d_gemm) {
     rl_conv c;
-    const rl_gemm_kit *kit = rl_gemm_kit_get(k);
+    const rl_gemm_kit *kit = rl_gemm_kit_get(k, RL_F32);
     if (!kit || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
     int64_t pixels = c.oh * c.ow, threads = simd_max(1, k->threads);
     patch_job j = {.c = &c, .kit = kit, .tile = kit->nr * (kit->nr == 16 ? 9 : 5), .part = c.oc, .parts = 1};

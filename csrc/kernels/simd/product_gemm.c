@@ -33,16 +33,12 @@
 #undef SIMD_DOUBLE
 
 enum { KITS = 4 };
-static const rl_gemm_kit *kit_of(const rl_call *k, int inner) {
+const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner) {
     static const rl_gemm_kit *const kits[] = {&kit_avx2,   &kit_avx2_f64,   &kit_u32_avx2,   &kit_u64_avx2,
                                               &kit_avx512, &kit_avx512_f64, &kit_u32_avx512, &kit_u64_avx512};
     const int at = inner == RL_F32 ? 0 : inner == RL_F64 ? 1 : inner == RL_I32 ? 2 : 3;
     if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
     return kits[at + (k->svc->isa & RL_ISA_AVX512 ? KITS : 0)];
-}
-
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k) {
-    return kit_of(k, RL_F32);
 }
 
 /* ---- the way ---- */
@@ -97,7 +93,7 @@ int64_t rl_gemm_depth(const rl_gemm_plan *plan, int64_t k) {
 bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan) {
     const bool whole = !rl_is_float(g->dtype);
     const int inner = whole ? g->dtype == RL_I64 ? RL_I64 : RL_I32 : g->dtype == RL_F64 ? RL_F64 : RL_F32;
-    const rl_gemm_kit *kit = kit_of(k, inner);
+    const rl_gemm_kit *kit = rl_gemm_kit_get(k, inner);
     if (!kit || g->k == 0) return false;
     strides_settle(g);
     *plan = (rl_gemm_plan){.kit = kit, .size = (int)rl_itemsize(inner), .inner = inner};
@@ -120,8 +116,8 @@ bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan) {
     return true;
 }
 #else
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k) {
-    (void)k;
+const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner) {
+    (void)k, (void)inner;
     return NULL;
 }
 void rl_gemm_swap(rl_gemm *g) {

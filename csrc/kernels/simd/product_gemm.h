@@ -43,7 +43,8 @@ typedef struct {
     int mr, nr;
     void (*panel)(const rl_panel *p);
 } rl_gemm_kit;
-const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k); /* of float32; NULL when the CPU has no AVX2 */
+/* of RL_F32, RL_F64, RL_I32 or RL_I64; NULL when the CPU has no AVX2 */
+const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner);
 
 /* Element (i, j) of C lies at c[i * c_row + j * c_col], and so on. */
 typedef struct {

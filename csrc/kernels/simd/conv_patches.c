@@ -1,0 +1,241 @@
+/* What one thread does of a convolution by patches, and how threads share it: Note [Patches] in
+ * kernels/simd/conv_patches.h. */
+#include "conv_patches.h"
+#include "common.h"
+#include "conv_patches_plan.h"
+
+#ifdef RL_SIMD_X86
+enum { TILE_MOST = 160, SUMS_MOST = 1 << 17, COPIED_MOST = 1 << 20 }; /* places, sums, numbers of input */
+typedef struct {
+    int64_t from, n; /* floats */
+} patch_run;
+#define SIMD_BITS 256
+#include "isa.h"
+#include "conv_patches_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "conv_patches_body.h"
+
+typedef struct {
+    const rl_patch_plan *plan;
+    const char *in; /* prepared, of this round */
+    char *out, *room;
+    simd_mover back;
+    int64_t images, places;           /* of this round; of a phase of an image */
+    int64_t tile, tiles, part, parts; /* places of a tile, tiles of the round; output channels of a part */
+    int64_t lines, sums, room_step;   /* where these begin in a thread's room; bytes of a room */
+    bool spans, direct, wide;         /* a tile has several images; sums go straight to the output */
+} patch_job;
+
+/* one tile of places [first, first + count) of image `image`, or of all images from it on */
+typedef struct {
+    int64_t image, first, count, runs;
+    patch_run run[TILE_MOST];
+} patch_tile;
+
+static void tile_runs(const patch_job *j, patch_tile *t) {
+    const rl_patch_plan *plan = j->plan;
+    const int64_t *grid = plan->grid, floats = plan->size / 4;
+    t->runs = 0;
+    for (int64_t done = 0, n; done < t->count; done += n) {
+        const int64_t at = t->first + done, x = at % grid[2], y = at / grid[2] % grid[1];
+        const int64_t z = at / grid[2] / grid[1] % grid[0], image = t->image + at / j->places;
+        const int64_t from =
+            image * plan->image + z * plan->step[0] * plan->slab + y * plan->step[1] * plan->row + x;
+        n = simd_min(grid[2] - x, t->count - done);
+        patch_run *last = t->runs ? &t->run[t->runs - 1] : NULL;
+        if (last && last->from + last->n == from * floats)
+            last->n += n * floats;
+        else
+            t->run[t->runs++] = (patch_run){from * floats, n * floats};
+    }
+}
+
+/* ---- the product of a tile ---- */
+static int64_t *tile_offsets(const rl_patch_plan *plan, const rl_patch_phase *phase, int64_t k0, int64_t n,
+                             int64_t *to) {
+    const rl_patch_tap *tap = plan->tap + phase->first;
+    const int64_t floats = plan->size / 4;
+    for (int64_t i = 0, c = k0 / phase->taps, t = k0 % phase->taps; i < n; i++) {
+        to[i] = (c * plan->channel + tap[t].offset) * floats;
+        if (++t == phase->taps) t = 0, c++;
+    }
+    return to;
+}
+
+/* sums of a part of the output channels by the tile, for one phase; `group` is (image, group) of the tile */
+static void tile_product(const patch_job *j, const patch_tile *t, const rl_patch_phase *phase, int64_t group,
+                         int64_t o0, int64_t rows, char *room, char *sums, int64_t sums_step) {
+    const rl_patch_plan *plan = j->plan;
+    const rl_patches *p = plan->p;
+    const int64_t depth = p->channels * phase->taps, size = plan->size, nr = plan->kit->nr;
+    const int64_t pieces = simd_ceil_div(depth, RL_GEMM_KB), kb = pieces ? simd_ceil_div(depth, pieces) : 1;
+    const char *in = j->in + group * p->channels * plan->channel * size;
+    const char *weights = plan->weights + (phase->strips + group * phase->group + o0 * depth) * size;
+    const char *bias = plan->bias ? plan->bias + (group * p->outputs + o0) * size : NULL;
+    int64_t offsets[RL_GEMM_KB], k0 = 0;
+    do {
+        rl_panel panel = {.rows = rows, .k = simd_min(kb, depth - k0), .packed_a = true, .add = k0 > 0};
+        if (panel.k)
+            (j->wide ? patch_fill_avx512 : patch_fill_avx2)(
+                (float *)room, j->tile * size / 4, (const float *)in,
+                tile_offsets(plan, phase, k0, panel.k, offsets), panel.k, t->run, t->runs);
+        panel.a = weights + k0 * plan->kit->mr * size, panel.a_strip = plan->kit->mr * depth;
+        panel.row_bias = bias;
+        panel.b_step = j->tile, panel.c_step = sums_step;
+        for (int64_t n = 0; n < t->count; n += nr) {
+            panel.cols = (int)simd_min(nr, t->count - n);
+            panel.b = room + n * size;
+            panel.c = sums + n * size;
+            plan->kit->panel(&panel);
+        }
+        k0 += kb;
+    } while (k0 < depth);
+}
+
+/* ---- from sums to the output ---- */
+#define WEAVE(name, T)                                                                                       \
+    static void name(T *to, const T *from, int64_t step, int64_t ways, int64_t n) {                          \
+        if (ways == 2) {                                                                                     \
+            const T *other = from + step;                                                                    \
+            for (int64_t i = 0; i < n; i++) to[2 * i] = from[i], to[2 * i + 1] = other[i];                   \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t w = 0; w < ways; w++, from += step)                                                     \
+            for (int64_t i = 0; i < n; i++) to[i * ways + w] = from[i];                                      \
+    }
+WEAVE(weave_floats, float)
+WEAVE(weave_doubles, double)
+
+/* rows of sums of a tile, for all column phases, to where they belong; (z, y) is the phase */
+static void tile_put(const patch_job *j, const patch_tile *t, int64_t z, int64_t y, int64_t group, int64_t o0,
+                     int64_t rows, const char *sums, char *line) {
+    const rl_patch_plan *plan = j->plan;
+    const rl_patches *p = plan->p;
+    const int64_t *grid = plan->grid, *spread = plan->spread, *places = p->places;
+    const int64_t size = plan->size, item = j->back.to_item, ways = plan->weave[2];
+    for (int64_t done = 0, n; done < t->count; done += n) {
+        const int64_t at = t->first + done, x = at % grid[2], image = t->image + at / j->places;
+        const int64_t oy = at / grid[2] % grid[1] * spread[1] + y;
+        const int64_t oz = at / grid[2] / grid[1] % grid[0] * spread[0] + z, ox = x * ways;
+        n = simd_min(grid[2] - x, t->count - done);
+        if (oz >= places[0] || oy >= places[1]) continue;
+        char *to =
+            j->out + ((((image * p->groups + group) * p->outputs + o0) * places[0] + oz) * places[1] + oy) *
+                         places[2] * item;
+        const int64_t wide = simd_min(n * ways, places[2] - ox);
+        for (int64_t o = 0; o < rows; o++, to += places[0] * places[1] * places[2] * item) {
+            const char *from = sums + (o * j->tile + done) * size;
+            if (ways > 1) {
+                if (size == 4)
+                    weave_floats((float *)line, (const float *)from, rows * j->tile, ways, n);
+                else
+                    weave_doubles((double *)line, (const double *)from, rows * j->tile, ways, n);
+                from = line;
+            }
+            simd_move(&j->back, to + ox * item, item, from, size, wide);
+        }
+    }
+}
+
+/* item = ((tile * groups + group) * phases of rows + phase) * parts + part of the output channels */
+static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
+    const patch_job *j = ctx;
+    const rl_patch_plan *plan = j->plan;
+    const rl_patches *p = plan->p;
+    const int64_t phases = plan->weave[0] * plan->weave[1], ways = plan->weave[2], size = plan->size;
+    char *room = j->room + thread * j->room_step;
+    patch_tile t;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t part = i % j->parts, phase = i / j->parts % phases, o0 = part * j->part;
+        const int64_t group = i / j->parts / phases % p->groups, tile = i / j->parts / phases / p->groups;
+        const int64_t each = j->spans ? j->tiles : j->tiles / j->images;
+        const int64_t all = j->spans ? j->images * j->places : j->places;
+        const int64_t rows = simd_min(j->part, p->outputs - o0);
+        t.image = tile / each, t.first = tile % each * j->tile, t.count = simd_min(j->tile, all - t.first);
+        tile_runs(j, &t);
+        char *sums = room + j->sums;
+        if (j->direct)
+            sums = j->out + (((t.image * p->groups + group) * p->outputs + o0) * j->places + t.first) * size;
+        for (int64_t w = 0; w < ways; w++)
+            tile_product(j, &t, &plan->phase[phase * ways + w], group, o0, rows, room,
+                         sums + w * rows * j->tile * size, j->direct ? j->places : j->tile);
+        if (!j->direct)
+            tile_put(j, &t, phase / plan->weave[1], phase % plan->weave[1], group, o0, rows, sums,
+                     room + j->lines);
+    }
+}
+
+static double patch_work(const rl_patches *p) { /* multiply-adds */
+    const int64_t *places = p->transposed ? p->size : p->places;
+    double work = (double)p->images * (double)(p->groups * p->outputs) * (double)p->channels;
+    for (int d = 0; d < 3; d++) work *= (double)places[d] * (double)p->kernel[d];
+    return work;
+}
+
+/* how places and output channels are cut */
+static void patch_cut(patch_job *j, int64_t threads) {
+    const rl_patch_plan *plan = j->plan;
+    const rl_patches *p = plan->p;
+    const int64_t nr = plan->kit->nr, mr = plan->kit->mr, ways = plan->weave[2];
+    const int64_t most = TILE_MOST / nr * nr;
+    j->spans = j->places < most / 2 && j->images > 1;
+    const int64_t all = j->spans ? j->images * j->places : j->places, cuts = simd_ceil_div(all, most);
+    j->tile = simd_ceil_div(simd_ceil_div(all, cuts), nr) * nr;
+    j->tiles = simd_ceil_div(all, j->tile) * (j->spans ? 1 : j->images);
+    const int64_t strips = simd_ceil_div(p->outputs, mr);
+    const int64_t items = j->tiles * p->groups * plan->weave[0] * plan->weave[1];
+    int64_t parts = 1;
+    if (threads > 1) parts = simd_min(simd_max(1, strips / 4), simd_ceil_div(3 * threads, items));
+    j->part = simd_ceil_div(strips, parts) * mr;
+    if (!j->direct) j->part = simd_min(j->part, simd_max(1, SUMS_MOST / (ways * j->tile * mr)) * mr);
+    j->parts = simd_ceil_div(p->outputs, j->part);
+}
+
+rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
+    rl_patch_plan plan;
+    rl_status made = rl_patch_plan_make(k, p, &plan);
+    if (made != RL_OK) return made;
+    const double work = RL_GEMM_NS * patch_work(p) * plan.size / 4;
+    const int64_t threads = rl_is_serial(k, 1, work) ? 1 : k->threads;
+    int64_t round = p->images;
+    if (plan.copies) round = simd_min(round, simd_max(threads, COPIED_MOST / plan.image));
+    patch_job j = {.plan = &plan, .images = round, .places = plan.grid[0] * plan.grid[1] * plan.grid[2]};
+    j.wide = k->svc->isa & RL_ISA_AVX512;
+    j.back = simd_mover_between(k, p->out->dtype, plan.inner);
+    j.direct = p->out->dtype == plan.inner && plan.weave[0] * plan.weave[1] * plan.weave[2] == 1;
+    patch_cut(&j, threads);
+    j.direct &= !j.spans;
+    const int64_t ways = plan.weave[2], tile = j.tile * plan.size;
+    j.lines = RL_GEMM_KB * tile, j.sums = j.lines + ways * tile;
+    j.room_step = j.sums + (j.direct ? 0 : ways * simd_min(j.part, p->outputs) * tile);
+    j.room = k->svc->scratch(k, RL_COUNT(j.room_step, threads), 1);
+    char *prepared = NULL;
+    if (plan.copies) prepared = k->svc->scratch(k, RL_COUNT(round, plan.image, plan.size), 1);
+    if (!j.room || (plan.copies && !prepared)) return RL_FAIL;
+    const int64_t answer = p->groups * p->outputs * p->places[0] * p->places[1] * p->places[2];
+    for (int64_t first = 0; first < p->images; first += round) {
+        j.images = simd_min(round, p->images - first);
+        j.out = (char *)rl_data(p->out, RL_WRITE) + first * answer * j.back.to_item;
+        j.in = prepared;
+        if (plan.copies)
+            rl_patch_prepare(k, &plan, first, j.images, prepared);
+        else
+            j.in = (const char *)rl_const_data(p->in) + first * p->image * plan.size;
+        const int64_t each =
+            j.spans ? simd_ceil_div(j.images * j.places, j.tile) : simd_ceil_div(j.places, j.tile) * j.images;
+        j.tiles = each;
+        const int64_t items = each * p->groups * plan.weave[0] * plan.weave[1] * j.parts;
+        k->svc->parallel(k, items,
+                         threads == 1 ? 0 : work / (double)p->images * (double)j.images / (double)items,
+                         patch_items, &j);
+    }
+    return RL_OK;
+}
+#else
+rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
+    (void)k, (void)p;
+    return RL_UNSUPPORTED;
+}
+#endif
