@@ -1,0 +1,173 @@
+/* Recurrent layers: a stack of layers and directions over _rnn_layer().
+ *
+ *     input ──► layer 0, forward  ─┐
+ *          └──► layer 0, backward ─┴─ cat ── dropout ──► layer 1 ...     states: (layers * directions, B, H)
+ *
+ * https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTM.html */
+#include "rnn.h"
+#include "core/dtype.h"
+#include "slots.h"
+#include <string.h>
+
+static void numbers_copy(const rl_view *from, int64_t *to) {
+    RL_RAW;
+    memcpy(to, rl_const_data(from), (size_t)from->numel * sizeof *to);
+}
+
+V rl_rnn_numbers(rl_values *g, V x) {
+    RL_HELD held = {.storage = NULL};
+    x = OP(contiguous, x);
+    FAILED = FAILED || rl_composite_dense(&held, (PyObject *)RL_TENSOR_OF(x.u.t), RL_I64) < 0;
+    if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "too many steps");
+    int64_t *room = FAILED ? NULL : rl_values_room(g, held.numel, sizeof *room);
+    if (!room) return NONE;
+    numbers_copy(&held, room);
+    return INTS(room, (int)held.numel);
+}
+
+/* ---- one layer in one direction ---- */
+static V as_dtype(rl_values *g, V x, int dtype) {
+    if (FAILED || x.tag != RL_TENSOR || x.u.t->dtype == dtype) return x;
+    return OP(to_copy, x, DTYPE(dtype), NONE);
+}
+
+/* Both biases are one summand, but of a GRU: there the second one is multiplied by the reset gate. Halves are
+ * computed in float32. */
+void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
+    const bool apart = l->mode == RL_RNN_GRU, both = l->b_ih.tag != RL_NONE && l->b_hh.tag != RL_NONE;
+    V bias = apart ? l->b_ih : both ? OP(add, l->b_ih, l->b_hh) : l->b_ih.tag == RL_NONE ? l->b_hh : l->b_ih;
+    V gates = OP(linear, l->input, l->w_ih, bias), mode = INT(l->mode), reverse = TRUTH(l->reverse);
+    V second = apart ? l->b_hh : NONE;
+    if (FAILED) return;
+    const int dtype = gates.u.t->dtype, in = dtype == RL_F64 ? RL_F64 : RL_F32;
+    const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
+    const int answer = blends ? rl_dtype_promote(dtype, l->state.u.t->dtype) : dtype;
+    OPS(results, 3, _rnn_layer, as_dtype(g, gates, in), as_dtype(g, l->state, in), as_dtype(g, l->cell, in),
+        as_dtype(g, l->w_hh, in), as_dtype(g, second, in), as_dtype(g, l->projection, in), l->sizes, mode,
+        reverse);
+    for (int i = 0; i < 3 - (l->mode != RL_RNN_LSTM) && !FAILED; i++)
+        results[i] = as_dtype(g, results[i], answer);
+}
+
+/* ---- a stack of them ---- */
+typedef struct {
+    V input, sizes, states, cells, params; /* states: (layers * directions, B, H) */
+    int64_t layers;
+    double dropout;
+    bool biases, train, both_ways, projected;
+    int mode, each; /* each: how many parameters a layer has in one direction */
+} stack;
+
+static V parameter(const stack *s, int64_t layer, int i) {
+    return NTH(s->params, layer * s->each + i);
+}
+
+static void layer_run(rl_values *g, const stack *s, V input, int64_t n, bool reverse, V results[3]) {
+    const rnn_layer layer = {.input = input,
+                             .state = OP(select, s->states, INT(0), INT(n)),
+                             .cell = s->cells.tag == RL_NONE ? NONE : OP(select, s->cells, INT(0), INT(n)),
+                             .w_ih = parameter(s, n, 0),
+                             .w_hh = parameter(s, n, 1),
+                             .b_ih = s->biases ? parameter(s, n, 2) : NONE,
+                             .b_hh = s->biases ? parameter(s, n, 3) : NONE,
+                             .projection = s->projected ? parameter(s, n, s->each - 1) : NONE,
+                             .sizes = s->sizes,
+                             .mode = s->mode,
+                             .reverse = reverse};
+    if (!FAILED) rl_rnn_layer_run(g, &layer, results);
+}
+
+static V stack_run(rl_values *g, const stack *s, bool batch_first) {
+    const int ways = s->both_ways ? 2 : 1;
+    rl_view **last = rl_values_room(g, 2 * s->layers * ways, sizeof *last), **cells = last + s->layers * ways;
+    V x = batch_first ? OP(contiguous, OP(transpose, s->input, INT(0), INT(1))) : s->input;
+    for (int64_t layer = 0; layer < s->layers && !FAILED; layer++) {
+        V out[2] = {0};
+        for (int way = 0; way < ways && !FAILED; way++) {
+            V results[3] = {0};
+            const int64_t n = layer * ways + way;
+            layer_run(g, s, x, n, way, results);
+            out[way] = results[0];
+            last[n] = results[1].u.t, cells[n] = results[2].u.t;
+        }
+        x = ways == 2 ? JOIN(out[0], out[1], -1) : out[0];
+        if (s->dropout != 0 && s->train && layer < s->layers - 1)
+            x = OP(dropout, x, NUM(s->dropout), TRUTH(true));
+    }
+    if (batch_first) x = OP(transpose, x, INT(0), INT(1));
+    if (FAILED) return NONE;
+    const int n = (int)s->layers * ways;
+    V h = OP(stack, TENSORS(last, n), INT(0));
+    return s->mode == RL_RNN_LSTM ? RESULTS(x, h, OP(stack, TENSORS(cells, n), INT(0))) : RESULTS(x, h);
+}
+
+/* ---- arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
+ * with batch_sizes in the place of batch_first where it is packed ---- */
+static bool params_fit(rl_values *g, stack *s) {
+    const int64_t ways = s->both_ways ? 2 : 1, layers = s->params.n / s->each;
+    if (s->params.n % s->each)
+        RAISE(PyExc_RuntimeError, "got an incorrect number of RNN parameters");
+    else if (layers % ways || SIZE(s->states, 0) % ways)
+        RAISE(PyExc_RuntimeError, "Odd number of params or hiddens given to a bidirectional RNN");
+    else if (s->layers <= 0 || SIZE(s->states, 0) / ways < s->layers ||
+             (s->cells.tag != RL_NONE && SIZE(s->cells, 0) / ways < s->layers))
+        RAISE(PyExc_RuntimeError, "Expected more hidden states in stacked_rnn");
+    else if (layers < s->layers)
+        RAISE(PyExc_RuntimeError, "Expected more weights in stacked_rnn");
+    return !FAILED;
+}
+
+static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
+    const int at = packed ? 2 : 1; /* of hx */
+    stack s = {.input = X(0),
+               .states = X(at),
+               .params = X(at + 1),
+               .biases = X(at + 2).u.i,
+               .layers = X(at + 3).u.i,
+               .dropout = rl_number(X(at + 4)),
+               .train = X(at + 5).u.i,
+               .both_ways = X(at + 6).u.i,
+               .mode = mode};
+    if (mode == RL_RNN_LSTM) {
+        if (X(at).n != 2) return RAISE(PyExc_RuntimeError, "lstm expects two hidden states");
+        s.states = NTH(X(at), 0), s.cells = NTH(X(at), 1);
+        s.projected = NDIM(s.states) == 3 && SIZE(s.states, 2) != SIZE(s.cells, 2);
+    }
+    s.each = (s.biases ? 4 : 2) + s.projected;
+    if (NDIM(s.input) != 3 - packed || NDIM(s.states) != 3 || (s.cells.tag != RL_NONE && NDIM(s.cells) != 3))
+        return RAISE(PyExc_RuntimeError, "%s: input must have %d dimensions and hx 3", b->schema->op->name,
+                     3 - packed);
+    const bool batch_first = !packed && X(8).u.i;
+    if (!packed && SIZE(s.input, batch_first) == 0)
+        return RAISE(PyExc_RuntimeError, "Expected sequence length to be larger than 0 in RNN");
+    if (packed && X(1).u.t->dtype != RL_I64)
+        return RAISE(PyExc_RuntimeError, "expected scalar type Long but found %s",
+                     rl_dtype_title(X(1).u.t->dtype));
+    if (packed) s.sizes = rl_rnn_numbers(g, X(1));
+    return params_fit(g, &s) ? stack_run(g, &s, batch_first) : NONE;
+}
+
+COMPOSED(lstm) {
+    return run(g, b, RL_RNN_LSTM, false);
+}
+COMPOSED(lstm_packed) {
+    return run(g, b, RL_RNN_LSTM, true);
+}
+COMPOSED(gru) {
+    return run(g, b, RL_RNN_GRU, false);
+}
+COMPOSED(gru_packed) {
+    return run(g, b, RL_RNN_GRU, true);
+}
+COMPOSED(rnn_tanh) {
+    return run(g, b, RL_RNN_TANH, false);
+}
+COMPOSED(rnn_tanh_packed) {
+    return run(g, b, RL_RNN_TANH, true);
+}
+COMPOSED(rnn_relu) {
+    return run(g, b, RL_RNN_RELU, false);
+}
+COMPOSED(rnn_relu_packed) {
+    return run(g, b, RL_RNN_RELU, true);
+}

@@ -1,0 +1,251 @@
+/* Recurrent layers: Note [Steps of a layer] in rnn.h. Here what both directions stand on, and forward. */
+#include "rnn.h"
+#include <string.h>
+
+/* ---- the arguments ---- */
+bool rl_rnn_read(rl_call *k, rl_rnn *r, const rl_view *rows, int state, int projection, int sizes, int mode) {
+    const rl_view *weight = rl_in(k, state + 2), *narrow = rl_in(k, projection);
+    const rl_ints list = rl_ints_of(k, sizes);
+    const bool packed = k->arg[sizes].tag != RL_NONE;
+    r->mode = (int)k->arg[mode].u.i, r->reverse = k->arg[mode + 1].u.i;
+    r->item = (int)rl_itemsize(rows->dtype);
+    r->steps = packed ? list.n : rows->shape[0];
+    r->batch = rl_in(k, state)->shape[0];
+    r->units = weight->shape[0] / rl_rnn_gates(r->mode);
+    r->out = narrow ? narrow->shape[0] : r->units;
+    r->at = k->svc->scratch(k, rl_count_plus(RL_COUNT(r->steps), 1), sizeof *r->at);
+    if (!r->at) return false;
+    r->at[0] = 0;
+    for (int64_t t = 0; t < r->steps; t++) r->at[t + 1] = r->at[t] + (packed ? list.at[t] : r->batch);
+    return true;
+}
+
+static void copy_row(char *to, const char *from, int64_t n, int64_t step, int item) {
+    if (step == 1)
+        memcpy(to, from, (size_t)(n * item));
+    else if (item == sizeof(float))
+        for (int64_t i = 0; i < n; i++) ((float *)to)[i] = ((const float *)from)[i * step];
+    else
+        for (int64_t i = 0; i < n; i++) ((double *)to)[i] = ((const double *)from)[i * step];
+}
+
+/* of at most three dimensions */
+void rl_rnn_fill(char *to, const rl_view *v, int item) {
+    if (!v || !v->numel) return;
+    const int n = v->ndim;
+    const int64_t last = v->shape[n - 1], rows = n > 1 ? v->shape[n - 2] : 1, outer = n > 2 ? v->shape[0] : 1;
+    const int64_t row = n > 1 ? v->strides[n - 2] : 0, step = n > 2 ? v->strides[0] : 0;
+    const char *from = rl_const_data(v);
+    for (int64_t i = 0; i < outer; i++)
+        for (int64_t j = 0; j < rows; j++, to += last * item)
+            copy_row(to, from + (i * step + j * row) * item, last, v->strides[n - 1], item);
+}
+
+const char *rl_rnn_dense(rl_call *k, const rl_view *v) {
+    if (!v || rl_is_contiguous(v)) return v ? rl_const_data(v) : NULL;
+    const int item = (int)rl_itemsize(v->dtype);
+    char *to = k->svc->scratch(k, RL_COUNT(v->numel), (size_t)item);
+    if (to) rl_rnn_fill(to, v, item);
+    return to;
+}
+
+/* ---- panels ---- */
+int64_t rl_rnn_panel_count(const rl_rnn_kit *kit, const rl_rnn_panels *p) {
+    const int64_t units = p->gates > 1 ? kit->width : kit->width * rl_rnn_wide;
+    return (p->units + units - 1) / units;
+}
+
+/* A run of units goes along the inner loop, whichever way the weight lies; units beyond the last are 0. */
+#define PACK(E)                                                                                              \
+    static void pack_##E(E *to, const E *from, const rl_rnn_panels *p, int64_t panels, int width) {          \
+        const int vectors = p->gates > 1 ? p->gates : rl_rnn_wide;                                           \
+        const int64_t gate = p->gates > 1 ? p->units * p->unit_step : 0, step = (int64_t)vectors * width;    \
+        for (int64_t i = 0; i < panels * vectors; i++) {                                                     \
+            const int64_t unit = (p->gates > 1 ? i / vectors : i) * width, left = p->units - unit;           \
+            const E *at = from + i % vectors * gate + unit * p->unit_step;                                   \
+            const int lanes = left < 0 ? 0 : left < width ? (int)left : width;                               \
+            E *row = to + i / vectors * p->depth * step + i % vectors * width;                               \
+            for (int64_t d = 0; d < p->depth; d++, row += step, at += p->depth_step) {                       \
+                for (int lane = 0; lane < lanes; lane++) row[lane] = at[lane * p->unit_step];                \
+                for (int lane = lanes; lane < width; lane++) row[lane] = 0;                                  \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+PACK(float)
+PACK(double)
+
+const void *rl_rnn_packed(rl_call *k, const rl_rnn_kit *kit, const rl_view *w, const rl_rnn_panels *p,
+                          int use) {
+    enum { KEY_RNN = 0x2a };
+    const uint64_t key = KEY_RNN << 16 | (unsigned)kit->width << 8 | (unsigned)p->gates << 4 | (unsigned)use;
+    const int64_t panels = rl_rnn_panel_count(kit, p), vectors = p->gates > 1 ? p->gates : rl_rnn_wide;
+    const rl_count n = RL_COUNT(panels, vectors, kit->width, p->depth);
+    const size_t item = (size_t)rl_itemsize(w->dtype);
+    void *to = k->svc->packed_find(k, w, key);
+    if (to) return to;
+    to = k->svc->packed_new(k, w, key, n, item);
+    const bool kept = to != NULL;
+    if (!kept) to = k->svc->scratch(k, n, item);
+    if (!to) return NULL;
+    if (item == sizeof(float))
+        pack_float(to, rl_const_data(w), p, panels, kit->width);
+    else
+        pack_double(to, rl_const_data(w), p, panels, kit->width);
+    if (kept) k->svc->packed_ready(k, w, key);
+    return to;
+}
+
+/* ---- steps ---- */
+typedef struct {
+    const rl_rnn_plan *plan;
+    int64_t t, rows; /* rows: of an item */
+    int phase;
+} run;
+
+static int64_t step_rows(const rl_rnn *r, int64_t t) {
+    return r->at[t + 1] - r->at[t];
+}
+static int64_t step_at(const rl_rnn_plan *plan, int64_t i) {
+    return plan->backward != plan->r->reverse ? plan->r->steps - 1 - i : i;
+}
+
+/* items are rows of the batch: all steps */
+static void run_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    const run *c = ctx;
+    const rl_rnn_plan *plan = c->plan;
+    (void)thread;
+    for (int64_t item = begin; item < end; item++)
+        for (int64_t i = 0; i < plan->r->steps; i++) {
+            const int64_t t = step_at(plan, i), there = step_rows(plan->r, t);
+            const int64_t b0 = item * c->rows, b1 = b0 + c->rows < there ? b0 + c->rows : there;
+            for (int n = 0; n < plan->n && b0 < b1; n++)
+                plan->phase[n].run(plan->ctx, t, b0, b1, 0, plan->phase[n].panels);
+        }
+}
+
+/* items are panels: one phase of one step */
+static void run_panels(void *ctx, int64_t begin, int64_t end, int thread) {
+    const run *c = ctx;
+    (void)thread;
+    c->plan->phase[c->phase].run(c->plan->ctx, c->t, 0, step_rows(c->plan->r, c->t), begin, end);
+}
+
+void rl_rnn_run(rl_call *k, const rl_rnn_plan *plan) {
+    const rl_rnn *r = plan->r;
+    run c = {plan, 0, 0, 0};
+    double work = 0;
+    for (int n = 0; n < plan->n; n++) work += plan->phase[n].work;
+    if (r->batch >= k->threads && r->batch) {
+        const int64_t tile = plan->kit->rows, share = (r->batch + k->threads - 1) / k->threads;
+        const int64_t parts = share < 4 * tile ? 1 : share / (2 * tile);
+        c.rows = (share + parts - 1) / parts;
+        const double ns = work * plan->kit->ns * (double)c.rows * (double)r->steps;
+        k->svc->parallel(k, (r->batch + c.rows - 1) / c.rows, ns, run_rows, &c);
+        return;
+    }
+    for (int64_t i = 0; i < r->steps; i++) {
+        c.t = step_at(plan, i);
+        for (c.phase = 0; c.phase < plan->n; c.phase++) {
+            const int64_t panels = plan->phase[c.phase].panels;
+            const double each = plan->phase[c.phase].work * (double)step_rows(r, c.t) / (double)panels;
+            k->svc->parallel(k, panels, each * plan->kit->ns, run_panels, &c);
+        }
+    }
+}
+
+/* ---- forward ---- */
+typedef struct {
+    rl_rnn r;
+    const rl_rnn_kit *kit;
+    int64_t gates; /* of a row */
+    const char *x, *bias;
+    const void *weights, *projection;
+    char *output, *last, *cell, *hidden, *saved, *cells; /* hidden: of each row before it is projected */
+} forward;
+
+static char *row_of(char *base, int64_t row, int64_t n, int item) {
+    return base ? base + row * n * item : NULL;
+}
+
+static void step(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1) {
+    const forward *f = ctx;
+    const rl_rnn *r = &f->r;
+    const int64_t row = r->at[t] + b0, n = r->units;
+    const int item = r->item;
+    const rl_rnn_step s = {.mode = r->mode,
+                           .rows = b1 - b0,
+                           .units = n,
+                           .depth = r->out,
+                           .state = row_of(f->last, b0, r->out, item),
+                           .weights = f->weights,
+                           .bias = f->bias,
+                           .gates = f->x + row * f->gates * item,
+                           .cell = row_of(f->cell, b0, n, item),
+                           .hidden =
+                               f->hidden ? row_of(f->hidden, b0, n, item) : row_of(f->output, row, n, item),
+                           .saved = row_of(f->saved, row, rl_rnn_saved(r->mode) * n, item),
+                           .saved_cells = row_of(f->cells, row, n, item)};
+    f->kit->step(&s, p0, p1);
+}
+
+static void project(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1) {
+    const forward *f = ctx;
+    const rl_rnn *r = &f->r;
+    const rl_rnn_product p = {.rows = b1 - b0,
+                              .depth = r->units,
+                              .n = r->out,
+                              .a = row_of(f->hidden, b0, r->units, r->item),
+                              .weights = f->projection,
+                              .c = row_of(f->output, r->at[t] + b0, r->out, r->item)};
+    f->kit->product(&p, p0, p1);
+}
+
+/* the output is the next step's state */
+static void keep(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0, int64_t p1) {
+    const forward *f = ctx;
+    const rl_rnn *r = &f->r;
+    (void)p0, (void)p1;
+    memcpy(row_of(f->last, b0, r->out, r->item), row_of(f->output, r->at[t] + b0, r->out, r->item),
+           (size_t)((b1 - b0) * r->out * r->item));
+}
+
+static bool pack_weights(rl_call *k, forward *f, rl_rnn_panels *narrow, rl_rnn_panels *wide) {
+    const rl_view *w = rl_in(k, RL_RNN_WEIGHT), *p = rl_in(k, RL_RNN_PROJECTION);
+    const rl_rnn *r = &f->r;
+    *wide = (rl_rnn_panels){r->units, r->out, w->strides[0], w->strides[1], rl_rnn_gates(r->mode)};
+    f->weights = rl_rnn_packed(k, f->kit, w, wide, 0);
+    if (!p) return f->weights != NULL;
+    *narrow = (rl_rnn_panels){r->out, r->units, p->strides[0], p->strides[1], 1};
+    f->projection = rl_rnn_packed(k, f->kit, p, narrow, 0);
+    f->hidden = k->svc->scratch(k, RL_COUNT(r->batch, r->units), (size_t)r->item);
+    return f->weights && f->projection && f->hidden;
+}
+
+rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit) {
+    const rl_view *x = rl_in(k, RL_RNN_GATES), *bias = rl_in(k, RL_RNN_BIAS);
+    forward f = {.kit = kit};
+    rl_rnn_panels narrow = {0}, wide;
+    if (!rl_rnn_read(k, &f.r, x, RL_RNN_STATE, RL_RNN_PROJECTION, RL_RNN_SIZES, RL_RNN_MODE)) return RL_FAIL;
+    const rl_rnn *r = &f.r;
+    f.gates = r->units * rl_rnn_gates(r->mode);
+    f.output = rl_data(k->out[0], RL_FRESH), f.last = rl_data(k->out[1], RL_FRESH);
+    if (r->mode == RL_RNN_LSTM) f.cell = rl_data(k->out[2], RL_FRESH);
+    if (k->n_out > 3 && rl_rnn_saved(r->mode)) f.saved = rl_data(k->out[3], RL_FRESH);
+    if (k->n_out > 3 && f.cell) f.cells = rl_data(k->out[4], RL_FRESH);
+    rl_rnn_fill(f.last, rl_in(k, RL_RNN_STATE), r->item);
+    if (f.cell) rl_rnn_fill(f.cell, rl_in(k, RL_RNN_CELL), r->item);
+    if (x->numel == 0) return RL_OK;
+    f.x = rl_rnn_dense(k, x), f.bias = rl_rnn_dense(k, bias);
+    if (!f.x || (bias && !f.bias) || !pack_weights(k, &f, &narrow, &wide)) return RL_FAIL;
+    const double work = (double)f.gates * (double)r->out + 100.0 * (double)r->units;
+    rl_rnn_plan plan = {.r = r, .kit = kit, .ctx = &f};
+    plan.phase[plan.n].run = step, plan.phase[plan.n].work = work;
+    plan.phase[plan.n++].panels = rl_rnn_panel_count(kit, &wide);
+    if (f.projection) {
+        plan.phase[plan.n].run = project, plan.phase[plan.n].work = (double)r->units * (double)r->out;
+        plan.phase[plan.n++].panels = rl_rnn_panel_count(kit, &narrow);
+    }
+    plan.phase[plan.n].run = keep, plan.phase[plan.n++].panels = 1;
+    rl_rnn_run(k, &plan);
+    return RL_OK;
+}

@@ -1,0 +1,263 @@
+/* Steps of recurrent layers in vectors, compiled once for each instruction set and for doubles: the includer
+ * sets SIMD_BITS and SIMD_DOUBLE (kernels/simd/isa.h). Counts of rows, panels and vectors are constants after
+ * inlining. */
+#if SIMD_BITS == 256
+#define RNN_ROWS 3
+#else
+#define RNN_ROWS 6
+#endif
+
+#ifdef SIMD_DOUBLE
+V_INLINE VF V_NAME(rnn_sigmoid)(VF x) {
+    const VF one = v_set(1);
+    return v_div(one, v_add(one, V_NAME(math_exp)(v_sub(v_zero(), x))));
+}
+/* 1 - 2 / (1 + e^2x), and near 0, where that cancels, Taylor's series; a NaN stays */
+V_INLINE VF V_NAME(rnn_tanh)(VF x) {
+    const VF one = v_set(1), square = v_mul(x, x);
+    VF far = v_sub(one, v_div(v_set(2), v_add(one, V_NAME(math_exp)(v_add(x, x)))));
+    VF p = v_set(rnn_tanh_series[7]);
+    V_UNROLL
+    for (int i = 6; i >= 0; i--) p = v_fma(p, square, v_set(rnn_tanh_series[i]));
+    return v_pick(v_is_less(v_abs(x), v_set(0.15)), v_fma(v_mul(x, square), p, x), far);
+}
+#else
+V_INLINE VF V_NAME(rnn_sigmoid)(VF x) {
+    return V_NAME(math_sigmoid)(x);
+}
+V_INLINE VF V_NAME(rnn_tanh)(VF x) {
+    return V_NAME(math_tanh)(x);
+}
+#endif
+
+/* ---- sums: `rows` rows by `panels` panels of `vectors` vectors, each added up in the order of depth ---- */
+typedef struct {
+    VF v[RNN_ROWS][2][rl_rnn_wide];
+} V_NAME(rnn_sums);
+
+V_INLINE void V_NAME(rnn_tile)(V_NAME(rnn_sums) * to, const V_ELEMENT *a, int64_t depth,
+                               const V_ELEMENT *panel, const int rows, const int panels, const int vectors) {
+    VF sum[RNN_ROWS][2][rl_rnn_wide];
+    const V_ELEMENT *second = panel + (panels - 1) * depth * vectors * V_WIDTH;
+    V_UNROLL
+    for (int r = 0; r < rows; r++) {
+        V_UNROLL
+        for (int i = 0; i < panels * vectors; i++) sum[r][i / vectors][i % vectors] = v_zero();
+    }
+    for (int64_t d = 0; d < depth; d++, a++, panel += vectors * V_WIDTH, second += vectors * V_WIDTH) {
+        VF scale[RNN_ROWS];
+        V_UNROLL
+        for (int r = 0; r < rows; r++) scale[r] = v_set(a[r * depth]);
+        V_UNROLL
+        for (int i = 0; i < panels * vectors; i++) {
+            const int p = i / vectors, v = i % vectors;
+            const VF w = v_load((p ? second : panel) + v * V_WIDTH);
+            V_UNROLL
+            for (int r = 0; r < rows; r++) sum[r][p][v] = v_fma(scale[r], w, sum[r][p][v]);
+        }
+    }
+    V_UNROLL
+    for (int r = 0; r < rows; r++) {
+        V_UNROLL
+        for (int i = 0; i < panels * vectors; i++)
+            to->v[r][i / vectors][i % vectors] = sum[r][i / vectors][i % vectors];
+    }
+}
+
+/* ---- from sums to states: the units from j on of one row ---- */
+V_INLINE VF V_NAME(rnn_gate)(const rl_rnn_step *s, VF sum, const V_ELEMENT *x, int64_t j, VM m) {
+    if (s->bias) sum = v_add(sum, v_load_tail((const V_ELEMENT *)s->bias + j, m));
+    return v_add(sum, v_load_tail(x, m));
+}
+
+V_INLINE void V_NAME(rnn_lstm)(const rl_rnn_step *s, const VF *sum, int64_t row, int64_t j, VM m) {
+    const int64_t n = s->units, at = row * n + j;
+    const V_ELEMENT *x = (const V_ELEMENT *)s->gates + row * 4 * n + j;
+    V_ELEMENT *cell = (V_ELEMENT *)s->cell + at;
+    VF in = V_NAME(rnn_sigmoid)(V_NAME(rnn_gate)(s, sum[0], x, j, m));
+    VF forget = V_NAME(rnn_sigmoid)(V_NAME(rnn_gate)(s, sum[1], x + n, n + j, m));
+    VF made = V_NAME(rnn_tanh)(V_NAME(rnn_gate)(s, sum[2], x + 2 * n, 2 * n + j, m));
+    VF out = V_NAME(rnn_sigmoid)(V_NAME(rnn_gate)(s, sum[3], x + 3 * n, 3 * n + j, m));
+    VF c = v_fma(forget, v_load_tail(cell, m), v_mul(in, made));
+    v_store_tail(cell, m, c);
+    v_store_tail((V_ELEMENT *)s->hidden + at, m, v_mul(out, V_NAME(rnn_tanh)(c)));
+    if (!s->saved) return;
+    V_ELEMENT *saved = (V_ELEMENT *)s->saved + row * 4 * n + j;
+    v_store_tail(saved, m, in), v_store_tail(saved + n, m, forget);
+    v_store_tail(saved + 2 * n, m, made), v_store_tail(saved + 3 * n, m, out);
+    v_store_tail((V_ELEMENT *)s->saved_cells + at, m, c);
+}
+
+V_INLINE void V_NAME(rnn_gru)(const rl_rnn_step *s, const VF *sum, int64_t row, int64_t j, VM m) {
+    const int64_t n = s->units;
+    const V_ELEMENT *x = (const V_ELEMENT *)s->gates + row * 3 * n + j;
+    VF reset = V_NAME(rnn_sigmoid)(V_NAME(rnn_gate)(s, sum[0], x, j, m));
+    VF update = V_NAME(rnn_sigmoid)(V_NAME(rnn_gate)(s, sum[1], x + n, n + j, m));
+    VF given = sum[2];
+    if (s->bias) given = v_add(given, v_load_tail((const V_ELEMENT *)s->bias + 2 * n + j, m));
+    VF made = V_NAME(rnn_tanh)(v_fma(reset, given, v_load_tail(x + 2 * n, m)));
+    VF before = v_load_tail((const V_ELEMENT *)s->state + row * n + j, m);
+    v_store_tail((V_ELEMENT *)s->hidden + row * n + j, m, v_fma(update, v_sub(before, made), made));
+    if (!s->saved) return;
+    V_ELEMENT *saved = (V_ELEMENT *)s->saved + row * 4 * n + j;
+    v_store_tail(saved, m, reset), v_store_tail(saved + n, m, update);
+    v_store_tail(saved + 2 * n, m, made), v_store_tail(saved + 3 * n, m, given);
+}
+
+V_INLINE void V_NAME(rnn_plain)(const rl_rnn_step *s, VF sum, int64_t row, int64_t j, VM m) {
+    const int64_t at = row * s->units + j;
+    VF x = V_NAME(rnn_gate)(s, sum, (const V_ELEMENT *)s->gates + at, j, m);
+    VF y = s->mode == RL_RNN_TANH ? V_NAME(rnn_tanh)(x) : v_max(v_zero(), x); /* a NaN stays */
+    v_store_tail((V_ELEMENT *)s->hidden + at, m, y);
+}
+
+V_INLINE void V_NAME(rnn_rows)(const rl_rnn_step *s, int64_t row, int64_t p, const int rows, const int panels,
+                               const int gates) {
+    const int vectors = gates == 1 ? rl_rnn_wide : gates;
+    const V_ELEMENT *state = (const V_ELEMENT *)s->state + row * s->depth;
+    const V_ELEMENT *weights = (const V_ELEMENT *)s->weights + p * s->depth * vectors * V_WIDTH;
+    V_NAME(rnn_sums) sums;
+    V_NAME(rnn_tile)(&sums, state, s->depth, weights, rows, panels, vectors);
+    for (int i = 0; i < panels; i++)
+        for (int r = 0; r < rows; r++) {
+            const VF *sum = sums.v[r][i];
+            const int64_t j = (p + i) * V_WIDTH * (gates == 1 ? rl_rnn_wide : 1), left = s->units - j;
+            const VM m = v_tail(simd_min(left, V_WIDTH));
+            if (gates == 4) V_NAME(rnn_lstm)(s, sum, row + r, j, m);
+            if (gates == 3) V_NAME(rnn_gru)(s, sum, row + r, j, m);
+            for (int v = 0; gates == 1 && v < rl_rnn_wide && v * V_WIDTH < left; v++) V_NAME(rnn_plain)
+            (s, sum[v], row + r, j + v * V_WIDTH, v_tail(simd_min(left - v * V_WIDTH, V_WIDTH)));
+        }
+}
+
+/* One row takes two panels at once, since the sums of one alone would wait for each other. */
+#define RNN_WALK(name, of, call, ...)                                                                        \
+    V_TARGET static void V_NAME(name)(const of *t, int64_t p0, int64_t p1) {                                 \
+        int64_t p = p0;                                                                                      \
+        if (t->rows == 1)                                                                                    \
+            for (; p + 2 <= p1; p += 2) V_NAME(call)(t, 0, p, 1, 2 __VA_ARGS__);                             \
+        for (; p < p1; p++) {                                                                                \
+            int64_t row = 0;                                                                                 \
+            for (; row + RNN_ROWS <= t->rows; row += RNN_ROWS)                                               \
+                V_NAME(call)(t, row, p, RNN_ROWS, 1 __VA_ARGS__);                                            \
+            if (RNN_ROWS > 4)                                                                                \
+                for (; row + 4 <= t->rows; row += 4) V_NAME(call)(t, row, p, 4, 1 __VA_ARGS__);              \
+            for (; row + 2 <= t->rows; row += 2) V_NAME(call)(t, row, p, 2, 1 __VA_ARGS__);                  \
+            for (; row < t->rows; row++) V_NAME(call)(t, row, p, 1, 1 __VA_ARGS__);                          \
+        }                                                                                                    \
+    }
+RNN_WALK(rnn_step_lstm, rl_rnn_step, rnn_rows, , 4)
+RNN_WALK(rnn_step_gru, rl_rnn_step, rnn_rows, , 3)
+RNN_WALK(rnn_step_plain, rl_rnn_step, rnn_rows, , 1)
+
+static void V_NAME(rnn_step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
+    if (s->mode == RL_RNN_LSTM)
+        V_NAME(rnn_step_lstm)(s, p0, p1);
+    else if (s->mode == RL_RNN_GRU)
+        V_NAME(rnn_step_gru)(s, p0, p1);
+    else
+        V_NAME(rnn_step_plain)(s, p0, p1);
+}
+
+V_INLINE void V_NAME(rnn_product_rows)(const rl_rnn_product *t, int64_t row, int64_t p, const int rows,
+                                       const int panels) {
+    enum { UNITS = rl_rnn_wide * V_WIDTH };
+    V_NAME(rnn_sums) sums;
+    V_NAME(rnn_tile)
+    (&sums, (const V_ELEMENT *)t->a + row * t->depth, t->depth,
+     (const V_ELEMENT *)t->weights + p * t->depth * UNITS, rows, panels, rl_rnn_wide);
+    for (int i = 0; i < panels; i++)
+        for (int r = 0; r < rows; r++)
+            for (int v = 0; v < rl_rnn_wide; v++) {
+                const int64_t j = (p + i) * UNITS + v * V_WIDTH;
+                if (j >= t->n) break;
+                V_ELEMENT *c = (V_ELEMENT *)t->c + (row + r) * t->n + j;
+                const VM m = v_tail(simd_min(t->n - j, V_WIDTH));
+                VF sum = sums.v[r][i][v];
+                v_store_tail(c, m, t->add ? v_add(sum, v_load_tail(c, m)) : sum);
+            }
+}
+RNN_WALK(rnn_product, rl_rnn_product, rnn_product_rows)
+#undef RNN_WALK
+
+/* ---- slopes of one row ---- */
+V_INLINE VF V_NAME(rnn_more)(VF x, const void *more, int64_t j, VM m) {
+    return more ? v_add(x, v_load_tail((const V_ELEMENT *)more + j, m)) : x;
+}
+/* by what went into a sigmoid, or into a tanh, that answered y */
+V_INLINE VF V_NAME(rnn_sigmoid_slope)(VF grad, VF y) {
+    return v_mul(grad, v_fnma(y, y, y));
+}
+V_INLINE VF V_NAME(rnn_tanh_slope)(VF grad, VF y) {
+    return v_mul(grad, v_fnma(y, y, v_set(1)));
+}
+
+V_TARGET static void V_NAME(rnn_slopes_lstm)(const rl_rnn_slopes *s) {
+    const V_ELEMENT *gate = s->saved, *grads = s->grad, *cells = s->cell, *befores = s->before;
+    V_ELEMENT *to = s->gates, *by = s->by_before;
+    const int64_t n = s->units;
+    for (int64_t j = 0; j < n; j += V_WIDTH) {
+        const VM m = v_tail(simd_min(n - j, V_WIDTH));
+        VF in = v_load_tail(gate + j, m), forget = v_load_tail(gate + n + j, m);
+        VF made = v_load_tail(gate + 2 * n + j, m), out = v_load_tail(gate + 3 * n + j, m);
+        VF grad = v_load_tail(grads + j, m), bent = V_NAME(rnn_tanh)(v_load_tail(cells + j, m));
+        VF by_cell = v_add(v_load_tail(by + j, m), V_NAME(rnn_tanh_slope)(v_mul(grad, out), bent));
+        by_cell = V_NAME(rnn_more)(by_cell, s->more_cell, j, m);
+        VF by_in = V_NAME(rnn_more)(v_mul(by_cell, made), s->more_saved, j, m);
+        VF before = v_load_tail(befores + j, m);
+        VF by_forget = V_NAME(rnn_more)(v_mul(by_cell, before), s->more_saved, n + j, m);
+        VF by_made = V_NAME(rnn_more)(v_mul(by_cell, in), s->more_saved, 2 * n + j, m);
+        VF by_out = V_NAME(rnn_more)(v_mul(grad, bent), s->more_saved, 3 * n + j, m);
+        v_store_tail(to + j, m, V_NAME(rnn_sigmoid_slope)(by_in, in));
+        v_store_tail(to + n + j, m, V_NAME(rnn_sigmoid_slope)(by_forget, forget));
+        v_store_tail(to + 2 * n + j, m, V_NAME(rnn_tanh_slope)(by_made, made));
+        v_store_tail(to + 3 * n + j, m, V_NAME(rnn_sigmoid_slope)(by_out, out));
+        v_store_tail(by + j, m, v_mul(by_cell, forget));
+    }
+}
+
+V_TARGET static void V_NAME(rnn_slopes_gru)(const rl_rnn_slopes *s) {
+    const V_ELEMENT *gate = s->saved, *grads = s->grad, *befores = s->before;
+    V_ELEMENT *to = s->gates, *hidden = s->hidden_gates, *by = s->by_before;
+    const int64_t n = s->units;
+    for (int64_t j = 0; j < n; j += V_WIDTH) {
+        const VM m = v_tail(simd_min(n - j, V_WIDTH));
+        VF reset = v_load_tail(gate + j, m), update = v_load_tail(gate + n + j, m);
+        VF made = v_load_tail(gate + 2 * n + j, m), given = v_load_tail(gate + 3 * n + j, m);
+        VF grad = v_load_tail(grads + j, m), before = v_load_tail(befores + j, m);
+        VF by_made = V_NAME(rnn_more)(v_fnma(grad, update, grad), s->more_saved, 2 * n + j, m);
+        by_made = V_NAME(rnn_tanh_slope)(by_made, made);
+        VF by_reset = V_NAME(rnn_more)(v_mul(by_made, given), s->more_saved, j, m);
+        by_reset = V_NAME(rnn_sigmoid_slope)(by_reset, reset);
+        VF by_update = V_NAME(rnn_more)(v_mul(grad, v_sub(before, made)), s->more_saved, n + j, m);
+        by_update = V_NAME(rnn_sigmoid_slope)(by_update, update);
+        VF by_given = V_NAME(rnn_more)(v_mul(by_made, reset), s->more_saved, 3 * n + j, m);
+        v_store_tail(to + j, m, by_reset), v_store_tail(hidden + j, m, by_reset);
+        v_store_tail(to + n + j, m, by_update), v_store_tail(hidden + n + j, m, by_update);
+        v_store_tail(to + 2 * n + j, m, by_made), v_store_tail(hidden + 2 * n + j, m, by_given);
+        v_store_tail(by + j, m, v_mul(grad, update));
+    }
+}
+
+V_TARGET static void V_NAME(rnn_slopes)(const rl_rnn_slopes *s) {
+    if (s->mode == RL_RNN_LSTM) {
+        V_NAME(rnn_slopes_lstm)(s);
+        return;
+    }
+    if (s->mode == RL_RNN_GRU) {
+        V_NAME(rnn_slopes_gru)(s);
+        return;
+    }
+    for (int64_t j = 0; j < s->units; j += V_WIDTH) {
+        const VM m = v_tail(simd_min(s->units - j, V_WIDTH));
+        VF y = v_load_tail((const V_ELEMENT *)s->cell + j, m);
+        VF grad = v_load_tail((const V_ELEMENT *)s->grad + j, m);
+        VF made = s->mode == RL_RNN_TANH ? V_NAME(rnn_tanh_slope)(grad, y)
+                                         : v_pick(v_is_less(v_zero(), y), grad, v_zero());
+        v_store_tail((V_ELEMENT *)s->gates + j, m, made);
+    }
+}
+
+static const rl_rnn_kit V_NAME(rnn_kit) = {
+    V_WIDTH, RNN_ROWS, 0.1 / V_WIDTH, V_NAME(rnn_step), V_NAME(rnn_product), V_NAME(rnn_slopes)};
+#undef RNN_ROWS
