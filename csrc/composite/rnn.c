@@ -31,20 +31,30 @@ static V as_dtype(rl_values *g, V x, int dtype) {
     return OP(to_copy, x, DTYPE(dtype), NONE);
 }
 
+/* will there be a gradient? */
+static bool is_recorded(const V *tensors, int n) {
+    bool needs = false;
+    for (int i = 0; i < n; i++)
+        needs = needs || (tensors[i].tag == RL_TENSOR && rl_requires_grad(RL_TENSOR_OF(tensors[i].u.t)));
+    return needs && rl_here.grad && !rl_here.inference;
+}
+
 /* Both biases are one summand, but of a GRU: there the second one is multiplied by the reset gate. Halves are
  * computed in float32. */
 void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     const bool apart = l->mode == RL_RNN_GRU, both = l->b_ih.tag != RL_NONE && l->b_hh.tag != RL_NONE;
     V bias = apart ? l->b_ih : both ? OP(add, l->b_ih, l->b_hh) : l->b_ih.tag == RL_NONE ? l->b_hh : l->b_ih;
-    V gates = OP(linear, l->input, l->w_ih, bias), mode = INT(l->mode), reverse = TRUTH(l->reverse);
+    V gates = OP(linear, l->input, l->w_ih, bias);
     V second = apart ? l->b_hh : NONE;
     if (FAILED) return;
-    const int dtype = gates.u.t->dtype, in = dtype == RL_F64 ? RL_F64 : RL_F32;
+    const int dtype = gates.u.t->dtype, work = dtype == RL_F64 ? RL_F64 : RL_F32;
     const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
     const int answer = blends ? rl_dtype_promote(dtype, l->state.u.t->dtype) : dtype;
-    OPS(results, 3, _rnn_layer, as_dtype(g, gates, in), as_dtype(g, l->state, in), as_dtype(g, l->cell, in),
-        as_dtype(g, l->w_hh, in), as_dtype(g, second, in), as_dtype(g, l->projection, in), l->sizes, mode,
-        reverse);
+    const V tensors[] = {gates, l->state, l->cell, l->w_hh, second, l->projection};
+    V in[6];
+    for (int i = 0; i < 6; i++) in[i] = as_dtype(g, tensors[i], work);
+    OPS(results, 3, _rnn_layer, in[0], in[1], in[2], in[3], in[4], in[5], l->sizes, INT(l->mode),
+        TRUTH(l->reverse), TRUTH(is_recorded(in, 6)));
     for (int i = 0; i < 3 - (l->mode != RL_RNN_LSTM) && !FAILED; i++)
         results[i] = as_dtype(g, results[i], answer);
 }

@@ -13,7 +13,8 @@ enum {
     RL_RNN_PROJECTION,
     RL_RNN_SIZES,
     RL_RNN_MODE,
-    RL_RNN_REVERSE
+    RL_RNN_REVERSE,
+    RL_RNN_KEEP /* what the gradient needs */
 };
 /* ... of the gradient operator */
 enum {

@@ -230,8 +230,9 @@ rl_status rl_rnn_forward(rl_call *k, const rl_rnn_kit *kit) {
     f.gates = r->units * rl_rnn_gates(r->mode);
     f.output = rl_data(k->out[0], RL_FRESH), f.last = rl_data(k->out[1], RL_FRESH);
     if (r->mode == RL_RNN_LSTM) f.cell = rl_data(k->out[2], RL_FRESH);
-    if (k->n_out > 3 && rl_rnn_saved(r->mode)) f.saved = rl_data(k->out[3], RL_FRESH);
-    if (k->n_out > 3 && f.cell) f.cells = rl_data(k->out[4], RL_FRESH);
+    const bool keeps = k->arg[RL_RNN_KEEP].u.i;
+    if (keeps && rl_rnn_saved(r->mode)) f.saved = rl_data(k->out[3], RL_FRESH);
+    if (keeps && f.cell) f.cells = rl_data(k->out[4], RL_FRESH);
     rl_rnn_fill(f.last, rl_in(k, RL_RNN_STATE), r->item);
     if (f.cell) rl_rnn_fill(f.cell, rl_in(k, RL_RNN_CELL), r->item);
     if (x->numel == 0) return RL_OK;

@@ -57,9 +57,8 @@ static rl_status mode_of(const rl_call *k, int arg, int64_t *mode) {
 static rl_status nothing_in(rl_call *k, int out) {
     return rl_out_dims(k, out, (int64_t[]){0}, 1);
 }
-/* a result that not every mode has; a call without a gradient has no hidden ones */
+/* a result that not every call has */
 static rl_status optional(rl_call *k, int out, bool there, int64_t rows, int64_t columns) {
-    if (out >= k->n_out) return RL_OK;
     return there ? rl_out_dims(k, out, (int64_t[]){rows, columns}, 2) : nothing_in(k, out);
 }
 static int64_t rows_of(const rl_view *v) {
@@ -97,8 +96,9 @@ RL_SHAPE(_rnn_layer) {
     const bool lstm = mode == RL_RNN_LSTM;
     if (optional(k, 2, lstm, batch, units) != RL_OK) return RL_FAIL;
     const int64_t rows = rows_of(gates), saved = rl_rnn_saved(mode);
-    if (optional(k, 3, saved > 0, rows, saved * units) != RL_OK) return RL_FAIL;
-    return optional(k, 4, lstm, rows, units);
+    const bool keep = k->arg[RL_RNN_KEEP].u.i;
+    if (optional(k, 3, keep && saved > 0, rows, saved * units) != RL_OK) return RL_FAIL;
+    return optional(k, 4, keep && lstm, rows, units);
 }
 
 RL_SHAPE(_rnn_layer_backward) {
