@@ -1,8 +1,10 @@
 /* Attention: which way it is computed, and the way of separate operators. */
 #include "compose.h"
 #include "core/dtype.h"
+#include "core/error.h"
 #include "core/view.h"
 #include <math.h>
+#include <string.h>
 
 /* what a call of attention is given */
 typedef struct {
@@ -109,6 +111,83 @@ static V by_operators(rl_values *g, attention a, V keep, V *weights) {
     return OP(to_copy, made, DTYPE(dtype));
 }
 
+/* ---- without a matrix of all weights ---- */
+static bool wants_grad(V x) {
+    return x.tag == RL_TENSOR && rl_here.grad && rl_requires_grad(RL_TENSOR_OF(x.u.t));
+}
+
+/* the dimensions in front of the last two, or three */
+static rl_view batches_of(V x, int inner) {
+    const int n = NDIM(x) > inner ? NDIM(x) - inner : 0;
+    return (rl_view){.shape = x.u.t->shape, .ndim = (uint8_t)n};
+}
+
+/* Query, key and value with the same batches, those of all; false where they have none in common. */
+static bool stretched(rl_values *g, attention *a, int inner) {
+    V *const all[3] = {&a->query, &a->key, &a->value};
+    int64_t shape[RL_MAX_DIMS + 3], more[RL_MAX_DIMS];
+    int n = 0, m;
+    for (int i = 0; i < 3; i++) {
+        const rl_view have = {.shape = shape, .ndim = (uint8_t)n}, next = batches_of(*all[i], inner);
+        if (rl_dims_broadcast(&have, &next, more, &m) != RL_OK) {
+            rl_error_clear();
+            return false;
+        }
+        memcpy(shape, more, (size_t)m * sizeof *shape);
+        n = m;
+    }
+    for (int i = 0; i < 3; i++) {
+        const rl_view next = batches_of(*all[i], inner);
+        if (next.ndim == n && memcmp(next.shape, shape, (size_t)n * sizeof *shape) == 0) continue;
+        for (int d = 0; d < inner; d++) shape[n + d] = SIZE(*all[i], d - inner);
+        *all[i] = OP(expand, *all[i], INTS(shape, n + inner));
+    }
+    return !FAILED;
+}
+
+static bool mask_suits(const attention *a) {
+    const rl_view *mask = a->mask.u.t;
+    if (a->mask.tag != RL_TENSOR) return true;
+    if (wants_grad(a->mask) || mask->ndim > NDIM(a->query)) return false;
+    for (int d = 1; d <= mask->ndim; d++) {
+        const int64_t size = mask->shape[mask->ndim - d],
+                      want = d == 1 ? SIZE(a->key, -2) : SIZE(a->query, -d);
+        if (size != 1 && size != want) return false;
+    }
+    return true;
+}
+
+static bool shapes_suit(const attention *a) {
+    if (!rl_is_float(a->query.u.t->dtype) || a->dropout > 0)
+        return false;
+    return SIZE(a->query, -1) == SIZE(a->key, -1) && SIZE(a->key, -2) == SIZE(a->value, -2);
+}
+
+/* Heads of queries in groups, one for each head of keys: (..., heads, L, E) to (..., groups, some, L, E), of
+ * keys to (..., groups, 1, S, E). */
+static void group(rl_values *g, attention *a) {
+    const int64_t heads = SIZE(a->query, -3), groups = SIZE(a->key, -3);
+    int64_t split[2] = {groups, groups ? heads / groups : 0};
+    a->query = OP(unflatten, a->query, INT(-3), INTS(split, 2));
+    a->key = OP(unsqueeze, a->key, INT(-3)), a->value = OP(unsqueeze, a->value, INT(-3));
+    if (a->mask.tag != RL_TENSOR || NDIM(a->mask) < 3) return;
+    a->mask = SIZE(a->mask, -3) == 1 ? OP(unsqueeze, a->mask, INT(-3))
+                                     : OP(unflatten, a->mask, INT(-3), INTS(split, 2));
+}
+
+/* NONE where it must be computed by operators, which say what is wrong, if anything is. */
+static V without_matrix(rl_values *g, attention a, V scale) {
+    const int inner = a.grouped ? 3 : 2;
+    if (!shapes_suit(&a)) return NONE;
+    if (a.grouped && (!heads_agree(g, &a) || SIZE(a.key, -3) != SIZE(a.value, -3))) return NONE;
+    if (!stretched(g, &a, inner) || !mask_suits(&a) || NDIM(a.query) >= RL_MAX_DIMS) return NONE;
+    const bool grouped = a.grouped && SIZE(a.query, -3) != SIZE(a.key, -3);
+    if (grouped) group(g, &a);
+    if (grouped && !FAILED) stretched(g, &a, 2);
+    V made = OP(flash_attention, a.query, a.key, a.value, NUM(a.dropout), TRUTH(a.causal), a.mask, scale);
+    return grouped ? OP(flatten, made, INT(-4), INT(-3)) : made;
+}
+
 static attention attention_of(rl_bound *b, int scale) {
     return (attention){
         X(0), X(1), X(2), X(3), rl_number(X(4)), scale_of(X(scale), X(0)), X(5).u.i, X(scale + 1).u.i};
@@ -123,6 +202,8 @@ COMPOSED(scaled_dot_product_attention) {
     attention a = attention_of(b, 6);
     V weights = NONE;
     if (refused(g, &a)) return NONE;
+    V made = without_matrix(g, a, X(6));
+    if (made.tag == RL_TENSOR || FAILED) return made;
     a.mask = added_mask(g, a.mask, a.query.u.t->dtype);
     return by_operators(g, a, NONE, &weights);
 }

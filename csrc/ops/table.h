@@ -91,7 +91,7 @@ struct rl_operator {
     uint8_t kind, rule, autocast;
     bool no_grad;
     /* from the schema */
-    char name[48]; /* what Python calls it */
+    char name[64]; /* what Python calls it */
     const struct rl_arg *arg;
     int8_t dtype_arg, device_arg, grad_arg, rng_arg; /* their positions, -1 without */
     uint32_t operands;                               /* bit i: argument i is a Tensor or a number */

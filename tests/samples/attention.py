@@ -19,8 +19,12 @@ _CALLS = [
     S(_q(2, 2, 3, 4), _q(2, 2, 5, 4), _q(2, 2, 5, 4), x(3, 5)),
     S(_q(2, 3, 4), _q(2, 5, 4), _q(2, 5, 6), x(2, 1, 5)),
     S(_q(2, 4, 3, 4), _q(2, 2, 5, 4), _q(2, 2, 5, 4), mask(2, 1, 1, 5), enable_gqa=True),
-    S(_q(2, 3, 4), _q(2, 0, 4), _q(2, 0, 4)),
+    S(fixed(np.ones((2, 3, 4))), fixed(np.ones((2, 0, 4))), fixed(np.ones((2, 0, 4)))),
     S(_q(0, 1, 3, 4), _q(0, 1, 2, 4), _q(0, 1, 2, 4)),
+]
+_FLASH = [
+    *(s for s in _CALLS if not s.kwargs.get("enable_gqa")),
+    S(_q(1, 1, 7, 4), _q(1, 1, 9, 4), _q(1, 1, 9, 3), 0.0, True, attn_mask=x(9), scale=0.3),
 ]
 SAMPLES = {
     "scaled_dot_product_attention": but(WHOLE, _CALLS),
