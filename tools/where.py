@@ -17,7 +17,7 @@ TIERS = ("simd", "dnnl", "ref", "cuda")
 
 
 def family(path):
-    """conv of csrc/kernels/simd/conv_gemm.c; helpers that define nothing are called as they like."""
+    """conv of csrc/kernels/simd/conv_1d.c; helpers that define nothing are called as they like."""
     return pathlib.PurePath(path).stem.partition("_")[0]
 
 

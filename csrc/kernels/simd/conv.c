@@ -121,6 +121,7 @@ static bool conv_is_deep(const rl_conv *c, int64_t width) {
 
 /* Who is fastest, as measured with AVX2 and AVX-512. oneDNN's blocked kernels pay for turning the layout of
  * the input and output, so they win only where little of that meets much arithmetic. */
+enum { LINE_CHANNELS = 16 }; /* of one row: the direct way would compute two */
 typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
 static conv_way conv_choose(const rl_conv *c, bool blocked) {
     int64_t pixels = c->oh * c->ow;
@@ -131,6 +132,7 @@ static conv_way conv_choose(const rl_conv *c, bool blocked) {
     if (blocked && pixels < 144 && c->ic >= 64 && c->oc >= 64) return CONV_BLOCKED;
     if (blocked && !point && c->ic >= 128 && c->oc >= 64 && pixels < 3136) return CONV_BLOCKED;
     if (blocked && !point && c->sw > 1 && c->ic >= 16) return CONV_BLOCKED;
+    if (c->h == 1 && c->kh == 1 && c->oc >= LINE_CHANNELS && c->depth >= LINE_CHANNELS) return CONV_PRODUCT;
     return point && c->oc > 16 ? CONV_PRODUCT : CONV_DIRECT;
 }
 
@@ -192,7 +194,7 @@ rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
     conv_way way = conv_choose(&c, may_leave);
     if (way == CONV_BLOCKED && !rl_has_vendor(k)) way = conv_choose(&c, false);
-    if (way == CONV_PRODUCT) return simd_conv2d_gemm(k);
+    if (way == CONV_PRODUCT) return simd_conv_patches(k);
     if (way == CONV_BLOCKED || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     /* channels_last and its kin: with groups nobody else is fast, and a copy is cheap */
     if (!rl_is_contiguous(c.in) && c.groups == 1) return RL_UNSUPPORTED;

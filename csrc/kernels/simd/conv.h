@@ -3,8 +3,8 @@
 #define RL_KERNELS_SIMD_CONV_H
 #include "kernels/shared/conv_read.h"
 
-enum { RL_CONV_TAPS = 128 }; /* elements of a kernel that the direct way takes */
-rl_status simd_conv2d_gemm(rl_call *k);
+enum { RL_CONV_TAPS = 128 };             /* elements of a kernel that the direct way takes */
+rl_status simd_conv_patches(rl_call *k); /* kernels/simd/conv_kinds.c */
 /* The fastest of these ways. RL_UNSUPPORTED: none takes it, or it is better left to the vendor's library,
  * for which `may_leave` has a kernel that asks it. */
 rl_status rl_conv_fastest(rl_call *k, bool may_leave);

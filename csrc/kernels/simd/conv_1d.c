@@ -1,4 +1,5 @@
 /* conv1d as conv2d of pictures of height 1: the fast kernels serve it as they are. */
+#include "contract/window.h"
 #include "conv.h"
 #include <string.h>
 
@@ -27,8 +28,8 @@ RL_KERNEL(simd_conv1d) {
     flat.arg[0].u.t = &x;
     flat.arg[1].u.t = &w;
     flat.out[0] = &out;
+    rl_window_made(&flat)->spatial = 2;
     rl_status status = rl_conv_fastest(&flat, false);
-    if (status == RL_UNSUPPORTED) status = simd_conv2d_gemm(&flat);
     k->scratch_ = flat.scratch_; /* the dispatcher frees what they took */
     return status;
 }

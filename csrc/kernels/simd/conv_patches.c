@@ -2,9 +2,11 @@
  * kernels/simd/conv_patches.h. */
 #include "conv_patches.h"
 #include "common.h"
+
 #include "conv_patches_plan.h"
 
 #ifdef RL_SIMD_X86
+enum { LOOSE_ROWS = 24 }; /* rows up to which an input as it lies is read without a copy */
 enum { TILE_MOST = 160, SUMS_MOST = 1 << 17, COPIED_MOST = 1 << 20 }; /* places, sums, numbers of input */
 typedef struct {
     int64_t from, n; /* floats */
@@ -77,16 +79,22 @@ static void tile_product(const patch_job *j, const patch_tile *t, const rl_patch
     int64_t offsets[RL_GEMM_KB], k0 = 0;
     do {
         rl_panel panel = {.rows = rows, .k = simd_min(kb, depth - k0), .packed_a = true, .add = k0 > 0};
-        if (panel.k)
+        const bool loose = rows <= LOOSE_ROWS && phase->taps == 1 && t->runs == 1;
+        const char *from = room;
+        if (loose)
+            from = in + (k0 * plan->channel + plan->tap[phase->first].offset) * size + t->run[0].from * 4;
+        else if (panel.k)
             (j->wide ? patch_fill_avx512 : patch_fill_avx2)(
                 (float *)room, j->tile * size / 4, (const float *)in,
                 tile_offsets(plan, phase, k0, panel.k, offsets), panel.k, t->run, t->runs);
         panel.a = weights + k0 * plan->kit->mr * size, panel.a_strip = plan->kit->mr * depth;
         panel.row_bias = bias;
-        panel.b_step = j->tile, panel.c_step = sums_step;
+        panel.b_step = loose ? plan->channel : j->tile, panel.c_step = sums_step;
+        panel.a_next = panel.a_strip;
         for (int64_t n = 0; n < t->count; n += nr) {
             panel.cols = (int)simd_min(nr, t->count - n);
-            panel.b = room + n * size;
+            panel.b_next = n + nr < t->count ? nr : -n;
+            panel.b = from + n * size;
             panel.c = sums + n * size;
             plan->kit->panel(&panel);
         }
