@@ -2,7 +2,7 @@
  * kernels/ref/boxes.c. */
 #ifndef RL_KERNELS_REF_BOXES_H
 #define RL_KERNELS_REF_BOXES_H
-#include "pool_nd.h"
+#include "pool.h"
 
 typedef struct {
     int64_t start, end;

@@ -1,13 +1,13 @@
 /* Pooling of one to three dimensions, with or without indices, plain and adaptive. */
-#include "pool_nd.h"
+#include "pool.h"
 #include <math.h>
 
 typedef struct pool_job pool_job;
 struct pool_job {
     rl_walk planes; /* operand 0: the input */
+    rl_pool_plan plan;
     int dtype;
-    int64_t size[3], out[3], step[3], dilation[3], places;
-    rl_span *windows[3];
+    int64_t step[3];
     bool count_pad;
     int64_t divisor;
     char *to, *indices; /* contiguous outputs */
@@ -22,33 +22,17 @@ static void pool_part(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         char *from = job->planes.base[0];
-        int64_t at = i * job->places;
+        int64_t at = i * job->plan.places;
         rl_walk_seek(&job->planes, i, &from);
-        for (int64_t d = 0; d < job->out[0]; d++)
-            for (int64_t h = 0; h < job->out[1]; h++) {
-                const rl_span *w[3] = {&job->windows[0][d], &job->windows[1][h], job->windows[2]};
+        for (int64_t d = 0; d < job->plan.out[0]; d++)
+            for (int64_t h = 0; h < job->plan.out[1]; h++) {
+                const rl_span *w[3] = {&job->plan.spans[0][d], &job->plan.spans[1][h], job->plan.spans[2]};
                 if (job->line) job->line(job, from, w, at);
-                for (int64_t o = 0; !job->line && o < job->out[2]; o++, w[2]++)
+                for (int64_t o = 0; !job->line && o < job->plan.out[2]; o++, w[2]++)
                     job->one(job, from, w, at + o);
-                at += job->out[2];
+                at += job->plan.out[2];
             }
     }
-}
-
-rl_span rl_pool_span(const rl_call *k, int i, int64_t at, int64_t size) {
-    const rl_window *a = rl_window_of(k);
-    int64_t kernel = a->kernel[i], pad = a->before[i], dilation = a->dilation[i];
-    int64_t start = at * a->stride[i] - pad, end = start + (kernel - 1) * dilation + 1;
-    rl_span w = {.full = (end < size + pad ? end : size + pad) - start};
-    w.start = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
-    w.end = end < size ? end : size;
-    return w;
-}
-
-rl_span rl_pool_adaptive(int64_t at, int64_t size, int64_t out) {
-    rl_span w = {.start = at / out * size + at % out * size / out, .end = 1 + ((at + 1) * size - 1) / out};
-    w.full = w.end - w.start;
-    return w;
 }
 
 /* `out` gives the dims of the answer; it goes to job->to and job->indices */
@@ -56,24 +40,13 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
     int n = (int)rl_window_of(k)->spatial, lead = x->ndim - n;
     if (out->numel == 0) return RL_OK;
     job->dtype = x->dtype;
-    job->places = 1;
-    for (int i = 0; i < 3; i++) {
-        int at = i - (3 - n);
-        job->size[i] = at < 0 ? 1 : x->shape[lead + at];
-        job->out[i] = at < 0 ? 1 : out->shape[lead + at];
-        job->step[i] = at < 0 ? 0 : x->strides[lead + at] * rl_itemsize(x->dtype);
-        job->dilation[i] = adaptive ? 1 : rl_window_of(k)->dilation[i];
-        job->places *= job->out[i];
-        job->windows[i] = k->svc->scratch(k, RL_COUNT(job->out[i]), sizeof(rl_span));
-        if (!job->windows[i]) return RL_FAIL;
-        for (int64_t o = 0; o < job->out[i]; o++)
-            job->windows[i][o] = adaptive ? rl_pool_adaptive(o, job->size[i], job->out[i])
-                                          : rl_pool_span(k, i, o, job->size[i]);
-    }
+    if (rl_pool_plan_read(k, &job->plan, x, out, adaptive) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < 3; i++)
+        job->step[i] = i < 3 - n ? 0 : x->strides[x->ndim - 3 + i] * rl_itemsize(x->dtype);
     rl_walk_begin(&job->planes, x, RL_READ);
     rl_walk_drop(&job->planes, ((1ull << n) - 1) << lead);
     rl_walk_merge(&job->planes);
-    double ns = 16 * RL_REF_NS * (double)job->places;
+    double ns = 16 * RL_REF_NS * (double)job->plan.places;
     k->svc->parallel(k, job->planes.numel, ns, pool_part, job);
     return RL_OK;
 }
@@ -82,15 +55,15 @@ static rl_status pool_run(rl_call *k, pool_job *job, const rl_view *x, const rl_
 #define MAX_ONE(D, T, C, LOAD, STORE, name, lowest)                                                          \
     static void name##_##D(const pool_job *job, const char *from, const rl_span *w[3], int64_t at) {         \
         C most = lowest;                                                                                     \
-        int64_t place = (w[0]->start * job->size[1] + w[1]->start) * job->size[2] + w[2]->start;             \
-        for (int64_t d = w[0]->start; d < w[0]->end; d += job->dilation[0])                                  \
-            for (int64_t h = w[1]->start; h < w[1]->end; h += job->dilation[1]) {                            \
+        int64_t place = (w[0]->start * job->plan.size[1] + w[1]->start) * job->plan.size[2] + w[2]->start;   \
+        for (int64_t d = w[0]->start; d < w[0]->end; d += job->plan.dilation[0])                             \
+            for (int64_t h = w[1]->start; h < w[1]->end; h += job->plan.dilation[1]) {                       \
                 const char *row = from + d * job->step[0] + h * job->step[1];                                \
-                for (int64_t i = w[2]->start; i < w[2]->end; i += job->dilation[2]) {                        \
+                for (int64_t i = w[2]->start; i < w[2]->end; i += job->plan.dilation[2]) {                   \
                     const C x = LOAD(*(const T *)(row + i * job->step[2]));                                  \
                     if (x > most || x != x) {                                                                \
                         most = x;                                                                            \
-                        place = (d * job->size[1] + h) * job->size[2] + i;                                   \
+                        place = (d * job->plan.size[1] + h) * job->plan.size[2] + i;                         \
                     }                                                                                        \
                 }                                                                                            \
             }                                                                                                \
@@ -106,15 +79,15 @@ RL_EACH_INT(MAX_INT, max)
  * Windows with one step between them: element t of all windows of a line is compared in one loop without a
  * branch for the padding. `lo` to `hi` are the windows in which element t is no padding. */
 static void line_range(const pool_job *job, int64_t t, int64_t *lo, int64_t *hi) {
-    int64_t before = job->pad - t * job->dilation[2], left = job->size[2] + before;
+    int64_t before = job->pad - t * job->plan.dilation[2], left = job->plan.size[2] + before;
     *lo = before > 0 ? (before + job->stride - 1) / job->stride : 0;
     *hi = left > 0 ? (left + job->stride - 1) / job->stride : 0;
-    if (*hi > job->out[2]) *hi = job->out[2];
+    if (*hi > job->plan.out[2]) *hi = job->plan.out[2];
 }
 
 static void line_start(const pool_job *job, const rl_span *w[3], int64_t *place) {
-    int64_t row = (w[0]->start * job->size[1] + w[1]->start) * job->size[2];
-    for (int64_t o = 0; o < job->out[2]; o++) place[o] = row + w[2][o].start;
+    int64_t row = (w[0]->start * job->plan.size[1] + w[1]->start) * job->plan.size[2];
+    for (int64_t o = 0; o < job->plan.out[2]; o++) place[o] = row + w[2][o].start;
 }
 
 /* most and place of the windows lo .. hi; x: of window lo, elements `step` bytes apart */
@@ -132,17 +105,17 @@ static void line_start(const pool_job *job, const rl_span *w[3], int64_t *place)
     static void name##_line_##D(const pool_job *job, const char *from, const rl_span *w[3], int64_t at) {    \
         T *most = (T *)job->to + at;                                                                         \
         int64_t *place = (int64_t *)job->indices + at, lo, hi;                                               \
-        for (int64_t o = 0; o < job->out[2]; o++) most[o] = STORE((C)lowest);                                \
+        for (int64_t o = 0; o < job->plan.out[2]; o++) most[o] = STORE((C)lowest);                           \
         line_start(job, w, place);                                                                           \
-        for (int64_t d = w[0]->start; d < w[0]->end; d += job->dilation[0])                                  \
-            for (int64_t h = w[1]->start; h < w[1]->end; h += job->dilation[1]) {                            \
+        for (int64_t d = w[0]->start; d < w[0]->end; d += job->plan.dilation[0])                             \
+            for (int64_t h = w[1]->start; h < w[1]->end; h += job->plan.dilation[1]) {                       \
                 const char *row = from + d * job->step[0] + h * job->step[1];                                \
                 for (int64_t t = 0; t < job->kernel; t++) {                                                  \
                     line_range(job, t, &lo, &hi);                                                            \
-                    int64_t x = lo * job->stride - job->pad + t * job->dilation[2];                          \
+                    int64_t x = lo * job->stride - job->pad + t * job->plan.dilation[2];                     \
                     name##_row_##D(most + lo, place + lo, row + x * job->step[2],                            \
                                    job->stride * job->step[2], hi - lo,                                      \
-                                   (d * job->size[1] + h) * job->size[2] + x, job->stride);                  \
+                                   (d * job->plan.size[1] + h) * job->plan.size[2] + x, job->stride);        \
                 }                                                                                            \
             }                                                                                                \
     }

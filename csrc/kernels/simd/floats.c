@@ -16,9 +16,9 @@ static void move_strip(char *const *p, const int64_t *step, int64_t n, const voi
     simd_move(mover, p[0], step[0], p[1], step[1], n);
 }
 
-/* operand `op` of a walk over v becomes a block of float32 */
-static void block_set(rl_walk *w, int op, const rl_view *v, const float *at) {
-    int64_t step = sizeof(float);
+/* operand `op` of a walk over v becomes a block of elements of `item` bytes */
+static void block_set(rl_walk *w, int op, const rl_view *v, const void *at, int64_t item) {
+    int64_t step = item;
     w->base[op] = (char *)at;
     for (int d = v->ndim - 1; d >= 0; d--) {
         w->stride[op][d] = step;
@@ -27,17 +27,30 @@ static void block_set(rl_walk *w, int op, const rl_view *v, const float *at) {
     rl_walk_merge(w);
 }
 
-const float *simd_floats_of(rl_call *k, const rl_view *v) {
-    if (rl_is_plain(v)) return rl_const_data(v);
-    float *to = k->svc->scratch(k, RL_COUNT(v->numel), sizeof *to);
-    const simd_mover mover = simd_mover_between(k, RL_F32, v->dtype);
+const void *simd_block_of(rl_call *k, const rl_view *v, int dtype) {
+    if (v->dtype == dtype && rl_is_contiguous(v)) return rl_const_data(v);
+    void *to = k->svc->scratch(k, RL_COUNT(v->numel), rl_itemsize(dtype));
+    const simd_mover mover = simd_mover_between(k, dtype, v->dtype);
     rl_walk w;
     if (!to || v->numel == 0) return to;
     rl_walk_begin(&w, v, RL_READ);
     rl_walk_add(&w, v);
-    block_set(&w, 0, v, to);
+    block_set(&w, 0, v, to, rl_itemsize(dtype));
     rl_walk_parallel(k, &w, MOVE_NS, move_strip, &mover);
     return to;
+}
+const float *simd_floats_of(rl_call *k, const rl_view *v) {
+    return simd_block_of(k, v, RL_F32);
+}
+
+void simd_block_put(rl_call *k, const rl_view *out, const void *from, int dtype) {
+    const simd_mover mover = simd_mover_between(k, out->dtype, dtype);
+    rl_walk w;
+    if (out->numel == 0) return;
+    rl_walk_begin(&w, out, RL_WRITE);
+    rl_walk_add(&w, out);
+    block_set(&w, 1, out, from, rl_itemsize(dtype));
+    rl_walk_parallel(k, &w, MOVE_NS, move_strip, &mover);
 }
 
 rl_status simd_results_begin(rl_call *k, float **to) {
@@ -52,16 +65,8 @@ rl_status simd_results_begin(rl_call *k, float **to) {
 }
 
 rl_status simd_results_end(rl_call *k, float *const *to) {
-    for (int i = 0; i < k->n_out; i++) {
-        const rl_view *out = k->out[i];
-        const simd_mover mover = simd_mover_between(k, out->dtype, RL_F32);
-        rl_walk w;
-        if (out->dtype == RL_F32 || out->numel == 0) continue;
-        rl_walk_begin(&w, out, RL_WRITE);
-        rl_walk_add(&w, out);
-        block_set(&w, 1, out, to[i]);
-        rl_walk_parallel(k, &w, MOVE_NS, move_strip, &mover);
-    }
+    for (int i = 0; i < k->n_out; i++)
+        if (k->out[i]->dtype != RL_F32) simd_block_put(k, k->out[i], to[i], RL_F32);
     return RL_OK;
 }
 #endif
