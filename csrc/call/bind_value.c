@@ -130,7 +130,8 @@ int rl_value_bind(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
     case RL_ARG_MAYBE_TENSORS: return value_tensors(b, o, a, slot);
     case RL_ARG_SCALAR: return value_scalar(b, o, slot);
     case RL_ARG_NUMBER: return rl_scalar_slot(o, slot);
-    case RL_ARG_SCALARS: return value_scalars(b, o, slot);
+    case RL_ARG_SCALARS:
+    case RL_ARG_FLOATS: return value_scalars(b, o, slot);
     case RL_ARG_FLOAT: {
         int rc = value_scalar(b, o, slot);
         if (rc == 1 && slot->tag != RL_FLOAT) *slot = (rl_slot){.tag = RL_FLOAT, .u.d = (double)slot->u.i};

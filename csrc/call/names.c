@@ -89,6 +89,7 @@ static const char *kind_text(const rl_arg *a) {
     case RL_ARG_SCALAR:
     case RL_ARG_NUMBER: return "Number";
     case RL_ARG_SCALARS: return "tuple of Scalars";
+    case RL_ARG_FLOATS: return "tuple of floats";
     case RL_ARG_INT: return "int";
     case RL_ARG_FLOAT: return "float";
     case RL_ARG_BOOL: return "bool";

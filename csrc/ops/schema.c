@@ -116,6 +116,7 @@ static rl_status read_type(reader *r, rl_arg *a) {
         if (!reader_take(r, "]")) return schema_bad(r, "] is missing");
         if (a->kind == RL_ARG_INT) a->kind = RL_ARG_INTS;
         if (a->kind == RL_ARG_SCALAR) a->kind = RL_ARG_SCALARS;
+        if (a->kind == RL_ARG_FLOAT) a->kind = RL_ARG_FLOATS;
         if (a->kind == RL_ARG_TENSOR) a->kind = maybe ? RL_ARG_MAYBE_TENSORS : RL_ARG_TENSORS;
     }
     a->optional = list ? reader_take(r, "?") : maybe;

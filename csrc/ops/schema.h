@@ -23,6 +23,7 @@ typedef enum {
     RL_ARG_RNG,
     RL_ARG_NUMBER,  /* an operand that is no tensor */
     RL_ARG_SCALARS, /* RL_OBJECT: a tuple of n numbers */
+    RL_ARG_FLOATS,  /* the same, none of them complex */
 } rl_arg_kind;
 
 typedef struct rl_arg {

@@ -2,7 +2,7 @@
 
 import warnings
 
-from rushlight import _C, _missing
+from rushlight import _C
 from rushlight._C import _nn
 
 from . import _pool
@@ -15,16 +15,24 @@ def pad(input, pad, mode="constant", value=None):
 
 # ---- resizing ----
 
-_MODE_DIMS = {
-    "linear": (3,),
-    "bilinear": (4,),
-    "bicubic": (4,),
-    "trilinear": (5,),
-    "lanczos": (4,),
-    "nearest": (3, 4, 5),
-    "nearest-exact": (3, 4, 5),
-    "area": (3, 4, 5),
+_FLAT = {  # by mode and dims of the input: operators without align_corners
+    ("nearest", 3): _nn.upsample_nearest1d,
+    ("nearest", 4): _nn.upsample_nearest2d,
+    ("nearest", 5): _nn.upsample_nearest3d,
+    ("nearest-exact", 3): _nn._upsample_nearest_exact1d,
+    ("nearest-exact", 4): _nn._upsample_nearest_exact2d,
+    ("nearest-exact", 5): _nn._upsample_nearest_exact3d,
 }
+_SMOOTH = {
+    ("linear", 3, False): _nn.upsample_linear1d,
+    ("bilinear", 4, False): _nn.upsample_bilinear2d,
+    ("bilinear", 4, True): _nn._upsample_bilinear2d_aa,
+    ("trilinear", 5, False): _nn.upsample_trilinear3d,
+    ("bicubic", 4, False): _nn.upsample_bicubic2d,
+    ("bicubic", 4, True): _nn._upsample_bicubic2d_aa,
+    ("lanczos", 4, True): _nn._upsample_lanczos2d_aa,
+}
+_AREA = {3: _pool.adaptive_avg_pool1d, 4: _pool.adaptive_avg_pool2d, 5: _pool.adaptive_avg_pool3d}
 
 
 def _is_integer(x):
@@ -67,6 +75,20 @@ def _scale_factors(input, scale_factor, dim):
     return scale_factor
 
 
+def _sizes(input, size, scale_factor, recompute):
+    """Give the output's size or the factors, one of them None, with a number for each spatial dim."""
+    dim = input.dim() - 2
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return _output_size(input, size, dim), None
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    return None, _scale_factors(input, scale_factor, dim)
+
+
 def interpolate(
     input,
     size=None,
@@ -76,59 +98,50 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """Resize images (N, C, H, W) to a size or by a factor; mode 'nearest', 'bilinear' or 'area'."""
-    if mode in ("nearest", "area", "nearest-exact"):
-        if align_corners is not None:
-            raise ValueError(
-                "align_corners option can only be set with the "
-                "interpolating modes: linear | bilinear | bicubic | trilinear"
-            )
-    elif align_corners is None:
-        align_corners = False
-    dim = input.dim() - 2
-    factors = output_size = None
-    if size is not None and scale_factor is not None:
-        raise ValueError("only one of size or scale_factor should be defined")
-    elif size is not None:
-        output_size = _output_size(input, size, dim)
-    elif scale_factor is not None:
-        factors = _scale_factors(input, scale_factor, dim)
-        if not all(isinstance(factor, (int, float)) or hasattr(factor, "__float__") for factor in factors):
-            raise TypeError(f"scale_factor must be a number or a tuple of numbers, not {scale_factor!r}")
-    else:
-        raise ValueError("either size or scale_factor should be defined")
-    if recompute_scale_factor and size is not None:
-        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-    if factors is not None:
-        output_size = [int(n * factor) for n, factor in zip(input.shape[2:], factors)]
-        if recompute_scale_factor or mode == "area":
-            factors = None
-    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
+    """Resize signals (N, C, W), images (N, C, H, W) or volumes (N, C, D, H, W).
+
+    Either `size` or `scale_factor` says how large the result is. `mode` is 'nearest', 'nearest-exact', 'area', or by
+    the input's dims 'linear', 'bilinear', 'bicubic', 'lanczos' or 'trilinear'. With `align_corners` the middles of
+    the corner elements stay where they are. `antialias` widens the filters of images that become smaller; 'lanczos'
+    needs it. See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
+    """
+    if mode not in ("nearest", "area", "nearest-exact"):
+        align_corners = False if align_corners is None else align_corners
+    elif align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the "
+            "interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    output_size, factors = _sizes(input, size, scale_factor, recompute_scale_factor)
+    if factors is not None and (recompute_scale_factor or mode == "area"):
+        output_size, factors = [int(n * factor) for n, factor in zip(input.shape[2:], factors)], None
+    dims = input.dim()
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and dims == 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D "
             "tensor as input"
         )
-    if input.dim() == 4 and not antialias:
-        if mode == "nearest":
-            return _nn.upsample_nearest2d(input, output_size, *(factors or (None, None)))
-        if mode == "area":
-            return _pool.adaptive_avg_pool2d(input, output_size)
-        if mode == "bilinear":
-            return _nn.upsample_bilinear2d(input, output_size, align_corners, *(factors or (None, None)))
-    if input.dim() in _MODE_DIMS.get(mode, ()):
-        what = f"interpolate of {input.dim()}-D input with mode={mode!r}, antialias={antialias}"
-        raise _missing.refuse(what)
-    _refuse_interpolate(input, mode)
+    if (mode, dims) in _FLAT:
+        return _FLAT[mode, dims](input, output_size, factors)
+    if mode == "area" and dims in _AREA:
+        return _AREA[dims](input, output_size)
+    if mode == "lanczos" and dims == 4:
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+    if (mode, dims, bool(antialias)) in _SMOOTH:
+        return _SMOOTH[mode, dims, bool(antialias)](input, output_size, align_corners, factors)
+    raise _refusal(dims, mode)
 
 
-def _refuse_interpolate(input, mode):
-    names = {3: ("linear", "3D"), 4: ("bilinear", "4D"), 5: ("trilinear", "5D")}
-    if input.dim() in names and mode in ("linear", "bilinear", "trilinear"):
-        needed = {"linear": "3D", "bilinear": "4D", "trilinear": "5D"}[mode]
-        raise NotImplementedError(f"Got {names[input.dim()][1]} input, but {mode} mode needs {needed} input")
-    raise NotImplementedError(
+def _refusal(dims, mode):
+    needed = {"linear": 3, "bilinear": 4, "trilinear": 5}
+    if dims in needed.values() and mode in needed:
+        return NotImplementedError(f"Got {dims}D input, but {mode} mode needs {needed[mode]}D input")
+    return NotImplementedError(
         "Input Error: Only 3D, 4D and 5D input Tensors supported"
-        f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | "
+        f" (got {dims}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | "
         f"area | nearest-exact (got {mode})"
     )
 
