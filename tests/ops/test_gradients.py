@@ -20,6 +20,7 @@ REFUSED = {  # by PyTorch, too
 # PyTorch has their first derivative alone
 ONCE = {"segment_reduce", "_standard_gamma", "ctc_loss", "ctc_loss_tensor", "_ctc_loss", "_ctc_loss_tensor"}
 ONCE |= {"multi_margin_loss", "multilabel_margin_loss"}
+ONCE |= {"embedding_bag", "embedding_bag_padded", "embedding_bag_recorded"}
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
 DRAWN |= {"_standard_gamma"}  # at one probability, not by one seed: tests/ops/test_random_gamma.py
 # Right for the statistics of the input alone: checked as the second derivatives of the operators forward.
@@ -59,6 +60,8 @@ def refused(name, sample):
         ].shape[-2]
     if name == "embedding":  # the line of the padding index
         return len(args) > 2 and args[2] in args[1].values
+    if name.startswith("embedding_bag"):  # divided by how often a row comes
+        return args[3]
     return name == "embedding_dense_backward" and args[4]
 
 

@@ -55,7 +55,7 @@ FAMILIES = {
     for name in (
         *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "attention"),
         *("cross_entropy", "ctc", "product", "linalg"),
-        *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "resize", "create"),
+        *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "bag", "resize", "create"),
         *("random", "special"),
     )
 }

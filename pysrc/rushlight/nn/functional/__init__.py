@@ -61,7 +61,8 @@ from ._dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
+from ._embedding import embedding, embedding_bag
+from ._linear import bilinear, gumbel_softmax, linear, one_hot
 from ._linear_cross_entropy import linear_cross_entropy
 from ._loss_each import (
     binary_cross_entropy,
@@ -158,6 +159,7 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
+    "embedding_bag",
     "feature_alpha_dropout",
     "gaussian_nll_loss",
     "gelu",

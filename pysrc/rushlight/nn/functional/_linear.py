@@ -1,4 +1,4 @@
-"""Products with a weight, and lookups in one."""
+"""Products with a weight, and draws of one class of several."""
 
 import warnings
 
@@ -39,39 +39,6 @@ def bilinear(input1, input2, weight, bias=None):
     product = left.view(-1, outputs, size2) * input2.reshape(-1, 1, size2)
     result = product.sum(-1).view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
-
-
-def _renorm(weight, input, max_norm, norm_type):
-    """Shorten those rows of weight that input asks for and that are longer than max_norm."""
-    import rushlight
-
-    integers = (rushlight.int64, rushlight.int32)
-    if input.dtype not in integers:
-        raise RuntimeError(
-            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; "
-            f"but got {input.type()} instead (while checking arguments for embedding_renorm_)"
-        )
-    with rushlight.no_grad():
-        for index in sorted(set(input.reshape(-1).tolist())):
-            row = weight[index]
-            length = row.norm(norm_type).item()
-            if length > max_norm:
-                row.mul_(max_norm / (length + 1e-7))
-
-
-def embedding(
-    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
-):
-    """The rows of weight whose numbers input holds."""
-    if padding_idx is None:
-        padding_idx = -1
-    elif not -weight.size(0) <= padding_idx < max(weight.size(0), 1):
-        raise AssertionError("Padding_idx must be within num_embeddings")
-    elif padding_idx < 0:
-        padding_idx += weight.size(0)
-    if max_norm is not None:
-        _renorm(weight, input.contiguous(), max_norm, norm_type)
-    return _C.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 def one_hot(input, num_classes=-1):

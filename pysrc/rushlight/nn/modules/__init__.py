@@ -38,6 +38,7 @@ from .batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    SyncBatchNorm,
 )
 from .channelshuffle import (
     ChannelShuffle,
@@ -172,6 +173,7 @@ from .pooling import (
 )
 from .sparse import (
     Embedding,
+    EmbeddingBag,
 )
 from .transformer import (
     Transformer,
@@ -229,6 +231,7 @@ __all__ = [
     "Dropout3d",
     "ELU",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "GELU",
@@ -314,6 +317,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

@@ -8,7 +8,7 @@ from rushlight.nn.parameter import Parameter
 from .module import Module
 from .utils import _own_init
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 
 
 class _NormBase(Module):
@@ -132,3 +132,60 @@ class BatchNorm3d(_BatchNorm):
     def _check_input_dim(self, input) -> None:
         if input.dim() != 5:
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalisation over the batches of all processes. There is one: it is what BatchNorm is, of any
+    number of dimensions from 2.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.SyncBatchNorm.html
+    """
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ) -> None:
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """Replace the BatchNorm layers in module by SyncBatchNorm layers that share their parameters and
+        statistics; a module that is one itself comes back as a new one."""
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = SyncBatchNorm(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            for name in ("weight", "bias") if module.affine else ():
+                setattr(converted, name, getattr(module, name))
+            for name in ("running_mean", "running_var", "num_batches_tracked", "training"):
+                setattr(converted, name, getattr(module, name))
+            if hasattr(module, "qconfig"):
+                converted.qconfig = module.qconfig
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted

@@ -1,0 +1,31 @@
+/* Rows of a table in bags. */
+#ifndef RL_KERNELS_SHARED_BAG_H
+#define RL_KERNELS_SHARED_BAG_H
+#include "contract/kernel.h"
+
+/* Note [Bags]
+ *
+ *   index   4 1 1 7 │ 2 0 │ │ 5 ...      rows of the table
+ *   begin   0         4     6 6 ...      where each bag begins, and in the end where the last one ends
+ *   scale   1 1 .5 ...                   what the row is times there; NULL: 1 everywhere
+ *
+ * Another thread may write into the lists while a kernel uses them, so they are copied once, checked, and
+ * used from the copy. Rows `skip` are left out: in the copies is nothing of them. */
+enum { RL_BAG_SUM, RL_BAG_MEAN, RL_BAG_MAX };
+typedef struct {
+    int64_t bags, n, rows, width, mode;
+    int64_t skip, skipped; /* -1: none; how many there were of it */
+    int64_t *index, *begin;
+    int64_t *place; /* where in the list each index of the copy stood */
+    double *scale;
+} rl_bags;
+
+/* Of an embedding_bag() call, whose results 1 to 3 it fills but for the largest rows, and of the gradients by
+ * the table and by the weights of the indices. */
+rl_status rl_bags_forward(rl_call *k, rl_bags *b);
+rl_status rl_bags_backward(rl_call *k, rl_bags *b);
+rl_status rl_bags_weights(rl_call *k, rl_bags *b);
+/* Number i of a list, read once. */
+int64_t rl_bag_number(const rl_view *list, int64_t i);
+void rl_bag_put(const rl_view *list, int64_t i, int64_t number);
+#endif

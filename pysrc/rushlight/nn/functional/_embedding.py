@@ -1,0 +1,117 @@
+"""Rows of a table, one by one and in bags."""
+
+import warnings
+
+import rushlight
+from rushlight import _C
+
+_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):
+    with rushlight.no_grad():
+        _C.embedding_renorm_(weight, input, max_norm, norm_type)
+
+
+def embedding(
+    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
+    """The rows of weight whose numbers input holds. With sparse the gradient is dense all the same.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    elif not -weight.size(0) <= padding_idx < max(weight.size(0), 1):
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    elif padding_idx < 0:
+        padding_idx += weight.size(0)
+    if max_norm is not None:
+        input = input.contiguous()
+        _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
+    return _C.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _bags_of(input, offsets, weights):
+    """Make one list of the rows of a 2-D input, each of which is a bag; answer (list, offsets, weights)."""
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                f"length sequences. However, found offsets of type {type(offsets)}"
+            )
+        offsets = _C.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
+        return input.reshape(-1), offsets, None if weights is None else weights.reshape(-1)
+    if input.dim() != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    return input, offsets, weights
+
+
+def _check_mode(mode, scale_grad_by_freq, sparse):
+    if mode not in _MODES:
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """Sums, means or maxima of the rows of weight that bags of numbers name: (bags, columns of weight).
+
+    Bags are the rows of a 2-D input, or begin in a 1-D one where offsets say. With sparse the gradient is
+    dense all the same.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding_bag.html
+    """
+    if weight.dtype is _C.int64 and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. "
+            "Usage `embedding_bag(weight, input, ...)` is deprecated, "
+            "and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        weight, input = input, weight
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, "
+            f"then it must have the same shape as the input ({input.shape})"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    include_last_offset = include_last_offset and input.dim() != 2
+    input, offsets, per_sample_weights = _bags_of(input, offsets, per_sample_weights)
+    _check_mode(mode, scale_grad_by_freq, sparse)
+    if max_norm is not None:
+        _no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            f"mode='sum' (got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    return _C.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _MODES[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]
