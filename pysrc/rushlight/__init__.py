@@ -69,6 +69,7 @@ _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types",
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
 _LAZY |= {name: name for name in ("compiler", "distributions", "multiprocessing")}
 _LAZY |= {"_disable_dynamo": "compiler"}
+_LAZY |= {"_VF": "_VF", "_pack_padded_sequence": "_C", "_pad_packed_sequence": "_C"}
 _LAZY |= {
     name: "nn._native_attention"
     for name in ("_native_multi_head_attention", "_transformer_encoder_layer_fwd")

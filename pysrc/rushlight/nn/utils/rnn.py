@@ -5,8 +5,91 @@ from collections.abc import Iterable
 import rushlight
 from rushlight import _missing
 
-__all__ = ["pad_sequence", "unpad_sequence"]
+from ._packed import (  # noqa: F401
+    PackedSequence,
+    PackedSequence_,
+    _packed_sequence_init,
+    _packed_sequence_init_args,
+    bind,
+    invert_permutation,
+)
+
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpad_sequence",
+    "pack_sequence",
+    "unpack_sequence",
+]
 __getattr__ = _missing.lacks(__name__)
+
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    """Pack padded sequences (T, B, ...), or (B, T, ...) if ``batch_first``, whose lengths (B,) are given.
+
+    Lengths are a list or an int64 tensor on the CPU, in decreasing order; unless ``enforce_sorted``, the
+    sequences are sorted first. Raises RuntimeError for other lengths, and for those that do not fit the
+    batch.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
+    """
+    if isinstance(lengths, rushlight.Tensor):
+        lengths = lengths.to(dtype=rushlight.int64)
+    else:
+        lengths = rushlight.as_tensor(lengths, dtype=rushlight.int64, device="cpu")
+    sorted_indices = None
+    if not enforce_sorted:
+        lengths, sorted_indices = rushlight.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    data, batch_sizes = rushlight._VF._pack_padded_sequence(input, lengths, batch_first)
+    return _packed_sequence_init(data, batch_sizes, sorted_indices, None)
+
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    """Return packed sequences as a padded tensor, in the order of their batch, and their lengths.
+
+    The tensor is (T, B, ...), or (B, T, ...) if ``batch_first``; T is the longest length or ``total_length``.
+    Raises ValueError where that is shorter.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pad_packed_sequence.html
+    """
+    longest = sequence.batch_sizes.size(0)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    padded, lengths = rushlight._VF._pad_packed_sequence(
+        sequence.data,
+        sequence.batch_sizes,
+        batch_first,
+        padding_value,
+        longest if total_length is None else total_length,
+    )
+    order = sequence.unsorted_indices
+    if order is None:
+        return padded, lengths
+    return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
+
+
+def pack_sequence(sequences, enforce_sorted=True):
+    """Pack a list of tensors (L_i, ...) of decreasing lengths, or of any if not ``enforce_sorted``.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_sequence.html
+    """
+    lengths = rushlight.as_tensor([each.size(0) for each in sequences])
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences):
+    """Return the list of tensors that were packed.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpack_sequence.html
+    """
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):

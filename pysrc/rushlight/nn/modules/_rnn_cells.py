@@ -1,0 +1,146 @@
+"""Cells: one step of a recurrent layer."""
+
+import math
+
+import rushlight
+from rushlight import _VF
+from rushlight._homes import adopt
+from rushlight.nn import init
+from rushlight.nn.parameter import Parameter
+
+from .module import Module
+
+
+class RNNCellBase(Module):
+    """The base of RNNCell, LSTMCell and GRUCell, which have ``num_chunks`` gates."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]
+    input_size: int
+    hidden_size: int
+    bias: bool
+    weight_ih: rushlight.Tensor
+    weight_hh: rushlight.Tensor
+
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        for name, shape in {**shapes, "bias_ih": (rows,), "bias_hh": (rows,)}.items():
+            wanted = bias or name in shapes
+            made = Parameter(rushlight.empty(shape, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        parts = [f"{self.input_size}, {self.hidden_size}"]
+        for name, usual in (("bias", True), ("nonlinearity", "tanh")):
+            if self.__dict__.get(name, usual) != usual:
+                parts.append(f"{name}={getattr(self, name)}")
+        return ", ".join(parts)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters from U(-k, k), k = 1 / sqrt(hidden_size)."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _check_dims(self, value, what):
+        if value.dim() not in (1, 2):
+            name = type(self)._cell_name
+            raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {value.dim()}D instead")
+
+    def _zeros(self, batch):
+        return rushlight.zeros(batch.size(0), self.hidden_size, dtype=batch.dtype, device=batch.device)
+
+    def _step(self, function, input, hx):
+        """The next state for an input with or without a batch."""
+        self._check_dims(input, "input")
+        if hx is not None:
+            self._check_dims(hx, "hidden")
+        is_batched = input.dim() == 2
+        batch = input if is_batched else input.unsqueeze(0)
+        if hx is None:
+            hx = self._zeros(batch)
+        elif not is_batched:
+            hx = hx.unsqueeze(0)
+        state = function(batch, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return state if is_batched else state.squeeze(0)
+
+
+class RNNCell(RNNCellBase):
+    """tanh(W x + b + U h + c), or relu instead of tanh.
+
+    Takes input (B, I) or (I) and a state (B, H) or (H), zeros by default; returns the next state.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNNCell.html
+    """
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+    _cell_name = "RNNCell"
+    nonlinearity: str
+
+    def __init__(
+        self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input, hx=None):
+        """Return the next state."""
+        return self._step(self._function, input, hx)
+
+    def _function(self, *args):
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        return (_VF.rnn_tanh_cell if self.nonlinearity == "tanh" else _VF.rnn_relu_cell)(*args)
+
+
+class LSTMCell(RNNCellBase):
+    """One step of an LSTM.
+
+    Takes input (B, I) or (I) and a pair of state and cell (B, H) or (H), zeros by default; returns the next
+    pair.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTMCell.html
+    """
+
+    _cell_name = "LSTMCell"
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
+
+    def forward(self, input, hx=None):
+        """Return the next state and cell."""
+        self._check_dims(input, "input")
+        for i, value in enumerate(hx or ()):
+            self._check_dims(value, f"hx[{i}]")
+        is_batched = input.dim() == 2
+        batch = input if is_batched else input.unsqueeze(0)
+        if hx is None:
+            zeros = self._zeros(batch)
+            hx = zeros, zeros
+        elif not is_batched:
+            hx = hx[0].unsqueeze(0), hx[1].unsqueeze(0)
+        weights = self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
+        pair = _VF.lstm_cell(batch, hx, *weights)
+        return pair if is_batched else (pair[0].squeeze(0), pair[1].squeeze(0))
+
+
+class GRUCell(RNNCellBase):
+    """One step of a GRU; takes and returns what :class:`RNNCell` does.
+
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRUCell.html
+    """
+
+    _cell_name = "GRUCell"
+
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+        super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
+
+    def forward(self, input, hx=None):
+        """Return the next state."""
+        return self._step(_VF.gru_cell, input, hx)
+
+
+adopt("rushlight.nn.modules.rnn", RNNCellBase, RNNCell, LSTMCell, GRUCell)
