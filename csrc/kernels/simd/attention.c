@@ -1,13 +1,119 @@
-#include "kernels/shared/attention.h"
-RL_KERNEL(simd_attention) {
-    (void)k;
-    return RL_UNSUPPORTED;
+/* What kernels of attention share: Note [Attention in blocks] in kernels/simd/attention.h. */
+#include "attention.h"
+#include "common.h"
+#define SIMD_BITS 256
+#include "isa.h"
+#ifdef RL_SIMD_X86
+#include "vector_exp_body.h"
+#include "attention_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "vector_exp_body.h"
+#include "attention_body.h"
+#undef SIMD_BITS
+#define SIMD_DOUBLE
+#define SIMD_BITS 256
+#include "isa.h"
+#include "vector_wide_body.h"
+#include "attention_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "vector_wide_body.h"
+#include "attention_body.h"
+
+static const attention_kit *kit_of(const rl_call *k, bool doubles) {
+    static const attention_kit *const kits[2][2] = {
+        {&attention_rows_kit_avx2, &attention_rows_kit_avx512},
+        {&attention_rows_kit_avx2_f64, &attention_rows_kit_avx512_f64}};
+    return kits[doubles][(k->svc->isa & RL_ISA_AVX512) != 0];
 }
-RL_KERNEL(simd_attention_few) {
-    (void)k;
-    return RL_UNSUPPORTED;
+#else
+static const attention_kit *kit_of(const rl_call *k, bool doubles) {
+    (void)k, (void)doubles;
+    return NULL;
 }
-RL_KERNEL(simd_attention_back) {
-    (void)k;
-    return RL_UNSUPPORTED;
+#endif
+
+bool attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
+    const rl_view *q = rl_in(k, at);
+    const bool doubles = q->dtype == RL_F64;
+    const int inner = doubles ? RL_F64 : RL_F32;
+    *j = (attention_job){.a = rl_attention_of(k, at, rest), .gemm = rl_gemm_kit_get(k, inner)};
+    const rl_attention *a = &j->a;
+    if (!j->gemm || a->batches == 0 || a->rows == 0 || a->keys == 0 || a->width == 0 || a->wide == 0)
+        return false;
+    j->kit = kit_of(k, doubles);
+    j->size = rl_itemsize(inner), j->item = rl_itemsize(q->dtype);
+    j->in = simd_mover_between(k, inner, q->dtype);
+    j->out = simd_mover_between(k, q->dtype, inner);
+    if (a->mask) j->mask_in = simd_mover_between(k, inner, a->mask->dtype);
+    return true;
+}
+
+rl_status attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n) {
+    rl_count all = {0};
+    for (int i = 0; i < n; i++) {
+        j->part[i] = all.n;
+        const rl_count bytes = rl_count_round_up(rl_count_times(parts[i], j->size), 64);
+        all = bytes.n < 0 ? bytes : rl_count_plus(all, bytes.n);
+    }
+    j->room_step = all.n;
+    j->room = k->svc->scratch(k, rl_count_times(all, k->threads), 1);
+    return j->room ? RL_OK : RL_FAIL;
+}
+
+/* ---- matrices ---- */
+bool attention_moves(const attention_job *j, const rl_view *v) {
+    return j->in.convert || (v->strides[v->ndim - 1] != 1 && v->shape[v->ndim - 1] != 1);
+}
+
+attention_matrix attention_load(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0,
+                                int64_t i1, char *room) {
+    const int64_t *stride = v->strides + v->ndim - 2, width = v->shape[v->ndim - 1];
+    const char *from = rl_attention_at(&j->a, v, 2, batch, RL_READ) + i0 * stride[0] * j->item;
+    if (!attention_moves(j, v)) return (attention_matrix){from, stride[0]};
+    for (int64_t i = 0; i < i1 - i0; i++)
+        simd_move(&j->in, room + i * width * j->size, j->size, from + i * stride[0] * j->item,
+                  stride[1] * j->item, width);
+    return (attention_matrix){room, width};
+}
+
+void attention_panels(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0, int64_t i1,
+                      double by, char *to) {
+    const int64_t *stride = v->strides + v->ndim - 2, width = v->shape[v->ndim - 1], nr = j->gemm->nr;
+    const char *from = rl_attention_at(&j->a, v, 2, batch, RL_READ);
+    for (; i0 < i1; i0 += nr, to += nr * width * j->size) {
+        rl_gemm_pack(&j->in, (int)j->size, to, nr, from + i0 * stride[0] * j->item, stride[0], stride[1],
+                     simd_min(nr, i1 - i0), width);
+        if (by != 1) j->kit->scale(to, nr * width, by);
+    }
+}
+
+void attention_store(const attention_job *j, const rl_view *v, int64_t batch, int64_t i, const void *from) {
+    const int64_t *stride = v->strides + v->ndim - 2;
+    char *to = rl_attention_at(&j->a, v, 2, batch, RL_WRITE) + i * stride[0] * j->item;
+    simd_move(&j->out, to, stride[1] * j->item, from, j->size, v->shape[v->ndim - 1]);
+}
+
+void attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
+                        char *room) {
+    const rl_attention *a = &j->a;
+    if (!a->mask) return;
+    const int64_t item = rl_itemsize(a->mask->dtype);
+    s->mask_row = a->mask_row * item, s->mask_col = a->mask_col * item;
+    s->mask = rl_attention_at(a, a->mask, 2, batch, RL_READ) + i0 * s->mask_row + j0 * s->mask_col;
+    s->mask_in = &j->mask_in, s->mask_room = room, s->truth = a->mask->dtype == RL_BOOL;
+}
+
+void attention_multiply(const attention_job *j, attention_product p) {
+    const int64_t nr = j->gemm->nr;
+    rl_panel panel = {.rows = p.rows, .k = p.k, .add = p.add, .a = p.a, .a_row = p.a_row, .a_col = p.a_col};
+    panel.a_strip = j->gemm->mr * p.a_row, panel.b_step = p.b_row, panel.c_step = p.c_row;
+    for (int64_t at = 0; at < p.cols; at += nr, p.b += p.b_panel * j->size) {
+        panel.cols = (int)simd_min(nr, p.cols - at);
+        panel.b = p.b, panel.c = p.c + at * j->size;
+        j->gemm->panel(&panel);
+    }
 }

@@ -1,0 +1,169 @@
+/* Rows of scores, compiled once for each instruction set and for doubles (kernels/simd/isa.h): what happens
+ * between the products of Note [Attention in blocks]. */
+
+/* e^x, where answers below the normal numbers, which are slow to make, are 0: masks of -inf are common */
+V_INLINE VF V_NAME(weight_of)(VF x) {
+    const VF least = v_set(sizeof(V_ELEMENT) == 4 ? -87 : -708);
+    return v_pick(v_is_less(x, least), v_zero(), V_NAME(math_exp)(v_max(least, x)));
+}
+
+V_INLINE V_ELEMENT V_NAME(lanes_largest)(VF v) {
+    V_ELEMENT lane[V_WIDTH];
+    v_store(lane, v);
+    V_UNROLL
+    for (int half = V_WIDTH / 2; half > 0; half /= 2) {
+        V_UNROLL
+        for (int i = 0; i < half; i++) lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
+    }
+    return lane[0];
+}
+V_INLINE V_ELEMENT V_NAME(lanes_added)(VF v) {
+    V_ELEMENT lane[V_WIDTH];
+    v_store(lane, v);
+    V_UNROLL
+    for (int half = V_WIDTH / 2; half > 0; half /= 2) {
+        V_UNROLL
+        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
+    }
+    return lane[0];
+}
+
+/* the mask on part of a row */
+V_INLINE VF V_NAME(masked)(VF x, const V_ELEMENT *mask, VM m, bool truth) {
+    const VF with = v_load_tail(mask, m);
+    return truth ? v_pick(v_differs(with, v_zero()), x, v_set(-(V_ELEMENT)__builtin_inf())) : v_add(x, with);
+}
+V_INLINE void V_NAME(row_mask)(V_ELEMENT *x, const V_ELEMENT *mask, int64_t n, bool truth) {
+    for (int64_t i = 0; i < n; i += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, n - i));
+        v_store_tail(x + i, m, V_NAME(masked)(v_load_tail(x + i, m), mask + i, m, truth));
+    }
+}
+
+/* the largest; a NaN need not win, as it makes the sum NaN */
+V_INLINE V_ELEMENT V_NAME(row_largest)(const V_ELEMENT *x, int64_t n) {
+    const VF least = v_set(-(V_ELEMENT)__builtin_inf());
+    VF a = least, b = least;
+    int64_t i = 0;
+    for (; i + 2 * V_WIDTH <= n; i += 2 * V_WIDTH)
+        a = v_max(v_load(x + i), a), b = v_max(v_load(x + i + V_WIDTH), b);
+    for (; i < n; i += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, n - i));
+        a = v_max(v_pick(m, v_load_tail(x + i, m), least), a);
+    }
+    return V_NAME(lanes_largest)(v_max(a, b));
+}
+
+/* x = e^(x - most), and their sum */
+V_INLINE V_ELEMENT V_NAME(row_weights)(V_ELEMENT *x, int64_t n, V_ELEMENT most) {
+    const VF shift = v_set(most);
+    VF a = v_zero(), b = v_zero();
+    int64_t i = 0;
+    for (; i + 2 * V_WIDTH <= n; i += 2 * V_WIDTH) {
+        const VF e = V_NAME(weight_of)(v_sub(v_load(x + i), shift));
+        const VF f = V_NAME(weight_of)(v_sub(v_load(x + i + V_WIDTH), shift));
+        v_store(x + i, e), v_store(x + i + V_WIDTH, f);
+        a = v_add(a, e), b = v_add(b, f);
+    }
+    for (; i < n; i += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, n - i));
+        const VF e = v_pick(m, V_NAME(weight_of)(v_sub(v_load_tail(x + i, m), shift)), v_zero());
+        v_store_tail(x + i, m, e);
+        a = v_add(a, e);
+    }
+    return V_NAME(lanes_added)(v_add(a, b));
+}
+
+V_TARGET static void V_NAME(attention_scale)(void *to_, int64_t n, double by) {
+    V_ELEMENT *to = to_;
+    const VF s = v_set((V_ELEMENT)by);
+    int64_t i = 0;
+    for (; i + V_WIDTH <= n; i += V_WIDTH) v_store(to + i, v_mul(v_load(to + i), s));
+    if (i < n) {
+        const VM m = v_tail(n - i);
+        v_store_tail(to + i, m, v_mul(v_load_tail(to + i, m), s));
+    }
+}
+
+V_TARGET static double V_NAME(attention_dot)(const void *a_, const void *b_, int64_t n) {
+    const V_ELEMENT *a = a_, *b = b_;
+    VF sum = v_zero();
+    for (int64_t i = 0; i < n; i += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, n - i));
+        sum = v_fma(v_load_tail(a + i, m), v_load_tail(b + i, m), sum);
+    }
+    return V_NAME(lanes_added)(sum);
+}
+
+V_TARGET static void V_NAME(attention_add)(void *to_, const void *from_, int64_t n) {
+    V_ELEMENT *to = to_;
+    const V_ELEMENT *from = from_;
+    for (int64_t i = 0; i < n; i += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, n - i));
+        v_store_tail(to + i, m, v_add(v_load_tail(to + i, m), v_load_tail(from + i, m)));
+    }
+}
+
+/* how many keys of the block row r sees */
+V_INLINE int64_t V_NAME(row_seen)(const attention_rows *s, int64_t r) {
+    return simd_max(0, simd_min(s->keys, s->first + r));
+}
+V_INLINE void V_NAME(row_begin)(const attention_rows *s, V_ELEMENT *x, int64_t r, int64_t n) {
+    if (s->mask) V_NAME(row_mask)(x, attention_mask(s, r), n, s->truth);
+}
+
+/* Scores become weights, relative to the largest score of a row so far; what the row was before is brought to
+ * the new scale. */
+V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
+    V_ELEMENT *most = s->most, *total = s->total;
+    const V_ELEMENT none = -(V_ELEMENT)__builtin_inf();
+    for (int64_t r = 0; r < s->rows; r++) {
+        V_ELEMENT *x = (V_ELEMENT *)s->scores + r * s->pitch, before = most[r];
+        const int64_t n = V_NAME(row_seen)(s, r);
+        if (n < s->keys) memset(x + n, 0, (size_t)(s->keys - n) * sizeof *x);
+        V_NAME(row_begin)(s, x, r, n);
+        if (n == 0) continue;
+        const V_ELEMENT largest = V_NAME(row_largest)(x, n), now = largest > before ? largest : before;
+        if (now == none) { /* all are -inf, or NaN */
+            for (int64_t i = 0; i < n; i++) {
+                if (x[i] != x[i]) total[r] = x[i];
+                x[i] = 0;
+            }
+            continue;
+        }
+        const V_ELEMENT sum = V_NAME(row_weights)(x, n, now);
+        if (now != before) {
+            V_ELEMENT lane[V_WIDTH];
+            v_store(lane, V_NAME(weight_of)(v_set(before - now)));
+            total[r] *= lane[0];
+            if (before != none) V_NAME(attention_scale)((V_ELEMENT *)s->sums + r * s->wide, s->wide, lane[0]);
+            most[r] = now;
+        }
+        total[r] += sum;
+    }
+}
+
+/* Scores become weights again, by logsumexp; what came to the weights becomes what goes to the scores. */
+V_TARGET static void V_NAME(attention_slopes)(const attention_rows *s) {
+    const V_ELEMENT *lse = s->most, *mean = s->total;
+    const VF scale = v_set((V_ELEMENT)s->scale);
+    for (int64_t r = 0; r < s->rows; r++) {
+        V_ELEMENT *x = (V_ELEMENT *)s->scores + r * s->pitch, *y = (V_ELEMENT *)s->sums + r * s->pitch;
+        const int64_t n = lse[r] == -(V_ELEMENT)__builtin_inf() ? 0 : V_NAME(row_seen)(s, r);
+        const VF shift = v_set(lse[r]), less = v_set(mean[r]);
+        if (n < s->keys) {
+            memset(x + n, 0, (size_t)(s->keys - n) * sizeof *x);
+            memset(y + n, 0, (size_t)(s->keys - n) * sizeof *y);
+        }
+        V_NAME(row_begin)(s, x, r, n);
+        for (int64_t i = 0; i < n; i += V_WIDTH) {
+            const VM m = v_tail(simd_min(V_WIDTH, n - i));
+            const VF w = V_NAME(weight_of)(v_sub(v_load_tail(x + i, m), shift));
+            v_store_tail(x + i, m, w);
+            v_store_tail(y + i, m, v_mul(v_mul(w, scale), v_sub(v_load_tail(y + i, m), less)));
+        }
+    }
+}
+static const attention_kit V_NAME(attention_rows_kit) = {V_NAME(attention_weigh), V_NAME(attention_slopes),
+                                                         V_NAME(attention_scale), V_NAME(attention_dot),
+                                                         V_NAME(attention_add)};
