@@ -85,6 +85,25 @@ _GRADIENTS = {
         _gradients((5, 6, 4), (4, 1, 3, 2, 3), (3, 3, 4), (2, 2, 1), (1, 0, 1), 1, 2),
     ],
 }
+# sizes that the tiles of kernels/simd/conv_tile.h take: lanes that fill no vector, several blocks of them, planes
+# smaller than a tile, strides, dilation, groups, views; few channels in a row of the window
+_TILES = {
+    1: [
+        _gradients((13,), (33, 18, 3), (7,), 2, 1),
+        _gradients((9,), (40, 17, 3), (9,), 1, 2, 2, 2),
+    ],
+    2: [
+        _gradients((2, 2), (34, 35, 3, 3), (2, 2), 1, 1, batch=5),
+        _gradients((4, 5), (48, 16, 3, 2), (2, 3), (2, 2), (1, 1), batch=3),
+        _gradients((3, 3), (17, 50, 1, 1), (2, 2), 2),
+        _gradients((9, 8), (20, 3, 5, 4), (5, 4), 2, (2, 1)),
+        _gradients((6, 6), (64, 16, 2, 2), (4, 4), 1, 0, 2, 2),
+        _gradients((1, 1), (16, 33, 1, 1), (1, 1), batch=30),
+    ],
+    3: [],
+}
+for _n, _pairs in _TILES.items():
+    _GRADIENTS[_n] += _pairs
 BACKWARD = {
     **{f"conv{n}d_input": [a for a, _ in pairs] for n, pairs in _GRADIENTS.items()},
     **{f"conv{n}d_weight": [b for _, b in pairs] for n, pairs in _GRADIENTS.items()},

@@ -23,8 +23,8 @@ bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weigh
                        rl_conv *c) {
     const rl_window *a = rl_window_of(k);
     int n = (int)a->spatial, lead = in->ndim - n;
-    if (in->dtype != RL_F32 || weight->dtype != RL_F32 || grad->dtype != RL_F32 || n > 2 || !in->numel ||
-        !weight->numel || !grad->numel)
+    if (in->dtype != grad->dtype || weight->dtype != grad->dtype || n > 2 || !in->numel || !weight->numel ||
+        !grad->numel)
         return false;
     *c = (rl_conv){
         .n = lead == 2 ? in->shape[0] : 1, .groups = a->groups, .pt = a->before[1], .pl = a->before[2]};

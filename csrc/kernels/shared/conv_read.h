@@ -17,8 +17,8 @@ static inline bool rl_conv_in_range(const rl_conv *c) {
     int64_t all = c->n | c->h | c->w | c->oh | c->ow | c->depth | c->groups | c->oc | c->pt | c->pl;
     return (all | c->sh | c->sw | c->dh | c->dw | (c->oh - 1) * c->sh | (c->ow - 1) * c->sw) <= INT32_MAX;
 }
-/* The convolution of a gradient: false when it is not one of float32 in up to two dimensions with something
- * to compute. */
+/* The convolution of a gradient, of any dtype: false when it is not one in up to two dimensions with
+ * something to compute. */
 bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
                        rl_conv *c);
 #endif

@@ -5,7 +5,9 @@
  *     sent (taps x places) = weight^T (taps x OC) grad (OC x places)       a block of rows at a time */
 #include "common.h"
 #include "conv.h"
+#include "conv_tile.h"
 #include "product_gemm.h"
+#include "contract/window.h"
 #include "kernels/shared/plain.h"
 
 #ifdef RL_SIMD_X86
@@ -141,10 +143,25 @@ static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, 
     return RL_OK;
 }
 
+/* Tiles want lanes of input channels and a long sum; large planes are as quick the direct way. */
+static bool input_suits_tiles(const rl_conv *c) {
+    const int64_t places = c->oh * c->ow;
+    if (c->ic < 16) return false;
+    if (c->sh > 1 || c->sw > 1) return true;
+    if (c->kh * c->kw == 1) return c->ic * c->oc >= 1 << 16;
+    return c->oc >= 32 && places < (c->oc < 64 ? 256 : 1024);
+}
+
 RL_KERNEL(simd_conv_input) {
     rl_conv c;
+    rl_status status;
+    const bool plain = rl_is_plain(k->out[0]);
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
         return RL_UNSUPPORTED;
+    if (!plain || input_suits_tiles(&c)) {
+        if (rl_conv_input_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
+        if (!plain) return RL_UNSUPPORTED;
+    }
     const float *grad = rl_plain_input(k, rl_in(k, 0)), *w = rl_plain_input(k, rl_in(k, 1));
     if (!grad || !w) return RL_FAIL;
     bool point = c.kh * c.kw == 1;

@@ -14,7 +14,9 @@
  *   A batch is cut into chunks, each with sums of its own, so that the same threads add in the same order. */
 #include "common.h"
 #include "conv.h"
+#include "conv_tile.h"
 #include "product_gemm.h"
+#include "contract/window.h"
 #include "kernels/shared/plain.h"
 
 #ifdef RL_SIMD_X86
@@ -192,10 +194,23 @@ static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
     return taps;
 }
 
+/* Tiles want lanes of output channels; few columns over large planes are quicker as they lie. */
+static bool weight_suits_tiles(const rl_conv *c) {
+    if (c->oc < 16 || c->depth < 16) return false;
+    if (c->kh * c->kw == 1 && c->oh * c->ow >= 128) return c->depth * c->oc >= 1 << 14;
+    return c->depth >= 32 || c->oh * c->ow < 256;
+}
+
 RL_KERNEL(simd_conv_weight) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
+    rl_status status;
+    const bool plain = rl_is_plain(out);
+    if (!plain || weight_suits_tiles(&c)) {
+        if (rl_conv_weight_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
+        if (!plain) return RL_UNSUPPORTED;
+    }
     int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(&c)) ? 1 : k->threads;
     weight_job j = {.c = &c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c.groups * c.oc};
     weight_layout(&j);
