@@ -85,8 +85,8 @@ _GRADIENTS = {
         _gradients((5, 6, 4), (4, 1, 3, 2, 3), (3, 3, 4), (2, 2, 1), (1, 0, 1), 1, 2),
     ],
 }
-# sizes that the tiles of kernels/simd/conv_tile.h take: lanes that fill no vector, several blocks of them, planes
-# smaller than a tile, strides, dilation, groups, views; few channels in a row of the window
+# sizes that the tiles of kernels/simd/conv_tile.h take: lanes that fill no vector, several blocks of them,
+# planes smaller than a tile, strides, dilation, groups; few channels in a row of the window
 _TILES = {
     1: [
         _gradients((13,), (33, 18, 3), (7,), 2, 1),
@@ -100,10 +100,22 @@ _TILES = {
         _gradients((6, 6), (64, 16, 2, 2), (4, 4), 1, 0, 2, 2),
         _gradients((1, 1), (16, 33, 1, 1), (1, 1), batch=30),
     ],
-    3: [],
 }
-for _n, _pairs in _TILES.items():
-    _GRADIENTS[_n] += _pairs
+# depthwise: vectors of channels, phases of strides, more taps than registers, bands of rows, chunks
+_DEPTHWISE = {
+    1: [
+        _gradients((9,), (17, 1, 3), (5,), 2, 1, 1, 17),
+    ],
+    2: [
+        _gradients((5, 4), (19, 1, 3, 3), (5, 4), 1, 1, 1, 19, batch=3),
+        _gradients((6, 7), (16, 1, 5, 3), (3, 2), (2, 3), (2, 0), 1, 16),
+        _gradients((7, 8), (9, 1, 3, 2), (2, 6), (3, 1), 0, (1, 2), 9, batch=9),
+        _gradients((40, 41), (3, 1, 3, 3), (20, 21), 2, 1, 1, 3, batch=1),
+        _gradients((3, 3), (5, 1, 1, 1), (2, 2), 2, 0, 1, 5),
+    ],
+}
+for _n in (1, 2):
+    _GRADIENTS[_n] += _TILES[_n] + _DEPTHWISE[_n]
 BACKWARD = {
     **{f"conv{n}d_input": [a for a, _ in pairs] for n, pairs in _GRADIENTS.items()},
     **{f"conv{n}d_weight": [b for _, b in pairs] for n, pairs in _GRADIENTS.items()},

@@ -158,6 +158,7 @@ RL_KERNEL(simd_conv_input) {
     const bool plain = rl_is_plain(k->out[0]);
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
         return RL_UNSUPPORTED;
+    if (rl_conv_input_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (!plain || input_suits_tiles(&c)) {
         if (rl_conv_input_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
         if (!plain) return RL_UNSUPPORTED;

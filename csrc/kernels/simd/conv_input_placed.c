@@ -24,15 +24,13 @@ enum {
 };
 typedef struct {
     rl_conv_placed p;
-    rl_conv_planes grad;
+    rl_conv_planes grad, weight, to; /* of the weight: image is an output channel, place a tap */
     int64_t chunk, chunks, round,
         first;             /* images of an item; items of the batch, of a round; of this round */
     int64_t width, strips; /* places of a strip, strips of a chunk */
     int64_t strip_step, panel_step, sum_room;
     int32_t *places, *steps; /* where sums lie; where a strip's channels do */
-    char *strip, *panel, *sums, *to;
-    int64_t w_out, w_in, w_tap, to_image, to_channel, to_place;
-    const char *weight;
+    char *strip, *panel, *sums, *out;
 } input_job;
 
 static int64_t chunk_images(const input_job *j, int64_t chunk) {
@@ -50,18 +48,20 @@ static void panel_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t block = i / parts % j->p.blocks, group = i / parts / j->p.blocks;
         const int64_t lane = block * nr, lanes = simd_min(nr, c->ic - lane);
         const int64_t first = i % parts * PART, outs = simd_min(PART, c->oc - first);
-        const char *from = j->weight + ((group * c->oc + first) * j->w_out + lane * j->w_in) * item;
+        const char *from =
+            j->weight.at + ((group * c->oc + first) * j->weight.image + lane * j->weight.channel) * item;
         char *to = j->panel + (i / parts * taps * j->panel_step + first * nr) * size;
         for (int64_t tap = 0; tap < taps && lanes < nr; tap++)
             __builtin_memset(to + tap * j->panel_step * size, 0, (size_t)(outs * nr * size));
-        if (j->w_tap == 1 && taps > 1)
+        if (j->weight.place == 1 && taps > 1)
             for (int64_t o = 0; o < outs; o++)
                 rl_gemm_pack(&j->p.in, (int)size, to + o * nr * size, j->panel_step,
-                             from + o * j->w_out * item, j->w_in, 1, lanes, taps);
+                             from + o * j->weight.image * item, j->weight.channel, 1, lanes, taps);
         else
             for (int64_t tap = 0; tap < taps; tap++)
                 rl_gemm_pack(&j->p.in, (int)size, to + tap * j->panel_step * size, nr,
-                             from + tap * j->w_tap * item, j->w_in, j->w_out, lanes, outs);
+                             from + tap * j->weight.place * item, j->weight.channel, j->weight.image, lanes,
+                             outs);
     }
 }
 
@@ -108,20 +108,12 @@ static void send(const input_job *j, rl_conv_tile *t, const char *strip, const c
 
 /* the sums of an image, without the padding, become planes */
 static void put_image(const input_job *j, char *sums, char *to, int64_t count) {
-    static const simd_mover same = {0};
     const rl_conv *c = j->p.c;
-    const int64_t line = j->p.kit->nr * j->p.size, item = j->p.out.to_item, places = c->h * c->w;
+    const int64_t line = j->p.kit->nr * j->p.size;
     const char *from = sums + (c->pt * j->p.wide + c->pl) * line;
     for (int64_t y = 0; y < c->h; y++)
         __builtin_memmove(sums + y * c->w * line, from + y * j->p.wide * line, (size_t)(c->w * line));
-    if (!j->p.out.convert && j->to_place == 1)
-        rl_gemm_pack(&same, (int)item, to, j->to_channel, sums, j->p.kit->nr, 1, places, count);
-    else if (j->to_place == 1)
-        for (int64_t i = 0; i < count; i++)
-            simd_move(&j->p.out, to + i * j->to_channel * item, item, sums + i * j->p.size, line, places);
-    else
-        for (int64_t i = 0; i < places; i++)
-            simd_move(&j->p.out, to + i * j->to_place * item, item, sums + i * line, j->p.size, count);
+    rl_conv_put(&j->p, to, &j->to, sums, j->p.kit->nr, c->h * c->w, count);
 }
 
 /* item = (chunk of the round * groups + group) * blocks + block of input channels */
@@ -144,8 +136,8 @@ static void input_items(void *ctx, int64_t begin, int64_t end, int thread) {
                  places);
         for (int64_t image = 0; image < images; image++) {
             const int64_t number = chunk * j->chunk + image;
-            char *to = j->to + (number * j->to_image + (group * c->ic + block * nr) * j->to_channel) *
-                                   j->p.out.to_item;
+            char *to = j->out + (number * j->to.image + (group * c->ic + block * nr) * j->to.channel) *
+                                    j->p.out.to_item;
             put_image(j, sums + image * plane, to, count);
         }
     }
@@ -196,11 +188,9 @@ bool rl_conv_input_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_stat
     input_job j = {0};
     if (!rl_conv_placed_make(k, c, out->dtype, c->ic, &j.p) || !input_sizes(&j)) return false;
     const bool one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
-    const rl_conv_planes weight = rl_conv_planes_of(k, w, spatial), to = rl_conv_planes_of(k, out, spatial);
-    j.grad = rl_conv_planes_of(k, rl_in(k, 0), spatial);
-    j.weight = weight.at, j.w_out = weight.image, j.w_in = weight.channel, j.w_tap = weight.place;
-    j.to = rl_data(out, RL_WRITE), j.to_image = to.image, j.to_channel = to.channel, j.to_place = to.place;
-    *status = j.weight && j.grad.at && input_memory(k, &j, one ? 1 : k->threads) ? RL_OK : RL_FAIL;
+    j.grad = rl_conv_planes_of(k, rl_in(k, 0), spatial), j.weight = rl_conv_planes_of(k, w, spatial);
+    j.to = rl_conv_planes_of(k, out, spatial), j.out = rl_data(out, RL_WRITE);
+    *status = j.weight.at && j.grad.at && input_memory(k, &j, one ? 1 : k->threads) ? RL_OK : RL_FAIL;
     if (*status == RL_OK) input_run(k, &j, one);
     return true;
 }

@@ -1,7 +1,7 @@
 /* What the gradients of convolutions by Note [Placed tiles] share. */
 #include "conv_tile.h"
 #include "common.h"
-#include "kernels/shared/plain.h"
+#include "product_gemm.h"
 
 #ifdef RL_SIMD_X86
 #define SIMD_BITS 256
@@ -39,6 +39,23 @@ void rl_conv_places(const rl_conv_placed *p, int32_t *table, int64_t images, int
         for (int64_t y = 0; y < c->oh; y++)
             for (int64_t x = 0; x < c->ow; x++)
                 *table++ = (int32_t)(((i * p->high + y * c->sh) * p->wide + x * c->sw) * step);
+}
+
+void rl_conv_put(const rl_conv_placed *p, char *to, const rl_conv_planes *planes, const char *from,
+                 int64_t width, int64_t places, int64_t count) {
+    static const simd_mover same = {0};
+    const int64_t item = p->out.to_item, line = width * p->size;
+    if (planes->place == 1 && !p->out.convert) /* four planes at a time: many would fall to few cache sets */
+        for (int64_t i = 0; i < count; i += 4)
+            rl_gemm_pack(&same, (int)item, to + i * planes->channel * item, planes->channel,
+                         from + i * p->size, width, 1, places, simd_min(4, count - i));
+    else if (planes->place == 1)
+        for (int64_t i = 0; i < count; i++)
+            simd_move(&p->out, to + i * planes->channel * item, item, from + i * p->size, line, places);
+    else
+        for (int64_t i = 0; i < places; i++)
+            simd_move(&p->out, to + i * planes->place * item, planes->channel * item, from + i * line,
+                      p->size, count);
 }
 #endif
 

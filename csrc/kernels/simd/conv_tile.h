@@ -61,6 +61,13 @@ static inline int64_t rl_conv_even(int64_t n, int64_t most) {
     return (n + parts - 1) / parts;
 }
 
+/* `places` of `count` channels, `width` elements from one to the next, go to planes. */
+void rl_conv_put(const rl_conv_placed *p, char *to, const rl_conv_planes *planes, const char *from,
+                 int64_t width, int64_t places, int64_t count);
+
+/* The ways. False: this one does not take the call, and nothing was written. */
 bool rl_conv_input_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
 bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
+bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
+bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
 #endif

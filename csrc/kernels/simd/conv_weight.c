@@ -207,6 +207,7 @@ RL_KERNEL(simd_conv_weight) {
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, in, out, grad, &c)) return RL_UNSUPPORTED;
     rl_status status;
     const bool plain = rl_is_plain(out);
+    if (rl_conv_weight_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (!plain || weight_suits_tiles(&c)) {
         if (rl_conv_weight_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
         if (!plain) return RL_UNSUPPORTED;

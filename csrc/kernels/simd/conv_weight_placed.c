@@ -115,9 +115,9 @@ static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
 /* item = (group * blocks + block) * pieces + piece of the sums: they become rows of the weight */
 enum { PIECE = 256 };
 static void finish_items(void *ctx, int64_t begin, int64_t end, int thread) {
-    static const simd_mover same = {0};
     const weight_job *j = ctx;
     const rl_conv *c = j->p.c;
+    const rl_conv_planes rows = {.channel = j->to_out, .place = 1};
     const int64_t nr = j->p.kit->nr, pieces = simd_ceil_div(c->depth, PIECE), item = j->p.out.to_item;
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
@@ -125,12 +125,7 @@ static void finish_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t lane = at % j->p.blocks * nr, count = simd_min(nr, c->oc - lane);
         const char *from = j->sums + (at * j->sum_step + first * nr) * j->p.size;
         char *to = j->to + ((at / j->p.blocks * c->oc + lane) * j->to_out + first) * item;
-        if (!j->p.out.convert)
-            rl_gemm_pack(&same, (int)item, to, j->to_out, from, nr, 1, n, count);
-        else
-            for (int64_t o = 0; o < count; o++)
-                simd_move(&j->p.out, to + o * j->to_out * item, item, from + o * j->p.size, nr * j->p.size,
-                          n);
+        rl_conv_put(&j->p, to, &rows, from, nr, n, count);
     }
 }
 
