@@ -12,10 +12,11 @@ static int sizes_of(rl_values *g, rl_bound *b, int factors, int spatial, int64_t
     }
     if (GIVEN(1)) return rl_value_list(X(1), size, RL_MAX_DIMS);
     if (list.n != spatial) {
-        RAISE(PyExc_RuntimeError,
-              "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be true, but got "
-              "false.  (Could this error message be improved?  If so, please report an enhancement request to "
-              "PyTorch.)");
+        RAISE(
+            PyExc_RuntimeError,
+            "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be true, but got "
+            "false.  (Could this error message be improved?  If so, please report an enhancement request to "
+            "PyTorch.)");
         return 0;
     }
     for (int i = 0; i < spatial; i++) {

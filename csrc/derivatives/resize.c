@@ -6,9 +6,9 @@
 #define FACTORS2(at) MAYBE(at), MAYBE((at) + 1)
 #define FACTORS3(at) MAYBE(at), MAYBE((at) + 1), MAYBE((at) + 2)
 /* ... or align_corners and these */
-#define SMOOTH1(at)  X(at), FACTORS1((at) + 1)
-#define SMOOTH2(at)  X(at), FACTORS2((at) + 1)
-#define SMOOTH3(at)  X(at), FACTORS3((at) + 1)
+#define SMOOTH1(at) X(at), FACTORS1((at) + 1)
+#define SMOOTH2(at) X(at), FACTORS2((at) + 1)
+#define SMOOTH3(at) X(at), FACTORS3((at) + 1)
 
 /* (input, output_size, ...) and (grad_output, output_size, input_size, ...) */
 #define RESIZE(id, REST)                                                                                     \

@@ -30,8 +30,8 @@ static void rows_join(const resize_job *job, const char *plane, int64_t deep, in
     bool begins = true;
     for (int64_t i = 0; i < rl_taps_count(d, deep); i++)
         for (int64_t j = 0; j < rl_taps_count(h, high); j++) {
-            const char *row = plane + (d->start[deep] + i) * job->from_step[0] +
-                              (h->start[high] + j) * job->from_step[1];
+            const char *row =
+                plane + (d->start[deep] + i) * job->from_step[0] + (h->start[high] + j) * job->from_step[1];
             sums_add(job, row, d->weight[d->first[deep] + i] * h->weight[h->first[high] + j], begins, sums);
             begins = false;
         }

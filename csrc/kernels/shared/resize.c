@@ -76,7 +76,8 @@ static double reach_of(const dim *d) {
 }
 
 /* ---- runs ---- */
-static run run_smooth(const dim *d, int64_t i) { /* linear and cubic: two or four elements, as far as there are */
+static run run_smooth(const dim *d,
+                      int64_t i) { /* linear and cubic: two or four elements, as far as there are */
     const int64_t side = d->mode == RL_RESIZE_CUBIC;
     double place = place_of(d, i);
     if (place < 0 && !side) place = 0;

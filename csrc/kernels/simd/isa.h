@@ -16,6 +16,8 @@
  *   v_pick(m, a, b)  a where m, else b
  *   v_scale(x, n)    x * 2^n, rounded once; v_near_reciprocal(x): 1 / x to 14 bits
  *   v_tail(n)        a mask of the first n lanes, for v_load_tail and v_store_tail, which touch no others
+ *   v_turned(x, i)   lane i[0] of x, lane i[1] ...; v_among(a, b, i): the lanes of b follow those of a;
+ *                    v_gather(p, i): p[i[0]], p[i[1]] ...
  *   v_low, v_high    half of the floats, as doubles; v_join puts such halves together; vd_ words work on them
  *
  * Another instruction set is one more file like isa_avx2.h. */
@@ -121,6 +123,9 @@
 #define v_low(...)             V_NAME(v_low)(__VA_ARGS__)
 #define v_high(...)            V_NAME(v_high)(__VA_ARGS__)
 #define v_join(...)            V_NAME(v_join)(__VA_ARGS__)
+#define v_turned(...)          V_NAME(v_turned)(__VA_ARGS__)
+#define v_among(...)           V_NAME(v_among)(__VA_ARGS__)
+#define v_gather(...)          V_NAME(v_gather)(__VA_ARGS__)
 #define v_near_reciprocal(...) V_NAME(v_near_reciprocal)(__VA_ARGS__)
 #define vd_set(...)            V_DOUBLE(v_set)(__VA_ARGS__)
 #define vd_add(...)            V_DOUBLE(v_add)(__VA_ARGS__)

@@ -214,5 +214,19 @@ ISA __m256d v_high_avx2(__m256 x) {
 ISA __m256 v_join_avx2(__m256d low, __m256d high) {
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }
+
+/* ---- elements of other lanes ---- */
+ISA __m256 v_turned_avx2(__m256 x, const int32_t *index) {
+    return _mm256_permutevar8x32_ps(x, _mm256_loadu_si256((const __m256i *)index));
+}
+ISA __m256 v_among_avx2(__m256 a, __m256 b, const int32_t *index) {
+    __m256i i = _mm256_loadu_si256((const __m256i *)index);
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, i), _mm256_permutevar8x32_ps(b, i),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
+}
+ISA __m256 v_gather_avx2(const float *p, const int32_t *index) {
+    return _mm256_mask_i32gather_ps(_mm256_setzero_ps(), p, _mm256_loadu_si256((const __m256i *)index),
+                                    _mm256_castsi256_ps(_mm256_set1_epi32(-1)), 4);
+}
 #undef ISA
 #endif

@@ -205,5 +205,16 @@ ISA __m512 v_join_avx512(__m512d low, __m512d high) {
     __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(_mm512_maskz_cvtpd_ps(0xff, low)));
     return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(_mm512_maskz_cvtpd_ps(0xff, high)), 1));
 }
+
+/* ---- elements of other lanes ---- */
+ISA __m512 v_turned_avx512(__m512 x, const int32_t *index) {
+    return _mm512_maskz_permutexvar_ps(0xffff, _mm512_loadu_si512(index), x);
+}
+ISA __m512 v_among_avx512(__m512 a, __m512 b, const int32_t *index) {
+    return _mm512_permutex2var_ps(a, _mm512_loadu_si512(index), b);
+}
+ISA __m512 v_gather_avx512(const float *p, const int32_t *index) {
+    return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(index), p, 4);
+}
 #undef ISA
 #endif

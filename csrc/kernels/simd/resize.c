@@ -1,5 +1,129 @@
-#include "common.h"
+/* Resizing of contiguous and of channels-last tensors: float32, halves, and bytes that are only copied. */
+#include "resize.h"
+#include <string.h>
+
+#ifdef RL_SIMD_X86
+#define SIMD_BITS 256
+#include "isa.h"
+#include "resize_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "resize_body.h"
+
+/* ---- Note [Steps of a row] ---- */
+static int64_t block_steps(const rl_taps *t, int64_t block, int lanes) {
+    int64_t most = 0;
+    for (int64_t i = block * lanes; i < simd_min(t->out, (block + 1) * lanes); i++)
+        most = simd_max(most, rl_taps_count(t, i));
+    return most;
+}
+
+/* step number `nth` of a block */
+static void step_make(const rl_taps *t, int64_t block, int64_t nth, int lanes, resize_step *step,
+                      int32_t *index, float *weight) {
+    int64_t at[16], low = INT64_MAX, high = 0;
+    for (int lane = 0; lane < lanes; lane++) {
+        const int64_t i = simd_min(block * lanes + lane, t->out - 1), count = rl_taps_count(t, i);
+        const bool has = nth < count;
+        at[lane] = t->start[i] + (has ? nth : simd_max(0, count - 1));
+        weight[lane] = has ? (float)t->weight[t->first[i] + nth] : 0;
+        step->gaps |= !has;
+        low = simd_min(low, at[lane]);
+        high = simd_max(high, at[lane]);
+    }
+    step->from = low;
+    step->kind = high - low < lanes ? STEP_TURN : high - low < 2 * lanes ? STEP_AMONG : STEP_GATHER;
+    for (int lane = 0; lane < lanes; lane++) index[lane] = (int32_t)(at[lane] - low);
+}
+
+static rl_status steps_make(rl_call *k, const rl_taps *t, int lanes, resize_steps *s) {
+    s->blocks = simd_ceil_div(t->out, lanes);
+    s->first = k->svc->scratch(k, rl_count_plus(RL_COUNT(s->blocks), 1), sizeof *s->first);
+    if (!s->first) return RL_FAIL;
+    s->first[0] = 0;
+    for (int64_t i = 0; i < s->blocks; i++) s->first[i + 1] = s->first[i] + block_steps(t, i, lanes);
+    const int64_t all = s->first[s->blocks];
+    s->step = k->svc->scratch(k, rl_count_plus(RL_COUNT(all), 1), sizeof *s->step);
+    s->index = k->svc->scratch(k, rl_count_plus(RL_COUNT(all, lanes), 1), sizeof *s->index);
+    s->weight = k->svc->scratch(k, rl_count_plus(RL_COUNT(all, lanes), 1), sizeof *s->weight);
+    if (!s->step || !s->index || !s->weight) return RL_FAIL;
+    for (int64_t i = 0; i < s->blocks; i++)
+        for (int64_t at = s->first[i]; at < s->first[i + 1]; at++) {
+            s->step[at] = (resize_step){.gaps = 0};
+            step_make(t, i, at - s->first[i], lanes, &s->step[at], s->index + at * lanes,
+                      s->weight + at * lanes);
+        }
+    return RL_OK;
+}
+
+/* ---- the kernels ---- */
+static bool resize_suits(const rl_call *k, const rl_view *x) {
+    const bool bytes = x->dtype == RL_U8 && rl_resize_of(k)->mode <= RL_RESIZE_EXACT;
+    return (k->svc->isa & RL_ISA_AVX2) && k->out[0]->numel > 0 && x->numel < INT32_MAX &&
+           (x->dtype == RL_F32 || x->dtype == RL_F16 || x->dtype == RL_BF16 || bytes);
+}
+
+/* planes of rows of places with `inner` elements each, of argument 0 at `from` */
+static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
+    const rl_view *x = k->arg[0].u.t, *out = k->out[0];
+    const bool wide = k->svc->isa & RL_ISA_AVX512;
+    enum { LANES = 16 };
+    resize_job job = {.inner = inner, .from = from, .to = rl_data(out, RL_WRITE)};
+    if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;
+    const rl_taps *t = job.taps;
+    if (inner == 1 && steps_make(k, &t[2], wide ? LANES : LANES / 2, &job.steps) != RL_OK) return RL_FAIL;
+    job.moves = x->dtype != RL_F32;
+    job.in = simd_mover_between(k, RL_F32, x->dtype);
+    job.out = simd_mover_between(k, x->dtype, RL_F32);
+    job.from_item = rl_itemsize(x->dtype);
+    job.row_in = t[2].in * inner;
+    job.row_out = t[2].out * inner;
+    /* loads run over a row's end */
+    job.room_in = (job.row_in + 3 * LANES) / LANES * LANES;
+    job.room_out = (job.row_out + LANES) / LANES * LANES;
+    job.room =
+        k->svc->scratch(k, RL_COUNT(2 * job.room_in + job.room_out, simd_max(1, k->threads)), sizeof(float));
+    if (!job.room) return RL_FAIL;
+    const double ns = 0.04 * ((double)job.row_in * (double)(t[0].most * t[1].most) +
+                              3 * (double)job.row_out * (double)t[2].most);
+    k->svc->parallel(k, out->numel / job.row_out, 20 + (job.moves ? 3 : 1) * ns,
+                     wide ? resize_rows_avx512 : resize_rows_avx2, &job);
+    return RL_OK;
+}
+
+RL_KERNEL(simd_resize) {
+    const rl_view *x = k->arg[0].u.t;
+    if (!resize_suits(k, x) || !rl_is_contiguous(k->out[0])) return RL_UNSUPPORTED;
+    if (rl_is_contiguous(x)) return resize_run(k, rl_const_data(x), 1);
+    if (x->dtype != RL_F32) return RL_UNSUPPORTED;
+    const float *from = rl_plain_input(k, x);
+    return from ? resize_run(k, from, 1) : RL_FAIL;
+}
+
+/* do the elements lie side by side in the order N, depth, height, width, C? */
+static bool lies_last(const rl_view *v) {
+    int64_t step = 1;
+    for (int i = 0; i < v->ndim; i++) {
+        const int d = i == 0 ? 1 : i == v->ndim - 1 ? 0 : v->ndim - i;
+        if (v->shape[d] != 1 && v->strides[d] != step) return false;
+        step *= v->shape[d];
+    }
+    return true;
+}
+
+RL_KERNEL(simd_resize_last) {
+    const rl_view *x = k->arg[0].u.t;
+    if (!resize_suits(k, x) || !lies_last(x) || !lies_last(k->out[0])) return RL_UNSUPPORTED;
+    return resize_run(k, rl_const_data(x), x->shape[1]);
+}
+#else
 RL_KERNEL(simd_resize) {
     (void)k;
     return RL_UNSUPPORTED;
 }
+RL_KERNEL(simd_resize_last) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif

@@ -28,10 +28,9 @@ static rl_status resize_sizes(rl_call *k, int n, const rl_view *x, int64_t shape
     if (rl_ints_read(k, 1, n, shape + 2) != RL_OK) return RL_FAIL;
     for (int i = 2; i < n + 2; i++) empty |= x->shape[i] <= 0 || shape[i] <= 0;
     if (empty)
-        return rl_error_set(RL_RUNTIME,
-                            "Input and output sizes should be greater than 0, but got input %s %soutput %s",
-                            sizes_text(in, x->shape + 2, n), n == 1 ? "and " : "",
-                            sizes_text(out, shape + 2, n));
+        return rl_error_set(
+            RL_RUNTIME, "Input and output sizes should be greater than 0, but got input %s %soutput %s",
+            sizes_text(in, x->shape + 2, n), n == 1 ? "and " : "", sizes_text(out, shape + 2, n));
     return RL_OK;
 }
 
@@ -40,8 +39,7 @@ static void resize_read(rl_call *k, rl_resize_mode mode, int n, int at) {
     rl_resize *r = rl_resize_made(k);
     *r = (rl_resize){.mode = mode, .spatial = n};
     if (mode > RL_RESIZE_EXACT) r->corners = k->arg[at++].u.i;
-    for (int i = 3 - n; i < 3; i++, at++)
-        r->factor[i] = k->arg[at].tag == RL_NONE ? 0 : rl_num(k, at);
+    for (int i = 3 - n; i < 3; i++, at++) r->factor[i] = k->arg[at].tag == RL_NONE ? 0 : rl_num(k, at);
 }
 
 /* In PyTorch kernels for few elements side by side look at the sizes before they look at factors. */
