@@ -26,33 +26,55 @@ static void row_write(const rl_view *table, int64_t row, int64_t width, const do
 }
 
 /* ---- bags joined ---- */
-static void join_row(const bag_job *j, int64_t bag, int64_t i, double *sum, const double *row) {
-    const rl_bags *b = &j->bags;
-    const bool first = i == b->begin[bag];
-    for (int64_t c = 0; c < b->width; c++)
-        if (b->mode != RL_BAG_MAX)
-            sum[c] += b->scale ? row[c] * b->scale[i] : row[c];
-        else if (first || row[c] > sum[c])
-            sum[c] = row[c], rl_bag_put(j->largest, bag * b->width + c, b->index[i]);
-}
-
 static void join_bags(void *ctx, int64_t begin, int64_t end, int thread) {
     const bag_job *j = ctx;
     const rl_bags *b = &j->bags;
     double *sum = j->room + thread * 2 * b->width, *row = sum + b->width;
     for (int64_t bag = begin; bag < end; bag++) {
         const int64_t size = b->begin[bag + 1] - b->begin[bag];
-        for (int64_t c = 0; c < b->width; c++) {
-            sum[c] = 0;
-            if (b->mode == RL_BAG_MAX) rl_bag_put(j->largest, bag * b->width + c, 0);
-        }
+        for (int64_t c = 0; c < b->width; c++) sum[c] = 0;
         for (int64_t i = b->begin[bag]; i < b->begin[bag + 1]; i++) {
             row_read(j->table, b->index[i], b->width, row);
-            join_row(j, bag, i, sum, row);
+            for (int64_t c = 0; c < b->width; c++) sum[c] += b->scale ? row[c] * b->scale[i] : row[c];
         }
         for (int64_t c = 0; b->mode == RL_BAG_MEAN && size && c < b->width; c++) sum[c] /= (double)size;
         row_write(j->out, bag, b->width, sum);
     }
+}
+
+/* the largest of a bag, and which rows had them; NaN stays where it comes first */
+#define MOST_BAGS(token, type, wide, load, store, whole)                                                     \
+    static void most_bags_##token##_##whole(void *ctx, int64_t begin, int64_t end, int thread) {             \
+        const bag_job *j = ctx;                                                                              \
+        const rl_bags *b = &j->bags;                                                                         \
+        const int64_t width = b->width, *step = j->table->strides;                                           \
+        (void)thread;                                                                                        \
+        for (int64_t bag = begin; bag < end; bag++) {                                                        \
+            type *most = (type *)rl_data(j->out, RL_WRITE) + bag * width;                                    \
+            whole *at = (whole *)rl_data(j->largest, RL_WRITE) + bag * width;                                \
+            for (int64_t i = b->begin[bag]; i < b->begin[bag + 1]; i++) {                                    \
+                const type *row = (const type *)rl_const_data(j->table) + b->index[i] * step[0];             \
+                const bool first = i == b->begin[bag];                                                       \
+                for (int64_t c = 0; c < width; c++) {                                                        \
+                    const type x = row[c * step[1]];                                                         \
+                    const bool more = first || load(x) > load(most[c]);                                      \
+                    most[c] = more ? x : most[c];                                                            \
+                    at[c] = more ? (whole)b->index[i] : at[c];                                               \
+                }                                                                                            \
+            }                                                                                                \
+            if (b->begin[bag] < b->begin[bag + 1]) continue;                                                 \
+            memset(most, 0, (size_t)width * sizeof *most), memset(at, 0, (size_t)width * sizeof *at);        \
+        }                                                                                                    \
+    }
+RL_EACH_FLOAT(MOST_BAGS, int32_t)
+RL_EACH_FLOAT(MOST_BAGS, int64_t)
+
+typedef void (*bag_body)(void *, int64_t, int64_t, int);
+static bag_body most_of(const bag_job *j) {
+#define ENTRY(token, type, wide, load, store, whole) [RL_##token] = most_bags_##token##_##whole,
+    static const bag_body narrow[RL_NDTYPES] = {RL_EACH_FLOAT(ENTRY, int32_t)};
+    static const bag_body wide[RL_NDTYPES] = {RL_EACH_FLOAT(ENTRY, int64_t)};
+    return (j->largest->dtype == RL_I32 ? narrow : wide)[j->table->dtype];
 }
 
 RL_KERNEL(ref_embedding_bag) {
@@ -60,7 +82,8 @@ RL_KERNEL(ref_embedding_bag) {
     if (rl_bags_forward(k, &j.bags) != RL_OK || job_begin(k, &j) != RL_OK) return RL_FAIL;
     const rl_bags *b = &j.bags;
     const double rows = b->bags ? (double)b->n / (double)b->bags + 1 : 1;
-    k->svc->parallel(k, b->bags, rows * (double)(b->width + 1), join_bags, &j);
+    const bag_body body = b->mode == RL_BAG_MAX ? most_of(&j) : join_bags;
+    k->svc->parallel(k, b->bags, rows * (double)(b->width + 1), body, &j);
     return RL_OK;
 }
 
@@ -72,26 +95,34 @@ static void add_row(bag_job *j, int64_t row, const double *grad, double scale) {
     row_write(j->out, row, j->bags.width, sum);
 }
 
-/* Of maxima: each element goes to the row that was the largest there. */
-static rl_status add_largest(rl_call *k, bag_job *j) {
-    const rl_view *largest = k->arg[5].u.t, *sizes = k->arg[4].u.t;
-    const int64_t item = rl_itemsize(j->out->dtype), width = j->bags.width;
+/* Of maxima: each element goes to the row that was the largest there. The number of a row that is none; or -1
+ */
+#define ADD_LARGEST(token, type, wide, load, store, unused)                                                  \
+    static int64_t add_largest_##token(const bag_job *j, const rl_view *largest, int64_t bag) {              \
+        const int64_t width = j->bags.width, *step = largest->strides;                                       \
+        const type *grad = (const type *)rl_const_data(j->grad) + bag * j->grad->strides[0];                 \
+        type *out = rl_data(j->out, RL_WRITE);                                                               \
+        for (int64_t c = 0; c < width; c++) {                                                                \
+            const int64_t row = rl_bag_number(largest, bag * step[0] + c * step[1], 1);                      \
+            if (row < 0 || row >= j->bags.rows) return row < 0 ? INT64_MAX : row;                            \
+            type *to = out + row * width + c;                                                                \
+            *to = store((wide)(load(*to) + load(grad[c * j->grad->strides[1]])));                            \
+        }                                                                                                    \
+        return -1;                                                                                           \
+    }
+RL_EACH_FLOAT(ADD_LARGEST, )
+
+static rl_status add_largest(rl_call *k, const bag_job *j) {
+#define ADD_ENTRY(token, type, wide, load, store, unused) [RL_##token] = add_largest_##token,
+    static int64_t (*const add[RL_NDTYPES])(const bag_job *, const rl_view *,
+                                            int64_t) = {RL_EACH_FLOAT(ADD_ENTRY, )};
+    const rl_view *sizes = k->arg[4].u.t;
     for (int64_t bag = 0; bag < j->bags.bags; bag++) {
-        if (rl_bag_number(sizes, bag) == 0) continue;
-        row_read(j->grad, bag, width, j->room);
-        for (int64_t c = 0; c < width; c++) {
-            const rl_view line = {.storage = largest->storage,
-                                  .dtype = largest->dtype,
-                                  .ndim = 1,
-                                  .offset = largest->offset + bag * largest->strides[0],
-                                  .strides = &largest->strides[1]};
-            const int64_t row = rl_bag_number(&line, c);
-            if (row < 0 || row >= j->bags.rows)
-                return rl_fail(k, RL_RUNTIME, "embedding_bag: no row %lld in a table of %lld", (long long)row,
-                               (long long)j->bags.rows);
-            char *to = (char *)rl_data(j->out, RL_WRITE) + (row * width + c) * item;
-            rl_row_put_double(j->out->dtype, to, rl_row_double(j->out->dtype, to) + j->room[c]);
-        }
+        if (rl_bag_number(sizes, bag, sizes->strides[0]) == 0) continue;
+        const int64_t outside = add[j->out->dtype](j, k->arg[5].u.t, bag);
+        if (outside >= 0)
+            return rl_fail(k, RL_RUNTIME, "embedding_bag: no row %lld in a table of %lld", (long long)outside,
+                           (long long)j->bags.rows);
     }
     return RL_OK;
 }
@@ -123,7 +154,8 @@ static void dot_bags(void *ctx, int64_t begin, int64_t end, int thread) {
             double sum = 0;
             row_read(j->table, b->index[i], b->width, row);
             for (int64_t c = 0; c < b->width; c++) sum += grad[c] * row[c];
-            rl_row_put_double(j->out->dtype, (char *)rl_data(j->out, RL_WRITE) + b->place[i] * item, sum);
+            rl_row_put_double(j->out->dtype, (char *)rl_data(j->out, RL_WRITE) + rl_bag_place(b, i) * item,
+                              sum);
         }
     }
 }

@@ -2,24 +2,11 @@
 #include "bag.h"
 #include <string.h>
 
-int64_t rl_bag_number(const rl_view *list, int64_t i) {
-    const int64_t at = i * list->strides[list->ndim - 1];
-    if (list->dtype == RL_I32)
-        return __atomic_load_n((const int32_t *)rl_const_data(list) + at, __ATOMIC_RELAXED);
-    return __atomic_load_n((const int64_t *)rl_const_data(list) + at, __ATOMIC_RELAXED);
-}
-void rl_bag_put(const rl_view *list, int64_t i, int64_t number) {
-    if (list->dtype == RL_I32)
-        ((int32_t *)rl_data(list, RL_WRITE))[i] = (int32_t)number;
-    else
-        ((int64_t *)rl_data(list, RL_WRITE))[i] = number;
-}
-
 /* ---- where bags begin ---- */
 /* one offset more than bags: the last one is where the last bag ends */
 static rl_status begins_read(rl_call *k, const rl_bags *b, const rl_view *offsets, int64_t length) {
     for (int64_t i = 0; i < offsets->numel; i++) {
-        const int64_t at = rl_bag_number(offsets, i);
+        const int64_t at = rl_bag_number(offsets, i, offsets->strides[0]);
         if (i == 0 && at != 0)
             return rl_fail(k, RL_RUNTIME,
                            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
@@ -56,38 +43,91 @@ typedef struct {
     bool placed;           /* errors say where the index stands */
 } reading;
 
-static rl_status lists_read(rl_call *k, rl_bags *b, reading r) {
-    const int64_t length = r.index->numel;
-    b->begin = k->svc->scratch(k, rl_count_plus(RL_COUNT(r.offsets->numel), 1), sizeof(int64_t));
-    b->index = k->svc->scratch(k, rl_count_plus(RL_COUNT(2, length), 1), sizeof(int64_t));
-    if (!b->begin || !b->index) return RL_FAIL;
-    b->place = b->index + length, b->n = 0;
-    if (begins_read(k, b, r.offsets, length) != RL_OK) return RL_FAIL;
-    for (int64_t bag = 0; bag < b->bags; bag++) {
-        int64_t i = b->begin[bag];
-        b->begin[bag] = b->n;
-        for (; i < b->begin[bag + 1]; i++) {
-            const int64_t row = rl_bag_number(r.index, i);
-            if (row < 0 || row >= b->rows) return index_outside(k, b, i, row, r.placed);
-            if (r.bag_of) rl_bag_put(r.bag_of, i, bag);
-            b->skipped += row == b->skip;
-            if (row == b->skip) continue;
-            b->index[b->n] = row, b->place[b->n++] = i;
-        }
+/* numbers [begin, end) of a list; are all of them rows? */
+#define COPY_RUN(name, type)                                                                                 \
+    static bool name(const rl_view *list, int64_t begin, int64_t end, int64_t rows, int64_t *to) {           \
+        const type *from = rl_const_data(list);                                                              \
+        const int64_t step = list->strides[0];                                                               \
+        bool outside = false;                                                                                \
+        for (int64_t i = begin; i < end; i++) {                                                              \
+            const int64_t row = __atomic_load_n(from + i * step, __ATOMIC_RELAXED);                          \
+            outside |= (uint64_t)row >= (uint64_t)rows;                                                      \
+            to[i] = row;                                                                                     \
+        }                                                                                                    \
+        return !outside;                                                                                     \
     }
-    for (int64_t i = b->begin[b->bags]; r.bag_of && i < length; i++) rl_bag_put(r.bag_of, i, -1);
+COPY_RUN(copy_narrow, int32_t)
+COPY_RUN(copy_wide, int64_t)
+
+static rl_status rows_copy(rl_call *k, rl_bags *b, reading r) {
+    const int64_t end = b->bags ? b->begin[b->bags] : 0;
+    if ((r.index->dtype == RL_I32 ? copy_narrow : copy_wide)(r.index, 0, end, b->rows, b->index))
+        return RL_OK;
+    for (int64_t i = 0;; i++)
+        if (b->index[i] < 0 || b->index[i] >= b->rows) return index_outside(k, b, i, b->index[i], r.placed);
+}
+
+/* the bag of each index, -1: none */
+#define BAG_NUMBERS(name, type)                                                                              \
+    static void name(const rl_bags *b, const rl_view *list) {                                                \
+        type *to = rl_data(list, RL_WRITE);                                                                  \
+        for (int64_t bag = 0; bag < b->bags; bag++)                                                          \
+            for (int64_t i = b->begin[bag], end = b->begin[bag + 1]; i < end; i++) to[i] = (type)bag;        \
+        for (int64_t i = b->begin[b->bags]; i < list->numel; i++) to[i] = -1;                                \
+    }
+BAG_NUMBERS(numbers_narrow, int32_t)
+BAG_NUMBERS(numbers_wide, int64_t)
+
+/* Takes the rows `skip` out of the copy. */
+static void rows_skip(rl_bags *b) {
+    for (int64_t bag = 0, i = b->begin[0]; bag < b->bags; bag++) {
+        const int64_t end = b->begin[bag + 1];
+        b->begin[bag] = b->n;
+        for (; i < end; i++)
+            if (b->index[i] != b->skip) b->place[b->n] = i, b->index[b->n++] = b->index[i];
+    }
+    b->skipped = b->begin[b->bags] - b->n;
     b->begin[b->bags] = b->n;
+}
+
+static rl_status lists_read(rl_call *k, rl_bags *b, reading r) {
+    const int64_t length = r.index->numel, places = b->skip < 0 ? 0 : length;
+    b->begin = k->svc->scratch(k, rl_count_plus(RL_COUNT(r.offsets->numel), 1), sizeof(int64_t));
+    b->index = k->svc->scratch(k, rl_count_plus(RL_COUNT(length), 1), sizeof(int64_t));
+    b->place = k->svc->scratch(k, rl_count_plus(RL_COUNT(places), 1), sizeof(int64_t));
+    if (!b->begin || !b->index || !b->place || begins_read(k, b, r.offsets, length) != RL_OK ||
+        rows_copy(k, b, r) != RL_OK)
+        return RL_FAIL;
+    if (b->bags == 0) b->begin[0] = 0;
+    if (r.bag_of) (r.bag_of->dtype == RL_I32 ? numbers_narrow : numbers_wide)(b, r.bag_of);
+    if (b->skip < 0)
+        b->n = b->begin[b->bags], b->place = NULL;
+    else
+        rows_skip(b);
     return RL_OK;
 }
 
 /* ---- what rows are times ---- */
-static double value_at(const rl_view *v, int64_t i) {
-    const char *p = (const char *)rl_const_data(v) + i * v->strides[0] * rl_itemsize(v->dtype);
-    switch (v->dtype) {
-    case RL_F16: return (double)rl_from_half(*(const rl_half *)(const void *)p);
-    case RL_BF16: return (double)rl_from_bfloat(*(const rl_bfloat *)(const void *)p);
-    case RL_F32: return (double)*(const float *)(const void *)p;
-    default: return *(const double *)(const void *)p;
+/* weights of the indices */
+#define READ_WEIGHTS(name, type, load)                                                                       \
+    static void name(const rl_bags *b, const rl_view *weights) {                                             \
+        const type *from = rl_const_data(weights);                                                           \
+        for (int64_t i = 0; i < b->n; i++)                                                                   \
+            b->scale[i] = (double)load(from[(b->place ? b->place[i] : i) * weights->strides[0]]);            \
+    }
+READ_WEIGHTS(weights_half, rl_half, rl_from_half)
+READ_WEIGHTS(weights_bfloat, rl_bfloat, rl_from_bfloat)
+READ_WEIGHTS(weights_float, float, )
+READ_WEIGHTS(weights_double, double, )
+
+static void weights_read(const rl_bags *b, const rl_view *weights) {
+    switch (weights ? weights->dtype : RL_NDTYPES) {
+    case RL_F16: weights_half(b, weights); break;
+    case RL_BF16: weights_bfloat(b, weights); break;
+    case RL_F32: weights_float(b, weights); break;
+    case RL_F64: weights_double(b, weights); break;
+    default:
+        for (int64_t i = 0; i < b->n; i++) b->scale[i] = 1;
     }
 }
 
@@ -122,7 +162,7 @@ static rl_status scale_find(rl_call *k, rl_bags *b, const rl_view *weights, bool
     if (!weights && !by_count && !by_size) return RL_OK;
     b->scale = k->svc->scratch(k, rl_count_plus(RL_COUNT(b->n), 1), sizeof(double));
     if (!b->scale) return RL_FAIL;
-    for (int64_t i = 0; i < b->n; i++) b->scale[i] = weights ? value_at(weights, b->place[i]) : 1;
+    weights_read(b, weights);
     if (by_count && scale_by_count(k, b) != RL_OK) return RL_FAIL;
     for (int64_t bag = 0; by_size && bag < b->bags; bag++)
         for (int64_t i = b->begin[bag]; i < b->begin[bag + 1]; i++)

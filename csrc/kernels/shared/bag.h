@@ -16,7 +16,7 @@ typedef struct {
     int64_t bags, n, rows, width, mode;
     int64_t skip, skipped; /* -1: none; how many there were of it */
     int64_t *index, *begin;
-    int64_t *place; /* where in the list each index of the copy stood */
+    int64_t *place; /* where in the list each index of the copy stood; NULL: there */
     double *scale;
 } rl_bags;
 
@@ -25,7 +25,21 @@ typedef struct {
 rl_status rl_bags_forward(rl_call *k, rl_bags *b);
 rl_status rl_bags_backward(rl_call *k, rl_bags *b);
 rl_status rl_bags_weights(rl_call *k, rl_bags *b);
-/* Number i of a list, read once. */
-int64_t rl_bag_number(const rl_view *list, int64_t i);
-void rl_bag_put(const rl_view *list, int64_t i, int64_t number);
+
+static inline int64_t rl_bag_place(const rl_bags *b, int64_t i) {
+    return b->place ? b->place[i] : i;
+}
+/* Element i of whole numbers, `step` apart, read once. */
+static inline int64_t rl_bag_number(const rl_view *list, int64_t i, int64_t step) {
+    const void *from = rl_const_data(list);
+    if (list->dtype == RL_I32) return __atomic_load_n((const int32_t *)from + i * step, __ATOMIC_RELAXED);
+    return __atomic_load_n((const int64_t *)from + i * step, __ATOMIC_RELAXED);
+}
+static inline void rl_bag_put(const rl_view *list, int64_t i, int64_t number) {
+    void *to = rl_data(list, RL_WRITE);
+    if (list->dtype == RL_I32)
+        ((int32_t *)to)[i] = (int32_t)number;
+    else
+        ((int64_t *)to)[i] = number;
+}
 #endif

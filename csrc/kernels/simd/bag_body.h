@@ -149,6 +149,6 @@ V_TARGET static void V_NAME(bag_dot)(void *ctx, int64_t begin, int64_t end, int 
             v_store(lane, V_NAME(bag_product)(grad + bag * j->grad->strides[0],
                                               table + b->index[i] * j->table->strides[0], b->width));
             for (int l = 0; l < V_WIDTH; l++) sum += lane[l];
-            out[b->place[i]] = sum;
+            out[rl_bag_place(b, i)] = sum;
         }
 }
