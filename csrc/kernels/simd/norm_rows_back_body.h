@@ -37,7 +37,10 @@ V_INLINE void V_NAME(back_row)(const norm_row r, int64_t n, float center, float 
                                float shift) {
     const V_NAME(row_numbers) v = {v_set(center), v_set(scale), v_set(slope), v_set(shift)};
     int64_t i = 0;
-    for (; i + V_WIDTH <= n; i += V_WIDTH) V_NAME(back_part)(&r, &v, i, v_tail(V_WIDTH), true);
+    for (; i + V_WIDTH <= n; i += V_WIDTH) {
+        __builtin_prefetch(r.grad + n + i), __builtin_prefetch(r.x + n + i);
+        V_NAME(back_part)(&r, &v, i, v_tail(V_WIDTH), true);
+    }
     if (i < n) V_NAME(back_part)(&r, &v, i, v_tail(n - i), false);
 }
 
