@@ -2,7 +2,6 @@
 #include "floats.h"
 #ifdef RL_SIMD_X86
 #include "kernels/shared/walk.h"
-#include "moves.h"
 
 static const double MOVE_NS = 0.3; /* a number */
 
@@ -53,8 +52,8 @@ void simd_block_put(rl_call *k, const rl_view *out, const void *from, int dtype)
     rl_walk_parallel(k, &w, MOVE_NS, move_strip, &mover);
 }
 
-rl_status simd_results_begin(rl_call *k, float **to) {
-    for (int i = 0; i < k->n_out; i++) {
+rl_status simd_results_begin(rl_call *k, int first, float **to) {
+    for (int i = first; i < k->n_out; i++) {
         const rl_view *out = k->out[i];
         if (out->dtype == RL_F32)
             to[i] = rl_data(out, RL_WRITE);
@@ -64,9 +63,15 @@ rl_status simd_results_begin(rl_call *k, float **to) {
     return RL_OK;
 }
 
-rl_status simd_results_end(rl_call *k, float *const *to) {
-    for (int i = 0; i < k->n_out; i++)
+rl_status simd_results_end(rl_call *k, int first, float *const *to) {
+    for (int i = first; i < k->n_out; i++)
         if (k->out[i]->dtype != RL_F32) simd_block_put(k, k->out[i], to[i], RL_F32);
     return RL_OK;
+}
+
+simd_strip simd_strip_begin(const rl_call *k, const rl_view *v, int mode) {
+    const bool reads = mode == RL_READ;
+    return (simd_strip){rl_data(v, mode), (int)rl_itemsize(v->dtype),
+                        simd_mover_between(k, reads ? RL_F32 : v->dtype, reads ? v->dtype : RL_F32)};
 }
 #endif

@@ -108,7 +108,7 @@ static rl_status group_read(rl_call *k, const rl_view *x, const rl_view *weight,
         return RL_UNSUPPORTED;
     j->samples = x->shape[0], j->channels = x->shape[1];
     j->elements = x->numel / (j->samples * j->channels);
-    if (!(j->x = simd_floats_of(k, x)) || simd_results_begin(k, j->made) != RL_OK) return RL_FAIL;
+    if (!(j->x = simd_floats_of(k, x)) || simd_results_begin(k, 0, j->made) != RL_OK) return RL_FAIL;
     if (weight && !(j->weight = simd_floats_of(k, weight))) return RL_FAIL;
     if (bias && !(j->bias = simd_floats_of(k, bias))) return RL_FAIL;
     j->to = j->made[0];
@@ -138,11 +138,11 @@ static rl_status group_norm(rl_call *k, int64_t groups, double eps, const rl_vie
     group_job j = {.groups = groups, .eps = eps};
     rl_status status = group_read(k, rl_in(k, 0), weight, bias, &j);
     if (status != RL_OK) return status;
-    if (j.elements < SHORT_LINE) return short_lines(k, &j) == RL_OK ? simd_results_end(k, j.made) : RL_FAIL;
+    if (j.elements < SHORT_LINE) return short_lines(k, &j) == RL_OK ? simd_results_end(k, 0, j.made) : RL_FAIL;
     if (group_room(k, &j) != RL_OK || group_run(k, &j) != RL_OK) return RL_FAIL;
     for (int64_t g = 0; g < j.samples * groups && k->n_out == 3; g++)
         j.made[1][g] = (float)j.center[g], j.made[2][g] = (float)j.scale[g];
-    return simd_results_end(k, j.made);
+    return simd_results_end(k, 0, j.made);
 }
 RL_KERNEL(simd_group_norm) {
     return group_norm(k, k->arg[1].u.i, rl_num(k, 4), rl_in(k, 2), rl_in(k, 3));
@@ -195,7 +195,7 @@ RL_KERNEL(simd_instance_norm) {
     if (given) given_read(mean, variance, &j);
     if (group_run(k, &j) != RL_OK) return RL_FAIL;
     if (mean && !given) running_update(&j, mean, variance, rl_num(k, 6));
-    return simd_results_end(k, j.made);
+    return simd_results_end(k, 0, j.made);
 }
 
 /* ---- backward ---- */
@@ -308,7 +308,7 @@ RL_KERNEL(simd_group_norm_back) {
     if (status != RL_OK) return status;
     if (!(j.grad = simd_floats_of(k, rl_in(k, 0)))) return RL_FAIL;
     if (j.elements < SHORT_LINE)
-        return short_lines_back(k, &j, mean, scale) == RL_OK ? simd_results_end(k, j.made) : RL_FAIL;
+        return short_lines_back(k, &j, mean, scale) == RL_OK ? simd_results_end(k, 0, j.made) : RL_FAIL;
     j.dots = k->svc->scratch(k, RL_COUNT(j.samples, j.channels), sizeof *j.dots);
     j.of_p = k->svc->scratch(k, RL_COUNT(j.samples, j.groups), sizeof *j.of_p);
     j.of_q = k->svc->scratch(k, RL_COUNT(j.samples, j.groups), sizeof *j.of_q);
@@ -316,7 +316,7 @@ RL_KERNEL(simd_group_norm_back) {
     bool given = mean && scale && mean->numel && scale->numel;
     if ((given && kept_read(k, mean, scale, &j) != RL_OK) || group_back_run(k, &j) != RL_OK) return RL_FAIL;
     samples_join(&j);
-    return simd_results_end(k, j.made);
+    return simd_results_end(k, 0, j.made);
 }
 #else
 #define REFUSES(kernel)                                                                                      \

@@ -32,13 +32,20 @@ static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias
         return RL_UNSUPPORTED;
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
-    if (!(j->x = simd_floats_of(k, x)) || simd_results_begin(k, made) != RL_OK) return RL_FAIL;
+    const bool strips = simd_is_strip(x) && simd_is_strip(k->out[0]);
+    if (strips) {
+        j->in = simd_strip_begin(k, x, RL_READ), j->made = simd_strip_begin(k, k->out[0], RL_WRITE);
+        j->room = k->svc->scratch(k, RL_COUNT(k->threads, 2, j->n), sizeof *j->room);
+    } else {
+        j->x = simd_floats_of(k, x);
+    }
+    if ((!j->x && !j->room) || simd_results_begin(k, strips, made) != RL_OK) return RL_FAIL;
     if ((weight || bias) && !(j->weight = rl_norm_vector(k, weight, j->n, 1))) return RL_FAIL;
     if (bias && !(j->bias = simd_floats_of(k, bias))) return RL_FAIL;
-    j->to = made[0];
+    if (!strips) j->to = made[0];
     if (k->n_out == 3) j->mean = made[1], j->scale = made[2];
     rl_norm_rows_run(k, j, x->numel / j->n);
-    return simd_results_end(k, made);
+    return simd_results_end(k, strips, made);
 }
 
 RL_KERNEL(simd_layer_norm) {

@@ -8,7 +8,9 @@ typedef struct {
     float *to, *mean, *scale;       /* mean, scale (1 / deviation): one a row, or NULL */
     int64_t n, period;
     double eps;
-    bool around_zero; /* rms_norm: no mean, no bias */
+    bool around_zero;    /* rms_norm: no mean, no bias */
+    simd_strip in, made; /* Note [Strips]: x and to, where those are halves */
+    float *room;         /* two rows for each thread then, else NULL */
 } rl_norm_rows;
 /* RL_UNSUPPORTED without AVX2 */
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows);
@@ -21,8 +23,10 @@ typedef struct {
     bool find, around_zero;
     int64_t rows, n, period, block; /* block: how many rows, a multiple of period */
     double eps;
-    double *parts; /* by weight and by bias, of each block; at the end the sums of all in the first */
-    float *room;   /* the same of a stretch, for each thread */
+    double *parts;        /* by weight and by bias, of each block; at the end the sums of all in the first */
+    float *room;          /* the same of a stretch, for each thread */
+    simd_strip halves[3]; /* Note [Strips]: grad, x and to, where those are halves */
+    float *rows_room;     /* a row of each for each thread then, else NULL */
 } rl_norm_back;
 /* what the call gives as mean and 1 / deviation; without them they are found */
 rl_status rl_norm_back_statistics(rl_call *k, const rl_view *mean, const rl_view *scale, rl_norm_back *j);

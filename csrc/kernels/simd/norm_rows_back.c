@@ -67,6 +67,17 @@ rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
     return RL_OK;
 }
 
+static rl_status rows_floats(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
+    j->grad = simd_floats_of(k, grad), j->x = simd_floats_of(k, x);
+    return j->grad && j->x ? RL_OK : RL_FAIL;
+}
+static rl_status rows_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
+    j->halves[0] = simd_strip_begin(k, grad, RL_READ), j->halves[1] = simd_strip_begin(k, x, RL_READ);
+    j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
+    j->rows_room = k->svc->scratch(k, RL_COUNT(k->threads, 3, j->n), sizeof *j->rows_room);
+    return j->rows_room ? RL_OK : RL_FAIL;
+}
+
 static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, const rl_view *mean,
                            const rl_view *scale) {
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
@@ -76,14 +87,17 @@ static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, co
         return RL_UNSUPPORTED;
     j.rows = k->attr[0], j.n = k->attr[1], j.period = 1;
     if (rl_norm_back_statistics(k, mean, scale, &j) != RL_OK) return RL_FAIL;
+    const bool strips =
+        j.n <= LONG_ROW && simd_is_strip(grad) && simd_is_strip(x) && simd_is_strip(k->out[0]);
     j.weight = rl_norm_vector(k, weight, j.n, 1);
-    j.grad = simd_floats_of(k, grad), j.x = simd_floats_of(k, x);
-    if (!j.weight || !j.grad || !j.x || simd_results_begin(k, made) != RL_OK) return RL_FAIL;
-    j.to = made[0];
+    if (!j.weight || (strips ? rows_strips(k, &j, grad, x) : rows_floats(k, &j, grad, x)) != RL_OK ||
+        simd_results_begin(k, strips, made) != RL_OK)
+        return RL_FAIL;
+    if (!strips) j.to = made[0];
     if (rl_norm_back_run(k, &j) != RL_OK) return RL_FAIL;
     for (int i = 1; i < k->n_out; i++)
         for (int64_t c = 0; c < j.n; c++) made[i][c] = (float)j.parts[(i - 1) * j.n + c];
-    return simd_results_end(k, made);
+    return simd_results_end(k, strips, made);
 }
 
 RL_KERNEL(simd_layer_norm_back) {

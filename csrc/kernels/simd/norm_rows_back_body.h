@@ -38,19 +38,23 @@ V_INLINE void V_NAME(back_row)(const norm_row r, int64_t n, float center, float 
     const V_NAME(row_numbers) v = {v_set(center), v_set(scale), v_set(slope), v_set(shift)};
     int64_t i = 0;
     for (; i + V_WIDTH <= n; i += V_WIDTH) {
+        /* the next row, which is read from memory only when this one is written */
         __builtin_prefetch(r.grad + n + i), __builtin_prefetch(r.x + n + i);
         V_NAME(back_part)(&r, &v, i, v_tail(V_WIDTH), true);
     }
     if (i < n) V_NAME(back_part)(&r, &v, i, v_tail(n - i), false);
 }
 
-/* the gradient by the input of row i; its share of the others to by_weight and by_bias, unless NULL */
-V_INLINE void V_NAME(back_input)(const rl_norm_back *j, int64_t i, const float *weight, float *by_weight,
-                                 float *by_bias) {
+/* the gradient by the input of row i; its share of the others to by_weight and by_bias, unless NULL; room: of
+ * a thread, for halves, else NULL */
+V_INLINE void V_NAME(back_input)(const rl_norm_back *j, int64_t i, float *room, const float *weight,
+                                 float *by_weight, float *by_bias) {
     const int64_t n = j->n;
-    const float *grad = j->grad + i * n, *x = j->x + i * n;
+    const float *grad = room ? room : j->grad + i * n, *x = room ? room + n : j->x + i * n;
+    float *to = room ? room + 2 * n : j->to + i * n;
     const double part = 1 / (double)n;
     double dots[2] = {0, 0};
+    for (int h = 0; room && h < 2; h++) simd_strip_read(&j->halves[h], room + h * n, i * n, n);
     if (j->find) {
         norm_moments m = {0, 0};
         if (j->around_zero)
@@ -65,8 +69,9 @@ V_INLINE void V_NAME(back_input)(const rl_norm_back *j, int64_t i, const float *
     V_NAME(dots)(grad, x, weight, n, center, dots);
     const float slope = (float)(scale * scale * scale * dots[1] * part);
     const float shift = j->around_zero ? 0 : (float)(scale * dots[0] * part);
-    const norm_row r = {grad, x, weight, j->to + i * n, by_weight, by_bias};
+    const norm_row r = {grad, x, weight, to, by_weight, by_bias};
     V_NAME(back_row)(r, n, center, s, slope, shift);
+    if (room) simd_strip_write(&j->halves[2], to, i * n, n);
 }
 
 /* the sums of a stretch, which begin anew, to those of a block */
@@ -78,25 +83,25 @@ V_INLINE void V_NAME(stretch_end)(double *to, float *sums, int64_t n, bool first
 }
 
 /* the rows from i to stop, which begin with the first weights */
-V_INLINE void V_NAME(back_stretch)(const rl_norm_back *j, int64_t i, int64_t stop, float *sums) {
+V_INLINE void V_NAME(back_stretch)(const rl_norm_back *j, int64_t i, int64_t stop, float *room, float *sums) {
     const int64_t n = j->n, all = n * j->period;
     for (int64_t at = 0; i < stop; i++, at = at + n == all ? 0 : at + n) {
         if (j->around_zero)
-            V_NAME(back_input)(j, i, j->weight + at, sums + at, NULL);
+            V_NAME(back_input)(j, i, room, j->weight + at, sums + at, NULL);
         else
-            V_NAME(back_input)(j, i, j->weight + at, sums + at, sums + all + at);
+            V_NAME(back_input)(j, i, room, j->weight + at, sums + at, sums + all + at);
     }
 }
 
 V_TARGET static void V_NAME(back_blocks)(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_norm_back *j = ctx;
     const int64_t all = j->n * j->period;
-    float *sums = j->room + thread * 2 * all;
+    float *sums = j->room + thread * 2 * all, *room = j->rows_room ? j->rows_room + thread * 3 * j->n : NULL;
     for (int64_t i = 0; i < 2 * all; i++) sums[i] = 0;
     for (int64_t block = begin; block < end; block++) {
         int64_t first = block * j->block, last = simd_min(j->rows, first + j->block);
         for (int64_t i = first; i < last; i += STRETCH * j->period) {
-            V_NAME(back_stretch)(j, i, simd_min(last, i + STRETCH * j->period), sums);
+            V_NAME(back_stretch)(j, i, simd_min(last, i + STRETCH * j->period), room, sums);
             V_NAME(stretch_end)(j->parts + block * 2 * all, sums, 2 * all, i == first);
         }
     }
@@ -106,7 +111,7 @@ V_TARGET static void V_NAME(back_blocks)(void *ctx, int64_t begin, int64_t end, 
 V_TARGET static void V_NAME(back_rows)(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_norm_back *j = ctx;
     (void)thread;
-    for (int64_t i = begin; i < end; i++) V_NAME(back_input)(j, i, j->weight, NULL, NULL);
+    for (int64_t i = begin; i < end; i++) V_NAME(back_input)(j, i, NULL, j->weight, NULL, NULL);
 }
 
 V_TARGET static void V_NAME(back_columns)(void *ctx, int64_t begin, int64_t end, int thread) {

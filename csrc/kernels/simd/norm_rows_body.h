@@ -28,10 +28,12 @@ V_TARGET static void V_NAME(norm_rows)(void *ctx, int64_t begin, int64_t end, in
     const rl_norm_rows *j = ctx;
     const int64_t n = j->n;
     const double part = 1 / (double)n;
-    (void)thread;
+    float *room = j->room ? j->room + 2 * thread * n : NULL;
     for (int64_t i = begin, at = begin % j->period; i < end; i++, at = at + 1 == j->period ? 0 : at + 1) {
-        const float *x = j->x + i * n, *w = j->weight ? j->weight + at * n : NULL;
+        const float *x = room ? room : j->x + i * n, *w = j->weight ? j->weight + at * n : NULL;
+        float *to = room ? room + n : j->to + i * n;
         norm_moments m = {0, 0};
+        if (room) simd_strip_read(&j->in, room, i * n, n);
         if (j->around_zero)
             m.squares = V_NAME(squares)(x, n);
         else
@@ -41,8 +43,9 @@ V_TARGET static void V_NAME(norm_rows)(void *ctx, int64_t begin, int64_t end, in
         if (j->mean) j->mean[i] = center;
         if (j->scale) j->scale[i] = (float)scale;
         if (j->bias)
-            V_NAME(row_apply)(x, w, j->bias + at * n, j->to + i * n, n, center, (float)scale, shift);
+            V_NAME(row_apply)(x, w, j->bias + at * n, to, n, center, (float)scale, shift);
         else
-            V_NAME(row_apply)(x, w, NULL, j->to + i * n, n, center, (float)scale, shift);
+            V_NAME(row_apply)(x, w, NULL, to, n, center, (float)scale, shift);
+        if (room) simd_strip_write(&j->made, to, i * n, n);
     }
 }

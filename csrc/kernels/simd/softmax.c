@@ -18,7 +18,11 @@ typedef struct {
     const float *a, *b; /* b: of gradients */
     float *to;
     int64_t n, inner, tiles;
+    simd_strip halves[3]; /* Note [Strips]: a, b and the result */
+    int64_t some;         /* rows of a strip */
+    float *room;          /* three strips for each thread */
 } softmax_job;
+enum { STRIP = 1024 }; /* numbers of a strip, at least */
 /* Numbers of a row, and rows of a column, whose sum is float; those are joined in double, or with the
  * rounding error kept. */
 enum { SPAN = 1024, STRETCH = 64 };
@@ -55,6 +59,33 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     if (j->safe) rows_mend(j->a + at, j->to + at, j->n, end - begin);
 }
 
+static void strips_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const softmax_job *j = ctx;
+    const int64_t strip = j->some * j->n;
+    float *a = j->room + 3 * thread * strip, *b = j->b ? a + strip : NULL, *to = a + 2 * strip;
+    for (int64_t i = begin; i < end; i += j->some) {
+        const int64_t rows = simd_min(j->some, end - i), n = rows * j->n;
+        simd_strip_read(&j->halves[0], a, i * j->n, n);
+        if (b) simd_strip_read(&j->halves[1], b, i * j->n, n);
+        j->kit->rows(a, b, to, j->n, rows);
+        if (j->safe) rows_mend(a, to, j->n, rows);
+        simd_strip_write(&j->halves[2], to, i * j->n, n);
+    }
+}
+
+/* rows of halves, strip by strip */
+static rl_status strips_run(rl_call *k, softmax_job *j, const rl_view *a, const rl_view *b, int64_t rows) {
+    j->some = simd_ceil_div(STRIP, j->n);
+    j->room = k->svc->scratch(k, RL_COUNT(k->threads, 3, j->some, j->n), sizeof *j->room);
+    if (!j->room) return RL_FAIL;
+    j->halves[0] = simd_strip_begin(k, a, RL_READ);
+    if (b) j->halves[1] = simd_strip_begin(k, b, RL_READ);
+    j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
+    j->b = b ? j->room : NULL;
+    k->svc->parallel(k, rows, NUMBER_NS * (double)j->n, strips_chunk, j);
+    return RL_OK;
+}
+
 static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *j = ctx;
     (void)thread;
@@ -73,19 +104,21 @@ static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax
         return RL_UNSUPPORTED;
     softmax_job j = {.kit = k->svc->isa & RL_ISA_AVX512 ? avx512 : avx2, .safe = safe, .n = 1, .inner = 1};
     if (safe && out->ndim && k->attr[0] != out->ndim - 1) return RL_UNSUPPORTED;
-    if (!(j.a = simd_floats_of(k, a)) || (b && !(j.b = simd_floats_of(k, b))) ||
-        simd_results_begin(k, &j.to) != RL_OK)
-        return RL_FAIL;
     if (out->ndim) j.n = out->shape[k->attr[0]];
     for (int d = (int)k->attr[0] + 1; d < out->ndim; d++) j.inner *= out->shape[d];
     int64_t outer = out->numel / (j.n * j.inner);
+    if (j.inner == 1 && simd_is_strip(out) && simd_is_strip(a) && (!b || simd_is_strip(b)))
+        return strips_run(k, &j, a, b, outer);
+    if (!(j.a = simd_floats_of(k, a)) || (b && !(j.b = simd_floats_of(k, b))) ||
+        simd_results_begin(k, 0, &j.to) != RL_OK)
+        return RL_FAIL;
     j.tiles = simd_ceil_div(j.inner, j.kit->tile);
     if (j.inner == 1)
         k->svc->parallel(k, outer, NUMBER_NS * (double)j.n, rows_chunk, &j);
     else
         k->svc->parallel(k, outer * j.tiles, NUMBER_NS * (double)(j.n * simd_min(j.inner, j.kit->tile)),
                          tiles_chunk, &j);
-    return simd_results_end(k, &j.to);
+    return simd_results_end(k, 0, &j.to);
 }
 
 #define SOFTMAX(kernel, arguments, safe, name)                                                               \
