@@ -33,6 +33,7 @@ SAMPLES = {
         S(x(*_CUBE), x(3, 2, 2, 2, 2), x(3), (1, 2, 1), (1, 0, 2), (2, 1, 1)),
         S(x(*_CUBE), x(4, 1, 3, 3, 3), x(4), padding=1, groups=2),
         S(x(*_CUBE), x(3, 2, 3, 2, 1), padding="same"),
+        S(x(3, 2, 2, 3, 2), x(14, 2, 1, 2, 2), None, 2, 3, 3),
         S(x(0, *_CUBE[1:]), x(3, 2, 2, 2, 2)),
     ],
     "conv_transpose1d": [
@@ -46,6 +47,9 @@ SAMPLES = {
         S(small(3, 4, 5), small(3, 4, 2, 2), None, 2),
         S(small(2, 4, 4, 5), small(4, 2, 3, 3), small(4), (2, 3), (1, 0), (1, 2), 2, (1, 2)),
         S(small(0, 3, 4, 5), small(3, 4, 2, 2)),
+        S(small(1, 2, 3, 4), small(2, 3, 2, 3), None, (1, 2), (1, 0), (1, 0), 1, (2, 1)),
+        S(small(3, 2, 1, 1), small(2, 3, 4, 4), small(3), 1, 1),
+        S(small(1, 2, 2, 3), small(2, 1, 1, 2), small(1), 3, 0, 2),
     ],
     "conv_transpose3d": [
         S(small(*_CUBE), small(2, 3, 2, 3, 2), small(3)),

@@ -2,73 +2,27 @@
  * kernels/simd/conv_patches.h. */
 #include "conv_patches.h"
 #include "common.h"
-
 #include "conv_patches_plan.h"
 
 #ifdef RL_SIMD_X86
-enum { LOOSE_ROWS = 24 }; /* rows up to which an input as it lies is read without a copy */
-enum { TILE_MOST = 160, SUMS_MOST = 1 << 17, COPIED_MOST = 1 << 20 }; /* places, sums, numbers of input */
-typedef struct {
-    int64_t from, n; /* floats */
-} patch_run;
-#define SIMD_BITS 256
-#include "isa.h"
-#include "conv_patches_body.h"
-#undef SIMD_BITS
-#define SIMD_BITS 512
-#include "isa.h"
-#include "conv_patches_body.h"
+enum { LOOSE_ROWS = 24 };     /* rows up to which an input as it lies is read without a copy */
+enum { SUMS_MOST = 1 << 17 }; /* of a part of the output channels */
 
 typedef struct {
     const rl_patch_plan *plan;
     const char *in; /* prepared, of this round */
     char *out, *room;
     simd_mover back;
-    int64_t images, places;           /* of this round; of a phase of an image */
-    int64_t tile, tiles, part, parts; /* places of a tile, tiles of the round; output channels of a part */
-    int64_t lines, sums, room_step;   /* where these begin in a thread's room; bytes of a room */
-    bool spans, direct, wide;         /* a tile has several images; sums go straight to the output */
+    rl_patch_cut cut;
+    int64_t images, part, parts;    /* of this round; output channels of a part */
+    int64_t lines, sums, room_step; /* where these begin in a thread's room; bytes of a room */
+    bool direct;                    /* sums go straight to the output */
 } patch_job;
 
-/* one tile of places [first, first + count) of image `image`, or of all images from it on */
-typedef struct {
-    int64_t image, first, count, runs;
-    patch_run run[TILE_MOST];
-} patch_tile;
-
-static void tile_runs(const patch_job *j, patch_tile *t) {
-    const rl_patch_plan *plan = j->plan;
-    const int64_t *grid = plan->grid, floats = plan->size / 4;
-    t->runs = 0;
-    for (int64_t done = 0, n; done < t->count; done += n) {
-        const int64_t at = t->first + done, x = at % grid[2], y = at / grid[2] % grid[1];
-        const int64_t z = at / grid[2] / grid[1] % grid[0], image = t->image + at / j->places;
-        const int64_t from =
-            image * plan->image + z * plan->step[0] * plan->slab + y * plan->step[1] * plan->row + x;
-        n = simd_min(grid[2] - x, t->count - done);
-        patch_run *last = t->runs ? &t->run[t->runs - 1] : NULL;
-        if (last && last->from + last->n == from * floats)
-            last->n += n * floats;
-        else
-            t->run[t->runs++] = (patch_run){from * floats, n * floats};
-    }
-}
-
 /* ---- the product of a tile ---- */
-static int64_t *tile_offsets(const rl_patch_plan *plan, const rl_patch_phase *phase, int64_t k0, int64_t n,
-                             int64_t *to) {
-    const rl_patch_tap *tap = plan->tap + phase->first;
-    const int64_t floats = plan->size / 4;
-    for (int64_t i = 0, c = k0 / phase->taps, t = k0 % phase->taps; i < n; i++) {
-        to[i] = (c * plan->channel + tap[t].offset) * floats;
-        if (++t == phase->taps) t = 0, c++;
-    }
-    return to;
-}
-
 /* sums of a part of the output channels by the tile, for one phase; `group` is (image, group) of the tile */
-static void tile_product(const patch_job *j, const patch_tile *t, const rl_patch_phase *phase, int64_t group,
-                         int64_t o0, int64_t rows, char *room, char *sums, int64_t sums_step) {
+static void tile_product(const patch_job *j, const rl_patch_tile *t, const rl_patch_phase *phase,
+                         int64_t group, int64_t o0, int64_t rows, char *room, char *sums, int64_t sums_step) {
     const rl_patch_plan *plan = j->plan;
     const rl_patches *p = plan->p;
     const int64_t depth = p->channels * phase->taps, size = plan->size, nr = plan->kit->nr;
@@ -76,7 +30,7 @@ static void tile_product(const patch_job *j, const patch_tile *t, const rl_patch
     const char *in = j->in + group * p->channels * plan->channel * size;
     const char *weights = plan->weights + (phase->strips + group * phase->group + o0 * depth) * size;
     const char *bias = plan->bias ? plan->bias + (group * p->outputs + o0) * size : NULL;
-    int64_t offsets[RL_GEMM_KB], k0 = 0;
+    int64_t k0 = 0;
     do {
         rl_panel panel = {.rows = rows, .k = simd_min(kb, depth - k0), .packed_a = true, .add = k0 > 0};
         const bool loose = rows <= LOOSE_ROWS && phase->taps == 1 && t->runs == 1;
@@ -84,12 +38,10 @@ static void tile_product(const patch_job *j, const patch_tile *t, const rl_patch
         if (loose)
             from = in + (k0 * plan->channel + plan->tap[phase->first].offset) * size + t->run[0].from * 4;
         else if (panel.k)
-            (j->wide ? patch_fill_avx512 : patch_fill_avx2)(
-                (float *)room, j->tile * size / 4, (const float *)in,
-                tile_offsets(plan, phase, k0, panel.k, offsets), panel.k, t->run, t->runs);
+            rl_patch_fill(plan, t, phase, in, k0, panel.k, room, j->cut.tile);
         panel.a = weights + k0 * plan->kit->mr * size, panel.a_strip = plan->kit->mr * depth;
         panel.row_bias = bias;
-        panel.b_step = loose ? plan->channel : j->tile, panel.c_step = sums_step;
+        panel.b_step = loose ? plan->channel : j->cut.tile, panel.c_step = sums_step;
         panel.a_next = panel.a_strip;
         for (int64_t n = 0; n < t->count; n += nr) {
             panel.cols = (int)simd_min(nr, t->count - n);
@@ -117,14 +69,14 @@ WEAVE(weave_floats, float)
 WEAVE(weave_doubles, double)
 
 /* rows of sums of a tile, for all column phases, to where they belong; (z, y) is the phase */
-static void tile_put(const patch_job *j, const patch_tile *t, int64_t z, int64_t y, int64_t group, int64_t o0,
-                     int64_t rows, const char *sums, char *line) {
+static void tile_put(const patch_job *j, const rl_patch_tile *t, int64_t z, int64_t y, int64_t group,
+                     int64_t o0, int64_t rows, const char *sums, char *line) {
     const rl_patch_plan *plan = j->plan;
     const rl_patches *p = plan->p;
     const int64_t *grid = plan->grid, *spread = plan->spread, *places = p->places;
     const int64_t size = plan->size, item = j->back.to_item, ways = plan->weave[2];
     for (int64_t done = 0, n; done < t->count; done += n) {
-        const int64_t at = t->first + done, x = at % grid[2], image = t->image + at / j->places;
+        const int64_t at = t->first + done, x = at % grid[2], image = t->image + at / j->cut.places;
         const int64_t oy = at / grid[2] % grid[1] * spread[1] + y;
         const int64_t oz = at / grid[2] / grid[1] % grid[0] * spread[0] + z, ox = x * ways;
         n = simd_min(grid[2] - x, t->count - done);
@@ -134,12 +86,12 @@ static void tile_put(const patch_job *j, const patch_tile *t, int64_t z, int64_t
                          places[2] * item;
         const int64_t wide = simd_min(n * ways, places[2] - ox);
         for (int64_t o = 0; o < rows; o++, to += places[0] * places[1] * places[2] * item) {
-            const char *from = sums + (o * j->tile + done) * size;
+            const char *from = sums + (o * j->cut.tile + done) * size;
             if (ways > 1) {
                 if (size == 4)
-                    weave_floats((float *)line, (const float *)from, rows * j->tile, ways, n);
+                    weave_floats((float *)line, (const float *)from, rows * j->cut.tile, ways, n);
                 else
-                    weave_doubles((double *)line, (const double *)from, rows * j->tile, ways, n);
+                    weave_doubles((double *)line, (const double *)from, rows * j->cut.tile, ways, n);
                 from = line;
             }
             simd_move(&j->back, to + ox * item, item, from, size, wide);
@@ -154,68 +106,53 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_patches *p = plan->p;
     const int64_t phases = plan->weave[0] * plan->weave[1], ways = plan->weave[2], size = plan->size;
     char *room = j->room + thread * j->room_step;
-    patch_tile t;
+    rl_patch_tile t;
     for (int64_t i = begin; i < end; i++) {
         const int64_t part = i % j->parts, phase = i / j->parts % phases, o0 = part * j->part;
         const int64_t group = i / j->parts / phases % p->groups, tile = i / j->parts / phases / p->groups;
-        const int64_t each = j->spans ? j->tiles : j->tiles / j->images;
-        const int64_t all = j->spans ? j->images * j->places : j->places;
         const int64_t rows = simd_min(j->part, p->outputs - o0);
-        t.image = tile / each, t.first = tile % each * j->tile, t.count = simd_min(j->tile, all - t.first);
-        tile_runs(j, &t);
+        rl_patch_tile_make(plan, &j->cut, j->images, tile, &t);
         char *sums = room + j->sums;
         if (j->direct)
-            sums = j->out + (((t.image * p->groups + group) * p->outputs + o0) * j->places + t.first) * size;
+            sums =
+                j->out + (((t.image * p->groups + group) * p->outputs + o0) * j->cut.places + t.first) * size;
         for (int64_t w = 0; w < ways; w++)
             tile_product(j, &t, &plan->phase[phase * ways + w], group, o0, rows, room,
-                         sums + w * rows * j->tile * size, j->direct ? j->places : j->tile);
+                         sums + w * rows * j->cut.tile * size, j->direct ? j->cut.places : j->cut.tile);
         if (!j->direct)
             tile_put(j, &t, phase / plan->weave[1], phase % plan->weave[1], group, o0, rows, sums,
                      room + j->lines);
     }
 }
 
-static double patch_work(const rl_patches *p) { /* multiply-adds */
-    const int64_t *places = p->transposed ? p->size : p->places;
-    double work = (double)p->images * (double)(p->groups * p->outputs) * (double)p->channels;
-    for (int d = 0; d < 3; d++) work *= (double)places[d] * (double)p->kernel[d];
-    return work;
-}
-
-/* how places and output channels are cut */
-static void patch_cut(patch_job *j, int64_t threads) {
+/* how output channels are cut */
+static void parts_cut(patch_job *j, int64_t threads) {
     const rl_patch_plan *plan = j->plan;
-    const rl_patches *p = plan->p;
-    const int64_t nr = plan->kit->nr, mr = plan->kit->mr, ways = plan->weave[2];
-    const int64_t most = TILE_MOST / nr * nr;
-    j->spans = j->places < most / 2 && j->images > 1;
-    const int64_t all = j->spans ? j->images * j->places : j->places, cuts = simd_ceil_div(all, most);
-    j->tile = simd_ceil_div(simd_ceil_div(all, cuts), nr) * nr;
-    j->tiles = simd_ceil_div(all, j->tile) * (j->spans ? 1 : j->images);
-    const int64_t strips = simd_ceil_div(p->outputs, mr);
-    const int64_t items = j->tiles * p->groups * plan->weave[0] * plan->weave[1];
+    const int64_t mr = plan->kit->mr, strips = simd_ceil_div(plan->p->outputs, mr);
+    const int64_t rows = plan->weave[0] * plan->weave[1] * plan->p->groups;
     int64_t parts = 1;
-    if (threads > 1) parts = simd_min(simd_max(1, strips / 4), simd_ceil_div(3 * threads, items));
+    if (threads > 1)
+        parts = simd_min(simd_max(1, strips / 4),
+                         simd_ceil_div(3 * threads, rl_patch_tiles(&j->cut, j->images) * rows));
     j->part = simd_ceil_div(strips, parts) * mr;
-    if (!j->direct) j->part = simd_min(j->part, simd_max(1, SUMS_MOST / (ways * j->tile * mr)) * mr);
-    j->parts = simd_ceil_div(p->outputs, j->part);
+    if (!j->direct)
+        j->part = simd_min(j->part, simd_max(1, SUMS_MOST / (plan->weave[2] * j->cut.tile * mr)) * mr);
+    j->parts = simd_ceil_div(plan->p->outputs, j->part);
 }
 
 rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
     rl_patch_plan plan;
     rl_status made = rl_patch_plan_make(k, p, &plan);
     if (made != RL_OK) return made;
-    const double work = RL_GEMM_NS * patch_work(p) * plan.size / 4;
-    const int64_t threads = rl_is_serial(k, 1, work) ? 1 : k->threads;
-    int64_t round = p->images;
-    if (plan.copies) round = simd_min(round, simd_max(threads, COPIED_MOST / plan.image));
-    patch_job j = {.plan = &plan, .images = round, .places = plan.grid[0] * plan.grid[1] * plan.grid[2]};
-    j.wide = k->svc->isa & RL_ISA_AVX512;
+    if (!rl_patch_weights(k, &plan)) return RL_FAIL;
+    const double work = RL_GEMM_NS * rl_patch_work(p) * plan.size / 4;
+    const int64_t threads = rl_is_serial(k, 1, work) ? 1 : k->threads, round = rl_patch_round(k, &plan);
+    patch_job j = {.plan = &plan, .images = round, .cut = rl_patch_cut_make(&plan, round)};
     j.back = simd_mover_between(k, p->out->dtype, plan.inner);
-    j.direct = p->out->dtype == plan.inner && plan.weave[0] * plan.weave[1] * plan.weave[2] == 1;
-    patch_cut(&j, threads);
-    j.direct &= !j.spans;
-    const int64_t ways = plan.weave[2], tile = j.tile * plan.size;
+    j.direct =
+        !j.cut.spans && p->out->dtype == plan.inner && plan.weave[0] * plan.weave[1] * plan.weave[2] == 1;
+    parts_cut(&j, threads);
+    const int64_t ways = plan.weave[2], tile = j.cut.tile * plan.size;
     j.lines = RL_GEMM_KB * tile, j.sums = j.lines + ways * tile;
     j.room_step = j.sums + (j.direct ? 0 : ways * simd_min(j.part, p->outputs) * tile);
     j.room = k->svc->scratch(k, RL_COUNT(j.room_step, threads), 1);
@@ -226,18 +163,11 @@ rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
     for (int64_t first = 0; first < p->images; first += round) {
         j.images = simd_min(round, p->images - first);
         j.out = (char *)rl_data(p->out, RL_WRITE) + first * answer * j.back.to_item;
-        j.in = prepared;
-        if (plan.copies)
-            rl_patch_prepare(k, &plan, first, j.images, prepared);
-        else
-            j.in = (const char *)rl_const_data(p->in) + first * p->image * plan.size;
-        const int64_t each =
-            j.spans ? simd_ceil_div(j.images * j.places, j.tile) : simd_ceil_div(j.places, j.tile) * j.images;
-        j.tiles = each;
-        const int64_t items = each * p->groups * plan.weave[0] * plan.weave[1] * j.parts;
-        k->svc->parallel(k, items,
-                         threads == 1 ? 0 : work / (double)p->images * (double)j.images / (double)items,
-                         patch_items, &j);
+        j.in = rl_patch_input(k, &plan, first, j.images, prepared);
+        const int64_t items =
+            rl_patch_tiles(&j.cut, j.images) * p->groups * plan.weave[0] * plan.weave[1] * j.parts;
+        const double share = (double)j.images / (double)p->images / (double)items;
+        k->svc->parallel(k, items, threads == 1 ? 0 : work * share, patch_items, &j);
     }
     return RL_OK;
 }

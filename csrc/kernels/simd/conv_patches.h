@@ -26,9 +26,12 @@ typedef struct {
     int64_t image, channel, step[3]; /* of the input, in elements */
 } rl_patches;
 
-/* False when it is not one of floats with a dense result and something to compute. */
+/* False when it is not one of floats with something to compute. */
 bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *bias,
                      const rl_view *out, bool transposed, rl_patches *p);
-/* RL_UNSUPPORTED: without AVX2, or where the padding is out of all proportion. */
+/* The output is contiguous. RL_UNSUPPORTED: without AVX2, or where the padding is out of all proportion. */
 rl_status rl_patches_run(rl_call *k, const rl_patches *p);
+/* The gradient by the weight, to p->weight, where p->out is the gradient by the output. p->weight is
+ * contiguous. */
+rl_status rl_patches_weight(rl_call *k, const rl_patches *p);
 #endif

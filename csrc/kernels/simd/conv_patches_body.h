@@ -3,7 +3,7 @@
 
 /* `rows` rows of a tile, `step` apart; row i begins offsets[i] after `from` */
 V_TARGET static void V_NAME(patch_fill)(float *to, int64_t step, const float *from, const int64_t *offsets,
-                                        int64_t rows, const patch_run *runs, int64_t count) {
+                                        int64_t rows, const rl_patch_run *runs, int64_t count) {
     for (int64_t i = 0; i < rows; i++, to += step) {
         const float *line = from + offsets[i];
         float *at = to;

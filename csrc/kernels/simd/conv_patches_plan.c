@@ -9,7 +9,7 @@ bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight,
     const rl_window *a = rl_window_of(k);
     const int n = (int)a->spatial, lead = in->ndim - n;
     if (!rl_is_float(in->dtype) || weight->dtype != in->dtype || out->dtype != in->dtype || !in->numel ||
-        !weight->numel || !out->numel || !rl_is_contiguous(out) || (bias && bias->dtype != in->dtype))
+        !weight->numel || !out->numel || (bias && bias->dtype != in->dtype))
         return false;
     *p = (rl_patches){.in = in, .weight = weight, .bias = bias, .out = out, .transposed = transposed};
     p->images = lead == 2 ? in->shape[0] : 1, p->groups = a->groups;
@@ -26,6 +26,13 @@ bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight,
         all |= p->size[i] | p->places[i] | p->kernel[i] | p->stride[i] | p->dilation[i] | p->before[i];
     }
     return all <= INT32_MAX;
+}
+
+double rl_patch_work(const rl_patches *p) {
+    const int64_t *places = p->transposed ? p->size : p->places;
+    double work = (double)p->images * (double)(p->groups * p->outputs) * (double)p->channels;
+    for (int d = 0; d < 3; d++) work *= (double)places[d] * (double)p->kernel[d];
+    return work;
 }
 
 #ifdef RL_SIMD_X86
@@ -124,11 +131,19 @@ static void prepare_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-void rl_patch_prepare(rl_call *k, const rl_patch_plan *plan, int64_t first, int64_t count, char *to) {
+const char *rl_patch_input(rl_call *k, const rl_patch_plan *plan, int64_t first, int64_t count, char *to) {
     prepare_job j = {.plan = plan, .to = to, .first = first};
-    j.in = simd_mover_between(k, plan->inner, plan->p->in->dtype);
-    k->svc->parallel(k, count * plan->p->groups * plan->p->channels, 0.2 * (double)plan->channel,
-                     prepare_planes, &j);
+    const rl_patches *p = plan->p;
+    if (!plan->copies) return (const char *)rl_const_data(p->in) + first * p->image * plan->size;
+    j.in = simd_mover_between(k, plan->inner, p->in->dtype);
+    k->svc->parallel(k, count * p->groups * p->channels, 0.2 * (double)plan->channel, prepare_planes, &j);
+    return to;
+}
+
+enum { COPIED_MOST = 1 << 20 }; /* numbers of input made ready at a time, unless one image has more */
+int64_t rl_patch_round(const rl_call *k, const rl_patch_plan *plan) {
+    if (!plan->copies) return plan->p->images;
+    return simd_min(plan->p->images, simd_max(k->threads, COPIED_MOST / plan->image));
 }
 
 /* ---- phases and taps ---- */
@@ -216,8 +231,7 @@ typedef struct {
 PACK_STRIPS(pack_floats, float)
 PACK_STRIPS(pack_doubles, double)
 
-/* A strided view as one block of `to`. */
-static const char *plain_of(rl_call *k, const rl_view *v, int inner) {
+const char *rl_patch_plain(rl_call *k, const rl_view *v, int inner) {
     const simd_mover m = simd_mover_between(k, inner, v->dtype);
     if (!m.convert && rl_is_contiguous(v)) return rl_const_data(v);
     char *to = k->svc->scratch(k, RL_COUNT(v->numel, m.to_item), 1), *at = to;
@@ -259,17 +273,18 @@ static uint64_t weights_key(const rl_patch_plan *plan) {
     return key * 2 + p->transposed;
 }
 
-static bool plan_weights(rl_call *k, rl_patch_plan *plan) {
+bool rl_patch_weights(rl_call *k, rl_patch_plan *plan) {
     const rl_patches *p = plan->p;
     const int64_t phases = phases_of(plan), mr = plan->kit->mr;
     const int64_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2], strips = simd_ceil_div(p->outputs, mr);
     const rl_count bytes = RL_COUNT(p->groups, strips, mr, p->channels, taps, plan->size);
     const uint64_t key = weights_key(plan);
+    if (p->bias && !(plan->bias = rl_patch_plain(k, p->bias, plan->inner))) return false;
     if (key && (plan->weights = k->svc->packed_find(k, p->weight, key))) return true;
     weight_job j = {.plan = plan, .strips = strips, .group = p->channels * p->outputs * taps};
     j.out = p->transposed ? taps : p->channels * taps;
     j.in = p->transposed ? p->outputs * taps : taps;
-    j.from = plain_of(k, p->weight, plan->inner);
+    j.from = rl_patch_plain(k, p->weight, plan->inner);
     if (!j.from) return false;
     if (key) j.to = k->svc->packed_new(k, p->weight, key, bytes, 1);
     const bool kept = j.to != NULL;
@@ -286,13 +301,12 @@ rl_status rl_patch_plan_make(rl_call *k, const rl_patches *p, rl_patch_plan *pla
     const int inner = p->in->dtype == RL_F64 ? RL_F64 : RL_F32;
     *plan = (rl_patch_plan){.p = p, .inner = inner, .size = (int)rl_itemsize(inner)};
     plan->kit = rl_gemm_kit_get(k, inner);
+    plan->avx512 = k->svc->isa & RL_ISA_AVX512;
     if (!plan->kit) return RL_UNSUPPORTED;
     plan_extents(plan);
     const rl_count phases = RL_COUNT(plan->weave[0], plan->weave[1], plan->weave[2]);
     if (phases.n < 0 || phases.n > PHASES_MOST || !plan_steps(plan)) return RL_UNSUPPORTED;
-    if (!plan_taps(k, plan) || !plan_weights(k, plan)) return RL_FAIL;
-    if (p->bias && !(plan->bias = plain_of(k, p->bias, inner))) return RL_FAIL;
-    return RL_OK;
+    return plan_taps(k, plan) ? RL_OK : RL_FAIL;
 }
 #else
 rl_status rl_patch_plan_make(rl_call *k, const rl_patches *p, rl_patch_plan *plan) {

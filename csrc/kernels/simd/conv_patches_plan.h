@@ -23,13 +23,43 @@ typedef struct {
     int64_t split, column;       /* phases of its columns, and how far apart they are */
     int64_t row, slab, channel, image; /* its steps in elements */
     bool copies;                       /* it is a copy, not the input itself */
-    rl_patch_phase *phase;             /* by (depth, row, column) */
+    bool avx512;
+    rl_patch_phase *phase; /* by (depth, row, column) */
     rl_patch_tap *tap;
     const char *weights, *bias; /* strips of Note [Panels]; NULL without bias */
 } rl_patch_plan;
 
-/* RL_UNSUPPORTED: Note [Patches] does not suit. */
+/* RL_UNSUPPORTED: Note [Patches] does not suit. The plan has no weights yet. */
 rl_status rl_patch_plan_make(rl_call *k, const rl_patches *p, rl_patch_plan *plan);
-/* Images [first, first + count) of the input, made ready at `to`. */
-void rl_patch_prepare(rl_call *k, const rl_patch_plan *plan, int64_t first, int64_t count, char *to);
+/* False (reported) without memory. */
+bool rl_patch_weights(rl_call *k, rl_patch_plan *plan);
+/* How many images are made ready at a time. */
+int64_t rl_patch_round(const rl_call *k, const rl_patch_plan *plan);
+/* Images [first, first + count) of the input, made ready at `to` or, unless the plan copies, as they lie. */
+const char *rl_patch_input(rl_call *k, const rl_patch_plan *plan, int64_t first, int64_t count, char *to);
+/* A view as one block of another dtype: its own memory, or a copy; NULL (reported) without memory. */
+const char *rl_patch_plain(rl_call *k, const rl_view *v, int dtype);
+double rl_patch_work(const rl_patches *p); /* multiply-adds */
+
+/* ---- tiles: kernels/simd/conv_patches_tile.c ---- */
+enum { RL_PATCH_TILE = 160 };
+typedef struct {
+    int64_t places, tile; /* of a phase of an image; of a tile */
+    bool spans;           /* a tile may have several images */
+} rl_patch_cut;
+typedef struct {
+    int64_t from, n; /* floats */
+} rl_patch_run;
+typedef struct {
+    int64_t image, first, count; /* places first ... of image `image`, or of all images from it on */
+    int64_t runs;
+    rl_patch_run run[RL_PATCH_TILE];
+} rl_patch_tile;
+rl_patch_cut rl_patch_cut_make(const rl_patch_plan *plan, int64_t images);
+int64_t rl_patch_tiles(const rl_patch_cut *cut, int64_t images);
+void rl_patch_tile_make(const rl_patch_plan *plan, const rl_patch_cut *cut, int64_t images, int64_t number,
+                        rl_patch_tile *t);
+/* Rows [k0, k0 + n) of a tile of `phase`; `in` is the prepared input of its group, rows are `step` apart. */
+void rl_patch_fill(const rl_patch_plan *plan, const rl_patch_tile *t, const rl_patch_phase *phase,
+                   const char *in, int64_t k0, int64_t n, char *to, int64_t step);
 #endif
