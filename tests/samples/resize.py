@@ -1,30 +1,65 @@
-"""Samples: images of another size."""
+"""Samples: signals, images and volumes of another size."""
 
 from samples.pytorch import dense_aten
-from samples.sample import S, x
+from samples.sample import WHOLE, S, but, x
 
-_IMAGE = (2, 3, 7, 6)
-SAMPLES = {
-    "upsample_nearest2d": [S(x(*_IMAGE), (14, 12)), S(x(*_IMAGE), (5, 4)), S(x(*_IMAGE), (10, 9), 1.5, 1.5)],
-    "upsample_bilinear2d": [
-        S(x(*_IMAGE), (14, 12), False),
-        S(x(*_IMAGE), (5, 9), True),
-        S(x(*_IMAGE), (10, 9), False, 1.5, 1.5),
-        S(x(*_IMAGE), (1, 1), True),
-    ],
+_IMAGE = {1: (2, 3, 7), 2: (2, 3, 7, 6), 3: (2, 3, 4, 3, 5)}
+# new sizes, and a factor that goes with the last of them
+_NEW = {
+    1: [(14,), (5,), (9,)],
+    2: [(14, 12), (5, 4), (10, 9)],
+    3: [(8, 6, 10), (2, 5, 3), (6, 4, 7)],
 }
-BACKWARD = {
-    "upsample_nearest2d_backward": [
-        S(x(2, 3, 14, 12), (14, 12), _IMAGE),
-        S(x(2, 3, 5, 4), (5, 4), _IMAGE),
-        S(x(2, 3, 10, 9), (10, 9), _IMAGE, 1.5, 1.5),
-    ],
-    "upsample_bilinear2d_backward": [
-        S(x(2, 3, 14, 12), (14, 12), _IMAGE, False),
-        S(x(2, 3, 5, 9), (5, 9), _IMAGE, True),
-        S(x(2, 3, 10, 9), (10, 9), _IMAGE, False, 1.5, 1.5),
-    ],
+_FLAT = {f"upsample_nearest{exact}{n}d": n for exact in ("", "_exact") for n in (1, 2, 3)}
+_SMOOTH = {
+    "upsample_linear1d": 1,
+    "upsample_bilinear2d": 2,
+    "upsample_trilinear3d": 3,
+    "upsample_bicubic2d": 2,
+    "upsample_bilinear2d_aa": 2,
+    "upsample_bicubic2d_aa": 2,
+    "upsample_lanczos2d_aa": 2,
 }
-WIDER = {("upsample_nearest2d", dtype) for dtype in ("bool", "int8", "int16", "int32", "int64")}
-NARROWER = {("upsample_bilinear2d", "uint8")}
-PYTORCH = {op: dense_aten(op) for op in BACKWARD}
+
+
+def _refused(name):
+    """Dtypes that the operators refuse: bytes where there is no table for them, halves with antialiasing."""
+    whole = [dtype for dtype in WHOLE if dtype != "uint8" or _SMOOTH.get(name) in (1, 3)]
+    return (*whole, "float16", "bfloat16") if name.endswith("_aa") else tuple(whole)
+
+
+def _calls(n, smooth):
+    """Give arguments behind the input: sizes, align_corners, factors."""
+    twice, smaller, factored = _NEW[n]
+    yield twice, *([False] if smooth else [])
+    yield smaller, *([True] if smooth else [])
+    yield factored, *([False] if smooth else []), *(1.5,) * n
+    if smooth:
+        yield (2,) * n, True
+
+
+def _samples(name):
+    n = {**_FLAT, **_SMOOTH}[name]
+    return [S(x(*_IMAGE[n]), *call) for call in _calls(n, name in _SMOOTH)]
+
+
+def _by_factors(name):
+    n = {**_FLAT, **_SMOOTH}[name]
+    align = [False] if name in _SMOOTH else []
+    calls = (None, *align, [1.5] * n), (_NEW[n][0], *align, None)
+    return but(_refused(name), [S(x(*_IMAGE[n]), *call) for call in calls])
+
+
+def _gradients(name):
+    n = {**_FLAT, **_SMOOTH}[name]
+    return [S(x(*_IMAGE[n][:2], *size), size, _IMAGE[n], *rest) for size, *rest in _calls(n, name in _SMOOTH)]
+
+
+def _public(name):
+    return f"_{name}" if "_exact" in name or name.endswith("_aa") else name
+
+
+NAMES = (*_FLAT, *_SMOOTH)
+SAMPLES = {name: _samples(name) for name in NAMES} | {f"{name}_vec": _by_factors(name) for name in NAMES}
+BACKWARD = {f"{name}_backward": _gradients(name) for name in NAMES}
+PYTORCH = {f"{name}_backward": dense_aten(f"{_public(name)}_backward") for name in NAMES}

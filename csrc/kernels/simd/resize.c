@@ -57,6 +57,14 @@ static rl_status steps_make(rl_call *k, const rl_taps *t, int lanes, resize_step
     return RL_OK;
 }
 
+/* for places with channels */
+static rl_status weights_make(rl_call *k, const rl_taps *t, resize_steps *s) {
+    const int64_t all = t->first[t->out];
+    s->weight = k->svc->scratch(k, rl_count_plus(RL_COUNT(all), 1), sizeof *s->weight);
+    for (int64_t i = 0; s->weight && i < all; i++) s->weight[i] = (float)t->weight[i];
+    return s->weight ? RL_OK : RL_FAIL;
+}
+
 /* ---- the kernels ---- */
 static bool resize_suits(const rl_call *k, const rl_view *x) {
     const bool bytes = x->dtype == RL_U8 && rl_resize_of(k)->mode <= RL_RESIZE_EXACT;
@@ -72,7 +80,10 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     resize_job job = {.inner = inner, .from = from, .to = rl_data(out, RL_WRITE)};
     if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;
     const rl_taps *t = job.taps;
-    if (inner == 1 && steps_make(k, &t[2], wide ? LANES : LANES / 2, &job.steps) != RL_OK) return RL_FAIL;
+    if ((inner > 1 ? weights_make(k, &t[2], &job.steps)
+                   : steps_make(k, &t[2], wide ? LANES : LANES / 2, &job.steps)) != RL_OK)
+        return RL_FAIL;
+    job.copies = inner > 1 && t[0].copies && t[1].copies && t[2].copies;
     job.moves = x->dtype != RL_F32;
     job.in = simd_mover_between(k, RL_F32, x->dtype);
     job.out = simd_mover_between(k, x->dtype, RL_F32);

@@ -23,9 +23,10 @@ typedef struct {
 
 typedef struct {
     rl_taps taps[3];
-    resize_steps steps; /* of a row whose elements lie side by side */
+    resize_steps steps; /* of a row of single elements; else only the weights of taps[2] */
     simd_mover in, out; /* to float32 and back */
     bool moves;         /* it is not float32 */
+    bool copies;        /* places with channels, each of them one of the input */
     const char *from;
     char *to;
     int64_t inner;                        /* elements of one place that lie side by side: channels, or one */

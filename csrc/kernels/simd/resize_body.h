@@ -85,31 +85,46 @@ V_TARGET static void V_NAME(row_single)(const resize_job *job, const float *sums
 }
 
 /* ---- along a row of places with channels ---- */
-#define PLACE_SUM(LOAD, ...)                                                                                 \
-    VF sum = v_zero();                                                                                       \
-    if (count) sum = v_mul(v_set((float)weight[0]), LOAD(from + c __VA_ARGS__));                             \
-    for (int64_t i = 1; i < count; i++)                                                                      \
-    sum = v_fma(v_set((float)weight[i]), LOAD(from + i * inner + c __VA_ARGS__), sum)
+/* to = the sum of `count` places, `inner` elements each */
+V_INLINE void V_NAME(place_sum)(const float *from, const float *weight, int64_t count, int64_t inner,
+                                float *to) {
+    int64_t c = 0;
+    for (; c + V_WIDTH <= inner; c += V_WIDTH) {
+        VF sum = v_mul(v_set(weight[0]), v_load(from + c));
+        for (int64_t i = 1; i < count; i++)
+            sum = v_fma(v_set(weight[i]), v_load(from + i * inner + c), sum);
+        v_store(to + c, sum);
+    }
+    if (c == inner) return;
+    const VM m = v_tail(inner - c);
+    VF sum = v_mul(v_set(weight[0]), v_load_tail(from + c, m));
+    for (int64_t i = 1; i < count; i++)
+        sum = v_fma(v_set(weight[i]), v_load_tail(from + i * inner + c, m), sum);
+    v_store_tail(to + c, m, sum);
+}
 
 V_TARGET static void V_NAME(row_places)(const resize_job *job, const float *sums, float *to) {
     const rl_taps *t = &job->taps[2];
     const int64_t inner = job->inner;
     for (int64_t place = 0; place < t->out; place++, to += inner) {
-        const float *from = sums + t->start[place] * inner;
-        const double *weight = t->weight + t->first[place];
+        const float *from = sums + t->start[place] * inner, *weight = job->steps.weight + t->first[place];
         const int64_t count = rl_taps_count(t, place);
-        int64_t c = 0;
-        for (; c + V_WIDTH <= inner; c += V_WIDTH) {
-            PLACE_SUM(v_load);
-            v_store(to + c, sum);
-        }
-        if (c == inner) continue;
-        const VM m = v_tail(inner - c);
-        PLACE_SUM(v_load_tail, , m);
-        v_store_tail(to + c, m, sum);
+        if (count == 2) /* the compiler keeps both weights in registers */
+            V_NAME(place_sum)(from, weight, 2, inner, to);
+        else if (count > 0)
+            V_NAME(place_sum)(from, weight, count, inner, to);
+        else
+            for (int64_t c = 0; c < inner; c++) to[c] = 0;
     }
 }
-#undef PLACE_SUM
+
+/* a row whose elements are copies of those of one row */
+static void V_NAME(row_copy)(const resize_job *job, const char *from, char *to) {
+    const rl_taps *t = &job->taps[2];
+    const int64_t bytes = job->inner * job->from_item;
+    for (int64_t place = 0; place < t->out; place++, to += bytes)
+        memcpy(to, from + t->start[place] * bytes, (size_t)bytes);
+}
 
 /* ---- rows of all planes ---- */
 static bool V_NAME(is_same_row)(const resize_job *job, int64_t h) {
@@ -132,7 +147,13 @@ V_TARGET static void V_NAME(resize_rows)(void *ctx, int64_t begin, int64_t end, 
             memcpy(to, to - bytes, (size_t)bytes);
             continue;
         }
-        V_NAME(rows_join)(job, job->from + row / high / deep * plane, d, h, sums, other);
+        const char *from = job->from + row / high / deep * plane;
+        if (job->copies) {
+            const int64_t at = job->taps[0].start[d] * job->taps[1].in + job->taps[1].start[h];
+            V_NAME(row_copy)(job, from + at * job->row_in * job->from_item, to);
+            continue;
+        }
+        V_NAME(rows_join)(job, from, d, h, sums, other);
         float *line = job->moves ? made : (float *)to;
         if (job->inner == 1)
             V_NAME(row_single)(job, sums, line);
