@@ -54,3 +54,26 @@ static V as_column(rl_values *g, V x, int64_t number) {
 COMPOSED(column_stack) {
     return joined(g, b, as_column, 0, 1);
 }
+
+static V flattened(rl_values *g, V x, int64_t number) {
+    (void)number;
+    return OP(reshape, x, INT(-1));
+}
+COMPOSED(flatten_dense_tensors) {
+    V list = EACH(X(0), flattened, 0);
+    return FAILED ? NONE : OP(cat, list, INT(0));
+}
+
+COMPOSED(unflatten_dense_tensors) {
+    const V like = X(1);
+    int64_t at = 0, shape[RL_MAX_DIMS];
+    rl_view **room = rl_values_room(g, like.n, sizeof *room);
+    for (int i = 0; room && i < like.n; i++) {
+        const V x = NTH(like, i);
+        V part = OP(narrow, X(0), INT(0), INT(at), INT(NUMEL(x)));
+        part = OP(view, part, SHAPE(x, shape));
+        if (FAILED) return NONE;
+        room[i] = part.u.t, at += NUMEL(x);
+    }
+    return room ? TENSORS(room, like.n) : NONE;
+}

@@ -87,10 +87,6 @@ COMPOSED(qr) {
     return TUPLE(linalg_qr, X(0), WORD(X(1).u.i ? "reduced" : "complete"));
 }
 
-static V device_of(V x) {
-    return INT(x.u.t->device * 256 + x.u.t->device_index + 1);
-}
-
 /* V is Vh turned over; without vectors there are zeros in their places */
 COMPOSED(svd) {
     V a = X(0), part[3];
@@ -106,14 +102,14 @@ COMPOSED(svd) {
     for (int i = 0; i < 2; i++) {
         SHAPE(a, dims);
         dims[n - 2] = dims[n - 1] = sizes[i];
-        part[2 * i] = OP(zeros, INTS(dims, (int)n), DTYPE(a.u.t->dtype), NONE, device_of(a));
+        part[2 * i] = OP(zeros, INTS(dims, (int)n), DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
     }
     return RESULTS(part[0], OP(linalg_svdvals, a), OP(transpose, part[2], INT(-2), INT(-1)));
 }
 
 COMPOSED(pinverse) {
     V a = X(0),
-      limit = OP(full, INTS(NULL, 0), NUM(rl_number(X(1))), DTYPE(a.u.t->dtype), NONE, device_of(a));
+      limit = OP(full, INTS(NULL, 0), NUM(rl_number(X(1))), DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
     return OP(_linalg_pinv, a, NONE, limit);
 }
 
@@ -132,7 +128,7 @@ static V matrix_power(rl_values *g, V a, int64_t n) {
     if (FAILED) return NONE;
     if (n == 0) {
         int64_t size[RL_MAX_DIMS];
-        V one = OP(eye, INT(SIZE(a, -1)), NONE, DTYPE(a.u.t->dtype), NONE, device_of(a));
+        V one = OP(eye, INT(SIZE(a, -1)), NONE, DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
         return OP(clone, OP(expand, one, SHAPE(a, size)));
     }
     if (n < 0) a = OP(linalg_inv, a);

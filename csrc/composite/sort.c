@@ -73,10 +73,7 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
         lines = OP(transpose, OP(unsqueeze, x, INT(-1)), INT(dim), INT(-1));
     const bool many = NDIM(q) == 1;
     if (q.tag == RL_TENSOR && !many) q = OP(unsqueeze, q, INT(0));
-    if (q.tag != RL_TENSOR) {
-        V device = INT(x.u.t->device * 256 + x.u.t->device_index + 1);
-        q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype), NONE, device);
-    }
+    if (q.tag != RL_TENSOR) q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype), NONE, DEVICE_OF(x));
     if (NDIM(lines) == 0) lines = OP(unsqueeze, lines, INT(0));
     V sorted = OP(sort, lines, INT(-1), TRUTH(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
     if (how == LOWER) ranks = OP(floor, ranks);

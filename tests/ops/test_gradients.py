@@ -10,6 +10,7 @@ from rushlight import autograd
 
 CONSTANT = {  # results without gradients
     *("nonzero", "nonzero_tuple", "argwhere", "where_condition", "repeat_interleave_index", "multinomial"),
+    "one_hot",
     "view_copy_dtype",
 }
 REFUSED = {  # by PyTorch, too

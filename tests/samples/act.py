@@ -13,6 +13,8 @@ SAMPLES = {
     "elu": unary([S(x(2, 3), 0.5)]),
     "celu": unary([S(x(2, 3), 0.5), S(x(2, 3), -2)]),
     **{name: unary() for name in ("selu", "hardswish", "hardsigmoid", "mish", "log_sigmoid")},
+    "relu6": but(BOOL, unary([S(x(2, 3, high=9))])),
+    "relu6_": but(BOOL, [S(x(2, 3, high=9))]),
     "hardtanh": [s.but("uint8") for s in unary([S(x(2, 3), -2, 3)])] + [S(x(2, 3), 0, 2)],
     "softplus": unary([S(x(2, 3), 2, 1), S(x(2, 3), beta=0.5)]),
     "prelu": [S(x(2, 3, 4), x(3)), S(x(2, 3, 4), x(1)), S(x(5), x(1)), S(x(), x()), S(x(0, 3), x(3))],
@@ -66,6 +68,8 @@ NUMPY = {
     "elu": lambda a, alpha=1.0: np.where(a > 0, a, alpha * np.expm1(a)),
     "celu": lambda a, alpha=1.0: np.where(a > 0, a, alpha * np.expm1(a / alpha)),
     "selu": lambda a: 1.0507009873554805 * np.where(a > 0, a, 1.6732632423543772 * np.expm1(a)),
+    "relu6": lambda a: np.clip(a, 0, 6),
+    "relu6_": lambda a: np.clip(a, 0, 6),
     "hardtanh": lambda a, low=-1, high=1: np.clip(a, low, high),
     "softplus": lambda a, beta=1, threshold=20: np.where(
         a * beta > threshold, a, np.log1p(np.exp(a * beta)) / beta

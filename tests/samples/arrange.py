@@ -50,6 +50,14 @@ SAMPLES = {
     "pixel_shuffle": [S(x(8, 3, 2), 2), S(x(2, 9, 2, 5), 3), S(x(2, 4, 0, 3), 2), S(x(3, 2, 2), 1)],
     "pixel_unshuffle": [S(x(2, 3, 4, 6), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
     "constant_pad_nd": [S(x(2, 3), (1, 2)), S(x(2, 3), (1, 0, 0, 2), 1), S(x(2, 5), (-1, -2)), S(x(), ())],
+    **{
+        f"{how}_pad{n}d": [S(x(2, *_IMAGE[-n:]), (1, 2, 2, 1, 0, 1)[: 2 * n]), S(x(*_IMAGE[-n - 1 :]), 1)]
+        for how in ("reflection", "replication")
+        for n in (1, 2, 3)
+    },
+    "_pad_circular": [S(x(*_IMAGE), (1, 2, 3, 1))],
+    "flatten_dense_tensors": [S([x(2, 3), x(), x(0, 2), x(4)])],
+    "unflatten_dense_tensors": [S(x(9), [x(2, 3), x(), x(1)])],
     "pad": [
         S(x(2, 3), (1, 2)),
         S(x(2, 3), (1, 0, 0, 2), "constant", 1.0),
@@ -67,6 +75,7 @@ BACKWARD = {
     ],
 }
 WIDER = {("pad", "bool"), ("constant_pad_nd", "bool")}
+WIDER |= {(f"{how}_pad{n}d", "bool") for how in ("reflection", "replication") for n in (1, 2, 3)}
 NUMPY = {
     "cat": np.concatenate,
     "stack": np.stack,

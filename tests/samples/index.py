@@ -171,6 +171,12 @@ SAMPLES = {
         S(x(3, 4), index(2, 2), x(2, 1), True),
         S(x(0), index(), x(0)),
     ],
+    "one_hot": [
+        S(index(2, 0, 1, 2)),
+        S(fixed(np.array([[0, 1], [3, 2]])), 5),
+        S(fixed(np.int64(2))),
+        S(index(), 3),
+    ],
     "embedding": [
         S(x(5, 3), index(1, 4, 1)),
         S(x(5, 3), fixed(np.array([[0, 1], [3, 2]], dtype=np.int32))),
@@ -341,6 +347,7 @@ NUMPY = {
     "take": np.take,
     "take_along_dim": _take_along_dim,
     "put": _put,
+    "one_hot": lambda i, n=-1: np.eye(n if n > 0 else i.max() + 1, dtype=np.int64)[i],
     "embedding": lambda a, i, padding_idx=-1: a[i],
 }
 NARROWER = {("embedding_renorm_", dtype) for dtype in WHOLE}  # there they fail in the norm of a row

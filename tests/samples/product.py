@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import S, small, special, x
+from samples.sample import BOOL, S, but, small, special, x
 
 SAMPLES = {
     "matmul": [
@@ -94,6 +94,15 @@ SAMPLES = {
         S(x(1, 3), x(2, 4), [0], [0]).but("bool"),
     ],
     "inner": [S(x(2, 3), x(4, 5, 3)).but("bool"), S(x(), x(3))],
+    "bilinear": but(
+        BOOL,
+        [
+            S(small(3, 4), small(3, 2), small(5, 4, 2)),
+            S(small(2, 3, 4), small(2, 3, 2), small(5, 4, 2), small(5)),
+            S(small(4), small(2), small(1, 4, 2)),
+            S(x(0, 4), x(0, 2), x(3, 4, 2), x(3)),
+        ],
+    ),
     "kron": [S(x(2, 3), x(3, 2)), S(x(), x(3)), S(x(0, 2), x(2, 2))],
 }
 
@@ -151,9 +160,12 @@ NUMPY = {
     "einsum": _einsum,
     "tensordot": _tensordot,
     "inner": np.inner,
+    "bilinear": lambda a, b, w, bias=0: np.einsum("...i,oij,...j->...o", a, w, b) + bias,
     "kron": np.kron,
 }
 PYTORCH = {
     "einsum": lambda torch: torch._VF.einsum,
     "tensordot": lambda torch: torch._VF.tensordot,
 }
+
+NARROWER = {("bilinear", "bool")}  # PyTorch multiplies bools where there are none

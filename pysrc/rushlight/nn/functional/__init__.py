@@ -2,6 +2,7 @@
 
 from rushlight import _homes, _missing
 from rushlight._C import (
+    bilinear,
     conv1d,
     conv2d,
     conv3d,
@@ -62,7 +63,7 @@ from ._dropout import (
     feature_alpha_dropout,
 )
 from ._embedding import embedding, embedding_bag
-from ._linear import bilinear, gumbel_softmax, linear, one_hot
+from ._linear import gumbel_softmax, linear, one_hot
 from ._linear_cross_entropy import linear_cross_entropy
 from ._loss_each import (
     binary_cross_entropy,
