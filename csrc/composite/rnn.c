@@ -39,15 +39,20 @@ static bool is_recorded(const V *tensors, int n) {
     return needs && rl_here.grad && !rl_here.inference;
 }
 
-/* Both biases are one summand, but of a GRU: there the second one is multiplied by the reset gate. Halves are
- * computed in float32. */
+/* Halves are computed in float32; integers, which Elman's net with relu takes, exactly. */
+static int work_dtype(int dtype, int mode) {
+    if (dtype == RL_F16 || dtype == RL_BF16) return RL_F32;
+    return mode == RL_RNN_RELU && !rl_is_float(dtype) ? RL_F64 : dtype;
+}
+
+/* Both biases are one summand, but of a GRU: there the second one is multiplied by the reset gate. */
 void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     const bool apart = l->mode == RL_RNN_GRU, both = l->b_ih.tag != RL_NONE && l->b_hh.tag != RL_NONE;
     V bias = apart ? l->b_ih : both ? OP(add, l->b_ih, l->b_hh) : l->b_ih.tag == RL_NONE ? l->b_hh : l->b_ih;
     V gates = OP(linear, l->input, l->w_ih, bias);
     V second = apart ? l->b_hh : NONE;
     if (FAILED) return;
-    const int dtype = gates.u.t->dtype, work = dtype == RL_F64 ? RL_F64 : RL_F32;
+    const int dtype = gates.u.t->dtype, work = work_dtype(dtype, l->mode);
     const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
     const int answer = blends ? rl_dtype_promote(dtype, l->state.u.t->dtype) : dtype;
     const V tensors[] = {gates, l->state, l->cell, l->w_hh, second, l->projection};
