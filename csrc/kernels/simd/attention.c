@@ -4,12 +4,14 @@
 #define SIMD_BITS 256
 #include "isa.h"
 #ifdef RL_SIMD_X86
-#include "vector_exp_body.h"
+#include "vector_math_body.h"
+#include "vector_sums_body.h"
 #include "attention_body.h"
 #undef SIMD_BITS
 #define SIMD_BITS 512
 #include "isa.h"
-#include "vector_exp_body.h"
+#include "vector_math_body.h"
+#include "vector_sums_body.h"
 #include "attention_body.h"
 #undef SIMD_BITS
 #define SIMD_DOUBLE

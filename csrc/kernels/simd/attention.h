@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
     void (*weigh)(const attention_rows *s);
     void (*slopes)(const attention_rows *s);
+    void (*end)(const attention_rows *s, void *to, int64_t step, void *lse);
     void (*scale)(void *to, int64_t n, double by);
     double (*dot)(const void *a, const void *b, int64_t n);
     void (*add)(void *to, const void *from, int64_t n);

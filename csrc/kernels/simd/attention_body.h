@@ -1,32 +1,25 @@
 /* Rows of scores, compiled once for each instruction set and for doubles (kernels/simd/isa.h): what happens
  * between the products of Note [Attention in blocks]. */
 
-/* e^x, where answers below the normal numbers, which are slow to make, are 0: masks of -inf are common */
-V_INLINE VF V_NAME(weight_of)(VF x) {
-    const VF least = v_set(sizeof(V_ELEMENT) == 4 ? -87 : -708);
+#ifdef SIMD_DOUBLE
+V_INLINE VF V_NAME(exp_normal)(VF x) {
+    const VF least = v_set(-708);
     return v_pick(v_is_less(x, least), v_zero(), V_NAME(math_exp)(v_max(least, x)));
 }
-
-V_INLINE V_ELEMENT V_NAME(lanes_largest)(VF v) {
-    V_ELEMENT lane[V_WIDTH];
+V_INLINE double V_NAME(lanes_most)(VF v) {
+    double lane[V_WIDTH], most;
     v_store(lane, v);
-    V_UNROLL
-    for (int half = V_WIDTH / 2; half > 0; half /= 2) {
-        V_UNROLL
-        for (int i = 0; i < half; i++) lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
-    }
-    return lane[0];
+    most = lane[0];
+    for (int i = 1; i < V_WIDTH; i++) most = lane[i] > most ? lane[i] : most;
+    return most;
 }
-V_INLINE V_ELEMENT V_NAME(lanes_added)(VF v) {
-    V_ELEMENT lane[V_WIDTH];
+V_INLINE double V_NAME(row_total)(VF v) {
+    double lane[V_WIDTH], sum = 0;
     v_store(lane, v);
-    V_UNROLL
-    for (int half = V_WIDTH / 2; half > 0; half /= 2) {
-        V_UNROLL
-        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
-    }
-    return lane[0];
+    for (int i = 0; i < V_WIDTH; i++) sum += lane[i];
+    return sum;
 }
+#endif
 
 /* the mask on part of a row */
 V_INLINE VF V_NAME(masked)(VF x, const V_ELEMENT *mask, VM m, bool truth) {
@@ -43,15 +36,17 @@ V_INLINE void V_NAME(row_mask)(V_ELEMENT *x, const V_ELEMENT *mask, int64_t n, b
 /* the largest; a NaN need not win, as it makes the sum NaN */
 V_INLINE V_ELEMENT V_NAME(row_largest)(const V_ELEMENT *x, int64_t n) {
     const VF least = v_set(-(V_ELEMENT)__builtin_inf());
-    VF a = least, b = least;
+    VF a = least, b = least, c = least, d = least;
     int64_t i = 0;
-    for (; i + 2 * V_WIDTH <= n; i += 2 * V_WIDTH)
+    for (; i + 4 * V_WIDTH <= n; i += 4 * V_WIDTH) {
         a = v_max(v_load(x + i), a), b = v_max(v_load(x + i + V_WIDTH), b);
+        c = v_max(v_load(x + i + 2 * V_WIDTH), c), d = v_max(v_load(x + i + 3 * V_WIDTH), d);
+    }
     for (; i < n; i += V_WIDTH) {
         const VM m = v_tail(simd_min(V_WIDTH, n - i));
         a = v_max(v_pick(m, v_load_tail(x + i, m), least), a);
     }
-    return V_NAME(lanes_largest)(v_max(a, b));
+    return V_NAME(lanes_most)(v_max(v_max(a, b), v_max(c, d)));
 }
 
 /* x = e^(x - most), and their sum */
@@ -60,18 +55,18 @@ V_INLINE V_ELEMENT V_NAME(row_weights)(V_ELEMENT *x, int64_t n, V_ELEMENT most) 
     VF a = v_zero(), b = v_zero();
     int64_t i = 0;
     for (; i + 2 * V_WIDTH <= n; i += 2 * V_WIDTH) {
-        const VF e = V_NAME(weight_of)(v_sub(v_load(x + i), shift));
-        const VF f = V_NAME(weight_of)(v_sub(v_load(x + i + V_WIDTH), shift));
+        const VF e = V_NAME(exp_normal)(v_sub(v_load(x + i), shift));
+        const VF f = V_NAME(exp_normal)(v_sub(v_load(x + i + V_WIDTH), shift));
         v_store(x + i, e), v_store(x + i + V_WIDTH, f);
         a = v_add(a, e), b = v_add(b, f);
     }
     for (; i < n; i += V_WIDTH) {
         const VM m = v_tail(simd_min(V_WIDTH, n - i));
-        const VF e = v_pick(m, V_NAME(weight_of)(v_sub(v_load_tail(x + i, m), shift)), v_zero());
+        const VF e = v_pick(m, V_NAME(exp_normal)(v_sub(v_load_tail(x + i, m), shift)), v_zero());
         v_store_tail(x + i, m, e);
         a = v_add(a, e);
     }
-    return V_NAME(lanes_added)(v_add(a, b));
+    return V_NAME(row_total)(v_add(a, b));
 }
 
 V_TARGET static void V_NAME(attention_scale)(void *to_, int64_t n, double by) {
@@ -92,7 +87,7 @@ V_TARGET static double V_NAME(attention_dot)(const void *a_, const void *b_, int
         const VM m = v_tail(simd_min(V_WIDTH, n - i));
         sum = v_fma(v_load_tail(a + i, m), v_load_tail(b + i, m), sum);
     }
-    return V_NAME(lanes_added)(sum);
+    return V_NAME(row_total)(sum);
 }
 
 V_TARGET static void V_NAME(attention_add)(void *to_, const void *from_, int64_t n) {
@@ -112,6 +107,10 @@ V_INLINE void V_NAME(row_begin)(const attention_rows *s, V_ELEMENT *x, int64_t r
     if (s->mask) V_NAME(row_mask)(x, attention_mask(s, r), n, s->truth);
 }
 
+V_INLINE void V_NAME(row_clear)(V_ELEMENT *x, int64_t i, int64_t n) {
+    for (; i < n; i += V_WIDTH) v_store_tail(x + i, v_tail(simd_min(V_WIDTH, n - i)), v_zero());
+}
+
 /* Scores become weights, relative to the largest score of a row so far; what the row was before is brought to
  * the new scale. */
 V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
@@ -120,7 +119,7 @@ V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
     for (int64_t r = 0; r < s->rows; r++) {
         V_ELEMENT *x = (V_ELEMENT *)s->scores + r * s->pitch, before = most[r];
         const int64_t n = V_NAME(row_seen)(s, r);
-        if (n < s->keys) memset(x + n, 0, (size_t)(s->keys - n) * sizeof *x);
+        V_NAME(row_clear)(x, n, s->keys);
         V_NAME(row_begin)(s, x, r, n);
         if (n == 0) continue;
         const V_ELEMENT largest = V_NAME(row_largest)(x, n), now = largest > before ? largest : before;
@@ -132,15 +131,39 @@ V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
             continue;
         }
         const V_ELEMENT sum = V_NAME(row_weights)(x, n, now);
-        if (now != before) {
+        if (now != before && before != none) {
             V_ELEMENT lane[V_WIDTH];
-            v_store(lane, V_NAME(weight_of)(v_set(before - now)));
+            v_store(lane, V_NAME(exp_normal)(v_set(before - now)));
             total[r] *= lane[0];
-            if (before != none) V_NAME(attention_scale)((V_ELEMENT *)s->sums + r * s->wide, s->wide, lane[0]);
-            most[r] = now;
+            V_NAME(attention_scale)((V_ELEMENT *)s->sums + r * s->wide, s->wide, lane[0]);
         }
+        most[r] = now;
         total[r] += sum;
     }
+}
+
+/* Sums of rows, divided by the sums of their weights, to another place or where they are; and logsumexp. */
+V_TARGET static void V_NAME(attention_end)(const attention_rows *s, void *to_, int64_t step, void *lse_) {
+    V_ELEMENT *most = s->most, *total = s->total, *to = to_, *lse = lse_;
+    for (int64_t r = 0; r < s->rows; r++, to += step) {
+        const V_ELEMENT *from = (const V_ELEMENT *)s->sums + r * s->wide;
+        const VF by = v_set(total[r] == 0 ? 0 : 1 / total[r]);
+        int64_t i = 0;
+        for (; i + V_WIDTH <= s->wide; i += V_WIDTH) v_store(to + i, v_mul(v_load(from + i), by));
+        if (i < s->wide) {
+            const VM m = v_tail(s->wide - i);
+            v_store_tail(to + i, m, v_mul(v_load_tail(from + i, m), by));
+        }
+    }
+#ifdef SIMD_DOUBLE
+    for (int64_t r = 0; r < s->rows; r++) lse[r] = most[r] + log(total[r]);
+#else
+    for (int64_t r = 0; r < s->rows; r += V_WIDTH) {
+        const VM m = v_tail(simd_min(V_WIDTH, s->rows - r));
+        v_store_tail(lse + r, m,
+                     v_add(v_load_tail(most + r, m), V_NAME(math_log)(v_load_tail(total + r, m))));
+    }
+#endif
 }
 
 /* Scores become weights again, by logsumexp; what came to the weights becomes what goes to the scores. */
@@ -151,19 +174,23 @@ V_TARGET static void V_NAME(attention_slopes)(const attention_rows *s) {
         V_ELEMENT *x = (V_ELEMENT *)s->scores + r * s->pitch, *y = (V_ELEMENT *)s->sums + r * s->pitch;
         const int64_t n = lse[r] == -(V_ELEMENT)__builtin_inf() ? 0 : V_NAME(row_seen)(s, r);
         const VF shift = v_set(lse[r]), less = v_set(mean[r]);
-        if (n < s->keys) {
-            memset(x + n, 0, (size_t)(s->keys - n) * sizeof *x);
-            memset(y + n, 0, (size_t)(s->keys - n) * sizeof *y);
-        }
+        V_NAME(row_clear)(x, n, s->keys);
+        V_NAME(row_clear)(y, n, s->keys);
         V_NAME(row_begin)(s, x, r, n);
-        for (int64_t i = 0; i < n; i += V_WIDTH) {
-            const VM m = v_tail(simd_min(V_WIDTH, n - i));
-            const VF w = V_NAME(weight_of)(v_sub(v_load_tail(x + i, m), shift));
+        int64_t i = 0;
+        for (; i + V_WIDTH <= n; i += V_WIDTH) {
+            const VF w = V_NAME(exp_normal)(v_sub(v_load(x + i), shift));
+            v_store(x + i, w);
+            v_store(y + i, v_mul(v_mul(w, scale), v_sub(v_load(y + i), less)));
+        }
+        if (i < n) {
+            const VM m = v_tail(n - i);
+            const VF w = V_NAME(exp_normal)(v_sub(v_load_tail(x + i, m), shift));
             v_store_tail(x + i, m, w);
             v_store_tail(y + i, m, v_mul(v_mul(w, scale), v_sub(v_load_tail(y + i, m), less)));
         }
     }
 }
 static const attention_kit V_NAME(attention_rows_kit) = {V_NAME(attention_weigh), V_NAME(attention_slopes),
-                                                         V_NAME(attention_scale), V_NAME(attention_dot),
-                                                         V_NAME(attention_add)};
+                                                         V_NAME(attention_end),   V_NAME(attention_scale),
+                                                         V_NAME(attention_dot),   V_NAME(attention_add)};

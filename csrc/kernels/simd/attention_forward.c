@@ -25,27 +25,17 @@ static void rows_begin(const forward_job *f, int thread, int64_t rows) {
     memset(attention_part(&f->j, thread, TOTAL), 0, (size_t)(rows * size));
 }
 
-static double element(const attention_job *j, const char *at, int64_t i) {
-    return j->size == 4 ? (double)((const float *)at)[i] : ((const double *)at)[i];
-}
-
 static void rows_end(const forward_job *f, int thread, int64_t batch, int64_t i0, int64_t rows) {
     const attention_job *j = &f->j;
-    char *sums = attention_part(j, thread, SUMS);
+    const int64_t wide = j->a.wide, *stride = f->out->strides + f->out->ndim - 2;
+    const bool moves = attention_moves(j, f->out);
+    char *sums = attention_part(j, thread, SUMS), *to = rl_attention_at(&j->a, f->out, 2, batch, RL_WRITE);
     char *lse = (char *)rl_data(f->lse, RL_WRITE) + (batch * j->a.rows + i0) * j->size;
-    for (int64_t i = 0; i < rows; i++, sums += j->a.wide * j->size) {
-        const double most = element(j, attention_part(j, thread, MOST), i);
-        const double total = element(j, attention_part(j, thread, TOTAL), i);
-        if (total == 0)
-            memset(sums, 0, (size_t)(j->a.wide * j->size));
-        else
-            j->kit->scale(sums, j->a.wide, 1 / total);
-        attention_store(j, f->out, batch, i0 + i, sums);
-        if (j->size == 4)
-            ((float *)lse)[i] = (float)(most + log(total));
-        else
-            ((double *)lse)[i] = most + log(total);
-    }
+    attention_rows s = {.rows = rows, .wide = wide, .sums = sums};
+    s.most = attention_part(j, thread, MOST), s.total = attention_part(j, thread, TOTAL);
+    j->kit->end(&s, moves ? sums : to + i0 * stride[0] * j->size, moves ? wide : stride[0], lse);
+    for (int64_t i = 0; moves && i < rows; i++)
+        attention_store(j, f->out, batch, i0 + i, sums + i * wide * j->size);
 }
 
 /* ---- blocks ---- */

@@ -1,25 +1,5 @@
 /* Rows of softmax, log_softmax and their gradients, which lie side by side. A NaN need not win the search for
  * the largest number: it makes the sum NaN, and so the row. */
-#if SIMD_BITS == 256
-#define HALF(v) (v)
-#else
-#define HALF(v) _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1))
-#endif
-V_INLINE float V_NAME(lanes_most)(VF v) {
-    __m256 half = HALF(v);
-    __m128 m = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
-    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
-    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
-}
-#undef HALF
-
-/* e^x, where answers below the normal numbers are 0: subnormal ones cost a hundred times as much, and masks
- * of -inf are common */
-V_INLINE VF V_NAME(exp_normal)(VF x) {
-    const VF least = v_set(-87.3f);
-    return v_pick(v_is_less(x, least), v_zero(), V_NAME(math_exp)(v_max(least, x)));
-}
-
 V_INLINE float V_NAME(row_most)(const float *x, int64_t n) {
     const VF least = v_set(-__builtin_inff());
     VF a = least, b = least, c = least, d = least;

@@ -46,6 +46,14 @@ V_INLINE VF V_NAME(math_exp)(VF x) {
     return v_scale(p, n);
 }
 
+/* e^x for x below 80, where answers below the normal numbers are 0: subnormal ones cost a hundred times as
+ * much, and masks of -inf are common */
+V_INLINE VF V_NAME(exp_normal)(VF x) {
+    const VF least = v_set(-87.3f);
+    VF n, p = V_NAME(math_exp_mantissa)(v_max(least, x), &n);
+    return v_pick(v_is_less(x, least), v_zero(), v_scale(p, n));
+}
+
 V_INLINE VF V_NAME(math_exp2)(VF x) {
     const VF magic = v_set(0x1.8p23f);
     x = V_NAME(math_within)(v_set(-151.0f), x, v_set(129.0f));

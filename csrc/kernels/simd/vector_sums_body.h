@@ -1,4 +1,4 @@
-/* Sums of the lanes of vectors, compiled once for each instruction set (kernels/simd/isa.h). */
+/* Sums and the largest of the lanes of vectors, compiled once for each instruction set (kernels/simd/isa.h). */
 #if SIMD_BITS == 256
 #define HALF(v) (v)
 #else
@@ -16,5 +16,19 @@ V_INLINE float V_NAME(row_total)(VF v) {
     float four[4];
     _mm_storeu_ps(four, V_NAME(sums)(v, v_zero(), v_zero(), v_zero()));
     return four[0];
+}
+#undef HALF
+
+#if SIMD_BITS == 256
+#define HALF(v) (v)
+#else
+#define HALF(v) _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1))
+#endif
+/* the largest, unless a NaN is among them */
+V_INLINE float V_NAME(lanes_most)(VF v) {
+    __m256 half = HALF(v);
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 #undef HALF
