@@ -2,7 +2,7 @@
 #include "attention.h"
 #include "common.h"
 
-enum { KEYS = 128, TASKS = 16, CHUNK_LEAST = 4 * KEYS };
+enum { KEYS = 256, TASKS = 16, CHUNK_LEAST = 2 * KEYS };
 enum {
     MASK,
     SCORES,

@@ -3,7 +3,7 @@
 #include "common.h"
 #include "product_thin.h"
 
-enum { CHUNK = 4 * ATTENTION_BLOCK, KEYS = 256 };
+enum { CHUNK = 4 * ATTENTION_BLOCK, KEYS = 512 };
 enum { QUERIES, SCORES, SUMS, MOST, TOTAL, MASK, PANELS, VALUES, PARTS };
 static const double WEIGHT_NS = 0.8; /* a score that becomes a weight */
 
