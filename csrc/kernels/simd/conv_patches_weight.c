@@ -92,7 +92,8 @@ static bool weight_room(rl_call *k, weight_job *j, int64_t threads) {
     const rl_count panel = RL_COUNT(j->images, j->cut.places, nr);
     const rl_count sums = RL_COUNT(p->groups, j->depth, j->wide, size);
     j->panel = panel.n;
-    j->panels = k->svc->scratch(k, rl_count_times(rl_count_times(panel, p->groups), j->wide / nr * size), 1);
+    j->panels = k->svc->scratch(
+        k, rl_count_times(rl_count_times(rl_count_times(panel, p->groups), j->panels_all), size), 1);
     j->sums = k->svc->scratch(k, sums, 1);
     j->room = k->svc->scratch(k, RL_COUNT(j->rows, j->cut.tile, size, threads), 1);
     if (!j->panels || !j->sums || !j->room) return false;

@@ -1,0 +1,232 @@
+/* Convolutions channels last by products: Note [Places] in kernels/simd/conv_last.h. */
+#include "conv_last.h"
+#include "common.h"
+#include "contract/window.h"
+#include "conv_patches_plan.h"
+#include <string.h>
+
+#ifdef RL_SIMD_X86
+/* places of a tile; depth of a block; shorter rows and runs are copied */
+enum { TILE = 96, DEPTH = 384, SHORT_ROW = 24, SHORT_RUN = 64 };
+enum { KEY_LAST = 0x25 };
+typedef struct {
+    const rl_patches *p;
+    const rl_gemm_kit *kit;
+    rl_last_input in;
+    const char *from, *weights, *bias;
+    char *out, *room;
+    simd_mover back;
+    int64_t images;            /* of this round */
+    int64_t run, runs, depth;  /* numbers that a row of the kernel sees, such rows, all */
+    int64_t line, lines;       /* places that are equally far apart, such lines of an image */
+    int64_t tile, part, parts; /* places of a tile; panels of a part of the outputs */
+    int64_t sums, room_step;   /* where sums begin in a thread's room; bytes of it */
+    bool copies, direct;       /* tiles are copied; sums go straight to the output */
+} last_job;
+
+/* ---- weights ---- */
+typedef struct {
+    const last_job *j;
+    const char *from; /* (outputs, channels, taps) */
+    char *to;
+    int64_t taps;
+} panel_job;
+
+/* item = panel; its rows are (tap, channel) */
+#define PACK(name, T)                                                                                        \
+    static void name(void *ctx, int64_t begin, int64_t end, int thread) {                                    \
+        const panel_job *w = ctx;                                                                            \
+        const rl_patches *p = w->j->p;                                                                       \
+        const int64_t nr = w->j->kit->nr, row = p->channels * w->taps;                                       \
+        (void)thread;                                                                                        \
+        for (int64_t i = begin; i < end; i++) {                                                              \
+            const int64_t lanes = simd_min(nr, p->outputs - i * nr);                                         \
+            const T *from = (const T *)w->from + i * nr * row;                                               \
+            T *to = (T *)w->to + i * nr * row;                                                               \
+            for (int64_t t = 0; t < w->taps; t++)                                                            \
+                for (int64_t c = 0; c < p->channels; c++, to += nr) {                                        \
+                    for (int64_t o = 0; o < lanes; o++) to[o] = from[o * row + c * w->taps + t];             \
+                    for (int64_t o = lanes; o < nr; o++) to[o] = 0;                                          \
+                }                                                                                            \
+        }                                                                                                    \
+    }
+PACK(pack_floats, float)
+PACK(pack_doubles, double)
+
+static bool last_weights(rl_call *k, last_job *j) {
+    const rl_patches *p = j->p;
+    const int64_t nr = j->kit->nr, panels = simd_ceil_div(p->outputs, nr);
+    const uint64_t key = (uint64_t)KEY_LAST << 52 | (unsigned)nr;
+    const rl_count bytes = RL_COUNT(panels, nr, j->depth, j->in.size);
+    if (p->bias && !(j->bias = rl_patch_plain(k, p->bias, j->in.inner))) return false;
+    if ((j->weights = k->svc->packed_find(k, p->weight, key))) return true;
+    panel_job w = {.j = j, .taps = j->depth / p->channels};
+    w.from = rl_patch_plain(k, p->weight, j->in.inner);
+    if (!w.from) return false;
+    w.to = k->svc->packed_new(k, p->weight, key, bytes, 1);
+    const bool kept = w.to != NULL;
+    if (!kept) w.to = k->svc->scratch(k, bytes, 1);
+    if (!w.to) return false;
+    k->svc->parallel(k, panels, (double)(nr * j->depth), j->in.size == 4 ? pack_floats : pack_doubles, &w);
+    if (kept) k->svc->packed_ready(k, p->weight, key);
+    j->weights = w.to;
+    return true;
+}
+
+/* ---- one tile ---- */
+/* elements from the first place that output place `at` of an image sees to the beginning of the image */
+static int64_t place_start(const last_job *j, int64_t at) {
+    const rl_patches *p = j->p;
+    const int64_t x = at % p->places[2], y = at / p->places[2] % p->places[1];
+    const int64_t z = at / p->places[2] / p->places[1];
+    return z * p->stride[0] * j->in.slab + y * p->stride[1] * j->in.row + x * p->stride[2] * j->in.pixel;
+}
+
+/* from what a place sees first to its run number `i` */
+static int64_t run_start(const last_job *j, int64_t i) {
+    const rl_patches *p = j->p;
+    int64_t x = 0;
+    if (j->run == p->channels) x = i % p->kernel[2], i /= p->kernel[2];
+    return i / p->kernel[1] * p->dilation[0] * j->in.slab + i % p->kernel[1] * p->dilation[1] * j->in.row +
+           x * p->dilation[2] * j->in.pixel;
+}
+
+/* depths [k0, k0 + depth) of places that begin at starts[] */
+static void tile_fill(const last_job *j, char *to, const int64_t *starts, int64_t places, int64_t k0,
+                      int64_t depth) {
+    const int64_t size = j->in.size;
+    for (int64_t done = 0, n; done < depth; done += n) {
+        const int64_t at = (k0 + done) % j->run, run = (k0 + done) / j->run;
+        const char *from = j->from + (run_start(j, run) + at) * size;
+        n = simd_min(j->run - at, depth - done);
+        for (int64_t i = 0; i < places; i++)
+            memcpy(to + (i * DEPTH + done) * size, from + starts[i] * size, (size_t)(n * size));
+    }
+}
+
+/* places [first, first + count) of all images or of a line, which begin at starts[], by panels [p0, p1) */
+static void tile_product(const last_job *j, const int64_t *starts, int64_t count, int64_t p0, int64_t p1,
+                         char *room, char *sums, int64_t sums_step) {
+    const rl_patches *p = j->p;
+    const int64_t nr = j->kit->nr, size = j->in.size, mr = j->kit->mr;
+    const int64_t whole = j->copies ? j->depth : j->run, pieces = simd_ceil_div(whole, DEPTH);
+    const int64_t kb = simd_ceil_div(whole, pieces);
+    for (int64_t k0 = 0, depth; k0 < j->depth; k0 += depth) {
+        const int64_t left = j->copies ? j->depth - k0 : j->run - k0 % j->run;
+        depth = simd_min(kb, left);
+        rl_panel panel = {.rows = count, .k = depth, .a_col = 1, .add = k0 > 0, .b_step = nr};
+        if (j->copies) {
+            tile_fill(j, room, starts, count, k0, depth);
+            panel.a = room, panel.a_row = DEPTH;
+        } else {
+            panel.a = j->from + (starts[0] + run_start(j, k0 / j->run) + k0 % j->run) * size;
+            panel.a_row = p->stride[2] * j->in.pixel;
+        }
+        panel.a_strip = mr * panel.a_row;
+        panel.c_step = sums_step;
+        for (int64_t i = p0; i < p1; i++) {
+            panel.cols = (int)simd_min(nr, p->outputs - i * nr);
+            panel.b = j->weights + (i * nr * j->depth + k0 * nr) * size;
+            panel.b_next = nr * j->depth;
+            panel.c = sums + (i - p0) * nr * size;
+            panel.col_bias = j->bias ? j->bias + i * nr * size : NULL;
+            j->kit->panel(&panel);
+        }
+    }
+}
+
+/* item = tile * parts + part of the outputs */
+static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
+    const last_job *j = ctx;
+    const rl_patches *p = j->p;
+    const int64_t nr = j->kit->nr, size = j->in.size, item = j->back.to_item;
+    const int64_t places = p->places[0] * p->places[1] * p->places[2], panels = simd_ceil_div(p->outputs, nr);
+    const int64_t each = simd_ceil_div(j->line, j->tile); /* tiles of a line */
+    char *room = j->room + thread * j->room_step, *sums = room + j->sums;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t line = i / j->parts / each, at = i / j->parts % each * j->tile;
+        const int64_t first = line * j->line + at, count = simd_min(j->tile, j->line - at);
+        const int64_t p0 = i % j->parts * j->part, p1 = simd_min(panels, p0 + j->part);
+        const int64_t wide = simd_min(p->outputs, p1 * nr) - p0 * nr;
+        int64_t starts[TILE];
+        for (int64_t a = 0; a < (j->copies ? count : 1); a++)
+            starts[a] = (first + a) / places * j->in.image + place_start(j, (first + a) % places);
+        char *to = j->out + (first * p->outputs + p0 * nr) * item;
+        if (j->direct) {
+            tile_product(j, starts, count, p0, p1, room, to, p->outputs);
+            continue;
+        }
+        tile_product(j, starts, count, p0, p1, room, sums, wide);
+        for (int64_t a = 0; a < count; a++)
+            simd_move(&j->back, to + a * p->outputs * item, item, sums + a * wide * size, size, wide);
+    }
+}
+
+/* what a place sees, and which places lie equally far apart */
+static void last_cut(last_job *j, int64_t threads) {
+    const rl_patches *p = j->p;
+    const rl_last_input *in = &j->in;
+    const int64_t rows = p->places[0] * p->places[1], nr = j->kit->nr;
+    const bool dense = p->dilation[2] == 1 || p->kernel[2] == 1;
+    j->run = dense && in->pixel == p->channels ? p->kernel[2] * p->channels : p->channels;
+    j->depth = p->channels * p->kernel[0] * p->kernel[1] * p->kernel[2];
+    j->runs = j->depth / j->run;
+    j->line = p->places[2], j->lines = rows * j->images;
+    const bool rows_follow =
+        rows == 1 || (p->places[0] == 1 && p->stride[1] * in->row == p->places[2] * p->stride[2] * in->pixel);
+    if (rows_follow) j->line *= rows, j->lines = j->images;
+    j->copies = j->line < SHORT_ROW || (j->runs > 1 && j->run < SHORT_RUN);
+    if (j->copies) j->line *= j->lines, j->lines = 1;
+    const int64_t cuts = simd_ceil_div(j->line, TILE), panels = simd_ceil_div(p->outputs, nr);
+    j->tile = simd_ceil_div(j->line, cuts);
+    j->tile = simd_min(TILE, simd_ceil_div(j->tile, j->kit->mr) * j->kit->mr);
+    const int64_t tiles = simd_ceil_div(j->line, j->tile) * j->lines;
+    j->parts = threads > 1 ? simd_min(panels, simd_ceil_div(3 * threads, tiles)) : 1;
+    j->part = simd_ceil_div(panels, j->parts);
+    j->parts = simd_ceil_div(panels, j->part);
+}
+
+static rl_status last_run(rl_call *k, last_job *j) {
+    const rl_patches *p = j->p;
+    const double work = RL_GEMM_NS * rl_patch_work(p) * j->in.size / 4;
+    const int64_t threads = rl_is_serial(k, 1, work) ? 1 : k->threads, round = rl_last_round(k, &j->in);
+    j->images = round;
+    last_cut(j, threads);
+    if (!last_weights(k, j)) return RL_FAIL;
+    j->back = simd_mover_between(k, p->out->dtype, j->in.inner);
+    j->direct = p->out->dtype == j->in.inner;
+    j->sums = j->copies ? TILE * DEPTH * j->in.size : 0;
+    j->room_step = j->sums + (j->direct ? 0 : TILE * j->part * j->kit->nr * j->in.size);
+    j->room = k->svc->scratch(k, RL_COUNT(j->room_step, threads), 1);
+    char *prepared = NULL;
+    if (j->in.copies) prepared = k->svc->scratch(k, RL_COUNT(round, j->in.image, j->in.size), 1);
+    if (!j->room || (j->in.copies && !prepared)) return RL_FAIL;
+    const int64_t answer = p->out->numel / p->images * j->back.to_item;
+    for (int64_t first = 0; first < p->images; first += round) {
+        j->images = simd_min(round, p->images - first);
+        last_cut(j, threads);
+        j->from = rl_last_input_fill(k, &j->in, first, j->images, prepared);
+        j->out = (char *)rl_data(p->out, RL_WRITE) + first * answer;
+        const int64_t items = simd_ceil_div(j->line, j->tile) * j->lines * j->parts;
+        const double share = (double)j->images / (double)p->images / (double)items;
+        k->svc->parallel(k, items, threads == 1 ? 0 : work * share, last_items, j);
+    }
+    return RL_OK;
+}
+
+RL_KERNEL(simd_conv_last) {
+    const rl_view *out = k->out[0];
+    rl_patches p;
+    last_job j = {.p = &p,
+                  .kit = k->svc->isa ? rl_gemm_kit_get(k, out->dtype == RL_F64 ? RL_F64 : RL_F32) : NULL};
+    if (!j.kit || !rl_patches_read(k, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2), out, false, &p) ||
+        p.groups > 1 || !rl_lies_last(out, (int)rl_window_of(k)->spatial) || !rl_last_input_make(&p, &j.in))
+        return RL_UNSUPPORTED;
+    return last_run(k, &j);
+}
+#else
+RL_KERNEL(simd_conv_last) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+#endif
