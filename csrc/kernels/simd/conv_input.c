@@ -144,9 +144,10 @@ static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, 
 }
 
 /* Tiles want lanes of input channels and a long sum; large planes are as quick the direct way. */
+enum { FEW_LANES = 8 };
 static bool input_suits_tiles(const rl_conv *c) {
     const int64_t places = c->oh * c->ow;
-    if (c->ic < 16) return false;
+    if (c->ic < 2 * FEW_LANES) return false;
     if (c->sh > 1 || c->sw > 1) return true;
     if (c->kh * c->kw == 1) return c->ic * c->oc >= 1 << 16;
     return c->oc >= 32 && places < (c->oc < 64 ? 256 : 1024);
@@ -155,14 +156,14 @@ static bool input_suits_tiles(const rl_conv *c) {
 RL_KERNEL(simd_conv_input) {
     rl_conv c;
     rl_status status;
-    const bool plain = rl_is_plain(k->out[0]);
+    const bool floats = k->out[0]->dtype == RL_F32, plain = rl_is_plain(k->out[0]);
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_back_read(k, k->out[0], rl_in(k, 1), rl_in(k, 0), &c))
         return RL_UNSUPPORTED;
     if (rl_conv_input_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
-    if (!plain || input_suits_tiles(&c)) {
+    if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
         if (rl_conv_input_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
-        if (!plain) return RL_UNSUPPORTED;
     }
+    if (!plain) return RL_UNSUPPORTED;
     const float *grad = rl_plain_input(k, rl_in(k, 0)), *w = rl_plain_input(k, rl_in(k, 1));
     if (!grad || !w) return RL_FAIL;
     bool point = c.kh * c.kw == 1;
