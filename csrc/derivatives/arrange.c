@@ -25,6 +25,11 @@ FORMULA(pixel_shuffle) {
 FORMULA(pixel_unshuffle) {
     TO(0, OP(pixel_shuffle, G, X(1)));
 }
+FORMULA(channel_shuffle) {
+    if (!rl_vjp_wants(g, 0)) return;
+    int64_t each = rl_vjp_like(g, 0)->shape[1] / rl_vjp_int(g, 1);
+    rl_vjp_pass(g, 0, OP(channel_shuffle, G, INT(each ? each : 1)));
+}
 
 /* Each dimension falls into (copies, size); the copies are added. */
 FORMULA(repeat) {

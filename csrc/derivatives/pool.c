@@ -36,6 +36,19 @@ MAX_POOL(1)
 MAX_POOL(2)
 MAX_POOL(3)
 
+#define PLACED_POOL(n)                                                                                       \
+    FORMULA(max_unpool##n##d) {                                                                              \
+        TO(0, picked(g, G, X(1), n));                                                                        \
+    }                                                                                                        \
+    FORMULA(fractional_max_pool##n##d) {                                                                     \
+        TO(0, OP(fractional_max_pool##n##d_backward, G, X(0), X(1), X(2), OUT(1)));                          \
+    }                                                                                                        \
+    FORMULA(fractional_max_pool##n##d_backward) {                                                            \
+        TO(0, picked(g, G, X(4), n));                                                                        \
+    }
+PLACED_POOL(2)
+PLACED_POOL(3)
+
 /* ---- means ---- */
 /* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: from argument 1 forward, 2
  * backward. avg_pool1d has no divisor: its slot is absent in both. */

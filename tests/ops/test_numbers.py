@@ -41,7 +41,7 @@ def test_lists_of_another_length_are_refused(name, at, argument, n):
         if argument == "stride" and length == 0 and "pool" in name:
             continue  # as large as the kernel
         with pytest.raises(
-            (RuntimeError, TypeError), match=r"(?s)tuple|list|size|broadcast|one int|numbers|must be"
+            (RuntimeError, TypeError), match=r"(?s)tuple|list|size|broadcast|one int|numbers|must be|exactly"
         ):
             function(*given, **other)
 

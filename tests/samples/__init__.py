@@ -53,7 +53,7 @@ OPERATORS = {
 FAMILIES = {
     name: import_module(f"{__name__}.{name}")
     for name in (
-        *("arith", "math", "clamp", "act", "conv", "pool", "norm", "loss", "softmax", "attention"),
+        *("arith", "math", "clamp", "act", "conv", "pool", "fold", "norm", "loss", "softmax", "attention"),
         *("cross_entropy", "ctc", "rnn", "product", "linalg"),
         *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "bag", "resize", "create"),
         *("random", "special"),

@@ -48,6 +48,10 @@ SAMPLES = {
     "repeat_interleave_index": [S(index(2, 0, 3)), S(index())],
     "diag": [S(x(3, 4)), S(x(3, 4), 1), S(x(4, 3), -2), S(x(3)), S(x(3), 2), S(x(3), -1), S(x(2, 3), 7)],
     "pixel_shuffle": [S(x(8, 3, 2), 2), S(x(2, 9, 2, 5), 3), S(x(2, 4, 0, 3), 2), S(x(3, 2, 2), 1)],
+    **{
+        op: [S(x(2, 6, 3, 2), 2), S(x(1, 4, 3), 4), S(x(2, 0, 3), 2)]
+        for op in ("channel_shuffle", "native_channel_shuffle")
+    },
     "pixel_unshuffle": [S(x(2, 3, 4, 6), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
     "constant_pad_nd": [S(x(2, 3), (1, 2)), S(x(2, 3), (1, 0, 0, 2), 1), S(x(2, 5), (-1, -2)), S(x(), ())],
     **{

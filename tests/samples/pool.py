@@ -1,10 +1,12 @@
 """Samples and NumPy's answers: pooling."""
 
+import math
+
 import numpy as np
 
 from samples.conv import as_pair, window_views
 from samples.pytorch import dense_aten, grad_of
-from samples.sample import S, fixed, special, x
+from samples.sample import S, fixed, special, unit, x
 
 _LINE, _IMAGE, _CUBE = (2, 3, 9), (2, 3, 7, 6), (2, 2, 5, 6, 4)
 _POOLS1 = [S(x(*_LINE), 2), S(x(3, 9), 3, 2, 1), S(x(*_LINE), (2,), (2,), ceil_mode=True), S(x(0, 3, 9), 2)]
@@ -59,6 +61,36 @@ def _places(shape, volume):
     return fixed(np.random.default_rng(volume).integers(0, volume, shape))
 
 
+def _apart(shape, volume, spatial):
+    """The same, all of a plane different."""
+    rng = np.random.default_rng(volume)
+    places, planes = (math.prod(part) for part in (shape[-spatial:], shape[:-spatial]))
+    rows = [rng.permutation(volume)[:places] for _ in range(planes)]
+    return fixed(np.array(rows).reshape(shape))
+
+
+SAMPLES |= {
+    "max_unpool2d": [
+        S(x(2, 3, 3, 2), _apart((2, 3, 3, 2), 35, 2), (7, 5)),
+        S(x(3, 2, 2), _apart((3, 2, 2), 16, 2), 4),
+        S(x(0, 3, 2, 2), fixed(np.zeros((0, 3, 2, 2), np.int64)), 4),
+    ],
+    "max_unpool3d": [
+        S(x(2, 2, 2, 3, 2), _apart((2, 2, 2, 3, 2), 60, 3), (4, 5, 3), 2, 0),
+        S(x(2, 2, 1, 2), _apart((2, 2, 1, 2), 8, 3), 2, (1, 1, 1), (0, 0, 0)),
+    ],
+    "fractional_max_pool2d": [
+        S(x(2, 3, 7, 6), 2, (4, 3), unit(2, 3, 2)),
+        S(x(3, 7, 6), (3, 1), 1, unit(1, 3, 2)),
+        S(special(1, 1, 9, 9), 3, (5, 6), unit(1, 1, 2)),
+        S(x(0, 3, 7, 6), 2, 2, unit(0, 3, 2)),
+    ],
+    "fractional_max_pool3d": [
+        S(x(*_CUBE), 2, (3, 3, 2), unit(2, 2, 3)),
+        S(x(2, 5, 6, 4), (1, 3, 2), 2, unit(1, 2, 3)),
+    ],
+}
+
 BACKWARD = {
     "max_pool1d_backward": [
         S(x(2, 3, 4), x(2, 3, 9), 2),
@@ -103,6 +135,13 @@ BACKWARD = {
         S(x(3, 1, 1), x(3, 7, 6), _places((3, 1, 1), 42)),
     ],
     "adaptive_max_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE), _places((2, 2, 3, 4, 2), 120))],
+    "fractional_max_pool2d_backward": [
+        S(x(2, 3, 4, 3), x(*_IMAGE), 2, (4, 3), _places((2, 3, 4, 3), 42)),
+        S(x(3, 1, 1), x(3, 7, 6), 2, 1, _places((3, 1, 1), 42)),
+    ],
+    "fractional_max_pool3d_backward": [
+        S(x(2, 2, 3, 3, 2), x(*_CUBE), 2, (3, 3, 2), _places((2, 2, 3, 3, 2), 120))
+    ],
     "avg_pool1d_backward": [
         S(x(2, 3, 4), x(2, 3, 9), 2),
         S(x(3, 5), x(3, 9), 3, 2, 1, False, False),
@@ -185,6 +224,7 @@ PYTORCH = {
         for name in (
             *("max_pool2d_with_indices_backward", "max_pool3d_with_indices_backward"),
             *("adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward"),
+            *("fractional_max_pool2d_backward", "fractional_max_pool3d_backward"),
         )
     },
     "max_pool1d_with_indices_backward": _lifted("max_pool2d_with_indices_backward"),

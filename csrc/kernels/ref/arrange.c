@@ -151,3 +151,23 @@ RL_KERNEL(ref_pixel_shuffle) {
 RL_KERNEL(ref_pixel_unshuffle) {
     return pixels(k, k->arg[0].u.t, k->out[0], false);
 }
+
+/* the result's channels as (each of a group, group), the input's the other way round */
+RL_KERNEL(ref_channel_shuffle) {
+    const rl_view *x = k->arg[0].u.t, *out = k->out[0];
+    int64_t groups = k->arg[1].u.i, each = x->shape[1] / groups, item = rl_itemsize(x->dtype);
+    rl_walk w = {.nops = 2, .ndim = x->ndim + 1, .numel = x->numel};
+    if (x->numel == 0) return RL_OK;
+    w.base[0] = rl_data(out, RL_WRITE), w.base[1] = rl_data(x, RL_READ);
+    for (int d = 0; d < x->ndim; d++) {
+        int to = d < 2 ? d : d + 1;
+        w.size[to] = d == 1 ? each : x->shape[d];
+        w.stride[0][to] = out->strides[d] * item * (d == 1 ? groups : 1);
+        w.stride[1][to] = x->strides[d] * item;
+    }
+    w.size[2] = groups;
+    w.stride[0][2] = out->strides[1] * item;
+    w.stride[1][2] = x->strides[1] * item * each;
+    rl_copy_walk(k, &w, item);
+    return RL_OK;
+}

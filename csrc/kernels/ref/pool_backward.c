@@ -92,6 +92,9 @@ RL_KERNEL(ref_max_pool_indices_back) {
 RL_KERNEL(ref_adaptive_max_pool_back) {
     return spread(k, k->arg[2].u.t, NULL);
 }
+RL_KERNEL(ref_fractional_max_pool_back) {
+    return spread(k, k->arg[4].u.t, NULL);
+}
 
 /* ---- means: Note [Boxes] in kernels/ref/boxes.c ---- */
 static rl_status avg_back(rl_call *k, bool adaptive) {

@@ -91,7 +91,7 @@ static rl_status by_indices(rl_call *k, int at) {
     pool_job *j = &m.places.job;
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     if (!rl_is_contiguous(out)) return RL_UNSUPPORTED;
-    rl_status read = simd_pool_read(k, j, out, grad, at == 2);
+    rl_status read = simd_pool_read(k, j, out, grad, at != 7);
     if (read != RL_OK) return read;
     m.indices = simd_block_of(k, rl_in(k, at), RL_I64);
     if (!m.indices || simd_pool_begin(k, j, grad, out) != RL_OK) return RL_FAIL;
@@ -109,6 +109,9 @@ RL_KERNEL(simd_max_pool_indices_back) {
 RL_KERNEL(simd_adaptive_max_pool_back) {
     return by_indices(k, 2);
 }
+RL_KERNEL(simd_fractional_max_pool_back) {
+    return by_indices(k, 4);
+}
 #else
 RL_KERNEL(simd_max_pool_back) {
     (void)k;
@@ -119,6 +122,10 @@ RL_KERNEL(simd_max_pool_indices_back) {
     return RL_UNSUPPORTED;
 }
 RL_KERNEL(simd_adaptive_max_pool_back) {
+    (void)k;
+    return RL_UNSUPPORTED;
+}
+RL_KERNEL(simd_fractional_max_pool_back) {
     (void)k;
     return RL_UNSUPPORTED;
 }

@@ -191,3 +191,22 @@ RL_SHAPE(pixel_unshuffle) {
     shape[n - 1] /= r;
     return rl_out_dims(k, 0, shape, n);
 }
+
+RL_SHAPE(channel_shuffle) {
+    const rl_view *x = k->arg[0].u.t;
+    long long groups = (long long)k->arg[1].u.i;
+    char text[RL_DIMS_TEXT];
+    if (x->ndim <= 2)
+        return rl_error_set(RL_RUNTIME,
+                            "channel_shuffle expects input with > 2 dims, but got input with sizes %s",
+                            rl_dims_text(text, x->shape, x->ndim));
+    if (groups <= 0)
+        return rl_error_set(RL_RUNTIME,
+                            "Number of groups to divide channels in must be positive. Value of groups:%lld",
+                            groups);
+    if (x->shape[1] % groups)
+        return rl_error_set(
+            RL_RUNTIME, "Number of channels must be divisible by groups. Got %lld channels and %lld groups.",
+            (long long)x->shape[1], groups);
+    return rl_out_as_input(k, 0);
+}

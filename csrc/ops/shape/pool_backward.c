@@ -38,8 +38,8 @@ static rl_status adaptive_back(rl_call *k, int n) {
     return rl_gradient_as_input(k, grad);
 }
 
-static rl_status adaptive_max_back(rl_call *k, int n) {
-    if (indices_like_gradient(k, k->arg[2].u.t) != RL_OK) return RL_FAIL;
+rl_status rl_adaptive_max_back(rl_call *k, int n, int at) {
+    if (indices_like_gradient(k, k->arg[at].u.t) != RL_OK) return RL_FAIL;
     return adaptive_back(k, n);
 }
 
@@ -51,7 +51,7 @@ static rl_status adaptive_max_back(rl_call *k, int n) {
         return max_pool_indices_back(k, n);                                                                  \
     }                                                                                                        \
     RL_SHAPE(adaptive_max_pool##n##d_backward) {                                                             \
-        return adaptive_max_back(k, n);                                                                      \
+        return rl_adaptive_max_back(k, n, 2);                                                                \
     }
 POOL_BACK(1)
 POOL_BACK(2)

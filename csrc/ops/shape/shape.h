@@ -89,6 +89,8 @@ int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride
 /* Pooling in n dimensions: checks, window and output dims; dilation_arg 0: none. */
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
 rl_status rl_pool_means(rl_call *k, int n); /* the same of avg_pool */
+/* Gradients in n dimensions go where argument `at` says. */
+rl_status rl_adaptive_max_back(rl_call *k, int n, int at);
 /* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
  * element. */
 rl_status rl_one_dim(const rl_view *v);

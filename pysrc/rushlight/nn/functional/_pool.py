@@ -10,28 +10,44 @@ avg_pool1d = _C.avg_pool1d
 avg_pool2d = _nn.avg_pool2d
 avg_pool3d = _nn.avg_pool3d
 
+
 # ---- the largest of a window; with return_indices, where it stands too ----
+def _named(n, about, *functions):
+    """Give functions the names and texts that they have for n dimensions."""
+    for name, function in functions:
+        function.__name__ = function.__qualname__ = name.format(n)
+        function.__module__ = "rushlight.nn.functional"
+        function.__doc__ = about
+    return tuple(function for _, function in functions)
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Largest element of each window of signals (N, C, L)."""
-    if return_indices:
-        return tuple(_C.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
-    return _C.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode)
+def _max_pools(n, what):
+    largest = getattr(_C, f"max_pool{n}d")
+    found = getattr(_C if n == 1 else _nn, f"max_pool{n}d_with_indices")
+
+    def alone(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def both(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        return tuple(found(input, kernel_size, stride, padding, dilation, ceil_mode))
+
+    def either(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if return_indices:
+            return tuple(found(input, kernel_size, stride, padding, dilation, ceil_mode))
+        return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    about = f"""Largest element of each window of {what}, and where it stands if `return_indices`.
+
+    RuntimeError for windows that do not fit.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_pool{n}d.html
+    """
+    names = ("_max_pool{}d", alone), ("max_pool{}d_with_indices", both), ("max_pool{}d", either)
+    return _named(n, about, *names)
 
 
-def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Largest element of each window of images (N, C, H, W)."""
-    if return_indices:
-        return tuple(_nn.max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
-    return _C.max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode)
-
-
-def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-    """Largest element of each window of volumes (N, C, D, H, W)."""
-    if return_indices:
-        return tuple(_nn.max_pool3d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode))
-    return _C.max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode)
+_max_pool1d, max_pool1d_with_indices, max_pool1d = _max_pools(1, "signals (N, C, L)")
+_max_pool2d, max_pool2d_with_indices, max_pool2d = _max_pools(2, "images (N, C, H, W)")
+_max_pool3d, max_pool3d_with_indices, max_pool3d = _max_pools(3, "volumes (N, C, D, H, W)")
 
 
 # ---- as many windows as output_size says ----
@@ -58,22 +74,34 @@ def adaptive_avg_pool3d(input, output_size):
     return _nn.adaptive_avg_pool3d(input, _filled_in(output_size, input))
 
 
-def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """Largest elements of as many windows of signals as output_size says."""
-    values, indices = _C.adaptive_max_pool1d(input, output_size)
-    return (values, indices) if return_indices else values
+def _adaptive_max_pools(n, what):
+    function = getattr(_C if n == 1 else _nn, f"adaptive_max_pool{n}d")
+
+    def both(input, output_size, return_indices=False):
+        return tuple(function(input, output_size if n == 1 else _filled_in(output_size, input)))
+
+    def alone(input, output_size, return_indices=False):
+        return both(input, output_size)[0]
+
+    def either(input, output_size, return_indices=False):
+        values, indices = both(input, output_size)
+        return (values, indices) if return_indices else values
+
+    about = f"""Largest elements of as many windows of {what} as output_size says; None keeps a side.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.adaptive_max_pool{n}d.html
+    """
+    names = ("_adaptive_max_pool{}d", alone), ("adaptive_max_pool{}d_with_indices", both)
+    return _named(n, about, *names, ("adaptive_max_pool{}d", either))
 
 
-def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Largest elements of as many windows of images as output_size says; None keeps a side."""
-    values, indices = _nn.adaptive_max_pool2d(input, _filled_in(output_size, input))
-    return (values, indices) if return_indices else values
-
-
-def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """Largest elements of as many windows of volumes as output_size says; None keeps a side."""
-    values, indices = _nn.adaptive_max_pool3d(input, _filled_in(output_size, input))
-    return (values, indices) if return_indices else values
+_adaptive_max_pool1d, adaptive_max_pool1d_with_indices, adaptive_max_pool1d = _adaptive_max_pools(
+    1, "signals"
+)
+_adaptive_max_pool2d, adaptive_max_pool2d_with_indices, adaptive_max_pool2d = _adaptive_max_pools(2, "images")
+_adaptive_max_pool3d, adaptive_max_pool3d_with_indices, adaptive_max_pool3d = _adaptive_max_pools(
+    3, "volumes"
+)
 
 
 # ---- the p-norm of a window ----

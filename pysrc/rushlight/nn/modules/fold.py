@@ -1,10 +1,36 @@
-"""Sliding blocks of images."""
+"""Sliding blocks of images, and images of such blocks."""
 
 from rushlight.nn import functional as F
 
 from .module import Module
 
-__all__ = ["Unfold"]
+__all__ = ["Fold", "Unfold"]
+
+
+class Fold(Module):
+    """Images (N, C, *output_size) of columns (N, C * kh * kw, L), which are added up where they overlap.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.Fold.html
+    """
+
+    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+
+    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input):
+        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
 
 
 class Unfold(Module):

@@ -3,7 +3,7 @@
 from rushlight.nn import functional as F
 
 from .module import Module
-from .utils import _own_init, _single
+from .utils import _own_init, _pair, _single, _triple
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -15,12 +15,17 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]
 
 
@@ -77,6 +82,130 @@ class MaxPool3d(_MaxPoolNd):
 
     def forward(self, input):
         return self._pool(F.max_pool3d, input)
+
+
+class _MaxUnpoolNd(Module):
+    _sides = staticmethod(_single)  # a number to one for each dimension
+
+    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+        super().__init__()
+        self.kernel_size = self._sides(kernel_size)
+        self.stride = self._sides(kernel_size if stride is None else stride)
+        self.padding = self._sides(padding)
+
+    def _unpool(self, function, input, indices, output_size):
+        return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+@_own_init
+class MaxUnpool1d(_MaxUnpoolNd):
+    """Signals of zeros in which elements stand where MaxPool1d found them.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool1d.html
+    """
+
+    def forward(self, input, indices, output_size=None):
+        return self._unpool(F.max_unpool1d, input, indices, output_size)
+
+
+@_own_init
+class MaxUnpool2d(_MaxUnpoolNd):
+    """Images of zeros in which elements stand where MaxPool2d found them.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool2d.html
+    """
+
+    _sides = staticmethod(_pair)
+
+    def forward(self, input, indices, output_size=None):
+        return self._unpool(F.max_unpool2d, input, indices, output_size)
+
+
+@_own_init
+class MaxUnpool3d(_MaxUnpoolNd):
+    """Volumes of zeros in which elements stand where MaxPool3d found them.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool3d.html
+    """
+
+    _sides = staticmethod(_triple)
+
+    def forward(self, input, indices, output_size=None):
+        return self._unpool(F.max_unpool3d, input, indices, output_size)
+
+
+class _FractionalMaxPoolNd(Module):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+    return_indices: bool
+    _sides = staticmethod(_pair)
+
+    def __init__(
+        self,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ) -> None:
+        super().__init__()
+        self._check_kernel(kernel_size)
+        self.kernel_size = self._sides(kernel_size)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else self._sides(output_size)
+        self.output_ratio = None if output_ratio is None else self._sides(output_ratio)
+        if output_size is None and output_ratio is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def _check_kernel(self, kernel_size) -> None:
+        """FractionalMaxPool3d alone looks at it."""
+
+    def _pool(self, function, input):
+        return function(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            _random_samples=self._random_samples,
+        )
+
+
+@_own_init
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Largest elements of windows of images at random places.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool2d.html
+    """
+
+    def forward(self, input):
+        return self._pool(F.fractional_max_pool2d, input)
+
+
+@_own_init
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Largest elements of windows of volumes at random places.
+
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool3d.html
+    """
+
+    _sides = staticmethod(_triple)
+
+    def _check_kernel(self, kernel_size) -> None:
+        sides = (kernel_size,) if isinstance(kernel_size, int) else kernel_size
+        if isinstance(sides, (tuple, list)) and not all(side > 0 for side in sides):
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+
+    def forward(self, input):
+        return self._pool(F.fractional_max_pool3d, input)
 
 
 class _AvgPoolNd(Module):

@@ -1,0 +1,140 @@
+"""Fractional max pooling, and the way back from max pooling."""
+
+from rushlight import _C
+from rushlight._C import _nn
+
+from ._pool import _named
+
+
+# ---- windows at random places ----
+def _output_size(input, output_size, output_ratio, n):
+    """How many windows a dimension gets."""
+    name = f"fractional_max_pool{n}d"
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if output_size is not None:
+        return output_size
+    if len(output_ratio) > n:
+        raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+    return [int(input.size(i - n) * output_ratio[i]) for i in range(n)]
+
+
+def _fractional(n, what):
+    function = getattr(_nn, f"fractional_max_pool{n}d")
+
+    def both(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        output_size = _output_size(input, output_size, output_ratio, n)
+        if _random_samples is None:
+            batch = 1 if input.dim() == n + 1 else input.size(0)
+            _random_samples = _C.rand(batch, input.size(-n - 1), n, dtype=input.dtype, device=input.device)
+        return tuple(function(input, kernel_size, output_size, _random_samples))
+
+    def alone(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        return both(input, kernel_size, output_size, output_ratio, True, _random_samples)[0]
+
+    def either(
+        input,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices=False,
+        _random_samples=None,
+    ):
+        pair = both(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return pair if return_indices else pair[0]
+
+    about = f"""Largest elements of windows of {what} at random places; with `return_indices` where they stand.
+
+    `output_size`, or the input's sides times `output_ratio`, says how many windows there are;
+    `_random_samples` (N, C, {n}) from [0, 1) says where, and is drawn when it is missing. ValueError without
+    a size.
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.fractional_max_pool{n}d.html
+    """
+    names = ("_fractional_max_pool{}d", alone), ("fractional_max_pool{}d_with_indices", both)
+    return _named(n, about, *names, ("fractional_max_pool{}d", either))
+
+
+_fractional_max_pool2d, fractional_max_pool2d_with_indices, fractional_max_pool2d = _fractional(2, "images")
+_fractional_max_pool3d, fractional_max_pool3d_with_indices, fractional_max_pool3d = _fractional(3, "volumes")
+
+
+# ---- the way back ----
+def _check_unpool_output_size(output_size, dim):
+    if output_size[dim] < 0:
+        raise ValueError(
+            "max_unpooling: output_size must contain non-negative spatial dimensions, "
+            f"but got output_size[{dim}]={output_size[dim]}"
+        )
+
+
+def _unpool_output_size(input, kernel_size, stride, padding, output_size):
+    """The sides of what was pooled: as the windows say, or `output_size` where that is near enough."""
+    n = len(kernel_size)
+    sizes = input.size()
+    usual = [(sizes[d - n] - 1) * stride[d] + kernel_size[d] - 2 * padding[d] for d in range(n)]
+    if output_size is None:
+        output_size = usual
+    else:
+        if len(output_size) == n + 2:
+            output_size = output_size[2:]
+        if len(output_size) != n:
+            raise ValueError(
+                f"output_size should be a sequence containing {n} or {n + 2} elements, "
+                f"but it has a length of '{len(output_size)}'"
+            )
+        for d in range(n):
+            least, most = usual[d] - stride[d], usual[d] + stride[d]
+            if not least < output_size[d] < most:
+                raise ValueError(
+                    f'invalid output_size "{output_size}" (dim {d} must be between {least} and {most})'
+                )
+    for d in range(n):
+        _check_unpool_output_size(output_size, d)
+    return output_size
+
+
+def _sides(n, kernel_size, stride, padding):
+    """n numbers of each."""
+    stride = kernel_size if stride is None else stride
+    return [(x,) * n if isinstance(x, int) else tuple(x) for x in (kernel_size, stride, padding)]
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Signals of zeros in which the elements of `input` stand where max_pool1d() found them.
+
+    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool1d.html
+    """
+    size = _unpool_output_size(input, *_sides(1, kernel_size, stride, padding), output_size)
+    return _nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Images of zeros in which the elements of `input` stand where max_pool2d() found them.
+
+    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool2d.html
+    """
+    size = _unpool_output_size(input, *_sides(2, kernel_size, stride, padding), output_size)
+    return _nn.max_unpool2d(input, indices, size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Volumes of zeros in which the elements of `input` stand where max_pool3d() found them.
+
+    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool3d.html
+    """
+    sides = _sides(3, kernel_size, stride, padding)
+    return _nn.max_unpool3d(input, indices, _unpool_output_size(input, *sides, output_size), *sides[1:])
