@@ -62,8 +62,18 @@ from ._dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
+<<<<<<< HEAD
 from ._embedding import embedding, embedding_bag
 from ._linear import gumbel_softmax, linear, one_hot
+=======
+from ._grid import (
+    GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES,
+    affine_grid,
+    grid_sample,
+)
+from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
+>>>>>>> 8635938 (grid: grid_sample, affine_grid and their gradients of both orders)
 from ._linear_cross_entropy import linear_cross_entropy
 from ._loss_each import (
     binary_cross_entropy,
@@ -151,6 +161,8 @@ from ._unpool import (  # noqa: F401  (scripts import the private ones)
 )
 
 __all__ = [
+    "GRID_SAMPLE_INTERPOLATION_MODES",
+    "GRID_SAMPLE_PADDING_MODES",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
@@ -159,7 +171,11 @@ __all__ = [
     "adaptive_max_pool2d",
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
+<<<<<<< HEAD
     "adaptive_max_pool3d_with_indices",
+=======
+    "affine_grid",
+>>>>>>> 8635938 (grid: grid_sample, affine_grid and their gradients of both orders)
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -198,6 +214,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
