@@ -158,8 +158,7 @@ static bool mask_suits(const attention *a) {
 }
 
 static bool shapes_suit(const attention *a) {
-    if (!rl_is_float(a->query.u.t->dtype) || a->dropout > 0)
-        return false;
+    if (!rl_is_float(a->query.u.t->dtype) || a->dropout > 0) return false;
     return SIZE(a->query, -1) == SIZE(a->key, -1) && SIZE(a->key, -2) == SIZE(a->value, -2);
 }
 

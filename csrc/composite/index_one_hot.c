@@ -3,12 +3,16 @@
 
 /* How many there are, -1: raised; `most` asks the largest one. */
 static int64_t classes_of(rl_values *g, V x, int64_t classes) {
+    if (x.u.t->device == RL_META && classes == -1) {
+        RAISE(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
+        return -1;
+    }
     if (NUMEL(x) == 0) {
         if (classes > 0) return classes;
         RAISE(PyExc_RuntimeError, "Can not infer total number of classes from empty tensor.");
         return -1;
     }
-    if (x.u.t->device == RL_META && classes != -1) return classes;
+    if (x.u.t->device == RL_META) return classes;
     const V least = ITEM(OP(min, x)), most = ITEM(OP(max, x));
     if (FAILED) return -1;
     if (least.u.i < 0)

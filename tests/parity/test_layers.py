@@ -37,6 +37,17 @@ _SHAPES = """x, v, i = torch.arange(24.0).view(2, 3, 4), torch.arange(6.0), torc
 s, m, bl, w = torch.tensor(3.0), torch.arange(9.0).view(3, 3), v > 2, torch.arange(1.0, 7).requires_grad_()
 """
 CASES += [_SHAPES + line for line in Path(__file__).with_name("shape_cases.txt").read_text().splitlines()]
+# nn_cases.txt: as well; T: a table, L: rows of it, o: where bags of them begin
+_MORE = """T, L = (torch.arange(18.0) * 7 % 11 - 5).view(6, 3), torch.tensor([1, 2, 4, 4, 5, 0, 3])
+o, n = torch.tensor([0, 3, 3, 5]), torch.tensor([[float("nan")] * 2, [1.0, 1.0]])
+A, B = (torch.arange(32.0) * 7 % 11 - 5).view(4, 8), (torch.arange(192.0) * 5 % 13 - 6).view(2, 8, 12)
+def bags(*args, **named):
+    joined, bag_of, sizes, largest = torch.embedding_bag(*args, **named)
+    return joined, sizes[: len(joined)], largest[: len(joined)]
+"""
+CASES += [
+    _SHAPES + _MORE + line for line in Path(__file__).with_name("nn_cases.txt").read_text().splitlines()
+]
 # loss_cases.txt: as well; a: any numbers, p, q: probabilities, s: signs, n: counts, c: classes
 _LOSSES = """a = torch.tensor([[-2.0, 0.5, 3.0], [0.25, -0.75, 1.5]])
 b = torch.tensor([[1.0, 0.5, -1.5], [2.0, -1.0, 1.0]])
@@ -221,7 +232,7 @@ def test_wrong_arguments(name):
         for arguments in ((), (1,) * 30):
             try:
                 said.append(type(getattr(t.nn, name)(*arguments)).__name__)
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 said.append(str(error))
     assert said[2:] == said[:2]
 

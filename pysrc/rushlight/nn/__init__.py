@@ -23,16 +23,17 @@ __all__ = [
     "utils",
     *modules.__all__,
 ]
+_LAZY = {"common_types", "intrinsic", "qat", "quantizable", "quantized"}
 _missing_name = _missing.lacks(__name__)
 
 
 def __getattr__(name):
     if name == "LinearCrossEntropyOptions":
         return getattr(modules, name)
-    if name == "common_types":
+    if name in _LAZY:
         from importlib import import_module
 
-        return import_module("rushlight.nn.common_types")
+        return import_module(f"{__name__}.{name}")
     return _missing_name(name)
 
 

@@ -144,6 +144,11 @@ def zeros_(tensor):
     return _unrecorded(tensor.zero_)
 
 
+# scripts know them by these names, too
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+_no_grad_fill_, _no_grad_zero_ = constant_, zeros_
+
+
 def eye_(tensor):
     """Fill a matrix with 1 on the diagonal and 0 elsewhere."""
     if tensor.ndimension() != 2:

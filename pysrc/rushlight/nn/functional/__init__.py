@@ -62,18 +62,14 @@ from ._dropout import (
     dropout3d,
     feature_alpha_dropout,
 )
-<<<<<<< HEAD
 from ._embedding import embedding, embedding_bag
-from ._linear import gumbel_softmax, linear, one_hot
-=======
 from ._grid import (
     GRID_SAMPLE_INTERPOLATION_MODES,
     GRID_SAMPLE_PADDING_MODES,
     affine_grid,
     grid_sample,
 )
-from ._linear import bilinear, embedding, gumbel_softmax, linear, one_hot
->>>>>>> 8635938 (grid: grid_sample, affine_grid and their gradients of both orders)
+from ._linear import gumbel_softmax, linear, one_hot
 from ._linear_cross_entropy import linear_cross_entropy
 from ._loss_each import (
     binary_cross_entropy,
@@ -171,11 +167,8 @@ __all__ = [
     "adaptive_max_pool2d",
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
-<<<<<<< HEAD
     "adaptive_max_pool3d_with_indices",
-=======
     "affine_grid",
->>>>>>> 8635938 (grid: grid_sample, affine_grid and their gradients of both orders)
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -295,7 +288,18 @@ __all__ = [
     "upsample_bilinear",
     "upsample_nearest",
 ]
-__getattr__ = _missing.lacks(__name__)
+_missing_name = _missing.lacks(__name__)
+
+
+def __getattr__(name):
+    if not name.startswith("__"):
+        from importlib import import_module
+
+        scripts = import_module(f"{__name__}._scripts")
+        if name in scripts.__all__:
+            return getattr(scripts, name)
+    return _missing_name(name)
+
 
 # texts and pickles name this module, not the file
 _homes.adopt(

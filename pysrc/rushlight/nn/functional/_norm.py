@@ -11,6 +11,11 @@ def _verify_batch_size(size):
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
+def _verify_spatial_size(size):
+    if math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
+
+
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
 ):
@@ -35,8 +40,8 @@ def instance_norm(
     eps=1e-5,
 ):
     """Normalisation of each channel of each example."""
-    if use_input_stats and math.prod(input.size()[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    if use_input_stats:
+        _verify_spatial_size(input.size())
     return _C.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )

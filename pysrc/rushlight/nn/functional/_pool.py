@@ -53,32 +53,32 @@ _max_pool3d, max_pool3d_with_indices, max_pool3d = _max_pools(3, "volumes (N, C,
 # ---- as many windows as output_size says ----
 
 
-def _filled_in(output_size, input):
-    """Put the input's sides where output_size has None."""
-    if isinstance(output_size, int):
-        return output_size
-    if input.dim() <= len(output_size):
-        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    if None not in output_size:
-        return output_size
-    return [n if o is None else o for o, n in zip(output_size, input.shape[-len(output_size) :])]
+def _list_with_default(out_size, defaults):
+    """Put the default, an input's side, where out_size has None."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    if None not in out_size:
+        return out_size
+    return [d if o is None else o for o, d in zip(out_size, defaults[-len(out_size) :])]
 
 
 def adaptive_avg_pool2d(input, output_size):
     """Means of as many windows as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool2d(input, _filled_in(output_size, input))
+    return _nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.shape))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Means of as many windows of volumes as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool3d(input, _filled_in(output_size, input))
+    return _nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.shape))
 
 
 def _adaptive_max_pools(n, what):
     function = getattr(_C if n == 1 else _nn, f"adaptive_max_pool{n}d")
 
     def both(input, output_size, return_indices=False):
-        return tuple(function(input, output_size if n == 1 else _filled_in(output_size, input)))
+        return tuple(function(input, output_size if n == 1 else _list_with_default(output_size, input.shape)))
 
     def alone(input, output_size, return_indices=False):
         return both(input, output_size)[0]

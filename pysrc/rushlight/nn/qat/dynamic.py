@@ -1,0 +1,5 @@
+"""Layers that are trained for dynamic quantization: none is here."""
+
+from rushlight import _missing
+
+__getattr__ = _missing.lacks(__name__)
