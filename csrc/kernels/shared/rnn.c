@@ -43,9 +43,9 @@ void rl_rnn_fill(char *to, const rl_view *v, int item) {
 
 const char *rl_rnn_dense(rl_call *k, const rl_view *v) {
     if (!v || rl_is_contiguous(v)) return v ? rl_const_data(v) : NULL;
-    const int item = (int)rl_itemsize(v->dtype);
-    char *to = k->svc->scratch(k, RL_COUNT(v->numel), (size_t)item);
-    if (to) rl_rnn_fill(to, v, item);
+    const size_t item = (size_t)rl_itemsize(v->dtype);
+    char *to = k->svc->scratch(k, RL_COUNT(v->numel), item);
+    if (to) rl_rnn_fill(to, v, (int)item);
     return to;
 }
 
@@ -212,12 +212,13 @@ static void keep(const void *ctx, int64_t t, int64_t b0, int64_t b1, int64_t p0,
 static bool pack_weights(rl_call *k, forward *f, rl_rnn_panels *narrow, rl_rnn_panels *wide) {
     const rl_view *w = rl_in(k, RL_RNN_WEIGHT), *p = rl_in(k, RL_RNN_PROJECTION);
     const rl_rnn *r = &f->r;
+    const size_t item = (size_t)r->item;
     *wide = (rl_rnn_panels){r->units, r->out, w->strides[0], w->strides[1], rl_rnn_gates(r->mode)};
     f->weights = rl_rnn_packed(k, f->kit, w, wide, 0);
     if (!p) return f->weights != NULL;
     *narrow = (rl_rnn_panels){r->out, r->units, p->strides[0], p->strides[1], 1};
     f->projection = rl_rnn_packed(k, f->kit, p, narrow, 0);
-    f->hidden = k->svc->scratch(k, RL_COUNT(r->batch, r->units), (size_t)r->item);
+    f->hidden = k->svc->scratch(k, RL_COUNT(r->batch, r->units), item);
     return f->weights && f->projection && f->hidden;
 }
 

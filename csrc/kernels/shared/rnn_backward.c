@@ -123,9 +123,10 @@ static bool read_inputs(rl_call *k, backward *g) {
 static bool pack_weights(rl_call *k, backward *g, rl_rnn_panels *wide) {
     const rl_view *w = rl_in(k, RL_RNN_BACK_WEIGHT), *p = rl_in(k, RL_RNN_BACK_PROJECTION);
     const rl_rnn *r = &g->r;
+    const size_t item = (size_t)r->item;
     *wide = (rl_rnn_panels){r->out, g->n_gates, w->strides[1], w->strides[0], 1};
     g->weights = rl_rnn_packed(k, g->kit, w, wide, 1);
-    g->grad = k->svc->scratch(k, RL_COUNT(r->batch, r->units), (size_t)r->item);
+    g->grad = k->svc->scratch(k, RL_COUNT(r->batch, r->units), item);
     if (!g->weights || !g->grad || !p) return g->weights && g->grad;
     const rl_rnn_panels narrow = {r->units, r->out, p->strides[1], p->strides[0], 1};
     g->projection = rl_rnn_packed(k, g->kit, p, &narrow, 1);
