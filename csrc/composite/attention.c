@@ -201,8 +201,14 @@ COMPOSED(scaled_dot_product_attention) {
     attention a = attention_of(b, 6);
     V weights = NONE;
     if (refused(g, &a)) return NONE;
-    V made = without_matrix(g, a, X(6));
+    const rl_attention_ways may = rl_attention_may;
+    if (!may.flash && !may.math)
+        return RAISE(PyExc_RuntimeError,
+                     "No viable backend for scaled_dot_product_attention was found. This is likely "
+                     "due to turning off both the math kernel and the fused kernels.");
+    V made = may.flash && !(may.math && may.math_first) ? without_matrix(g, a, X(6)) : NONE;
     if (made.tag == RL_TENSOR || FAILED) return made;
+    if (!may.math) return RAISE(PyExc_RuntimeError, "No available kernel.  Aborting execution.");
     a.mask = added_mask(g, a.mask, a.query.u.t->dtype);
     return by_operators(g, a, NONE, &weights);
 }

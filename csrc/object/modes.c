@@ -1,5 +1,5 @@
 /* What each thread has for itself; gradient mode, which Python switches by no_grad and its relatives
- * (rushlight.autograd.grad_mode). */
+ * (rushlight.autograd.grad_mode); and what is one for all threads. */
 #include "tensor.h"
 
 /* autocast: in the order of rl_device_name */
@@ -9,6 +9,8 @@ _Thread_local rl_thread rl_here = {
     .autocast.dtype = {RL_BF16,    RL_F16,     RL_NDTYPES, RL_F16,     RL_F16,     RL_NDTYPES, RL_NDTYPES,
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_NDTYPES, RL_NDTYPES, RL_BF16,    RL_BF16,
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_BF16,    RL_F16,     RL_F16}};
+
+rl_attention_ways rl_attention_may = {.flash = true, .math = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
@@ -36,6 +38,13 @@ static PyObject *mode_set_inference(PyObject *m, PyObject *on) {
     rl_here.inference = value;
     Py_RETURN_NONE;
 }
+static PyObject *mode_set_attention(PyObject *m, PyObject *args) {
+    int flash, math, math_first;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "ppp:_set_attention", &flash, &math, &math_first)) return NULL;
+    rl_attention_may = (rl_attention_ways){flash, math, math_first};
+    Py_RETURN_NONE;
+}
 static PyMethodDef mode_functions[] = {
     {"is_grad_enabled", mode_is_grad_enabled, METH_NOARGS,
      "is_grad_enabled()\n--\n\nAre new results differentiable?"},
@@ -43,6 +52,9 @@ static PyMethodDef mode_functions[] = {
     {"is_inference_mode_enabled", mode_is_inference, METH_NOARGS,
      "is_inference_mode_enabled()\n--\n\nIs inference_mode on?"},
     {"_set_inference_mode", mode_set_inference, METH_O, "_set_inference_mode(mode)\n--\n\nFor this thread."},
+    {"_set_attention", mode_set_attention, METH_VARARGS,
+     "_set_attention(flash, math, math_first)\n--\n\nHow attention may be computed, and which way is tried "
+     "first."},
     {NULL, NULL, 0, NULL}};
 
 int rl_mode_init(PyObject *m) {

@@ -57,9 +57,14 @@ _LAZY |= {"_amp_foreach_non_finite_check_and_unscale_": "_C", "_amp_update_scale
 _LAZY |= {
     name: "_C" for name in ("_standard_gamma", "_standard_gamma_grad", "_sample_dirichlet", "_dirichlet_grad")
 }
-_LAZY |= {name: "_C" for name in ("_safe_softmax", "_scaled_dot_product_attention_math")}
+_LAZY |= {
+    name: "_C"
+    for name in (
+        *("_safe_softmax", "_scaled_dot_product_attention_math"),
+        *("_scaled_dot_product_flash_attention_for_cpu", "_embedding_bag", "_embedding_bag_forward_only"),
+    )
+}
 _LAZY |= {name: "nn.functional" for name in ("channel_shuffle", "native_channel_shuffle")}
-_LAZY |= {"_embedding_bag": "_C", "_embedding_bag_forward_only": "_C"}
 _LAZY |= {
     f"{verb}_autocast_{device}_{what}": "amp._per_device"
     for device in ("cpu", "gpu", "xla", "ipu")

@@ -52,7 +52,7 @@ static double weights_of(double *x, int64_t n) {
         if (x[j] > most || x[j] != x[j]) most = x[j];
     for (int64_t j = 0; j < n; j++) sum += x[j] = most == -INFINITY ? 0 : exp(x[j] - most);
     for (int64_t j = 0; j < n && sum != 0; j++) x[j] /= sum;
-    return most == -INFINITY ? most : most + log(sum);
+    return most == -INFINITY ? 0 : most + log(sum);
 }
 
 static void forward(void *ctx, int64_t begin, int64_t end, int thread) {

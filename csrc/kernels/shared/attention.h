@@ -6,13 +6,14 @@
 
 /* Note [Attention]
  *
- *                 keys: j ->                          a score is scale * (query row . key row), plus the
- * mask; queries       ┌──────────┐     values             a row of weights is softmax of its scores; one
- * whose rows      i │ scores   │  ×    keys     =  out   scores are all -inf has weights 0. logsumexp of a
- * row: width       └──────────┘       wide             log of the sum of exp(score), so that weights can be
- *                                                     found again.
- *   Causal: row i sees keys 0 .. i. Any number of batches stands in front; a mask may be stretched over them,
- *   over rows and over keys. */
+ *                  keys: j ->
+ *    queries      ┌──────────┐      values            a score is scale * (query row . key row), plus the
+ *    rows       i │  scores  │  x   keys   =  out     mask; a row of weights is softmax of its scores, or 0
+ *    of width     └──────────┘      of wide           where all of these are -inf
+ *
+ *   logsumexp of a row is log(sum(exp(score))), by which weights are found again; 0 where all are 0. Causal:
+ *   row i sees keys 0 .. i. Any number of batches stands in front. A mask may be stretched over batches, rows
+ *   and keys. */
 typedef struct {
     const rl_view *query, *key, *value, *mask; /* mask: may be NULL */
     int64_t batches, rows, keys, width, wide;

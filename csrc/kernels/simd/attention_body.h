@@ -142,7 +142,8 @@ V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
     }
 }
 
-/* Sums of rows, divided by the sums of their weights, to another place or where they are; and logsumexp. */
+/* Sums of rows, divided by the sums of their weights, to another place or where they are; and logsumexp,
+ * which is 0 of a row without weights. */
 V_TARGET static void V_NAME(attention_end)(const attention_rows *s, void *to_, int64_t step, void *lse_) {
     V_ELEMENT *most = s->most, *total = s->total, *to = to_, *lse = lse_;
     for (int64_t r = 0; r < s->rows; r++, to += step) {
@@ -156,12 +157,13 @@ V_TARGET static void V_NAME(attention_end)(const attention_rows *s, void *to_, i
         }
     }
 #ifdef SIMD_DOUBLE
-    for (int64_t r = 0; r < s->rows; r++) lse[r] = most[r] + log(total[r]);
+    for (int64_t r = 0; r < s->rows; r++) lse[r] = total[r] == 0 ? 0 : most[r] + log(total[r]);
 #else
     for (int64_t r = 0; r < s->rows; r += V_WIDTH) {
         const VM m = v_tail(simd_min(V_WIDTH, s->rows - r));
-        v_store_tail(lse + r, m,
-                     v_add(v_load_tail(most + r, m), V_NAME(math_log)(v_load_tail(total + r, m))));
+        const VF sum = v_load_tail(total + r, m),
+                 all = v_add(v_load_tail(most + r, m), V_NAME(math_log)(sum));
+        v_store_tail(lse + r, m, v_pick(v_is_equal(sum, v_zero()), v_zero(), all));
     }
 #endif
 }
@@ -172,7 +174,7 @@ V_TARGET static void V_NAME(attention_slopes)(const attention_rows *s) {
     const VF scale = v_set((V_ELEMENT)s->scale);
     for (int64_t r = 0; r < s->rows; r++) {
         V_ELEMENT *x = (V_ELEMENT *)s->scores + r * s->pitch, *y = (V_ELEMENT *)s->sums + r * s->pitch;
-        const int64_t n = lse[r] == -(V_ELEMENT)__builtin_inf() ? 0 : V_NAME(row_seen)(s, r);
+        const int64_t n = V_NAME(row_seen)(s, r);
         const VF shift = v_set(lse[r]), less = v_set(mean[r]);
         V_NAME(row_clear)(x, n, s->keys);
         V_NAME(row_clear)(y, n, s->keys);

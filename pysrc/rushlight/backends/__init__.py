@@ -1,11 +1,12 @@
-"""Switches of PyTorch's backends; they can be set and read, and all but those of mha change nothing here."""
+"""Switches of PyTorch's backends; they can be set and read. Those of attention and mha choose ways; others change
+nothing here."""
 
 import sys
 import types
 
-from rushlight import _C, _missing
+from rushlight import _C, _homes, _missing
 
-from . import mha
+from . import _sdp, mha
 
 __getattr__ = _missing.lacks(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
@@ -60,6 +61,7 @@ cudnn = _backend(
 )
 cuda = _backend(
     "cuda",
+    **_sdp.OF_CUDA,
     is_built=_answer(False),
     matmul=types.SimpleNamespace(
         allow_tf32=False,
@@ -67,6 +69,7 @@ cuda = _backend(
         allow_bf16_reduced_precision_reduction=True,
     ),
 )
+_homes.adopt(cuda.__name__, *_sdp.OF_CUDA.values())
 mkldnn = _backend("mkldnn", enabled=True, is_available=_has_onednn, flags=_flags)
 mkl = _backend("mkl", is_available=_answer(False))
 mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
