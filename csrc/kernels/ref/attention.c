@@ -89,17 +89,20 @@ static void row_back(const job *s, int64_t batch, int64_t i, double *room, doubl
     const int64_t n = rl_attention_seen(a, i);
     double *query = room, *row = query + a->width, *grad = row + a->width + a->wide,
            *weights = grad + a->wide;
-    double *slopes = weights + a->keys, *sum = slopes + a->keys, mean = 0;
+    double *slopes = weights + a->keys, *sum = slopes + a->keys;
+    const int64_t step = s->lse->strides[s->lse->ndim - 1] * rl_itemsize(s->lse->dtype);
+    const double lse = rl_row_double(s->lse->dtype, rl_attention_at(a, s->lse, 1, batch, RL_READ) + i * step);
     const char *values = rl_attention_at(a, a->value, 2, batch, RL_READ);
     const char *keys = rl_attention_at(a, a->key, 2, batch, RL_READ);
     row_load(a->query, rl_attention_at(a, a->query, 2, batch, RL_READ), i, query);
     row_load(s->grad, rl_attention_at(a, s->grad, 2, batch, RL_READ), i, grad);
     scores_of(a, batch, i, query, row, weights);
-    weights_of(weights, n);
+    row_load(s->out, rl_attention_at(a, s->out, 2, batch, RL_READ), i, row);
+    const double mean = dot(grad, row, a->wide);
     for (int64_t j = 0; j < n; j++) {
         row_load(a->value, values, j, row);
+        weights[j] = exp(weights[j] - lse);
         slopes[j] = weights[j] == 0 ? 0 : dot(grad, row, a->wide);
-        mean += weights[j] * slopes[j];
         add_row(by + a->keys * a->width + j * a->wide, weights[j], grad, a->wide);
     }
     memset(sum, 0, (size_t)a->width * sizeof *sum);
@@ -145,7 +148,11 @@ RL_KERNEL(ref_attention) {
 }
 
 RL_KERNEL(ref_attention_back) {
-    job s = {.a = rl_attention_of(k, 1, 7), .grad = rl_in(k, 0), .made = {k->out[0], k->out[1], k->out[2]}};
+    job s = {.a = rl_attention_of(k, 1, 7),
+             .grad = rl_in(k, 0),
+             .out = rl_in(k, 4),
+             .lse = rl_in(k, 5),
+             .made = {k->out[0], k->out[1], k->out[2]}};
     const rl_attention *a = &s.a;
     rl_count each = rl_count_plus(RL_COUNT(a->keys, a->width + a->wide + 2), 2 * (a->width + a->wide));
     each = rl_count_plus(each, a->width + 1);

@@ -1,16 +1,20 @@
 /* Attention by blocks of queries and keys: Note [Attention] in kernels/shared/attention.h says what it is.
  *
  * Note [Attention in blocks]
- *                block of keys ->
- *            ┌────────┬────────┬──      A task is a chunk of rows of a batch, or a chunk of keys (backward).
- * For block    │ scores │        │        each block of keys, which becomes panels (Note [Panels]), and each
- * block of rows  ├────────┼────────┼──      of rows: scores, weights, and what weights add to sums that stay
- * in the │        │        │        second cache. There are never more weights than those of a block.
  *
- *   Forward keeps the largest score of each row and the sum of its weights so far (Milakov and Gimelshein,
- *   2018; Dao et al., 2022). Backward finds the weights again. Gradients of keys and values are added up in
- *   the task, those of queries by chunk and then over chunks in order: sizes alone decide what a chunk is.
- *   All is computed in float, or in double; halves and loose rows are moved to a room of the thread. */
+ *              block of keys ->
+ *            ┌────────┬────────┬──     a task is a chunk of rows of a batch,
+ *   block    │ scores │        │       backward a chunk of keys
+ *   of rows  ├────────┼────────┼──
+ *            │        │        │
+ *
+ *   For each block of keys, which becomes panels (Note [Panels]), and each block of rows a task makes scores,
+ *   weights, and what these add to sums that stay in the second cache: there are never more weights than
+ *   those of a block. Forward keeps the largest score of each row and the sum of its weights so far (Milakov
+ *   and Gimelshein, 2018; Dao et al., 2022). Backward finds the weights again; gradients of keys and values
+ *   are added up in the task, those of queries by chunk and then over chunks in order. Sizes alone decide
+ *   what a chunk is. All is computed in float, or in double; halves and loose rows are moved to a room of
+ *   the thread. */
 #ifndef RL_KERNELS_SIMD_ATTENTION_H
 #define RL_KERNELS_SIMD_ATTENTION_H
 #include "kernels/shared/attention.h"

@@ -24,6 +24,7 @@ static const double SLOPE_NS = 1.2; /* a weight that is found again, and its gra
 typedef struct {
     attention_job j;
     const rl_view *grad, *out, *lse, *made[3];
+    simd_mover lse_in;
     char *sums; /* gradients of queries of each chunk, or NULL: they are added up where they belong */
 } back_job;
 
@@ -31,11 +32,10 @@ typedef struct {
 static void rows_begin(const back_job *f, int64_t batch, int thread) {
     const attention_job *j = &f->j;
     const int64_t size = j->size, n = j->a.rows, wide = j->a.wide, stride = f->lse->strides[f->lse->ndim - 1];
-    const simd_mover same = {.to_item = (int)size, .from_item = (int)size};
+    const int64_t item = rl_itemsize(f->lse->dtype);
     char *mean = attention_part(j, thread, MEAN), *rows = attention_part(j, thread, ROWS);
-    const char *lse =
-        (const char *)rl_const_data(f->lse) + rl_attention_offset(&j->a, f->lse, 1, batch) * size;
-    simd_move(&same, attention_part(j, thread, LSE), size, lse, stride * size, n);
+    const char *lse = rl_attention_at(&j->a, f->lse, 1, batch, RL_READ);
+    simd_move(&f->lse_in, attention_part(j, thread, LSE), size, lse, stride * item, n);
     for (int64_t i = 0; i < n; i++) {
         const attention_matrix g = attention_load(j, f->grad, batch, i, i + 1, rows);
         const attention_matrix o = attention_load(j, f->out, batch, i, i + 1, rows + wide * size);
@@ -179,6 +179,7 @@ RL_KERNEL(simd_attention_back) {
     attention_job *j = &f.j;
     if (!attention_begin(k, j, 1, 7)) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
+    f.lse_in = simd_mover_between(k, a->query->dtype == RL_F64 ? RL_F64 : RL_F32, f.lse->dtype);
     const int64_t rows = simd_min(ATTENTION_BLOCK, a->rows), nr = j->gemm->nr;
     j->block = simd_min(KEYS, a->keys);
     const int64_t panels = simd_ceil_div(j->block, nr), pitch = j->block + ATTENTION_PAD;

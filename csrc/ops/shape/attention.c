@@ -7,8 +7,8 @@ static rl_status differ(const rl_call *k, const char *what) {
 
 /* the mask stretches over batches, rows and keys */
 static rl_status mask_fits(const rl_call *k, const rl_view *mask, const rl_view *q, int64_t keys) {
-    if (mask->dtype != RL_BOOL && mask->dtype != q->dtype && mask->dtype != RL_F32)
-        return differ(k, "attn_mask must be boolean, or of the dtype of query");
+    if (mask->dtype != RL_BOOL && !rl_is_float(mask->dtype))
+        return differ(k, "attn_mask must be boolean or floating");
     if (mask->ndim > q->ndim) return differ(k, "attn_mask has more dimensions than query");
     for (int d = 1; d <= mask->ndim; d++) {
         const int64_t size = mask->shape[mask->ndim - d], want = d == 1 ? keys : q->shape[q->ndim - d];
@@ -58,7 +58,7 @@ RL_SHAPE(flash_attention_backward) {
     if (!rl_dims_same(out, grad) || grad->dtype != q->dtype || out->dtype != q->dtype)
         return differ(k, "grad_out and out must look like the answer of the forward pass");
     const rl_view rows = {.ndim = (uint8_t)(q->ndim - 1), .shape = q->shape};
-    if (!rl_dims_same(lse, &rows) || lse->dtype != (q->dtype == RL_F64 ? RL_F64 : RL_F32))
+    if (!rl_dims_same(lse, &rows) || !rl_is_float(lse->dtype))
         return differ(k, "logsumexp must be that of the forward pass");
     for (int i = 0; i < 3; i++)
         if (like_rows(k, i, k->arg[1 + i].u.t, k->arg[1 + i].u.t) != RL_OK) return RL_FAIL;
