@@ -59,6 +59,26 @@ def _attend_with_weights(q, k, v, hidden):
     return weights.matmul(v), weights
 
 
+def _project(query, key, value, weight, bias):
+    """The projections of all three; by one product where they are one tensor."""
+    if query is key is value:
+        return _nn.linear(query, weight, bias).chunk(3, -1)
+    sides = zip((query, key, value), weight.chunk(3), bias.chunk(3))
+    return [_nn.linear(x, own, its_bias) for x, own, its_bias in sides]
+
+
+def _self_attention(parts, num_head, proj_weight, proj_bias, hidden, need_weights):
+    """What the heads make of the projections (N, L, E), and the weights (N, num_head, L, L) or None."""
+    batch, length, size = parts[0].shape
+    q, k, v = (part.view(batch, length, num_head, -1).transpose(1, 2) for part in parts)
+    if need_weights:
+        output, weights = _attend_with_weights(q, k, v, hidden)
+    else:
+        output, weights = _attend(q, k, v, hidden), None
+    output = output.transpose(1, 2).reshape(batch, length, size)
+    return _nn.linear(output, proj_weight, proj_bias), weights
+
+
 def _native_multi_head_attention(
     query,
     key,
@@ -78,21 +98,24 @@ def _native_multi_head_attention(
     _check(query, key, value, embed_dim, num_head)
     if query.numel() == 0:
         return query.new_empty(query.shape), None
-    batch, length, _ = query.shape
-    if query is key is value:
-        parts = _nn.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
-    else:
-        sides = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))
-        parts = [_nn.linear(x, weight, bias) for x, weight, bias in sides]
-    q, k, v = (part.view(batch, length, num_head, -1).transpose(1, 2) for part in parts)
-    hidden = _hidden(mask, mask_type, batch, num_head, length)
-    if need_weights:
-        output, weights = _attend_with_weights(q, k, v, hidden)
-        weights = weights.mean(1) if average_attn_weights else weights
-    else:
-        output, weights = _attend(q, k, v, hidden), None
-    output = output.transpose(1, 2).reshape(batch, length, embed_dim)
-    return _nn.linear(output, proj_weight, proj_bias), weights
+    parts = _project(query, key, value, qkv_weight, qkv_bias)
+    hidden = _hidden(mask, mask_type, query.size(0), num_head, query.size(1))
+    output, weights = _self_attention(parts, num_head, proj_weight, proj_bias, hidden, need_weights)
+    return output, weights.mean(1) if need_weights and average_attn_weights else weights
+
+
+_ROWS = 128  # for each thread: what a layer makes of so many stays in its cache from one step to the next
+
+
+def _groups(src, hidden):
+    """A few sequences at a time, with the masks that are theirs."""
+    batch, length, _ = src.shape
+    some = max(_ROWS * _C.get_num_threads() // length, 1)
+    if some >= batch:
+        return [(src, hidden)]
+    parts = src.split(some)
+    own = hidden is not None and hidden.dim() == 4
+    return zip(parts, hidden.split(some) if own else [hidden] * len(parts))
 
 
 def _transformer_encoder_layer_fwd(
@@ -118,6 +141,7 @@ def _transformer_encoder_layer_fwd(
     mask_type=None,
 ):
     """A layer of an encoder over src (N, L, E), without dropout."""
+    _check(src, src, src, embed_dim, num_heads)
 
     def first(x):
         return _C.layer_norm(x, (embed_dim,), norm_weight_1, norm_bias_1, eps)
@@ -125,12 +149,18 @@ def _transformer_encoder_layer_fwd(
     def second(x):
         return _C.layer_norm(x, (embed_dim,), norm_weight_2, norm_bias_2, eps)
 
-    x = first(src) if norm_first else src
-    attention = (qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, False, mask_type)
-    x = src + _native_multi_head_attention(x, x, x, embed_dim, num_heads, *attention)[0]
-    if not norm_first:
-        x = first(x)
-    inner = _nn.linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
-    inner = _nn.gelu(inner) if use_gelu else inner.relu()
-    x = x + _nn.linear(inner, ffn_weight_2, ffn_bias_2)
-    return x if norm_first else second(x)
+    def layer(x, hidden):
+        y = first(x) if norm_first else x
+        parts = _project(y, y, y, qkv_weight, qkv_bias)
+        x = _self_attention(parts, num_heads, proj_weight, proj_bias, hidden, False)[0].add_(x)
+        x = x if norm_first else first(x)
+        inner = _nn.linear(second(x) if norm_first else x, ffn_weight_1, ffn_bias_1)
+        inner = _nn.gelu_(inner) if use_gelu else inner.relu_()
+        x = _nn.linear(inner, ffn_weight_2, ffn_bias_2).add_(x)
+        return x if norm_first else second(x)
+
+    if src.numel() == 0:
+        return src.new_empty(src.shape)
+    hidden = _hidden(mask, mask_type, src.size(0), num_heads, src.size(1))
+    made = [layer(*group) for group in _groups(src, hidden)]
+    return made[0] if len(made) == 1 else _C.cat(made)
