@@ -3,12 +3,19 @@
 #include "common.h"
 #include "contract/window.h"
 #include "conv_patches_plan.h"
-#include <string.h>
 
 #ifdef RL_SIMD_X86
 /* places of a tile; depth of a block; shorter rows and runs are copied */
-enum { TILE = 96, DEPTH = 384, SHORT_ROW = 24, SHORT_RUN = 64 };
+enum { TILE = 96, DEPTH = 384, LANES = 16, SLACK = 64, SHORT_ROW = 24, SHORT_RUN = 64 };
 enum { KEY_LAST = 0x25 };
+#define SIMD_BITS 256
+#include "isa.h"
+#include "conv_last_body.h"
+#undef SIMD_BITS
+#define SIMD_BITS 512
+#include "isa.h"
+#include "conv_last_body.h"
+
 typedef struct {
     const rl_patches *p;
     const rl_gemm_kit *kit;
@@ -16,12 +23,13 @@ typedef struct {
     const char *from, *weights, *bias;
     char *out, *room;
     simd_mover back;
-    int64_t images;            /* of this round */
-    int64_t run, runs, depth;  /* numbers that a row of the kernel sees, such rows, all */
-    int64_t line, lines;       /* places that are equally far apart, such lines of an image */
-    int64_t tile, part, parts; /* places of a tile; panels of a part of the outputs */
-    int64_t sums, room_step;   /* where sums begin in a thread's room; bytes of it */
-    bool copies, direct;       /* tiles are copied; sums go straight to the output */
+    int64_t images;              /* of this round */
+    int64_t run, runs, depth;    /* numbers that a row of the kernel sees, such rows, all */
+    int64_t line, lines;         /* places that are equally far apart, such lines of an image */
+    int64_t tile, part, parts;   /* places of a tile; panels of a part of the outputs */
+    int64_t step;                /* of a copied tile, from place to place */
+    int64_t sums, room_step;     /* where sums begin in a thread's room; bytes of it */
+    bool avx512, copies, direct; /* tiles are copied; sums go straight to the output */
 } last_job;
 
 /* ---- weights ---- */
@@ -74,12 +82,17 @@ static bool last_weights(rl_call *k, last_job *j) {
 }
 
 /* ---- one tile ---- */
-/* elements from the first place that output place `at` of an image sees to the beginning of the image */
-static int64_t place_start(const last_job *j, int64_t at) {
+/* where what each of `count` places from `first` of all images on sees begins, in elements */
+static void place_starts(const last_job *j, int64_t first, int64_t count, int64_t *starts) {
     const rl_patches *p = j->p;
-    const int64_t x = at % p->places[2], y = at / p->places[2] % p->places[1];
-    const int64_t z = at / p->places[2] / p->places[1];
-    return z * p->stride[0] * j->in.slab + y * p->stride[1] * j->in.row + x * p->stride[2] * j->in.pixel;
+    const int64_t step = p->stride[2] * j->in.pixel;
+    int64_t x = first % p->places[2], row = first / p->places[2];
+    for (int64_t done = 0; done < count; x = 0, row++) {
+        const int64_t y = row % p->places[1], z = row / p->places[1] % p->places[0];
+        const int64_t at = row / p->places[1] / p->places[0] * j->in.image + z * p->stride[0] * j->in.slab +
+                           y * p->stride[1] * j->in.row;
+        for (; x < p->places[2] && done < count; x++) starts[done++] = at + x * step;
+    }
 }
 
 /* from what a place sees first to its run number `i` */
@@ -99,8 +112,9 @@ static void tile_fill(const last_job *j, char *to, const int64_t *starts, int64_
         const int64_t at = (k0 + done) % j->run, run = (k0 + done) / j->run;
         const char *from = j->from + (run_start(j, run) + at) * size;
         n = simd_min(j->run - at, depth - done);
-        for (int64_t i = 0; i < places; i++)
-            memcpy(to + (i * DEPTH + done) * size, from + starts[i] * size, (size_t)(n * size));
+        (j->avx512 ? last_copy_avx512 : last_copy_avx2)((float *)(to + done * size), j->step * size / 4,
+                                                        (const float *)from, starts, size / 4, places,
+                                                        n * size / 4, j->in.copies);
     }
 }
 
@@ -117,7 +131,7 @@ static void tile_product(const last_job *j, const int64_t *starts, int64_t count
         rl_panel panel = {.rows = count, .k = depth, .a_col = 1, .add = k0 > 0, .b_step = nr};
         if (j->copies) {
             tile_fill(j, room, starts, count, k0, depth);
-            panel.a = room, panel.a_row = DEPTH;
+            panel.a = room, panel.a_row = j->step;
         } else {
             panel.a = j->from + (starts[0] + run_start(j, k0 / j->run) + k0 % j->run) * size;
             panel.a_row = p->stride[2] * j->in.pixel;
@@ -140,7 +154,7 @@ static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const last_job *j = ctx;
     const rl_patches *p = j->p;
     const int64_t nr = j->kit->nr, size = j->in.size, item = j->back.to_item;
-    const int64_t places = p->places[0] * p->places[1] * p->places[2], panels = simd_ceil_div(p->outputs, nr);
+    const int64_t panels = simd_ceil_div(p->outputs, nr);
     const int64_t each = simd_ceil_div(j->line, j->tile); /* tiles of a line */
     char *room = j->room + thread * j->room_step, *sums = room + j->sums;
     for (int64_t i = begin; i < end; i++) {
@@ -149,8 +163,7 @@ static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t p0 = i % j->parts * j->part, p1 = simd_min(panels, p0 + j->part);
         const int64_t wide = simd_min(p->outputs, p1 * nr) - p0 * nr;
         int64_t starts[TILE];
-        for (int64_t a = 0; a < (j->copies ? count : 1); a++)
-            starts[a] = (first + a) / places * j->in.image + place_start(j, (first + a) % places);
+        place_starts(j, first, j->copies ? count : 1, starts);
         char *to = j->out + (first * p->outputs + p0 * nr) * item;
         if (j->direct) {
             tile_product(j, starts, count, p0, p1, room, to, p->outputs);
@@ -195,11 +208,13 @@ static rl_status last_run(rl_call *k, last_job *j) {
     if (!last_weights(k, j)) return RL_FAIL;
     j->back = simd_mover_between(k, p->out->dtype, j->in.inner);
     j->direct = p->out->dtype == j->in.inner;
-    j->sums = j->copies ? TILE * DEPTH * j->in.size : 0;
+    j->step = simd_min(DEPTH, simd_ceil_div(j->depth, LANES) * LANES) + LANES;
+    j->sums = j->copies ? TILE * j->step * j->in.size : 0;
     j->room_step = j->sums + (j->direct ? 0 : TILE * j->part * j->kit->nr * j->in.size);
     j->room = k->svc->scratch(k, RL_COUNT(j->room_step, threads), 1);
     char *prepared = NULL;
-    if (j->in.copies) prepared = k->svc->scratch(k, RL_COUNT(round, j->in.image, j->in.size), 1);
+    if (j->in.copies)
+        prepared = k->svc->scratch(k, rl_count_plus(RL_COUNT(round, j->in.image, j->in.size), SLACK), 1);
     if (!j->room || (j->in.copies && !prepared)) return RL_FAIL;
     const int64_t answer = p->out->numel / p->images * j->back.to_item;
     for (int64_t first = 0; first < p->images; first += round) {
@@ -218,6 +233,7 @@ RL_KERNEL(simd_conv_last) {
     const rl_view *out = k->out[0];
     rl_patches p;
     last_job j = {.p = &p,
+                  .avx512 = k->svc->isa & RL_ISA_AVX512,
                   .kit = k->svc->isa ? rl_gemm_kit_get(k, out->dtype == RL_F64 ? RL_F64 : RL_F32) : NULL};
     if (!j.kit || !rl_patches_read(k, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2), out, false, &p) ||
         p.groups > 1 || !rl_lies_last(out, (int)rl_window_of(k)->spatial) || !rl_last_input_make(&p, &j.in))
