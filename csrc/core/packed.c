@@ -1,4 +1,5 @@
 /* Packed weights: weights in a kernel's own layout, kept with their storage while they are unchanged. */
+#include "blocks.h"
 #include "error.h"
 #include "memory.h"
 #include "packed.h"
@@ -17,11 +18,11 @@
 struct rl_packed {
     rl_packed *next;
     uint64_t key, writes, shape_hash;
-    void *mem;
-    int users; /* calls that read it: none frees it under them */
+    char *block; /* from the cache: each step of an optimizer makes packed weights stale */
+    int users;   /* calls that read it: none frees it under them */
 };
 
-enum { MAX_PACKED = 8 };
+enum { MAX_PACKED = 8, HEAD = 64 }; /* HEAD: of a block, so that weights are aligned as scratch is */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists of published packed weights */
 
 static void fork_hold(void) {
@@ -73,13 +74,13 @@ void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
     if (p && p->writes != writes_of(s)) p = NULL;
     if (p) packed_use(k, p);
     pthread_mutex_unlock(&lock);
-    return p ? p->mem : NULL;
+    return p ? p->block + HEAD : NULL;
 }
 
 void rl_packed_free(rl_packed *p) {
     while (p) {
         rl_packed *next = p->next;
-        rl_free(p->mem);
+        rl_block_give(p->block);
         rl_free(p);
         p = next;
     }
@@ -89,16 +90,17 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     uint64_t writes = writes_of(v->storage);
     if ((writes & RL_WRITERS) || is_exported(v->storage)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
-    void *mem = p ? rl_alloc(n, itemsize) : NULL;
-    if (!mem) { /* packing is only a help: the call goes on in scratch */
+    const rl_count bytes = rl_count_plus(rl_count_times(n, (int64_t)itemsize), HEAD);
+    char *block = p ? rl_block_take(bytes, RL_BLOCK_SCRATCH) : NULL;
+    if (!block) { /* packing is only a help: the call goes on in scratch */
         rl_error_clear();
         rl_free(p);
         return NULL;
     }
     *p = (rl_packed){
-        .next = k->packing_, .key = key, .writes = writes, .shape_hash = view_hash(v), .mem = mem};
+        .next = k->packing_, .key = key, .writes = writes, .shape_hash = view_hash(v), .block = block};
     k->packing_ = p;
-    return mem;
+    return block + HEAD;
 }
 
 /* Takes stale ones that nobody reads out of the list and counts the others, lock held. */

@@ -118,6 +118,13 @@ _DEPTHWISE = {
         _gradients((3, 3), (5, 1, 1, 1), (2, 2), 2, 0, 1, 5),
     ],
 }
+# the convolution as what places send: tiny planes of several images, phases of strides
+SAMPLES["conv2d"] += [
+    S(small(9, 33, 2, 2), small(40, 33, 3, 3), small(40), 1, 1),
+    S(small(8, 32, 5, 4), small(34, 32, 3, 2), small(34), 2, (1, 0)),
+    S(small(11, 64, 3, 3), small(64, 32, 2, 2), None, (3, 2), 1, 1, 2),
+    S(small(32, 32, 1, 1), small(32, 32, 3, 3), small(32), 1, 2, 2),
+]
 for _n in (1, 2):
     _GRADIENTS[_n] += _TILES[_n] + _DEPTHWISE[_n]
 BACKWARD = {

@@ -10,6 +10,8 @@
  *   so that the inputs of neighbouring outputs are neighbours for every tap, and a tap is one offset. */
 #include "conv.h"
 #include "common.h"
+#include "conv_tile.h"
+#include "contract/window.h"
 #include "product_gemm.h"
 
 #ifdef RL_SIMD_X86
@@ -136,6 +138,14 @@ static conv_way conv_choose(const rl_conv *c, bool blocked) {
     return point && c->oc > 16 ? CONV_PRODUCT : CONV_DIRECT;
 }
 
+/* Tiny planes of several images, and where the vendor's library would be asked and is not there, small ones.
+ */
+static bool conv_sends(const rl_conv *c, bool alone) {
+    const int64_t places = c->oh * c->ow;
+    if (c->ic < 32 || c->oc < 32 || (c->kh * c->kw == 1 && c->sh * c->sw == 1)) return false;
+    return alone ? places < 256 : places <= 16 && c->n * places >= 32 && c->kh * c->kw > 1;
+}
+
 rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const float *plain, float *out) {
     bool wide512 = k->svc->isa & RL_ISA_AVX512, one = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c));
     int64_t width = wide512 ? 16 : 8, threads = simd_max(1, k->threads);
@@ -193,7 +203,10 @@ rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;
     conv_way way = conv_choose(&c, may_leave);
-    if (way == CONV_BLOCKED && !rl_has_vendor(k)) way = conv_choose(&c, false);
+    const bool alone = way == CONV_BLOCKED && !rl_has_vendor(k);
+    rl_status status;
+    if (conv_sends(&c, alone) && rl_conv_sent(k, &c, rl_window_of(k)->spatial, true, &status)) return status;
+    if (alone) way = conv_choose(&c, false);
     if (way == CONV_PRODUCT) return simd_conv_patches(k);
     if (way == CONV_BLOCKED || !rl_is_contiguous(c.weight)) return RL_UNSUPPORTED;
     /* channels_last and its kin: with groups nobody else is fast, and a copy is cheap */

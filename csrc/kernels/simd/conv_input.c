@@ -161,7 +161,7 @@ RL_KERNEL(simd_conv_input) {
         return RL_UNSUPPORTED;
     if (rl_conv_input_depth(k, &c, rl_window_of(k)->spatial, &status)) return status;
     if (floats && plain ? input_suits_tiles(&c) : !floats || c.ic >= FEW_LANES) {
-        if (rl_conv_input_placed(k, &c, rl_window_of(k)->spatial, &status)) return status;
+        if (rl_conv_sent(k, &c, rl_window_of(k)->spatial, false, &status)) return status;
     }
     if (!plain) return RL_UNSUPPORTED;
     const float *grad = rl_plain_input(k, rl_in(k, 0)), *w = rl_plain_input(k, rl_in(k, 1));

@@ -66,7 +66,7 @@ void rl_conv_put(const rl_conv_placed *p, char *to, const rl_conv_planes *planes
                  int64_t width, int64_t places, int64_t count);
 
 /* The ways. False: this one does not take the call, and nothing was written. */
-bool rl_conv_input_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
+bool rl_conv_sent(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, rl_status *status);
 bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
 bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
 bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status);
