@@ -11,7 +11,8 @@
         TO(0, OP(id, G, X(1), X(3), X(4), X(5)));                                                            \
         TO(1, OP(id##_grid, X(0), G, X(1), X(3), X(4), X(5)));                                               \
     }                                                                                                        \
-    FORMULA(id##_grid) { /* (grad_output, input, grid, mode, padding, corners): G is a direction of the grid */ \
+    FORMULA(                                                                                                 \
+        id##_grid) { /* (grad_output, input, grid, mode, padding, corners): G is a direction of the grid */  \
         TO(0, OP(id##_along, X(1), X(2), X(3), X(4), X(5), G));                                              \
         TO(1, OP(id##_input_along, X(0), X(2), rl_vjp_size(g, 1), X(3), X(4), X(5), G));                     \
         TO(2, OP(id##_grid_along, X(0), X(1), X(2), X(3), X(4), X(5), G));                                   \

@@ -46,7 +46,8 @@ static void place_find(const grid_job *job, int64_t n, int64_t p, bool slopes, r
     rl_grid_find(&job->g, at, job->direction.at ? direction : NULL, slopes, place);
 }
 
-static double place_sum(const grid_job *job, const rl_grid_place *place, const double *weight, const char *from) {
+static double place_sum(const grid_job *job, const rl_grid_place *place, const double *weight,
+                        const char *from) {
     double sum = 0;
     for (int i = 0; i < place->n; i++) {
         const double x = place->at[i] < 0 ? 0 : rl_row_double(job->picture.dtype, from + place->at[i]);
@@ -56,8 +57,8 @@ static double place_sum(const grid_job *job, const rl_grid_place *place, const d
 }
 
 /* args: pictures and grid, and behind `arg` the mode, padding, align_corners and perhaps a direction */
-static void grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, const rl_view *result, int grid,
-                       int arg) {
+static void grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, const rl_view *result,
+                       int grid, int arg) {
     const rl_view *places = k->arg[grid].u.t, *direction = k->n_arg > arg + 3 ? rl_in(k, arg + 3) : NULL;
     job->g = rl_grid_read(k, picture, arg);
     job->channels = picture->shape[1];
@@ -97,7 +98,8 @@ RL_KERNEL(ref_grid_sampler) {
     job.picture = field_of(x, RL_READ, 1);
     job.result = field_of(out, RL_WRITE, 1);
     for (int d = 0; d < job.g.dims; d++) job.g.step[d] = job.picture.step[d];
-    k->svc->parallel(k, x->shape[0] * job.n_places, PLACE_NS + 10 * (double)job.channels, sample_places, &job);
+    k->svc->parallel(k, x->shape[0] * job.n_places, PLACE_NS + 10 * (double)job.channels, sample_places,
+                     &job);
     return RL_OK;
 }
 

@@ -20,7 +20,7 @@ static void line_fill(const affine_job *job, int64_t n, bool corners, double *to
     const double step = n > 1 ? rounded(job, 2 / rounded(job, (double)(n - 1))) : 0;
     const double shrink = corners ? 1 : rounded(job, (double)(n - 1) / (double)n);
     for (int64_t i = 0; i < n; i++) {
-        double x = n == 1 ? 0
+        double x = n == 1      ? 0
                    : i < n / 2 ? rounded(job, -1 + step * (double)i)
                                : rounded(job, 1 - step * (double)(n - 1 - i));
         to[i] = rounded(job, x * shrink);
@@ -97,7 +97,8 @@ static void matrix_sums(void *ctx, int64_t begin, int64_t end, int thread) {
 RL_KERNEL(ref_affine_grid_generator_back) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     affine_job job = {.to = rl_data(out, RL_WRITE)};
-    void *dense = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel), 1), (size_t)rl_itemsize(grad->dtype));
+    void *dense =
+        k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel), 1), (size_t)rl_itemsize(grad->dtype));
     if (!dense || affine_begin(k, &job, grad) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     rl_walk w;

@@ -1,5 +1,6 @@
 /* Note [Places of a grid], in PyTorch's arithmetic. */
 #include "grid.h"
+#include "contract/half.h"
 #include <math.h>
 
 /* ---- of one dim ---- */
@@ -10,23 +11,36 @@ typedef struct {
 } along;
 
 rl_grid rl_grid_read(const rl_call *k, const rl_view *picture, int arg) {
-    rl_grid g = {.mode = (int)k->arg[arg].u.i, .padding = (int)k->arg[arg + 1].u.i, .dims = picture->ndim - 2};
+    rl_grid g = {
+        .mode = (int)k->arg[arg].u.i, .padding = (int)k->arg[arg + 1].u.i, .dims = picture->ndim - 2};
     g.corners = k->arg[arg + 2].u.i != 0;
-    g.wide = picture->dtype == RL_F64;
+    g.dtype = picture->dtype;
     for (int d = 0; d < g.dims; d++) g.size[d] = picture->shape[picture->ndim - 1 - d];
     return g;
 }
 
 /* the result of one operation in the picture's precision */
 static double rounded(const rl_grid *g, double x) {
-    return g->wide ? x : (double)(float)x;
+    switch (g->dtype) {
+    case RL_F64: return x;
+    case RL_F16: return (double)rl_from_half(rl_to_half((float)x));
+    case RL_BF16: return (double)rl_from_bfloat(rl_to_bfloat((float)x));
+    default: return (double)(float)x;
+    }
 }
 
-/* from -1 ... 1 to elements; *slope: how fast */
+/* A product and a sum: one operation, but of halves. */
+static double fused(const rl_grid *g, double a, double b, double c) {
+    if (g->dtype == RL_F32 || g->dtype == RL_F64) return rounded(g, fma(a, b, c));
+    return rounded(g, rounded(g, a * b) + c);
+}
+
+/* from -1 ... 1 to elements, in PyTorch's steps for images and for volumes; *slope: how fast */
 static double scaled(const rl_grid *g, int64_t size, double place, double *slope) {
-    const double half = (double)(g->corners ? size - 1 : size) / 2;
-    *slope *= half;
-    return rounded(g, fma(rounded(g, place + 1), half, g->corners ? 0 : -0.5));
+    const double n = (double)(g->corners ? size - 1 : size), from_0 = rounded(g, place + 1);
+    *slope *= n / 2;
+    if (g->dims == 2) return fused(g, from_0, n / 2, g->corners ? 0 : -0.5);
+    return g->corners ? rounded(g, from_0 / 2 * n) : rounded(g, fused(g, from_0, n, -1) / 2);
 }
 
 static double clipped(double x, int64_t size, double *slope) {
@@ -130,10 +144,31 @@ static double product_along(const rl_grid *g, const along *a, const int *i, int 
     return sum;
 }
 
-void rl_grid_find(const rl_grid *g, const double *at, const double *direction, bool slopes, rl_grid_place *to) {
+/* Weights alone, which is what most calls ask for. */
+static void find_weights(const rl_grid *g, const along *a, rl_grid_place *to) {
+    const bool deep = g->dims == 3;
+    to->n = 0;
+    for (int z = 0; z < (deep ? a[2].n : 1); z++)
+        for (int y = 0; y < a[1].n; y++) {
+            const bool inside = a[1].at[y] >= 0 && !(deep && a[2].at[z] < 0);
+            const int64_t at = a[1].at[y] * g->step[1] + (deep ? a[2].at[z] * g->step[2] : 0);
+            const double weight = deep ? a[2].weight[z] * a[1].weight[y] : a[1].weight[y];
+            for (int x = 0; x < a[0].n; x++) {
+                to->at[to->n] = inside && a[0].at[x] >= 0 ? at + a[0].at[x] * g->step[0] : -1;
+                to->weight[to->n++] = weight * a[0].weight[x];
+            }
+        }
+}
+
+void rl_grid_find(const rl_grid *g, const double *at, const double *direction, bool slopes,
+                  rl_grid_place *to) {
     along a[3];
     int i[3] = {0, 0, 0};
     for (int d = 0; d < g->dims; d++) find_along(g, d, at[d], &a[d]);
+    if (!slopes && !direction) {
+        find_weights(g, a, to);
+        return;
+    }
     for (int n = 0;; n++) {
         bool inside = true;
         to->at[n] = 0;

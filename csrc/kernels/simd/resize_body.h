@@ -91,8 +91,7 @@ V_INLINE void V_NAME(place_sum)(const float *from, const float *weight, int64_t 
     int64_t c = 0;
     for (; c + V_WIDTH <= inner; c += V_WIDTH) {
         VF sum = v_mul(v_set(weight[0]), v_load(from + c));
-        for (int64_t i = 1; i < count; i++)
-            sum = v_fma(v_set(weight[i]), v_load(from + i * inner + c), sum);
+        for (int64_t i = 1; i < count; i++) sum = v_fma(v_set(weight[i]), v_load(from + i * inner + c), sum);
         v_store(to + c, sum);
     }
     if (c == inner) return;

@@ -6,7 +6,8 @@ static rl_status rank_differs(const rl_view *x, const rl_view *grid, int rank) {
     return rl_error_set(RL_RUNTIME,
                         "grid_sampler(): expected %dD input and grid with same number of dimensions, but got "
                         "input with sizes %s and grid with sizes %s",
-                        rank, rl_dims_text(one, x->shape, x->ndim), rl_dims_text(two, grid->shape, grid->ndim));
+                        rank, rl_dims_text(one, x->shape, x->ndim),
+                        rl_dims_text(two, grid->shape, grid->ndim));
 }
 
 /* PyTorch's checks, in its order; rank: dims of the operator's pictures */
@@ -21,16 +22,18 @@ static rl_status grid_check(const rl_view *x, const rl_view *grid, int rank, int
                             "with sizes %s and grid with sizes %s",
                             one, two);
     if (grid->shape[grid->ndim - 1] != x->ndim - 2)
-        return rl_error_set(RL_RUNTIME,
-                            "grid_sampler(): expected grid to have size %d in last dimension, but got grid with "
-                            "sizes %s",
-                            x->ndim - 2, two);
+        return rl_error_set(
+            RL_RUNTIME,
+            "grid_sampler(): expected grid to have size %d in last dimension, but got grid with "
+            "sizes %s",
+            x->ndim - 2, two);
     for (int d = 2; d < x->ndim; d++)
         if (x->shape[d] == 0)
-            return rl_error_set(RL_RUNTIME,
-                                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
-                                "has sizes %s with dimension %d being empty",
-                                one, d);
+            return rl_error_set(
+                RL_RUNTIME,
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                "has sizes %s with dimension %d being empty",
+                one, d);
     if (x->ndim != rank || grid->ndim != rank) return rank_differs(x, grid, rank);
     if (rank == 5 && mode == 2)
         return rl_error_set(RL_RUNTIME, "grid_sampler(): bicubic interpolation only supports 4D input");
@@ -59,7 +62,8 @@ static rl_status direction_fits(const rl_call *k, const rl_view *grid, int at) {
 static rl_status samples_shape(rl_call *k, int rank) { /* (input, grid, mode, padding, corners, direction) */
     const rl_view *x = k->arg[0].u.t, *grid = k->arg[1].u.t;
     int64_t shape[5];
-    if (grid_check(x, grid, rank, k->arg[2].u.i) != RL_OK || direction_fits(k, grid, 5) != RL_OK) return RL_FAIL;
+    if (grid_check(x, grid, rank, k->arg[2].u.i) != RL_OK || direction_fits(k, grid, 5) != RL_OK)
+        return RL_FAIL;
     samples_dims(x, grid, shape);
     return rl_out_dims(k, 0, shape, rank);
 }
@@ -120,17 +124,18 @@ RL_SHAPE(affine_grid_generator) {
     if (affine_sizes(k, &grid) != RL_OK) return RL_FAIL;
     const int dims = grid.ndim - 2;
     if (theta->ndim != 3)
-        return rl_error_set(RL_INDEX, "Dimension out of range (expected to be in range of [%d, %d], but got 2)",
+        return rl_error_set(RL_INDEX,
+                            "Dimension out of range (expected to be in range of [%d, %d], but got 2)",
                             -theta->ndim, theta->ndim - 1);
     if (theta->shape[0] != grid.small[0] || theta->shape[2] != dims + 1)
-        return rl_error_set(RL_RUNTIME,
-                            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %d] but got: "
-                            "[%lld, %lld].",
-                            (long long)grid.small[0], dims + 1, (long long)theta->shape[0],
-                            (long long)theta->shape[2]);
+        return rl_error_set(
+            RL_RUNTIME,
+            "Expected size for first two dimensions of batch2 tensor to be: [%lld, %d] but got: "
+            "[%lld, %lld].",
+            (long long)grid.small[0], dims + 1, (long long)theta->shape[0], (long long)theta->shape[2]);
     if (theta->shape[1] != dims)
-        return rl_error_set(RL_RUNTIME, "affine_grid_generator: %d rows are needed in matrices of sizes %s", dims,
-                            rl_dims_text(text, theta->shape, 3));
+        return rl_error_set(RL_RUNTIME, "affine_grid_generator: %d rows are needed in matrices of sizes %s",
+                            dims, rl_dims_text(text, theta->shape, 3));
     return rl_out_dims(k, 0, grid.small, grid.ndim);
 }
 
