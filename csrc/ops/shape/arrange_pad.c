@@ -55,7 +55,8 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
                                 (long long)left, (long long)right, d, rl_dims_text(text, x->shape, x->ndim));
         if (mode == 3 && at < n && (left > size || right > size))
             return rl_error_set(RL_RUNTIME, "Padding value causes wrapping around more than once.");
-        if (mode && size == 0 && at < n) /* nothing is there to repeat */
+        const bool batch = d == 0 && x->ndim == n / 2 + 2;
+        if (mode && size == 0 && (at < n || (mode != 3 && !batch))) /* nothing is there to repeat */
             return rl_error_set(
                 RL_RUNTIME,
                 "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
@@ -63,7 +64,7 @@ RL_SHAPE(pad) { /* attr[0]: 0 constant, 1 reflect, 2 replicate, 3 circular */
                 n / 2 + 1, n / 2 + 2, rl_dims_text(text, x->shape, x->ndim));
         if (mode && (left < 0 || right < 0))
             return rl_error_set(RL_RUNTIME, "negative padding is only supported in constant mode");
-        if (shape[d] < 0 || (mode && shape[d] < 1))
+        if (shape[d] < 0 || (mode && at < n && shape[d] < 1))
             return rl_error_set(
                 RL_RUNTIME,
                 "The input size %lld, plus negative padding %lld and %lld, resulted in a negative output "

@@ -18,7 +18,8 @@ RL_SHAPE(batch_norm) { /* args 1 to 4: weight, bias, running_mean, running_var *
     if (!rl_in(k, 3) != !rl_in(k, 4))
         return rl_error_set(RL_RUNTIME,
                             "running_mean and running_var must either both be None or neither be None");
-    for (int i = 1; i <= 4; i++) {
+    for (int at = 0; at < 4; at++) { /* the statistics first */
+        const int i = (at + 2) % 4 + 1;
         const rl_view *v = rl_in(k, i);
         if (v && v->numel != x->shape[1])
             return rl_error_set(RL_RUNTIME, "%s should contain %lld elements not %lld", names[i],

@@ -55,7 +55,7 @@ static rl_status pool_dims(const rl_call *k, int n) {
                             "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 "
                             "'self' (while checking arguments for %s)",
                             x->ndim, k->name);
-    if (!known && n > 1)
+    if (!known && (n == 3 || (n == 2 && max)))
         return rl_error_set(RL_RUNTIME, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1,
                             n + 2);
     bool empty = false;

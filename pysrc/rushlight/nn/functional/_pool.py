@@ -66,19 +66,21 @@ def _list_with_default(out_size, defaults):
 
 def adaptive_avg_pool2d(input, output_size):
     """Means of as many windows as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.shape))
+    return _nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input, output_size):
     """Means of as many windows of volumes as output_size says; None keeps a side."""
-    return _nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.shape))
+    return _nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
 def _adaptive_max_pools(n, what):
     function = getattr(_C if n == 1 else _nn, f"adaptive_max_pool{n}d")
 
     def both(input, output_size, return_indices=False):
-        return tuple(function(input, output_size if n == 1 else _list_with_default(output_size, input.shape)))
+        return tuple(
+            function(input, output_size if n == 1 else _list_with_default(output_size, input.size()))
+        )
 
     def alone(input, output_size, return_indices=False):
         return both(input, output_size)[0]
