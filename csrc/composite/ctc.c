@@ -4,16 +4,10 @@
 #include "core/dtype.h"
 #include "slots.h"
 #include <math.h>
-#include <string.h>
 
 enum { MEAN = 1, SUM = 2 };
 
 /* ---- lengths ---- */
-static void numbers_copy(const rl_view *from, int64_t *to) {
-    RL_RAW;
-    memcpy(to, rl_const_data(from), (size_t)from->numel * sizeof *to);
-}
-
 /* the numbers of a tensor as a list */
 static V lengths_of(rl_values *g, V x, const char *what) {
     RL_HELD held = {.storage = NULL};
@@ -28,7 +22,7 @@ static V lengths_of(rl_values *g, V x, const char *what) {
     if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "%s has too many elements", what);
     int64_t *room = FAILED ? NULL : rl_values_room(g, held.numel, sizeof *room);
     if (!room) return NONE;
-    numbers_copy(&held, room);
+    rl_composite_numbers(&held, room);
     return INTS(room, (int)held.numel);
 }
 

@@ -1,11 +1,17 @@
 /* What others need of indices: a flat tensor, slices that an index picks, a look at its numbers. */
 #include "slots.h"
 #include "core/view.h"
+#include <string.h>
 
 /* `held` is a look at t, which is on the CPU, without gaps and of that dtype */
 int rl_composite_dense(rl_view *held, PyObject *t, int dtype) {
     if (rl_held_take(held, view_of(t)) < 0) return -1;
     return held->dtype == dtype && held->device == RL_CPU && rl_is_contiguous(held) ? 0 : rl_held_changed();
+}
+
+void rl_composite_numbers(const rl_view *held, int64_t *to) {
+    RL_RAW;
+    memcpy(to, rl_const_data(held), (size_t)held->numel * sizeof *to);
 }
 
 PyObject *rl_composite_flat(PyObject *x) {

@@ -7,12 +7,6 @@
 #include "rnn.h"
 #include "core/dtype.h"
 #include "slots.h"
-#include <string.h>
-
-static void numbers_copy(const rl_view *from, int64_t *to) {
-    RL_RAW;
-    memcpy(to, rl_const_data(from), (size_t)from->numel * sizeof *to);
-}
 
 V rl_rnn_numbers(rl_values *g, V x) {
     RL_HELD held = {.storage = NULL};
@@ -21,7 +15,7 @@ V rl_rnn_numbers(rl_values *g, V x) {
     if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "too many steps");
     int64_t *room = FAILED ? NULL : rl_values_room(g, held.numel, sizeof *room);
     if (!room) return NONE;
-    numbers_copy(&held, room);
+    rl_composite_numbers(&held, room);
     return INTS(room, (int)held.numel);
 }
 

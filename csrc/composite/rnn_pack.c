@@ -23,7 +23,7 @@ static V counts(rl_values *g, V lengths, int64_t n) {
     return v;
 }
 
-/* x (a, b, ...) as (c, d, ...) or, with d below 0, as (c, ...); with c below 0 (c, d) stand for (a) */
+/* x with n sizes in the place of its first dimensions */
 static V leading(rl_values *g, V x, int dims, const int64_t *lead, int n) {
     int64_t size[RL_MAX_DIMS + 1];
     int to = 0;

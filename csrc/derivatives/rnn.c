@@ -2,7 +2,7 @@
  * is one here: dU = dgates^T h. */
 #include "rnn.h"
 
-static V rows_of(rl_vjp *g, V x) {
+V rl_rnn_rows(rl_vjp *g, V x) {
     if (NDIM(x) == 2) return x;
     int64_t size[2] = {SIZE(x, 0) * SIZE(x, 1), SIZE(x, 2)};
     return OP(reshape, x, INTS(size, 2));
@@ -40,7 +40,7 @@ FORMULA(_rnn_layer) {
         rl_rnn_steps(g, args, made);
     else
         rl_values_op_all(VALUES, RL_OP__rnn_layer_backward, args, sizeof args / sizeof *args, made, RNN_MADE);
-    V hidden = mode == RL_RNN_GRU ? made[RNN_BY_HIDDEN] : rows_of(g, made[RNN_BY_GATES]);
+    V hidden = mode == RL_RNN_GRU ? made[RNN_BY_HIDDEN] : rl_rnn_rows(g, made[RNN_BY_GATES]);
     TO(RL_RNN_GATES, made[RNN_BY_GATES]);
     TO(RL_RNN_STATE, made[RNN_BY_STATE]);
     TO(RL_RNN_CELL, made[RNN_BY_CELL]);

@@ -119,12 +119,6 @@ static void step(steps *s, int64_t t, V *made) {
     s->state = joined(g, plus(g, back, direct), s->state, n);
 }
 
-static V flat(rl_vjp *g, V x) {
-    if (NDIM(x) != 3) return x;
-    int64_t size[2] = {SIZE(x, 0) * SIZE(x, 1), SIZE(x, 2)};
-    return OP(reshape, x, INTS(size, 2));
-}
-
 static void steps_run(steps *s, V *made) {
     rl_vjp *g = s->g;
     rl_view **room[RNN_MADE] = {0};
@@ -150,7 +144,7 @@ void rl_rnn_steps(rl_vjp *g, const V *args, V *made) {
     s.sizes = sizes.tag == RL_INTS ? sizes.u.ints : sizes.tag == RL_INT ? &sizes.u.i : NULL;
     s.steps = sizes.tag == RL_INTS ? sizes.n : sizes.tag == RL_INT ? 1 : SIZE(output, 0);
     s.batch = SIZE(args[RL_RNN_BACK_STATE], 0), s.units = SIZE(weight, 0) / rl_rnn_gates(s.mode);
-    s.output = flat(g, output), s.by_output = flat(g, args[RL_RNN_BY_OUTPUT]);
+    s.output = rl_rnn_rows(g, output), s.by_output = rl_rnn_rows(g, args[RL_RNN_BY_OUTPUT]);
     s.state = args[RL_RNN_BY_STATE], s.cell = args[RL_RNN_BY_CELL];
     if (s.state.tag == RL_NONE) s.state = OP(zeros_like, args[RL_RNN_BACK_STATE]);
     if (s.mode == RL_RNN_LSTM && s.cell.tag == RL_NONE) s.cell = OP(zeros_like, args[RL_RNN_BACK_CELL]);

@@ -7,7 +7,7 @@ static inline E RNN(sigmoid)(E x) {
 }
 
 /* sums[v][lane] of one row by one panel */
-static inline void RNN(sums)(E sums[rl_rnn_wide][RNN(WIDTH)], const E *a, const E *panel, int64_t depth,
+static inline void RNN(sums)(E sums[RL_RNN_WIDE][RNN(WIDTH)], const E *a, const E *panel, int64_t depth,
                              int vectors) {
     for (int v = 0; v < vectors; v++)
         for (int lane = 0; lane < RNN(WIDTH); lane++) sums[v][lane] = 0;
@@ -43,17 +43,17 @@ static inline void RNN(unit)(const rl_rnn_step *s, int64_t row, int64_t j, E own
 
 static void RNN(step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
     enum { WIDTH = RNN(WIDTH) };
-    const int gates = rl_rnn_gates(s->mode), vectors = gates > 1 ? gates : rl_rnn_wide;
-    const int64_t step = (int64_t)vectors * WIDTH * s->depth, units = gates > 1 ? WIDTH : WIDTH * rl_rnn_wide;
+    const int gates = rl_rnn_gates(s->mode), vectors = gates > 1 ? gates : RL_RNN_WIDE;
+    const int64_t step = (int64_t)vectors * WIDTH * s->depth, units = gates > 1 ? WIDTH : WIDTH * RL_RNN_WIDE;
     const E *bias = s->bias;
     for (int64_t p = p0; p < p1; p++)
         for (int64_t row = 0; row < s->rows; row++) {
-            E sums[rl_rnn_wide][WIDTH];
+            E sums[RL_RNN_WIDE][WIDTH];
             const E *state = (const E *)s->state + row * s->depth;
             RNN(sums)(sums, state, (const E *)s->weights + p * step, s->depth, vectors);
             for (int64_t i = 0; i < units && p * units + i < s->units; i++) {
                 const int64_t j = p * units + i;
-                E gate[rl_rnn_wide];
+                E gate[RL_RNN_WIDE];
                 for (int v = 0; v < gates; v++)
                     gate[v] = (gates > 1 ? sums[v][i] : sums[i / WIDTH][i % WIDTH]) +
                               (bias ? bias[v * s->units + j] : 0);
@@ -63,12 +63,12 @@ static void RNN(step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
 }
 
 static void RNN(product)(const rl_rnn_product *t, int64_t p0, int64_t p1) {
-    enum { WIDTH = RNN(WIDTH), UNITS = WIDTH * rl_rnn_wide };
+    enum { WIDTH = RNN(WIDTH), UNITS = WIDTH * RL_RNN_WIDE };
     for (int64_t p = p0; p < p1; p++)
         for (int64_t row = 0; row < t->rows; row++) {
-            E sums[rl_rnn_wide][WIDTH], *c = (E *)t->c + row * t->n + p * UNITS;
+            E sums[RL_RNN_WIDE][WIDTH], *c = (E *)t->c + row * t->n + p * UNITS;
             RNN(sums)(sums, (const E *)t->a + row * t->depth, (const E *)t->weights + p * UNITS * t->depth,
-                      t->depth, rl_rnn_wide);
+                      t->depth, RL_RNN_WIDE);
             for (int64_t i = 0; i < UNITS && p * UNITS + i < t->n; i++)
                 c[i] = sums[i / WIDTH][i % WIDTH] + (t->add ? c[i] : 0);
         }

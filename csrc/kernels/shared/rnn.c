@@ -51,14 +51,14 @@ const char *rl_rnn_dense(rl_call *k, const rl_view *v) {
 
 /* ---- panels ---- */
 int64_t rl_rnn_panel_count(const rl_rnn_kit *kit, const rl_rnn_panels *p) {
-    const int64_t units = p->gates > 1 ? kit->width : kit->width * rl_rnn_wide;
+    const int64_t units = p->gates > 1 ? kit->width : kit->width * RL_RNN_WIDE;
     return (p->units + units - 1) / units;
 }
 
 /* A run of units goes along the inner loop, whichever way the weight lies; units beyond the last are 0. */
 #define PACK(E)                                                                                              \
     static void pack_##E(E *to, const E *from, const rl_rnn_panels *p, int64_t panels, int width) {          \
-        const int vectors = p->gates > 1 ? p->gates : rl_rnn_wide;                                           \
+        const int vectors = p->gates > 1 ? p->gates : RL_RNN_WIDE;                                           \
         const int64_t gate = p->gates > 1 ? p->units * p->unit_step : 0, step = (int64_t)vectors * width;    \
         for (int64_t i = 0; i < panels * vectors; i++) {                                                     \
             const int64_t unit = (p->gates > 1 ? i / vectors : i) * width, left = p->units - unit;           \
@@ -78,7 +78,7 @@ const void *rl_rnn_packed(rl_call *k, const rl_rnn_kit *kit, const rl_view *w, c
                           int use) {
     enum { KEY_RNN = 0x2a };
     const uint64_t key = KEY_RNN << 16 | (unsigned)kit->width << 8 | (unsigned)p->gates << 4 | (unsigned)use;
-    const int64_t panels = rl_rnn_panel_count(kit, p), vectors = p->gates > 1 ? p->gates : rl_rnn_wide;
+    const int64_t panels = rl_rnn_panel_count(kit, p), vectors = p->gates > 1 ? p->gates : RL_RNN_WIDE;
     const rl_count n = RL_COUNT(panels, vectors, kit->width, p->depth);
     const size_t item = (size_t)rl_itemsize(w->dtype);
     void *to = k->svc->packed_find(k, w, key);

@@ -11,14 +11,14 @@
  * of fewer rows than threads is shared by units, step after step, where a step is worth it. A row is added up
  * in one order whatever rows stand beside it.
  *
- * Going backward, the slopes of a step come first, then their product with U, in panels of rl_rnn_wide
+ * Going backward, the slopes of a step come first, then their product with U, in panels of RL_RNN_WIDE
  * vectors. Rows of steps: Note [Packed rows] in ops/shape/rnn.c. */
 #ifndef RL_KERNELS_SHARED_RNN_H
 #define RL_KERNELS_SHARED_RNN_H
 #include "contract/kernel.h"
 #include "contract/rnn.h"
 
-enum { rl_rnn_wide = 4 }; /* vectors of a panel that has no gates */
+enum { RL_RNN_WIDE = 4 }; /* vectors of a panel that has no gates */
 
 /* Rows of one step; all but weights and bias are those of the first row. */
 typedef struct {
@@ -66,7 +66,7 @@ typedef struct {
     int64_t steps, batch, units, out;
     int64_t *at; /* the first row of each step, and the end */
 } rl_rnn;
-/* rl_rnn_read's arguments: `rows` has steps and batch, first: the place of the state; false without memory */
+/* `rows` has the steps and the batch in front; the others are places of arguments. False without memory. */
 bool rl_rnn_read(rl_call *k, rl_rnn *r, const rl_view *rows, int state, int projection, int sizes, int mode);
 /* its numbers side by side: where they lie or in scratch; NULL without memory, or without a view */
 const char *rl_rnn_dense(rl_call *k, const rl_view *v);

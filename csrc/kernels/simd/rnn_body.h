@@ -32,12 +32,12 @@ V_INLINE VF V_NAME(rnn_tanh)(VF x) {
 
 /* ---- sums: `rows` rows by `panels` panels of `vectors` vectors, each added up in the order of depth ---- */
 typedef struct {
-    VF v[RNN_ROWS][2][rl_rnn_wide];
+    VF v[RNN_ROWS][2][RL_RNN_WIDE];
 } V_NAME(rnn_sums);
 
 V_INLINE void V_NAME(rnn_tile)(V_NAME(rnn_sums) * to, const V_ELEMENT *a, int64_t depth,
                                const V_ELEMENT *panel, const int rows, const int panels, const int vectors) {
-    VF sum[RNN_ROWS][2][rl_rnn_wide];
+    VF sum[RNN_ROWS][2][RL_RNN_WIDE];
     const V_ELEMENT *second = panel + (panels - 1) * depth * vectors * V_WIDTH;
     V_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -113,7 +113,7 @@ V_INLINE void V_NAME(rnn_plain)(const rl_rnn_step *s, VF sum, int64_t row, int64
 
 V_INLINE void V_NAME(rnn_rows)(const rl_rnn_step *s, int64_t row, int64_t p, const int rows, const int panels,
                                const int gates) {
-    const int vectors = gates == 1 ? rl_rnn_wide : gates;
+    const int vectors = gates == 1 ? RL_RNN_WIDE : gates;
     const V_ELEMENT *state = (const V_ELEMENT *)s->state + row * s->depth;
     const V_ELEMENT *weights = (const V_ELEMENT *)s->weights + p * s->depth * vectors * V_WIDTH;
     V_NAME(rnn_sums) sums;
@@ -121,11 +121,11 @@ V_INLINE void V_NAME(rnn_rows)(const rl_rnn_step *s, int64_t row, int64_t p, con
     for (int i = 0; i < panels; i++)
         for (int r = 0; r < rows; r++) {
             const VF *sum = sums.v[r][i];
-            const int64_t j = (p + i) * V_WIDTH * (gates == 1 ? rl_rnn_wide : 1), left = s->units - j;
+            const int64_t j = (p + i) * V_WIDTH * (gates == 1 ? RL_RNN_WIDE : 1), left = s->units - j;
             const VM m = v_tail(simd_min(left, V_WIDTH));
             if (gates == 4) V_NAME(rnn_lstm)(s, sum, row + r, j, m);
             if (gates == 3) V_NAME(rnn_gru)(s, sum, row + r, j, m);
-            for (int v = 0; gates == 1 && v < rl_rnn_wide && v * V_WIDTH < left; v++) V_NAME(rnn_plain)
+            for (int v = 0; gates == 1 && v < RL_RNN_WIDE && v * V_WIDTH < left; v++) V_NAME(rnn_plain)
             (s, sum[v], row + r, j + v * V_WIDTH, v_tail(simd_min(left - v * V_WIDTH, V_WIDTH)));
         }
 }
@@ -161,14 +161,14 @@ static void V_NAME(rnn_step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
 
 V_INLINE void V_NAME(rnn_product_rows)(const rl_rnn_product *t, int64_t row, int64_t p, const int rows,
                                        const int panels) {
-    enum { UNITS = rl_rnn_wide * V_WIDTH };
+    enum { UNITS = RL_RNN_WIDE * V_WIDTH };
     V_NAME(rnn_sums) sums;
     V_NAME(rnn_tile)
     (&sums, (const V_ELEMENT *)t->a + row * t->depth, t->depth,
-     (const V_ELEMENT *)t->weights + p * t->depth * UNITS, rows, panels, rl_rnn_wide);
+     (const V_ELEMENT *)t->weights + p * t->depth * UNITS, rows, panels, RL_RNN_WIDE);
     for (int i = 0; i < panels; i++)
         for (int r = 0; r < rows; r++)
-            for (int v = 0; v < rl_rnn_wide; v++) {
+            for (int v = 0; v < RL_RNN_WIDE; v++) {
                 const int64_t j = (p + i) * UNITS + v * V_WIDTH;
                 if (j >= t->n) break;
                 V_ELEMENT *c = (V_ELEMENT *)t->c + (row + r) * t->n + j;
