@@ -10,6 +10,8 @@
 
 V rl_rnn_numbers(rl_values *g, V x) {
     RL_HELD held = {.storage = NULL};
+    if (x.u.t->device != RL_CPU)
+        return RAISE(PyExc_RuntimeError, "%s: batch_sizes must lie on the CPU", g->what);
     x = OP(contiguous, x);
     FAILED = FAILED || rl_composite_dense(&held, (PyObject *)RL_TENSOR_OF(x.u.t), RL_I64) < 0;
     if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "too many steps");

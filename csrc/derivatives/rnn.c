@@ -2,11 +2,6 @@
  * is one here: dU = dgates^T h. */
 #include "rnn.h"
 
-V rl_rnn_rows(rl_vjp *g, V x) {
-    if (NDIM(x) == 2) return x;
-    int64_t size[2] = {SIZE(x, 0) * SIZE(x, 1), SIZE(x, 2)};
-    return OP(reshape, x, INTS(size, 2));
-}
 static V maybe_grad(rl_vjp *g, int result) {
     return rl_vjp_has_grad(g, result) ? rl_vjp_grad(g, result) : NONE;
 }

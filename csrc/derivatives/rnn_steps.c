@@ -2,6 +2,12 @@
  * (kernels/shared/rnn_backward.c), a step after the other, for those who differentiate it again. */
 #include "rnn.h"
 
+V rl_rnn_rows(rl_vjp *g, V x) {
+    if (NDIM(x) == 2) return x;
+    int64_t size[2] = {SIZE(x, 0) * SIZE(x, 1), SIZE(x, 2)};
+    return OP(reshape, x, INTS(size, 2));
+}
+
 typedef struct {
     rl_vjp *g;
     const V *args;

@@ -50,6 +50,8 @@ NEEDS_VALUES = (
     *("index", "index_put"),  # of their masks
     *("narrow_tensor", "tensor_split_tensor", "bincount", "multinomial", "randint_like_tensor"),
     *("ctc_loss_tensor", "_ctc_loss_tensor"),  # of their lengths
+    *(f"{kind}_packed" for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")),  # of their batch_sizes
+    *("_pack_padded_sequence", "_pad_packed_sequence"),
     *("quantile", "nanquantile", "searchsorted", "cov"),  # of what they check
 )
 # kernels refuse what the operators' dtypes admit
@@ -59,6 +61,10 @@ VALUES_CHECKED = {
 # ... after something else was refused: lengths that nobody can look at
 VALUES_CHECKED |= {
     (name, dtype) for name in ("ctc_loss_tensor", "_ctc_loss_tensor") for dtype in ("int64", "bool")
+} | {
+    (f"{kind}_packed", dtype)
+    for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")
+    for dtype in ("int64", "bool")
 }
 
 
