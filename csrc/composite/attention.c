@@ -159,6 +159,7 @@ static bool mask_suits(const attention *a) {
 
 static bool shapes_suit(const attention *a) {
     if (!rl_is_float(a->query.u.t->dtype) || a->dropout > 0) return false;
+    if (a->causal && a->mask.tag == RL_TENSOR && NDIM(a->query) != 4) return false;
     return SIZE(a->query, -1) == SIZE(a->key, -1) && SIZE(a->key, -2) == SIZE(a->value, -2);
 }
 
@@ -206,7 +207,7 @@ COMPOSED(scaled_dot_product_attention) {
         return RAISE(PyExc_RuntimeError,
                      "No viable backend for scaled_dot_product_attention was found. This is likely "
                      "due to turning off both the math kernel and the fused kernels.");
-    V made = may.flash && !(may.math && may.math_first) ? without_matrix(g, a, X(6)) : NONE;
+    V made = may.flash ? without_matrix(g, a, X(6)) : NONE;
     if (made.tag == RL_TENSOR || FAILED) return made;
     if (!may.math) return RAISE(PyExc_RuntimeError, "No available kernel.  Aborting execution.");
     a.mask = added_mask(g, a.mask, a.query.u.t->dtype);

@@ -39,10 +39,10 @@ static PyObject *mode_set_inference(PyObject *m, PyObject *on) {
     Py_RETURN_NONE;
 }
 static PyObject *mode_set_attention(PyObject *m, PyObject *args) {
-    int flash, math, math_first;
+    int flash, math;
     (void)m;
-    if (!PyArg_ParseTuple(args, "ppp:_set_attention", &flash, &math, &math_first)) return NULL;
-    rl_attention_may = (rl_attention_ways){flash, math, math_first};
+    if (!PyArg_ParseTuple(args, "pp:_set_attention", &flash, &math)) return NULL;
+    rl_attention_may = (rl_attention_ways){flash, math};
     Py_RETURN_NONE;
 }
 static PyMethodDef mode_functions[] = {
@@ -53,8 +53,7 @@ static PyMethodDef mode_functions[] = {
      "is_inference_mode_enabled()\n--\n\nIs inference_mode on?"},
     {"_set_inference_mode", mode_set_inference, METH_O, "_set_inference_mode(mode)\n--\n\nFor this thread."},
     {"_set_attention", mode_set_attention, METH_VARARGS,
-     "_set_attention(flash, math, math_first)\n--\n\nHow attention may be computed, and which way is tried "
-     "first."},
+     "_set_attention(flash, math)\n--\n\nHow attention may be computed, by all threads."},
     {NULL, NULL, 0, NULL}};
 
 int rl_mode_init(PyObject *m) {

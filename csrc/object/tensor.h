@@ -145,7 +145,7 @@ typedef struct {
 extern _Thread_local rl_thread rl_here;
 /* Ways in which scaled_dot_product_attention() may be computed, of all threads. */
 typedef struct {
-    bool flash, math, math_first;
+    bool flash, math;
 } rl_attention_ways;
 extern rl_attention_ways rl_attention_may;
 

@@ -35,12 +35,15 @@ static rl_status attention_check(const rl_call *k, int at, int dropout, const rl
     return mask ? mask_fits(k, mask, q, key->shape[q->ndim - 2]) : RL_OK;
 }
 
-/* the shape of the answer: rows of query, as wide as value; its dimensions lie in memory as those of query */
+/* The shape of the answer: rows of query, as wide as value. Its dimensions lie in memory as those of query
+ * where there are heads, so that what joins the heads again copies nothing. */
 static rl_status like_rows(rl_call *k, int out, const rl_view *q, const rl_view *v) {
     int64_t shape[RL_MAX_DIMS];
     memcpy(shape, q->shape, (size_t)q->ndim * sizeof *shape);
     shape[q->ndim - 1] = v->shape[v->ndim - 1];
-    return rl_out_turned(k, out, shape, q->ndim, &q, 1);
+    const bool dense = q->strides[q->ndim - 1] == 1;
+    return q->ndim < 4 || !dense ? rl_out_dims(k, out, shape, q->ndim)
+                                 : rl_out_turned(k, out, shape, q->ndim, &q, 1);
 }
 
 RL_SHAPE(flash_attention) {

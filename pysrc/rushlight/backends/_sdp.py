@@ -39,10 +39,6 @@ _order = [1, 2, 0, 3, 4]
 _reduces_halves = False
 
 
-def _tell():
-    _C._set_attention(_on["flash"], _on["math"], _order.index(0) < _order.index(1))
-
-
 def is_on(name):
     """Is a way of SWITCHES allowed?"""
     return _on[name]
@@ -53,7 +49,7 @@ def switch(name, enabled):
     if not isinstance(enabled, bool):
         raise RuntimeError(f"set_sdp_use_math expects a bool, but got {type(enabled).__name__}")
     _on[name] = enabled
-    _tell()
+    _C._set_attention(_on["flash"], _on["math"])
 
 
 def order():
@@ -62,9 +58,8 @@ def order():
 
 
 def set_order(numbers):
-    """Say which ways are tried first."""
+    """Keep which ways are to be tried first; on the CPU FLASH_ATTENTION always is, as in PyTorch."""
     _order[:] = numbers
-    _tell()
 
 
 class SDPAParams:
