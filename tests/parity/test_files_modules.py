@@ -46,13 +46,16 @@ def test_whole_modules_both_ways(zipped, wrap):
         assert torch.allclose(torch.tensor(a), torch.tensor(b), atol=1e-6)
 
 
-def test_what_is_not_built_goes_through_unchanged():
-    """A file of PyTorch, read and written here, is the same module in PyTorch."""
-    net = torch.nn.TransformerEncoderLayer(8, 2, activation=torch.nn.functional.gelu).eval()
+@pytest.mark.parametrize("kind", ["TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"])
+def test_layers_with_functions_in_them_go_there_and_back(kind):
+    """A file of PyTorch, read and written here, is the same module in PyTorch, and computes the same here."""
+    net = getattr(torch.nn, kind)(8, 2, activation=torch.nn.functional.gelu).eval()
     back = rushlight.load(io.BytesIO(saved(torch, net)), weights_only=False)
     again = torch.load(io.BytesIO(saved(rushlight, back)), weights_only=False)
-    x = torch.randn(3, 1, 8)
-    assert torch.equal(again(x), net(x)) and repr(again) == repr(net)
+    x = [torch.randn(3, 1, 8) for _ in range(1 if kind == "TransformerEncoderLayer" else 2)]
+    assert torch.equal(again(*x), net(*x)) and repr(again) == repr(net) == repr(back)
+    ours = back(*(rushlight.tensor(part.tolist()) for part in x))
+    assert torch.allclose(torch.tensor(ours.tolist()), net(*x), atol=1e-5)
 
 
 DTYPES = (
