@@ -64,7 +64,6 @@ _LAZY |= {
         *("_scaled_dot_product_flash_attention_for_cpu", "_embedding_bag", "_embedding_bag_forward_only"),
     )
 }
-_LAZY |= {name: "nn.functional" for name in ("channel_shuffle", "native_channel_shuffle")}
 _LAZY |= {
     f"{verb}_autocast_{device}_{what}": "amp._per_device"
     for device in ("cpu", "gpu", "xla", "ipu")

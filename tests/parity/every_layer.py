@@ -63,6 +63,17 @@ ROWS = {
     **_each(["2", "1"], ReflectionPad=None, ReplicationPad=None, CircularPad=None, ZeroPad=None),
     **_each(["2, 1.5", "1, -3"], ConstantPad=None),
     **_each(["", ".3", ".5, inplace=True"], Dropout=None),
+    **{
+        f"MaxUnpool{n}d": (
+            ["2", "2, stride=2"],
+            [f"*nn.MaxPool{n}d(2, return_indices=True)({x})" for x in _PLANES[n][:2]],
+        )
+        for n in (1, 2, 3)
+    },
+    "FractionalMaxPool2d": (["2, output_size=3", "2, output_ratio=.5, return_indices=True"], _IMAGES[:2]),
+    "FractionalMaxPool3d": (["2, output_size=2", "2, output_ratio=.5, return_indices=True"], _VOLUMES[:2]),
+    "CrossMapLRN2d": (["3", "2, .1, .5, 2."], _IMAGES[:1]),
+    "Fold": (["(4, 5), 2", "(4, 5), (2, 3), padding=1, stride=2"], ["x(2,8,12)", "x(8,12)", "x(2,12,6)"]),
     "SyncBatchNorm": (_NORM, ["x(2,4,3)", "x(3,4)", "x(2,4,3,2)", "x(4)"]),
     "Softmax2d": ([""], _IMAGES),
     "LocalResponseNorm": (["2", "3, alpha=.1, beta=.5, k=2."], ["x(2,4,6)", "x(2,4,3,3)", "x(4,6)"]),

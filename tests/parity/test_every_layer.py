@@ -1,7 +1,7 @@
 """Each class of torch.nn in both libraries, by the table in every_layer.py.
 
-It is made, printed, saved, pickled, run forward and backward in three dtypes, with hooks, with other parameters, and
-given what it refuses: numbers, texts and errors must be equal.
+It is made, printed, saved, pickled, run forward and backward in three dtypes, with hooks and with other parameters,
+and given what it refuses: numbers, texts and errors must be equal.
 """
 
 import copy

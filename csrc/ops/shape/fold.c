@@ -118,10 +118,9 @@ RL_SHAPE(col2im) {
     rl_count block = RL_COUNT(a->kernel[1], a->kernel[2]);
     if (block.n < 0 || x->shape[lead] % block.n)
         return rl_error_set(RL_RUNTIME,
-                            "Expected size of input's dimension %d to be divisible by the product of "
-                            "kernel_size, but got input.size(%d)=%lld and kernel_size=(%lld, %lld).",
-                            lead, lead, (long long)x->shape[lead], (long long)a->kernel[1],
-                            (long long)a->kernel[2]);
+                            "Expected size of input's dimension 1 to be divisible by the product of "
+                            "kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",
+                            (long long)x->shape[lead], (long long)a->kernel[1], (long long)a->kernel[2]);
     if (columns_fit(k, x, size) != RL_OK) return RL_FAIL;
     if (lead) shape[0] = x->shape[0];
     shape[lead] = x->shape[lead] / block.n;

@@ -78,9 +78,8 @@ def _adaptive_max_pools(n, what):
     function = getattr(_C if n == 1 else _nn, f"adaptive_max_pool{n}d")
 
     def both(input, output_size, return_indices=False):
-        return tuple(
-            function(input, output_size if n == 1 else _list_with_default(output_size, input.size()))
-        )
+        size = output_size if n == 1 else _list_with_default(output_size, input.size())
+        return tuple(function(input, size))
 
     def alone(input, output_size, return_indices=False):
         return both(input, output_size)[0]

@@ -29,7 +29,6 @@ from ._embedding import _no_grad_embedding_renorm_
 from ._grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, scaled_mm
 from ._norm import _verify_batch_size, _verify_spatial_size
 from ._pool import _list_with_default
-from ._shape import channel_shuffle as native_channel_shuffle
 
 __all__ = [
     "BroadcastingList1",
@@ -70,7 +69,6 @@ __all__ = [
     "has_torch_function_unary",
     "has_torch_function_variadic",
     "math",
-    "native_channel_shuffle",
     "np",
     "reproducibility_notes",
     "scaled_grouped_mm",
