@@ -6,6 +6,8 @@
 #else
 #define RNN_ROWS 6
 #endif
+#define RNN_DEEP 128            /* depth of a panel's block, which stays in the first cache */
+#define RNN_MANY (8 * RNN_ROWS) /* rows whose sums wait for the next block */
 
 #ifdef SIMD_DOUBLE
 V_INLINE VF V_NAME(rnn_sigmoid)(VF x) {
@@ -30,37 +32,63 @@ V_INLINE VF V_NAME(rnn_tanh)(VF x) {
 }
 #endif
 
-/* ---- sums: `rows` rows by `panels` panels of `vectors` vectors, each added up in the order of depth ---- */
+/* ---- sums ---- */
 typedef struct {
-    VF v[RNN_ROWS][2][RL_RNN_WIDE];
-} V_NAME(rnn_sums);
+    const V_ELEMENT *a, *panel;
+    int64_t a_row, panel_step, depth; /* panel_step: to the next panel */
+} V_NAME(rnn_factors);
 
-V_INLINE void V_NAME(rnn_tile)(V_NAME(rnn_sums) * to, const V_ELEMENT *a, int64_t depth,
-                               const V_ELEMENT *panel, const int rows, const int panels, const int vectors) {
-    VF sum[RNN_ROWS][2][RL_RNN_WIDE];
-    const V_ELEMENT *second = panel + (panels - 1) * depth * vectors * V_WIDTH;
+/* Vector v of row r and panel p is sums[(r * panels + p) * vectors + v], added up in the order of depth;
+ * `more`: to what is there. */
+V_INLINE void V_NAME(rnn_tile)(VF *sums, const V_NAME(rnn_factors) * f, bool more, const int rows,
+                               const int panels, const int vectors) {
+    const int n = panels * vectors;
+    VF sum[RNN_ROWS][2 * RL_RNN_WIDE];
+    const V_ELEMENT *a = f->a, *panel = f->panel, *second = panel + (panels - 1) * f->panel_step;
+    const int64_t a_row = f->a_row;
     V_UNROLL
     for (int r = 0; r < rows; r++) {
         V_UNROLL
-        for (int i = 0; i < panels * vectors; i++) sum[r][i / vectors][i % vectors] = v_zero();
+        for (int i = 0; i < n; i++) sum[r][i] = more ? sums[r * n + i] : v_zero();
     }
-    for (int64_t d = 0; d < depth; d++, a++, panel += vectors * V_WIDTH, second += vectors * V_WIDTH) {
+    for (int64_t d = f->depth; d > 0; d--, a++, panel += vectors * V_WIDTH, second += vectors * V_WIDTH) {
         VF scale[RNN_ROWS];
         V_UNROLL
-        for (int r = 0; r < rows; r++) scale[r] = v_set(a[r * depth]);
+        for (int r = 0; r < rows; r++) scale[r] = v_set(a[r * a_row]);
         V_UNROLL
-        for (int i = 0; i < panels * vectors; i++) {
-            const int p = i / vectors, v = i % vectors;
-            const VF w = v_load((p ? second : panel) + v * V_WIDTH);
+        for (int i = 0; i < n; i++) {
+            const VF w = v_load((i < vectors ? panel : second) + i % vectors * V_WIDTH);
             V_UNROLL
-            for (int r = 0; r < rows; r++) sum[r][p][v] = v_fma(scale[r], w, sum[r][p][v]);
+            for (int r = 0; r < rows; r++) sum[r][i] = v_fma(scale[r], w, sum[r][i]);
         }
     }
     V_UNROLL
     for (int r = 0; r < rows; r++) {
         V_UNROLL
-        for (int i = 0; i < panels * vectors; i++)
-            to->v[r][i / vectors][i % vectors] = sum[r][i / vectors][i % vectors];
+        for (int i = 0; i < n; i++) sums[r * n + i] = sum[r][i];
+    }
+}
+
+#define RNN_TILES(n)                                                                                         \
+    for (; rows >= (n); rows -= (n), f.a += (n) * f.a_row, sums += (n) * vectors)                            \
+        V_NAME(rnn_tile)(sums, &f, more, n, 1, vectors);
+V_INLINE void V_NAME(rnn_tiles)(VF *sums, V_NAME(rnn_factors) f, int64_t rows, bool more, const int vectors) {
+    RNN_TILES(RNN_ROWS)
+    if (RNN_ROWS > 4) RNN_TILES(4)
+    RNN_TILES(2)
+    RNN_TILES(1)
+}
+#undef RNN_TILES
+
+/* one panel, block by block of its depth */
+V_INLINE void V_NAME(rnn_panel)(VF *sums, V_NAME(rnn_factors) f, int64_t rows, const int vectors) {
+    const int64_t all = f.depth, blocks = simd_ceil_div(all, RNN_DEEP);
+    f.depth = blocks > 1 ? simd_ceil_div(all, blocks) : all;
+    V_NAME(rnn_tiles)(sums, f, rows, false, vectors);
+    for (int64_t d = f.depth; d < all; d += f.depth) {
+        f.a += f.depth, f.panel += f.depth * vectors * V_WIDTH;
+        f.depth = simd_min(f.depth, all - d);
+        V_NAME(rnn_tiles)(sums, f, rows, true, vectors);
     }
 }
 
@@ -111,44 +139,44 @@ V_INLINE void V_NAME(rnn_plain)(const rl_rnn_step *s, VF sum, int64_t row, int64
     v_store_tail((V_ELEMENT *)s->hidden + at, m, y);
 }
 
-V_INLINE void V_NAME(rnn_rows)(const rl_rnn_step *s, int64_t row, int64_t p, const int rows, const int panels,
-                               const int gates) {
-    const int vectors = gates == 1 ? RL_RNN_WIDE : gates;
-    const V_ELEMENT *state = (const V_ELEMENT *)s->state + row * s->depth;
-    const V_ELEMENT *weights = (const V_ELEMENT *)s->weights + p * s->depth * vectors * V_WIDTH;
-    V_NAME(rnn_sums) sums;
-    V_NAME(rnn_tile)(&sums, state, s->depth, weights, rows, panels, vectors);
-    for (int i = 0; i < panels; i++)
-        for (int r = 0; r < rows; r++) {
-            const VF *sum = sums.v[r][i];
-            const int64_t j = (p + i) * V_WIDTH * (gates == 1 ? RL_RNN_WIDE : 1), left = s->units - j;
-            const VM m = v_tail(simd_min(left, V_WIDTH));
-            if (gates == 4) V_NAME(rnn_lstm)(s, sum, row + r, j, m);
-            if (gates == 3) V_NAME(rnn_gru)(s, sum, row + r, j, m);
-            for (int v = 0; gates == 1 && v < RL_RNN_WIDE && v * V_WIDTH < left; v++) V_NAME(rnn_plain)
-            (s, sum[v], row + r, j + v * V_WIDTH, v_tail(simd_min(left - v * V_WIDTH, V_WIDTH)));
-        }
+/* panel p of one row */
+V_INLINE void V_NAME(rnn_finish)(const rl_rnn_step *s, const VF *sum, int64_t row, int64_t p,
+                                 const int gates) {
+    const int64_t j = p * V_WIDTH * (gates == 1 ? RL_RNN_WIDE : 1), left = s->units - j;
+    const VM m = v_tail(simd_min(left, V_WIDTH));
+    if (gates == 4) V_NAME(rnn_lstm)(s, sum, row, j, m);
+    if (gates == 3) V_NAME(rnn_gru)(s, sum, row, j, m);
+    for (int v = 0; gates == 1 && v < RL_RNN_WIDE && v * V_WIDTH < left; v++) {
+        const VM part = v_tail(simd_min(left - v * V_WIDTH, V_WIDTH));
+        V_NAME(rnn_plain)(s, sum[v], row, j + v * V_WIDTH, part);
+    }
 }
 
 /* One row takes two panels at once, since the sums of one alone would wait for each other. */
-#define RNN_WALK(name, of, call, ...)                                                                        \
+#define RNN_WALK(name, of, rows_at, vectors, finish, ...)                                                    \
     V_TARGET static void V_NAME(name)(const of *t, int64_t p0, int64_t p1) {                                 \
+        VF sums[RNN_MANY * (vectors)];                                                                       \
+        V_NAME(rnn_factors)                                                                                  \
+        f = {.a_row = t->depth, .panel_step = t->depth * (vectors) * V_WIDTH, .depth = t->depth};            \
         int64_t p = p0;                                                                                      \
-        if (t->rows == 1)                                                                                    \
-            for (; p + 2 <= p1; p += 2) V_NAME(call)(t, 0, p, 1, 2 __VA_ARGS__);                             \
-        for (; p < p1; p++) {                                                                                \
-            int64_t row = 0;                                                                                 \
-            for (; row + RNN_ROWS <= t->rows; row += RNN_ROWS)                                               \
-                V_NAME(call)(t, row, p, RNN_ROWS, 1 __VA_ARGS__);                                            \
-            if (RNN_ROWS > 4)                                                                                \
-                for (; row + 4 <= t->rows; row += 4) V_NAME(call)(t, row, p, 4, 1 __VA_ARGS__);              \
-            for (; row + 2 <= t->rows; row += 2) V_NAME(call)(t, row, p, 2, 1 __VA_ARGS__);                  \
-            for (; row < t->rows; row++) V_NAME(call)(t, row, p, 1, 1 __VA_ARGS__);                          \
+        for (; t->rows == 1 && p + 2 <= p1; p += 2) {                                                        \
+            f.a = t->rows_at, f.panel = (const V_ELEMENT *)t->weights + p * f.panel_step;                    \
+            V_NAME(rnn_tile)(sums, &f, false, 1, 2, vectors);                                                \
+            for (int i = 0; i < 2; i++) V_NAME(finish)(t, sums + i * (vectors), 0, p + i __VA_ARGS__);       \
         }                                                                                                    \
+        for (; p < p1; p++)                                                                                  \
+            for (int64_t row = 0; row < t->rows; row += RNN_MANY) {                                          \
+                const int64_t n = simd_min(RNN_MANY, t->rows - row);                                         \
+                f.a = (const V_ELEMENT *)t->rows_at + row * t->depth;                                        \
+                f.panel = (const V_ELEMENT *)t->weights + p * f.panel_step;                                  \
+                V_NAME(rnn_panel)(sums, f, n, vectors);                                                      \
+                for (int64_t r = 0; r < n; r++)                                                              \
+                    V_NAME(finish)(t, sums + r * (vectors), row + r, p __VA_ARGS__);                         \
+            }                                                                                                \
     }
-RNN_WALK(rnn_step_lstm, rl_rnn_step, rnn_rows, , 4)
-RNN_WALK(rnn_step_gru, rl_rnn_step, rnn_rows, , 3)
-RNN_WALK(rnn_step_plain, rl_rnn_step, rnn_rows, , 1)
+RNN_WALK(rnn_step_lstm, rl_rnn_step, state, 4, rnn_finish, , 4)
+RNN_WALK(rnn_step_gru, rl_rnn_step, state, 3, rnn_finish, , 3)
+RNN_WALK(rnn_step_plain, rl_rnn_step, state, RL_RNN_WIDE, rnn_finish, , 1)
 
 static void V_NAME(rnn_step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
     if (s->mode == RL_RNN_LSTM)
@@ -159,25 +187,16 @@ static void V_NAME(rnn_step)(const rl_rnn_step *s, int64_t p0, int64_t p1) {
         V_NAME(rnn_step_plain)(s, p0, p1);
 }
 
-V_INLINE void V_NAME(rnn_product_rows)(const rl_rnn_product *t, int64_t row, int64_t p, const int rows,
-                                       const int panels) {
-    enum { UNITS = RL_RNN_WIDE * V_WIDTH };
-    V_NAME(rnn_sums) sums;
-    V_NAME(rnn_tile)
-    (&sums, (const V_ELEMENT *)t->a + row * t->depth, t->depth,
-     (const V_ELEMENT *)t->weights + p * t->depth * UNITS, rows, panels, RL_RNN_WIDE);
-    for (int i = 0; i < panels; i++)
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < RL_RNN_WIDE; v++) {
-                const int64_t j = (p + i) * UNITS + v * V_WIDTH;
-                if (j >= t->n) break;
-                V_ELEMENT *c = (V_ELEMENT *)t->c + (row + r) * t->n + j;
-                const VM m = v_tail(simd_min(t->n - j, V_WIDTH));
-                VF sum = sums.v[r][i][v];
-                v_store_tail(c, m, t->add ? v_add(sum, v_load_tail(c, m)) : sum);
-            }
+V_INLINE void V_NAME(rnn_put)(const rl_rnn_product *t, const VF *sum, int64_t row, int64_t p) {
+    for (int v = 0; v < RL_RNN_WIDE; v++) {
+        const int64_t j = (p * RL_RNN_WIDE + v) * V_WIDTH;
+        if (j >= t->n) break;
+        V_ELEMENT *c = (V_ELEMENT *)t->c + row * t->n + j;
+        const VM m = v_tail(simd_min(t->n - j, V_WIDTH));
+        v_store_tail(c, m, t->add ? v_add(sum[v], v_load_tail(c, m)) : sum[v]);
+    }
 }
-RNN_WALK(rnn_product, rl_rnn_product, rnn_product_rows)
+RNN_WALK(rnn_product, rl_rnn_product, a, RL_RNN_WIDE, rnn_put, )
 #undef RNN_WALK
 
 /* ---- slopes of one row ---- */
@@ -261,3 +280,5 @@ V_TARGET static void V_NAME(rnn_slopes)(const rl_rnn_slopes *s) {
 static const rl_rnn_kit V_NAME(rnn_kit) = {
     V_WIDTH, RNN_ROWS, 0.1 / V_WIDTH, V_NAME(rnn_step), V_NAME(rnn_product), V_NAME(rnn_slopes)};
 #undef RNN_ROWS
+#undef RNN_DEEP
+#undef RNN_MANY
