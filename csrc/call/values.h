@@ -12,6 +12,7 @@
  *   IN_PLACE(op, x, ...)    op_(x, ...)
  *   NUM INT TRUTH INTS WORD DTYPE NONE      numbers, lists, texts as values
  *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
+ *   KIND(x)                 its dtype, or -1
  *
  * Whoever includes this says what VALUES is, a pointer to the rl_values of the call. */
 #ifndef RL_CALL_VALUES_H
@@ -55,6 +56,11 @@ static inline int64_t rl_value_size(V v, int64_t dim) {
     return dim >= 0 && dim < n ? v.u.t->shape[dim] : 0;
 }
 
+/* what a tensor's elements are; -1 of anything else */
+static inline int rl_value_kind(V v) {
+    return v.tag == RL_TENSOR ? v.u.t->dtype : -1;
+}
+
 static inline V rl_value_num(double d) {
     return (V){.tag = RL_FLOAT, .u.d = d};
 }
@@ -79,6 +85,7 @@ static inline double rl_number(V v) {
 #define NDIM(x)                  rl_value_ndim(x)
 #define SIZE(x, d)               rl_value_size(x, d)
 #define NUMEL(x)                 rl_value_numel(x)
+#define KIND(x)                  rl_value_kind(x)
 #define SHAPE(x, to)             rl_value_shape(x, to)
 #define NUM(d)                   rl_value_num(d)
 #define INT(i)                   rl_value_int(i)

@@ -65,7 +65,7 @@ static bool heads_agree(rl_values *g, const attention *a) {
 
 /* 0 where a key takes part, -inf elsewhere */
 static V added_mask(rl_values *g, V mask, int dtype) {
-    if (mask.tag != RL_TENSOR || mask.u.t->dtype != RL_BOOL) return mask;
+    if (KIND(mask) != RL_BOOL) return mask;
     int64_t shape[RL_MAX_DIMS];
     V zeros = OP(zeros, SHAPE(mask, shape), DTYPE(dtype));
     return OP(masked_fill, zeros, OP(logical_not, mask), NUM(-INFINITY));
@@ -116,42 +116,45 @@ static bool wants_grad(V x) {
     return x.tag == RL_TENSOR && rl_here.grad && rl_requires_grad(RL_TENSOR_OF(x.u.t));
 }
 
-/* the dimensions in front of the last two, or three */
-static rl_view batches_of(V x, int inner) {
-    const int n = NDIM(x) > inner ? NDIM(x) - inner : 0;
-    return (rl_view){.shape = x.u.t->shape, .ndim = (uint8_t)n};
+typedef struct {
+    int64_t dim[RL_MAX_DIMS + 3];
+    int n;
+} dims;
+
+/* the dimensions in front of the last two, or three; what stands behind them stays there */
+static dims batches_of(V x, int inner) {
+    dims d = {.n = NDIM(x) > inner ? NDIM(x) - inner : 0};
+    SHAPE(x, d.dim);
+    return d;
 }
 
 /* Query, key and value with the same batches, those of all; false where they have none in common. */
 static bool stretched(rl_values *g, attention *a, int inner) {
     V *const all[3] = {&a->query, &a->key, &a->value};
-    int64_t shape[RL_MAX_DIMS + 3], more[RL_MAX_DIMS];
-    int n = 0, m;
+    dims common = {.n = 0}, each[3];
     for (int i = 0; i < 3; i++) {
-        const rl_view have = {.shape = shape, .ndim = (uint8_t)n}, next = batches_of(*all[i], inner);
-        if (rl_dims_broadcast(&have, &next, more, &m) != RL_OK) {
-            rl_error_clear();
-            return false;
-        }
-        memcpy(shape, more, (size_t)m * sizeof *shape);
-        n = m;
+        const dims before = common;
+        each[i] = batches_of(*all[i], inner);
+        const rl_view have = {.shape = (int64_t *)before.dim, .ndim = (uint8_t)before.n};
+        const rl_view next = {.shape = each[i].dim, .ndim = (uint8_t)each[i].n};
+        if (rl_dims_broadcast(&have, &next, common.dim, &common.n) == RL_OK) continue;
+        rl_error_clear();
+        return false;
     }
-    for (int i = 0; i < 3; i++) {
-        const rl_view next = batches_of(*all[i], inner);
-        if (next.ndim == n && memcmp(next.shape, shape, (size_t)n * sizeof *shape) == 0) continue;
-        for (int d = 0; d < inner; d++) shape[n + d] = SIZE(*all[i], d - inner);
-        *all[i] = OP(expand, *all[i], INTS(shape, n + inner));
+    const size_t size = (size_t)common.n * sizeof *common.dim;
+    for (int i = 0; i < 3 && common.n + inner <= RL_MAX_DIMS; i++) {
+        if (each[i].n == common.n && memcmp(each[i].dim, common.dim, size) == 0) continue;
+        for (int d = 0; d < inner; d++) common.dim[common.n + d] = each[i].dim[each[i].n + d];
+        *all[i] = OP(expand, *all[i], INTS(common.dim, common.n + inner));
     }
-    return !FAILED;
+    return !FAILED && common.n + inner <= RL_MAX_DIMS;
 }
 
 static bool mask_suits(const attention *a) {
-    const rl_view *mask = a->mask.u.t;
     if (a->mask.tag != RL_TENSOR) return true;
-    if (wants_grad(a->mask) || mask->ndim > NDIM(a->query)) return false;
-    for (int d = 1; d <= mask->ndim; d++) {
-        const int64_t size = mask->shape[mask->ndim - d],
-                      want = d == 1 ? SIZE(a->key, -2) : SIZE(a->query, -d);
+    if (wants_grad(a->mask) || NDIM(a->mask) > NDIM(a->query)) return false;
+    for (int d = 1; d <= NDIM(a->mask); d++) {
+        const int64_t size = SIZE(a->mask, -d), want = d == 1 ? SIZE(a->key, -2) : SIZE(a->query, -d);
         if (size != 1 && size != want) return false;
     }
     return true;
@@ -202,7 +205,7 @@ COMPOSED(scaled_dot_product_attention) {
     attention a = attention_of(b, 6);
     V weights = NONE;
     if (refused(g, &a)) return NONE;
-    const rl_attention_ways may = rl_attention_may;
+    const rl_sdp_ways may = rl_sdp_may;
     if (!may.flash && !may.math)
         return RAISE(PyExc_RuntimeError,
                      "No viable backend for scaled_dot_product_attention was found. This is likely "

@@ -25,7 +25,7 @@ static V row_sum(rl_vjp *g, V x) {
 static V weights_of(rl_vjp *g, V query, V key, double scale) {
     V scores = TIMES(OP(matmul, query, turned(g, key)), scale), mask = MAYBE(8);
     if (FAILED) return NONE;
-    if (mask.tag == RL_TENSOR && mask.u.t->dtype == RL_BOOL)
+    if (KIND(mask) == RL_BOOL)
         scores = OP(masked_fill, scores, OP(logical_not, mask), NUM(-INFINITY));
     else if (mask.tag == RL_TENSOR)
         scores = OP(add, scores, mask);

@@ -10,7 +10,7 @@ _Thread_local rl_thread rl_here = {
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_NDTYPES, RL_NDTYPES, RL_BF16,    RL_BF16,
                        RL_NDTYPES, RL_NDTYPES, RL_F16,     RL_BF16,    RL_F16,     RL_F16}};
 
-rl_attention_ways rl_attention_may = {.flash = true, .math = true};
+rl_sdp_ways rl_sdp_may = {.flash = true, .math = true};
 
 static PyObject *mode_is_grad_enabled(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
@@ -42,7 +42,7 @@ static PyObject *mode_set_attention(PyObject *m, PyObject *args) {
     int flash, math;
     (void)m;
     if (!PyArg_ParseTuple(args, "pp:_set_attention", &flash, &math)) return NULL;
-    rl_attention_may = (rl_attention_ways){flash, math};
+    rl_sdp_may = (rl_sdp_ways){flash, math};
     Py_RETURN_NONE;
 }
 static PyMethodDef mode_functions[] = {

@@ -146,8 +146,8 @@ extern _Thread_local rl_thread rl_here;
 /* Ways in which scaled_dot_product_attention() may be computed, of all threads. */
 typedef struct {
     bool flash, math;
-} rl_attention_ways;
-extern rl_attention_ways rl_attention_may;
+} rl_sdp_ways;
+extern rl_sdp_ways rl_sdp_may;
 
 /* ---- each file adds its types and functions to rushlight._C ---- */
 int rl_gc_init(PyObject *m);

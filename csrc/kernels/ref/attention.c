@@ -154,8 +154,8 @@ RL_KERNEL(ref_attention_back) {
              .lse = rl_in(k, 5),
              .made = {k->out[0], k->out[1], k->out[2]}};
     const rl_attention *a = &s.a;
-    rl_count each = rl_count_plus(RL_COUNT(a->keys, a->width + a->wide + 2), 2 * (a->width + a->wide));
-    each = rl_count_plus(each, a->width + 1);
+    rl_count each = rl_count_plus(RL_COUNT(a->keys + 3, a->width + a->wide), a->keys);
+    each = rl_count_plus(each, a->keys + 1);
     if (a->batches == 0) return RL_OK;
     return run(k, s, each, a->batches,
                (double)a->rows * (double)a->keys * (double)(a->width + a->wide + 8) * 3, backward);

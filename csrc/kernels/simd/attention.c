@@ -38,7 +38,7 @@ static const attention_kit *kit_of(const rl_call *k, bool doubles) {
 }
 #endif
 
-bool attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
+bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
     const rl_view *q = rl_in(k, at);
     const bool doubles = q->dtype == RL_F64;
     const int inner = doubles ? RL_F64 : RL_F32;
@@ -54,7 +54,7 @@ bool attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
     return true;
 }
 
-rl_status attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n) {
+rl_status rl_attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n) {
     rl_count all = {0};
     for (int i = 0; i < n; i++) {
         j->part[i] = all.n;
@@ -67,23 +67,23 @@ rl_status attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, i
 }
 
 /* ---- matrices ---- */
-bool attention_moves(const attention_job *j, const rl_view *v) {
+bool rl_attention_moves(const attention_job *j, const rl_view *v) {
     return j->in.convert || (v->strides[v->ndim - 1] != 1 && v->shape[v->ndim - 1] != 1);
 }
 
-attention_matrix attention_load(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0,
-                                int64_t i1, char *room) {
+attention_matrix rl_attention_load(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0,
+                                   int64_t i1, char *room) {
     const int64_t *stride = v->strides + v->ndim - 2, width = v->shape[v->ndim - 1];
     const char *from = rl_attention_at(&j->a, v, 2, batch, RL_READ) + i0 * stride[0] * j->item;
-    if (!attention_moves(j, v)) return (attention_matrix){from, stride[0]};
+    if (!rl_attention_moves(j, v)) return (attention_matrix){from, stride[0]};
     for (int64_t i = 0; i < i1 - i0; i++)
         simd_move(&j->in, room + i * width * j->size, j->size, from + i * stride[0] * j->item,
                   stride[1] * j->item, width);
     return (attention_matrix){room, width};
 }
 
-void attention_panels(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0, int64_t i1,
-                      double by, char *to) {
+void rl_attention_panels(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0, int64_t i1,
+                         double by, char *to) {
     const int64_t *stride = v->strides + v->ndim - 2, width = v->shape[v->ndim - 1], nr = j->gemm->nr;
     const char *from = rl_attention_at(&j->a, v, 2, batch, RL_READ);
     for (; i0 < i1; i0 += nr, to += nr * width * j->size) {
@@ -93,14 +93,15 @@ void attention_panels(const attention_job *j, const rl_view *v, int64_t batch, i
     }
 }
 
-void attention_store(const attention_job *j, const rl_view *v, int64_t batch, int64_t i, const void *from) {
+void rl_attention_store(const attention_job *j, const rl_view *v, int64_t batch, int64_t i,
+                        const void *from) {
     const int64_t *stride = v->strides + v->ndim - 2;
     char *to = rl_attention_at(&j->a, v, 2, batch, RL_WRITE) + i * stride[0] * j->item;
     simd_move(&j->out, to, stride[1] * j->item, from, j->size, v->shape[v->ndim - 1]);
 }
 
-void attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
-                        char *room) {
+void rl_attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
+                           char *room) {
     const rl_attention *a = &j->a;
     if (!a->mask) return;
     const int64_t item = rl_itemsize(a->mask->dtype);
@@ -109,7 +110,7 @@ void attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch
     s->mask_in = &j->mask_in, s->mask_room = room, s->truth = a->mask->dtype == RL_BOOL;
 }
 
-void attention_multiply(const attention_job *j, attention_product p) {
+void rl_attention_multiply(const attention_job *j, attention_product p) {
     const int64_t nr = j->gemm->nr;
     rl_panel panel = {.rows = p.rows, .k = p.k, .add = p.add, .a = p.a, .a_row = p.a_row, .a_col = p.a_col};
     panel.a_strip = j->gemm->mr * p.a_row, panel.b_step = p.b_row, panel.c_step = p.c_row;

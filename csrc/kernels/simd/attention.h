@@ -60,9 +60,9 @@ typedef struct {
 } attention_job;
 
 /* What every kernel begins with; false where it does not suit. */
-bool attention_begin(const rl_call *k, attention_job *j, int at, int rest);
+bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest);
 /* A thread's room has n parts of so many elements. */
-rl_status attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n);
+rl_status rl_attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n);
 static inline char *attention_part(const attention_job *j, int thread, int which) {
     return j->room + thread * j->room_step + j->part[which];
 }
@@ -73,17 +73,17 @@ typedef struct {
     int64_t row;
 } attention_matrix;
 /* Rows [i0, i1) of a batch of a view: where they are, or moved to `room`. */
-attention_matrix attention_load(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0,
-                                int64_t i1, char *room);
-bool attention_moves(const attention_job *j, const rl_view *v); /* is that room needed? */
+attention_matrix rl_attention_load(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0,
+                                   int64_t i1, char *room);
+bool rl_attention_moves(const attention_job *j, const rl_view *v); /* is that room needed? */
 /* Rows [i0, i1) of a batch of a view as panels, times a number. */
-void attention_panels(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0, int64_t i1,
-                      double by, char *to);
+void rl_attention_panels(const attention_job *j, const rl_view *v, int64_t batch, int64_t i0, int64_t i1,
+                         double by, char *to);
 /* Row i of a batch of a result. */
-void attention_store(const attention_job *j, const rl_view *v, int64_t batch, int64_t i, const void *from);
+void rl_attention_store(const attention_job *j, const rl_view *v, int64_t batch, int64_t i, const void *from);
 /* The mask of rows from i0 and keys from j0 on. */
-void attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
-                        char *room);
+void rl_attention_mask_set(const attention_job *j, attention_rows *s, int64_t batch, int64_t i0, int64_t j0,
+                           char *room);
 /* A row of it. */
 static inline const void *attention_mask(const attention_rows *s, int64_t r) {
     const char *from = s->mask + r * s->mask_row;
@@ -102,5 +102,5 @@ typedef struct {
     int64_t c_row;
     bool add;
 } attention_product;
-void attention_multiply(const attention_job *j, attention_product p);
+void rl_attention_multiply(const attention_job *j, attention_product p);
 #endif

@@ -37,8 +37,8 @@ static void rows_begin(const back_job *f, int64_t batch, int thread) {
     const char *lse = rl_attention_at(&j->a, f->lse, 1, batch, RL_READ);
     simd_move(&f->lse_in, attention_part(j, thread, LSE), size, lse, stride * item, n);
     for (int64_t i = 0; i < n; i++) {
-        const attention_matrix g = attention_load(j, f->grad, batch, i, i + 1, rows);
-        const attention_matrix o = attention_load(j, f->out, batch, i, i + 1, rows + wide * size);
+        const attention_matrix g = rl_attention_load(j, f->grad, batch, i, i + 1, rows);
+        const attention_matrix o = rl_attention_load(j, f->out, batch, i, i + 1, rows + wide * size);
         const double sum = j->kit->dot(g.at, o.at, wide);
         if (size == 4)
             ((float *)mean)[i] = (float)sum;
@@ -62,7 +62,7 @@ static void add_turned(const attention_job *j, const attention_rows *s, int64_t 
         .rows = s->keys, .k = s->rows - skip, .cols = width, .a_row = 1, .a_col = s->pitch};
     p.a = a + skip * s->pitch * j->size, p.b = b.at + skip * b.row * j->size, p.b_row = b.row;
     p.b_panel = j->gemm->nr, p.c = c, p.c_row = width, p.add = true;
-    attention_multiply(j, p);
+    rl_attention_multiply(j, p);
 }
 
 /* rows x panels of keys, where the diagonal does not leave them out */
@@ -75,7 +75,7 @@ static void multiply_panels(const attention_job *j, const attention_rows *s, int
         p.a = a.at + skip * a.row * j->size, p.a_row = a.row, p.a_col = 1;
         p.b = panels + c * width * j->size, p.b_row = nr;
         p.c = to + (skip * s->pitch + c) * j->size, p.c_row = s->pitch;
-        attention_multiply(j, p);
+        rl_attention_multiply(j, p);
     }
 }
 
@@ -93,27 +93,27 @@ static void block(const back_job *f, const place *at, int64_t i0, int64_t i1) {
     s.total = attention_part(j, thread, MEAN) + i0 * j->size;
     s.scale = a->scale;
     const attention_matrix q =
-        attention_load(j, a->query, at->batch, i0, i1, attention_part(j, thread, QUERIES));
+        rl_attention_load(j, a->query, at->batch, i0, i1, attention_part(j, thread, QUERIES));
     const attention_matrix g =
-        attention_load(j, f->grad, at->batch, i0, i1, attention_part(j, thread, GRADS));
+        rl_attention_load(j, f->grad, at->batch, i0, i1, attention_part(j, thread, GRADS));
     multiply_panels(j, &s, seen, q, a->width, attention_part(j, thread, KEY_PANELS), s.scores);
     multiply_panels(j, &s, seen, g, a->wide, attention_part(j, thread, VALUE_PANELS), s.sums);
-    attention_mask_set(j, &s, at->batch, i0, at->j0, attention_part(j, thread, MASK));
+    rl_attention_mask_set(j, &s, at->batch, i0, at->j0, attention_part(j, thread, MASK));
     j->kit->slopes(&s);
     add_turned(j, &s, skip, s.scores, g, a->wide, attention_part(j, thread, BY_VALUE));
     add_turned(j, &s, skip, s.sums, q, a->width, attention_part(j, thread, BY_KEY));
-    attention_multiply(j, (attention_product){.rows = s.rows - skip,
-                                              .k = s.keys,
-                                              .cols = a->width,
-                                              .a = (char *)s.sums + skip * s.pitch * j->size,
-                                              .a_row = s.pitch,
-                                              .a_col = 1,
-                                              .b = at->rows.at,
-                                              .b_row = at->rows.row,
-                                              .b_panel = j->gemm->nr,
-                                              .c = at->to + (i0 + skip) * at->to_row * j->size,
-                                              .c_row = at->to_row,
-                                              .add = true});
+    rl_attention_multiply(j, (attention_product){.rows = s.rows - skip,
+                                                 .k = s.keys,
+                                                 .cols = a->width,
+                                                 .a = (char *)s.sums + skip * s.pitch * j->size,
+                                                 .a_row = s.pitch,
+                                                 .a_col = 1,
+                                                 .b = at->rows.at,
+                                                 .b_row = at->rows.row,
+                                                 .b_panel = j->gemm->nr,
+                                                 .c = at->to + (i0 + skip) * at->to_row * j->size,
+                                                 .c_row = at->to_row,
+                                                 .add = true});
 }
 
 static void block_of_keys(const back_job *f, place *at) {
@@ -123,15 +123,16 @@ static void block_of_keys(const back_job *f, place *at) {
     const int64_t end = at->j0 + at->keys;
     memset(by_key, 0, (size_t)(at->keys * a->width * j->size));
     memset(by_value, 0, (size_t)(at->keys * a->wide * j->size));
-    attention_panels(j, a->key, at->batch, at->j0, end, a->scale, attention_part(j, at->thread, KEY_PANELS));
-    attention_panels(j, a->value, at->batch, at->j0, end, 1, attention_part(j, at->thread, VALUE_PANELS));
-    at->rows = attention_load(j, a->key, at->batch, at->j0, end, attention_part(j, at->thread, KEY_ROWS));
+    rl_attention_panels(j, a->key, at->batch, at->j0, end, a->scale,
+                        attention_part(j, at->thread, KEY_PANELS));
+    rl_attention_panels(j, a->value, at->batch, at->j0, end, 1, attention_part(j, at->thread, VALUE_PANELS));
+    at->rows = rl_attention_load(j, a->key, at->batch, at->j0, end, attention_part(j, at->thread, KEY_ROWS));
     for (int64_t i = a->causal ? at->j0 / ATTENTION_BLOCK * ATTENTION_BLOCK : 0; i < a->rows;
          i += ATTENTION_BLOCK)
         block(f, at, i, simd_min(a->rows, i + ATTENTION_BLOCK));
     for (int64_t i = 0; i < at->keys; i++) {
-        attention_store(j, f->made[1], at->batch, at->j0 + i, by_key + i * a->width * j->size);
-        attention_store(j, f->made[2], at->batch, at->j0 + i, by_value + i * a->wide * j->size);
+        rl_attention_store(j, f->made[1], at->batch, at->j0 + i, by_key + i * a->width * j->size);
+        rl_attention_store(j, f->made[2], at->batch, at->j0 + i, by_value + i * a->wide * j->size);
     }
 }
 
@@ -167,7 +168,7 @@ static void gather(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t batch = at / rows, i = at % rows;
         char *sum = f->sums + (batch * j->chunks * rows + i) * line;
         for (int64_t c = 1; c < j->chunks; c++) j->kit->add(sum, sum + c * rows * line, j->a.width);
-        attention_store(j, f->made[0], batch, i, sum);
+        rl_attention_store(j, f->made[0], batch, i, sum);
     }
 }
 
@@ -177,7 +178,7 @@ RL_KERNEL(simd_attention_back) {
                   .lse = rl_in(k, 5),
                   .made = {k->out[0], k->out[1], k->out[2]}};
     attention_job *j = &f.j;
-    if (!attention_begin(k, j, 1, 7)) return RL_UNSUPPORTED;
+    if (!rl_attention_begin(k, j, 1, 7)) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
     f.lse_in = simd_mover_between(k, a->query->dtype == RL_F64 ? RL_F64 : RL_F32, f.lse->dtype);
     const int64_t rows = simd_min(ATTENTION_BLOCK, a->rows), nr = j->gemm->nr;
@@ -196,14 +197,14 @@ RL_KERNEL(simd_attention_back) {
         [VALUE_PANELS] = RL_COUNT(panels, nr, a->wide),
         [BY_KEY] = RL_COUNT(j->block, a->width),
         [BY_VALUE] = RL_COUNT(j->block, a->wide),
-        [KEY_ROWS] = RL_COUNT(attention_moves(j, a->key), j->block, a->width),
-        [QUERIES] = RL_COUNT(attention_moves(j, a->query), rows, a->width),
-        [GRADS] = RL_COUNT(attention_moves(j, f.grad), rows, a->wide),
+        [KEY_ROWS] = RL_COUNT(rl_attention_moves(j, a->key), j->block, a->width),
+        [QUERIES] = RL_COUNT(rl_attention_moves(j, a->query), rows, a->width),
+        [GRADS] = RL_COUNT(rl_attention_moves(j, f.grad), rows, a->wide),
         [ROWS] = RL_COUNT(2, a->wide),
     };
-    if (attention_rooms(k, j, parts, PARTS) != RL_OK) return RL_FAIL;
-    if (j->chunks > 1 || attention_moves(j, k->out[0])) {
-        f.sums = k->svc->scratch(k, RL_COUNT(a->batches, j->chunks, a->rows, a->width), (size_t)j->size);
+    if (rl_attention_rooms(k, j, parts, PARTS) != RL_OK) return RL_FAIL;
+    if (j->chunks > 1 || rl_attention_moves(j, k->out[0])) {
+        f.sums = k->svc->scratch(k, RL_COUNT(a->batches, j->chunks, a->rows, a->width, j->size), 1);
         if (!f.sums) return RL_FAIL;
     }
     const double ns = RL_GEMM_NS * (double)(j->size / 4 * (3 * a->width + 2 * a->wide)) + SLOPE_NS;

@@ -28,14 +28,14 @@ static void rows_begin(const forward_job *f, int thread, int64_t rows) {
 static void rows_end(const forward_job *f, int thread, int64_t batch, int64_t i0, int64_t rows) {
     const attention_job *j = &f->j;
     const int64_t wide = j->a.wide, *stride = f->out->strides + f->out->ndim - 2;
-    const bool moves = attention_moves(j, f->out);
+    const bool moves = rl_attention_moves(j, f->out);
     char *sums = attention_part(j, thread, SUMS), *to = rl_attention_at(&j->a, f->out, 2, batch, RL_WRITE);
     char *lse = (char *)rl_data(f->lse, RL_WRITE) + (batch * j->a.rows + i0) * j->size;
     attention_rows s = {.rows = rows, .wide = wide, .sums = sums};
     s.most = attention_part(j, thread, MOST), s.total = attention_part(j, thread, TOTAL);
     j->kit->end(&s, moves ? sums : to + i0 * stride[0] * j->size, moves ? wide : stride[0], lse);
     for (int64_t i = 0; moves && i < rows; i++)
-        attention_store(j, f->out, batch, i0 + i, sums + i * wide * j->size);
+        rl_attention_store(j, f->out, batch, i0 + i, sums + i * wide * j->size);
 }
 
 /* ---- blocks ---- */
@@ -63,28 +63,28 @@ static void block(const forward_job *f, const place *at, int64_t r0, int64_t r1)
         p.a = at->queries.at + (r0 + skip) * at->queries.row * size, p.a_row = at->queries.row, p.a_col = 1;
         p.b = attention_part(j, at->thread, PANELS) + c * a->width * size, p.b_row = nr;
         p.c = scores + (skip * s.pitch + c) * size, p.c_row = s.pitch;
-        attention_multiply(j, p);
+        rl_attention_multiply(j, p);
     }
     s.most = attention_part(j, at->thread, MOST) + r0 * size;
     s.total = attention_part(j, at->thread, TOTAL) + r0 * size;
     s.sums = sums + r0 * wide * size, s.wide = wide;
-    attention_mask_set(j, &s, at->batch, at->i0 + r0, at->j0, attention_part(j, at->thread, MASK));
+    rl_attention_mask_set(j, &s, at->batch, at->i0 + r0, at->j0, attention_part(j, at->thread, MASK));
     j->kit->weigh(&s);
     for (int64_t r = 0, step = cut ? STEP : s.rows; r < s.rows; r += step) {
         const int64_t rows = simd_min(step, s.rows - r), k = cut ? simd_min(keys, seen + r + rows - 1) : keys;
         if (k <= 0) continue;
-        attention_multiply(j, (attention_product){.rows = rows,
-                                                  .k = k,
-                                                  .cols = wide,
-                                                  .a = scores + r * s.pitch * size,
-                                                  .a_row = s.pitch,
-                                                  .a_col = 1,
-                                                  .b = at->values.at,
-                                                  .b_row = at->values.row,
-                                                  .b_panel = nr,
-                                                  .c = (char *)s.sums + r * wide * size,
-                                                  .c_row = wide,
-                                                  .add = true});
+        rl_attention_multiply(j, (attention_product){.rows = rows,
+                                                     .k = k,
+                                                     .cols = wide,
+                                                     .a = scores + r * s.pitch * size,
+                                                     .a_row = s.pitch,
+                                                     .a_col = 1,
+                                                     .b = at->values.at,
+                                                     .b_row = at->values.row,
+                                                     .b_panel = nr,
+                                                     .c = (char *)s.sums + r * wide * size,
+                                                     .c_row = wide,
+                                                     .add = true});
     }
 }
 
@@ -99,13 +99,13 @@ static void chunks(void *ctx, int64_t begin, int64_t end, int thread) {
         rows_begin(f, thread, rows);
         memset(attention_part(j, thread, SUMS), 0, (size_t)(rows * a->wide * j->size));
         at.queries =
-            attention_load(j, a->query, at.batch, at.i0, at.i0 + rows, attention_part(j, thread, QUERIES));
+            rl_attention_load(j, a->query, at.batch, at.i0, at.i0 + rows, attention_part(j, thread, QUERIES));
         for (at.j0 = 0; at.j0 < keys; at.j0 += j->block) {
             at.keys = simd_min(j->block, keys - at.j0);
-            attention_panels(j, a->key, at.batch, at.j0, at.j0 + at.keys, a->scale,
-                             attention_part(j, thread, PANELS));
-            at.values = attention_load(j, a->value, at.batch, at.j0, at.j0 + at.keys,
-                                       attention_part(j, thread, VALUES));
+            rl_attention_panels(j, a->key, at.batch, at.j0, at.j0 + at.keys, a->scale,
+                                attention_part(j, thread, PANELS));
+            at.values = rl_attention_load(j, a->value, at.batch, at.j0, at.j0 + at.keys,
+                                          attention_part(j, thread, VALUES));
             for (int64_t r = 0; r < rows; r += ATTENTION_BLOCK) {
                 const int64_t r1 = simd_min(rows, r + ATTENTION_BLOCK);
                 if (!a->causal || at.j0 < at.i0 + r1) block(f, &at, r, r1);
@@ -118,22 +118,22 @@ static void chunks(void *ctx, int64_t begin, int64_t end, int thread) {
 RL_KERNEL(simd_attention) {
     forward_job f = {.out = k->out[0], .lse = k->out[1]};
     attention_job *j = &f.j;
-    if (!attention_begin(k, j, 0, 4)) return RL_UNSUPPORTED;
+    if (!rl_attention_begin(k, j, 0, 4)) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
     j->block = simd_min(KEYS, a->keys), j->chunk = simd_min(CHUNK, a->rows);
     j->chunks = simd_ceil_div(a->rows, j->chunk);
     const int64_t rows = simd_min(ATTENTION_BLOCK, a->rows), nr = j->gemm->nr;
     const rl_count parts[PARTS] = {
-        [QUERIES] = RL_COUNT(attention_moves(j, a->query), j->chunk, a->width),
+        [QUERIES] = RL_COUNT(rl_attention_moves(j, a->query), j->chunk, a->width),
         [SCORES] = RL_COUNT(rows, j->block + ATTENTION_PAD),
         [SUMS] = RL_COUNT(j->chunk, a->wide),
         [MOST] = RL_COUNT(j->chunk),
         [TOTAL] = RL_COUNT(j->chunk),
         [MASK] = RL_COUNT(j->block),
         [PANELS] = RL_COUNT(simd_ceil_div(j->block, nr), nr, a->width),
-        [VALUES] = RL_COUNT(attention_moves(j, a->value), j->block, a->wide),
+        [VALUES] = RL_COUNT(rl_attention_moves(j, a->value), j->block, a->wide),
     };
-    if (attention_rooms(k, j, parts, PARTS) != RL_OK) return RL_FAIL;
+    if (rl_attention_rooms(k, j, parts, PARTS) != RL_OK) return RL_FAIL;
     const double ns = RL_GEMM_NS * (double)(j->size / 4 * (a->width + a->wide)) + WEIGHT_NS;
     k->svc->parallel(k, a->batches * j->chunks, ns * (double)(j->chunk * a->keys) / (a->causal ? 2 : 1),
                      chunks, &f);
@@ -152,7 +152,7 @@ static void few(void *ctx, int64_t begin, int64_t end, int thread) {
     s.sums = attention_part(j, thread, SUMS), s.wide = a->wide, s.first = a->causal ? 1 : j->block;
     for (int64_t batch = begin; batch < end; batch++) {
         rows_begin(f, thread, a->rows);
-        const attention_matrix q = attention_load(j, a->query, batch, 0, a->rows, queries);
+        const attention_matrix q = rl_attention_load(j, a->query, batch, 0, a->rows, queries);
         for (int64_t i = 0; i < a->rows; i++) {
             char *row = queries + i * a->width * j->size;
             if (q.at != queries) memcpy(row, q.at + i * q.row * j->size, (size_t)(a->width * j->size));
@@ -162,7 +162,7 @@ static void few(void *ctx, int64_t begin, int64_t end, int thread) {
             .rows = a->rows, .k = a->width, .x = queries, .x_row = a->width, .c = scores, .c_row = j->block};
         t.c_col = 1, t.w = rl_attention_at(a, key, 2, batch, RL_READ), t.w_row = key->strides[key->ndim - 2];
         f->dots(&t, 0, j->block);
-        attention_mask_set(j, &s, batch, 0, 0, attention_part(j, thread, MASK));
+        rl_attention_mask_set(j, &s, batch, 0, 0, attention_part(j, thread, MASK));
         j->kit->weigh(&s);
         t.k = j->block, t.x = scores, t.x_row = j->block, t.c = s.sums, t.c_row = a->wide;
         t.w = rl_attention_at(a, value, 2, batch, RL_READ), t.w_row = value->strides[value->ndim - 2];
@@ -179,7 +179,7 @@ RL_KERNEL(simd_attention_few) {
     forward_job f = {.out = k->out[0], .lse = k->out[1]};
     attention_job *j = &f.j;
     const int dtype = rl_in(k, 0)->dtype;
-    if (!attention_begin(k, j, 0, 4) || j->a.rows > RL_GEMM_FEW) return RL_UNSUPPORTED;
+    if (!rl_attention_begin(k, j, 0, 4) || j->a.rows > RL_GEMM_FEW) return RL_UNSUPPORTED;
     const rl_attention *a = &j->a;
     if (!has_dense_rows(a->key) || !has_dense_rows(a->value)) return RL_UNSUPPORTED;
     f.dots = rl_thin_body_get(rl_thin_body_of(k, dtype, true));
@@ -193,7 +193,7 @@ RL_KERNEL(simd_attention_few) {
         [TOTAL] = RL_COUNT(a->rows),
         [MASK] = RL_COUNT(j->block),
     };
-    if (attention_rooms(k, j, parts, MASK + 1) != RL_OK) return RL_FAIL;
+    if (rl_attention_rooms(k, j, parts, MASK + 1) != RL_OK) return RL_FAIL;
     const double ns =
         (0.03 * (double)(j->item * (a->width + a->wide)) + WEIGHT_NS * (double)a->rows) * (double)j->block;
     k->svc->parallel(k, a->batches, ns, few, &f);

@@ -47,8 +47,8 @@ def _sdpa_kernel(backends, set_priority=False):
 def sdpa_kernel(backends, set_priority=False):
     """Allow attention only these ways in a block: an SDPBackend or a list of them.
 
-    ``set_priority`` keeps their order, which changes nothing on the CPU. Anything else than an SDPBackend or a
-    list raises AssertionError; a call that no allowed way can compute raises RuntimeError.
+    ``set_priority`` keeps their order, which changes nothing on the CPU. Whatever is neither an SDPBackend
+    nor a list raises AssertionError; a call that no allowed way can compute raises RuntimeError.
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.sdpa_kernel.html
     """
     if not isinstance(backends, (list, SDPBackend)):
