@@ -104,7 +104,7 @@ def _native_multi_head_attention(
     return output, weights.mean(1) if need_weights and average_attn_weights else weights
 
 
-_ROWS = 128  # for each thread: what a layer makes of so many stays in its cache from one step to the next
+_ROWS = 256  # for each thread: what a layer makes of so many stays in its cache from one step to the next
 
 
 def _groups(src, hidden):
