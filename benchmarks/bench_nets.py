@@ -26,7 +26,7 @@ NETS = [
 ]
 
 
-def training_step(torch, net, x, y, lr=0.001):
+def training_step(torch, net, x, y, lr=1e-4):
     """A function that makes one step on fixed data and answers the loss."""
     net.train()
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9)
@@ -74,7 +74,7 @@ def main():
 
         def check(theirs=theirs, ours=ours):
             losses = [(theirs(), ours()) for _ in range(3)]
-            return all(abs(a - b) <= 5e-3 * max(1, abs(a)) for a, b in losses) or f"losses {losses}"
+            return all(abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in losses) or f"losses {losses}"
 
         case = bench.compare(
             name, paused(theirs), paused(ours), check, 2, 5 if bench.quick else 20, goal=goal
