@@ -54,4 +54,21 @@ void *simd_pool_counts(rl_call *k, const pool_job *j, int i) {
     }
     return counts;
 }
+
+/* Where a window begins, in the padding or not: in order, which what it sees first is not with dilation. */
+static int64_t corner(const pool_job *j, int i, int64_t o) {
+    return j->plan.adaptive ? j->plan.spans[i][o].start : o * j->stride[i] - j->pad[i];
+}
+pool_seen *simd_pool_seen(rl_call *k, const pool_job *j, int i) {
+    const rl_pool_plan *g = &j->plan;
+    const rl_span *spans = g->spans[i];
+    pool_seen *seen = k->svc->scratch(k, RL_COUNT(g->size[i]), sizeof *seen);
+    int64_t first = 0, last = 0;
+    for (int64_t x = 0; seen && x < g->size[i]; x++) {
+        while (first < g->out[i] && spans[first].end <= x) first++;
+        while (last < g->out[i] && corner(j, i, last) <= x) last++;
+        seen[x] = (pool_seen){first, last};
+    }
+    return seen;
+}
 #endif

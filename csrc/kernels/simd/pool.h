@@ -29,6 +29,11 @@ rl_status simd_pool_end(rl_call *k, pool_job *j, const rl_view *to);
 /* What means divide by along dimension i, as the numbers that j computes with, and some ones; NULL without
  * memory. */
 void *simd_pool_counts(rl_call *k, const pool_job *j, int i);
+typedef struct {
+    int64_t first, last;
+} pool_seen;
+/* By an input along dimension i: the outputs from first on and below last see it. NULL without memory. */
+pool_seen *simd_pool_seen(rl_call *k, const pool_job *j, int i);
 
 typedef void (*pool_body)(void *, int64_t, int64_t, int);
 typedef struct {

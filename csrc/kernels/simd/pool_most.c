@@ -5,11 +5,13 @@
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_body.h"
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_body.h"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
@@ -17,11 +19,13 @@
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_body.h"
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_body.h"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS

@@ -12,11 +12,13 @@ typedef struct {
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_back_body.h"
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_back_body.h"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
@@ -24,11 +26,13 @@ typedef struct {
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_back_body.h"
 #define SIMD_DOUBLE
 #include "isa.h"
 #include "pool_words_body.h"
 #include "pool_places_body.h"
+#include "pool_lines_body.h"
 #include "pool_most_back_body.h"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS

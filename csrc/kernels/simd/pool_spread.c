@@ -9,12 +9,9 @@
 #ifdef RL_SIMD_X86
 typedef enum { SPREAD_FILL, SPREAD_ONE, SPREAD_TWO, SPREAD_TABLE, SPREAD_EACH } spread_way;
 typedef struct {
-    int64_t first, last;
-} spread_seen;
-typedef struct {
     pool_job job;
     spread_way way;
-    spread_seen *seen[3]; /* by an input: the outputs */
+    pool_seen *seen[3]; /* by an input: the outputs */
     void *counts[3];
     int64_t left, woven; /* of a thread's room: zeros in front of the line, where woven rows stand */
     const int32_t *table;
@@ -40,20 +37,6 @@ typedef struct {
 #include "pool_spread_body.h"
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
-
-static bool seen_make(rl_call *k, spread_job *s, int i) {
-    const rl_pool_plan *g = &s->job.plan;
-    const rl_span *spans = g->spans[i];
-    int64_t first = 0, last = 0;
-    s->seen[i] = k->svc->scratch(k, RL_COUNT(g->size[i]), sizeof(spread_seen));
-    for (int64_t x = 0; s->seen[i] && x < g->size[i]; x++) {
-        while (first < g->out[i] && spans[first].end <= x) first++;
-        while (last < g->out[i] && spans[last].start <= x) last++;
-        s->seen[i][x] = (spread_seen){first, last};
-        s->rounds = i == 2 ? simd_max(s->rounds, last - first) : 1;
-    }
-    return s->seen[i];
-}
 
 static bool table_make(rl_call *k, spread_job *s) {
     const rl_pool_plan *g = &s->job.plan;
@@ -94,9 +77,14 @@ static rl_status spread_run(rl_call *k, bool adaptive) {
     if (!rl_is_contiguous(out)) return RL_UNSUPPORTED;
     rl_status read = simd_pool_read(k, j, out, grad, adaptive);
     if (read != RL_OK) return read;
+    for (int i = 0; i < 3; i++) {
+        s.seen[i] = simd_pool_seen(k, j, i);
+        s.counts[i] = simd_pool_counts(k, j, i);
+        if (!s.seen[i] || !s.counts[i]) return RL_FAIL;
+    }
     s.rounds = 1;
-    for (int i = 0; i < 3; i++)
-        if (!seen_make(k, &s, i) || !(s.counts[i] = simd_pool_counts(k, j, i))) return RL_FAIL;
+    for (int64_t x = 0; x < j->plan.size[2]; x++)
+        s.rounds = simd_max(s.rounds, s.seen[2][x].last - s.seen[2][x].first);
     if (!way_choose(k, &s) || simd_pool_begin(k, j, grad, out) != RL_OK) return RL_FAIL;
     int64_t rows = j->planes * j->plan.size[0] * j->plan.size[1];
     k->svc->parallel(k, rows, 10 + POOL_NS * (double)j->plan.size[2],

@@ -2,8 +2,8 @@
  */
 
 /* What the outputs [z0, z1) x [y0, y1) bring, above each other, to line + left. */
-V_INLINE void V_NAME(spread_columns)(const spread_job *s, const V_ELEMENT *grad, const spread_seen *d,
-                                     const spread_seen *h, V_ELEMENT *line) {
+V_INLINE void V_NAME(spread_columns)(const spread_job *s, const V_ELEMENT *grad, const pool_seen *d,
+                                     const pool_seen *h, V_ELEMENT *line) {
     const pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
     int64_t ow = g->out[2];
@@ -79,8 +79,8 @@ V_INLINE void V_NAME(spread_each)(const spread_job *s, const V_ELEMENT *line, V_
     }
 }
 
-V_INLINE void V_NAME(spread_row)(const spread_job *s, const V_ELEMENT *grad, const spread_seen *d,
-                                 const spread_seen *h, V_ELEMENT *line, V_ELEMENT *out) {
+V_INLINE void V_NAME(spread_row)(const spread_job *s, const V_ELEMENT *grad, const pool_seen *d,
+                                 const pool_seen *h, V_ELEMENT *line, V_ELEMENT *out) {
     V_NAME(spread_columns)(s, grad, d, h, line);
     if (s->way == SPREAD_FILL)
         V_NAME(spread_fill)(out, s->job.plan.size[2], line[s->left]);
@@ -101,9 +101,9 @@ V_TARGET static void V_NAME(spread_items)(void *ctx, int64_t begin, int64_t end,
     int64_t y = begin % g->size[1], z = begin / g->size[1] % g->size[0];
     const V_ELEMENT *grad = (const V_ELEMENT *)j->in + begin / g->size[1] / g->size[0] * g->places;
     for (int64_t i = 0; i < j->line; i++) line[i] = 0;
-    const spread_seen *old[2] = {0};
+    const pool_seen *old[2] = {0};
     for (int64_t i = begin; i < end; i++, out += g->size[2]) {
-        const spread_seen *d = &s->seen[0][z], *h = &s->seen[1][y];
+        const pool_seen *d = &s->seen[0][z], *h = &s->seen[1][y];
         if (old[0] == d && old[1] && old[1]->first == h->first && old[1]->last == h->last)
             __builtin_memcpy(out, out - g->size[2], (size_t)g->size[2] * sizeof *out);
         else

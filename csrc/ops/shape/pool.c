@@ -204,6 +204,18 @@ static const char *times_text(char text[RL_DIMS_TEXT], const int64_t *sizes, int
     return text;
 }
 
+/* means of volumes must see a whole kernel */
+static rl_status pool_smaller(const rl_call *k) {
+    const int64_t *size = k->arg[0].u.t->shape + k->arg[0].u.t->ndim - 3, *kernel = rl_window_of(k)->kernel;
+    if (size[0] >= kernel[0] && size[1] >= kernel[1] && size[2] >= kernel[2]) return RL_OK;
+    return rl_error_set(
+        RL_RUNTIME,
+        "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: "
+        "%lld)",
+        (long long)size[0], (long long)size[1], (long long)size[2], (long long)kernel[0],
+        (long long)kernel[1], (long long)kernel[2]);
+}
+
 rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     const rl_view *x = k->arg[0].u.t;
     int64_t shape[5];
@@ -211,6 +223,7 @@ rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     bool fits = true, max = k->name[0] == 'm';
     if (n == 1 && !max && pool_dims(k, n) != RL_OK) return RL_FAIL;
     if (pool_read(k, n, dilation_arg) != RL_OK || pool_dims(k, n) != RL_OK) return RL_FAIL;
+    if (n == 3 && !max && pool_smaller(k) != RL_OK) return RL_FAIL;
     for (int i = 3 - n; i < 3; i++)
         if (pool_padding(k, n, i) != RL_OK) return RL_FAIL;
     int lead = x->ndim - n;
