@@ -70,18 +70,6 @@ FORMULA(cat) { /* (Tensor[] tensors, int dim); the layout holds how many element
     }
 }
 
-/* ---- padding: (input, pad, mode, value) ---- */
-FORMULA(pad) {
-    int64_t back[2 * RL_MAX_DIMS];
-    int n = rl_value_list(X(1), back, 2 * RL_MAX_DIMS);
-    bool constant = strcmp(TEXT(2), "constant") == 0;
-    for (int i = 0; i < n; i++) back[i] = -back[i];
-    TO(0, constant ? OP(pad, G, INTS(back, n)) : OP(pad_backward, G, rl_vjp_size(g, 0), X(1), X(2)));
-}
-FORMULA(pad_backward) { /* (grad_output, input_size, pad, mode) */
-    TO(0, OP(pad, G, X(2), X(3)));
-}
-
 /* ---- diagonals ---- */
 FORMULA(diag) { /* of a matrix, or the matrix of a vector */
     if (g->node->meta[0].ndim == 1)

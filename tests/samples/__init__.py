@@ -55,7 +55,19 @@ FAMILIES = {
     for name in (
         *("arith", "math", "clamp", "act", "conv", "pool", "fold", "norm", "loss", "softmax", "attention"),
         *("cross_entropy", "ctc", "rnn", "product", "linalg"),
-        *("reduce", "distance", "view", "view_copy", "arrange", "sort", "index", "bag", "resize", "create"),
+        *(
+            "reduce",
+            "distance",
+            "view",
+            "view_copy",
+            "arrange",
+            "sort",
+            "index",
+            "bag",
+            "resize",
+            "grid",
+            "create",
+        ),
         *("random", "special"),
     )
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples.sample import S, index, small, x
+from samples.sample import BOOL, S, but, index, small, x
 
 _IMAGE, _CUBE = (2, 3, 7, 6), (2, 2, 5, 6, 4)
 SAMPLES = {
@@ -55,19 +55,31 @@ SAMPLES = {
     "pixel_unshuffle": [S(x(2, 3, 4, 6), 2), S(x(1, 6, 3), 3), S(x(0, 2, 4, 6), 2)],
     "constant_pad_nd": [S(x(2, 3), (1, 2)), S(x(2, 3), (1, 0, 0, 2), 1), S(x(2, 5), (-1, -2)), S(x(), ())],
     **{
-        f"{how}_pad{n}d": [S(x(2, *_IMAGE[-n:]), (1, 2, 2, 1, 0, 1)[: 2 * n]), S(x(*_IMAGE[-n - 1 :]), 1)]
+        f"{how}_pad{n}d": but(
+            BOOL,
+            [
+                S(x(2, *_IMAGE[-n:]), (1, 2, 2, 1, 0, 1)[: 2 * n]),
+                S(x(*_IMAGE[-n - 1 :]), 1),
+                S(x(*_IMAGE[-n - 1 :]), (-1, 2, 1, -2, 0, 0)[: 2 * n]),
+            ],
+        )
         for how in ("reflection", "replication")
         for n in (1, 2, 3)
     },
-    "_pad_circular": [S(x(*_IMAGE), (1, 2, 3, 1))],
+    "_pad_circular": [S(x(*_IMAGE), (1, 2, 3, 1)), S(x(*_IMAGE), (-1, 2, 1, -2))],
+    "_pad_enum": [
+        S(x(*_IMAGE), (1, 2, 3, 1), 0).but("bool"),
+        S(x(*_IMAGE), (1, 2, 3, 1), 2),
+        S(x(2, 3), (1, 2), 3, 1.0),
+    ],
     "flatten_dense_tensors": [S([x(2, 3), x(), x(0, 2), x(4)])],
     "unflatten_dense_tensors": [S(x(9), [x(2, 3), x(), x(1)])],
     "pad": [
         S(x(2, 3), (1, 2)),
         S(x(2, 3), (1, 0, 0, 2), "constant", 1.0),
         S(x(2, 5), (-1, -2)),
-        S(x(*_IMAGE), (1, 2, 3, 1), "reflect"),
-        S(x(*_IMAGE), (1, 2, 3, 1), "replicate"),
+        S(x(*_IMAGE), (1, 2, 3, 1), "reflect").but("bool"),
+        S(x(*_IMAGE), (1, 2, 3, 1), "replicate").but("bool"),
         S(x(*_IMAGE), (1, 2, 3, 1), "circular"),
     ],
 }
@@ -75,11 +87,13 @@ BACKWARD = {
     "pad_backward": [
         *(S(small(2, 3, 11, 9), _IMAGE, (1, 2, 3, 1), mode) for mode in ("reflect", "replicate", "circular")),
         S(x(3, 12), (3, 9), (2, 1), "reflect"),
+        S(x(3, 10), (3, 9), (2, -1), "reflect"),
+        S(x(3, 10), (3, 9), (-2, 3), "circular"),
+        S(small(2, 3, 11, 9), _IMAGE, (1, 2, 3, 1), "reflect", True),
         S(small(2, 2, 7, 8, 6), _CUBE, (1, 1, 0, 2, 2, 0), "replicate"),
     ],
 }
 WIDER = {("pad", "bool"), ("constant_pad_nd", "bool")}
-WIDER |= {(f"{how}_pad{n}d", "bool") for how in ("reflection", "replication") for n in (1, 2, 3)}
 NUMPY = {
     "cat": np.concatenate,
     "stack": np.stack,
@@ -106,8 +120,10 @@ NUMPY = {
 
 
 def _pad_back(torch):
-    def run(grad, size, pad, mode):
+    def run(grad, size, pad, mode, channels_last=False):
         source = torch.zeros(size, dtype=grad.dtype).requires_grad_()
+        if channels_last:
+            source = source.contiguous(memory_format=torch.channels_last)
         return torch.autograd.grad(torch.nn.functional.pad(source, pad, mode), source, grad)[0]
 
     return run
