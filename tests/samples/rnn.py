@@ -47,13 +47,13 @@ def _layers(kind, batch_sizes=None):
         calls.append(call(2, _params(4, 2, 3, True, 2), True, 1, False, False, out=2))
     if not packed:
         calls.append(call(9, _params(gates, 2, 5), True, 1, False, False, units=5))
-    return but(WHOLE, calls)
+    return but(("bool",) if kind == "rnn_relu" else WHOLE, calls)
 
 
 _SIZES = index(2, 2, 1)
 _CELLS = {
     kind: but(
-        WHOLE,
+        ("bool",) if kind in ("rnn_tanh", "rnn_relu") else WHOLE,
         [
             S(x(2, 3), [_small(2, 4)] * 2 if kind == "lstm" else _small(2, 4), *_params(gates, 3, 4)),
             S(x(2, 3), [_small(2, 4)] * 2 if kind == "lstm" else _small(2, 4), *_params(gates, 3, 4, False)),
