@@ -21,7 +21,6 @@ PLANES = {
 }
 COLUMNS = {"linalg_lstsq"}  # PyTorch answers the upper part of larger columns
 ROWS = {"rms_norm_backward", "gru_cell"}  # made of elementwise operators there, one kernel here
-ROWS = {"rms_norm_backward"}  # made of elementwise operators there, one kernel here
 ROWS |= {"flash_attention", "flash_attention_backward"}  # logsumexp; PyTorch's read strided rows as dense
 # Gaps of the input are there in the result, too: dropout() without anything to drop answers the input itself.
 GAPS = {"dropout", "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter"}
