@@ -21,15 +21,12 @@ V_INLINE double V_NAME(row_total)(VF v) {
 }
 #endif
 
-/* the mask on part of a row */
-V_INLINE VF V_NAME(masked)(VF x, const V_ELEMENT *mask, VM m, bool truth) {
-    const VF with = v_load_tail(mask, m);
-    return truth ? v_pick(v_differs(with, v_zero()), x, v_set(-(V_ELEMENT)__builtin_inf())) : v_add(x, with);
-}
+/* Behind a row there is room for a vector: whole vectors are stored, which can be read again at once. */
 V_INLINE void V_NAME(row_mask)(V_ELEMENT *x, const V_ELEMENT *mask, int64_t n, bool truth) {
+    const VF none = v_set(-(V_ELEMENT)__builtin_inf());
     for (int64_t i = 0; i < n; i += V_WIDTH) {
-        const VM m = v_tail(simd_min(V_WIDTH, n - i));
-        v_store_tail(x + i, m, V_NAME(masked)(v_load_tail(x + i, m), mask + i, m, truth));
+        const VF with = v_load_tail(mask + i, v_tail(simd_min(V_WIDTH, n - i))), from = v_load(x + i);
+        v_store(x + i, truth ? v_pick(v_differs(with, v_zero()), from, none) : v_add(from, with));
     }
 }
 
@@ -44,7 +41,7 @@ V_INLINE V_ELEMENT V_NAME(row_largest)(const V_ELEMENT *x, int64_t n) {
     }
     for (; i < n; i += V_WIDTH) {
         const VM m = v_tail(simd_min(V_WIDTH, n - i));
-        a = v_max(v_pick(m, v_load_tail(x + i, m), least), a);
+        a = v_max(v_pick(m, v_load(x + i), least), a);
     }
     return V_NAME(lanes_most)(v_max(v_max(a, b), v_max(c, d)));
 }
@@ -62,8 +59,8 @@ V_INLINE V_ELEMENT V_NAME(row_weights)(V_ELEMENT *x, int64_t n, V_ELEMENT most) 
     }
     for (; i < n; i += V_WIDTH) {
         const VM m = v_tail(simd_min(V_WIDTH, n - i));
-        const VF e = v_pick(m, V_NAME(exp_normal)(v_sub(v_load_tail(x + i, m), shift)), v_zero());
-        v_store_tail(x + i, m, e);
+        const VF e = v_pick(m, V_NAME(exp_normal)(v_sub(v_load(x + i), shift)), v_zero());
+        v_store(x + i, e);
         a = v_add(a, e);
     }
     return V_NAME(row_total)(v_add(a, b));
@@ -107,8 +104,9 @@ V_INLINE void V_NAME(row_begin)(const attention_rows *s, V_ELEMENT *x, int64_t r
     if (s->mask) V_NAME(row_mask)(x, attention_mask(s, r), n, s->truth);
 }
 
-V_INLINE void V_NAME(row_clear)(V_ELEMENT *x, int64_t i, int64_t n) {
-    for (; i < n; i += V_WIDTH) v_store_tail(x + i, v_tail(simd_min(V_WIDTH, n - i)), v_zero());
+/* the vectors behind the first n numbers */
+V_INLINE void V_NAME(row_clear)(V_ELEMENT *x, int64_t n, int64_t end) {
+    for (int64_t i = (n + V_WIDTH - 1) / V_WIDTH * V_WIDTH; i < end; i += V_WIDTH) v_store(x + i, v_zero());
 }
 
 /* Scores become weights, relative to the largest score of a row so far; what the row was before is brought to
@@ -187,9 +185,9 @@ V_TARGET static void V_NAME(attention_slopes)(const attention_rows *s) {
         }
         if (i < n) {
             const VM m = v_tail(n - i);
-            const VF w = V_NAME(exp_normal)(v_sub(v_load_tail(x + i, m), shift));
-            v_store_tail(x + i, m, w);
-            v_store_tail(y + i, m, v_mul(v_mul(w, scale), v_sub(v_load_tail(y + i, m), less)));
+            const VF w = v_pick(m, V_NAME(exp_normal)(v_sub(v_load(x + i), shift)), v_zero());
+            v_store(x + i, w);
+            v_store(y + i, v_pick(m, v_mul(v_mul(w, scale), v_sub(v_load(y + i), less)), v_zero()));
         }
     }
 }

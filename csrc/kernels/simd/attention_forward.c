@@ -147,7 +147,8 @@ static void few(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_attention *a = &j->a;
     const rl_view *key = a->key, *value = a->value;
     char *queries = attention_part(j, thread, QUERIES), *scores = attention_part(j, thread, SCORES);
-    attention_rows s = {.rows = a->rows, .keys = j->block, .pitch = j->block, .scores = scores};
+    attention_rows s = {
+        .rows = a->rows, .keys = j->block, .pitch = j->block + ATTENTION_PAD, .scores = scores};
     s.most = attention_part(j, thread, MOST), s.total = attention_part(j, thread, TOTAL);
     s.sums = attention_part(j, thread, SUMS), s.wide = a->wide, s.first = a->causal ? 1 : j->block;
     for (int64_t batch = begin; batch < end; batch++) {
@@ -159,12 +160,12 @@ static void few(void *ctx, int64_t begin, int64_t end, int thread) {
             j->kit->scale(row, a->width, a->scale);
         }
         rl_thin t = {
-            .rows = a->rows, .k = a->width, .x = queries, .x_row = a->width, .c = scores, .c_row = j->block};
+            .rows = a->rows, .k = a->width, .x = queries, .x_row = a->width, .c = scores, .c_row = s.pitch};
         t.c_col = 1, t.w = rl_attention_at(a, key, 2, batch, RL_READ), t.w_row = key->strides[key->ndim - 2];
         f->dots(&t, 0, j->block);
         rl_attention_mask_set(j, &s, batch, 0, 0, attention_part(j, thread, MASK));
         j->kit->weigh(&s);
-        t.k = j->block, t.x = scores, t.x_row = j->block, t.c = s.sums, t.c_row = a->wide;
+        t.k = j->block, t.x = scores, t.x_row = s.pitch, t.c = s.sums, t.c_row = a->wide;
         t.w = rl_attention_at(a, value, 2, batch, RL_READ), t.w_row = value->strides[value->ndim - 2];
         f->rows(&t, 0, a->wide);
         rows_end(f, thread, batch, 0, a->rows);
@@ -187,7 +188,7 @@ RL_KERNEL(simd_attention_few) {
     j->block = rl_attention_seen(a, a->rows - 1);
     const rl_count parts[MASK + 1] = {
         [QUERIES] = RL_COUNT(a->rows, a->width),
-        [SCORES] = RL_COUNT(a->rows, j->block),
+        [SCORES] = RL_COUNT(a->rows, j->block + ATTENTION_PAD),
         [SUMS] = RL_COUNT(a->rows, a->wide),
         [MOST] = RL_COUNT(a->rows),
         [TOTAL] = RL_COUNT(a->rows),
