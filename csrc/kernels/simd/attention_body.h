@@ -122,10 +122,9 @@ V_TARGET static void V_NAME(attention_weigh)(const attention_rows *s) {
         if (n == 0) continue;
         const V_ELEMENT largest = V_NAME(row_largest)(x, n), now = largest > before ? largest : before;
         if (now == none) { /* all are -inf, or NaN */
-            for (int64_t i = 0; i < n; i++) {
+            for (int64_t i = 0; i < n; i++)
                 if (x[i] != x[i]) total[r] = x[i];
-                x[i] = 0;
-            }
+            V_NAME(row_clear)(x, 0, n);
             continue;
         }
         const V_ELEMENT sum = V_NAME(row_weights)(x, n, now);
