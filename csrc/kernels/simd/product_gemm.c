@@ -208,8 +208,10 @@ void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm *g, const rl_gemm_pac
         if (ahead) {
             p.a = packed->a + ((m0 - packed->m0) * g->k + k0 * mr) * size, p.a_strip = mr * g->k;
         } else if (plan->packs_a) {
+            const int64_t whole = plan->in.convert || g->a_row != 1 ? 0 : (m1 - m0) / mr;
             p.a = room, p.a_strip = mr * depth;
-            for (int64_t r = 0; r < m1 - m0; r += mr)
+            rl_gemm_pack_strips(plan->size, room, mr, a, g->a_col, whole, depth);
+            for (int64_t r = whole * mr; r < m1 - m0; r += mr)
                 rl_gemm_pack(&plan->in, plan->size, room + r * depth * size, mr, a + r * g->a_row * item,
                              g->a_row, g->a_col, simd_min(mr, m1 - m0 - r), depth);
         } else {

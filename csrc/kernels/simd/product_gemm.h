@@ -112,6 +112,11 @@ void rl_gemm_pack(const simd_mover *in, int size, char *to, int64_t step, const 
 void rl_gemm_pack_rows(int size, char *to, int64_t step, int64_t nr, const char *from, int64_t row,
                        int64_t whole, int64_t n);
 
+/* `whole` strips, one behind the other, of n columns whose elements are dense, `row` elements from one to the
+ * next */
+void rl_gemm_pack_strips(int size, char *to, int64_t mr, const char *from, int64_t row, int64_t whole,
+                         int64_t n);
+
 static inline float *rl_gemm_scratch(rl_call *k, rl_count floats) {
     return (float *)k->svc->scratch(k, floats, sizeof(float));
 }

@@ -102,6 +102,30 @@ void rl_gemm_pack_rows(int size, char *to, int64_t step, int64_t nr, const char 
     }
 }
 
+/* Of four strips at a time, so that a line of memory is read once. */
+static inline __attribute__((always_inline)) void pack_strips(const int64_t bytes, char *to, int64_t step,
+                                                              const char *from, int64_t line, int64_t whole,
+                                                              int64_t n) {
+    for (int64_t p = 0; p < whole; p += PACK_PANELS) {
+        const int64_t count = simd_min(PACK_PANELS, whole - p);
+        const char *f = from + p * bytes;
+        char *t = to + p * step;
+        for (int64_t j = 0; j < n; j++, f += line, t += bytes)
+            for (int64_t i = 0; i < count; i++) __builtin_memcpy(t + i * step, f + i * bytes, (size_t)bytes);
+    }
+}
+/* With lengths that are known where it is compiled a row of a strip is a few moves. */
+void rl_gemm_pack_strips(int size, char *to, int64_t mr, const char *from, int64_t row, int64_t whole,
+                         int64_t n) {
+    const int64_t bytes = mr * size, step = bytes * n, line = row * size;
+    switch (bytes) {
+    case 24: pack_strips(24, to, step, from, line, whole, n); break;
+    case 48: pack_strips(48, to, step, from, line, whole, n); break;
+    case 96: pack_strips(96, to, step, from, line, whole, n); break;
+    default: pack_strips(bytes, to, step, from, line, whole, n);
+    }
+}
+
 enum { PACK_LANES = 32, PACK_DEPTH = 64 };
 
 void rl_gemm_pack(const simd_mover *in, int size, char *to, int64_t step, const char *from, int64_t outer,
