@@ -105,7 +105,10 @@ static rl_status pool_number(const rl_call *k, int n, pool_what what, int at) {
                             text[2]);
     if (what == STRIDE && max1)
         return rl_error_set(RL_RUNTIME, "max_pool1d() stride must be greater than zero, but got %lld", value);
-    if (what == STRIDE) return rl_error_set(RL_RUNTIME, "stride should not be zero");
+    if (what == STRIDE && value == 0) return rl_error_set(RL_RUNTIME, "stride should not be zero");
+    if (what == STRIDE)
+        return rl_error_set(RL_RUNTIME, "stride should be greater than zero, but got %s%s%sd%s d%s",
+                            n == 3 ? "d" : "", n == 3 ? text[0] : "", n == 3 ? " " : "", text[1], text[2]);
     if (max1)
         return rl_error_set(RL_RUNTIME, "max_pool1d() dilation must be greater than zero, but got %lld",
                             value);
@@ -159,9 +162,10 @@ static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
             a->dilation[j] > INT32_MAX)
             return rl_error_set(RL_RUNTIME, "integer out of range");
     a->spatial = n;
-    /* PyTorch looks at strides first, but for max_pool1d at kernels */
-    static const pool_what orders[2][3] = {{STRIDE, KERNEL, DILATION}, {KERNEL, STRIDE, DILATION}};
-    const pool_what *order = orders[n == 1 && k->name[0] == 'm'];
+    static const pool_what order[3] = {KERNEL, STRIDE, DILATION};
+    bool max1 = n == 1 && k->name[0] == 'm';
+    for (int i = at; i < 3 && !max1; i++) /* PyTorch looks for zeros first */
+        if (a->stride[i] == 0) return pool_number(k, n, STRIDE, i);
     for (int j = 0; j < 3; j++)
         for (int i = at; i < 3; i++)
             if (pool_triple(k, order[j])[i] <= 0) return pool_number(k, n, order[j], i);

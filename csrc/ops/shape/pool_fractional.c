@@ -17,7 +17,8 @@ static rl_status fractional_fits(const rl_view *x, int n, int64_t *kernel, const
     for (int i = 0; i < n; i++) {
         const char *axis = axes[3 - n + i];
         int64_t have = x->shape[x->ndim - n + i];
-        bool fits = (__int128)size[i] + kernel[i] - 1 <= have;
+        __int128 needs = (__int128)size[i] + kernel[i] - 1;
+        bool fits = n == 3 ? needs < have : needs <= have; /* as PyTorch */
         if (!fits)
             return rl_error_set(
                 RL_RUNTIME, "fractional_max_pool%dd%s(): pool %s %lld too large relative to input %s %lld", n,
