@@ -20,7 +20,7 @@ REFUSED = {  # by PyTorch, too
 }
 # PyTorch has their first derivative alone
 ONCE = {"segment_reduce", "_standard_gamma", "ctc_loss", "ctc_loss_tensor", "_ctc_loss", "_ctc_loss_tensor"}
-ONCE |= {"multi_margin_loss", "multilabel_margin_loss"}
+ONCE |= {"multi_margin_loss", "multilabel_margin_loss", "grid_sampler_2d_grid", "grid_sampler_3d_grid"}
 ONCE |= {"embedding_bag", "embedding_bag_padded", "embedding_bag_recorded"}
 DRAWN = {"normal_tensors", "normal_mean", "normal_std"}  # zero in PyTorch, which takes draws for constants
 DRAWN |= {"_standard_gamma"}  # at one probability, not by one seed: tests/ops/test_random_gamma.py

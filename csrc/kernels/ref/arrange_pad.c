@@ -239,7 +239,7 @@ static void back_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 /* the gradient in memory of its own, in the result's order */
 static const char *pad_dense(rl_call *k, const rl_view *grad, bool last) {
     int64_t step = rl_itemsize(grad->dtype);
-    char *to = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel), 1), (size_t)step);
+    char *to = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel, step), 1), 1);
     const rl_strip copy = rl_strip_copy(step);
     rl_walk w;
     if (!to || !grad->numel) return to;

@@ -97,8 +97,7 @@ static void matrix_sums(void *ctx, int64_t begin, int64_t end, int thread) {
 RL_KERNEL(ref_affine_grid_generator_back) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     affine_job job = {.to = rl_data(out, RL_WRITE)};
-    void *dense =
-        k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel), 1), (size_t)rl_itemsize(grad->dtype));
+    void *dense = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel, rl_itemsize(grad->dtype)), 1), 1);
     if (!dense || affine_begin(k, &job, grad) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     rl_walk w;

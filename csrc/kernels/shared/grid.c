@@ -1,6 +1,5 @@
 /* Note [Places of a grid], in the arithmetic that PyTorch has for each dtype. */
 #include "grid.h"
-#include "contract/half.h"
 
 /* the result of one operation in the picture's precision */
 static double rounded(int dtype, double x) {

@@ -93,8 +93,8 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     /* loads run over a row's end */
     job.room_in = (job.row_in + 3 * LANES) / LANES * LANES;
     job.room_out = (job.row_out + LANES) / LANES * LANES;
-    job.room =
-        k->svc->scratch(k, RL_COUNT(2 * job.room_in + job.room_out, simd_max(1, k->threads)), sizeof(float));
+    const rl_count room = rl_count_plus(RL_COUNT(2, job.room_in), job.room_out);
+    job.room = k->svc->scratch(k, rl_count_times(room, simd_max(1, k->threads)), sizeof *job.room);
     if (!job.room) return RL_FAIL;
     const double ns = 0.04 * ((double)job.row_in * (double)(t[0].most * t[1].most) +
                               3 * (double)job.row_out * (double)t[2].most);
