@@ -16,11 +16,12 @@ PLANES = {
     *(f"conv{n}d{part}" for n in (1, 2, 3) for part in ("", "_input", "_weight")),
     *(f"conv_transpose{n}d" for n in (1, 2, 3)),
     *(name for name in OPERATORS if "_pool" in name),
-    *("upsample_nearest2d", "upsample_bilinear2d", "pixel_shuffle", "pixel_unshuffle"),
+    *("pixel_shuffle", "pixel_unshuffle"),
     "group_norm",
 }
 COLUMNS = {"linalg_lstsq"}  # PyTorch answers the upper part of larger columns
-ROWS = {"rms_norm_backward", "gru_cell"}  # made of elementwise operators there, one kernel here
+# made of elementwise operators there, one kernel here
+ROWS = {"rms_norm_backward", "gru_cell", "grid_sampler_3d_along"}
 ROWS |= {"flash_attention", "flash_attention_backward"}  # logsumexp; PyTorch's read strided rows as dense
 # Gaps of the input are there in the result, too: dropout() without anything to drop answers the input itself.
 GAPS = {"dropout", "select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter"}

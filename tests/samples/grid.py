@@ -19,7 +19,7 @@ def _grid(n):
 
 
 def _picture(shape, mode):
-    """PyTorch rounds halves on the way: the more elements a place is among, the less should be there to round."""
+    """Little where a place is among many elements: PyTorch rounds halves on the way."""
     return x(*shape, low=-0.05, high=0.05) if mode == 2 else small(*shape)
 
 
@@ -40,7 +40,7 @@ _ALONG = {
     for what in list(_SAMPLES)
 }
 _THETA = (2, 2, 3), (2, 3, 4)
-_SIZES = [((2, 3, 4, 5), False), ((2, 1, 3, 2), True), ((2, 3, 1, 4), False)]
+_SIZES = [((2, 3, 4, 5), False), ((2, 1, 3, 2), True), ((2, 3, 2, 4), False)]
 _DEEP = [((2, 3, 4, 2, 3), False), ((2, 1, 2, 3, 2), True)]
 
 SAMPLES = {
@@ -61,6 +61,14 @@ BACKWARD = {
         S(small(size[0], *size[2:], len(size) - 2), size, corners) for size, corners in (*_SIZES, *_DEEP)
     ],
 }
+# PyTorch's second derivatives are made of operators that do not take halves
+WIDER = {
+    (f"grid_sampler_{n}d{what}", dtype)
+    for n in (2, 3)
+    for what in _ALONG
+    for dtype in ("float16", "bfloat16")
+}
+NARROWER = {("affine_grid_generator", dtype) for dtype in WHOLE if dtype != "bool"}
 
 
 # ---- PyTorch's side ----

@@ -1,6 +1,6 @@
 """Samples: signals, images and volumes of another size."""
 
-from samples.pytorch import dense_aten
+from samples.pytorch import aten
 from samples.sample import WHOLE, S, but, x
 
 _IMAGE = {1: (2, 3, 7), 2: (2, 3, 7, 6), 3: (2, 3, 4, 3, 5)}
@@ -62,4 +62,4 @@ def _public(name):
 NAMES = (*_FLAT, *_SMOOTH)
 SAMPLES = {name: _samples(name) for name in NAMES} | {f"{name}_vec": _by_factors(name) for name in NAMES}
 BACKWARD = {f"{name}_backward": _gradients(name) for name in NAMES}
-PYTORCH = {f"{name}_backward": dense_aten(f"{_public(name)}_backward") for name in NAMES}
+PYTORCH = {f"{name}_backward": aten(f"{_public(name)}_backward") for name in NAMES}
