@@ -90,7 +90,7 @@ static void matrix_sums(void *ctx, int64_t begin, int64_t end, int thread) {
                     sum[d][e] += at[e] * rl_row_double(job->dtype, grad + d * item);
         }
         for (int d = 0; d < job->dims; d++)
-            rl_row_put_doubles(job->dtype, job->to + (n * job->dims + d) * width * item, item, width, sum[d]);
+            rl_row_put_doubles(job->dtype, job->to + n * job->n + d * job->row, job->col, width, sum[d]);
     }
 }
 
@@ -103,12 +103,14 @@ RL_KERNEL(ref_affine_grid_generator_back) {
     rl_walk w;
     rl_walk_begin(&w, grad, RL_READ);
     rl_walk_add(&w, grad);
-    int64_t step = rl_itemsize(grad->dtype);
+    const int64_t item = rl_itemsize(grad->dtype);
+    int64_t step = item;
     w.base[0] = dense;
     for (int d = grad->ndim - 1; d >= 0; step *= grad->shape[d--]) w.stride[0][d] = step;
     rl_walk_merge(&w);
-    if (grad->numel) rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(rl_itemsize(grad->dtype)), NULL);
+    if (grad->numel) rl_walk_parallel(k, &w, RL_REF_NS, rl_strip_copy(item), NULL);
     job.theta = dense;
+    job.n = out->strides[0] * item, job.row = out->strides[1] * item, job.col = out->strides[2] * item;
     k->svc->parallel(k, out->shape[0], 40 * (double)job.n_places, matrix_sums, &job);
     return RL_OK;
 }

@@ -1,6 +1,6 @@
 /* Resizing by the tables of Note [Taps], of any dtype and strides; sums are made in double. */
-#include "kernels/shared/resize.h"
 #include "loops.h"
+#include "resize_bytes.h"
 
 enum { CHUNK = 64 };
 
@@ -73,6 +73,7 @@ RL_KERNEL(ref_resize) {
     const int64_t item = rl_itemsize(x->dtype);
     resize_job job = {.dtype = x->dtype};
     if (out->numel == 0) return RL_OK;
+    if (x->dtype == RL_U8 && rl_resize_of(k)->mode > RL_RESIZE_EXACT) return rl_resize_bytes(k);
     if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;
     for (int i = 3 - spatial; i < 3; i++) {
         job.to_step[i] = out->strides[out->ndim - 3 + i] * item;

@@ -1,5 +1,5 @@
 /* Filters over bytes, in PyTorch's integers: weights of 16 bits, rows before columns, bytes in between. */
-#include "kernels/shared/resize.h"
+#include "resize_bytes.h"
 #include "loops.h"
 #include <math.h>
 
@@ -62,11 +62,10 @@ static rl_status byte_weights(rl_call *k, byte_taps *t) {
     return RL_OK;
 }
 
-RL_KERNEL(ref_resize_bytes) {
+rl_status rl_resize_bytes(rl_call *k) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     rl_taps taps[3];
     byte_job job = {.room = NULL};
-    if (x->dtype != RL_U8 || rl_resize_of(k)->mode <= RL_RESIZE_EXACT) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     if (rl_resize_taps(k, taps) != RL_OK) return RL_FAIL;
     job.high.taps = taps[1];

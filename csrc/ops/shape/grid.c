@@ -145,5 +145,8 @@ RL_SHAPE(affine_grid_generator_backward) {
     grid.shape = grid.small;
     if (!rl_dims_same(&grid, k->arg[0].u.t)) return rl_gradient_differs(k, &grid);
     const int64_t dims = grid.ndim - 2, shape[3] = {grid.small[0], dims, dims + 1};
-    return rl_out_dims(k, 0, shape, 3);
+    if (rl_out_dims(k, 0, shape, 3) != RL_OK) return RL_FAIL;
+    k->out[0]->strides[1] = 1; /* columns side by side, as in PyTorch's product */
+    k->out[0]->strides[2] = dims;
+    return RL_OK;
 }
