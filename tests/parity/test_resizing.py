@@ -92,7 +92,7 @@ def interpolate(library):
 
 
 def is_left_out(mode, dtype, last, options):
-    """Say where PyTorch takes halves since nothing is to be done, or gives another name to what it refuses."""
+    """Say where PyTorch takes halves since nothing is to be done, or refuses under another name."""
     if dtype == "uint8":
         return mode == "area" or (mode == "trilinear" and last)
     return dtype.endswith("float16") and "antialias" in options and options.get("scale_factor") == 1.05
