@@ -56,3 +56,16 @@ def print_row(images):
     for lines in zip(*levels):
         print("   ".join("".join(SHADES[level] * 2 for level in line) for line in lines))
     print()
+
+
+def print_curve(values, height=8, columns=60):
+    """Numbers in their order as a curve of so many lines: each column is the mean of some of them."""
+    count = min(columns, len(values))
+    bounds = [len(values) * i // count for i in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in zip(bounds, bounds[1:])]
+    low, high = min(means), max(means)
+    levels = [round((mean - low) / (high - low or 1.0) * (height - 1)) for mean in means]
+    for line in range(height - 1, -1, -1):
+        label = f"{low + (high - low) * line / (height - 1):8.3f} |"
+        print(label + "".join("*" if level == line else " " for level in levels).rstrip())
+    print(" " * 9 + "+" + "-" * count)

@@ -1,7 +1,7 @@
 """Well-known nets for text, written as people write them; `t` is the library.
 
-Their parameters have the names of nanoGPT's and of Hugging Face's BERT. The translator looks at what it read by
-additive attention, as that of PyTorch's tutorial.
+Their parameters have the names of nanoGPT's and of Hugging Face's BERT. The translator looks at what it read
+by additive attention, as that of PyTorch's tutorial.
 """
 
 import math

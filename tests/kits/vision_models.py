@@ -1,7 +1,7 @@
 """Well-known nets for images, written as people write them; `t` is the library.
 
-Their parameters have the names of torchvision's and, of the U-Net, of milesial's. `width` is what they have of the
-channels: 1 as they were published.
+Their parameters have the names of torchvision's and, of the U-Net, of milesial's. `width` is what they have
+of the channels: 1 as they were published.
 """
 
 

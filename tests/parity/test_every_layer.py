@@ -1,7 +1,7 @@
 """Each class of torch.nn in both libraries, by the table in every_layer.py.
 
-It is made, printed, saved, pickled, run forward and backward in three dtypes, with hooks and with other parameters,
-and given what it refuses: numbers, texts and errors must be equal.
+It is made, printed, saved, pickled, run forward and backward in three dtypes, with hooks and with other
+parameters, and given what it refuses: numbers, texts and errors must be equal.
 """
 
 import copy
@@ -72,17 +72,22 @@ def flat(result):
     return [result] if hasattr(result, "dtype") else []
 
 
-def outcome(function):
+def outcome(function, *args):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return function()
+            return function(*args)
         except Exception as error:
             return type(error).__name__, said(error)
 
 
 # PyTorch has no kernel for that, or fails by chance; here it is computed
 ABLE = re.compile("not implemented for|index 0 out of range for tensor of size .0.")
+
+
+def answered(result):
+    """An error as it is, tensors as a list."""
+    return result if isinstance(result, tuple) and isinstance(result[0], str) else flat(result)
 
 
 def same(ours, theirs, tolerance, what):
@@ -172,29 +177,28 @@ def test_forward_and_gradients(name):
             modules = [made(t, name, option, dtype).to(getattr(t, dtype)) for t in BOTH]
             for given in inputs:
                 what = f"{name}({option})({given}) {dtype}"
-                theirs, ours = (
-                    outcome(lambda t=t, m=m: run(t, twin(t, m), given, dtype)) for t, m in zip(BOTH, modules)
-                )
+                theirs, ours = (outcome(run, t, twin(t, m), given, dtype) for t, m in zip(BOTH, modules))
                 same(ours, theirs, tolerance, what)
+
+
+def hooked(t, module, given):
+    """What it answers in eval mode with parameters half as large, and what hooks saw of that."""
+    seen = []
+    outcome(run, t, module.eval(), given, "float32")  # lazy ones get their parameters
+    module.register_forward_pre_hook(lambda m, args: seen.append(len(args)))
+    module.register_forward_hook(lambda m, args, result: seen.append(len(flat(result))))
+    halves = {k: v.detach() * 0.5 for k, v in module.named_parameters()}
+    args = eval(f"({given},)", scope(t, "float32"))
+    t.manual_seed(5)
+    return outcome(t.func.functional_call, module, halves, args), seen
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_in_eval_mode_with_hooks_and_other_parameters(name):
     options, inputs = ROWS[name]
     for option in options:
-        answers = []
-        for t in BOTH:
-            seen = []
-            module = made(t, name, option).eval()
-            outcome(lambda: run(t, module, inputs[0], "float32"))  # lazy ones get their parameters
-            module.register_forward_pre_hook(lambda m, args: seen.append(len(args)))
-            module.register_forward_hook(lambda m, args, result: seen.append(len(flat(result))))
-            halves = {k: v.detach() * 0.5 for k, v in module.named_parameters()}
-            args = eval(f"({inputs[0]},)", scope(t, "float32"))
-            t.manual_seed(5)
-            answers.append((outcome(lambda: flat(t.func.functional_call(module, halves, args))), seen))
-        (theirs, their_calls), (ours, our_calls) = answers
-        same(ours, theirs, 2e-5, option)
+        (theirs, their_calls), (ours, our_calls) = (hooked(t, made(t, name, option), inputs[0]) for t in BOTH)
+        same(answered(ours), answered(theirs), 2e-5, option)
         assert our_calls == their_calls, option
 
 
@@ -202,7 +206,7 @@ def test_in_eval_mode_with_hooks_and_other_parameters(name):
 def test_wrong_inputs(name):
     option = ROWS[name][0][0]
     for given in WRONG:
-        theirs, ours = (outcome(lambda t=t: run(t, made(t, name, option), given, "float32")) for t in BOTH)
+        theirs, ours = (outcome(run, t, made(t, name, option), given, "float32") for t in BOTH)
         if isinstance(theirs, tuple):
             for answer in (ours, theirs):  # of several signatures, those of rushlight are fewer
                 assert isinstance(answer, tuple), given

@@ -1,4 +1,4 @@
-"""examples/fine_tuning.py and examples/autoencoder.py: the same losses and pictures in both libraries."""
+"""What examples/ trains: the same losses, pictures and sentences in both libraries."""
 
 from functools import partial
 
@@ -56,3 +56,14 @@ def test_each_resumes_the_other(autoencoders, tmp_path):
         checkpoint = autoencoders[other][0] / "autoencoder.tar"
         after[library] = train(library, "autoencoder.py", tmp_path / library, 3, resume=checkpoint)
     same_losses(after["rushlight"][0], after["torch"][0], 45)
+
+
+@pytest.mark.parametrize(
+    "script, steps, saved", [("keywords.py", 20, "listener.pth"), ("language_model.py", 60, "writer.pth")]
+)
+def test_sequences(script, steps, saved, tmp_path):
+    runs = {library: train(library, script, tmp_path / library, 1) for library in RUNNERS}
+    same_losses(runs["rushlight"][0], runs["torch"][0], steps)
+    assert abs(runs["rushlight"][1] - runs["torch"][1]) < 1e-2
+    ours, theirs = rushlight.load(tmp_path / "torch" / saved), torch.load(tmp_path / "rushlight" / saved)
+    assert list(ours) == list(theirs)

@@ -1,7 +1,7 @@
 """Well-known nets, built from layers as people build them, in both libraries.
 
-Compared are names and numbers of parameters, answers, a step of training, and states that one writes and the other
-reads.
+Compared are names and numbers of parameters, answers, a step of training, and states that one writes and
+the other reads.
 """
 
 import io

@@ -73,3 +73,15 @@ def test_a_bar_is_for_terminals(show, terminal, monkeypatch):
 def test_characters(show, capsys):
     show.print_row(rushlight.tensor([[[0.0, 1.0]], [[1.5, 0.4]]]))
     assert capsys.readouterr().out == "  @@   @@==\n\n"
+
+
+def test_a_curve_goes_from_left_to_right(show, capsys):
+    show.print_curve([4.0, 4.0, 2.0, 2.0, 0.0, 0.0], height=3, columns=3)
+    assert capsys.readouterr().out.splitlines() == [
+        "   4.000 |*",
+        "   2.000 | *",
+        "   0.000 |  *",
+        "         +---",
+    ]
+    show.print_curve([1.0, 1.0], height=2)
+    assert "1.000 |**" in capsys.readouterr().out
