@@ -75,6 +75,7 @@ _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mt
 _LAZY |= {name: name for name in ("compiler", "distributions", "multiprocessing")}
 _LAZY |= {"_disable_dynamo": "compiler"}
 _LAZY |= {"_VF": "_VF", "_pack_padded_sequence": "_C", "_pad_packed_sequence": "_C"}
+_LAZY |= {"_convolution": "_C", "_convolution_mode": "_C"}
 _LAZY |= {
     name: "nn._native_attention"
     for name in ("_native_multi_head_attention", "_transformer_encoder_layer_fwd")

@@ -43,9 +43,11 @@ def compare(name, sample, dtype, layout):
         if (name, dtype) not in samples.WIDER:
             assert isinstance(ours, type(theirs)), f"{what}: PyTorch raises {theirs!r}, here {ours!r}"
         return
+    if isinstance(ours, NotImplementedError) and (name, dtype) in samples.NARROWER:
+        return
     if isinstance(ours, NotImplementedError) and dtype not in samples.admitted(OPERATORS[name]):
         # PyTorch looks at the dtype only where there is something to compute
-        assert (name, dtype) in samples.NARROWER or few(sample, theirs), f"{what}: {ours!r}"
+        assert few(sample, theirs), f"{what}: {ours!r}"
         return
     assert not isinstance(ours, Exception), f"{what}: {ours!r}"
     for a, b in zip(ours, theirs, strict=True):

@@ -15,6 +15,7 @@ OPERATORS = {name: entry for name, entry in samples.OPERATORS.items() if entry["
 PLANES = {
     *(f"conv{n}d{part}" for n in (1, 2, 3) for part in ("", "_input", "_weight")),
     *(f"conv_transpose{n}d" for n in (1, 2, 3)),
+    *("convolution", "_convolution"),
     *(name for name in OPERATORS if "_pool" in name),
     *("pixel_shuffle", "pixel_unshuffle"),
     "group_norm",

@@ -55,6 +55,24 @@ SAMPLES = {
         S(small(*_CUBE), small(2, 3, 2, 3, 2), small(3)),
         S(small(*_CUBE), small(2, 2, 2, 2, 2), small(4), (1, 2, 3), (0, 1, 1), (0, 1, 2), 2),
     ],
+    "conv_tbc": [
+        S(small(5, 2, 3), small(3, 3, 4), small(4)).but("bool"),
+        S(small(4, 1, 2), small(2, 2, 3), small(3), 2).but("bool"),
+        S(small(6, 2, 3), small(2, 3, 2), small(2), -1).but("bool"),
+        S(small(2, 3, 2), small(3, 2, 4), small(4)).but("bool"),
+    ],
+    "convolution": [
+        S(small(*_LINE), small(4, 3, 3), small(4), [2], [1], [1], False, [0], 1).but("bool"),
+        S(small(2, 4, 4, 5), small(4, 2, 3, 3), None, [2, 3], [1, 0], [1, 2], True, [1, 2], 2).but(*WHOLE),
+        S(small(*_CUBE), small(4, 1, 2, 2, 2), None, [1], [0], [1], False, [0], 2).but("bool"),
+    ],
+    "_convolution": [
+        S(
+            small(*_IMAGE), small(4, 3, 3, 3), None, [1], [1], [1], False, [0], 1, False, False, True, True
+        ).but(*WHOLE),
+        S(small(*_LINE), small(3, 2, 3), None, [2], [1], [1], True, [0], 1, False, False, True).but(*WHOLE),
+    ],
+    "_convolution_mode": [S(small(*_IMAGE), small(4, 3, 2, 3), small(4), [1], "same", [2], 1).but(*WHOLE)],
 }
 
 
@@ -135,7 +153,8 @@ BACKWARD = {
 WIDER = {(op, dtype) for op in ("conv1d", "conv3d") for dtype in ("uint8", "int8", "int16", "int32")}
 NARROWER = {
     *((f"conv_transpose{n}d", "int64") for n in (1, 2, 3)),
-    *(("conv2d", dtype) for dtype in WHOLE),
+    *((op, dtype) for op in ("conv2d", "_convolution", "_convolution_mode") for dtype in WHOLE),
+    *(("convolution", "int64"), ("conv_tbc", "bool")),
 }
 
 
@@ -169,8 +188,17 @@ def _conv2d(a, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return out if bias is None else out + bias[:, None, None]
 
 
+def _conv_tbc(a, weight, bias, pad=0):
+    if pad:
+        a = np.pad(a, [(pad, pad), (0, 0), (0, 0)]) if pad > 0 else a[-pad:pad]
+    times = len(a) - len(weight) + 1
+    shape = (times, a.shape[1], weight.shape[2])
+    return sum((a[i : i + times] @ w for i, w in enumerate(weight)), np.zeros(shape, a.dtype) + bias)
+
+
 NUMPY = {
     "conv2d": _conv2d,
+    "conv_tbc": _conv_tbc,
 }
 
 
@@ -189,7 +217,13 @@ def _channel_sum(torch):
     return lambda grad, n: grad.sum([d for d in range(grad.ndim) if d != grad.ndim - n - 1])
 
 
+def _tbc_of_dense(torch):
+    """PyTorch's refuses most layouts."""
+    return lambda a, weight, bias, pad=0: torch.conv_tbc(a.contiguous(), weight.contiguous(), bias, pad)
+
+
 PYTORCH = {
+    "conv_tbc": _tbc_of_dense,
     **{f"conv{n}d_{which}": _conv_grad(n, which) for n in (1, 2, 3) for which in ("input", "weight")},
     "conv_bias": _channel_sum,
 }

@@ -23,7 +23,7 @@ __all__ = [
     "utils",
     *modules.__all__,
 ]
-_LAZY = {"attention", "common_types", "intrinsic", "qat", "quantizable", "quantized"}
+_LAZY = {"attention", "common_types", "grad", "intrinsic", "qat", "quantizable", "quantized"}
 _missing_name = _missing.lacks(__name__)
 
 
