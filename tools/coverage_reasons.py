@@ -23,23 +23,12 @@ MISSING = {
         _ANY + r"(q_.*|qscheme|int_repr|dequantize)",
         r"(fake_)?quantize.*|fake_quantize.*|quantized_.*|choose_qparams.*|fused_moving_avg.*|fbgemm.*|empty_quantized",
         r"quantization|ao|nn\.(qat|intrinsic|quanti\w+)",
-        r"nn\.functional\.(scaled_(grouped_)?mm|grouped_mm)",
+        r"nn\.functional\.scaled_(grouped_)?mm",
     ],
     "nested and jagged tensors": [r"nested|jagged", r"Tensor\.to_padded_tensor"],
     "dtypes of fewer than 8 bits": [r"bit|u?int[1-7]"],
-    "recurrent layers come later": [
-        r"(gru|lstm|rnn_relu|rnn_tanh)(_cell)?|nn\.(RNN|LSTM|GRU)\w*|nn\.utils\.rnn",
-    ],
-    "attention comes later": [
-        r"nn\.functional\.(scaled_dot_product_attention|multi_head_attention_forward)",
-        r"nn\.(MultiheadAttention|Transformer\w*|attention)",
-    ],
-    "further layers come later": [
-        r"(nn\.functional\.)?(embedding_bag|conv_tbc|bilinear|native_channel_shuffle|channel_shuffle)",
-        r"nn\.(CrossMapLRN2d|EmbeddingBag|Fold|FractionalMaxPool[23]d|MaxUnpool[123]d|SyncBatchNorm|grad)",
-        r"nn\.functional\.(fold|max_unpool[123]d|(fractional|adaptive)?_?max_pool[123]d_with_indices)",
-        r"nn\.functional\.(fractional_max_pool[23]d|gumbel_softmax|one_hot|affine_grid|grid_sample)",
-        r"channels_last_3d|native_norm|norm_except_dim|convolution|affine_grid_generator|grid_sampler(_[23]d)?|ParameterDict|ModuleDict|BufferDict",
+    "further operators come later": [
+        r"native_norm|norm_except_dim|convolution|affine_grid_generator|grid_sampler(_[23]d)?",
     ],
     "low-discrepancy sequences and models of a hub come later": [
         r"quasirandom|hub",
