@@ -52,7 +52,7 @@ MISSING = {
         r"DeepCopyMemoTable|ErrorReport|ExecutionPlan|FileCheck|FunctionSchema|Gradient|IODescriptor|Node|OperatorInfo",
         r"PyTorchFile(Reader|Writer)|StaticModule|TracingState|Use|Value|Tag|Benchmark\w+|ThroughputBenchmark|FatalError",
         r"import_ir_module(_from_buffer)?|parse_(ir|schema|type_comment)|merge_type_from_type_comment|unify_type_list",
-        r"fork|wait|classproperty|get_file_path|StorageBase",
+        r"fork|wait|classproperty|get_file_path|StorageBase|(Buffer|Module|Parameter)Dict",
     ],
     "compiling, tracing, exporting and symbolic sizes": [
         r"compiler|export|fx|library|ops|classes|package|Sym(Bool|Float|Int)|sym_.*",

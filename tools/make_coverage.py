@@ -12,6 +12,7 @@ import pathlib
 import re
 import sys
 import textwrap
+import types
 import warnings
 
 from binding import Prober, find, read
@@ -52,6 +53,8 @@ def lacking(prober, name, kind, overloads):
         value = find(prober.library, name)
     except AttributeError:
         return None
+    if isinstance(value, types.ModuleType) and all(word.startswith("_") for word in vars(value)):
+        return None  # it can be imported, and says what it lacks
     if kind not in ("function", "method", "class"):
         return []
     method = space_of(name) == "torch.Tensor"
