@@ -53,7 +53,7 @@ def lacking(prober, name, kind, overloads):
         value = find(prober.library, name)
     except AttributeError:
         return None
-    if isinstance(value, types.ModuleType) and all(word.startswith("_") for word in vars(value)):
+    if isinstance(value, types.ModuleType) and all(word.startswith("_") for word in dir(value)):
         return None  # it can be imported, and says what it lacks
     if kind not in ("function", "method", "class"):
         return []
