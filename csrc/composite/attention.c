@@ -65,19 +65,22 @@ static bool heads_agree(rl_values *g, const attention *a) {
 
 /* 0 where a key takes part, -inf elsewhere */
 static V added_mask(rl_values *g, V mask, int dtype) {
-    if (KIND(mask) != RL_BOOL) return mask;
-    int64_t shape[RL_MAX_DIMS];
-    V zeros = OP(zeros, SHAPE(mask, shape), DTYPE(dtype));
+    if (KIND(mask) != RL_BOOL || !rl_is_float(dtype)) return mask;
+    V zeros = OP(zeros_like, mask, DTYPE(dtype));
     return OP(masked_fill, zeros, OP(logical_not, mask), NUM(-INFINITY));
 }
 
 static V causal_mask(rl_values *g, const attention *a, int dtype) {
-    int64_t shape[2] = {SIZE(a->query, -2), SIZE(a->key, -2)};
+    if (FAILED) return NONE;
+    const rl_view *q = a->query.u.t;
+    const int64_t shape[2] = {SIZE(a->query, -2), SIZE(a->key, -2)};
     if (a->mask.tag != RL_NONE)
         return RAISE(PyExc_RuntimeError,
                      "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
                      "is_causal=True");
-    return added_mask(g, OP(tril, OP(ones, INTS(shape, 2), DTYPE(RL_BOOL))), dtype);
+    PyObject *like = (PyObject *)rl_tensor_new(RL_BOOL, q->device, q->device_index, shape, 2);
+    V seen = OP(tril, OP(ones_like, rl_values_own_steal(g, like)));
+    return added_mask(g, seen, dtype);
 }
 
 static V weights_dropped(rl_values *g, V weights, double p, V keep) {
