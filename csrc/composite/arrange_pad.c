@@ -1,5 +1,6 @@
 /* PyTorch's other names of padding. */
 #include "compose.h"
+#include <string.h>
 #include "core/error.h"
 
 COMPOSED(constant_pad_nd) {
@@ -65,4 +66,29 @@ COMPOSED(_pad_enum) {
                      "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)",
                      X(1).n, NDIM(X(0)));
     return OP(pad, X(0), X(1), WORD(modes[mode]), X(3));
+}
+
+COMPOSED(pad_sequence) { /* (sequences, batch_first, padding_value, padding_side) */
+    const V list = X(0);
+    const bool batch_first = X(1).u.i, left = strcmp(X(3).u.s, "left") == 0;
+    int64_t shape[RL_MAX_DIMS + 1], longest = 0;
+    if (list.n == 0) return RAISE(PyExc_RuntimeError, "received an empty list of sequences");
+    if (!left && strcmp(X(3).u.s, "right") != 0)
+        return RAISE(PyExc_RuntimeError, "Expected padding_side to be one of left or right, but got %s.",
+                     X(3).u.s);
+    if (NDIM(NTH(list, 0)) == 0) return RAISE(PyExc_RuntimeError, "ArrayRef: invalid slice, N = 1; size = 0");
+    for (int i = 0; i < list.n; i++)
+        if (SIZE(NTH(list, i), 0) > longest) longest = SIZE(NTH(list, i), 0);
+    SHAPE(NTH(list, 0), shape + 1);
+    shape[!batch_first] = list.n, shape[batch_first] = longest;
+    const rl_view *first = list.u.ts[0];
+    const V out =
+        OP(full, INTS(shape, first->ndim + 1), X(2), DTYPE(first->dtype), NONE, DEVICE_OF(NTH(list, 0)));
+    for (int i = 0; i < list.n && !FAILED; i++) {
+        const V each = NTH(list, i), length = INT(SIZE(each, 0));
+        V place = OP(select, out, INT(!batch_first), INT(i));
+        place = OP(narrow, place, INT(0), INT(left ? longest - SIZE(each, 0) : 0), length);
+        IN_PLACE(copy_, place, each);
+    }
+    return out;
 }

@@ -72,6 +72,10 @@ SAMPLES = {
         S(x(*_IMAGE), (1, 2, 3, 1), 2),
         S(x(2, 3), (1, 2), 3, 1.0),
     ],
+    "pad_sequence": [
+        S([x(3, 2), x(1, 2), x(4, 2)]),
+        S([x(3), x(0), x(2)], True, 1.0, "left"),
+    ],
     "flatten_dense_tensors": [S([x(2, 3), x(), x(0, 2), x(4)])],
     "unflatten_dense_tensors": [S(x(9), [x(2, 3), x(), x(1)])],
     "pad": [

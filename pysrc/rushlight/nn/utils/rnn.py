@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import rushlight
 from rushlight import _missing
+from rushlight._C import _nn
 
 from ._packed import (  # noqa: F401
     PackedSequence,
@@ -103,24 +104,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
-    sequences = tuple(sequences)
-    if not sequences:
-        raise RuntimeError("received an empty list of sequences")
-    for i, each in enumerate(sequences):
-        if not isinstance(each, rushlight.Tensor):
-            name = type(each).__name__
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {name}")
-    if padding_side not in ("left", "right"):
-        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    if sequences[0].dim() == 0:
-        raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0")
-    longest = max(each.size(0) for each in sequences)
-    sizes = (len(sequences), longest) if batch_first else (longest, len(sequences))
-    out = sequences[0].new_full((*sizes, *sequences[0].shape[1:]), padding_value)
-    for i, each in enumerate(sequences):
-        start = longest - each.size(0) if padding_side == "left" else 0
-        out.select(0 if batch_first else 1, i).narrow(0, start, each.size(0)).copy_(each)
-    return out
+    return _nn.pad_sequence(tuple(sequences), batch_first, padding_value, padding_side)
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
