@@ -20,18 +20,23 @@ static V transposed_in_dims(rl_values *g, const V *a, V more, int spatial) {
     }
 }
 
-/* input, weight, bias, stride, padding, dilation, groups: without batch there is nothing to guess here */
+/* input, weight, bias, stride, padding, dilation, groups: nobody guesses here that a batch is missing */
 static bool has_batch(rl_values *g, const V *a) {
-    char x[RL_DIMS_TEXT], w[RL_DIMS_TEXT];
-    const int dims = NDIM(a[1]), spatial = dims - 2;
-    if (NDIM(a[0]) != spatial + 1 || spatial < 1 || spatial > 3) return true; /* or the operator says so */
-    if (a[3].tag == RL_INTS && a[3].n != 1 && a[3].n != spatial) return true;
-    RAISE(
-        PyExc_RuntimeError,
-        "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s "
-        "instead",
-        dims, dims, rl_dims_text(w, a[1].u.t->shape, dims), dims - 1,
-        rl_dims_text(x, a[0].u.t->shape, dims - 1));
+    char text[RL_DIMS_TEXT], w[RL_DIMS_TEXT];
+    const int dims = NDIM(a[0]), expected = NDIM(a[1]), spatial = expected - 2;
+    if (dims == expected || FAILED || expected < 3) return true; /* or the operator says so */
+    if (a[3].tag == RL_INTS && a[3].n != 1 && a[3].n != spatial)
+        RAISE(PyExc_RuntimeError,
+              "expected stride to be a single integer value or a list of %d values to match the convolution "
+              "dimensions, but got stride=%s",
+              spatial, rl_dims_text(text, a[3].u.ints, a[3].n));
+    else
+        RAISE(PyExc_RuntimeError,
+              "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of "
+              "size "
+              "%s instead",
+              expected, expected, rl_dims_text(w, a[1].u.t->shape, expected), dims,
+              rl_dims_text(text, a[0].u.t->shape, dims));
     return false;
 }
 
