@@ -233,11 +233,11 @@ def test_components_below_python_are_compiled_without_its_headers(tmp_path):
 
 # ---- the package ----
 def test_package_is_small():
-    """Under 9 MB unpacked; a build for debugging or counting is larger."""
+    """Under 10 MB unpacked; a build for debugging or counting is larger."""
     size = sum(p.stat().st_size for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     marks = [b"__asan_init", b"__ubsan", b"__gcov", b".debug_info"]
     built = pathlib.Path(_C.__file__).read_bytes()
-    assert size < 9_000_000 or any(m in built for m in marks), size
+    assert size < 10_000_000 or any(m in built for m in marks), size
 
 
 def test_package_has_what_type_checkers_need():
