@@ -90,7 +90,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     uint64_t writes = writes_of(v->storage);
     if ((writes & RL_WRITERS) || is_exported(v->storage)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
-    const rl_count bytes = rl_count_plus(rl_count_times(n, (int64_t)itemsize), HEAD);
+    const rl_count bytes = rl_count_plus(rl_count_times(n, itemsize), HEAD);
     char *block = p ? rl_block_take(bytes, RL_BLOCK_SCRATCH) : NULL;
     if (!block) { /* packing is only a help: the call goes on in scratch */
         rl_error_clear();

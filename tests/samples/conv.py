@@ -121,6 +121,8 @@ _TILES = {
         _gradients((9, 8), (20, 3, 5, 4), (5, 4), 2, (2, 1)),
         _gradients((6, 6), (64, 16, 2, 2), (4, 4), 1, 0, 2, 2),
         _gradients((1, 1), (16, 33, 1, 1), (1, 1), batch=30),
+        _gradients((4, 3), (32, 20, 3, 3), (4, 3), 1, 1, batch=9),
+        _gradients((7, 8), (33, 18, 4, 3), (4, 4), 2, 2, (1, 2), batch=5),
     ],
 }
 # depthwise: vectors of channels, phases of strides, more taps than registers, bands of rows, chunks

@@ -26,7 +26,7 @@ const void *rl_dense_input(rl_call *k, const rl_view *v) {
     const char *from = rl_const_data(v);
     const int64_t item = rl_itemsize(v->dtype);
     if (rl_is_contiguous(v)) return from;
-    char *to = k->svc->scratch(k, RL_COUNT(v->numel), (size_t)item), *at = to;
+    char *to = k->svc->scratch(k, RL_COUNT(v->numel), item), *at = to;
     if (!to) return NULL;
     int last = v->ndim - 1;
     int64_t index[RL_MAX_DIMS] = {0}, row = v->shape[last];

@@ -152,7 +152,7 @@ static bool input_weights(rl_call *k, depth_job *j) {
     const rl_conv *c = j->p.c;
     const int64_t width = j->kit->width, size = j->p.size;
     const char *from = rl_dense_input(k, rl_in(k, 1));
-    j->weight = k->svc->scratch(k, RL_COUNT(j->blocks, c->depth, width), (size_t)size);
+    j->weight = k->svc->scratch(k, RL_COUNT(j->blocks, c->depth, width), size);
     if (!from || !j->weight) return false;
     for (int64_t b = 0; b < j->blocks; b++)
         rl_gemm_pack(&j->p.in, (int)size, j->weight + b * c->depth * width * size, width,
@@ -173,7 +173,7 @@ static bool depth_room(rl_call *k, depth_job *j, rl_count first, rl_count second
     j->second = first.n;
     rl_count room = rl_count_plus(first, second.n);
     j->room_step = room.n;
-    j->room = k->svc->scratch(k, rl_count_times(room, threads), (size_t)j->p.size);
+    j->room = k->svc->scratch(k, rl_count_times(room, threads), j->p.size);
     return j->room != NULL;
 }
 
@@ -254,16 +254,17 @@ bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_stat
     if ((double)(more + 1) * (double)(j.p.wide * width) > INT32_MAX) return false;
     j.band = simd_min(c->oh, simd_max(1, (int64_t)(BAND / line)));
     j.bands = simd_ceil_div(c->oh, j.band);
+    const int64_t seen = (j.band - 1) * c->sh + more + 1; /* rows of the input by a band */
     j.chunk = simd_ceil_div(c->n, CHUNKS), j.chunks = simd_ceil_div(c->n, j.chunk);
     const bool one = rl_is_serial(k, 1, RL_GEMM_NS * 16 * rl_conv_work(c));
     j.grad = rl_conv_planes_of(k, rl_in(k, 0), spatial), j.in = rl_conv_planes_of(k, rl_in(k, 1), spatial);
     j.out = rl_data(k->out[0], RL_WRITE);
     j.shift = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *j.shift);
-    j.sums = k->svc->scratch(k, RL_COUNT(j.chunks, j.blocks, c->depth, width), (size_t)j.p.size);
+    j.sums = k->svc->scratch(k, RL_COUNT(j.chunks, j.blocks, c->depth, width), j.p.size);
     *status = RL_FAIL;
     if (!j.grad.at || !j.in.at || !j.shift || !j.sums ||
-        !depth_room(k, &j, RL_COUNT(j.band, c->ow, width),
-                    RL_COUNT((j.band - 1) * c->sh + more + 1, j.p.wide, width), one ? 1 : k->threads))
+        !depth_room(k, &j, RL_COUNT(j.band, c->ow, width), RL_COUNT(seen, j.p.wide, width),
+                    one ? 1 : k->threads))
         return true;
     *status = RL_OK;
     for (int64_t t = 0; t < c->depth; t++)

@@ -11,7 +11,11 @@
  *
  * Outputs send by every tap. Inputs of a strided convolution send by those that an output meets them with:
  * the inputs of a phase, row and column modulo the stride, have their taps in common and are strips of their
- * own. */
+ * own. So are places at the borders of small planes, which would send to the padding by some taps:
+ *
+ *     taps of places of 4 x 3, window 3 x 3      4 6 6 4
+ *                                                6 9 9 6
+ *                                                4 6 6 4 */
 #include "common.h"
 #include "conv_tile.h"
 #include "conv.h"
@@ -25,14 +29,19 @@ enum {
     PART = 64,        /* channels whose weights are packed at a time */
     TURNED = 1 << 15, /* bytes of weights that are turned at a time */
     ROUND = 1 << 21,  /* elements of the strips of a round */
+    SMALL = 8,        /* the side of planes whose borders are told apart, and how many an item takes */
     KEY_SENT = 0x26,
 };
 typedef struct {
     int64_t y, x, rows, columns; /* of the plane that sends: the first of each, how many */
     int64_t places, strip;       /* where its part of `places` and of the strips begin */
-    int64_t taps;
+    int64_t width, taps;         /* width: places of a strip */
     const int32_t *tap, *shift;
 } sent_phase;
+typedef struct { /* rows or columns that have their taps in common */
+    int64_t first, count;
+    uint64_t taps; /* a bit for each; of small planes */
+} sent_line;
 
 typedef struct {
     rl_conv_placed p;
@@ -42,9 +51,10 @@ typedef struct {
     rl_conv_planes from, to;
     const char *weight, *bias;
     int64_t w_group, w_channel, w_lane, w_tap;
-    int64_t chunk, chunks, round,
-        first; /* images of an item; items of the batch, of a round; of this round */
-    int64_t width, strip_step, panel_step, sum_room; /* width: places of a strip */
+    int64_t chunk, chunks, round; /* images of an item; items of the batch, of a round */
+    int64_t first;                /* item of this round */
+    bool trims;                   /* borders are told apart */
+    int64_t strip_step, panel_step, sum_room;
     sent_phase *phase;
     int64_t phases;
     int32_t *places, *steps; /* where sums lie; where a strip's channels do */
@@ -113,10 +123,10 @@ static void phase_strips(const sent_job *j, const sent_phase *f, char *to, const
                                 ((f->y + r % runs * j->step[0]) * j->size[1] + f->x) * j->from.place) *
                                    item;
         for (int64_t x = 0, n; x < run; x += n, place += n) {
-            const int64_t lane = place % j->width;
-            n = simd_min(run - x, j->width - lane);
-            rl_gemm_pack(&j->p.in, (int)size, to + (place / j->width * j->width * j->channels + lane) * size,
-                         j->width, row + x * j->step[1] * j->from.place * item, j->step[1] * j->from.place,
+            const int64_t lane = place % f->width;
+            n = simd_min(run - x, f->width - lane);
+            rl_gemm_pack(&j->p.in, (int)size, to + (place / f->width * f->width * j->channels + lane) * size,
+                         f->width, row + x * j->step[1] * j->from.place * item, j->step[1] * j->from.place,
                          j->from.channel, n, j->channels);
         }
     }
@@ -131,11 +141,9 @@ static void strip_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const char *at =
             j->from.at +
             (chunk * j->chunk * j->from.image + group * j->channels * j->from.channel) * j->p.in.from_item;
-        for (int64_t p = 0; p < j->phases; p++) {
-            const sent_phase *f = j->phase + p;
-            char *to = j->strip + (i * j->strip_step + f->strip * j->width * j->channels) * j->p.size;
-            phase_strips(j, f, to, at, chunk_images(j, chunk));
-        }
+        for (const sent_phase *f = j->phase; f < j->phase + j->phases; f++)
+            phase_strips(j, f, j->strip + (i * j->strip_step + f->strip * j->channels) * j->p.size, at,
+                         chunk_images(j, chunk));
     }
 }
 
@@ -150,9 +158,9 @@ static void send(const sent_job *j, const sent_phase *f, const char *strip, cons
             t->b = panel + (f->tap[i] * j->panel_step + k0 * nr) * size,
             t->c = sums + f->shift[i] * nr * size;
             for (int64_t s = s0; s < s1; s++) {
-                t->rows = (int)simd_min(j->width, places - s * j->width);
-                t->a = strip + (s * j->channels + k0) * j->width * size;
-                t->c_at = j->places + f->places + s * j->width;
+                t->rows = (int)simd_min(f->width, places - s * f->width);
+                t->a = strip + (s * j->channels + k0) * f->width * size;
+                t->c_at = j->places + f->places + s * f->width;
                 j->p.kit->tile(t);
             }
         }
@@ -181,7 +189,7 @@ static void put_image(const sent_job *j, char *sums, char *to, int64_t count) {
 static void sum_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const sent_job *j = ctx;
     const int64_t nr = j->p.kit->nr, size = j->p.size, groups = j->p.c->groups;
-    const int64_t near = simd_max(1, NEAR / j->width), plane = j->p.high * j->p.wide;
+    const int64_t plane = j->p.high * j->p.wide;
     char *sums = j->sums + thread * j->sum_room * size;
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i % j->p.blocks, at = i / j->p.blocks, group = at % groups;
@@ -189,11 +197,13 @@ static void sum_items(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t count = simd_min(nr, j->lanes - block * nr), channel = group * j->lanes + block * nr;
         const char *panel =
             j->panel + (group * j->p.blocks + block) * j->p.c->kh * j->p.c->kw * j->panel_step * size;
-        rl_conv_tile t = {.lanes = (int)count, .a_at = j->steps, .add = true};
+        rl_conv_tile t = {.lanes = (int)count, .add = true};
         sums_begin(j, sums, channel, images * plane, count);
         for (const sent_phase *f = j->phase; f < j->phase + j->phases; f++) {
-            const int64_t places = images * f->rows * f->columns, strips = simd_ceil_div(places, j->width);
-            const char *strip = j->strip + (at * j->strip_step + f->strip * j->width * j->channels) * size;
+            const int64_t places = images * f->rows * f->columns, strips = simd_ceil_div(places, f->width);
+            const int64_t near = simd_max(1, NEAR / f->width);
+            const char *strip = j->strip + (at * j->strip_step + f->strip * j->channels) * size;
+            t.a_at = j->steps + (f->width - 1) * j->channels;
             for (int64_t s = 0; s < strips; s += near)
                 send(j, f, strip, panel, sums, &t, s, simd_min(strips, s + near), places);
         }
@@ -220,7 +230,6 @@ static void sent_sizes(sent_job *j) {
         *padded[i] = *margin[i] + simd_max(out[i], (in[i] - 1 + before[i]) / stride[i] + 1);
     }
     j->channels = j->forward ? c->ic : c->oc, j->lanes = j->forward ? c->oc : c->ic;
-    j->phases = j->step[0] * j->step[1];
 }
 
 static bool sent_chunks(sent_job *j) {
@@ -228,41 +237,85 @@ static bool sent_chunks(sent_job *j) {
     const int64_t nr = j->p.kit->nr, padded = j->p.high * j->p.wide;
     const int64_t part = simd_ceil_div(j->size[0], j->step[0]) * simd_ceil_div(j->size[1], j->step[1]);
     j->chunk = simd_min(c->n, simd_ceil_div(FEW, part));
+    j->trims = c->n >= SMALL / 2 && simd_max(j->size[0], j->size[1]) <= SMALL && c->kh * c->kw > 1 &&
+               simd_max(c->kh, c->kw) < 64;
+    if (j->trims) j->chunk = simd_min(c->n, simd_max(j->chunk, SMALL));
     if ((double)j->chunk * (double)padded * (double)nr > INT32_MAX) return false;
     j->chunks = simd_ceil_div(c->n, j->chunk);
-    j->width = rl_conv_even(j->chunk * part, j->p.kit->mr);
     j->panel_step = j->channels * nr, j->sum_room = j->chunk * padded * nr;
     return true;
+}
+
+/* does a sender meet the result by a tap? `dim`: of the two */
+static bool meets(const sent_job *j, int dim, int64_t at, int64_t tap) {
+    const rl_conv *c = j->p.c;
+    const int64_t step = j->step[dim], before = dim ? c->pl : c->pt, stride = dim ? c->sw : c->sh;
+    const int64_t to = j->forward ? at + before - tap : at * stride + tap - before;
+    return to >= 0 && to % step == 0 && to / step < j->out[dim];
+}
+
+/* rows or columns that have their taps in common; NULL (reported) without memory */
+static sent_line *lines_make(rl_call *k, const sent_job *j, int dim, int64_t *lines) {
+    const int64_t taps = dim ? j->p.c->kw : j->p.c->kh, dilation = dim ? j->p.c->dw : j->p.c->dh;
+    sent_line *list = k->svc->scratch(k, RL_COUNT(j->size[dim]), sizeof *list), *l = list;
+    if (!list) return NULL;
+    for (int64_t first = 0; first < simd_min(j->size[dim], j->step[dim]); first++) {
+        bool begins = true;
+        for (int64_t at = first; at < j->size[dim]; at += j->step[dim], begins = false) {
+            uint64_t met = 0;
+            for (int64_t t = 0; j->trims && t < taps; t++)
+                met |= (uint64_t)meets(j, dim, at, t * dilation) << t;
+            if (!begins && l[-1].taps == met)
+                l[-1].count++;
+            else
+                *l++ = (sent_line){at, 1, met};
+        }
+    }
+    *lines = l - list;
+    return list;
+}
+
+/* the taps of a phase, and how far off what they send lies */
+static int64_t phase_taps(const sent_job *j, const sent_phase *f, const sent_line *row,
+                          const sent_line *column, int32_t *tap, int32_t *shift) {
+    const rl_conv *c = j->p.c;
+    int64_t n = 0;
+    for (int64_t t = 0; t < c->kh * c->kw; t++) {
+        int64_t y = t / c->kw * c->dh, x = t % c->kw * c->dw;
+        if (j->trims && !(row->taps >> t / c->kw & column->taps >> t % c->kw & 1)) continue;
+        if (j->forward) { /* to the output at (row + padding - tap) / stride, from the margin on */
+            y = f->y + c->pt - y + j->top * c->sh, x = f->x + c->pl - x + j->left * c->sw;
+            if (y % c->sh || x % c->sw) continue;
+            y /= c->sh, x /= c->sw;
+        } else {
+            y += f->y * c->sh, x += f->x * c->sw;
+        }
+        tap[n] = (int32_t)t, shift[n++] = (int32_t)(y * j->p.wide + x);
+    }
+    return n;
 }
 
 /* phases with strips and taps */
 static bool phases_make(rl_call *k, sent_job *j) {
     const rl_conv *c = j->p.c;
-    const int64_t taps = c->kh * c->kw;
-    int32_t *tap = k->svc->scratch(k, RL_COUNT(2, taps), sizeof *tap), *shift = tap + taps;
+    int64_t rows, columns, taps = c->kh * c->kw, places = 0, strip = 0;
+    const sent_line *row = lines_make(k, j, 0, &rows), *column = lines_make(k, j, 1, &columns);
+    if (!row || !column) return false;
+    j->phases = rows * columns;
+    int32_t *tap = k->svc->scratch(k, RL_COUNT(2, j->trims ? j->phases : 1, taps), sizeof *tap);
+    int32_t *shift = tap + (j->trims ? j->phases : 1) * taps;
     j->phase = k->svc->scratch(k, RL_COUNT(j->phases), sizeof *j->phase);
     if (!tap || !j->phase) return false;
-    int64_t places = 0, strips = 0;
     for (int64_t p = 0; p < j->phases; p++) {
+        const sent_line *y = row + p / columns, *x = column + p % columns;
         sent_phase *f = j->phase + p;
-        *f = (sent_phase){.y = p / j->step[1], .x = p % j->step[1], .places = places, .strip = strips};
-        f->rows = simd_max(0, simd_ceil_div(j->size[0] - f->y, j->step[0]));
-        f->columns = simd_max(0, simd_ceil_div(j->size[1] - f->x, j->step[1]));
-        f->tap = tap, f->shift = shift;
-        places += j->chunk * f->rows * f->columns;
-        strips += simd_ceil_div(j->chunk * f->rows * f->columns, j->width);
-        for (int64_t t = 0; t < taps; t++) {
-            int64_t y = t / c->kw * c->dh, x = t % c->kw * c->dw;
-            if (j->forward) { /* to the output at (row + padding - tap) / stride, from the margin on */
-                y = f->y + c->pt - y + j->top * c->sh, x = f->x + c->pl - x + j->left * c->sw;
-                if (y % c->sh || x % c->sw) continue;
-                y /= c->sh, x /= c->sw;
-            }
-            *tap++ = (int32_t)t, *shift++ = (int32_t)(y * j->p.wide + x);
-            f->taps++;
-        }
+        *f = (sent_phase){y->first, x->first, y->count, x->count, places, strip, .tap = tap, .shift = shift};
+        const int64_t n = j->chunk * f->rows * f->columns;
+        f->width = rl_conv_even(n, j->p.kit->mr), f->taps = phase_taps(j, f, y, x, tap, shift);
+        places += n, strip += simd_ceil_div(n, f->width) * f->width;
+        tap += f->taps, shift += f->taps;
     }
-    j->strip_step = strips * j->width * j->channels;
+    j->strip_step = strip * j->channels;
     j->round = simd_max(1, simd_min(j->chunks, ROUND / simd_max(1, c->groups * j->strip_step)));
     return true;
 }
@@ -271,10 +324,11 @@ static bool tables_make(rl_call *k, sent_job *j) {
     const rl_conv *c = j->p.c;
     const int64_t down = j->forward ? 1 : c->sh, right = j->forward ? 1 : c->sw;
     int32_t *place = k->svc->scratch(k, RL_COUNT(j->chunk, j->size[0], j->size[1]), sizeof *place);
-    j->steps = k->svc->scratch(k, RL_COUNT(j->channels), sizeof *j->steps);
+    j->steps = k->svc->scratch(k, RL_COUNT(j->p.kit->mr, j->channels), sizeof *j->steps);
     j->places = place;
     if (!place || !j->steps) return false;
-    for (int64_t i = 0; i < j->channels; i++) j->steps[i] = (int32_t)(i * j->width);
+    for (int64_t width = 1, at = 0; width <= j->p.kit->mr; width++)
+        for (int64_t i = 0; i < j->channels; i++) j->steps[at++] = (int32_t)(i * width);
     for (const sent_phase *f = j->phase; f < j->phase + j->phases; f++)
         for (int64_t i = 0; i < j->chunk * f->rows; i++)
             for (int64_t x = 0; x < f->columns; x++) {
@@ -295,7 +349,7 @@ static bool panels_make(rl_call *k, sent_job *j, const rl_view *w) {
     if (j->panel) return true;
     j->panel = keeps ? k->svc->packed_new(k, w, key, all, sizeof(float)) : NULL;
     const bool kept = j->panel != NULL;
-    if (!kept) j->panel = k->svc->scratch(k, all, (size_t)j->p.size);
+    if (!kept) j->panel = k->svc->scratch(k, all, j->p.size);
     if (!j->panel) return false;
     const double item = 0.4 * (double)(c->kh * c->kw * simd_min(PART, j->channels) * j->p.kit->nr);
     k->svc->parallel(k, blocks * parts, item, panel_items, j);
@@ -330,9 +384,8 @@ bool rl_conv_sent(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, r
     if (!j.from.at || !j.weight || (bias && !j.bias) || !phases_make(k, &j) || !tables_make(k, &j) ||
         !panels_make(k, &j, w))
         return true;
-    const size_t size = (size_t)j.p.size;
-    j.strip = k->svc->scratch(k, RL_COUNT(j.round, c->groups, j.strip_step), size);
-    j.sums = k->svc->scratch(k, RL_COUNT(one ? 1 : k->threads, j.sum_room), size);
+    j.strip = k->svc->scratch(k, RL_COUNT(j.round, c->groups, j.strip_step), j.p.size);
+    j.sums = k->svc->scratch(k, RL_COUNT(one ? 1 : k->threads, j.sum_room), j.p.size);
     if (!j.strip || !j.sums) return true;
     sent_run(k, &j, one);
     *status = RL_OK;
