@@ -17,7 +17,7 @@ typedef struct {
             const int64_t at = *(const int64_t *)index;                                                      \
             if (at >= 0 && at < job->volume) {                                                               \
                 ((uint##bits##_t *)to)[at] = *(const uint##bits##_t *)x;                                     \
-            } else if (!__atomic_load_n(&job->seen, __ATOMIC_RELAXED)) {                                     \
+            } else {                                                                                         \
                 __atomic_store_n(&job->bad, at, __ATOMIC_RELAXED);                                           \
                 __atomic_store_n(&job->seen, 1, __ATOMIC_RELAXED);                                           \
             }                                                                                                \

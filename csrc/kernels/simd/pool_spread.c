@@ -64,7 +64,7 @@ static bool way_choose(rl_call *k, spread_job *s) {
              : s->rounds <= POOL_ROUNDS ? SPREAD_TABLE
                                         : SPREAD_EACH;
     s->left = steps ? simd_max(1, j->kernel[2]) : 1;
-    int64_t ends = simd_max(g->out[2], g->size[2] + j->pad[2]) + POOL_SLACK;
+    int64_t ends = simd_max(g->out[2], g->size[2] + (steps ? j->pad[2] : 0)) + POOL_SLACK;
     s->woven = s->left + ends;
     j->line = s->woven + (s->way == SPREAD_TWO ? g->size[2] + j->pad[2] + 2 * POOL_SLACK : 0);
     return s->way != SPREAD_TABLE || table_make(k, s);
