@@ -23,8 +23,8 @@ def _or_false(align_corners):
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Sample images (N, C, H, W) or volumes (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3).
 
-    A place is x, y or x, y, z, each from -1 at one edge to 1 at the other; with `align_corners` these are the middles
-    of the outermost elements. `mode` is 'bilinear' (also of volumes), 'nearest' or, of images, 'bicubic'.
+    A place is x, y or x, y, z, each from -1 at one edge to 1 at the other; with `align_corners` these are
+    the middles of the outermost elements. `mode` is 'bilinear' (also of volumes), 'nearest' or, of images, 'bicubic'.
     `padding_mode` says what lies outside: 'zeros', 'border' or 'reflection'.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html
     """
@@ -69,8 +69,8 @@ def affine_grid(theta, size, align_corners=None):
         )
     if align_corners and min(size[-dims:]) == 1:
         warnings.warn(
-            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
-            "This is not an intended use case of affine_grid. "
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. "
             "See the documentation of affine_grid for details.",
             stacklevel=2,
         )
