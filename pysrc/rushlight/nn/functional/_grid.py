@@ -24,8 +24,8 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     """Sample images (N, C, H, W) or volumes (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3).
 
     A place is x, y or x, y, z, each from -1 at one edge to 1 at the other; with `align_corners` these are
-    the middles of the outermost elements. `mode` is 'bilinear' (also of volumes), 'nearest' or, of images, 'bicubic'.
-    `padding_mode` says what lies outside: 'zeros', 'border' or 'reflection'.
+    the middles of the outermost elements. `mode` is 'bilinear' (also of volumes), 'nearest' or, of images,
+    'bicubic'. `padding_mode` says what lies outside: 'zeros', 'border' or 'reflection'.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html
     """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:

@@ -100,10 +100,11 @@ def interpolate(
 ):
     """Resize signals (N, C, W), images (N, C, H, W) or volumes (N, C, D, H, W).
 
-    Either `size` or `scale_factor` says how large the result is. `mode` is 'nearest', 'nearest-exact', 'area', or by
-    the input's dims 'linear', 'bilinear', 'bicubic', 'lanczos' or 'trilinear'. With `align_corners` the middles of
-    the corner elements stay where they are. `antialias` widens the filters of images that become smaller; 'lanczos'
-    needs it. See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
+    Either `size` or `scale_factor` says how large the result is. `mode` is 'nearest', 'nearest-exact', 'area'
+    or, by the input's dims, 'linear', 'bilinear', 'bicubic', 'lanczos' or 'trilinear'. With `align_corners`
+    the middles of the corner elements stay where they are. `antialias` widens the filters of images that become
+    smaller; 'lanczos' needs it.
+    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
     """
     if mode not in ("nearest", "area", "nearest-exact"):
         align_corners = False if align_corners is None else align_corners
