@@ -66,9 +66,9 @@ ROWS = {
     **{
         f"MaxUnpool{n}d": (
             ["2", "2, stride=2"],
-            [f"*nn.MaxPool{n}d(2, return_indices=True)({x})" for x in _PLANES[n][:2]],
+            [f"*nn.MaxPool{n}d(2, return_indices=True)(x({lead}4,{sides}))" for lead in ("2,", "")],
         )
-        for n in (1, 2, 3)
+        for n, sides in ((1, "8"), (2, "8,6"), (3, "4,6,4"))
     },
     "FractionalMaxPool2d": (["2, output_size=3", "2, output_ratio=.5, return_indices=True"], _IMAGES[:2]),
     "FractionalMaxPool3d": (["2, output_size=2", "2, output_ratio=.5, return_indices=True"], _VOLUMES[:2]),
