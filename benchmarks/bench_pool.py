@@ -1,6 +1,6 @@
 """Pooling, sliding blocks and shuffles beside PyTorch's, forward and backward.
 
-    python benchmarks/bench_pool.py [--quick] [--json] [--last] [--dtype float32] [--only max_pool2d] [--threads 2]
+    python benchmarks/bench_pool.py [--quick] [--json] [--last] [--dtype ..] [--only max_pool2d] [--threads 2]
 
 Results and gradients are compared first. --last: all lies channels last. Both libraries run in turns;
 a pause lets the threads of the other go to sleep.

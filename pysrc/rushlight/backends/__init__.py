@@ -1,5 +1,5 @@
-"""Switches of PyTorch's backends; they can be set and read. Those of attention and mha choose ways; others change
-nothing here."""
+"""Switches of PyTorch's backends; they can be set and read. Those of attention and mha choose ways; others
+change nothing here."""
 
 import sys
 import types

@@ -57,7 +57,7 @@ def _fractional(n, what):
         pair = both(input, kernel_size, output_size, output_ratio, True, _random_samples)
         return pair if return_indices else pair[0]
 
-    about = f"""Largest elements of windows of {what} at random places; with `return_indices` where they stand.
+    about = f"""Largest elements of windows of {what} at random places; with return_indices where they stand.
 
     `output_size`, or the input's sides times `output_ratio`, says how many windows there are;
     `_random_samples` (N, C, {n}) from [0, 1) says where, and is drawn when it is missing. ValueError without
