@@ -138,7 +138,8 @@ static rl_status group_norm(rl_call *k, int64_t groups, double eps, const rl_vie
     group_job j = {.groups = groups, .eps = eps};
     rl_status status = group_read(k, rl_in(k, 0), weight, bias, &j);
     if (status != RL_OK) return status;
-    if (j.elements < SHORT_LINE) return short_lines(k, &j) == RL_OK ? simd_results_end(k, 0, j.made) : RL_FAIL;
+    if (j.elements < SHORT_LINE)
+        return short_lines(k, &j) == RL_OK ? simd_results_end(k, 0, j.made) : RL_FAIL;
     if (group_room(k, &j) != RL_OK || group_run(k, &j) != RL_OK) return RL_FAIL;
     for (int64_t g = 0; g < j.samples * groups && k->n_out == 3; g++)
         j.made[1][g] = (float)j.center[g], j.made[2][g] = (float)j.scale[g];

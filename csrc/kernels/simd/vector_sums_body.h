@@ -1,4 +1,5 @@
-/* Sums and the largest of the lanes of vectors, compiled once for each instruction set (kernels/simd/isa.h). */
+/* Sums and the largest of the lanes of vectors, compiled once for each instruction set (kernels/simd/isa.h).
+ */
 #if SIMD_BITS == 256
 #define HALF(v) (v)
 #else
