@@ -1,4 +1,4 @@
-/* Convolutions channels last by products: Note [Places] in kernels/simd/conv_last.h. */
+/* Convolutions channels last by products: Note [Channels of places] in kernels/simd/conv_last.h. */
 #include "conv_last.h"
 #include "common.h"
 #include "contract/window.h"

@@ -1,6 +1,6 @@
 /* Convolutions whose tensors lie channels last.
  *
- * Note [Places]
+ * Note [Channels of places]
  *   All channels of a place lie side by side, so that a row of the kernel sees one run of numbers, kw * C
  * long (without dilation), and places are the rows of a product with the weights packed in panels (Note
  * [Panels] in kernels/simd/product_gemm.h):
