@@ -1,4 +1,4 @@
-/* The input of a convolution, channels last and padded: Note [Channels of places] in kernels/simd/conv_last.h. */
+/* The input of a convolution, channels last and padded: Note [Channels of places] in conv_last.h. */
 #include "conv_last.h"
 #include "common.h"
 #include <string.h>
