@@ -24,12 +24,10 @@ RL_KERNEL(simd_conv1d) {
     if (!k->svc->isa || k->arg[0].u.t->dtype != RL_F32) return RL_UNSUPPORTED;
     rl_view x = lifted(k->arg[0].u.t, shape[0], strides[0]), w = lifted(k->arg[1].u.t, shape[1], strides[1]),
             out = lifted(k->out[0], shape[2], strides[2]);
-    rl_call flat = *k;
-    flat.arg[0].u.t = &x;
-    flat.arg[1].u.t = &w;
-    flat.out[0] = &out;
-    rl_window_made(&flat)->spatial = 2;
-    rl_status status = rl_conv_fastest(&flat, false);
-    k->scratch_ = flat.scratch_; /* the dispatcher frees what they took */
+    rl_view *const own[3] = {k->arg[0].u.t, k->arg[1].u.t, k->out[0]};
+    rl_window *window = rl_window_made(k);
+    k->arg[0].u.t = &x, k->arg[1].u.t = &w, k->out[0] = &out, window->spatial = 2;
+    rl_status status = rl_conv_fastest(k, false);
+    k->arg[0].u.t = own[0], k->arg[1].u.t = own[1], k->out[0] = own[2], window->spatial = 1;
     return status;
 }
