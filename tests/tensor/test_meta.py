@@ -51,7 +51,7 @@ NEEDS_VALUES = (
     *("narrow_tensor", "tensor_split_tensor", "bincount", "multinomial", "randint_like_tensor"),
     *("ctc_loss_tensor", "_ctc_loss_tensor"),  # of their lengths
     *(f"{kind}_packed" for kind in ("lstm", "gru", "rnn_tanh", "rnn_relu")),  # of their batch_sizes
-    *("_pack_padded_sequence", "_pad_packed_sequence"),
+    *("_pack_padded_sequence", "_pad_packed_sequence", "one_hot"),
     *("quantile", "nanquantile", "searchsorted", "cov"),  # of what they check
 )
 # kernels refuse what the operators' dtypes admit

@@ -1,4 +1,4 @@
-/* Sums and the largest of the lanes of vectors, compiled once for each instruction set (simd/isa.h). */
+/* Sums and the largest of the lanes of vectors, compiled once for each isa (kernels/simd/isa.h). */
 #if SIMD_BITS == 256
 #define HALF(v) (v)
 #else
