@@ -115,6 +115,21 @@ def test_packs_and_loans_of_the_same_memory():
             assert torch.equal(F.linear(x, shared), F.linear(x, torch.full((256, 128), float(value))))
 
 
+@races
+def test_the_largest_element_of_what_another_thread_writes():
+    """It may be gone when its place is looked for: that stays inside the window all the same."""
+    x, other = torch.randn(1, 1, 500, 500), torch.rand(1, 1, 500, 500)
+
+    def write():
+        for _ in range(fewer(300)):
+            x.copy_(other).add_(0.125)
+
+    with beside(write):
+        for _ in range(fewer(300)):
+            place = F.adaptive_max_pool2d(x, 1, return_indices=True)[1].item()
+            assert 0 <= place < x.numel()
+
+
 # ---- the number of threads ----
 def kernels_with_exact_answers():
     a, b, image, w = whole(160, 192), whole(192, 144), whole(4, 8, 32, 32), whole(16, 8, 3, 3)

@@ -44,10 +44,11 @@ V_TARGET static void V_NAME(places_rows)(void *ctx, int64_t begin, int64_t end, 
 }
 
 /* ---- forward: windows one by one ---- */
-/* Where the largest of n numbers stands: the first of equals, but of NaN the last. */
+/* Where the largest of n numbers stands: the first of equals, but of NaN the last. Somewhere among them where
+ * another thread writes over it. */
 V_INLINE int64_t V_NAME(places_find)(const V_ELEMENT *p, int64_t n, V_ELEMENT most) {
     if (most != most) {
-        while (p[n - 1] == p[n - 1]) n--;
+        while (n > 1 && p[n - 1] == p[n - 1]) n--;
         return n - 1;
     }
     VF all = v_set(most);
@@ -56,8 +57,8 @@ V_INLINE int64_t V_NAME(places_find)(const V_ELEMENT *p, int64_t n, V_ELEMENT mo
         int hit = v_mask_bits(v_is_equal(v_load(p + i), all));
         if (hit) return i + __builtin_ctz((unsigned)hit);
     }
-    while (p[i] != most) i++;
-    return i;
+    while (i < n - 1 && p[i] != most) i++;
+    return i < n ? i : n - 1;
 }
 
 V_INLINE V_ELEMENT V_NAME(places_largest)(const V_ELEMENT *p, int64_t n) {

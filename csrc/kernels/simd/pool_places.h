@@ -35,6 +35,10 @@ static inline bool places_lines(places_job *s) {
         bool padding_alone = j->pad[i] && g->dilation[i] > g->size[i];
         if (padding_alone || j->kernel[i] > MOST || g->dilation[i] > MOST) return false;
     }
+    /* places are int32 */
+    const int64_t rows =
+        (j->kernel[0] - 1) * g->dilation[0] * g->size[1] + (j->kernel[1] - 1) * g->dilation[1];
+    if (rows * g->size[2] + (j->kernel[2] - 1) * g->dilation[2] > INT32_MAX) return false;
     if (!j->even || j->stride[2] > MOST) return false;
     s->line = (g->out[2] - 1) * j->stride[2] + (j->kernel[2] - 1) * g->dilation[2] + 1 +
               simd_max(POOL_SLACK, 16 * j->stride[2]);

@@ -73,7 +73,8 @@ static bool way_choose(rows_job *r) {
     pool_job *j = &r->job;
     const rl_pool_plan *g = &j->plan;
     int64_t most = widest(j);
-    bool steps = j->even && j->stride[2] <= 2 && j->kernel[2] <= LONGEST;
+    bool steps = j->even && j->stride[2] <= 2 && j->kernel[2] <= LONGEST &&
+                 (j->kernel[2] - 1) * g->dilation[2] + j->pad[2] <= LONGEST;
     bool pairs = j->even && g->size[0] == 1 && g->dilation[1] == 1 && g->dilation[2] == 1;
     for (int i = 1; i < 3; i++)
         pairs = pairs && j->kernel[i] == 2 && j->stride[i] == 2 && !j->pad[i] && 2 * g->out[i] <= g->size[i];

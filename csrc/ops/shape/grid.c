@@ -35,7 +35,7 @@ static rl_status grid_check(const rl_view *x, const rl_view *grid, int rank, int
                 "has sizes %s with dimension %d being empty",
                 one, d);
     if (x->ndim != rank || grid->ndim != rank) return rank_differs(x, grid, rank);
-    if (rank == 5 && mode == 2)
+    if (rank == 5 && (int)mode == 2) /* as kernels and PyTorch read it */
         return rl_error_set(RL_RUNTIME, "grid_sampler(): bicubic interpolation only supports 4D input");
     return RL_OK;
 }
