@@ -88,7 +88,7 @@ RL_SHAPE(embedding_bag_backward) {
     if (grad->ndim != 2) return differs("gradient");
     for (int i = 1; i < 5; i++)
         if (!is_list(k->arg[i].u.t)) return differs("list of numbers");
-    if (mode != MAX && k->arg[2].u.t->numel < grad->shape[0]) return differs("offsets");
+    if (k->arg[2].u.t->numel < grad->shape[0]) return differs("offsets");
     if (k->arg[4].u.t->numel < grad->shape[0]) return differs("bag_size");
     if (mode == MAX && (!rl_dims_same(most, grad) || (most->dtype != RL_I64 && most->dtype != RL_I32)))
         return differs("maximum_indices");
