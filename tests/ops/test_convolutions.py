@@ -86,3 +86,25 @@ def test_a_gradient_of_one_number_repeated():
         results("wide, small planes", x, w, one), results("wide, small planes", x, w, one.clone())
     ):
         assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("groups", (1, 2))
+def test_a_huge_step_is_none_where_there_is_one_place(groups):
+    x, w = torch.randn(1, 2, 4, 4), torch.randn(2, 2 // groups, 2, 2)
+    near, far = (
+        (
+            torch.nn.functional.conv2d(x, w, stride=stride, groups=groups),
+            _nn.conv2d_input(torch.ones(1, 2, 1, 1), w, x.shape, stride, 0, 1, groups),
+            _nn.conv2d_weight(torch.ones(1, 2, 1, 1), x, w.shape, stride, 0, 1, groups),
+        )
+        for stride in (3, 2**30)
+    )
+    assert all(torch.equal(a, b) for a, b in zip(near, far))
+
+
+def test_steps_of_many_phases_take_no_memory():
+    x, w, stride = torch.randn(1, 2, 4, 4), torch.randn(2, 1, 1, 1), 20_000
+    place = stride, stride, 1, 2
+    expected = torch.zeros_like(x)
+    expected[:, :, 0, 0] = w.flatten()
+    assert torch.equal(_nn.conv2d_input(torch.ones(1, 2, 3, 3), w, x.shape, *place), expected)

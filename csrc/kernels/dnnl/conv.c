@@ -16,7 +16,7 @@ RL_KERNEL(dnnl_conv2d) {
                       .src = {c.n, c.groups * c.ic, c.h, c.w},
                       .weight = {oc, c.ic, c.kh, c.kw},
                       .dst = {c.n, oc, c.oh, c.ow},
-                      .stride = {c.sh, c.sw},
+                      .stride = {a->stride[1], a->stride[2]}, /* the library checks sizes by it */
                       .dilation = {c.dh - 1, c.dw - 1},
                       .pad_before = {c.pt, c.pl},
                       .pad_after = {a->after[1], a->after[2]}};

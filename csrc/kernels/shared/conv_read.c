@@ -3,6 +3,12 @@
 #include "contract/window.h"
 #include "plain.h"
 
+/* One place has no step to the next, however large that was said to be. */
+static void steps_settle(rl_conv *c) {
+    if (c->oh == 1) c->sh = 1;
+    if (c->ow == 1) c->sw = 1;
+}
+
 bool rl_conv_read(const rl_call *k, rl_conv *c) {
     const rl_view *in = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     if (!in || !w || in->dtype != RL_F32 || w->dtype != RL_F32 || !rl_is_plain(out) || out->numel == 0 ||
@@ -16,6 +22,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
     c->ic = w->shape[1], c->oc = w->shape[0] / c->groups, c->kh = w->shape[2], c->kw = w->shape[3];
     c->depth = c->ic * c->kh * c->kw;
     c->in = in, c->weight = w, c->bias = bias, c->out = out;
+    steps_settle(c);
     return in->numel > 0 && rl_conv_in_range(c);
 }
 
@@ -34,5 +41,6 @@ bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weigh
     c->sh = a->stride[1], c->sw = a->stride[2], c->dh = a->dilation[1], c->dw = a->dilation[2];
     c->ic = weight->shape[1], c->oc = weight->shape[0] / c->groups;
     c->depth = c->ic * c->kh * c->kw;
+    steps_settle(c);
     return rl_conv_in_range(c);
 }

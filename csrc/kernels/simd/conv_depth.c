@@ -18,7 +18,8 @@
 #include "product_gemm.h"
 
 #ifdef RL_SIMD_X86
-enum { DEPTH_TAPS = 9, BAND = 1 << 14, CHUNKS = 8 }; /* BAND: elements of the larger side in scratch */
+/* BAND: elements of the larger side in scratch */
+enum { DEPTH_TAPS = 9, BAND = 1 << 14, CHUNKS = 8, PHASES_MOST = 4096 };
 typedef struct {
     const void *weight; /* [tap][lane] */
     const int32_t *tap, *shift;
@@ -185,7 +186,7 @@ bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_statu
     j.pitch = j.shift_x + (c->pl + c->w - 1) / c->sw + 1;
     j.first = c->pt / c->sh;
     const double line = (double)simd_max(j.pitch, c->sh * c->w) * (double)width;
-    if ((double)(j.shift_y + 1) * line > INT32_MAX) return false;
+    if ((double)(j.shift_y + 1) * line > INT32_MAX || c->sh * c->sw > PHASES_MOST) return false;
     j.band = simd_min(last + 1 - j.first, simd_max(1, (int64_t)(BAND / line)));
     j.bands = simd_ceil_div(last + 1 - j.first, j.band);
     const bool one = rl_is_serial(k, 1, RL_GEMM_NS * 16 * rl_conv_work(c));
