@@ -18,12 +18,12 @@ static double rounded(const affine_job *job, double x) {
 /* -1 to 1: middles of elements, or of the first and the last one; in PyTorch's steps from both ends */
 static void line_fill(const affine_job *job, int64_t n, bool corners, double *to) {
     const double step = n > 1 ? rounded(job, 2 / rounded(job, (double)(n - 1))) : 0;
-    const double shrink = corners ? 1 : rounded(job, (double)(n - 1) / (double)n);
+    const double inner = corners ? 1 : (double)(n - 1), outer = corners ? 1 : (double)n;
     for (int64_t i = 0; i < n; i++) {
         double x = n == 1      ? 0
                    : i < n / 2 ? rounded(job, -1 + step * (double)i)
                                : rounded(job, 1 - step * (double)(n - 1 - i));
-        to[i] = rounded(job, x * shrink);
+        to[i] = rounded(job, rounded(job, x * inner) / outer);
     }
 }
 
