@@ -51,13 +51,14 @@ void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     const int dtype = gates.u.t->dtype, work = work_dtype(dtype, l->mode);
     const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
     const int answer = blends ? rl_dtype_promote(dtype, l->state.u.t->dtype) : dtype;
+    const int kept = l->cell.tag == RL_NONE ? answer : rl_dtype_promote(dtype, l->cell.u.t->dtype);
     const V tensors[] = {gates, l->state, l->cell, l->w_hh, second, l->projection};
     V in[6];
     for (int i = 0; i < 6; i++) in[i] = as_dtype(g, tensors[i], work);
     OPS(results, 3, _rnn_layer, in[0], in[1], in[2], in[3], in[4], in[5], l->sizes, INT(l->mode),
         TRUTH(l->reverse), TRUTH(is_recorded(in, 6)));
     for (int i = 0; i < 3 - (l->mode != RL_RNN_LSTM) && !FAILED; i++)
-        results[i] = as_dtype(g, results[i], answer);
+        results[i] = as_dtype(g, results[i], i == 2 ? kept : answer);
 }
 
 /* ---- a stack of them ---- */
@@ -128,6 +129,23 @@ static bool params_fit(rl_values *g, stack *s) {
     return !FAILED;
 }
 
+/* do all sequences have the length of the first one? */
+static bool is_even(const stack *s) {
+    for (int i = 1; s->sizes.tag == RL_INTS && i < s->sizes.n; i++)
+        if (s->sizes.u.ints[i] != s->sizes.u.ints[0]) return false;
+    return NUMEL(s->input) > 0;
+}
+
+/* Autocast casts what linear() takes. The states of an LSTM that PyTorch gives to oneDNN are cast, too, and
+ * so what it answers; those of others stay float32. */
+static void states_lowered(rl_values *g, stack *s) {
+    const rl_autocast *cast = &rl_here.autocast;
+    if (!(cast->enabled >> RL_CPU & 1) || s->states.u.t->dtype != RL_F32 || s->states.u.t->device != RL_CPU)
+        return;
+    if (s->projected || is_even(s)) s->states = as_dtype(g, s->states, cast->dtype[RL_CPU]);
+    if (!s->projected && is_even(s)) s->cells = as_dtype(g, s->cells, cast->dtype[RL_CPU]);
+}
+
 static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
     const int at = packed ? 2 : 1; /* of hx */
     stack s = {.input = X(0),
@@ -155,7 +173,9 @@ static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
         return RAISE(PyExc_RuntimeError, "expected scalar type Long but found %s",
                      rl_dtype_title(X(1).u.t->dtype));
     if (packed) s.sizes = rl_rnn_numbers(g, X(1));
-    return params_fit(g, &s) ? stack_run(g, &s, batch_first) : NONE;
+    if (FAILED || !params_fit(g, &s)) return NONE;
+    if (mode == RL_RNN_LSTM) states_lowered(g, &s);
+    return FAILED ? NONE : stack_run(g, &s, batch_first);
 }
 
 COMPOSED(lstm) {

@@ -255,3 +255,20 @@ def answer(t, line, dtype, lower):
 def test_functions_compute_in_the_dtypes_of_pytorch(line):
     for dtype, lower in (("float32", "bfloat16"), ("bfloat16", "bfloat16"), ("float32", "float16")):
         assert answer(rushlight, line, dtype, lower) == answer(torch, line, dtype, lower)
+
+
+def lstm_dtypes(t, lengths, **options):
+    """Those of outputs, states and cells of an LSTM, over a packed sequence where there are lengths."""
+    x = t.ones(5, 2, 3)
+    packed = t.nn.utils.rnn.pack_padded_sequence(x, lengths) if lengths else x
+    with t.autocast("cpu", dtype=t.bfloat16):
+        y, states = t.nn.LSTM(3, 4, **options)(packed)
+    return [str(each.dtype).split(".")[1] for each in (y.data, *states)]
+
+
+@pytest.mark.parametrize("lengths", (None, [5, 5], [5, 3]))
+@pytest.mark.parametrize("options", ({}, {"bidirectional": True, "num_layers": 2}, {"proj_size": 2}))
+def test_states_of_lstms_are_cast_where_pytorch_casts_them(options, lengths):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch says where it leaves oneDNN
+        assert lstm_dtypes(rushlight, lengths, **options) == lstm_dtypes(torch, lengths, **options)
