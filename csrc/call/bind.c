@@ -62,6 +62,39 @@ static int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *
     return 0;
 }
 
+/* Which one of numbers is no int? As PyTorch does, the first one is told from the others. */
+static int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *const *items,
+                             Py_ssize_t n, int position) {
+    int64_t number;
+    Py_ssize_t at = 0;
+    while (at < n && rl_scalar_int(items[at], &number) == 1) at++;
+    if (PyErr_Occurred()) return -1;
+    const char *type = Py_TYPE(items[Py_MIN(at, n - 1)])->tp_name;
+    if (at > 0)
+        PyErr_Format(PyExc_TypeError,
+                     "%s%s(): argument '%s' failed to unpack the object at pos %zd with error "
+                     "\"type must be tuple of ints,but got %s\"",
+                     s->op->name, suffix(g), a->name, at + 1, type);
+    else
+        PyErr_Format(PyExc_TypeError,
+                     "%s%s(): argument '%s' (position %d) must be tuple of ints, but found element of type "
+                     "%s at pos 0",
+                     s->op->name, suffix(g), a->name, position, type);
+    return 0;
+}
+
+/* position: counted from 1; 0: by its name */
+static int bind_wrong(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o, int position) {
+    const bool listed = a->kind == RL_ARG_INTS && (PyTuple_Check(o) || PyList_Check(o));
+    RL_OWNED PyObject *items = listed ? PySequence_Tuple(o) : NULL;
+    if (PyErr_Occurred()) return -1;
+    int64_t first;
+    const bool shown = items && PyTuple_GET_SIZE(items) > 0 &&
+                       (position > 0 || rl_scalar_int(PyTuple_GET_ITEM(items, 0), &first) == 1);
+    if (!shown) return PyErr_Occurred() ? -1 : bind_wrong_type(s, g, a, o, position);
+    return bind_wrong_number(s, g, a, &PyTuple_GET_ITEM(items, 0), PyTuple_GET_SIZE(items), position);
+}
+
 /* out=: a tensor, or as many as there are results */
 static int bind_out(rl_bound *b, const rl_schema *s, PyObject *value, bool loud) {
     const bool several = s->op->n_shown > 1 || s->answers_list;
@@ -104,7 +137,7 @@ static int bind_keywords(rl_bound *b, const rl_schema *s, const rl_given *g, uin
             return 0;
         }
         int rc = rl_value_bind(b, &s->arg[at], value, &b->k.arg[at]);
-        if (rc == 0 && loud) bind_wrong_type(s, g, &s->arg[at], value, 0);
+        if (rc == 0 && loud) bind_wrong(s, g, &s->arg[at], value, 0);
         if (rc != 1) return rc;
         *given |= 1u << at;
     }
@@ -116,11 +149,25 @@ static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
     return n != 1 || !(PyTuple_Check(args[0]) || PyList_Check(args[0]) || args[0] == Py_None);
 }
 
-static int too_many(const rl_schema *s, const rl_given *g, Py_ssize_t n, bool loud) {
-    if (loud)
+/* Are there more than it takes? A method's are counted without it. 1: raised when `loud`, -1 raised. */
+static int too_many(const rl_schema *s, const rl_given *g, bool loud) {
+    const int self = g->self != NULL, most = s->n_positional - self;
+    int64_t number;
+    int rc = 0, least = -self;
+    if (g->n <= most) return 0;
+    if (s->rest >= self && s->rest - self < g->n) rc = rl_scalar_int(g->args[s->rest - self], &number);
+    if (rc || !loud) return rc > 0 ? 0 : rc < 0 ? -1 : 1;
+    for (int i = 0; i < s->n_positional; i++) least += s->required >> i & 1;
+    if (self && most == 0)
+        PyErr_Format(PyExc_TypeError, "TensorBase.%s%s() takes no arguments (%zd given)", s->op->name,
+                     suffix(g), g->n);
+    else if (least < most)
+        PyErr_Format(PyExc_TypeError, "%s%s() takes from %d to %d positional arguments but %zd %s given",
+                     s->op->name, suffix(g), least, most, g->n, g->n == 1 ? "was" : "were");
+    else
         PyErr_Format(PyExc_TypeError, "%s%s() takes %d positional argument%s but %zd %s given", s->op->name,
-                     suffix(g), s->n_positional, s->n_positional == 1 ? "" : "s", n, n == 1 ? "was" : "were");
-    return 0;
+                     suffix(g), most, most == 1 ? "" : "s", g->n, g->n == 1 ? "was" : "were");
+    return 1;
 }
 
 static int bind_value(rl_bound *b, const rl_arg *a, PyObject *o, rl_slot *slot) {
@@ -138,13 +185,16 @@ static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, i
         if (rc == 0 && loud) bind_wrong_type(s, g, s->arg, g->self, 0);
         return rc;
     }
+    if (RL_UNLIKELY(rc = too_many(s, g, loud))) return rc < 0 ? -1 : 0;
     for (Py_ssize_t at = 0; at < g->n; at++) {
         const rl_arg *a = &s->arg[i];
-        if (RL_UNLIKELY(i >= s->n_positional)) return too_many(s, g, g->n + self, loud);
         const bool rest = i == s->rest && stands_alone(g->args + at, g->n - at);
         rc = rest ? rl_value_ints(b, g->args + at, g->n - at, a, &b->k.arg[i])
                   : bind_value(b, a, g->args[at], &b->k.arg[i]);
-        if (rc == 0 && loud) bind_wrong_type(s, g, a, g->args[at], i + 1 - self);
+        if (rc == 0 && loud && rest && g->n - at > 1)
+            bind_wrong_number(s, g, a, g->args + at, g->n - at, i + 1 - self);
+        else if (rc == 0 && loud)
+            bind_wrong(s, g, a, g->args[at], i + 1 - self);
         if (rc != 1) return rc;
         i++;
         if (rest) break;

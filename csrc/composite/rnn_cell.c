@@ -5,14 +5,17 @@
 /* (input, hx, w_ih, w_hh, b_ih, b_hh) */
 static bool cell_fits(rl_values *g, rl_bound *b, V hx, int number) {
     V input = X(0), w_ih = X(2), w_hh = X(3);
-    if (NDIM(input) < 2 || NDIM(hx) < 2 || NDIM(w_ih) < 2 || NDIM(w_hh) < 2)
-        RAISE(PyExc_IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
+    const char *const flat = "Dimension out of range (expected to be in range of [-1, 0], but got 1)";
+    if (NDIM(input) < 2 || NDIM(hx) < 1 || NDIM(w_ih) < 2 || NDIM(w_hh) < 2)
+        RAISE(PyExc_IndexError, flat);
     else if (SIZE(input, 1) != SIZE(w_ih, 1))
         RAISE(PyExc_RuntimeError, "input has inconsistent input_size: got %lld expected %lld",
               (long long)SIZE(input, 1), (long long)SIZE(w_ih, 1));
     else if (SIZE(input, 0) != SIZE(hx, 0))
         RAISE(PyExc_RuntimeError, "Input batch size %lld doesn't match hidden%d batch size %lld",
               (long long)SIZE(input, 0), number, (long long)SIZE(hx, 0));
+    else if (NDIM(hx) < 2)
+        RAISE(PyExc_IndexError, flat);
     else if (SIZE(hx, 1) != SIZE(w_hh, 1))
         RAISE(PyExc_RuntimeError, "hidden%d has inconsistent hidden_size: got %lld, expected %lld", number,
               (long long)SIZE(hx, 1), (long long)SIZE(w_hh, 1));
