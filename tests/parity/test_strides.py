@@ -18,7 +18,6 @@ PLANES = {
     *("convolution", "_convolution"),
     *(name for name in OPERATORS if "_pool" in name),
     *("pixel_shuffle", "pixel_unshuffle"),
-    "group_norm",
 }
 COLUMNS = {"linalg_lstsq"}  # PyTorch answers the upper part of larger columns
 # made of elementwise operators there, one kernel here
@@ -200,3 +199,13 @@ def test_joined_and_padded(dim):
                 a, b = (library._C._nn.pad if library is torch else library._nn.pad for library, _ in BOTH)
                 a, b = a(OURS[first], pad, mode), b(THEIRS[first], pad, mode)
                 assert (a.stride(), a.tolist()) == (b.stride(), b.tolist()), (first, pad, mode)
+
+
+@pytest.mark.parametrize(
+    "shifts, dims", [(1, 0), (-1, 1), (2, -2), (0, 3), (10, 3), ((1, 2), (3, 1)), ((1, 0), (0, 2)), (3, ())]
+)
+def test_rolled(shifts, dims):
+    for name in OURS:
+        if OURS[name].dim() == 4:
+            a, b = (library.roll(v[name], shifts, dims) for library, v in BOTH)
+            assert (a.stride(), a.tolist()) == (b.stride(), b.tolist()), name

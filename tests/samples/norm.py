@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from samples.pytorch import dense_aten
+from samples.pytorch import in_format
 from samples.sample import WHOLE, S, pos, small, unit, x
 
 _LINE, _IMAGE, _DEEP = (2, 70, 9), (2, 3, 7, 6), (2, 4, 3, 5)
@@ -110,9 +110,10 @@ NUMPY = {
 
 # ---- PyTorch's side ----
 def _norm_back(torch, name, grad, source, *args):
-    """Theirs want contiguous tensors, masks, and weights where all gradients are asked for."""
+    """Theirs want tensors without gaps, masks, and weights where all gradients are asked for."""
     theirs, masks = getattr(torch.ops.aten, name), [True, True, True]
-    grad, source = grad.contiguous(), source.contiguous()
+    source = in_format(torch, source)
+    grad = torch.empty_like(source).copy_(grad)
     args = [a.contiguous() if isinstance(a, torch.Tensor) else a for a in args]
     if name == "native_layer_norm_backward":
         shape, mean, scale, weight = args
@@ -126,6 +127,14 @@ def _norm_back(torch, name, grad, source, *args):
     if args[0] is None:
         args[0] = torch.ones(source.shape[1], dtype=source.dtype)
     return theirs(grad, source, *args, masks)
+
+
+def _native_group_norm(torch):
+    def run(source, weight, bias, *args):
+        weight, bias = (None if a is None else a.contiguous() for a in (weight, bias))
+        return torch.native_group_norm(in_format(torch, source), weight, bias, *args)
+
+    return run
 
 
 def _rms_norm_back(torch):
@@ -145,5 +154,5 @@ PYTORCH = {
         )
     },
     "rms_norm_backward": _rms_norm_back,
-    "native_group_norm": dense_aten("native_group_norm"),
+    "native_group_norm": _native_group_norm,
 }

@@ -19,6 +19,11 @@ def dense_aten(name):
     return find
 
 
+def in_format(torch, tensor):
+    """The tensor without gaps, channels last if it lies so: what their normalisation works on."""
+    return tensor.contiguous(memory_format=torch._prims_common.suggest_memory_format(tensor))
+
+
 def grad_of(forward):
     """The gradient of forward(input, ...) by its first argument."""
 

@@ -54,6 +54,32 @@ RL_SHAPE(triangle) {
     return rl_out_as_input(k, 0);
 }
 
+/* n of the elements along a dimension */
+static bool part_looks_channels_last(const rl_view *x, int64_t dim, int64_t n) {
+    int64_t shape[5];
+    if (x->ndim > 5) return false;
+    rl_view part = *x;
+    for (int d = 0; d < x->ndim; d++) shape[d] = x->shape[d];
+    shape[dim] = n;
+    part.shape = shape;
+    part.numel = x->numel / x->shape[dim] * n;
+    return rl_looks_channels_last(&part);
+}
+
+/* PyTorch joins the parts of a dimension after each other, as cat() does: channels last if both lie so. */
+static void roll_strides(const rl_call *k, const int64_t *shifts, const int64_t *dims, int n) {
+    const rl_view *from = k->arg[0].u.t;
+    rl_view *out = k->out[0];
+    for (int i = 0; i < n; i++, from = out) {
+        const int64_t dim = dims[i] < 0 ? dims[i] + out->ndim : dims[i], size = out->shape[dim];
+        const int64_t rest = shifts[i] % size, moved = rest < 0 ? rest + size : rest;
+        if (part_looks_channels_last(from, dim, moved) && part_looks_channels_last(from, dim, size - moved))
+            rl_dims_channels_last(out->shape, out->ndim, out->strides);
+        else
+            rl_dims_contiguous(out->shape, out->ndim, out->strides);
+    }
+}
+
 RL_SHAPE(roll) {
     const rl_view *x = k->arg[0].u.t;
     rl_ints places = rl_ints_of(k, 2);
@@ -72,7 +98,9 @@ RL_SHAPE(roll) {
                                 (long long)dim);
         if (x->numel && rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
     }
-    return rl_out_like_input(k, 0);
+    if (rl_out_as_input(k, 0) != RL_OK) return RL_FAIL;
+    if (x->numel) roll_strides(k, rl_ints_of(k, 1).at, places.at, dims);
+    return RL_OK;
 }
 
 RL_SHAPE(flip) { /* attr[0]: mask of the dimensions */
