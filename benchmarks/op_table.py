@@ -10,6 +10,7 @@ from op_cases import SIZES, call, grown_cases, laid
 from op_table_layers import LAYERS, ints, side
 from op_table_linalg import LINALG
 from op_table_losses import LOSSES
+from op_table_nets import NETS
 from op_table_products import PRODUCTS
 from samples.sample import Placeholder, fixed, x
 
@@ -236,6 +237,7 @@ TABLE = {
     **LAYERS,
     **LINALG,
     **LOSSES,
+    **NETS,
     **PRODUCTS,
     "index": _index,
     "index_put": _index_put,

@@ -121,6 +121,26 @@ def _conv1d(s):
     return [call("k 3", x(*s.volume), x(c, c, 3), x(c), 1, 1, flops=6 * b * c * c * n)]
 
 
+def _conv_tbc(s):
+    b, c, n = s.volume
+    return [call("k 3", x(n, b, c), x(3, c, c), x(c), 1, flops=6 * b * c * c * n)]
+
+
+def _convolution(*switches):
+    def cases(s):
+        b, c, h, w = s.image
+        rest = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1, *switches)
+        return [call("3x3 image", x(*s.image), x(c, c, 3, 3), x(c), *rest, flops=18 * b * h * w * c * c)]
+
+    return cases
+
+
+def _convolution_mode(s):
+    b, c, h, w = s.image
+    rest = ([1, 1], "same", [1, 1], 1)
+    return [call("3x3 same", x(*s.image), x(c, c, 3, 3), x(c), *rest, flops=18 * b * h * w * c * c)]
+
+
 def _cube(s):
     b, c, h, w = s.image
     return b, c // 4, 4, h, w
@@ -186,6 +206,10 @@ LAYERS = {
     "conv1d": _conv1d,
     "conv2d": _conv2d,
     "conv3d": _conv3d,
+    "conv_tbc": _conv_tbc,
+    "convolution": _convolution(),
+    "_convolution": _convolution(False, False, True, True),
+    "_convolution_mode": _convolution_mode,
     **{f"conv_transpose{n}d": _conv_transpose(n) for n in (1, 2, 3)},
     **{f"{kind}_pool{n}d": _pool(n) for kind in ("max", "avg") for n in (1, 2, 3)},
     **{f"adaptive_{kind}_pool{n}d": _pool(n, True) for kind in ("max", "avg") for n in (1, 2, 3)},
