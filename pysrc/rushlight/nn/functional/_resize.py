@@ -102,8 +102,8 @@ def interpolate(
 
     Either `size` or `scale_factor` says how large the result is. `mode` is 'nearest', 'nearest-exact', 'area'
     or, by the input's dims, 'linear', 'bilinear', 'bicubic', 'lanczos' or 'trilinear'. With `align_corners`
-    the middles of the corner elements stay where they are. `antialias` widens the filters of images that become
-    smaller; 'lanczos' needs it.
+    the middles of the corner elements stay where they are. `antialias` widens the filters of images that
+    become smaller; 'lanczos' needs it.
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
     """
     if mode not in ("nearest", "area", "nearest-exact"):
