@@ -216,7 +216,7 @@ def test_affine_grid():
 
 
 def test_grids_of_maps_that_change_nothing():
-    """To the bit: their places lie on pixels, and the gradient by a place changes with the side it lies on."""
+    """To the bit: places lie on pixels, and the gradient by a place changes with the side it lies on."""
     for n, corners in itertools.product((7, 28, 32, 100), (False, True)):
         grids = [
             library.nn.functional.affine_grid(library.eye(3)[None, :2], (1, 1, n, n), align_corners=corners)
