@@ -102,9 +102,15 @@ def test_a_huge_step_is_none_where_there_is_one_place(groups):
     assert all(torch.equal(a, b) for a, b in zip(near, far))
 
 
-def test_steps_of_many_phases_take_no_memory():
-    x, w, stride = torch.randn(1, 2, 4, 4), torch.randn(2, 1, 1, 1), 20_000
-    place = stride, stride, 1, 2
-    expected = torch.zeros_like(x)
-    expected[:, :, 0, 0] = w.flatten()
-    assert torch.equal(_nn.conv2d_input(torch.ones(1, 2, 3, 3), w, x.shape, *place), expected)
+@pytest.mark.parametrize("groups", (1, 2))
+def test_padding_out_of_all_proportion_takes_no_memory(groups):
+    x, w, far = torch.randn(1, 2, 4, 4), torch.randn(2, 2 // groups, 1, 1), 20_000
+    place, grad = (None, far, far, 1, groups), torch.ones(1, 2, 3, 3)
+    corner = torch.zeros_like(x)
+    corner[:, :, 0, 0] = 1
+    middle = torch.nn.functional.conv2d(x[:, :, :1, :1], w, groups=groups)
+    assert torch.nn.functional.conv2d(x, w, *place)[:, :, 1:2, 1:2].allclose(middle)
+    by_input = _nn.conv2d_input(grad, w, x.shape, *place[1:])
+    assert by_input.allclose(corner * w.reshape(groups, -1, 2 // groups).sum(1).reshape(1, 2, 1, 1))
+    by_weight = _nn.conv2d_weight(grad, x, w.shape, *place[1:])
+    assert by_weight[0].flatten().allclose(x[0, : 2 // groups, 0, 0])

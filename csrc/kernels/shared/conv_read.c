@@ -9,6 +9,19 @@ static void steps_settle(rl_conv *c) {
     if (c->ow == 1) c->sw = 1;
 }
 
+static int64_t reach(int64_t size, int64_t before, int64_t places, int64_t stride, int64_t more) {
+    const int64_t seen = (places - 1) * stride + more + 1;
+    return size + before > seen ? size + before : seen;
+}
+/* Padded planes are made ready by kernels that read it: are they not far larger than what lies there? */
+static bool in_proportion(const rl_conv *c) {
+    enum { PADDING_MOST = 8, SMALL = 1 << 14 };
+    const double high = (double)reach(c->h, c->pt, c->oh, c->sh, (c->kh - 1) * c->dh);
+    const double wide = (double)reach(c->w, c->pl, c->ow, c->sw, (c->kw - 1) * c->dw);
+    return high * wide <=
+           PADDING_MOST * ((double)c->h * (double)c->w + (double)c->oh * (double)c->ow + SMALL);
+}
+
 bool rl_conv_read(const rl_call *k, rl_conv *c) {
     const rl_view *in = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     if (!in || !w || in->dtype != RL_F32 || w->dtype != RL_F32 || !rl_is_plain(out) || out->numel == 0 ||
@@ -23,7 +36,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
     c->depth = c->ic * c->kh * c->kw;
     c->in = in, c->weight = w, c->bias = bias, c->out = out;
     steps_settle(c);
-    return in->numel > 0 && rl_conv_in_range(c);
+    return in->numel > 0 && rl_conv_in_range(c) && in_proportion(c);
 }
 
 bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
@@ -42,5 +55,5 @@ bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weigh
     c->ic = weight->shape[1], c->oc = weight->shape[0] / c->groups;
     c->depth = c->ic * c->kh * c->kw;
     steps_settle(c);
-    return rl_conv_in_range(c);
+    return rl_conv_in_range(c) && in_proportion(c);
 }
