@@ -137,13 +137,14 @@ static bool is_even(const stack *s) {
 }
 
 /* Autocast casts what linear() takes. The states of an LSTM that PyTorch gives to oneDNN are cast, too, and
- * so what it answers; those of others stay float32. */
+ * so what it answers; what is projected comes from linear(). The states of others stay as they are. */
 static void states_lowered(rl_values *g, stack *s) {
-    const rl_autocast *cast = &rl_here.autocast;
-    if (!(cast->enabled >> RL_CPU & 1) || s->states.u.t->dtype != RL_F32 || s->states.u.t->device != RL_CPU)
+    const int dtype = s->states.u.t->dtype, lower = rl_here.autocast.dtype[RL_CPU];
+    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || s->states.u.t->device != RL_CPU || dtype == RL_F64)
         return;
-    if (s->projected || is_even(s)) s->states = as_dtype(g, s->states, cast->dtype[RL_CPU]);
-    if (!s->projected && is_even(s)) s->cells = as_dtype(g, s->cells, cast->dtype[RL_CPU]);
+    const bool as_one = !s->projected && dtype == RL_F32 && is_even(s);
+    if (s->projected || as_one) s->states = as_dtype(g, s->states, lower);
+    if (as_one) s->cells = as_dtype(g, s->cells, lower);
 }
 
 static V run(rl_values *g, rl_bound *b, int mode, bool packed) {

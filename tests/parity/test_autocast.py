@@ -15,7 +15,7 @@ from rushlight import _C  # noqa: E402
 OPERATORS = samples.OPERATORS
 # PyTorch makes these of operators that are cast, here they are one: of the dtype given, and never refused
 OF_PARTS = {"_euclidean_dist", "_linalg_pinv", "linalg_matrix_exp", "matrix_exp", "roll"}
-OF_PARTS |= {"segment_reduce_backward"}
+OF_PARTS |= {"segment_reduce_backward", "rnn_tanh_packed", "rnn_relu_packed"}
 FLOATS = ("float32", "bfloat16", "float16", "float64")
 
 
@@ -37,6 +37,8 @@ def compare(name, sample, dtype, lower):
     what = f"{name}({sample}) of {dtype} under {lower}"
     theirs = dtypes_of(torch, torch, name, sample, dtype, lower)
     ours = dtypes_of(_C, rushlight, name, sample, dtype, lower)
+    if "primitive descriptor" in str(theirs):
+        return  # of oneDNN, which computes float16 on other machines
     if isinstance(theirs, Exception):
         assert isinstance(ours, type(theirs)) or name in OF_PARTS, f"{what}: {theirs!r}, here {ours!r}"
     elif isinstance(ours, NotImplementedError):
