@@ -11,13 +11,16 @@ import samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 OPERATORS = {name: entry for name, entry in samples.OPERATORS.items() if entry["kind"] != 1}
-# Contiguous here where PyTorch answers channels_last: these kernels write planes.
+# Contiguous here where PyTorch answers channels_last: lines, single pictures, gradients by indices.
+_POOLS = {f"{kind}_pool1d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max")}
 PLANES = {
-    *(f"conv{n}d{part}" for n in (1, 2, 3) for part in ("", "_input", "_weight")),
-    *(f"conv_transpose{n}d" for n in (1, 2, 3)),
-    *("convolution", "_convolution"),
-    *(name for name in OPERATORS if "_pool" in name),
-    *("pixel_shuffle", "pixel_unshuffle"),
+    *(f"conv{n}d" for n in (1, 2, 3)),
+    *("conv1d_input", "conv2d_input", "conv_transpose1d", "conv_transpose2d", "convolution", "_convolution"),
+    *(_POOLS - {"max_pool1d"}),
+    *(f"{pool}_backward" for pool in _POOLS),
+    "max_pool1d_with_indices",
+    *(f"max_pool{n}d_with_indices_backward" for n in (1, 2, 3)),
+    "adaptive_max_pool2d_backward",
 }
 COLUMNS = {"linalg_lstsq"}  # PyTorch answers the upper part of larger columns
 # made of elementwise operators there, one kernel here
