@@ -134,6 +134,7 @@ static bool pad_is_cast(const rl_bound *b) {
 /* 1: the call is cast to *dtype; 0: it is not; -1 raised */
 static int wanted_dtype(const rl_bound *b, int *dtype) {
     const rl_autocast_rule rule = b->schema->op->autocast;
+    if (rule == RL_AUTOCAST_off) return 0;
     *dtype = rule == RL_AUTOCAST_float32 || rule == RL_AUTOCAST_pad ? RL_F32 : rl_here.autocast.dtype[RL_CPU];
     if (rule == RL_AUTOCAST_widest) return widest(b, dtype);
     return rule != RL_AUTOCAST_pad || pad_is_cast(b);

@@ -89,8 +89,13 @@ static V weights_dropped(rl_values *g, V weights, double p, V keep) {
     return OP(masked_fill, weights, OP(logical_not, keep), NUM(0));
 }
 
+static V as_dtype(rl_values *g, V x, int dtype) {
+    return FAILED || x.u.t->dtype == dtype ? x : OP(to_copy, x, DTYPE(dtype));
+}
+
 /* The weights, and what they make of the values. Query and key are scaled before they are multiplied: their
- * products are smaller then. Halves are computed in float. */
+ * products are smaller then. Halves are computed in float, and under autocast floats in
+ * halves. */
 static V by_operators(rl_values *g, attention a, V keep, V *weights) {
     const int dtype = a.query.u.t->dtype, wide = dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
     const double root = sqrt(fabs(a.scale));
@@ -98,7 +103,7 @@ static V by_operators(rl_values *g, attention a, V keep, V *weights) {
         return RAISE(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s",
                      rl_dtype_cpp_name(rl_dtype_default()), rl_dtype_cpp_name(dtype));
     V *const all[3] = {&a.query, &a.key, &a.value};
-    for (int i = 0; i < 3 && wide != dtype; i++) *all[i] = OP(to_copy, *all[i], DTYPE(wide));
+    for (int i = 0; i < 3; i++) *all[i] = as_dtype(g, *all[i], wide);
     V mask = a.causal ? causal_mask(g, &a, wide) : a.mask;
     if (FAILED || (a.grouped && !heads_agree(g, &a))) return NONE;
     V key = a.grouped ? repeated(g, a.query, a.key) : a.key;
@@ -109,9 +114,8 @@ static V by_operators(rl_values *g, attention a, V keep, V *weights) {
     *weights = weights_dropped(g, OP(_safe_softmax, scores, INT(-1)), a.dropout, keep);
     if (keep.tag == RL_TENSOR && a.dropout > 0) value = TIMES(value, 1 / (1 - a.dropout));
     V made = OP(matmul, *weights, value);
-    if (wide == dtype || FAILED) return made;
-    *weights = OP(to_copy, *weights, DTYPE(dtype));
-    return OP(to_copy, made, DTYPE(dtype));
+    *weights = as_dtype(g, *weights, dtype);
+    return as_dtype(g, made, dtype);
 }
 
 /* ---- without a matrix of all weights ---- */

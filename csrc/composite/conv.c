@@ -51,6 +51,9 @@ COMPOSED(convolution) {
 COMPOSED(_convolution) {
     return convolution(g, b);
 }
+COMPOSED(_convolution_deprecated) {
+    return convolution(g, b);
+}
 
 COMPOSED(_convolution_mode) {
     const V a[7] = {X(0), X(1), X(2), X(3), X(4), X(5), X(6)};

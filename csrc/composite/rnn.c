@@ -50,8 +50,9 @@ void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     if (FAILED) return;
     const int dtype = gates.u.t->dtype, work = work_dtype(dtype, l->mode);
     const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
-    const int answer = blends ? rl_dtype_promote(dtype, l->state.u.t->dtype) : dtype;
-    const int kept = l->cell.tag == RL_NONE ? answer : rl_dtype_promote(dtype, l->cell.u.t->dtype);
+    const V blended = l->mode == RL_RNN_LSTM ? l->cell : l->state;
+    const int kept = blends ? rl_dtype_promote(dtype, blended.u.t->dtype) : dtype;
+    const int answer = l->projection.tag == RL_NONE ? kept : dtype; /* a product again */
     const V tensors[] = {gates, l->state, l->cell, l->w_hh, second, l->projection};
     V in[6];
     for (int i = 0; i < 6; i++) in[i] = as_dtype(g, tensors[i], work);
@@ -66,26 +67,32 @@ typedef struct {
     V input, sizes, states, cells, params; /* states: (layers * directions, B, H) */
     int64_t layers;
     double dropout;
-    bool biases, train, both_ways, projected;
+    bool biases, train, both_ways, projected, lower;
     int mode, each; /* each: how many parameters a layer has in one direction */
 } stack;
 
-static V parameter(const stack *s, int64_t layer, int i) {
-    return NTH(s->params, layer * s->each + i);
+/* what autocast makes of x in a stack that it casts as a whole */
+static V seen(rl_values *g, const stack *s, V x) {
+    if (!s->lower || FAILED || x.tag == RL_NONE) return x;
+    return rl_values_own_steal(g, rl_autocast_tensor(RL_TENSOR_OF(x.u.t), true));
+}
+static V parameter(rl_values *g, const stack *s, int64_t layer, int i) {
+    return seen(g, s, NTH(s->params, layer * s->each + i));
 }
 
 static void layer_run(rl_values *g, const stack *s, V input, int64_t n, bool reverse, V results[3]) {
-    const rnn_layer layer = {.input = input,
-                             .state = OP(select, s->states, INT(0), INT(n)),
-                             .cell = s->cells.tag == RL_NONE ? NONE : OP(select, s->cells, INT(0), INT(n)),
-                             .w_ih = parameter(s, n, 0),
-                             .w_hh = parameter(s, n, 1),
-                             .b_ih = s->biases ? parameter(s, n, 2) : NONE,
-                             .b_hh = s->biases ? parameter(s, n, 3) : NONE,
-                             .projection = s->projected ? parameter(s, n, s->each - 1) : NONE,
-                             .sizes = s->sizes,
-                             .mode = s->mode,
-                             .reverse = reverse};
+    const rnn_layer layer = {
+        .input = seen(g, s, input),
+        .state = seen(g, s, OP(select, s->states, INT(0), INT(n))),
+        .cell = s->cells.tag == RL_NONE ? NONE : seen(g, s, OP(select, s->cells, INT(0), INT(n))),
+        .w_ih = parameter(g, s, n, 0),
+        .w_hh = parameter(g, s, n, 1),
+        .b_ih = s->biases ? parameter(g, s, n, 2) : NONE,
+        .b_hh = s->biases ? parameter(g, s, n, 3) : NONE,
+        .projection = s->projected ? parameter(g, s, n, s->each - 1) : NONE,
+        .sizes = s->sizes,
+        .mode = s->mode,
+        .reverse = reverse};
     if (!FAILED) rl_rnn_layer_run(g, &layer, results);
 }
 
@@ -111,6 +118,12 @@ static V stack_run(rl_values *g, const stack *s, bool batch_first) {
     const int n = (int)s->layers * ways;
     V h = OP(stack, TENSORS(last, n), INT(0));
     return s->mode == RL_RNN_LSTM ? RESULTS(x, h, OP(stack, TENSORS(cells, n), INT(0))) : RESULTS(x, h);
+}
+
+/* In PyTorch oneDNN runs an LSTM whose sequences have one length, and autocast casts what that takes. Of
+ * other stacks the products alone are cast. Halves of a processor that lacks them never come to oneDNN. */
+static bool is_cast_whole(const stack *s, bool packed) {
+    return s->mode == RL_RNN_LSTM && !packed && !s->projected && s->input.u.t->dtype != RL_F16;
 }
 
 /* ---- arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
@@ -167,6 +180,7 @@ static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
     if (NDIM(s.input) != 3 - packed || NDIM(s.states) != 3 || (s.cells.tag != RL_NONE && NDIM(s.cells) != 3))
         return RAISE(PyExc_RuntimeError, "%s: input must have %d dimensions and hx 3", b->schema->op->name,
                      3 - packed);
+    s.lower = is_cast_whole(&s, packed);
     const bool batch_first = !packed && X(8).u.i;
     if (!packed && SIZE(s.input, batch_first) == 0)
         return RAISE(PyExc_RuntimeError, "Expected sequence length to be larger than 0 in RNN");

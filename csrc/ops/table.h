@@ -73,6 +73,7 @@ typedef enum {
     RL_AUTOCAST_float32, /* float32 */
     RL_AUTOCAST_widest,  /* float32 if one is that, else that of the context */
     RL_AUTOCAST_pad,     /* float32, but where pad() in PyTorch comes to an operator without a rule */
+    RL_AUTOCAST_off,     /* theirs, and its parts cast nothing */
 } rl_autocast_rule;
 struct rl_arg;
 struct rl_operator {

@@ -15,7 +15,10 @@ from rushlight import _C  # noqa: E402
 OPERATORS = samples.OPERATORS
 # PyTorch makes these of operators that are cast, here they are one: of the dtype given, and never refused
 OF_PARTS = {"_euclidean_dist", "_linalg_pinv", "linalg_matrix_exp", "matrix_exp", "roll"}
-OF_PARTS |= {"segment_reduce_backward", "rnn_tanh_packed", "rnn_relu_packed"}
+OF_PARTS |= {"segment_reduce_backward"}
+# Refused there, computed here: of float16 under bfloat16 PyTorch joins states of both, of halves it wants
+# logsumexp in float32, and oneDNN has no LSTM in float16 for some processors.
+REFUSED = OF_PARTS | {"rnn_tanh_packed", "rnn_relu_packed", "flash_attention_backward", "lstm"}
 FLOATS = ("float32", "bfloat16", "float16", "float64")
 
 
@@ -37,10 +40,8 @@ def compare(name, sample, dtype, lower):
     what = f"{name}({sample}) of {dtype} under {lower}"
     theirs = dtypes_of(torch, torch, name, sample, dtype, lower)
     ours = dtypes_of(_C, rushlight, name, sample, dtype, lower)
-    if "primitive descriptor" in str(theirs):
-        return  # of oneDNN, which computes float16 on other machines
     if isinstance(theirs, Exception):
-        assert isinstance(ours, type(theirs)) or name in OF_PARTS, f"{what}: {theirs!r}, here {ours!r}"
+        assert isinstance(ours, type(theirs)) or name in REFUSED, f"{what}: {theirs!r}, here {ours!r}"
     elif isinstance(ours, NotImplementedError):
         assert dtype not in samples.admitted(OPERATORS[name]), f"{what}: {ours!r}"
     else:
@@ -58,10 +59,11 @@ def test_operators_compute_in_the_dtypes_of_pytorch(name):
 # What PyTorch casts in an operator that here is a part of another one, or written in Python.
 ELSEWHERE = {
     *("linalg_cond", "linalg_matrix_rank", "linalg_tensorinv", "linalg_tensorsolve", "linalg_vecdot"),
-    *("reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d", "replication_pad3d"),
 }
 # Parts here of operators that are cast.
-PARTS = {"_cholesky", "_triangular_solve", "nll_loss_nd", "pad"}
+PARTS = {"_cholesky", "_triangular_solve", "affine_grid_generator", "nll_loss_nd", "pad"}
+# Not cast, and here made of operators that are cast elsewhere.
+UNCAST = {"convolution", "_convolution_mode", "_pad_packed_sequence"}
 
 
 def test_operators_are_cast_where_pytorch_casts_them():
@@ -70,7 +72,7 @@ def test_operators_are_cast_where_pytorch_casts_them():
     theirs = {name[6:].split(".")[0] for name in named if has(name, "AutocastCPU")}
     table = _C._ops_table()
     here = {each["name"] for each in table}
-    assert {each["name"] for each in table if each["autocast"]} - PARTS == theirs & here
+    assert {each["name"] for each in table if each["autocast"]} - PARTS - UNCAST == theirs & here
     assert not ELSEWHERE & here
 
 

@@ -15,7 +15,8 @@ OPERATORS = {name: entry for name, entry in samples.OPERATORS.items() if entry["
 _POOLS = {f"{kind}_pool1d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max")}
 PLANES = {
     *(f"conv{n}d" for n in (1, 2, 3)),
-    *("conv1d_input", "conv2d_input", "conv_transpose1d", "conv_transpose2d", "convolution", "_convolution"),
+    *("conv1d_input", "conv2d_input", "conv_transpose1d", "conv_transpose2d"),
+    *("convolution", "_convolution", "_convolution_deprecated"),
     *(_POOLS - {"max_pool1d"}),
     *(f"{pool}_backward" for pool in _POOLS),
     "max_pool1d_with_indices",

@@ -70,6 +70,11 @@ SAMPLES = {
         S(
             small(*_IMAGE), small(4, 3, 3, 3), None, [1], [1], [1], False, [0], 1, False, False, True, True
         ).but(*WHOLE),
+        S(small(*_LINE), small(3, 2, 3), None, [2], [1], [1], True, [0], 1, False, False, True, False).but(
+            *WHOLE
+        ),
+    ],
+    "_convolution_deprecated": [
         S(small(*_LINE), small(3, 2, 3), None, [2], [1], [1], True, [0], 1, False, False, True).but(*WHOLE),
     ],
     "_convolution_mode": [S(small(*_IMAGE), small(4, 3, 2, 3), small(4), [1], "same", [2], 1).but(*WHOLE)],
@@ -155,7 +160,8 @@ BACKWARD = {
 WIDER = {(op, dtype) for op in ("conv1d", "conv3d") for dtype in ("uint8", "int8", "int16", "int32")}
 NARROWER = {
     *((f"conv_transpose{n}d", "int64") for n in (1, 2, 3)),
-    *((op, dtype) for op in ("conv2d", "_convolution", "_convolution_mode") for dtype in WHOLE),
+    *((op, dtype) for op in ("conv2d", "_convolution_mode") for dtype in WHOLE),
+    *((op, dtype) for op in ("_convolution", "_convolution_deprecated") for dtype in WHOLE),
     *(("convolution", "int64"), ("conv_tbc", "bool")),
 }
 
