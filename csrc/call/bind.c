@@ -49,8 +49,8 @@ static const char *suffix(const rl_given *g) {
     return g->inplace ? "_" : "";
 }
 
-static int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
-                           int position) {
+static RL_APART int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
+                                    int position) {
     RL_OWNED PyObject *kind = kind_name(a);
     if (!kind) return -1;
     if (position > 0)
@@ -63,8 +63,8 @@ static int bind_wrong_type(const rl_schema *s, const rl_given *g, const rl_arg *
 }
 
 /* Which one of numbers is no int? As PyTorch does, the first one is told from the others. */
-static int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *const *items,
-                             Py_ssize_t n, int position) {
+static RL_APART int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg *a,
+                                      PyObject *const *items, Py_ssize_t n, int position) {
     int64_t number;
     Py_ssize_t at = 0;
     while (at < n && rl_scalar_int(items[at], &number) == 1) at++;
@@ -84,7 +84,8 @@ static int bind_wrong_number(const rl_schema *s, const rl_given *g, const rl_arg
 }
 
 /* position: counted from 1; 0: by its name */
-static int bind_wrong(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o, int position) {
+static RL_APART int bind_wrong(const rl_schema *s, const rl_given *g, const rl_arg *a, PyObject *o,
+                               int position) {
     const bool listed = a->kind == RL_ARG_INTS && (PyTuple_Check(o) || PyList_Check(o));
     RL_OWNED PyObject *items = listed ? PySequence_Tuple(o) : NULL;
     if (PyErr_Occurred()) return -1;
@@ -150,12 +151,13 @@ static bool stands_alone(PyObject *const *args, Py_ssize_t n) {
 }
 
 /* Are there more than it takes? A method's are counted without it. 1: raised when `loud`, -1 raised. */
-static int too_many(const rl_schema *s, const rl_given *g, bool loud) {
+static RL_APART int too_many(const rl_schema *s, const rl_given *g, bool loud) {
     const int self = g->self != NULL, most = s->n_positional - self;
     int64_t number;
     int rc = 0, least = -self;
-    if (g->n <= most) return 0;
-    if (s->rest >= self && s->rest - self < g->n) rc = rl_scalar_int(g->args[s->rest - self], &number);
+    PyObject *const *rest = s->rest >= self && s->rest - self < g->n ? g->args + (s->rest - self) : NULL;
+    if (rest && RL_LIKELY(PyLong_CheckExact(*rest))) return 0;
+    if (rest) rc = rl_scalar_int(*rest, &number);
     if (rc || !loud) return rc > 0 ? 0 : rc < 0 ? -1 : 1;
     for (int i = 0; i < s->n_positional; i++) least += s->required >> i & 1;
     if (self && most == 0)
@@ -185,7 +187,7 @@ static int bind_positional(rl_bound *b, const rl_schema *s, const rl_given *g, i
         if (rc == 0 && loud) bind_wrong_type(s, g, s->arg, g->self, 0);
         return rc;
     }
-    if (RL_UNLIKELY(rc = too_many(s, g, loud))) return rc < 0 ? -1 : 0;
+    if (RL_UNLIKELY(g->n > s->n_positional - self) && (rc = too_many(s, g, loud))) return rc < 0 ? -1 : 0;
     for (Py_ssize_t at = 0; at < g->n; at++) {
         const rl_arg *a = &s->arg[i];
         const bool rest = i == s->rest && stands_alone(g->args + at, g->n - at);
