@@ -5,7 +5,12 @@ from warnings import warn
 
 from rushlight import _homes, _missing
 from rushlight.backends import _sdp
-from rushlight.backends._sdp import SDPBackend, can_use_efficient_attention, can_use_flash_attention
+from rushlight.backends._sdp import (  # noqa: F401  (scripts take SDPAParams from here)
+    SDPAParams,
+    SDPBackend,
+    can_use_efficient_attention,
+    can_use_flash_attention,
+)
 
 __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
