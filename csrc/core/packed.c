@@ -4,6 +4,7 @@
 #include "memory.h"
 #include "packed.h"
 #include <pthread.h>
+#include <string.h>
 
 /* Note [Packed weights]
  *
@@ -15,9 +16,14 @@
  *
  * Kernels fill them without the GIL, maybe beside a writer: Note [Writes]. Then it serves its call, as
  * the weights themselves would have, and dies with it. */
+typedef struct {
+    int64_t offset, dims[2 * RL_SMALL_DIMS]; /* shape, then strides */
+    uint8_t dtype, ndim;
+} packed_of;
 struct rl_packed {
     rl_packed *next;
-    uint64_t key, writes, shape_hash;
+    uint64_t key, writes;
+    packed_of of;
     char *block; /* from the cache: each step of an optimizer makes packed weights stale */
     int users;   /* calls that read it: none frees it under them */
 };
@@ -35,13 +41,18 @@ void rl_packed_guard_fork(void) {
     pthread_atfork(fork_hold, fork_release, fork_release);
 }
 
-static uint64_t view_hash(const rl_view *v) {
-    uint64_t h = (uint64_t)v->offset * 31 + v->dtype;
-    for (int i = 0; i < v->ndim; i++) {
-        h = (h ^ (uint64_t)v->shape[i]) * 0x9e3779b97f4a7c15u;
-        h = (h ^ (uint64_t)v->strides[i]) * 0x9e3779b97f4a7c15u;
+/* what of a view decides the packed numbers; false: it has too many dims to be packed */
+static bool packed_of_view(packed_of *of, const rl_view *v) {
+    *of = (packed_of){.offset = v->offset, .dtype = v->dtype, .ndim = v->ndim};
+    for (int d = 0; d < v->ndim && v->ndim <= RL_SMALL_DIMS; d++) {
+        of->dims[d] = v->shape[d];
+        of->dims[RL_SMALL_DIMS + d] = v->strides[d];
     }
-    return h;
+    return v->ndim <= RL_SMALL_DIMS;
+}
+static bool is_packed_of(const rl_packed *p, uint64_t key, const packed_of *of) {
+    return p->key == key && p->of.offset == of->offset && p->of.dtype == of->dtype &&
+           p->of.ndim == of->ndim && memcmp(p->of.dims, of->dims, sizeof of->dims) == 0;
 }
 
 static uint64_t writes_of(const rl_storage *s) {
@@ -54,8 +65,8 @@ static bool is_exported(const rl_storage *s) {
            __atomic_load_n(&s->pointer_seen, __ATOMIC_RELAXED);
 }
 
-static rl_packed *packed_search(rl_packed *list, uint64_t key, uint64_t hash) {
-    while (list && !(list->key == key && list->shape_hash == hash)) list = list->next;
+static rl_packed *packed_search(rl_packed *list, uint64_t key, const packed_of *of) {
+    while (list && !is_packed_of(list, key, of)) list = list->next;
     return list;
 }
 
@@ -68,9 +79,10 @@ void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
     rl_storage *s = v->storage;
     if (!__atomic_load_n(&s->packed, __ATOMIC_ACQUIRE) || is_exported(s) || k->n_used_ == RL_MAX_USED)
         return NULL;
-    uint64_t hash = view_hash(v);
+    packed_of of;
+    if (!packed_of_view(&of, v)) return NULL;
     pthread_mutex_lock(&lock);
-    rl_packed *p = packed_search(s->packed, key, hash);
+    rl_packed *p = packed_search(s->packed, key, &of);
     if (p && p->writes != writes_of(s)) p = NULL;
     if (p) packed_use(k, p);
     pthread_mutex_unlock(&lock);
@@ -88,7 +100,8 @@ void rl_packed_free(rl_packed *p) {
 
 void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize) {
     uint64_t writes = writes_of(v->storage);
-    if ((writes & RL_WRITERS) || is_exported(v->storage)) return NULL;
+    packed_of of;
+    if ((writes & RL_WRITERS) || is_exported(v->storage) || !packed_of_view(&of, v)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
     const rl_count bytes = rl_count_plus(rl_count_times(n, itemsize), HEAD);
     char *block = p ? rl_block_take(bytes, RL_BLOCK_SCRATCH) : NULL;
@@ -97,8 +110,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
         rl_free(p);
         return NULL;
     }
-    *p = (rl_packed){
-        .next = k->packing_, .key = key, .writes = writes, .shape_hash = view_hash(v), .block = block};
+    *p = (rl_packed){.next = k->packing_, .key = key, .writes = writes, .of = of, .block = block};
     k->packing_ = p;
     return block + HEAD;
 }
@@ -123,15 +135,16 @@ static rl_packed *packed_cut(rl_storage *s, int *left) {
 void rl_packed_ready(rl_call *k, const rl_view *v, uint64_t key) {
     rl_storage *s = v->storage;
     rl_packed **at = &k->packing_;
-    uint64_t hash = view_hash(v);
-    while (*at && !((*at)->key == key && (*at)->shape_hash == hash)) at = &(*at)->next;
+    packed_of of;
+    if (!packed_of_view(&of, v)) return;
+    while (*at && !is_packed_of(*at, key, &of)) at = &(*at)->next;
     rl_packed *p = *at;
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the weights were read before the word is read again */
     if (!p || p->writes != writes_of(s) || is_exported(s)) return;
     int left;
     pthread_mutex_lock(&lock);
     rl_packed *stale = packed_cut(s, &left);
-    if (left < MAX_PACKED && k->n_used_ < RL_MAX_USED && !packed_search(s->packed, key, hash)) {
+    if (left < MAX_PACKED && k->n_used_ < RL_MAX_USED && !packed_search(s->packed, key, &of)) {
         *at = p->next;
         packed_use(k, p);
         p->next = s->packed;
