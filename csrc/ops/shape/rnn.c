@@ -19,7 +19,10 @@ static rl_status is_sized(const rl_call *k, int arg, const char *what, int64_t r
     const rl_view *v = rl_in(k, arg);
     const int64_t dims[2] = {rows, columns};
     const int n = columns < 0 ? 1 : 2;
-    if (v && v->ndim == n && memcmp(v->shape, dims, (size_t)n * sizeof *dims) == 0) return RL_OK;
+    const bool fits = v && v->ndim == n && memcmp(v->shape, dims, (size_t)n * sizeof *dims) == 0;
+    if (fits && v->dtype == k->arg[0].u.t->dtype) return RL_OK;
+    if (fits)
+        return rl_error_set(RL_RUNTIME, "%s: %s has another dtype than the first tensor", k->name, what);
     return v ? differs(k, what, v) : rl_error_set(RL_RUNTIME, "%s: %s is missing", k->name, what);
 }
 static rl_status is_sized_or_none(const rl_call *k, int arg, const char *what, int64_t rows,
@@ -113,7 +116,9 @@ RL_SHAPE(_rnn_layer_backward) {
                   gates = rl_rnn_gates(mode) * units;
     const bool lstm = mode == RL_RNN_LSTM;
     if (output->shape[output->ndim - 1] != out) return differs(k, "output", output);
-    if (!rl_dims_same(rl_in(k, RL_RNN_BY_OUTPUT), output)) return rl_gradient_differs(k, output);
+    const rl_view *by_output = rl_in(k, RL_RNN_BY_OUTPUT);
+    if (!rl_dims_same(by_output, output) || by_output->dtype != output->dtype)
+        return rl_gradient_differs(k, output);
     if (is_sized_or_none(k, RL_RNN_BY_STATE, "grad_last", batch, out) != RL_OK) return RL_FAIL;
     if (saved && is_sized(k, RL_RNN_BACK_SAVED, "saved", rows, saved) != RL_OK) return RL_FAIL;
     if (saved && is_sized_or_none(k, RL_RNN_BY_SAVED, "grad_saved", rows, saved) != RL_OK) return RL_FAIL;
