@@ -1,6 +1,7 @@
 """The components of csrc/README.md, enforced on the source text: who may include whom, who may touch memory,
 who may keep state, how things are named, how long files may be. Every rule is shown a text that breaks it."""
 
+import ast
 import pathlib
 import re
 import shutil
@@ -13,7 +14,7 @@ SOURCES = sorted(p for kind in ("c", "h", "cu", "def") for p in (ROOT / "csrc").
 PYTHON = sorted(
     p for folder in ("pysrc", "tests", "benchmarks", "examples") for p in (ROOT / folder).rglob("*.py")
 )
-FULL = {".py": 450}  # lines; of all other files 400
+FULL = {".py": 450}  # lines, docstrings aside; of all other files 400
 ROWS = 60
 
 
@@ -122,8 +123,15 @@ def files_named_exist(path, text):
             yield f"{path} names {name}, which is not there"
 
 
+def docstring_lines(text):
+    """Lines of the docstrings of functions and classes: they make nothing harder to follow."""
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.FunctionDef, ast.ClassDef)))
+    told = [node.body[0] for node in nodes if ast.get_docstring(node, clean=False) is not None]
+    return sum(text.end_lineno - text.lineno + 1 for text in told)
+
+
 def length(path, text):
-    lines = text.count("\n")
+    lines = text.count("\n") - (docstring_lines(text) if path.endswith(".py") else 0)
     if lines > FULL.get(pathlib.PurePath(path).suffix, 400) and not path.endswith(".def"):
         yield f"{path} has {lines} lines: it is too full"
     rows = len(re.findall(r"^(?:OP|VIEW|COMPOSITE)\(", text, flags=re.M))

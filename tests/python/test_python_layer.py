@@ -21,9 +21,8 @@ def test_the_version_has_one_place():
 
 
 @pytest.mark.parametrize("path", sorted(SOURCE.joinpath("rushlight").rglob("*.py")), ids=lambda p: p.stem)
-def test_files_say_what_they_are_and_are_short(path):
-    text = path.read_text()
-    assert text.startswith('"""') and text.count("\n") <= 450
+def test_files_say_what_they_are(path):
+    assert path.read_text().startswith('"""')
 
 
 def test_importing_brings_neither_numpy_nor_onednn():
