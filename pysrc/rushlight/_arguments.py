@@ -1,8 +1,14 @@
 """What PyTorch says about arguments that a function written in Python does not take."""
 
+from __future__ import annotations
+
 import functools
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PYTHON_DTYPES = {float: _C.float64, int: _C.int64, bool: _C.bool, complex: _C.complex128}
 
@@ -24,13 +30,13 @@ def wrong(function, name, position, wanted, value):
     return TypeError(f"{function}(): argument '{name}'{place} must be {wanted}, not {kind(value)}")
 
 
-def tensor(function, name, position, value):
+def tensor(function: Any, name: str, position: Any, value: float) -> None:
     """Refuse what is no tensor."""
     if not isinstance(value, _C.Tensor):
         raise wrong(function, name, position, "Tensor", value)
 
 
-def dtype(function, value):
+def dtype(function: Any, value: float) -> Any:
     """Return the dtype; float, int and bool stand for one."""
     if value is None or isinstance(value, _C.dtype):
         return value

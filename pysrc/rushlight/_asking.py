@@ -1,8 +1,16 @@
 """Questions about tensors: what PyTorch's other layouts, devices and lazy bits would be."""
 
+from __future__ import annotations
+
 from . import _C
 from ._arguments import as_pytorch
 from ._arguments import tensor as need_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 _NEVER = "is_mkldnn is_xla is_ipu is_vulkan is_maia is_mtia".split()
 _NO = "is_conj is_neg is_distributed".split()
@@ -52,7 +60,7 @@ def _to_dense(self, dtype=None, *, masked_grad=None):
 
 
 @as_pytorch
-def is_same_size(input, other):
+def is_same_size(input: Tensor, other: Any) -> Any:
     """Whether both have the same sizes."""
     need_tensor("is_same_size", "input", 1, input)
     need_tensor("is_same_size", "other", 2, other)
@@ -96,7 +104,7 @@ globals().update({_name: _function(_name) for _name in _names})
 
 
 @as_pytorch
-def resize_as_(input, the_template, *, memory_format=None):
+def resize_as_(input: Tensor, the_template: Any, *, memory_format: Any = None) -> Any:
     """Change input's size in place to the template's."""
     need_tensor("resize_as_", "input", 1, input)
     return input.resize_as_(the_template, memory_format=memory_format)

@@ -1,11 +1,20 @@
 """Tensors from what others made: buffers, arrays, files; and with strides that were asked for."""
 
+from __future__ import annotations
+
 import warnings
 
 from . import _C
 from ._arguments import as_pytorch, sizes, truth, wrong
 from ._arguments import dtype as _dtype
 from ._tensor import _TYPE_NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import dtype
+    from rushlight.types import Device
 
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
 _said = set()
@@ -24,7 +33,9 @@ def _with_grad(tensor, requires_grad):
 
 
 @as_pytorch
-def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+def frombuffer(
+    buffer: Any, *, dtype: dtype | None, count: Any = -1, offset: int = 0, requires_grad: bool = False
+) -> Any:
     """Return a tensor of one dimension on the memory of a buffer, such as a bytearray.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.frombuffer.html
@@ -41,16 +52,16 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 
 @as_pytorch
 def from_file(
-    filename,
-    shared=None,
-    size=0,
+    filename: Any,
+    shared: Any = None,
+    size: Any = 0,
     *,
-    dtype=None,
-    layout=None,
-    device=None,
-    requires_grad=False,
-    pin_memory=False,
-):
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """Return a tensor on the first bytes of a file; when shared, what is written goes to the file.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.from_file.html
@@ -107,7 +118,14 @@ def _foreign(obj, dtype):
 
 
 @as_pytorch
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
+def asarray(
+    obj: object,
+    *,
+    dtype: dtype | None = None,
+    device: Device = None,
+    copy: Any = None,
+    requires_grad: Any = None,
+) -> Any:
     """Return a tensor that shares memory with obj where it can.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.asarray.html
@@ -153,7 +171,15 @@ def _graph_of(tensor, requires_grad, mine):
 
 
 @as_pytorch
-def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Any:
     """Return a tensor of no dimensions, of the default dtype unless dtype says otherwise."""
     if not isinstance(s, (int, float, complex)) and not (isinstance(s, _C.Tensor) and s.dim() == 0):
         raise wrong("scalar_tensor", "s", 1, "Number", s)
@@ -177,8 +203,15 @@ def _strided(function, size, stride, dtype, device, requires_grad):
 
 @as_pytorch
 def empty_strided(
-    size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-):
+    size: Any,
+    stride: int | tuple[int, ...],
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """Return uninitialised memory of these sizes and strides.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.empty_strided.html
@@ -188,8 +221,15 @@ def empty_strided(
 
 @as_pytorch
 def empty_permuted(
-    size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
-):
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: dtype | None = None,
+    layout: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Any:
     """Return uninitialised memory whose dimensions lie in the order of physical_layout, outermost first.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.empty_permuted.html

@@ -1,10 +1,16 @@
 """Functions and classes that PyTorch keeps for older scripts: each call warns."""
 
+from __future__ import annotations
+
 import functools
 import warnings
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def deprecated(message, category=DeprecationWarning):
+
+def deprecated(message: Any, category: Any = DeprecationWarning) -> Any:
     """Make the decorator of a function, or of a class, of which instances and subclasses warn."""
 
     def of_function(function):

@@ -1,5 +1,7 @@
 """Deterministic algorithms: operators always answer the same bits, so only unset memory changes."""
 
+from __future__ import annotations
+
 from . import _C
 
 _asked = {"mode": False, "warn_only": False, "fill": True}
@@ -17,7 +19,7 @@ def _fill_uninitialized_memory(value=None):
     return _asked["fill"]
 
 
-def use_deterministic_algorithms(mode, *, warn_only=False):
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for results that do not change from run to run, as all operators answer them.
 
     Tensors that ``empty()`` makes are filled with NaN, or with the largest number of their dtype, unless
@@ -32,17 +34,17 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     _apply()
 
 
-def are_deterministic_algorithms_enabled():
+def are_deterministic_algorithms_enabled() -> bool:
     """Return what was asked for."""
     return _asked["mode"]
 
 
-def is_deterministic_algorithms_warn_only_enabled():
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Return what was asked for."""
     return _asked["warn_only"]
 
 
-def set_deterministic_debug_mode(debug_mode):
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Ask for deterministic algorithms: 'default' or 0 for none, 'warn' or 1, 'error' or 2."""
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -59,6 +61,6 @@ def set_deterministic_debug_mode(debug_mode):
     use_deterministic_algorithms(debug_mode != 0, warn_only=debug_mode == 1)
 
 
-def get_deterministic_debug_mode():
+def get_deterministic_debug_mode() -> int:
     """Return 0, 1 or 2: 'default', 'warn' or 'error'."""
     return (1 if _asked["warn_only"] else 2) if _asked["mode"] else 0

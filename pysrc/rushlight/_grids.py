@@ -1,9 +1,17 @@
 """Functions over several tensors: grids, products, blocks; and derivatives of samples."""
 
+from __future__ import annotations
+
 from itertools import combinations as _tuples
 from itertools import combinations_with_replacement as _multisets
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 
 def _together(tensors):
@@ -25,7 +33,7 @@ atleast_2d = _at_least(2, _C._nn.atleast_2d)
 atleast_3d = _at_least(3, _C._nn.atleast_3d)
 
 
-def meshgrid(*tensors, indexing=None):
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Return a tuple of tensors of the shape (n1, n2, ...) that hold the coordinates of a grid.
 
     ``indexing='xy'`` swaps the first two dimensions. Raises RuntimeError for other words, more than one
@@ -56,7 +64,7 @@ def meshgrid(*tensors, indexing=None):
     return tuple(grid.transpose(0, 1) if swap else grid for grid in grids)
 
 
-def cartesian_prod(*tensors):
+def cartesian_prod(*tensors: Any) -> Tensor:
     """Return all tuples of one element of each vector, as rows; of one vector the vector."""
     tensors = _together(tensors)
     for t in tensors:
@@ -67,7 +75,7 @@ def cartesian_prod(*tensors):
     return _C.stack([grid.flatten() for grid in meshgrid(*tensors, indexing="ij")], dim=1)
 
 
-def combinations(input, r=2, with_replacement=False):
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
     """Return all choices of r elements of a vector, in the order of its elements, as rows."""
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
@@ -80,7 +88,7 @@ def combinations(input, r=2, with_replacement=False):
     return input[places.reshape(-1, r)]
 
 
-def block_diag(*tensors):
+def block_diag(*tensors: Any) -> Any:
     """Return a matrix with matrices (vectors count as rows) on its diagonal and zeros elsewhere."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
@@ -103,7 +111,7 @@ def block_diag(*tensors):
     return _C.cat(rows)
 
 
-def vander(x, N=None, increasing=False):
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Return the powers 0 to N - 1 (the length of x when None) of a vector as columns, the highest first."""
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
@@ -190,7 +198,9 @@ def _gradient_along(x, spacing, dim, order):
     return _C.cat([start, inner, end], dim)
 
 
-def gradient(input, *, spacing=None, dim=None, edge_order=1, axis=None):
+def gradient(
+    input: Tensor, *, spacing: Any = None, dim: int | None = None, edge_order: int = 1, axis: Any = None
+) -> Any:
     """Return the derivatives of samples along dimensions, by central differences, as a tuple of tensors.
 
     ``spacing`` is a number, or one number or one tensor of coordinates for each dimension; ``edge_order``, 1

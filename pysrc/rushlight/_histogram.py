@@ -1,11 +1,19 @@
 """Histograms in one and in several dimensions."""
 
+from __future__ import annotations
+
 import builtins
 import math
 from collections import namedtuple
 
 from . import _C
 from ._tensor import _TYPE_NAMES, _need_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 # ---- the borders of bins ----
 
@@ -144,7 +152,15 @@ def _results(name):
 _One, _Several = _results("histogram"), _results("histogramdd")
 
 
-def histogram(input, bins=100, *, range=None, weight=None, density=False, out=None):
+def histogram(
+    input: Tensor,
+    bins: int = 100,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Tensor | None = None,
+) -> Any:
     """Return (hist, bin_edges): how many elements lie in each of so many equal bins, or between these edges.
 
     The bins go from range[0] to range[1], else from the least to the largest element. weight counts for an
@@ -162,7 +178,9 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False, out=No
     return _One(*out)
 
 
-def histogramdd(input, bins, range=None, weight=None, density=False):
+def histogramdd(
+    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
     """Return (hist, bin_edges) of points: the last dimension of input has their coordinates.
 
     bins: a number for all dimensions, one for each, or the edges of each.

@@ -1,9 +1,15 @@
 """Gives what is written in a private module the name of the public one: texts and pickles use that."""
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _FUNCTION = type(lambda: None)
 
 
-def adopt(home, *objects):
+def adopt(home: Any, *objects: Any) -> None:
     """Make ``home`` the ``__module__`` of functions and classes, and of the functions in these classes."""
     for each in objects:
         each.__module__ = home

@@ -1,6 +1,12 @@
 """Singular values of matrices that are nearly of low rank (Halko, Martinsson and Tropp, 2009)."""
 
+from __future__ import annotations
+
 from . import _C, linalg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 
 def _basis(A, q, niter):
@@ -12,7 +18,9 @@ def _basis(A, q, niter):
     return Q
 
 
-def svd_lowrank(A, q=6, niter=2, M=None):
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return U, S and V of nearly A - M, with q columns."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     A = A if M is None else A - M.expand(A.shape)
@@ -24,7 +32,9 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A, q=None, center=True, niter=2):
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return svd_lowrank() of A, without the means of its columns if center."""
     most = min(A.shape[-2:])
     if q is None:
@@ -36,7 +46,9 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
-def nuclear_norm(input, dim=None, keepdim=False, *, out=None):
+def nuclear_norm(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """Return the sum of the singular values of a matrix, or of those in two dimensions.
 
     ``nuclear_norm(input, keepdim)`` is taken as well. Deprecated: ``linalg.matrix_norm(input, "nuc")``.

@@ -1,5 +1,7 @@
 """Whom a thread asks for ``__torch_function__``; :mod:`rushlight.overrides` says what that is."""
 
+from __future__ import annotations
+
 from . import _C
 
 ASK_ALL, ASK_MODES, ASK_NOBODY = range(3)
@@ -10,10 +12,10 @@ class _Asking:
 
     _whom = ASK_ALL
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._before = _C._set_torch_function_asking(self._whom)
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
         _C._set_torch_function_asking(self._before)
 
 

@@ -1,7 +1,15 @@
 """Products of several tensors, and distances: what their arguments may be."""
 
+from __future__ import annotations
+
 from . import _C
 from ._tensor import _TYPE_NAMES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 _nn = _C._nn
 _TITLES = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
@@ -29,7 +37,7 @@ def _from_lists(args):
     return f"{equation}->{_letters(args[-1])}", args[:-1:2]
 
 
-def einsum(*args):
+def einsum(*args: Any) -> Tensor:
     """Sum products of operands over the dimensions that the equation names, as in ``"bij,bjk->bik"``.
 
     Operands follow the equation, or each is followed by a list of numbers: ``einsum(a, [0, 1], b, [1, 2])``.
@@ -84,7 +92,7 @@ def _dims_of(a, b, dims):
     return list(range(-n, 0)), list(range(n))
 
 
-def tensordot(a, b, dims=2, out=None):
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """Sum products over the last ``dims`` dimensions of a and the first of b, or over those of two lists.
 
     Raises RuntimeError when sizes do not match. https://docs.pytorch.org/docs/2.13/generated/torch.tensordot.html
@@ -107,7 +115,9 @@ _MODES = {
 }
 
 
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """Return the distances of order p of all rows of x1 to all rows of x2, for each matrix of a batch.
 
     The modes tell PyTorch where it may trade exactness for speed; all of them answer exactly here.
@@ -116,3 +126,49 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     return _nn.cdist(x1, x2, p, _MODES[compute_mode])
+
+
+# ---- multi_dot ----
+def matrices_of_chain(tensors):
+    """The operands of multi_dot() as matrices; errors as PyTorch's."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for i, t in enumerate(tensors):
+        last = i in (0, len(tensors) - 1)
+        if t.ndim != 2 and not (last and t.ndim == 1):
+            if last:
+                place = "last" if i else "first"
+                raise RuntimeError(f"multi_dot(): the {place} tensor must be 1D or 2D but got {t.ndim}D")
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.ndim}D")
+        if t.dtype is not tensors[0].dtype:
+            names = (str(each.dtype).rpartition(".")[2] for each in (tensors[0], t))
+            first, other = ({"float32": "float", "float64": "double"}.get(n, n) for n in names)
+            raise RuntimeError(
+                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
+                f"{first} and tensor {i} {other}"
+            )
+    matrices = list(tensors)
+    if matrices[0].ndim == 1:
+        matrices[0] = matrices[0].unsqueeze(0)
+    if matrices[-1].ndim == 1:
+        matrices[-1] = matrices[-1].unsqueeze(-1)
+    for i, (a, b) in enumerate(zip(matrices, matrices[1:])):
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} "
+                "cannot be multiplied"
+            )
+    return matrices
+
+
+def best_splits(sizes: Any) -> Any:
+    """For sizes[i] x sizes[i + 1] matrices: where the product of i .. j is best split."""
+    n = len(sizes) - 1
+    cost, split = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return split

@@ -7,11 +7,20 @@ With an input the model runs once, in eval mode and without gradients. The table
 and parameters that stand in a plain list or dict, where neither parameters() nor state_dict() sees them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import rushlight
 from rushlight import _homes
 from rushlight._C import Module, Parameter, Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import dtype
+    from rushlight.types import Device
 
 __all__ = ["Summary", "summary"]
 
@@ -299,7 +308,14 @@ class Summary:
 
 
 def summary(
-    model, input_size=None, input_data=None, *, depth=3, dtype=None, device=None, verbose=True
+    model: Any,
+    input_size: int | None = None,
+    input_data: Any = None,
+    *,
+    depth: int = 3,
+    dtype: dtype | None = None,
+    device: Device = None,
+    verbose: bool = True,
 ) -> Summary:
     """Print what a model is made of, and return it as a Summary.
 

@@ -1,8 +1,14 @@
 """How tensors are printed."""
 
+from __future__ import annotations
+
 import math
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Options:
@@ -19,8 +25,13 @@ _GAP = object()  # stands where elements are left out
 
 
 def set_printoptions(
-    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
-):
+    precision: Any = None,
+    threshold: float | None = None,
+    edgeitems: Any = None,
+    linewidth: Any = None,
+    profile: Any = None,
+    sci_mode: Any = None,
+) -> None:
     """Choose how tensors are printed: digits, when and how to summarise, line width, scientific notation."""
     o = PRINT_OPTS
     if profile is not None:

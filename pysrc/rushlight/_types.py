@@ -1,5 +1,7 @@
 """Types: torch.FloatTensor and its kin, the names of types, the modules of devices."""
 
+from __future__ import annotations
+
 from importlib import import_module
 from types import ModuleType
 
@@ -8,15 +10,22 @@ from ._create import _warn_once
 from ._tensor import _TYPE_NAMES
 from ._tensor_new import legacy_new
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def is_storage(obj):
+    from rushlight._C import Tensor
+    from rushlight.types import Device
+
+
+def is_storage(obj: object) -> Any:
     """Is it the memory of a tensor?"""
     return isinstance(obj, _C.UntypedStorage) or isinstance(
         getattr(obj, "_untyped_storage", None), _C.UntypedStorage
     )
 
 
-def get_device_module(device=None):
+def get_device_module(device: Device = None) -> Any:
     """Return the module of a device, such as ``torch.cuda``; without one that of the GPU or the CPU."""
     if not isinstance(device, (_C.device, str, type(None))):
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
@@ -31,17 +40,17 @@ def get_device_module(device=None):
     return import_module(f"rushlight.{name}")
 
 
-def compiled_with_cxx11_abi():
+def compiled_with_cxx11_abi() -> bool:
     """Whether C++ strings are those of C++11; there is no C++ here, and no others are."""
     return True
 
 
-def is_vulkan_available():
+def is_vulkan_available() -> Any:
     """Whether there is Vulkan: no."""
     return False
 
 
-def typename(obj):
+def typename(obj: object) -> str:
     """Return the name of the object's type, 'torch.FloatTensor' for a tensor."""
     if isinstance(obj, _C.Tensor):
         return obj.type()
@@ -53,7 +62,7 @@ def typename(obj):
     return prefix + owner.__qualname__
 
 
-def set_default_tensor_type(t):
+def set_default_tensor_type(t: type[Tensor] | str) -> None:
     """Deprecated: set_default_dtype()."""
     _warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "

@@ -1,9 +1,17 @@
 """Elements without their repetitions: unique() and unique_consecutive()."""
 
+from __future__ import annotations
+
 import math
 
 from . import _C
 from ._tensor import _need_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 # ---- runs of equal neighbours ----
 
@@ -113,7 +121,13 @@ def _unique(x, in_order, with_inverse, with_counts, dim):
     return _answer(_without_gradient(values, x, name), *more)
 
 
-def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """Return the different elements in order (of dim: the different slices).
 
     With return_inverse also where each element went, with return_counts how often each was there. NaNs
@@ -123,7 +137,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     return _unique(input, True, return_inverse, return_counts, dim)
 
 
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """Return the elements (of dim: the slices) without those that are equal to the one before."""
     _need_tensor(input, "unique_consecutive", "input", 1)
     return _unique(input, False, return_inverse, return_counts, dim)

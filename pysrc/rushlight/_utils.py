@@ -1,5 +1,7 @@
 """Pickling of single tensors: what pickle and copy call; exceptions that travel between processes."""
 
+from __future__ import annotations
+
 import io
 import os
 import sys
@@ -150,6 +152,6 @@ class ExceptionWrapper:
         raise RuntimeError(text) if exception is None else exception
 
 
-def cpu_count():
+def cpu_count() -> int | None:
     """Return how many processors this process may use, or None where the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -1,8 +1,16 @@
 """Windows of signal processing. https://docs.pytorch.org/docs/2.13/torch.html#spectral-ops"""
 
+from __future__ import annotations
+
 from math import pi
 
 from . import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import dtype
 
 
 def _window(name, compute, window_length, periodic, dtype, options):
@@ -25,7 +33,15 @@ def _window(name, compute, window_length, periodic, dtype, options):
     return window.requires_grad_() if requires_grad else window
 
 
-def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, **options):
+def hamming_window(
+    window_length: Any,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: dtype | None = None,
+    **options: Any,
+) -> Any:
     """Return alpha - beta cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
 
     def compute(n, size):
@@ -34,7 +50,9 @@ def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype
     return _window("hamming_window", compute, window_length, periodic, dtype, options)
 
 
-def hann_window(window_length, periodic=True, *, dtype=None, **options):
+def hann_window(
+    window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
+) -> Any:
     """Return 0.5 - 0.5 cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
 
     def compute(n, size):
@@ -43,7 +61,9 @@ def hann_window(window_length, periodic=True, *, dtype=None, **options):
     return _window("hann_window", compute, window_length, periodic, dtype, options)
 
 
-def blackman_window(window_length, periodic=True, *, dtype=None, **options):
+def blackman_window(
+    window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
+) -> Any:
     """Return 0.42 - 0.5 cos(2 pi n / (N - 1)) + 0.08 cos(4 pi n / (N - 1)) as a vector."""
 
     def compute(n, size):
@@ -53,7 +73,9 @@ def blackman_window(window_length, periodic=True, *, dtype=None, **options):
     return _window("blackman_window", compute, window_length, periodic, dtype, options)
 
 
-def bartlett_window(window_length, periodic=True, *, dtype=None, **options):
+def bartlett_window(
+    window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
+) -> Any:
     """Return a triangle, 1 - |2 n / (N - 1) - 1|, as a vector of window_length numbers."""
 
     def compute(n, size):
@@ -64,7 +86,14 @@ def bartlett_window(window_length, periodic=True, *, dtype=None, **options):
     return _window("bartlett_window", compute, window_length, periodic, dtype, options)
 
 
-def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, **options):
+def kaiser_window(
+    window_length: Any,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: dtype | None = None,
+    **options: Any,
+) -> Any:
     """Return I0(beta sqrt(1 - (2 n / (N - 1) - 1)^2)) / I0(beta) as a vector of window_length numbers."""
 
     def compute(n, size):

@@ -1,7 +1,13 @@
 """What code asks about compilation: nothing is ever compiled, Python always runs."""
 
+from __future__ import annotations
+
 from . import _missing
 from ._settings import compile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "allow_in_graph",
@@ -17,22 +23,22 @@ __all__ = [
 __getattr__ = _missing.lacks(__name__)
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """Whether the code runs inside of torch.compile() or torch.export(): never."""
     return False
 
 
-def is_dynamo_compiling():
+def is_dynamo_compiling() -> bool:
     """Whether it runs inside of TorchDynamo: never."""
     return False
 
 
-def is_exporting():
+def is_exporting() -> bool:
     """Whether it runs inside of torch.export(): never."""
     return False
 
 
-def disable(fn=None, recursive=True, *, reason=None):
+def disable(fn: Any = None, recursive: bool = True, *, reason: Any = None) -> Any:
     """Return the function as it is; without one, a decorator that does so."""
     return disable if fn is None else fn
 
@@ -40,12 +46,12 @@ def disable(fn=None, recursive=True, *, reason=None):
 _disable_dynamo = disable  # what PyTorch decorates its optimizers with, and so do others
 
 
-def allow_in_graph(fn):
+def allow_in_graph(fn: Any) -> Any:
     """Return the function, or the list of functions, as it is."""
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn: Any) -> Any:
     """Return the function as it is."""
     return fn
 

@@ -3,6 +3,8 @@
 PyTorch has those of ``__all__`` in its module of this name; the others belong to the package itself.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Sequence
@@ -21,6 +23,12 @@ from ._products import cdist, einsum, tensordot  # noqa: F401
 from ._tensor import _TYPE_NAMES, _need_tensor
 from ._unique import unique, unique_consecutive  # noqa: F401
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Size, Tensor
+
 __all__ = [
     *("atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors"),
     *("cartesian_prod", "cdist", "chain_matmul", "einsum", "lu", "meshgrid", "norm", "split", "tensordot"),
@@ -32,7 +40,13 @@ _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_N
 # ---- comparing ----
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | float | None = 1e-05,
+    atol: Tensor | float | None = 1e-08,
+    equal_nan: bool = False,
+) -> Tensor:
     """Where is |input - other| <= atol + rtol * |other|?"""
     _need_tensor(input, "isclose", "input", 1)
     _need_tensor(other, "isclose", "other", 2)
@@ -57,14 +71,20 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         _C._set_grad_enabled(with_grad)
 
 
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(
+    input: Tensor,
+    other: Tensor,
+    rtol: Tensor | float | None = 1e-05,
+    atol: Tensor | float | None = 1e-08,
+    equal_nan: bool = False,
+) -> bool:
     """Is |input - other| <= atol + rtol * |other| everywhere?"""
     _need_tensor(input, "allclose", "input", 1)
     _need_tensor(other, "allclose", "other", 2)
     return isclose(input, other, rtol, atol, equal_nan).all().item()
 
 
-def equal(input, other):
+def equal(input: Tensor, other: Tensor) -> bool:
     """Have both the same shape and the same elements?"""
     _need_tensor(input, "equal", "input", 1)
     _need_tensor(other, "equal", "other", 2)
@@ -76,7 +96,7 @@ def equal(input, other):
 # ---- asking ----
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes (tuples or numbers) have together; RuntimeError if none."""
     shapes = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
     result = [1] * max(map(len, shapes), default=0)
@@ -109,7 +129,7 @@ def _joined(a, b):
     return _C.Size(j if i == 1 else i for i, j in zip(a, b))
 
 
-def broadcast_tensors(*tensors):
+def broadcast_tensors(*tensors: Any) -> list[Tensor]:
     """Views of the tensors, stretched to the shape that they have together."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
@@ -120,7 +140,7 @@ def broadcast_tensors(*tensors):
     return tuple(t if t.shape == shape else t.expand(shape) for t in tensors)
 
 
-def unravel_index(indices, shape):
+def unravel_index(indices: Tensor, shape: int | Sequence[int] | Size) -> tuple[Tensor, ...]:
     """The indices along each dimension of `shape` (a number or some) that indices of the flat tensor mean."""
     if indices.is_complex() or indices.is_floating_point() or indices.dtype is _C.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
@@ -139,36 +159,36 @@ def unravel_index(indices, shape):
     return _C.remainder(slices, _C.tensor(sizes, **options)).unbind(-1)
 
 
-def broadcast_to(input, size):
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Return input.expand(size)."""
     return input.expand(size)
 
 
-def numel(input):
+def numel(input: Tensor) -> int:
     """Return the number of elements."""
     _need_tensor(input, "numel", "input", 1)
     return input.numel()
 
 
-def is_floating_point(input):
+def is_floating_point(input: Tensor) -> bool:
     """Are the elements of a floating dtype?"""
     _need_tensor(input, "is_floating_point", "input", 1)
     return input.is_floating_point()
 
 
-def is_complex(input):
+def is_complex(input: Tensor) -> bool:
     """Are the elements complex?"""
     _need_tensor(input, "is_complex", "input", 1)
     return input.is_complex()
 
 
-def imag(input):
+def imag(input: Tensor) -> Tensor:
     """Return the imaginary part, which real tensors do not have."""
     _need_tensor(input, "imag", "input", 1)
     return input.imag
 
 
-def is_nonzero(input):
+def is_nonzero(input: Tensor) -> bool:
     """Is the only element not 0?"""
     _need_tensor(input, "is_nonzero", "input", 1)
     return bool(input)
@@ -177,7 +197,7 @@ def is_nonzero(input):
 # ---- matrices ----
 
 
-def chain_matmul(*matrices, out=None):
+def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
     """linalg.multi_dot(), which PyTorch recommends instead."""
     from .linalg import multi_dot
 
@@ -194,7 +214,7 @@ def chain_matmul(*matrices, out=None):
     return multi_dot(matrices, out=out)
 
 
-def lu(A, pivot=True, get_infos=False, out=None):
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Tensor | None = None) -> Any:
     """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
     results = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=False))[: 3 if get_infos else 2]
     if out is None:

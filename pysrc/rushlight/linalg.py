@@ -1,11 +1,21 @@
 """Linear algebra, as torch.linalg: its factorisations are operators, the rest is made of them."""
 
+from __future__ import annotations
+
 import math
 
 from . import _C, _missing
 from ._C import _LinAlgError as LinAlgError
 from ._C import _nn
+from ._products import best_splits, matrices_of_chain
 from ._tensor import _TYPE_NAMES, _need_tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype
 
 __all__ = [
     "LinAlgError",
@@ -109,7 +119,15 @@ def _order_name(order):
     return f"{order:g}" if isinstance(order, (int, float)) else order
 
 
-def matrix_norm(input, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None, out=None):
+def matrix_norm(
+    input: Tensor,
+    ord: Any = "fro",
+    dim: int = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtype | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The norm of matrices in two dims: 'fro', 'nuc', or of the orders inf, -inf, 1, -1, 2 and -2."""
     who = "linalg.matrix_norm"
     _need_tensor(input, "linalg_matrix_norm", "input", 1)
@@ -170,7 +188,15 @@ def _wrapped(dim, ndim):
     return dim % ndim
 
 
-def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
+def norm(
+    input: Tensor,
+    ord: Any = None,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: dtype | None = None,
+) -> Tensor:
     """The norm of vectors or matrices, as dim says; of all elements without dim and ord."""
     _need_tensor(input, "linalg_norm", "input", 1)
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
@@ -192,7 +218,7 @@ def norm(input, ord=None, dim=None, keepdim=False, *, out=None, dtype=None):
     return _deliver(vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype), out)
 
 
-def cond(input, p=None, *, out=None):
+def cond(input: Tensor, p: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much solving by A may amplify an error: the norm of A times that of its inverse."""
     _need_tensor(input, "linalg_cond", "input", 1)
     _need_matrix_of(input, "linalg.cond")
@@ -234,14 +260,30 @@ def _limit(value, A):
     return _C.full((), float(value), dtype=A.dtype)
 
 
-def pinv(input, rcond=None, hermitian=False, *, atol=None, rtol=None, out=None):
+def pinv(
+    input: Tensor,
+    rcond: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The pseudoinverse: singular values up to max(atol, rtol * the largest) count as zero."""
     _need_tensor(input, "linalg_pinv", "input", 1)
     rtol = rcond if rcond is not None else rtol
     return _deliver(_nn._linalg_pinv(input, _limit(atol, input), _limit(rtol, input), hermitian), out)
 
 
-def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None, out=None):
+def matrix_rank(
+    input: Tensor,
+    tol: Tensor | float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """How many singular values are above max(atol, rtol * the largest), or above tol."""
     _need_tensor(input, "linalg_matrix_rank", "input", 1)
     if input.ndim < 2:
@@ -269,7 +311,14 @@ def matrix_rank(input, tol=None, hermitian=False, *, atol=None, rtol=None, out=N
         _C._set_grad_enabled(with_grad)
 
 
-def lstsq(input, b, rcond=None, *, driver=None, out=None):
+def lstsq(
+    input: Tensor,
+    b: Tensor,
+    rcond: Tensor | float | None = None,
+    *,
+    driver: str | None = None,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The X with the least square of A @ X - B: solution, residuals, rank and singular values."""
     if out is not None:
         return _nn.linalg_lstsq(input, b, rcond, driver=driver, out=out)
@@ -289,12 +338,12 @@ def _of_batch(found, batch):
 
 
 # ---- products ----
-def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """A view of the diagonals of matrices."""
     return A.diagonal(offset, dim1, dim2)
 
 
-def vecdot(x, y, *, dim=-1, out=None):
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The sums of products of vectors along dim."""
     if not x.is_floating_point():
         raise RuntimeError(
@@ -306,7 +355,7 @@ def vecdot(x, y, *, dim=-1, out=None):
     return _deliver((x * y).sum(dim), out)
 
 
-def vander(x, N=None):
+def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element, side by side."""
     if x.dtype is _C.bool or (x.is_floating_point() and x.dtype not in (_C.float32, _C.float64)):
         raise RuntimeError(
@@ -319,54 +368,10 @@ def vander(x, N=None):
     return _C.cat((_C.ones_like(powers.narrow(-1, 0, 1)), powers), -1)
 
 
-def _chain_checked(tensors):
-    if len(tensors) < 2:
-        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
-    for i, t in enumerate(tensors):
-        last = i in (0, len(tensors) - 1)
-        if t.ndim != 2 and not (last and t.ndim == 1):
-            if last:
-                place = "last" if i else "first"
-                raise RuntimeError(f"multi_dot(): the {place} tensor must be 1D or 2D but got {t.ndim}D")
-            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.ndim}D")
-        if t.dtype is not tensors[0].dtype:
-            names = (str(each.dtype).rpartition(".")[2] for each in (tensors[0], t))
-            first, other = ({"float32": "float", "float64": "double"}.get(n, n) for n in names)
-            raise RuntimeError(
-                "multi_dot(): all tensors must have be the same dtype but tensor 0 is "
-                f"{first} and tensor {i} {other}"
-            )
-    matrices = list(tensors)
-    if matrices[0].ndim == 1:
-        matrices[0] = matrices[0].unsqueeze(0)
-    if matrices[-1].ndim == 1:
-        matrices[-1] = matrices[-1].unsqueeze(-1)
-    for i, (a, b) in enumerate(zip(matrices, matrices[1:])):
-        if a.shape[1] != b.shape[0]:
-            raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} "
-                "cannot be multiplied"
-            )
-    return matrices
-
-
-def _best_order(sizes):
-    """For sizes[i] x sizes[i + 1] matrices: where the product of i .. j is best split."""
-    n = len(sizes) - 1
-    cost, split = {(i, i): 0 for i in range(n)}, {}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
-            )
-    return split
-
-
-def multi_dot(tensors, *, out=None):
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of two or more matrices, in the order that takes the fewest multiplications."""
-    matrices = _chain_checked(tensors)
-    split = _best_order([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    matrices = matrices_of_chain(tensors)
+    split = best_splits([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
 
     def product(i, j):
         return matrices[i] if i == j else _C.mm(product(i, split[i, j]), product(split[i, j] + 1, j))
@@ -376,7 +381,7 @@ def multi_dot(tensors, *, out=None):
     return _deliver(result.view(shape), out)
 
 
-def householder_product(input, tau, *, out=None):
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections that geqrf() answers."""
     if out is not None:
         return _nn.linalg_householder_product(input, tau, out=out)
@@ -392,7 +397,7 @@ def householder_product(input, tau, *, out=None):
 
 
 # ---- tensors as matrices ----
-def tensorinv(input, ind=2, *, out=None):
+def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of A as a map from its last dims to its first ``ind``."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -408,7 +413,7 @@ def tensorinv(input, ind=2, *, out=None):
     return _deliver(inv(input.reshape(cols, rows)).reshape(*last, *first), out)
 
 
-def tensorsolve(input, other, dims=None, *, out=None):
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The X whose sums of products with A, over X's dims, are B."""
     if dims is not None:
         moved = (dims,) if isinstance(dims, int) else tuple(dims)

@@ -5,10 +5,17 @@ its objects is an argument; a :class:`TorchFunctionMode` is asked for every call
 https://docs.pytorch.org/docs/2.13/torch.overrides.html
 """
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 
 from . import _C, _overrides
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Self
 
 __all__ = [
     "get_ignored_functions",
@@ -27,7 +34,7 @@ has_torch_function = _C._has_torch_function
 has_torch_function_unary = has_torch_function_variadic = _C._has_torch_function_variadic
 
 
-def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
     """Return what the mode, or a class among relevant_args, answers for ``public_api(*args, **kwargs)``.
 
     Raises TypeError when all of them return NotImplemented.
@@ -35,7 +42,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     return _C._handle_torch_function(public_api, tuple(relevant_args), args, kwargs)
 
 
-def wrap_torch_function(dispatcher):
+def wrap_torch_function(dispatcher: Any) -> Any:
     """Make a function overridable: ``dispatcher(*args, **kwargs)`` returns those whose classes are asked."""
 
     def inner(func):
@@ -51,18 +58,18 @@ def wrap_torch_function(dispatcher):
     return inner
 
 
-def redispatch_function(func, types, args, kwargs):
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Call a function again, from within an answer, with the next class to ask."""
     return func(*args, **(kwargs or {}))
 
 
-def is_tensor_like(inp):
+def is_tensor_like(inp: Any) -> Any:
     """Whether an object is a Tensor or has a ``__torch_function__``."""
     return isinstance(inp, _C.Tensor) or hasattr(inp, "__torch_function__")
 
 
 @lru_cache(None)
-def get_default_nowrap_functions():
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Return the members whose results stay what they are, whatever the class."""
     return {_C.Tensor._base.__get__, _C.Tensor.grad.__get__}
 
@@ -93,7 +100,7 @@ def _members(space):
 
 
 @lru_cache(None)
-def get_ignored_functions():
+def get_ignored_functions() -> set[Callable[..., Any]]:
     """Return public functions that no class can answer: they take no tensor, or make one."""
     import rushlight
 
@@ -117,19 +124,19 @@ def _overridable():
     return functions, names
 
 
-def get_overridable_functions():
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """Return ``{namespace: functions}`` of what a class can answer."""
     return {space: list(functions) for space, functions in _overridable()[0].items()}
 
 
-def get_testing_overrides():
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     """Return ``{function: one that takes the same and returns -1}`` for all of them."""
     return {
         func: lambda *args, **kwargs: -1 for functions in _overridable()[0].values() for func in functions
     }
 
 
-def resolve_name(f):
+def resolve_name(f: Any) -> Any:
     """Return the public name of a function that can be overridden, else None."""
     if isinstance(f, str):
         return f
@@ -141,7 +148,7 @@ def _tensor_members():
     return set(_overridable()[0][_C.Tensor])
 
 
-def is_tensor_method_or_property(func):
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function is a method or the getter of a property of Tensor."""
     return func in _tensor_members() or getattr(func, "__name__", None) in (
         "__get__",
@@ -160,15 +167,15 @@ class TorchFunctionMode:
     def __torch_function__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         _C._push_on_torch_function_stack(self)
         return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
         _C._pop_torch_function_stack()
 
     @classmethod
-    def push(cls, *args, **kwargs):
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an object of the class: ``with cls(...)``."""
         return cls(*args, **kwargs)
 
@@ -204,7 +211,7 @@ def _get_current_function_mode():
 
 
 @contextmanager
-def enable_reentrant_dispatch():
+def enable_reentrant_dispatch() -> Any:
     """Ask classes and modes again within an answer."""
     before = _C._set_torch_function_asking(_overrides.ASK_ALL)
     try:

@@ -1,5 +1,7 @@
 """torch.load and torch.save: the same files, read without executing anything of them."""
 
+from __future__ import annotations
+
 import io
 import os
 import pickle
@@ -12,6 +14,13 @@ from . import _C
 from ._files import safe
 from ._files.names import torch_name
 from ._files.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rushlight._C import device
 
 __all__ = [
     "add_safe_globals",
@@ -60,7 +69,7 @@ def _check_safe_global(item):
         )
 
 
-def add_safe_globals(safe_globals):
+def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
     """Allows classes and functions in files from now on; a tuple (object, "full.path") gives the name too."""
     items = set(safe_globals)
     for item in items:
@@ -68,17 +77,17 @@ def add_safe_globals(safe_globals):
     _safe_globals.update(items)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list[Callable[..., Any] | tuple[Callable[..., Any], str]]:
     """The classes and functions that were added."""
     return list(_safe_globals)
 
 
-def clear_safe_globals():
+def clear_safe_globals() -> None:
     """Forgets all that was added."""
     _safe_globals.clear()
 
 
-def get_unsafe_globals_in_checkpoint(f):
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """List the classes and functions that a file names and that load() refuses, without loading it.
 
     torch.load wants them in add_safe_globals; names of modules such as os are refused even then.
@@ -96,13 +105,13 @@ def get_unsafe_globals_in_checkpoint(f):
 class safe_globals:
     """Allows classes and functions while the block runs."""
 
-    def __init__(self, safe_globals):
+    def __init__(self, safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
         self.safe_globals = safe_globals
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         add_safe_globals(self.safe_globals)
 
-    def __exit__(self, type, value, tb):
+    def __exit__(self, type: object, value: object, tb: object) -> None:
         _safe_globals.difference_update(self.safe_globals)
 
 
@@ -153,7 +162,7 @@ def _validate_device(location, backend):
     return _C.device(backend, index)
 
 
-def validate_cuda_device(location):
+def validate_cuda_device(location: Any) -> Any:
     """The index of a CUDA device that is there."""
     return _validate_device(location, "cuda").index
 
@@ -174,12 +183,12 @@ def _place(location):
     )
 
 
-def location_tag(storage):
+def location_tag(storage: Any) -> Any:
     """The text that names a storage's device in files."""
     return str(storage.device)
 
 
-def default_restore_location(storage, location):
+def default_restore_location(storage: Any, location: Any) -> Any:
     """What load does with a storage when map_location does not decide."""
     device = _place(location)
     if device.type != "cpu":
@@ -263,7 +272,15 @@ def _is_plain_file(f):
     return type(raw) is io.FileIO and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+def load(
+    f: Any,
+    map_location: Callable[[Any, str], Any] | device | str | dict[str, str] | None = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
 
     Opens what torch.save wrote: state_dicts and other containers of tensors, numbers and text, in the
@@ -378,25 +395,25 @@ def _advice(source, text):
 _checksums = True
 
 
-def get_crc32_options():
+def get_crc32_options() -> bool:
     """Whether save writes checksums."""
     return _checksums
 
 
-def set_crc32_options(compute_crc32):
+def set_crc32_options(compute_crc32: bool) -> None:
     """Whether save writes checksums. Without them nobody can notice later that a file has changed."""
     global _checksums
     _checksums = bool(compute_crc32)
 
 
 def save(
-    obj,
-    f,
-    pickle_module=pickle,
-    pickle_protocol=DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization=True,
-    _disable_byteorder_record=False,
-):
+    obj: object,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
     """save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True)
 
     Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage

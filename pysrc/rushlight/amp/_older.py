@@ -1,8 +1,16 @@
 """The classes of ``torch.amp`` as they were, one for each type of device; each use warns."""
 
+from __future__ import annotations
+
 from rushlight import amp
 from rushlight._deprecated import deprecated
 from rushlight._homes import adopt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight.types import Device
 
 
 def _named(home, cls):
@@ -12,7 +20,7 @@ def _named(home, cls):
     return cls
 
 
-def autocast_of(device, default):
+def autocast_of(device: Device, default: Any) -> Any:
     """Make the class ``torch.<device>.amp.autocast``."""
 
     class autocast(amp.autocast):
@@ -28,7 +36,7 @@ def autocast_of(device, default):
     return _named(f"rushlight.{device}.amp.autocast_mode", deprecated(text, FutureWarning)(autocast))
 
 
-def scaler_of(device):
+def scaler_of(device: Device) -> Any:
     """Make the class ``torch.<device>.amp.GradScaler``."""
 
     class GradScaler(amp.GradScaler):

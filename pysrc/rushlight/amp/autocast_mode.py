@@ -5,6 +5,8 @@ are kept, and how many contexts are open; the outermost one lets go of what was 
 to is said by the AUTOCAST part of its declaration (csrc/call/autocast.c).
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 import warnings
@@ -13,6 +15,12 @@ from threading import get_ident
 
 from rushlight import _C, _missing
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from rushlight._C import dtype
+
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 __getattr__ = _missing.lacks(__name__)
 
@@ -20,7 +28,7 @@ _DTYPES = (_C.bfloat16, _C.float16)
 _PRIVATE = "privateuseone"  # the device that others may bring to PyTorch
 
 
-def is_autocast_available(device_type):
+def is_autocast_available(device_type: str) -> bool:
     """Whether PyTorch has autocast for a type of device, such as ``"cpu"``.
 
     See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.autocast_mode.is_autocast_available
@@ -28,7 +36,7 @@ def is_autocast_available(device_type):
     return _C._is_autocast_available(device_type)
 
 
-def autocast_decorator(autocast_instance, func):
+def autocast_decorator(autocast_instance: Any, func: Any) -> Any:
     """Make a function that runs in the context."""
 
     @functools.wraps(func)
@@ -87,7 +95,13 @@ class autocast:
     See https://docs.pytorch.org/docs/2.13/amp.html#torch.autocast
     """
 
-    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+    def __init__(
+        self,
+        device_type: str,
+        dtype: dtype | None = None,
+        enabled: bool = True,
+        cache_enabled: bool | None = None,
+    ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         self.fast_dtype = _C.get_autocast_dtype(device_type) if dtype is None else dtype
@@ -108,7 +122,7 @@ class autocast:
         _C.set_autocast_dtype(self.device, dtype)
         _C.set_autocast_cache_enabled(cache_enabled)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         of_device = _C.is_autocast_enabled(self.device), _C.get_autocast_dtype(self.device)
         before = *of_device, _C.is_autocast_cache_enabled()
         self._switch(self._enabled, self.fast_dtype, self._cache_enabled)
@@ -116,7 +130,7 @@ class autocast:
         self._before.setdefault(get_ident(), []).append(before)
         return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> Any:
         if _C.autocast_decrement_nesting() == 0:
             _C.clear_autocast_cache()
         entered = self._before[get_ident()]
@@ -125,7 +139,7 @@ class autocast:
             del self._before[get_ident()]
         return False
 
-    def __call__(self, func):
+    def __call__(self, func: Any) -> Any:
         if not callable(func):
             raise TypeError(
                 f"autocast()(func) requires a callable, but got {type(func).__name__}. "
@@ -179,7 +193,7 @@ def _check_device_type(device_type):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
 
 
-def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
+def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype | None = None) -> Any:
     """Decorate ``forward`` of an autograd Function: ``backward`` will know the state of autocast.
 
     With ``cast_inputs``, a dtype, and under autocast, floating tensors among the arguments are cast to it,
@@ -204,7 +218,7 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
     return decorate_fwd
 
 
-def custom_bwd(bwd=None, *, device_type):
+def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Decorate ``backward`` of an autograd Function: it runs as ``forward``, with ``custom_fwd``, did.
 
     Without ``bwd`` the decorator is returned.

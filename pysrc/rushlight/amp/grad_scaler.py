@@ -4,6 +4,8 @@ A scaler follows each optimizer through an iteration (``OptState``): its gradien
 one step, which is left out if a gradient was infinite or NaN, and ``update`` begins the next iteration.
 """
 
+from __future__ import annotations
+
 import inspect
 import warnings
 from collections import abc, defaultdict
@@ -11,6 +13,15 @@ from enum import Enum
 
 from rushlight import _C, _missing
 from rushlight.autograd import no_grad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
+    from rushlight.types import Device
 
 __all__ = ["GradScaler", "OptState"]
 __getattr__ = _missing.lacks(__name__)
@@ -78,13 +89,13 @@ class GradScaler:
 
     def __init__(
         self,
-        device="cuda",
-        init_scale=2.0**16,
-        growth_factor=2.0,
-        backoff_factor=0.5,
-        growth_interval=2000,
-        enabled=True,
-    ):
+        device: Device = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = device
         self._enabled = enabled
         if device == "cuda" and enabled:
@@ -127,7 +138,7 @@ class GradScaler:
             self._lazy_init_scale_growth_tracker(device)
         return self._scale.to(device=device, non_blocking=True)
 
-    def scale(self, outputs):
+    def scale(self, outputs: Tensor | Iterable[Tensor]) -> Tensor | Iterable[Tensor]:
         """Multiply a tensor, or those of an iterable, by the scale; lists and tuples stay what they are."""
         if not self._enabled:
             return outputs
@@ -149,7 +160,7 @@ class GradScaler:
                     )
         return found._per_device_tensors
 
-    def unscale_(self, optimizer):
+    def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, which ``step`` does by itself if nobody did.
 
         Raises RuntimeError the second time in an iteration, ValueError for gradients in float16.
@@ -214,7 +225,7 @@ class GradScaler:
         del optimizer.grad_scale, optimizer.found_inf
         return result
 
-    def step(self, optimizer, *args, **kwargs):
+    def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> float | None:
         """Unscale the gradients if nobody did, and return ``optimizer.step(...)``.
 
         The step is left out, and None returned, if a gradient is infinite or NaN.
@@ -252,7 +263,7 @@ class GradScaler:
         )
         self._scale.copy_(new_scale)
 
-    def update(self, new_scale=None):
+    def update(self, new_scale: float | Tensor | None = None) -> None:
         """End the iteration: adapt the scale to what the steps found, or set it to a float or a tensor.
 
         See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler.update
@@ -284,34 +295,34 @@ class GradScaler:
     def _get_scale_async(self):
         return self._scale
 
-    def get_scale(self):
+    def get_scale(self) -> float:
         """Return the scale as a number; 1.0 when nothing is scaled."""
         if not self._enabled:
             return 1.0
         scale = self._get_scale_async()
         return self._init_scale if scale is None else scale.item()
 
-    def get_growth_factor(self):
+    def get_growth_factor(self) -> float:
         """Return what the scale is multiplied by when it grows."""
         return self._growth_factor
 
-    def set_growth_factor(self, new_factor):
+    def set_growth_factor(self, new_factor: float) -> None:
         """Set what the scale is multiplied by when it grows."""
         self._growth_factor = new_factor
 
-    def get_backoff_factor(self):
+    def get_backoff_factor(self) -> float:
         """Return what the scale is multiplied by after an infinite gradient."""
         return self._backoff_factor
 
-    def set_backoff_factor(self, new_factor):
+    def set_backoff_factor(self, new_factor: float) -> None:
         """Set what the scale is multiplied by after an infinite gradient."""
         self._backoff_factor = new_factor
 
-    def get_growth_interval(self):
+    def get_growth_interval(self) -> int:
         """Return after how many finite steps in a row the scale grows."""
         return self._growth_interval
 
-    def set_growth_interval(self, new_interval):
+    def set_growth_interval(self, new_interval: int) -> None:
         """Set after how many finite steps in a row the scale grows."""
         self._growth_interval = new_interval
 
@@ -321,12 +332,12 @@ class GradScaler:
         tracker = self._growth_tracker
         return self._init_growth_tracker if tracker is None else tracker.item()
 
-    def is_enabled(self):
+    def is_enabled(self) -> bool:
         """Whether anything is scaled."""
         return self._enabled
 
     # ---- state ----
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return scale, factors, interval and the finite steps in a row as numbers; nothing when disabled."""
         if not self._enabled:
             return {}
@@ -338,7 +349,7 @@ class GradScaler:
             "_growth_tracker": self._get_growth_tracker(),
         }
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what ``state_dict`` returned. Raises RuntimeError for that of a disabled scaler."""
         if not self._enabled:
             return

@@ -1,10 +1,19 @@
 """autograd.backward and autograd.grad: checks before the engine runs."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections import namedtuple
 
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])):
@@ -61,8 +70,13 @@ def _no_grad():
 
 
 def backward(
-    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
-):
+    tensors: Any,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Any = None,
+) -> None:
     """Add the gradients of tensors (each weighted by its grad_tensor) to the ``.grad`` of the leaves.
 
     With ``inputs`` only theirs. Raises RuntimeError where a tensor has no history, where a gradient's shape
@@ -98,16 +112,16 @@ def tensor_backward(self, gradient=None, retain_graph=None, create_graph=False, 
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    only_inputs=True,
-    allow_unused=None,
-    is_grads_batched=False,
-    materialize_grads=False,
-):
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...] | dict[str, Tensor]:
     """Return the gradients of outputs (each weighted by its grad_output) with respect to inputs, as a tuple.
 
     Raises RuntimeError where an input was not used, unless ``allow_unused``.

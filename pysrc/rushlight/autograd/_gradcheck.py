@@ -5,6 +5,8 @@ it element by element; the fast mode compares one number, u · J · v with rando
 of the function for each input instead of two for each element.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import warnings
@@ -15,6 +17,10 @@ from rushlight import _C
 from ._engine import grad
 from .function import Function
 from .gradcheck import GradcheckError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def as_tuple(value):
@@ -341,7 +347,19 @@ def _check_inputs(inputs):
         )
 
 
-def check(function, inputs, *, eps, atol, rtol, nondet_tol, undefined, dtypes, batched, fast):
+def check(
+    function: Any,
+    inputs: Any,
+    *,
+    eps: float,
+    atol: Any,
+    rtol: Any,
+    nondet_tol: Any,
+    undefined: Any,
+    dtypes: Any,
+    batched: Any,
+    fast: Any,
+) -> None:
     """Raise GradcheckError where a derivative is wrong."""
     _check_inputs(inputs)
     point = _Point(function, inputs, eps)

@@ -1,8 +1,14 @@
 """detect_anomaly: find the forward call whose derivative fails or gives nan."""
 
+from __future__ import annotations
+
 import warnings
 
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -13,7 +19,7 @@ class detect_anomaly:
     With ``check_nan`` a gradient that has nan is a RuntimeError. Slow: for debugging.
     """
 
-    def __init__(self, check_nan=True) -> None:
+    def __init__(self, check_nan: bool = True) -> None:
         self.prev = _C.is_anomaly_enabled()
         self.check_nan = check_nan
         self.prev_check_nan = _C.is_anomaly_check_nan_enabled()
@@ -27,14 +33,14 @@ class detect_anomaly:
     def __enter__(self) -> None:
         _C.set_anomaly_enabled(True, self.check_nan)
 
-    def __exit__(self, *args) -> None:
+    def __exit__(self, *args: Any) -> None:
         _C.set_anomaly_enabled(self.prev, self.prev_check_nan)
 
 
 class set_detect_anomaly:
     """Switch detect_anomaly on or off, at once as a function or for a block."""
 
-    def __init__(self, mode, check_nan=True) -> None:
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev = _C.is_anomaly_enabled()
         self.prev_check_nan = _C.is_anomaly_check_nan_enabled()
         _C.set_anomaly_enabled(mode, check_nan)
@@ -42,5 +48,5 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *args) -> None:
+    def __exit__(self, *args: Any) -> None:
         _C.set_anomaly_enabled(self.prev, self.prev_check_nan)

@@ -3,6 +3,8 @@
 See https://docs.pytorch.org/docs/2.13/notes/extending.html
 """
 
+from __future__ import annotations
+
 import functools
 import itertools
 import warnings
@@ -10,6 +12,10 @@ from collections import OrderedDict
 
 from rushlight import _C
 from rushlight.utils.hooks import RemovableHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "BackwardCFunction",
@@ -26,11 +32,11 @@ _counter = itertools.count()
 class FunctionCtx:
     """What forward, setup_context and backward get as ``ctx``."""
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward, where they are ``ctx.saved_tensors``; None may be among them."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors):
+    def save_for_forward(self, *tensors: Any) -> None:
         """Accepted for compatibility: there is no forward-mode differentiation."""
         for tensor in tensors:
             if not (isinstance(tensor, _C.Tensor) or tensor is None):
@@ -40,11 +46,11 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args):
+    def mark_dirty(self, *args: Any) -> None:
         """Name the arguments that forward has written; each must be a result as well."""
         self.dirty_tensors = args
 
-    def mark_shared_storage(self, *pairs):
+    def mark_shared_storage(self, *pairs: Any) -> None:
         """Do nothing: deprecated in PyTorch."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. "
@@ -53,11 +59,11 @@ class FunctionCtx:
             stacklevel=2,
         )
 
-    def mark_non_differentiable(self, *args):
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Name the results that no gradient comes through."""
         self.non_differentiable = args
 
-    def set_materialize_grads(self, value):
+    def set_materialize_grads(self, value: bool) -> None:
         """Say whether backward gets zeros (True, as at first) or None for results that nobody used."""
         self.materialize_grads = value
 
@@ -86,18 +92,18 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):
             )
         return vjp
 
-    def apply(self, *args):
+    def apply(self, *args: Any) -> Any:
         """Run the user's backward: what the engine calls."""
         function = self._get_user_fn()
         if getattr(self._forward_cls, "boxed_grads_call", False):
             return function(self, list(args))
         return function(self, *args)
 
-    def apply_boxed(self, *args):
+    def apply_boxed(self, *args: Any) -> Any:
         """Run the user's backward on gradients that are boxed already."""
         return self._get_user_fn()(self, *args)
 
-    def apply_jvp(self, *args):
+    def apply_jvp(self, *args: Any) -> Any:
         """Run the user's jvp."""
         return self._forward_cls.jvp(self, *args)
 
@@ -105,7 +111,7 @@ class BackwardCFunction(_C._FunctionBase, FunctionCtx, _HookMixin):
 class FunctionMeta(type):
     """Gives each Function the class of its nodes, ``<name>Backward``."""
 
-    def __init__(cls, name, bases, attrs):
+    def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
         node = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
         node._autograd_function_id = next(_counter)
         cls._backward_cls = node
@@ -114,17 +120,17 @@ class FunctionMeta(type):
 
 class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """Compute the results: ``forward(ctx, *args)``, or ``forward(*args)`` beside a setup_context."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
         """Keep what backward needs, when forward itself gets no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Return the gradient of each argument of forward, None where there is none."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
@@ -136,7 +142,7 @@ class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=
     boxed_grads_call = False
 
     @staticmethod
-    def jvp(ctx, *grad_inputs):
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Return the directional derivatives of the results; there is no forward mode that would ask."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
@@ -151,7 +157,7 @@ class Function(_SingleLevelFunction):
 
     generate_vmap_rule = False
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
             f"{self.__class__} should not be instantiated. Methods on autograd functions "
             "are all static, so you should invoke them on the class itself. "
@@ -161,7 +167,7 @@ class Function(_SingleLevelFunction):
             stacklevel=2,
         )
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. "
             "Please use new-style autograd function with static forward method. "
@@ -169,7 +175,7 @@ class Function(_SingleLevelFunction):
         )
 
     @staticmethod
-    def vmap(info, in_dims, *args):
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Compute the results over a batch; there is no vmap that would ask."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
@@ -195,7 +201,7 @@ def _leaf_alias(value):
     return value.detach().requires_grad_()
 
 
-def once_differentiable(fn):
+def once_differentiable(fn: Any) -> Any:
     """Decorate a backward whose gradients cannot be differentiated again: doing so raises RuntimeError."""
 
     @functools.wraps(fn)
@@ -219,6 +225,6 @@ def once_differentiable(fn):
 class InplaceFunction(Function):
     """Function with an ``inplace`` flag, for old code."""
 
-    def __init__(self, inplace=False):
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace

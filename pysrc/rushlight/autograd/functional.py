@@ -7,10 +7,18 @@ instead of giving zeros.
 See https://docs.pytorch.org/docs/2.13/autograd.html#functional-higher-level-api
 """
 
+from __future__ import annotations
+
 from rushlight import _C, _missing
 
 from ._engine import grad
 from .grad_mode import enable_grad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 __getattr__ = _missing.lacks(__name__)
@@ -154,7 +162,7 @@ def _weights(tensors):
 
 
 @enable_grad()
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
     """Return (func(*inputs), v times the Jacobian); v has the shapes of the outputs."""
     several, inputs = _as_tuple(inputs, "inputs", "vjp")
     inputs = _fresh(inputs, create_graph)
@@ -166,7 +174,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
     """Return (func(*inputs), the Jacobian times v); v has the shapes of the inputs.
 
     Computed backward twice: what backward gives is linear in its weights, and the Jacobian its derivative.
@@ -185,7 +193,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
+def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
     """Return (func(*inputs), v times the Hessian); func gives one number."""
     several, inputs = _as_tuple(inputs, "inputs", "vhp")
     inputs = _fresh(inputs, create_graph)
@@ -199,7 +207,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 @enable_grad()
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
     """Return (func(*inputs), the Hessian times v); vhp gives the same numbers in less time."""
     several, inputs = _as_tuple(inputs, "inputs", "hvp")
     inputs = _fresh(inputs, create_graph)
@@ -267,7 +275,14 @@ def _jacobian_of(output, nth, inputs, create_graph, strict):
 
 
 @enable_grad()
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Tensor:
     """Return the derivatives of each element of func(*inputs) by each element of the inputs.
 
     A tensor of shape (output's, input's), or tuples of them: outputs outside, inputs inside. There is one way
@@ -291,13 +306,13 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
 
 def hessian(
-    func,
-    inputs,
-    create_graph=False,
-    strict=False,
-    vectorize=False,
-    outer_jacobian_strategy="reverse-mode",
-):
+    func: Any,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Tensor:
     """Return the second derivatives of func(*inputs), one number, by each two elements of the inputs."""
     several, inputs = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in _STRATEGIES:

@@ -1,6 +1,12 @@
 """no_grad and its relatives: context managers that also decorate functions, generators and classes."""
 
+from __future__ import annotations
+
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
@@ -115,10 +121,10 @@ def _decorate(new_context, function):
 class _Mode:
     """A context manager that is also a decorator; each call of the function enters a fresh one."""
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         return _decorate(self.clone, function)
 
-    def clone(self):
+    def clone(self) -> Any:
         return self.__class__()
 
 
@@ -135,47 +141,47 @@ class _ModeWithoutArguments(_Mode):
 class no_grad(_ModeWithoutArguments):
     """Record nothing for gradients while the block or the function runs."""
 
-    def __init__(self, orig_func=None):
+    def __init__(self, orig_func: Any = None) -> None:
         self.prev = False
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.prev = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _C._set_grad_enabled(self.prev)
 
 
 class enable_grad(_ModeWithoutArguments):
     """Record again, inside of no_grad."""
 
-    def __init__(self, orig_func=None):
+    def __init__(self, orig_func: Any = None) -> None:
         self.prev = False
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.prev = _C.is_grad_enabled()
         _C._set_grad_enabled(True)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _C._set_grad_enabled(self.prev)
 
 
 class set_grad_enabled(_Mode):
     """Switch recording on or off, at once as a function or for a block."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.prev = _C.is_grad_enabled()
         self.mode = mode
         _C._set_grad_enabled(mode)
 
-    def __call__(self, function):
+    def __call__(self, function: Any) -> Any:
         _C._set_grad_enabled(self.prev)
         return super().__call__(function)
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         _C._set_grad_enabled(self.mode)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _C._set_grad_enabled(self.prev)
 
     def __str__(self):
@@ -185,7 +191,7 @@ class set_grad_enabled(_Mode):
 
     __repr__ = __str__
 
-    def clone(self):
+    def clone(self) -> Any:
         return self.__class__(self.mode)
 
 
@@ -199,36 +205,36 @@ class inference_mode(_Mode):
         self.__init__()
         return _decorate(self.clone, mode)
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: bool = True) -> None:
         self.mode = mode
         self.before = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self.before.append((_C.is_inference_mode_enabled(), _C.is_grad_enabled()))
         _C._set_inference_mode(self.mode)
         # leaving inference mode inside of it records again
         _C._set_grad_enabled(not self.mode)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         inference, grad = self.before.pop()
         _C._set_inference_mode(inference)
         _C._set_grad_enabled(grad)
 
-    def clone(self):
+    def clone(self) -> Any:
         return self.__class__(self.mode)
 
 
 class set_multithreading_enabled(_Mode):
     """Accepted for compatibility: gradients are computed by one thread."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.mode = mode
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         pass
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         pass
 
-    def clone(self):
+    def clone(self) -> Any:
         return self.__class__(self.mode)

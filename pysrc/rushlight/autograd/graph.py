@@ -3,6 +3,8 @@
 See https://docs.pytorch.org/docs/2.13/autograd.html#autograd-graph
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import threading
@@ -13,6 +15,13 @@ from rushlight._C import Node
 from rushlight.utils.hooks import RemovableHandle
 
 from ._engine import GradientEdge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, Literal
+
+    from rushlight._C import Generator, Tensor
 
 __all__ = [
     "GradientEdge",
@@ -45,7 +54,7 @@ def _node_of(t):
     return t.grad_fn
 
 
-def get_gradient_edge(tensor):
+def get_gradient_edge(tensor: Tensor) -> Any:
     """Return where a tensor's gradient is computed; backward() and grad() take it in the tensor's place."""
     if not tensor.requires_grad:
         raise RuntimeError(
@@ -54,7 +63,7 @@ def get_gradient_edge(tensor):
     return GradientEdge(_node_of(tensor), tensor.output_nr)
 
 
-def increment_version(tensor):
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Count a write that autograd could not see, of one tensor or of several."""
     _C._increment_version((tensor,) if isinstance(tensor, _C.Tensor) else tensor)
 
@@ -70,7 +79,7 @@ _refusal = _Refusal()
 class saved_tensors_hooks:
     """Keep ``pack_hook(tensor)`` in place of a saved tensor; ``unpack_hook`` makes it a tensor again."""
 
-    def __init__(self, pack_hook, unpack_hook) -> None:
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
         self._before = []
@@ -80,14 +89,14 @@ class saved_tensors_hooks:
             raise RuntimeError(_refusal.text)
         self._before.append(_C._set_saved_tensors_hooks((self.pack_hook, self.unpack_hook)))
 
-    def __exit__(self, *args) -> None:
+    def __exit__(self, *args: Any) -> None:
         _C._set_saved_tensors_hooks(self._before.pop())
 
 
 class save_on_cpu(saved_tensors_hooks):
     """Keep saved tensors in the CPU's memory and move them back for backward."""
 
-    def __init__(self, pin_memory=False, device_type="cuda") -> None:
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor):
             return tensor.device, tensor.cpu()
 
@@ -99,7 +108,7 @@ class save_on_cpu(saved_tensors_hooks):
 
 
 @contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message):
+def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
     """Refuse saved_tensors_hooks, with this text, while the block runs."""
     active = _C._set_saved_tensors_hooks(None)
     _C._set_saved_tensors_hooks(active)
@@ -177,7 +186,12 @@ def _hooks_for_any(tensors, fn):
     return tuple(t.register_hook(hook) for t in tensors if t.requires_grad)
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor],
+    fn: Callable[[Sequence[Tensor | None]], None] | Callable[[Tensor], None],
+    *,
+    mode: Literal["all", "any"] = "all",
+) -> Any:
     """Call ``fn(grads)`` in each backward when the gradients of all tensors are known.
 
     With ``mode="any"`` call ``fn(grad)`` at the first of them.

@@ -1,10 +1,16 @@
 """Which ways attention may take: switches, their order, and what PyTorch asks of CUDA."""
 
+from __future__ import annotations
+
 import enum
 from contextlib import contextmanager
 
 from rushlight import _C
 from rushlight._deprecated import deprecated
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SDPBackend(enum.Enum):
@@ -65,7 +71,17 @@ def set_order(numbers):
 class SDPAParams:
     """The arguments of a call of attention, to ask what could compute it."""
 
-    def __init__(self, query, key, value, attn_mask, dropout, is_causal, enable_gqa, /):
+    def __init__(
+        self,
+        query: Any,
+        key: str,
+        value: float,
+        attn_mask: Any,
+        dropout: float,
+        is_causal: Any,
+        enable_gqa: Any,
+        /,
+    ) -> None:
         self._given = query, key, value, attn_mask, dropout, is_causal, enable_gqa
 
     query, key, value, attn_mask, dropout, is_causal, enable_gqa = (
@@ -114,12 +130,12 @@ def is_ck_sdpa_available():
     return False
 
 
-def can_use_flash_attention(params, debug=False):
+def can_use_flash_attention(params: Any, debug: bool = False) -> Any:
     """Return False: these are kernels of GPUs, as in PyTorch."""
     return False
 
 
-def can_use_efficient_attention(params, debug=False):
+def can_use_efficient_attention(params: Any, debug: bool = False) -> Any:
     """Return False: these are kernels of GPUs, as in PyTorch."""
     return False
 

@@ -1,9 +1,17 @@
 """Modules as functions of their parameters and buffers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import rushlight
 from rushlight import _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module, Tensor
 
 __all__ = ["functional_call", "stack_module_state"]
 __getattr__ = _missing.lacks(__name__)
@@ -30,8 +38,14 @@ def _join(dicts):
 
 
 def functional_call(
-    module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False
-):
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Call the module with these tensors in place of its parameters and buffers, by name.
 
     ``args`` is a tuple, or one argument. What is tied in the module follows when one of its names is given;
@@ -51,7 +65,7 @@ def _stack(tensors, name):
     return stacked.detach().requires_grad_() if demands == {True} else stacked
 
 
-def stack_module_state(models):
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The parameters and the buffers of models of one class, each name's tensors stacked."""
     models = list(models)
     if not models:

@@ -1,5 +1,7 @@
 """Layers, and what they are made of."""
 
+from __future__ import annotations
+
 from rushlight import _missing
 
 from . import functional, init, modules, parallel, parameter, utils
@@ -7,6 +9,10 @@ from .modules import *  # noqa: F403
 from .modules import Module
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "Buffer",
@@ -37,7 +43,7 @@ def __getattr__(name):
     return _missing_name(name)
 
 
-def factory_kwargs(kwargs):
+def factory_kwargs(kwargs: Any) -> Any:
     """Return the device, dtype and memory_format that belong to empty() and its kin."""
     if kwargs is None:
         return {}

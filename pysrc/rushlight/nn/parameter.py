@@ -1,8 +1,17 @@
 """What a Module registers when it is assigned: parameters and buffers, also without a shape yet."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight import _C, _missing
 from rushlight._C import Parameter, Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import dtype
+    from rushlight.types import Device
 
 __all__ = [
     "Buffer",
@@ -57,7 +66,7 @@ def _describe(name) -> str:
     return f"<method '{_OPERATORS.get(name, name)}' of 'torch._C.TensorBase' objects>"
 
 
-def refuse_lazy(tensor, function):
+def refuse_lazy(tensor: Tensor, function: Any) -> Any:
     """Raise PyTorch's error for a function that needs a shape."""
     raise ValueError(
         f"Attempted to use an uninitialized parameter in {function}. "
@@ -78,7 +87,7 @@ def _refusal(name):
 class UninitializedTensorMixin:
     """What a parameter or buffer without a shape can do: be moved, be cast, be given a shape."""
 
-    def materialize(self, shape, device=None, dtype=None) -> None:
+    def materialize(self, shape: Any, device: Device = None, dtype: dtype | None = None) -> None:
         """Take on a shape; the values are whatever the memory holds."""
         data = self.data
         self.data = rushlight.empty(
@@ -89,7 +98,7 @@ class UninitializedTensorMixin:
         self.__class__ = self.cls_to_become
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. "
             "This error usually happens in `load_state_dict` when trying to load "
@@ -97,7 +106,7 @@ class UninitializedTensorMixin:
             "Call `forward` to initialize the parameters before accessing their attributes."
         )
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. "
             "Call `forward` to initialize the parameters before calling "
@@ -135,7 +144,7 @@ def _refuse_the_rest() -> None:
 _refuse_the_rest()
 
 
-def is_lazy(param):
+def is_lazy(param: Any) -> bool:
     """Whether a parameter or buffer still waits for its shape."""
     return isinstance(param, UninitializedTensorMixin)
 

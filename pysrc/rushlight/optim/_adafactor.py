@@ -1,11 +1,20 @@
 """Adafactor, which keeps the squares of a matrix's gradients as one row and one column."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight._homes import adopt
 
 from ._group import require
 from ._helpers import _get_scalar_dtype, _to_scalar
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["Adafactor", "adafactor"]
 _OPTIONS = ("lr", "beta2_decay", "d", "weight_decay", "foreach", "maximize")
@@ -30,15 +39,15 @@ class Adafactor(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-2,
-        beta2_decay=-0.8,
-        eps=(None, 1e-3),
-        d=1.0,
-        weight_decay=0.0,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
         *,
-        foreach=None,
-        maximize=False,
+        foreach: bool | None = None,
+        maximize: bool = False,
     ) -> None:
         if isinstance(lr, rushlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -86,7 +95,7 @@ class Adafactor(Optimizer):
         return False  # none is complex
 
     @rushlight.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
         loss = None
         if closure is not None:

@@ -1,5 +1,7 @@
 """Optimizers whose step over a group is one operator."""
 
+from __future__ import annotations
+
 from types import FunctionType
 
 import rushlight
@@ -8,13 +10,20 @@ from rushlight import _C
 from ._helpers import _get_capturable_supported_devices, _get_scalar_dtype, _get_value
 from .optimizer import Optimizer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
-def count(value, group):
+    from rushlight._C import Tensor
+
+
+def count(value: float, group: Any) -> Any:
     """Make a number of the state that counts for a whole parameter: a tensor without dimensions."""
     return rushlight.tensor(float(value), dtype=_get_scalar_dtype(is_fused=group.get("fused")))
 
 
-def downhill(param, grad, group):
+def downhill(param: Any, grad: Any, group: Any) -> Any:
     """Return the gradient to follow, with what decays the weights."""
     if group["maximize"]:
         grad = -grad
@@ -22,7 +31,7 @@ def downhill(param, grad, group):
     return grad.add(param, alpha=decay) if decay != 0 else grad
 
 
-def update_each(update, params, grads, state, group):
+def update_each(update: Any, params: Any, grads: Any, state: Any, group: Any) -> None:
     """Run ``update(param, grad, state, group)`` over lists; ``state`` maps names to lists as long."""
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         own = {name: tensors[i] for name, tensors in state.items() if tensors}
@@ -32,7 +41,7 @@ def update_each(update, params, grads, state, group):
                 tensors[i] = own[name]
 
 
-def check_rate(lr, foreach=None, capturable=False):
+def check_rate(lr: float | Tensor, foreach: bool | None = None, capturable: bool = False) -> None:
     """Raise ValueError unless ``lr`` is a number that is not negative, or a tensor of one."""
     if isinstance(lr, rushlight.Tensor):
         if foreach and not capturable:
@@ -42,7 +51,7 @@ def check_rate(lr, foreach=None, capturable=False):
     check(lr, "learning rate")
 
 
-def decayed(param, grad, group, lr):
+def decayed(param: Any, grad: Any, group: Any, lr: float | Tensor) -> Any:
     """Take the weight decay from the parameter if it is decoupled; answer the gradient to follow."""
     if not group["decoupled_weight_decay"]:
         return downhill(param, grad, group)
@@ -51,7 +60,7 @@ def decayed(param, grad, group, lr):
     return -grad if group["maximize"] else grad
 
 
-def move_moments(state, grad, beta1, beta2):
+def move_moments(state: Any, grad: Any, beta1: Any, beta2: Any) -> Any:
     """Move the means of gradients and of their squares on; return them."""
     mean, squares = state["exp_avg"].lerp_(grad, 1 - beta1), state["exp_avg_sq"]
     if isinstance(beta2, rushlight.Tensor) and beta2.requires_grad:
@@ -59,7 +68,7 @@ def move_moments(state, grad, beta1, beta2):
     return mean, squares.mul_(beta2).addcmul_(grad, grad, value=_get_value(1 - beta2))
 
 
-def check(value, what):
+def check(value: float, what: Any) -> None:
     """Raise ValueError unless ``value`` is at least 0."""
     if not 0.0 <= value:
         raise ValueError(f"Invalid {what}: {value}")
@@ -71,7 +80,7 @@ def require(holds, what, value):
         raise ValueError(f"{what} but is: {value}")
 
 
-def check_betas(betas):
+def check_betas(betas: tuple[float | Tensor, float | Tensor]) -> None:
     """Raise ValueError unless all are in [0, 1)."""
     for i in range(2):
         if not 0.0 <= betas[i] < 1.0:
@@ -98,7 +107,7 @@ class GroupOptimizer(Optimizer):
     _CAPTURABLE = "params and state_steps"
     _step_supports_amp_scaling = False
 
-    def __init__(self, params, defaults) -> None:
+    def __init__(self, params: Any, defaults: Any) -> None:
         for name in self._CHECKED:
             if name == "lr":
                 check_rate(defaults["lr"])
@@ -149,7 +158,7 @@ class GroupOptimizer(Optimizer):
         if fused and foreach:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
         loss = None
         if closure is not None:

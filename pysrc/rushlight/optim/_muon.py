@@ -1,5 +1,7 @@
 """Muon: momentum, made orthogonal."""
 
+from __future__ import annotations
+
 import math
 
 import rushlight
@@ -8,6 +10,13 @@ from rushlight._homes import adopt
 from ._group import require
 from ._helpers import _to_scalar
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["Muon"]
 EPS = 1e-7
@@ -71,15 +80,15 @@ class Muon(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        weight_decay=0.1,
-        momentum=0.95,
-        nesterov=True,
-        ns_coefficients=(DEFAULT_A, DEFAULT_B, DEFAULT_C),
-        eps=EPS,
-        ns_steps=DEFAULT_NS_STEPS,
-        adjust_lr_fn=None,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (DEFAULT_A, DEFAULT_B, DEFAULT_C),
+        eps: float = EPS,
+        ns_steps: int = DEFAULT_NS_STEPS,
+        adjust_lr_fn: str | None = None,
     ) -> None:
         if isinstance(lr, rushlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
@@ -123,7 +132,7 @@ class Muon(Optimizer):
         return False  # none is complex
 
     @rushlight.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
         loss = None
         if closure is not None:

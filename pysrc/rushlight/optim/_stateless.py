@@ -1,10 +1,19 @@
 """Steps of an optimizer on other parameters and other state."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from contextlib import contextmanager
 
 import rushlight
 from rushlight._homes import adopt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
 
 _WHO = "swap_in_optimizer_params_and_state requires"
 
@@ -83,7 +92,9 @@ def _checked(optimizer, parameters, saved):
 
 
 @contextmanager
-def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):
+def swap_in_optimizer_params_and_state(
+    optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
+) -> Any:
     """Let an optimizer see other parameters and state inside the context, and its own again afterwards.
 
     ``swapin_parameters`` maps names to tensors in the order of the optimizer's; ``swapin_optim_state`` is

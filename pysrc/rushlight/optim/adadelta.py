@@ -1,7 +1,16 @@
 """Adadelta, whose steps are as large as the last ones were."""
 
+from __future__ import annotations
+
 from ._group import GroupOptimizer, check, check_rate, downhill, update_each
 from ._helpers import _get_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["Adadelta", "adadelta"]
 
@@ -20,16 +29,16 @@ class Adadelta(GroupOptimizer):
 
     def __init__(
         self,
-        params,
-        lr=1.0,
-        rho=0.9,
-        eps=1e-6,
-        weight_decay=0,
-        foreach=None,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
         *,
-        capturable=False,
-        maximize=False,
-        differentiable=False,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
     ) -> None:
         check_rate(lr)
         if not 0.0 <= rho <= 1.0:
@@ -60,22 +69,22 @@ class Adadelta(GroupOptimizer):
 
 
 def adadelta(
-    params,
-    grads,
-    square_avgs,
-    acc_deltas,
-    state_steps,
-    capturable=False,
-    foreach=None,
-    differentiable=False,
-    has_complex=False,
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
     *,
-    lr,
-    rho,
-    eps,
-    weight_decay,
-    maximize,
-):
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
     """Make one step of Adadelta over lists of tensors, which are written. See the class Adadelta."""
     group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
     state = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}

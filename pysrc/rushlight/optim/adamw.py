@@ -1,6 +1,15 @@
 """Adam that takes the weight decay from the parameters."""
 
+from __future__ import annotations
+
 from .adam import Adam, adam
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["AdamW", "adamw"]
 
@@ -13,18 +22,18 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
         *,
-        maximize=False,
-        foreach=None,
-        capturable=False,
-        differentiable=False,
-        fused=None,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
         super().__init__(
             params,
@@ -47,6 +56,6 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-def adamw(*lists, **options):
+def adamw(*lists: Any, **options: Any) -> None:
     """Make one step of AdamW over lists of tensors, which are written: adam() with decoupled weight decay."""
     adam(*lists, **options, decoupled_weight_decay=True)

@@ -1,5 +1,7 @@
 """L-BFGS: Newton's direction, from what the last gradients say of the curvature."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import rushlight
@@ -7,6 +9,13 @@ import rushlight
 from ._group import check_rate
 from ._helpers import _to_scalar
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["LBFGS"]
 # what a step hands to the next one, besides its counts
@@ -165,14 +174,14 @@ class LBFGS(Optimizer):
 
     def __init__(
         self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float | Tensor = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
     ) -> None:
         check_rate(lr)
         defaults = {
@@ -222,7 +231,7 @@ class LBFGS(Optimizer):
 
     # ---- a step ----
     @rushlight.no_grad()
-    def step(self, closure):
+    def step(self, closure: Callable[[], Any] | None) -> Any:
         """Move until a tolerance or a limit is met; ``closure`` computes the loss and its gradients anew.
 
         Returns the loss before the first move.

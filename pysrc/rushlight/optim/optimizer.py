@@ -1,5 +1,7 @@
 """What all optimisers share: groups of parameters, their state, state dicts, hooks."""
 
+from __future__ import annotations
+
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
@@ -30,6 +32,13 @@ from ._helpers import (  # noqa: F401 (optimizers that others write import them 
     _use_grad_for_differentiable,
     _view_as_real,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Self
+
+    from rushlight._C import Tensor
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 __getattr__ = _missing.lacks(__name__)
@@ -64,12 +73,18 @@ def _register(hooks, hook, prepend=False):
     return handle
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(
+    hook: Callable[
+        [Optimizer, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
+    ],
+) -> Any:
     """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser."""
     return _register(_global_optimizer_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(
+    hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], None],
+) -> Any:
     """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser."""
     return _register(_global_optimizer_post_hooks, hook)
 
@@ -136,7 +151,11 @@ class Optimizer:
     """Base class: ``params`` are tensors, pairs of name and tensor, or dicts that are groups with options of
     their own; ``defaults`` are the options of the groups that give none."""
 
-    def __init__(self, params, defaults) -> None:
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        defaults: dict[str, Any],
+    ) -> None:
         self.defaults = defaults
         for name in _HOOK_DICTS:
             setattr(self, name, OrderedDict())
@@ -187,32 +206,43 @@ class Optimizer:
         return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     # ---- hooks ----
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(
+        self,
+        hook: Callable[
+            [Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
+        ],
+    ) -> Any:
         """Call ``hook(optimizer, args, kwargs)`` before a step; it may return new arguments."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> Any:
         """Call ``hook(optimizer, args, kwargs)`` after a step."""
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> Any:
         """Call ``hook(optimizer)`` before state_dict()."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
         """Call ``hook(optimizer, state_dict)`` after state_dict(); it may return another dict."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
         """Call ``hook(optimizer, state_dict)`` before load_state_dict(); it may return another dict."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> Any:
         """Call ``hook(optimizer)`` after load_state_dict()."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state ----
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return state and groups, with numbers in the place of parameters."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
@@ -234,7 +264,7 @@ class Optimizer:
                 state_dict = result
         return state_dict
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
@@ -280,11 +310,11 @@ class Optimizer:
                     p.grad.requires_grad_(False)
                 p.grad.zero_()
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:
         """Change the parameters by one step; subclasses define it."""
         raise NotImplementedError
 
-    def add_param_group(self, param_group) -> None:
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a dict with 'params' and options of its own."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")

@@ -1,9 +1,18 @@
 """Adam for gradients that are sparse tensors, of which there are none here yet."""
 
+from __future__ import annotations
+
 import rushlight
 
 from ._group import check_betas
 from .optimizer import Optimizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["SparseAdam"]
 
@@ -22,7 +31,14 @@ class SparseAdam(Optimizer):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.SparseAdam.html
     """
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False) -> None:
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:
         if isinstance(lr, rushlight.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         if not 0.0 < lr:
@@ -42,7 +58,7 @@ class SparseAdam(Optimizer):
                 f"Complex params at indices {complex_params}: SparseAdam does not support complex parameters"
             )
 
-    def step(self, closure=None):
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Refuse dense gradients; ``closure`` computes the loss before."""
         loss = None
         if closure is not None:

@@ -3,6 +3,8 @@
 See https://docs.pytorch.org/docs/2.13/optim.html#weight-averaging-swa-and-ema
 """
 
+from __future__ import annotations
+
 import math
 from copy import deepcopy
 from itertools import chain
@@ -13,6 +15,15 @@ from rushlight.nn import Module
 from rushlight.nn.modules.batchnorm import _BatchNorm
 
 from .lr_scheduler import LRScheduler, _format_param, _warn_get_lr_called_within_step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal
+
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
+    from rushlight.types import Device
 
 __all__ = [
     "AveragedModel",
@@ -43,7 +54,7 @@ def _lerp(averages, currents, weight) -> None:
         average.lerp_(current, weight)
 
 
-def get_ema_multi_avg_fn(decay=0.999):
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
     """Return a function that changes a list of averages in place: ``decay`` of them stays; a decay that is
     not from 0 to 1 raises ValueError."""
     _need_decay(decay)
@@ -59,7 +70,7 @@ def get_ema_multi_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_multi_avg_fn():
+def get_swa_multi_avg_fn() -> Any:
     """Return a function that changes a list of averages in place: all models count the same."""
 
     @rushlight.no_grad()
@@ -76,7 +87,7 @@ def get_swa_multi_avg_fn():
     return swa_update
 
 
-def get_ema_avg_fn(decay=0.999):
+def get_ema_avg_fn(decay: float = 0.999) -> Any:
     """Return a function that computes a new average, in which ``decay`` of the old one stays; a decay that is
     not from 0 to 1 raises ValueError."""
     _need_decay(decay)
@@ -88,7 +99,7 @@ def get_ema_avg_fn(decay=0.999):
     return ema_update
 
 
-def get_swa_avg_fn():
+def get_swa_avg_fn() -> Any:
     """Return a function that computes a new average, in which all models count the same."""
 
     @rushlight.no_grad()
@@ -110,7 +121,14 @@ class AveragedModel(Module):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.swa_utils.AveragedModel.html
     """
 
-    def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False) -> None:
+    def __init__(
+        self,
+        model: Module,
+        device: Device = None,
+        avg_fn: Callable[[Tensor, Tensor, Tensor | int], Tensor] | None = None,
+        multi_avg_fn: Any = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -122,11 +140,11 @@ class AveragedModel(Module):
         self.multi_avg_fn = multi_avg_fn
         self.use_buffers = use_buffers
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Tensor:
         """Call the averaged model."""
         return self.module(*args, **kwargs)
 
-    def update_parameters(self, model) -> None:
+    def update_parameters(self, model: Module) -> None:
         """Average the parameters with those of ``model``; the first time they are copied."""
         averages, currents = self.parameters(), model.parameters()
         if self.use_buffers:
@@ -162,7 +180,7 @@ class AveragedModel(Module):
 
 
 @rushlight.no_grad()
-def update_bn(loader, model, device=None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> None:
     """Compute the running statistics of all batch norms anew, as means over the batches of ``loader``.
 
     A batch is a tensor or a list or tuple that begins with one; ``device`` is where it goes before the model.
@@ -197,7 +215,14 @@ class SWALR(LRScheduler):
 
     _unsaved = ("optimizer", "anneal_func")
 
-    def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: float,
+        anneal_epochs: int = 10,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        last_epoch: int = -1,
+    ) -> None:
         for lr, group in zip(_format_param("swa_lr", optimizer, swa_lr), optimizer.param_groups):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):
@@ -230,7 +255,7 @@ class SWALR(LRScheduler):
     def _part(self, step):
         return self.anneal_func(max(0, min(1, step / max(1, self.anneal_epochs))))
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         """Compute the learning rates of this step from those of the step before."""
         _warn_get_lr_called_within_step(self)
         step = self._step_count - 1
@@ -243,7 +268,7 @@ class SWALR(LRScheduler):
             lrs.append(group["swa_lr"] * now + first * (1 - now))
         return lrs
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned."""
         super().load_state_dict(state_dict)
         self._set_anneal_func(self._anneal_strategy)

@@ -1,5 +1,7 @@
 """assert_close(): numbers, tensors and what holds them, within tolerances."""
 
+from __future__ import annotations
+
 import cmath
 import sys
 import warnings
@@ -7,6 +9,11 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 import rushlight
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # rtol and atol of a dtype, where none are given
 _TOLERANCES = {
@@ -294,19 +301,19 @@ def _pair(actual, expected, item, options):
 
 
 def assert_close(
-    actual,
-    expected,
+    actual: Any,
+    expected: Any,
     *,
-    allow_subclasses=True,
-    rtol=None,
-    atol=None,
-    equal_nan=False,
-    check_device=True,
-    check_dtype=True,
-    check_layout=True,
-    check_stride=False,
-    msg=None,
-):
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
     """Raise an AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
 
     Tensors, arrays, numbers, and sequences and mappings of these are compared. Without tolerances those of
@@ -340,7 +347,14 @@ def assert_close(
 _OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 
 
-def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
     """Deprecated: assert_close()."""
     warnings.warn(
         "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. "

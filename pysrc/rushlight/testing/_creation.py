@@ -1,10 +1,19 @@
 """make_tensor(): random tensors of any dtype."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Sequence
 
 import rushlight
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype, memory_format
+    from rushlight.types import Device
 
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
 
@@ -70,16 +79,16 @@ def _uniform(shape, dtype, device, low, high):
 
 
 def make_tensor(
-    *shape,
-    dtype,
-    device,
-    low=None,
-    high=None,
-    requires_grad=False,
-    noncontiguous=False,
-    exclude_zero=False,
-    memory_format=None,
-):
+    *shape: Any,
+    dtype: dtype,
+    device: Device,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: memory_format | None = None,
+) -> Tensor:
     """Return a tensor of random numbers in [low, high), by default about [-9, 9)."""
     shape = tuple(shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape)
     if noncontiguous and memory_format is not None:

@@ -11,6 +11,8 @@ run of backward asks for computes the part again, which fills all slots in the s
 See https://docs.pytorch.org/docs/2.13/checkpoint.html
 """
 
+from __future__ import annotations
+
 import contextlib
 import itertools
 import warnings
@@ -21,6 +23,14 @@ from rushlight import _C, _missing
 from rushlight.autograd import Function, backward, enable_grad, no_grad
 from rushlight.autograd.graph import saved_tensors_hooks
 from rushlight.random import fork_rng, get_rng_state, set_rng_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight._C import Tensor
+    from rushlight.types import Device
 
 __all__ = [
     "CheckpointError",
@@ -42,12 +52,12 @@ class CheckpointError(RuntimeError):
 
 
 # ---- what both kinds need ----
-def noop_context_fn():
+def noop_context_fn() -> Any:
     """Give two contexts that do nothing: for the first time and for the second."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
-def detach_variable(inputs):
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """Copy a tuple with tensors that have no history; each wants a gradient if it did."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(
@@ -58,7 +68,7 @@ def detach_variable(inputs):
     )
 
 
-def check_backward_validity(inputs):
+def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn when no tensor wants a gradient."""
     if not any(x.requires_grad for x in inputs if isinstance(x, _C.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
@@ -70,11 +80,11 @@ class DefaultDeviceType:
     _default_device_type = None
 
     @staticmethod
-    def set_device_type(device="cuda"):
+    def set_device_type(device: Device = "cuda") -> None:
         DefaultDeviceType._default_device_type = device
 
     @staticmethod
-    def get_device_type():
+    def get_device_type() -> str:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
@@ -115,7 +125,7 @@ class CheckpointFunction(Function):
     """Computes without history; backward computes again with one."""
 
     @staticmethod
-    def forward(ctx, run_function, preserve_rng_state, *args):
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any) -> Tensor:
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.surroundings = _surroundings(preserve_rng_state)
@@ -126,7 +136,7 @@ class CheckpointFunction(Function):
             return run_function(*args)
 
     @staticmethod
-    def backward(ctx, *args):
+    def backward(ctx: Any, *args: Any) -> Any:
         if not _C._is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an "
@@ -311,7 +321,7 @@ def _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check,
 
 
 @contextlib.contextmanager
-def set_checkpoint_early_stop(enable):
+def set_checkpoint_early_stop(enable: bool) -> Any:
     """Say for all checkpoints of a block whether computing again ends with the last tensor needed."""
     global _early_stop
     before, _early_stop = _early_stop, enable
@@ -322,7 +332,7 @@ def set_checkpoint_early_stop(enable):
 
 
 @contextlib.contextmanager
-def set_checkpoint_debug_enabled(enabled):
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
     """Override ``debug`` for all checkpoints of a block; None leaves it to them."""
     global _debug
     before, _debug = _debug, enabled
@@ -350,15 +360,15 @@ def _no_more(kwargs):
 
 
 def checkpoint(
-    function,
-    *args,
-    use_reentrant=None,
-    context_fn=noop_context_fn,
-    determinism_check="default",
-    debug=False,
-    early_stop=True,
-    **kwargs,
-):
+    function: Any,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Any = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
     """Return function(*args, **kwargs), whose tensors backward computes again instead of keeping them.
 
     ``preserve_rng_state`` (True) draws the same random numbers the second time. ``context_fn`` gives a
@@ -380,7 +390,9 @@ def checkpoint(
     return CheckpointFunction.apply(function, preserve, *args)
 
 
-def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+def checkpoint_sequential(
+    functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None, **kwargs: Any
+) -> Any:
     """Run functions one after the other, in ``segments`` parts; all but the last are checkpoints."""
     if use_reentrant is None:
         use_reentrant = _reentrant_by_default(

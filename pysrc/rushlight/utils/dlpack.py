@@ -1,8 +1,17 @@
 """DLPack: tensors to and from other libraries without copying."""
 
+from __future__ import annotations
+
 import enum
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
+    from rushlight.types import Device
 
 __all__ = ["DLDeviceType", "from_dlpack"]
 
@@ -70,7 +79,7 @@ def _export(tensor, stream, max_version, dl_device, copy):
     return _lend(tensor, dl_device, copy, max_version is not None and max_version[0] >= 1)
 
 
-def to_dlpack(tensor):
+def to_dlpack(tensor: Tensor) -> Any:
     """Return a capsule on the tensor's memory: older libraries ask for one, others for the tensor itself."""
     if not isinstance(tensor, _C.Tensor):
         given = type(tensor).__name__
@@ -92,7 +101,7 @@ def _ask(producer, wanted):
     return producer.__dlpack__(**wanted), wanted
 
 
-def from_dlpack(ext_tensor, *, device=None, copy=None):
+def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """Return a tensor on the memory of another library's tensor, or of a capsule.
 
     Capsules can be taken once. https://docs.pytorch.org/docs/2.13/generated/torch.from_dlpack.html

@@ -1,8 +1,16 @@
 """Handles that remove a hook again, and helpers around hooks."""
 
+from __future__ import annotations
+
 import warnings
 import weakref
 from collections import OrderedDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module, Tensor
 
 __all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
@@ -16,7 +24,7 @@ class RemovableHandle:
     id: int
     next_id: int = 0
 
-    def __init__(self, hooks_dict, *, extra_dict=None) -> None:
+    def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         number = RemovableHandle.next_id
         RemovableHandle.next_id = number + 1  # before anything else may run and take the same one
@@ -42,20 +50,20 @@ class RemovableHandle:
         extras = state[2] if len(state) > 2 and state[2] is not None else ()
         self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if e is None else e) for e in extras)
 
-    def __enter__(self) -> "RemovableHandle":
+    def __enter__(self) -> RemovableHandle:
         return self
 
-    def __exit__(self, type, value, tb) -> None:
+    def __exit__(self, type: object, value: object, tb: object) -> None:
         self.remove()
 
 
-def unserializable_hook(f):
+def unserializable_hook(f: Any) -> Any:
     """Mark a tensor hook that is knowingly lost when its tensor is saved."""
     f.__torch_unserializable__ = True
     return f
 
 
-def warn_if_has_hooks(tensor) -> None:
+def warn_if_has_hooks(tensor: Tensor) -> None:
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
@@ -92,7 +100,7 @@ class BackwardHook:
     gradients in ``grad_outputs``; the arguments' node then has both, and the hooks are called.
     """
 
-    def __init__(self, module, user_hooks, user_pre_hooks) -> None:
+    def __init__(self, module: Module, user_hooks: Any, user_pre_hooks: Any) -> None:
         self.user_hooks = user_hooks
         self.user_pre_hooks = user_pre_hooks
         self.module = module
@@ -133,7 +141,7 @@ class BackwardHook:
         return (tuple(every) if type(args) is tuple else type(args)(*every)), places
 
     # ---- the arguments ----
-    def setup_input_hook(self, args):
+    def setup_input_hook(self, args: Any) -> Any:
         """Return the arguments to call forward with."""
         passed, self.input_tensors_index = self._apply_on_tensors(self._set_user_hook, args)
         self.n_inputs = len(args)
@@ -154,7 +162,7 @@ class BackwardHook:
         node.register_hook(hook)
 
     # ---- the results ----
-    def setup_output_hook(self, args):
+    def setup_output_hook(self, args: Any) -> Any:
         """Return the result for the caller."""
         results = args if isinstance(args, tuple) else (args,)
         passed, self.output_tensors_index = self._apply_on_tensors(self._set_output_hook, results)

@@ -1,5 +1,7 @@
 """How :func:`rushlight.nn.functional.scaled_dot_product_attention` is computed."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from warnings import warn
 
@@ -11,6 +13,10 @@ from rushlight.backends._sdp import (  # noqa: F401  (scripts take SDPAParams fr
     can_use_efficient_attention,
     can_use_flash_attention,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
@@ -49,7 +55,7 @@ def _sdpa_kernel(backends, set_priority=False):
 
 
 @contextmanager
-def sdpa_kernel(backends, set_priority=False):
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
     """Allow attention only these ways in a block: an SDPBackend or a list of them.
 
     ``set_priority`` keeps their order, which changes nothing on the CPU. Whatever is neither an SDPBackend

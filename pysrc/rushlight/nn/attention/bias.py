@@ -1,5 +1,7 @@
 """Causal masks that are known by their kind and sizes, and become tensors only where they must."""
 
+from __future__ import annotations
+
 from enum import IntEnum
 from warnings import warn
 
@@ -9,6 +11,10 @@ from rushlight._C import Tensor
 from rushlight.backends._sdp import SDPAParams
 
 from . import _raise_kernel_warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["causal_upper_left", "causal_lower_right", "CausalVariant", "CausalBias"]
 
@@ -30,7 +36,7 @@ class CausalBias(Tensor):
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.bias.CausalBias.html
     """
 
-    def __init__(self, variant, seq_len_q, seq_len_kv):
+    def __init__(self, variant: Any, seq_len_q: int, seq_len_kv: int) -> None:
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
         super().__init__()
@@ -77,7 +83,7 @@ def _sizes(name, size):
     return size
 
 
-def causal_upper_left(*size):
+def causal_upper_left(*size: Any) -> Any:
     """Return the mask by which row i sees keys 0 to i; AssertionError unless there are two sizes.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.bias.causal_upper_left.html
@@ -85,7 +91,7 @@ def causal_upper_left(*size):
     return CausalBias(CausalVariant.UPPER_LEFT, *_sizes("causal_upper_left", size))
 
 
-def causal_lower_right(*size):
+def causal_lower_right(*size: Any) -> Any:
     """Return the mask by which the last row sees all keys; AssertionError unless there are two sizes.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.bias.causal_lower_right.html

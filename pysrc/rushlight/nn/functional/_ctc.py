@@ -1,21 +1,27 @@
 """Connectionist temporal classification."""
 
+from __future__ import annotations
+
 from rushlight import _C
 
 from .. import _reduction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 _MOST = 64  # numbers of an int[] argument
 
 
 def ctc_loss(
-    log_probs,
-    targets,
-    input_lengths,
-    target_lengths,
-    blank=0,
-    reduction="mean",
-    zero_infinity=False,
-):
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Minus the logarithm of the sum of all alignments of targets to log_probs (T, N, C) or (T, C).
 
     ``targets``, whole numbers, are (N, S), or one after the other (sum of target_lengths). Both lengths are

@@ -1,8 +1,14 @@
 """Dropout."""
 
+from __future__ import annotations
+
 import warnings
 
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 
 def _check_probability(p):
@@ -10,7 +16,7 @@ def _check_probability(p):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability p and scale the rest by 1 / (1 - p)."""
     _check_probability(p)
     if not training or p == 0:
@@ -18,13 +24,15 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _C.dropout_(input, p, training) if inplace else _C.dropout(input, p, training)
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean and variance of what selu gives."""
     _check_probability(p)
     return (_C.alpha_dropout_ if inplace else _C.alpha_dropout)(input, p, training)
 
 
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """alpha_dropout of whole channels."""
     _check_probability(p)
     return (_C.feature_alpha_dropout_ if inplace else _C.feature_alpha_dropout)(input, p, training)
@@ -47,7 +55,7 @@ def _drop_unbatched(input, p, training, inplace, batched):
     return input if inplace else result.squeeze(0)
 
 
-def dropout1d(input, p=0.5, training=True, inplace=False):
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, L) or (C, L)."""
     _check_probability(p)
     if input.dim() not in (2, 3):
@@ -65,7 +73,7 @@ def _warn_of_dims(name, sides, dim):
     )
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, H, W)."""
     _check_probability(p)
     if input.dim() not in (3, 4):
@@ -82,7 +90,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _drop_channels(input, p, training, inplace)
 
 
-def dropout3d(input, p=0.5, training=True, inplace=False):
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check_probability(p)
     if input.dim() not in (4, 5):

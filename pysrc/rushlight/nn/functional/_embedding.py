@@ -1,9 +1,15 @@
 """Rows of a table, one by one and in bags."""
 
+from __future__ import annotations
+
 import warnings
 
 import rushlight
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 _MODES = {"sum": 0, "mean": 1, "max": 2}
 
@@ -14,8 +20,14 @@ def _no_grad_embedding_renorm_(weight, input, max_norm, norm_type):
 
 
 def embedding(
-    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
-):
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """The rows of weight whose numbers input holds. With sparse the gradient is dense all the same.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html
@@ -61,18 +73,18 @@ def _check_mode(mode, scale_grad_by_freq, sparse):
 
 
 def embedding_bag(
-    input,
-    weight,
-    offsets=None,
-    max_norm=None,
-    norm_type=2,
-    scale_grad_by_freq=False,
-    mode="mean",
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=None,
-):
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
     """Sums, means or maxima of the rows of weight that bags of numbers name: (bags, columns of weight).
 
     Bags are the rows of a 2-D input, or begin in a 1-D one where offsets say. With sparse the gradient is

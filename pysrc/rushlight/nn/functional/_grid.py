@@ -1,8 +1,14 @@
 """Sampling at the places of a grid."""
 
+from __future__ import annotations
+
 import warnings
 
 from rushlight import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -20,7 +26,13 @@ def _or_false(align_corners):
     return False
 
 
-def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
     """Sample images (N, C, H, W) or volumes (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3).
 
     A place is x, y or x, y, z, each from -1 at one edge to 1 at the other; with `align_corners` these are
@@ -47,7 +59,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
     )
 
 
-def affine_grid(theta, size, align_corners=None):
+def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = None) -> Tensor:
     """Make the grid for grid_sample() of affine maps (N, 2, 3) of images or (N, 3, 4) of volumes.
 
     `size` is that of the result of grid_sample(), (N, C, H, W) or (N, C, D, H, W).

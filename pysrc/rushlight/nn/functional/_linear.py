@@ -1,15 +1,23 @@
 """Products with a weight, and draws of one class of several."""
 
+from __future__ import annotations
+
 import warnings
 
 from rushlight import _C
 from rushlight._C import _nn
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
+
 linear = _nn.linear
 one_hot = _nn.one_hot
 
 
-def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A draw from the Gumbel-softmax distribution; hard: one-hot, with the gradient of the soft one.
 
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.gumbel_softmax.html

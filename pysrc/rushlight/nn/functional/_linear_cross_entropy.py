@@ -1,11 +1,19 @@
 """Cross entropy of a linear layer."""
 
+from __future__ import annotations
+
 import warnings
 
 import rushlight
 
 from ._cross_entropy import cross_entropy
 from ._linear import linear
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 
 def _check(input, linear_weight, linear_bias):
@@ -33,17 +41,17 @@ def _check(input, linear_weight, linear_bias):
 
 
 def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
     *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
-    options=None,
-):
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
     """cross_entropy(linear(input, linear_weight, linear_bias), target) of input (N, in_features).
 
     ``linear_weight`` is (C, ..., in_features) and ``linear_bias`` (C, ...); the other arguments are those

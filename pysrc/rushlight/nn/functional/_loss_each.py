@@ -1,5 +1,7 @@
 """Losses that work element by element. Reduction 'none' keeps every element, 'mean' and 'sum' reduce them."""
 
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -9,6 +11,10 @@ from rushlight._C import _nn
 from rushlight.functional import broadcast_shapes, broadcast_tensors
 
 from .. import _reduction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 
 def _reduced(loss, reduction):
@@ -50,7 +56,14 @@ def _weighted(errors, weight, input, reduction, share):
     raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
 
 
-def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Squared difference of input and target, of equal shapes (else a warning, and both are broadcast).
 
     ``weight``, of the input's shape, scales the elements, and the mean is weighted.
@@ -65,7 +78,14 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     )
 
 
-def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """Absolute difference of input and target, of equal shapes (else a warning, and both are broadcast).
 
     ``weight``, of the input's shape, scales the elements, and the mean is weighted.
@@ -82,7 +102,14 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _reduced((first - second).abs(), _reduction.get_enum(reduction))
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Square of the difference over 2 beta where it is below beta, else its size minus beta / 2.
 
     Shapes are equal (else a warning, and both are broadcast); ``beta`` 0 is l1_loss(), below it is an error.
@@ -95,7 +122,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _nn.smooth_l1_loss(first, second, reduction, beta)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Half the square of the difference where it is below delta, else delta (its size - delta / 2).
 
     Shapes are equal (else a warning, and both are broadcast); ``weight``, of the input's, scales elements.
@@ -110,7 +139,14 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
 
 
 # ---- probabilities ----
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Binary cross entropy of probabilities and targets of one floating dtype and shape.
 
     ``weight`` scales elements, broadcast. ValueError for other shapes, RuntimeError outside of [0, 1].
@@ -128,8 +164,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Binary cross entropy of sigmoid(input) and a target of the same shape, without overflow in between.
 
     ``weight`` scales elements, ``pos_weight`` the share of the target, both broadcast.
@@ -141,7 +183,14 @@ def binary_cross_entropy_with_logits(
     return _C.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """Kullback-Leibler divergence of log-probabilities input from target, probabilities or their logarithms.
 
     Reduction 'batchmean' is the sum over the first size; 'mean', over all elements, warns.
@@ -162,7 +211,13 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.size(0) if reduction == "batchmean" and input.dim() else loss
 
 
-def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """log(1 + exp(-target * input)) of a target that is -1 or 1 and fits the input's shape.
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.soft_margin_loss.html
@@ -170,7 +225,14 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     return _nn.soft_margin_loss(input, target, _reduction.number_of(size_average, reduce, reduction))
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over the classes (N, C) of the binary cross entropy of logits, scaled by ``weight`` (C).
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.multilabel_soft_margin_loss.html
@@ -188,15 +250,15 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 # ---- distributions ----
 def poisson_nll_loss(
-    input,
-    target,
-    log_input=True,
-    full=False,
-    size_average=None,
-    eps=1e-8,
-    reduce=None,
-    reduction="mean",
-):
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of counts under Poisson distributions of rate exp(input), or input itself.
 
     ``full`` adds Stirling's term where target is above 1; ``eps`` keeps log(input) finite.
@@ -206,7 +268,14 @@ def poisson_nll_loss(
     return _C.poisson_nll_loss(input, target, log_input, full, eps, number)
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of target under Gaussians of mean input and variance var, at least ``eps``.
 
     ``var`` is a number or fits the input: of its shape, without the last size, or with one size of 1.

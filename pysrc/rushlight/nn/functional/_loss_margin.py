@@ -1,13 +1,28 @@
 """Losses with a margin. Reduction 'none' keeps every element, 'mean' and 'sum' reduce them."""
 
+from __future__ import annotations
+
 from rushlight import _C
 from rushlight._C import _nn
 
 from .. import _reduction
 from ._loss_each import _reduced
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    from rushlight._C import Tensor
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Input where target is 1, max(0, margin - input) where it is -1.
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.hinge_embedding_loss.html
@@ -17,7 +32,15 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     )
 
 
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -target (input1 - input2) + margin): target 1 ranks the first higher, -1 the second.
 
     RuntimeError unless all have as many dimensions.
@@ -32,7 +55,15 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _C.margin_ranking_loss(input1, input2, target, margin, number)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1.
 
     Inputs are (N, D) and target (N), or (D) and a number. RuntimeError for others.
@@ -43,8 +74,15 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
 
 
 def multi_margin_loss(
-    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
-):
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Mean over the classes (N, C) of max(0, margin - input at the target + input) ** p, p 1 or 2.
 
     ``target`` (N) holds classes, int64; ``weight`` (C), 1-dimensional, scales by the target's class.
@@ -59,7 +97,13 @@ def multi_margin_loss(
     return _nn.multi_margin_loss(input, target, p, margin, weight, number)
 
 
-def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Sum over all pairs of a target class and another one of max(0, 1 - input there + input here), over C.
 
     ``target``, int64 and of the input's shape (N, C) or (C), lists the classes up to the first -1.
@@ -69,17 +113,17 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
 
 def triplet_margin_loss(
-    anchor,
-    positive,
-    negative,
-    margin=1.0,
-    p=2,
-    eps=1e-6,
-    swap=False,
-    size_average=None,
-    reduce=None,
-    reduction="mean",
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, distance to positive - distance to negative + margin), by the norm of order p.
 
     ``swap`` takes the distance of positive and negative where that is smaller. ValueError unless margin > 0.
@@ -92,8 +136,15 @@ def triplet_margin_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """triplet_margin_loss() of any distance function of two tensors; pairwise_distance() without one.
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.triplet_margin_with_distance_loss.html

@@ -1,9 +1,15 @@
 """Pooling."""
 
+from __future__ import annotations
+
 import math
 
 from rushlight import _C
 from rushlight._C import _nn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 adaptive_avg_pool1d = _C.adaptive_avg_pool1d
 avg_pool1d = _C.avg_pool1d
@@ -64,12 +70,12 @@ def _list_with_default(out_size, defaults):
     return [d if o is None else o for o, d in zip(out_size, defaults[-len(out_size) :])]
 
 
-def adaptive_avg_pool2d(input, output_size):
+def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
     """Means of as many windows as output_size says; None keeps a side."""
     return _nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
-def adaptive_avg_pool3d(input, output_size):
+def adaptive_avg_pool3d(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
     """Means of as many windows of volumes as output_size says; None keeps a side."""
     return _nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
@@ -121,16 +127,34 @@ def _lp_pool(average, largest, input, norm_type, kernel_size, stride, ceil_mode,
     return (mean.sign() * mean.abs().relu()).mul(many).pow(1.0 / norm_type)
 
 
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool1d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """p-norm of each window of signals (N, C, L)."""
     return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool2d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """p-norm of each window of images (N, C, H, W)."""
     return _lp_pool(avg_pool2d, max_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
-def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+def lp_pool3d(
+    input: Tensor,
+    norm_type: int | float,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> Tensor:
     """p-norm of each window of volumes (N, C, D, H, W)."""
     return _lp_pool(avg_pool3d, max_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)

@@ -1,9 +1,15 @@
 """Fractional max pooling, and the way back from max pooling."""
 
+from __future__ import annotations
+
 from rushlight import _C
 from rushlight._C import _nn
 
 from ._pool import _named
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 
 # ---- windows at random places ----
@@ -113,7 +119,14 @@ def _sides(n, kernel_size, stride, padding):
     return [(x,) * n if isinstance(x, int) else tuple(x) for x in (kernel_size, stride, padding)]
 
 
-def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    padding: int | tuple[int, ...] = 0,
+    output_size: int | tuple[int | None, ...] = None,
+) -> Tensor:
     """Signals of zeros in which the elements of `input` stand where max_pool1d() found them.
 
     RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool1d.html
@@ -122,7 +135,14 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
 
 
-def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    padding: int | tuple[int, ...] = 0,
+    output_size: int | tuple[int | None, ...] = None,
+) -> Tensor:
     """Images of zeros in which the elements of `input` stand where max_pool2d() found them.
 
     RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool2d.html
@@ -131,7 +151,14 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _nn.max_unpool2d(input, indices, size)
 
 
-def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: int | tuple[int, ...],
+    stride: int | tuple[int, ...] | None = None,
+    padding: int | tuple[int, ...] = 0,
+    output_size: int | tuple[int | None, ...] = None,
+) -> Tensor:
     """Volumes of zeros in which the elements of `input` stand where max_pool3d() found them.
 
     RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool3d.html

@@ -1,9 +1,15 @@
 """The layer of connectionist temporal classification."""
 
+from __future__ import annotations
+
 from rushlight import _homes
 from rushlight.nn import functional as F
 
 from ._loss_base import _Loss
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 
 class CTCLoss(_Loss):
@@ -13,12 +19,14 @@ class CTCLoss(_Loss):
     blank: int
     zero_infinity: bool
 
-    def __init__(self, blank=0, reduction="mean", zero_infinity=False) -> None:
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
 
-    def forward(self, log_probs, targets, input_lengths, target_lengths):
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
         return F.ctc_loss(
             log_probs,
             targets,

@@ -1,8 +1,16 @@
 """Autograd functions behind layers."""
 
+from __future__ import annotations
+
 from rushlight.autograd.function import Function
 
 from ._backward_hooks import BackwardHookFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["BackwardHookFunction", "CrossMapLRN2d"]
 
@@ -21,7 +29,9 @@ class CrossMapLRN2d(Function):
     """
 
     @staticmethod
-    def forward(ctx, input, size, alpha=1e-4, beta=0.75, k=1):
+    def forward(
+        ctx: Any, input: Tensor, size: Any, alpha: float = 1e-4, beta: float = 0.75, k: int = 1
+    ) -> Tensor:
         ctx.size, ctx.alpha, ctx.beta, ctx.k = size, alpha, beta, k
         ctx.scale = None
         if input.dim() != 4:
@@ -36,7 +46,7 @@ class CrossMapLRN2d(Function):
         return output
 
     @staticmethod
-    def backward(ctx, grad_output):
+    def backward(ctx: Any, grad_output: Any) -> Any:
         input, output = ctx.saved_tensors
         before = int(ctx.size - (ctx.size - 1) / 2)
         ratio = grad_output * output / ctx.scale

@@ -1,5 +1,7 @@
 """The layer of the cross entropy of a linear layer."""
 
+from __future__ import annotations
+
 import math
 
 from rushlight import _homes
@@ -7,6 +9,13 @@ from rushlight.nn import functional as F
 
 from ._loss_base import _WeightedLoss
 from .linear import Linear
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -26,18 +35,18 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     def __init__(
         self,
-        in_features,
-        num_classes,
+        in_features: int,
+        num_classes: int,
         *,
-        out_features=(),
-        bias=False,
-        device=None,
-        dtype=None,
-        reduction="mean",
-        weight=None,
-        ignore_index=None,
-        label_smoothing=0.0,
-        options=None,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Device = None,
+        dtype: dtype | None = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
     ) -> None:
         if weight is not None and weight.shape != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
@@ -52,7 +61,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.linear = Linear(in_features, outputs, bias=bias, device=device, dtype=dtype)
         self.options = options
 
-    def forward(self, input, target):
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         linear, shape = self.linear, (self.num_classes, *self.out_features)
         return F.linear_cross_entropy(
             input,

@@ -1,5 +1,7 @@
 """MultiheadAttention, which stands in torch.nn.modules.activation."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight import _C, _homes
 from rushlight.nn import functional as F
@@ -8,6 +10,13 @@ from rushlight.nn.parameter import Parameter
 
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 _DEVICES = ("cpu", "cuda")
 
@@ -37,17 +46,17 @@ class MultiheadAttention(Module):
 
     def __init__(
         self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        device=None,
-        dtype=None,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: Any = None,
+        vdim: Any = None,
+        batch_first: bool = False,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -131,15 +140,15 @@ class MultiheadAttention(Module):
 
     def forward(
         self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-        is_causal=False,
-    ):
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         """Return the output and the weights; see the class."""
         fast = self._fast_path(query, key, value, (key_padding_mask, attn_mask))
         is_batched = query.dim() == 3
@@ -197,7 +206,9 @@ class MultiheadAttention(Module):
         )
         return output.transpose(1, 0) if turn else output, weights
 
-    def merge_masks(self, attn_mask, key_padding_mask, query):
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
         """Return both masks as one for query (N, L, E), and its type.
 
         None and None; a padding mask as it is and 1; else a mask (N, num_heads, L, L) and 2.

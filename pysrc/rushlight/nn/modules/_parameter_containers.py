@@ -1,5 +1,7 @@
 """Modules that hold parameters: in a list, in a dict. Their public home is container.py."""
 
+from __future__ import annotations
+
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -7,6 +9,11 @@ from collections.abc import Iterable, Mapping
 import rushlight
 from rushlight._C import Parameter, Tensor
 from rushlight.nn.modules.module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Self
 
 
 def _line(key, value, kind) -> str:
@@ -38,7 +45,7 @@ class ParameterList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__([self[i] for i in range(*idx.indices(len(self)))])
         return getattr(self, self._get_abs_string_index(idx))
@@ -49,7 +56,7 @@ class ParameterList(Module):
     def __len__(self) -> int:
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(len(self)))
 
     def __iadd__(self, parameters):
@@ -58,13 +65,13 @@ class ParameterList(Module):
     def __dir__(self):
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def append(self, value):
+    def append(self, value: float) -> Self:
         """Add a value at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> Self:
         """Add all values of an iterable at the end."""
         # a tensor is iterable, but surely not meant here
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
@@ -78,14 +85,14 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         return "\n".join(_line(index, value, lambda t: t.dtype) for index, value in enumerate(self))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
 class ParameterDict(Module):
     """A dict whose tensors become parameters of the module; other values may stand in it too."""
 
-    def __init__(self, parameters=None) -> None:
+    def __init__(self, parameters: Tensor | Iterable[Tensor] | None = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}  # in the order of insertion, whatever kind the values are
         if parameters is not None:
@@ -100,7 +107,7 @@ class ParameterDict(Module):
             )
         return key
 
-    def __getitem__(self, key: str):
+    def __getitem__(self, key: str) -> Any:
         return getattr(self, self._key_to_attr(key))
 
     def __setitem__(self, key: str, value) -> None:
@@ -114,7 +121,7 @@ class ParameterDict(Module):
     def __len__(self) -> int:
         return len(self._keys)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
     def __reversed__(self):
@@ -123,11 +130,11 @@ class ParameterDict(Module):
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
-    def copy(self):
+    def copy(self) -> Any:
         """Return a ParameterDict with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
-    def setdefault(self, key: str, default=None):
+    def setdefault(self, key: str, default: Any | None = None) -> Any:
         """Return the value of a key; put ``default`` there first when it is missing."""
         if key not in self:
             self[key] = default
@@ -138,39 +145,39 @@ class ParameterDict(Module):
         for key in self._keys.copy():
             del self[key]
 
-    def pop(self, key: str):
+    def pop(self, key: str) -> Any:
         """Remove a key and return its value."""
         value = self[key]
         del self[key]
         return value
 
-    def popitem(self):
+    def popitem(self) -> tuple[str, Any]:
         """Remove the last pair of key and value and return it."""
         key, _ = self._keys.popitem()
         self._keys[key] = None
         return key, self.pop(key)
 
-    def get(self, key: str, default=None):
+    def get(self, key: str, default: Any | None = None) -> Any:
         """Return the value of a key, ``default`` when it is missing."""
         return self[key] if key in self else default
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> Any:
         """Return a ParameterDict that has ``default`` under each of the keys."""
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self):
+    def keys(self) -> Any:
         """Return the keys."""
         return self._keys.keys()
 
-    def items(self):
+    def items(self) -> Iterable[tuple[str, Any]]:
         """Return the pairs of key and value."""
         return ((key, self[key]) for key in self._keys)
 
-    def values(self):
+    def values(self) -> Iterable[Any]:
         """Return the values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters) -> None:
+    def update(self, parameters: Tensor | Iterable[Tensor]) -> None:
         """Take over the values of a mapping (a plain dict in the order of its sorted keys) or of pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
@@ -196,7 +203,7 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         return "\n".join(_line(key, value, rushlight.typename) for key, value in self.items())
 
-    def __call__(self, input):
+    def __call__(self, input: Tensor) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
     def __or__(self, other):

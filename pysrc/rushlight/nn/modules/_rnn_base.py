@@ -1,5 +1,7 @@
 """What recurrent layers share: weights by layer and direction, checks, sequences of every kind."""
 
+from __future__ import annotations
+
 import math
 import numbers
 import warnings
@@ -15,6 +17,13 @@ from rushlight.nn.utils.rnn import PackedSequence
 
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
+
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 # An input as the operators take it. Of a packed one is_batched is None.
 _Sequence = namedtuple("_Sequence", "data batch_sizes sorted_indices unsorted_indices max_batch is_batched")
@@ -28,7 +37,7 @@ def _apply_permutation(tensor, permutation, dim=1):
     "`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead",
     category=FutureWarning,
 )
-def apply_permutation(tensor, permutation, dim=1):
+def apply_permutation(tensor: Tensor, permutation: Any, dim: int = 1) -> Any:
     """Return the tensor with its elements along ``dim`` in another order."""
     return _apply_permutation(tensor, permutation, dim)
 
@@ -69,17 +78,17 @@ class RNNBase(Module):
 
     def __init__(
         self,
-        mode,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         self.mode = mode
@@ -174,7 +183,7 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     @property
-    def all_weights(self):
+    def all_weights(self) -> Any:
         """The parameters of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
@@ -229,7 +238,7 @@ class RNNBase(Module):
         return replica
 
     # ---- checks ----
-    def check_input(self, input, batch_sizes):
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise ValueError for another dtype than the weights', RuntimeError for sizes that do not fit."""
         dtype = self._flat_weights[0].dtype
         if input.dtype != dtype and not rushlight._C._is_any_autocast_enabled():
@@ -253,21 +262,26 @@ class RNNBase(Module):
             batch = int(batch_sizes[0])
         return self.num_layers * (2 if self.bidirectional else 1), batch, units
 
-    def get_expected_hidden_size(self, input, batch_sizes):
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """Return the size of the states for an input."""
         return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
+    def check_hidden_size(
+        self,
+        hx: Tensor,
+        expected_hidden_size: tuple[int, int, int],
+        msg: str = "Expected hidden size {}, got {}",
+    ) -> None:
         """Raise RuntimeError with ``msg`` unless hx has that size."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(self, input: Tensor, hidden: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise where the sizes of input and states do not fit."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Any:
         """Return the states with the sequences of the batch in another order."""
         return hx if permutation is None else _apply_permutation(hx, permutation)
 

@@ -1,5 +1,7 @@
 """Cells: one step of a recurrent layer."""
 
+from __future__ import annotations
+
 import math
 
 import rushlight
@@ -9,6 +11,11 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 
 class RNNCellBase(Module):
@@ -21,7 +28,15 @@ class RNNCellBase(Module):
     weight_ih: rushlight.Tensor
     weight_hh: rushlight.Tensor
 
-    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        num_chunks: int,
+        device: Device = None,
+        dtype: dtype | None = None,
+    ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -82,12 +97,18 @@ class RNNCell(RNNCellBase):
     nonlinearity: str
 
     def __init__(
-        self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=1, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
         return self._step(self._function, input, hx)
 
@@ -107,10 +128,17 @@ class LSTMCell(RNNCellBase):
 
     _cell_name = "LSTMCell"
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Device = None,
+        dtype: dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """Return the next state and cell."""
         self._check_dims(input, "input")
         for i, value in enumerate(hx or ()):
@@ -135,10 +163,17 @@ class GRUCell(RNNCellBase):
 
     _cell_name = "GRUCell"
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None) -> None:
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: Device = None,
+        dtype: dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the next state."""
         return self._step(_VF.gru_cell, input, hx)
 

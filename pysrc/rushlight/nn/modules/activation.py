@@ -1,5 +1,7 @@
 """Activations."""
 
+from __future__ import annotations
+
 import warnings
 
 import rushlight
@@ -10,6 +12,11 @@ from rushlight.nn.parameter import Parameter
 from ._multihead import MultiheadAttention
 from .module import Module
 from .utils import _own_init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 __all__ = [
     "CELU",
@@ -54,7 +61,7 @@ class _Inplace(Module):
     __constants__ = ["inplace"]
     inplace: bool
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
 
@@ -66,7 +73,7 @@ class _Inplace(Module):
 class ReLU(_Inplace):
     """max(x, 0)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
@@ -78,7 +85,14 @@ class Hardtanh(Module):
     max_val: float
     inplace: bool
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
@@ -93,7 +107,7 @@ class Hardtanh(Module):
         if self.max_val <= self.min_val:
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
@@ -103,7 +117,7 @@ class Hardtanh(Module):
 class ReLU6(Hardtanh):
     """x limited to [0, 6]."""
 
-    def __init__(self, inplace=False) -> None:
+    def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
     def extra_repr(self) -> str:
@@ -113,14 +127,14 @@ class ReLU6(Hardtanh):
 class Sigmoid(Module):
     """1 / (1 + exp(-x))."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return rushlight.sigmoid(input)
 
 
 class Tanh(Module):
     """Hyperbolic tangent."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return rushlight.tanh(input)
 
 
@@ -128,7 +142,7 @@ class Tanh(Module):
 class SiLU(_Inplace):
     """x * sigmoid(x)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
@@ -136,7 +150,7 @@ class SiLU(_Inplace):
 class Mish(_Inplace):
     """x * tanh(softplus(x))."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
@@ -144,7 +158,7 @@ class Mish(_Inplace):
 class Hardswish(_Inplace):
     """x * relu6(x + 3) / 6."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
     extra_repr = Module.extra_repr
@@ -154,7 +168,7 @@ class Hardswish(_Inplace):
 class Hardsigmoid(_Inplace):
     """relu6(x + 3) / 6."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
 
     extra_repr = Module.extra_repr
@@ -164,7 +178,7 @@ class Hardsigmoid(_Inplace):
 class SELU(_Inplace):
     """Scaled ELU whose constants keep mean 0 and variance 1."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
@@ -175,12 +189,12 @@ class ELU(Module):
     alpha: float
     inplace: bool
 
-    def __init__(self, alpha=1.0, inplace=False) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -194,12 +208,12 @@ class CELU(Module):
     alpha: float
     inplace: bool
 
-    def __init__(self, alpha=1.0, inplace=False) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
@@ -212,11 +226,11 @@ class GELU(Module):
     __constants__ = ["approximate"]
     approximate: str
 
-    def __init__(self, approximate="none") -> None:
+    def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
@@ -230,12 +244,12 @@ class LeakyReLU(Module):
     inplace: bool
     negative_slope: float
 
-    def __init__(self, negative_slope=1e-2, inplace=False) -> None:
+    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
         super().__init__()
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
@@ -250,13 +264,13 @@ class RReLU(Module):
     upper: float
     inplace: bool
 
-    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False) -> None:
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__()
         self.lower = lower
         self.upper = upper
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
@@ -269,7 +283,9 @@ class PReLU(Module):
     __constants__ = ["num_parameters"]
     num_parameters: int
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None) -> None:
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Device = None, dtype: dtype | None = None
+    ) -> None:
         self.num_parameters = num_parameters
         super().__init__()
         self.init = init
@@ -280,7 +296,7 @@ class PReLU(Module):
         """Set every slope to init."""
         init_.constant_(self.weight, self.init)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
@@ -295,13 +311,13 @@ class Threshold(Module):
     value: float
     inplace: bool
 
-    def __init__(self, threshold, value, inplace=False) -> None:
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold = threshold
         self.value = value
         self.inplace = inplace
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
@@ -314,11 +330,11 @@ class GLU(Module):
     __constants__ = ["dim"]
     dim: int
 
-    def __init__(self, dim=-1) -> None:
+    def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -329,7 +345,7 @@ class _Shrink(Module):
     __constants__ = ["lambd"]
     lambd: float
 
-    def __init__(self, lambd=0.5) -> None:
+    def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
 
@@ -341,7 +357,7 @@ class _Shrink(Module):
 class Hardshrink(_Shrink):
     """x where |x| > lambd, else 0."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
 
 
@@ -349,28 +365,28 @@ class Hardshrink(_Shrink):
 class Softshrink(_Shrink):
     """x brought nearer to 0 by lambd, 0 where |x| <= lambd."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class Tanhshrink(Module):
     """x - tanh(x)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softsign(Module):
     """x / (|x| + 1)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class LogSigmoid(Module):
     """log(sigmoid(x)), without its rounding errors."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
@@ -381,12 +397,12 @@ class Softplus(Module):
     beta: float
     threshold: float
 
-    def __init__(self, beta=1.0, threshold=20.0) -> None:
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
@@ -397,7 +413,7 @@ class _Softmax(Module):
     __constants__ = ["dim"]
     dim: int | None
 
-    def __init__(self, dim=None) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
@@ -414,7 +430,7 @@ class _Softmax(Module):
 class Softmax(_Softmax):
     """exp(x) / sum(exp(x)) along dim."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
 
 
@@ -422,7 +438,7 @@ class Softmax(_Softmax):
 class LogSoftmax(_Softmax):
     """log(softmax(x)) along dim."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
@@ -430,14 +446,14 @@ class LogSoftmax(_Softmax):
 class Softmin(_Softmax):
     """softmax(-x) along dim."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
     """Softmax over the channels of images (N, C, H, W) or (C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3, _stacklevel=5)

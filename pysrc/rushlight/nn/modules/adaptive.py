@@ -1,5 +1,7 @@
 """Softmax over many classes of which few are frequent."""
 
+from __future__ import annotations
+
 from collections import namedtuple
 
 import rushlight
@@ -8,6 +10,13 @@ from rushlight.nn import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 
@@ -57,7 +66,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     tail: ModuleList
 
     def __init__(
-        self, in_features, n_classes, cutoffs, div_value=4.0, head_bias=False, device=None, dtype=None
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         made = {"device": device, "dtype": dtype}
@@ -89,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             narrow.reset_parameters()
             wide.reset_parameters()
 
-    def forward(self, input_, target_):
+    def forward(self, input_: Tensor, target_: Tensor) -> Tensor:
         _check_dims(input_, target_)
         batch = target_.dim() > 0
         input, target = (input_, target_) if batch else (input_.unsqueeze(0), target_.unsqueeze(0))
@@ -124,11 +140,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             parts.append(F.log_softmax(cluster(input), dim=1) + head[:, at : at + 1])
         return rushlight.cat(parts, 1)
 
-    def log_prob(self, input):
+    def log_prob(self, input: Tensor) -> Tensor:
         """Return the log-probabilities (N, n_classes) of all classes for input (N, in_features)."""
         return self._get_full_log_prob(input, self.head(input))
 
-    def predict(self, input):
+    def predict(self, input: Tensor) -> Tensor:
         """Return the likeliest class of each row of input (N, in_features), as ``log_prob(input).argmax(1)``.
 
         Clusters are computed only for rows whose likeliest place in the head is one.

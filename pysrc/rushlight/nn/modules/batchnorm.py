@@ -1,5 +1,7 @@
 """Batch normalisation."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight.nn import functional as F
 from rushlight.nn import init
@@ -7,6 +9,13 @@ from rushlight.nn.parameter import Parameter
 
 from .module import Module
 from .utils import _own_init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 
@@ -22,15 +31,15 @@ class _NormBase(Module):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         options = {"device": device, "dtype": dtype}
@@ -100,7 +109,7 @@ class _BatchNorm(_NormBase):
                 return 1.0 / float(count)
         return 0.0 if self.momentum is None else self.momentum
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         factor = self._average_factor()
         mean, var = self.running_mean, self.running_var
@@ -143,16 +152,16 @@ class SyncBatchNorm(_BatchNorm):
 
     def __init__(
         self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        process_group=None,
-        device=None,
-        dtype=None,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any | None = None,
+        device: Device = None,
+        dtype: dtype | None = None,
         *,
-        bias=True,
+        bias: bool = True,
     ) -> None:
         super().__init__(
             num_features, eps, momentum, affine, track_running_stats, device=device, dtype=dtype, bias=bias
@@ -166,7 +175,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module, process_group=None):
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Any:
         """Replace the BatchNorm layers in module by SyncBatchNorm layers that share their parameters and
         statistics; a module that is one itself comes back as a new one."""
         converted = module

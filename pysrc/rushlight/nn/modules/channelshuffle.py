@@ -1,8 +1,14 @@
 """Channels in another order."""
 
+from __future__ import annotations
+
 from rushlight.nn import functional as F
 
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 __all__ = ["ChannelShuffle"]
 
@@ -13,11 +19,11 @@ class ChannelShuffle(Module):
     __constants__ = ["groups"]
     groups: int
 
-    def __init__(self, groups) -> None:
+    def __init__(self, groups: int) -> None:
         super().__init__()
         self.groups = groups
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.channel_shuffle(input, self.groups)
 
     def extra_repr(self) -> str:

@@ -1,5 +1,7 @@
 """Modules that hold others: one after the other, in a list, in a dict. Those of parameters are beside it."""
 
+from __future__ import annotations
+
 import operator
 import warnings
 from collections import OrderedDict
@@ -10,13 +12,20 @@ from rushlight import _homes
 from rushlight.nn.modules._parameter_containers import ParameterDict, ParameterList
 from rushlight.nn.modules.module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Self
+
+    from rushlight._C import Tensor
+
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 class Container(Module):
     """Deprecated: subclass Module instead."""
 
-    def __init__(self, **kwargs) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
             "`nn.Container` is deprecated. "
             "All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
@@ -39,7 +48,7 @@ class Sequential(Module):
     Takes the modules as arguments, or one ``OrderedDict`` of names and modules.
     """
 
-    def __init__(self, *args) -> None:
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             for key, module in args[0].items():
@@ -55,7 +64,7 @@ class Sequential(Module):
             raise IndexError(f"index {idx} is out of range")
         return next(islice(iterator, idx % size, None))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
@@ -81,7 +90,7 @@ class Sequential(Module):
             result.append(layer)
         return result
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         """Remove the module at an index, or the modules of a slice, and return them."""
         value = self[key]
         del self[key]
@@ -121,20 +130,20 @@ class Sequential(Module):
     def __dir__(self):
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         for module in self:
             input = module(input)
         return input
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index: int, module):
+    def insert(self, index: int, module: Module) -> Self:
         """Insert a module before an index."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -148,7 +157,7 @@ class Sequential(Module):
         self._modules[str(index)] = module
         return self
 
-    def extend(self, sequential):
+    def extend(self, sequential: Iterable[Module]) -> Self:
         """Add all modules of an iterable at the end."""
         for layer in sequential:
             self.append(layer)
@@ -176,7 +185,7 @@ class ModuleList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
@@ -195,7 +204,7 @@ class ModuleList(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
     def __iadd__(self, modules):
@@ -227,24 +236,24 @@ class ModuleList(Module):
     def __dir__(self):
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def insert(self, index: int, module) -> None:
+    def insert(self, index: int, module: Module) -> None:
         """Insert a module before an index."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         """Remove the module at an index, or the modules of a slice, and return them."""
         value = self[key]
         del self[key]
         return value
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add all modules of an iterable at the end."""
         if not isinstance(modules, Iterable):
             raise TypeError(
@@ -281,7 +290,7 @@ class ModuleDict(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
     def __contains__(self, key: str) -> bool:
@@ -297,19 +306,19 @@ class ModuleDict(Module):
         del self[key]
         return value
 
-    def keys(self):
+    def keys(self) -> Any:
         """Return the names."""
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> Any:
         """Return the pairs of name and module."""
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> Any:
         """Return the modules."""
         return self._modules.values()
 
-    def update(self, modules) -> None:
+    def update(self, modules: Mapping[str, Module]) -> None:
         """Take over the modules of a mapping, or of an iterable of pairs."""
         if not isinstance(modules, Iterable):
             raise TypeError(

@@ -1,5 +1,7 @@
 """Convolutions and what turns them round."""
 
+from __future__ import annotations
+
 import math
 
 import rushlight
@@ -9,6 +11,13 @@ from rushlight.nn.parameter import Parameter
 
 from .module import Module
 from .utils import _own_init, _pair, _reverse_repeat_tuple, _single, _triple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from rushlight._C import Tensor, dtype
+    from rushlight.types import Device
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
@@ -44,19 +53,19 @@ class _ConvNd(Module):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        transposed,
-        output_padding,
-        groups,
-        bias,
-        padding_mode,
-        device=None,
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: int | tuple[int, ...],
+        transposed: bool,
+        output_padding: int | tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: Literal["zeros", "reflect", "replicate", "circular"],
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         super().__init__()
         if groups <= 0:
@@ -138,17 +147,17 @@ class _Conv(_ConvNd):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         numbers = self._numbers
         super().__init__(
@@ -177,7 +186,7 @@ class _Conv(_ConvNd):
     def _conv_forward(self, input, weight, bias):
         raise NotImplementedError
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
 
 
@@ -218,18 +227,18 @@ class _ConvTransposeNd(_ConvNd):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] = 1,
+        padding: int | tuple[int, ...] = 0,
+        output_padding: int | tuple[int, ...] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | tuple[int, ...] = 1,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: dtype | None = None,
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
@@ -305,7 +314,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     _numbers = staticmethod(_single)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
         return self._spread(F.conv_transpose1d, input, output_size)
 
 
@@ -315,7 +324,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     _numbers = staticmethod(_pair)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
         return self._spread(F.conv_transpose2d, input, output_size)
 
 
@@ -325,5 +334,5 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _numbers = staticmethod(_triple)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
         return self._spread(F.conv_transpose3d, input, output_size)

@@ -1,8 +1,14 @@
 """Distances between vectors."""
 
+from __future__ import annotations
+
 from rushlight.nn import functional as F
 
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
@@ -15,13 +21,13 @@ class PairwiseDistance(Module):
     eps: float
     keepdim: bool
 
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False) -> None:
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
         self.norm = p
         self.eps = eps
         self.keepdim = keepdim
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -32,10 +38,10 @@ class CosineSimilarity(Module):
     dim: int
     eps: float
 
-    def __init__(self, dim=1, eps=1e-8) -> None:
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()
         self.dim = dim
         self.eps = eps
 
-    def forward(self, x1, x2):
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

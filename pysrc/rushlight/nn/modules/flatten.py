@@ -1,6 +1,12 @@
 """Flatten and its inverse."""
 
+from __future__ import annotations
+
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Size, Tensor
 
 __all__ = ["Flatten", "Unflatten"]
 
@@ -12,12 +18,12 @@ class Flatten(Module):
     start_dim: int
     end_dim: int
 
-    def __init__(self, start_dim=1, end_dim=-1) -> None:
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
         self.start_dim = start_dim
         self.end_dim = end_dim
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
@@ -31,7 +37,7 @@ class Unflatten(Module):
     dim: int
     unflattened_size: tuple
 
-    def __init__(self, dim, unflattened_size) -> None:
+    def __init__(self, dim: int, unflattened_size: Size | list[int] | tuple[int, ...]) -> None:
         super().__init__()
         self._require_tuple_int(unflattened_size)
         self.dim = dim
@@ -48,7 +54,7 @@ class Unflatten(Module):
                     f"{type(size).__name__} at pos {at}"
                 )
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

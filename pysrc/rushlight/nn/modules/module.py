@@ -3,6 +3,8 @@
 Its core (attributes, calls, hooks, walks, state dicts) is C; what is not hot is attached here.
 """
 
+from __future__ import annotations
+
 import sys
 import types
 import warnings
@@ -27,6 +29,10 @@ from rushlight._C import (
 )
 from rushlight.nn.modules._moving import Moving as _Moving
 from rushlight.utils.hooks import RemovableHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 __all__ = [
     "Module",
@@ -86,7 +92,7 @@ def _addindent(text: str, spaces: int) -> str:
 class _WrappedHook:
     """A hook that is given its module, held weakly, as the first argument."""
 
-    def __init__(self, hook: Callable, module: "Module | None" = None) -> None:
+    def __init__(self, hook: Callable, module: Module | None = None) -> None:
         from functools import update_wrapper
 
         self.hook = hook
@@ -150,28 +156,28 @@ def _register(hooks: OrderedDict, hook: Callable, extra: object = None) -> Remov
     return handle
 
 
-def register_module_buffer_registration_hook(hook) -> RemovableHandle:
+def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, name, buffer)`` whenever a buffer is registered; it may return another one."""
     return _register(_global_buffer_registration_hooks, hook)
 
 
-def register_module_module_registration_hook(hook) -> RemovableHandle:
+def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, name, child)`` whenever a child is registered; it may return another one."""
     return _register(_global_module_registration_hooks, hook)
 
 
-def register_module_parameter_registration_hook(hook) -> RemovableHandle:
+def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, name, param)`` when a parameter is registered; it may return another one."""
     return _register(_global_parameter_registration_hooks, hook)
 
 
-def register_module_forward_pre_hook(hook) -> RemovableHandle:
+def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
     """Call ``hook(module, args)`` before the forward of every module, ahead of its own pre-hooks."""
     return _register(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
-    hook, *, with_kwargs: bool = False, always_call: bool = False
+    hook: Callable[..., None], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Call ``hook(module, args, output)`` after the forward of every module, ahead of its own hooks."""
     handle = _register(_global_forward_hooks, hook, _global_forward_hooks_always_called)
@@ -192,18 +198,30 @@ def _claim_global_backward_hooks(full: bool) -> None:
     _global_is_full_backward_hook = full
 
 
-def register_module_backward_hook(hook) -> RemovableHandle:
+def register_module_backward_hook(
+    hook: Callable[
+        [Module, tuple[Tensor, ...] | Tensor, tuple[Tensor, ...] | Tensor],
+        tuple[Tensor, ...] | Tensor | None,
+    ],
+) -> RemovableHandle:
     """Register a regular backward hook for every module; deprecated, see the full one."""
     _claim_global_backward_hooks(full=False)
     return _register(_global_backward_hooks, hook)
 
 
-def register_module_full_backward_pre_hook(hook) -> RemovableHandle:
+def register_module_full_backward_pre_hook(
+    hook: Callable[[Module, tuple[Tensor, ...] | Tensor], tuple[Tensor, ...] | Tensor | None],
+) -> RemovableHandle:
     """Call ``hook(module, grad_output)`` before the backward of every module."""
     return _register(_global_backward_pre_hooks, hook)
 
 
-def register_module_full_backward_hook(hook) -> RemovableHandle:
+def register_module_full_backward_hook(
+    hook: Callable[
+        [Module, tuple[Tensor, ...] | Tensor, tuple[Tensor, ...] | Tensor],
+        tuple[Tensor, ...] | Tensor | None,
+    ],
+) -> RemovableHandle:
     """Call ``hook(module, grad_input, grad_output)`` after the backward of every module."""
     _claim_global_backward_hooks(full=True)
     return _register(_global_backward_hooks, hook)

@@ -1,9 +1,15 @@
 """Padding."""
 
+from __future__ import annotations
+
 from rushlight.nn import functional as F
 
 from .module import Module
 from .utils import _ntuple, _own_init, _pair, _quadruple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 __all__ = [
     "CircularPad1d",
@@ -33,7 +39,7 @@ class _PadNd(Module):
     padding: tuple
     _widths = staticmethod(_pair)
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__()
         self.padding = self._widths(padding)
 
@@ -47,7 +53,7 @@ class _CircularPadNd(_PadNd):
         if input.dim() not in (sides + 1, sides + 2):
             raise ValueError(f"expected {sides + 1}D or {sides + 2}D input (got {input.dim()}D input)")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         return F.pad(input, self.padding, "circular")
 
@@ -75,11 +81,11 @@ class _ConstantPadNd(_PadNd):
     __constants__ = ["padding", "value"]
     value: float
 
-    def __init__(self, padding, value) -> None:
+    def __init__(self, padding: int | tuple[int, ...], value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
@@ -108,7 +114,7 @@ class ConstantPad3d(_ConstantPadNd):
 class ZeroPad1d(ConstantPad1d):
     """Puts zeros around the last dimension."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | tuple[int, int]) -> None:
         super().__init__(padding, 0.0)
 
     extra_repr = _PadNd.extra_repr
@@ -117,7 +123,7 @@ class ZeroPad1d(ConstantPad1d):
 class ZeroPad2d(ConstantPad2d):
     """Puts zeros around the last two dimensions."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | tuple[int, int, int, int]) -> None:
         super().__init__(padding, 0.0)
 
     extra_repr = _PadNd.extra_repr
@@ -126,14 +132,14 @@ class ZeroPad2d(ConstantPad2d):
 class ZeroPad3d(ConstantPad3d):
     """Puts zeros around the last three dimensions."""
 
-    def __init__(self, padding) -> None:
+    def __init__(self, padding: int | tuple[int, int, int, int, int, int]) -> None:
         super().__init__(padding, 0.0)
 
     extra_repr = _PadNd.extra_repr
 
 
 class _ReflectionPadNd(_PadNd):
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "reflect")
 
 
@@ -157,7 +163,7 @@ class ReflectionPad3d(_ReflectionPadNd):
 
 
 class _ReplicationPadNd(_PadNd):
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "replicate")
 
 

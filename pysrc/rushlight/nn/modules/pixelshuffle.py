@@ -1,8 +1,14 @@
 """Pixels from channels, channels from pixels."""
 
+from __future__ import annotations
+
 from rushlight.nn import functional as F
 
 from .module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
 
 __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
@@ -13,11 +19,11 @@ class PixelShuffle(Module):
     __constants__ = ["upscale_factor"]
     upscale_factor: int
 
-    def __init__(self, upscale_factor) -> None:
+    def __init__(self, upscale_factor: int) -> None:
         super().__init__()
         self.upscale_factor = upscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_shuffle(input, self.upscale_factor)
 
     def extra_repr(self) -> str:
@@ -30,11 +36,11 @@ class PixelUnshuffle(Module):
     __constants__ = ["downscale_factor"]
     downscale_factor: int
 
-    def __init__(self, downscale_factor) -> None:
+    def __init__(self, downscale_factor: int) -> None:
         super().__init__()
         self.downscale_factor = downscale_factor
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.pixel_unshuffle(input, self.downscale_factor)
 
     def extra_repr(self) -> str:

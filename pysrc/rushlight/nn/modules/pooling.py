@@ -1,9 +1,17 @@
 """Pooling."""
 
+from __future__ import annotations
+
 from rushlight.nn import functional as F
 
 from .module import Module
 from .utils import _own_init, _pair, _single, _triple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -35,7 +43,13 @@ class _MaxPoolNd(Module):
     ceil_mode: bool
 
     def __init__(
-        self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False
+        self,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
+        dilation: int | tuple[int, ...] = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -66,28 +80,33 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Largest element of each window of signals (N, C, L)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
     """Largest element of each window of images (N, C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool2d, input)
 
 
 class MaxPool3d(_MaxPoolNd):
     """Largest element of each window of volumes (N, C, D, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool3d, input)
 
 
 class _MaxUnpoolNd(Module):
     _sides = staticmethod(_single)  # a number to one for each dimension
 
-    def __init__(self, kernel_size, stride=None, padding=0) -> None:
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
+    ) -> None:
         super().__init__()
         self.kernel_size = self._sides(kernel_size)
         self.stride = self._sides(kernel_size if stride is None else stride)
@@ -107,7 +126,9 @@ class MaxUnpool1d(_MaxUnpoolNd):
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool1d.html
     """
 
-    def forward(self, input, indices, output_size=None):
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+    ) -> Tensor:
         return self._unpool(F.max_unpool1d, input, indices, output_size)
 
 
@@ -120,7 +141,9 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
     _sides = staticmethod(_pair)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+    ) -> Tensor:
         return self._unpool(F.max_unpool2d, input, indices, output_size)
 
 
@@ -133,7 +156,9 @@ class MaxUnpool3d(_MaxUnpoolNd):
 
     _sides = staticmethod(_triple)
 
-    def forward(self, input, indices, output_size=None):
+    def forward(
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+    ) -> Tensor:
         return self._unpool(F.max_unpool3d, input, indices, output_size)
 
 
@@ -144,11 +169,11 @@ class _FractionalMaxPoolNd(Module):
 
     def __init__(
         self,
-        kernel_size,
-        output_size=None,
-        output_ratio=None,
-        return_indices=False,
-        _random_samples=None,
+        kernel_size: int | tuple[int, ...],
+        output_size: int | tuple[int | None, ...] = None,
+        output_ratio: float | tuple[float, ...] | None = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
     ) -> None:
         super().__init__()
         self._check_kernel(kernel_size)
@@ -186,7 +211,7 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool2d.html
     """
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.fractional_max_pool2d, input)
 
 
@@ -204,7 +229,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
         if isinstance(sides, (tuple, list)) and not all(side > 0 for side in sides):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.fractional_max_pool3d, input)
 
 
@@ -218,7 +243,14 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """Mean of each window of signals (N, C, L)."""
 
-    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True) -> None:
+    def __init__(
+        self,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
         super().__init__()
         self.kernel_size = _single(kernel_size)
         self.stride = _single(kernel_size if stride is None else stride)
@@ -226,7 +258,7 @@ class AvgPool1d(_AvgPoolNd):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
         )
@@ -239,12 +271,12 @@ class _AvgPoolOverride(_AvgPoolNd):
 
     def __init__(
         self,
-        kernel_size,
-        stride=None,
-        padding=0,
-        ceil_mode=False,
-        count_include_pad=True,
-        divisor_override=None,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        padding: int | tuple[int, ...] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Any = None,
     ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -275,7 +307,7 @@ class _AvgPoolOverride(_AvgPoolNd):
 class AvgPool2d(_AvgPoolOverride):
     """Mean of each window of images (N, C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool2d, input)
 
 
@@ -283,7 +315,7 @@ class AvgPool2d(_AvgPoolOverride):
 class AvgPool3d(_AvgPoolOverride):
     """Mean of each window of volumes (N, C, D, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool3d, input)
 
 
@@ -292,7 +324,13 @@ class _LPPoolNd(Module):
     norm_type: float
     ceil_mode: bool
 
-    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False) -> None:
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: int | tuple[int, ...],
+        stride: int | tuple[int, ...] | None = None,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.norm_type = norm_type
         self.kernel_size = kernel_size
@@ -312,28 +350,28 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """p-norm of each window of signals (N, C, L)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool1d, input)
 
 
 class LPPool2d(_LPPoolNd):
     """p-norm of each window of images (N, C, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool2d, input)
 
 
 class LPPool3d(_LPPoolNd):
     """p-norm of each window of volumes (N, C, D, H, W)."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool3d, input)
 
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ["output_size"]
 
-    def __init__(self, output_size) -> None:
+    def __init__(self, output_size: int | tuple[int | None, ...]) -> None:
         super().__init__()
         self.output_size = output_size
 
@@ -344,21 +382,21 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that signals come out as long as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that images come out as large as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means of windows chosen so that volumes come out as large as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
 
 
@@ -366,7 +404,7 @@ class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
     return_indices: bool
 
-    def __init__(self, output_size, return_indices=False) -> None:
+    def __init__(self, output_size: int | tuple[int | None, ...], return_indices: bool = False) -> None:
         super().__init__()
         self.output_size = output_size
         self.return_indices = return_indices
@@ -378,19 +416,19 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Largest elements of windows chosen so that signals come out as long as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Largest elements of windows chosen so that images come out as large as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Largest elements of windows chosen so that volumes come out as large as output_size says."""
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

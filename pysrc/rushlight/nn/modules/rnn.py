@@ -1,9 +1,17 @@
 """Recurrent layers: https://docs.pytorch.org/docs/2.13/nn.html#recurrent-layers"""
 
+from __future__ import annotations
+
 from rushlight import _VF
 
 from ._rnn_base import RNNBase, _apply_permutation, apply_permutation  # noqa: F401
 from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = [
     "RNNBase",
@@ -29,7 +37,7 @@ class RNN(RNNBase):
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNN.html
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
         if len(args) > 3:
             self.nonlinearity = args[3]
@@ -40,7 +48,7 @@ class RNN(RNNBase):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(f"RNN_{self.nonlinearity.upper()}", *args, **kwargs)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the outputs and the last states."""
         self._update_flat_weights()
         sequence = self._opened(input, " tensor")
@@ -61,14 +69,16 @@ class LSTM(RNNBase):
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTM.html
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
 
-    def get_expected_cell_size(self, input, batch_sizes):
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """Return the size of the cells for an input: of the states it differs where those are projected."""
         return self._state_size(input, batch_sizes, self.hidden_size)
 
-    def check_forward_args(self, input, hidden, batch_sizes):
+    def check_forward_args(
+        self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None
+    ) -> None:
         """Raise RuntimeError where the sizes of input, states and cells do not fit."""
         self.check_input(input, batch_sizes)
         expected = (
@@ -78,7 +88,7 @@ class LSTM(RNNBase):
         for i, size in enumerate(expected):
             self.check_hidden_size(hidden[i], size, f"Expected hidden[{i}] size {{}}, got {{}}")
 
-    def permute_hidden(self, hx, permutation):
+    def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return states and cells with the sequences of the batch in another order."""
         if permutation is None:
             return hx
@@ -105,7 +115,7 @@ class LSTM(RNNBase):
             )
         return hx if is_batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the outputs and the last states and cells."""
         self._update_flat_weights()
         sequence = self._opened(input, "")
@@ -121,11 +131,11 @@ class GRU(RNNBase):
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRU.html
     """
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         _refuse_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """Return the outputs and the last states."""
         self._update_flat_weights()
         sequence = self._opened(input, "")

@@ -1,7 +1,13 @@
 """Helpers of the layers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from types import FunctionType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
 
@@ -36,7 +42,7 @@ def _reverse_repeat_tuple(t, n):
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
-def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Strip a prefix such as 'module.' from the keys, in place."""
     for key in list(state_dict):
         if key.startswith(prefix):

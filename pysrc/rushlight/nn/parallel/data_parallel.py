@@ -1,6 +1,15 @@
 """DataParallel: here it hands everything on to its module, as PyTorch's does where there is no GPU."""
 
+from __future__ import annotations
+
 from rushlight.nn.modules.module import Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rushlight._C import Tensor, device
 
 __all__ = ["DataParallel", "data_parallel"]
 
@@ -11,7 +20,13 @@ class DataParallel(Module):
     Programs that were written for several GPUs run unchanged; all of it runs where the module lies.
     """
 
-    def __init__(self, module, device_ids=None, output_device=None, dim=0) -> None:
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[int | device] | None = None,
+        output_device: int | device | None = None,
+        dim: int = 0,
+    ) -> None:
         super().__init__()
         self.module = module
         self.device_ids: list = []
@@ -19,11 +34,18 @@ class DataParallel(Module):
     def __class_getitem__(cls, item):
         return cls
 
-    def forward(self, *inputs, **kwargs):
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
 
 
-def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[int | device] | None = None,
+    output_device: int | device | None = None,
+    dim: int = 0,
+    module_kwargs: Any | None = None,
+) -> Tensor:
     """Call the module on the inputs, a tensor or a tuple."""
     if not isinstance(inputs, tuple):
         inputs = (inputs,) if inputs is not None else ()

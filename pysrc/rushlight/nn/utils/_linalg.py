@@ -4,23 +4,29 @@ What gradients flow through is written with differentiable operators; geqrf is n
 weight is set.
 """
 
+from __future__ import annotations
+
 import math
 
 import rushlight
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def eye(n, like):
+
+def eye(n: int, like: Any) -> Any:
     """The identity matrix in the dtype and on the device of another tensor."""
     return rushlight.eye(n, dtype=like.dtype, device=like.device)
 
 
-def diagonal(matrix):
+def diagonal(matrix: Any) -> Any:
     """The diagonals, as a copy."""
     k = min(matrix.size(-2), matrix.size(-1))
     return (matrix[..., :k, :k] * eye(k, matrix)).sum(-1)
 
 
-def tril(matrix, offset=0):
+def tril(matrix: Any, offset: int = 0) -> Any:
     """The lower triangles: entries with column - row <= offset."""
     rows = rushlight.arange(matrix.size(-2), device=matrix.device).unsqueeze(-1)
     columns = rushlight.arange(matrix.size(-1), device=matrix.device)
@@ -40,7 +46,7 @@ def with_diagonal(matrix, values):
     return rushlight.where(columns == rows, wide, matrix)
 
 
-def geqrf(matrix):
+def geqrf(matrix: Any) -> Any:
     """LAPACK's QR: R in the upper triangle, Householder vectors below the diagonal, and their factors."""
     packed = matrix.detach().clone()
     k = min(matrix.size(-2), matrix.size(-1))
@@ -62,7 +68,7 @@ def geqrf(matrix):
     return packed, tau
 
 
-def householder_product(vectors, tau):
+def householder_product(vectors: Any, tau: Any) -> Any:
     """The first columns of H0 H1 ..., where Hi = I - tau_i v_i v_i^T and v_i starts with a 1 in row i."""
     n, k = vectors.size(-2), vectors.size(-1)
     v = tril(vectors, -1)
@@ -74,7 +80,7 @@ def householder_product(vectors, tau):
     return q
 
 
-def matrix_exp(matrix):
+def matrix_exp(matrix: Any) -> Any:
     """e to the power of the matrices: Taylor's series of the matrix halved, then squared as often."""
     norm = float(matrix.detach().abs().sum(-1).amax())
     halvings = max(0, math.ceil(math.log2(norm)) + 1) if norm > 0 and math.isfinite(norm) else 0

@@ -1,6 +1,12 @@
 """Getting, setting and swapping the tensors of a tree of modules by their dotted names."""
 
+from __future__ import annotations
+
 from rushlight._C import Module, Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _MISSING = object()
 
@@ -82,11 +88,11 @@ def swap_submodule(module, name, submodule):
 class NamedMemberAccessor:
     """The tensors and modules of a tree by dotted name; modules once found are remembered."""
 
-    def __init__(self, module) -> None:
+    def __init__(self, module: Module) -> None:
         self.module = module
         self.memo: dict = {}
 
-    def get_submodule(self, name):
+    def get_submodule(self, name: str) -> Module:
         if not name:
             return self.module
         if name in self.memo:
@@ -107,10 +113,10 @@ class NamedMemberAccessor:
         path, _, last = name.rpartition(".")
         return self.get_submodule(path), last
 
-    def swap_submodule(self, path, value):
+    def swap_submodule(self, path: str, value: Module) -> Module:
         return swap_submodule(*self._split(path), value)
 
-    def get_tensor(self, name):
+    def get_tensor(self, name: str) -> Tensor:
         module, last = self._split(name)
         try:
             tensor = getattr(module, last)
@@ -119,20 +125,20 @@ class NamedMemberAccessor:
         _check_tensor(tensor)
         return tensor
 
-    def set_tensor(self, name, value) -> None:
+    def set_tensor(self, name: str, value: Tensor) -> None:
         set_tensor(*self._split(name), value)
 
-    def del_tensor(self, name) -> None:
+    def del_tensor(self, name: str) -> None:
         module, last = self._split(name)
         try:
             delattr(module, last)
         except AttributeError as error:
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`") from error
 
-    def swap_tensor(self, name, value, allow_missing=False):
+    def swap_tensor(self, name: str, value: Tensor, allow_missing: bool = False) -> Tensor:
         return swap_tensor(*self._split(name), value, allow_missing=allow_missing)
 
-    def get_tensors(self, names):
+    def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
         return [self.get_tensor(name) for name in names]
 
     @staticmethod
@@ -144,25 +150,29 @@ class NamedMemberAccessor:
             )
         return zip(names, values, strict=True)
 
-    def set_tensors(self, names, values) -> None:
+    def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
         for name, value in self._pairs(names, values):
             self.set_tensor(name, value)
 
-    def set_tensors_dict(self, named_tensors) -> None:
+    def set_tensors_dict(self, named_tensors: dict[str, Tensor]) -> None:
         for name, value in named_tensors.items():
             self.set_tensor(name, value)
 
-    def del_tensors(self, names) -> None:
+    def del_tensors(self, names: Iterable[str]) -> None:
         for name in names:
             self.del_tensor(name)
 
-    def swap_tensors(self, names, values, allow_missing=False):
+    def swap_tensors(
+        self, names: Iterable[str], values: Iterable[Tensor], allow_missing: bool = False
+    ) -> list[Tensor]:
         return [
             self.swap_tensor(name, value, allow_missing=allow_missing)
             for name, value in self._pairs(names, values)
         ]
 
-    def swap_tensors_dict(self, named_tensors, allow_missing=False):
+    def swap_tensors_dict(
+        self, named_tensors: dict[str, Tensor], allow_missing: bool = False
+    ) -> tuple[dict[str, Tensor], list[str]]:
         """Swap all or none; return what was there before, and the names that were not."""
         before: dict = {}
         missing: list = []
@@ -180,21 +190,21 @@ class NamedMemberAccessor:
             raise
         return before, missing
 
-    def check_keys(self, keys):
+    def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the names that are missing among the keys, and the keys that are no name."""
         keys = set(keys)
         valid = {name for name, _ in self.named_tensors(remove_duplicate=False)}
         return sorted(valid - keys), sorted(keys - valid)
 
-    def named_parameters(self, remove_duplicate=True):
+    def named_parameters(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:
         yield from self.module.named_parameters(remove_duplicate=remove_duplicate)
 
-    def named_buffers(self, remove_duplicate=True):
+    def named_buffers(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:
         yield from self.module.named_buffers(remove_duplicate=remove_duplicate)
 
-    def named_tensors(self, remove_duplicate=True):
+    def named_tensors(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Tensor]]:
         yield from self.named_parameters(remove_duplicate)
         yield from self.named_buffers(remove_duplicate)
 
-    def named_modules(self, remove_duplicate=True):
+    def named_modules(self, remove_duplicate: bool = True) -> Iterable[tuple[str, Module]]:
         yield from self.module.named_modules(remove_duplicate=remove_duplicate)

@@ -1,9 +1,17 @@
 """Norms of tensors, written with operators that every device has."""
 
+from __future__ import annotations
+
 import math
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def vector_norm(tensor, order=2.0, dims=None, keepdim=False):
+    from rushlight._C import Tensor
+
+
+def vector_norm(tensor: Tensor, order: float = 2.0, dims: Any = None, keepdim: bool = False) -> Any:
     """The norm over all elements, or over ``dims``."""
     dims = list(range(tensor.dim())) if dims is None else list(dims)
     if not dims:
@@ -22,18 +30,18 @@ def vector_norm(tensor, order=2.0, dims=None, keepdim=False):
     return size.pow(order).sum(dims, keepdim=keepdim).pow(1.0 / order)
 
 
-def norm_except_dim(tensor, order, dim):
+def norm_except_dim(tensor: Tensor, order: Any, dim: int) -> Any:
     """The norm of each slice along ``dim``, shaped so that it divides the tensor; -1: one norm of all."""
     if dim == -1:
         return vector_norm(tensor, order)
     return vector_norm(tensor, order, [d for d in range(tensor.dim()) if d != dim], keepdim=True)
 
 
-def weight_norm(v, g, dim):
+def weight_norm(v: Any, g: Any, dim: int) -> Any:
     """The weight whose direction is ``v`` and whose size is ``g``."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
-def normalize(vector, eps):
+def normalize(vector: Any, eps: float) -> Any:
     """The vector divided by its length, which counts as ``eps`` at least."""
     return vector / vector_norm(vector).clamp(min=eps)

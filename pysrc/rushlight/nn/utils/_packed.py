@@ -1,9 +1,15 @@
 """PackedSequence: sequences of decreasing lengths, step by step."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import rushlight
 from rushlight._homes import adopt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _INSTANCES = "Instances of PackedSequence should never be created manually. "
 
@@ -15,12 +21,12 @@ class PackedSequence_(NamedTuple):
     unsorted_indices: rushlight.Tensor | None
 
 
-def bind(optional, fn):
+def bind(optional: Any, fn: Any) -> Any:
     """Return fn(optional), or None for None."""
     return None if optional is None else fn(optional)
 
 
-def invert_permutation(permutation):
+def invert_permutation(permutation: Any) -> Any:
     """Return the inverse of a permutation (N,), or None for None."""
     if permutation is None:
         return None
@@ -41,7 +47,7 @@ class PackedSequence(PackedSequence_):
         parts = _packed_sequence_init_args(data, batch_sizes, sorted_indices, unsorted_indices)
         return super().__new__(cls, *parts)
 
-    def pin_memory(self):
+    def pin_memory(self) -> Any:
         """Return a copy whose data and indices lie in pinned memory."""
         return self._with(self.data.pin_memory(), lambda indices: indices.pin_memory())
 
@@ -50,7 +56,7 @@ class PackedSequence(PackedSequence_):
         indices = bind(self.sorted_indices, move), bind(self.unsorted_indices, move)
         return type(self)(data, self.batch_sizes, *indices)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Return self with the data as ``data.to(...)`` gives it, and the indices on its device."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -70,52 +76,52 @@ class PackedSequence(PackedSequence_):
             kwargs["device"] = device
         return self.to(*args, **kwargs)
 
-    def cuda(self, *args, **kwargs):
+    def cuda(self, *args: Any, **kwargs: Any) -> Any:
         """Return self on a GPU."""
         return self._on("cuda", args, kwargs)
 
-    def cpu(self, *args, **kwargs):
+    def cpu(self, *args: Any, **kwargs: Any) -> Any:
         """Return self on the CPU."""
         return self._on("cpu", args, kwargs)
 
-    def double(self):
+    def double(self) -> Any:
         """Return self with data of float64."""
         return self.to(dtype=rushlight.float64)
 
-    def float(self):
+    def float(self) -> Any:
         """Return self with data of float32."""
         return self.to(dtype=rushlight.float32)
 
-    def half(self):
+    def half(self) -> Any:
         """Return self with data of float16."""
         return self.to(dtype=rushlight.float16)
 
-    def long(self):
+    def long(self) -> Any:
         """Return self with data of int64."""
         return self.to(dtype=rushlight.int64)
 
-    def int(self):
+    def int(self) -> Any:
         """Return self with data of int32."""
         return self.to(dtype=rushlight.int32)
 
-    def short(self):
+    def short(self) -> Any:
         """Return self with data of int16."""
         return self.to(dtype=rushlight.int16)
 
-    def char(self):
+    def char(self) -> Any:
         """Return self with data of int8."""
         return self.to(dtype=rushlight.int8)
 
-    def byte(self):
+    def byte(self) -> Any:
         """Return self with data of uint8."""
         return self.to(dtype=rushlight.uint8)
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> Any:
         """Does the data lie on a GPU?"""
         return self.data.is_cuda
 
-    def is_pinned(self):
+    def is_pinned(self) -> Any:
         """Does the data lie in pinned memory?"""
         return self.data.is_pinned()
 

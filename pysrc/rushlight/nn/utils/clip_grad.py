@@ -1,5 +1,7 @@
 """Keeping gradients within bounds."""
 
+from __future__ import annotations
+
 import math
 import types
 import warnings
@@ -9,6 +11,10 @@ from rushlight import _C
 from rushlight._C import Tensor
 
 from ._norms import vector_norm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_"]
 _LISTED = ("cpu", "cuda", "xpu", "mtia", "privateuseone")
@@ -39,7 +45,12 @@ def _norms(tensors, order):
     return [vector_norm(t, order) for t in tensors]
 
 
-def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def _get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Return the norm of all tensors together, as if they were one vector.
 
     Args:
@@ -72,7 +83,9 @@ def _get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=No
     return total
 
 
-def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> None:
+def _clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
     """Scale all gradients in place so that a total norm of ``total_norm`` becomes at most ``max_norm``.
 
     Args:
@@ -94,7 +107,13 @@ def _clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None) -> No
             rushlight._foreach_mul_(group, factor.to(device))
 
 
-def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale the gradients in place so that their total norm is at most ``max_norm``; return what it was.
 
     get_total_norm() of all gradients, then clip_grads_with_norm_(): their arguments, the same errors.
@@ -116,7 +135,13 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
-def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Deprecated: clip_grad_norm_."""
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
@@ -126,7 +151,9 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
-def clip_grad_value_(parameters, clip_value, foreach=None) -> None:
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
     """Cut the gradients in place to the range from -clip_value to clip_value.
 
     Args:

@@ -1,7 +1,13 @@
 """All parameters as one vector, and back."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight._C import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
@@ -18,12 +24,12 @@ def _same_place(parameters):
         yield parameter
 
 
-def parameters_to_vector(parameters):
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Join all parameters to one vector."""
     return rushlight.cat([parameter.view(-1) for parameter in _same_place(parameters)])
 
 
-def vector_to_parameters(vec, parameters) -> None:
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Give the parameters the slices of a vector as their data."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {rushlight.typename(vec)}")

@@ -1,9 +1,17 @@
 """Folding a batch normalisation into the layer before it."""
 
+from __future__ import annotations
+
 import copy
 
 import rushlight
 from rushlight._C import Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 
@@ -22,7 +30,7 @@ def _folded_bias(bias, mean, scale, bn_bias, dtype, requires_grad):
     return Parameter(((bias - mean) * scale + bn_bias).to(dtype), requires_grad)
 
 
-def fuse_conv_bn_eval(conv, bn, transpose=False):
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """A copy of the convolution that does what both do; both are in eval mode and stay as they are."""
     _check(conv, bn)
     fused = copy.deepcopy(conv)
@@ -33,7 +41,16 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
     return fused
 
 
-def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+def fuse_conv_bn_weights(
+    conv_w: Tensor,
+    conv_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor | None,
+    bn_b: Tensor | None,
+    transpose: bool = False,
+) -> tuple[Parameter, Parameter]:
     """The weight and the bias of the fused convolution."""
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = rushlight.zeros_like(bn_rm) if conv_b is None else conv_b
@@ -45,7 +62,7 @@ def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, trans
     return weight, _folded_bias(conv_b, bn_rm, scale, bn_b, bias_dtype, conv_b.requires_grad)
 
 
-def fuse_linear_bn_eval(linear, bn):
+def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """A copy of the Linear that does what both do; both are in eval mode and stay as they are."""
     _check(linear, bn)
     fused = copy.deepcopy(linear)
@@ -61,7 +78,15 @@ def fuse_linear_bn_eval(linear, bn):
     return fused
 
 
-def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+def fuse_linear_bn_weights(
+    linear_w: Tensor,
+    linear_b: Tensor | None,
+    bn_rm: Tensor,
+    bn_rv: Tensor,
+    bn_eps: float,
+    bn_w: Tensor,
+    bn_b: Tensor,
+) -> tuple[Parameter, Parameter]:
     """The weight and the bias of the fused Linear."""
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = rushlight.zeros_like(bn_rm) if linear_b is None else linear_b

@@ -1,13 +1,21 @@
 """Construction without the cost of starting values."""
 
+from __future__ import annotations
+
 import inspect
 
 from rushlight._C import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
+
 __all__ = ["skip_init"]
 
 
-def skip_init(module_cls, *args, **kwargs):
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Tensor:
     """Construct a module whose parameters and buffers hold whatever the memory holds.
 
     No random number is drawn. The class must take an argument ``device`` and use it for all of them.

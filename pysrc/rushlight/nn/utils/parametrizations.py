@@ -1,5 +1,7 @@
 """Parametrizations: weight_norm, spectral_norm, orthogonal."""
 
+from __future__ import annotations
+
 from enum import Enum, auto
 
 import rushlight
@@ -8,6 +10,10 @@ from rushlight.nn.modules.module import Module
 
 from . import _linalg, _norms, parametrize
 from .spectral_norm import default_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
@@ -106,7 +112,13 @@ class _Orthogonal(Module):
         return _linalg.with_diagonal(rushlight.zeros_like(given), -1.0)
 
 
-def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
+def orthogonal(
+    module: Module,
+    name: str = "weight",
+    orthogonal_map: str | None = None,
+    *,
+    use_trivialization: bool = True,
+) -> Module:
     """Keep a matrix, or each of a batch, orthogonal: ``Q.mT @ Q`` is the identity, or ``Q @ Q.mT`` if wide.
 
     ``orthogonal_map`` is "matrix_exp" (the default for square ones), "cayley" or "householder".
@@ -140,7 +152,7 @@ class _WeightNorm(Module):
         return _norms.norm_except_dim(weight, 2, self.dim), weight
 
 
-def weight_norm(module, name="weight", dim=0):
+def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Split a parameter into sizes (original0, one for each slice of ``dim``) and directions (original1)."""
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -208,7 +220,13 @@ class _SpectralNorm(Module):
         return value
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> Module:
     """Divide a parameter by its largest singular value; reading it in training mode estimates that anew."""
     weight = _find_tensor(module, name)
     dim = default_dim(module) if dim is None else dim

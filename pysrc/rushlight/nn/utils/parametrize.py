@@ -5,6 +5,8 @@ and gives the module a class of its own, in which ``weight`` is a property: read
 assigning to it stores ``f.right_inverse(value)``.
 """
 
+from __future__ import annotations
+
 import copyreg
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -13,6 +15,12 @@ from copy import deepcopy
 import rushlight
 from rushlight._C import Parameter, Tensor
 from rushlight.nn.modules.container import ModuleDict, ModuleList
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module
 
 __all__ = [
     "ParametrizationList",
@@ -29,7 +37,7 @@ _cache: dict = {}  # (id of the module, name): what was computed
 
 
 @contextmanager
-def cached():
+def cached() -> Any:
     """Within this context each parametrized tensor is computed once only."""
     global _cache, _cache_enabled
     _cache_enabled += 1
@@ -60,7 +68,7 @@ def _originals(count):
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, and what it is computed from: ``original``, or ``original0`` ..."""
 
-    def __init__(self, modules, original, unsafe: bool = False) -> None:
+    def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
@@ -124,7 +132,7 @@ class ParametrizationList(ModuleList):
                     f"`unsafe` flag is enabled.\nunparametrized {what}: {was}\nparametrized {what}: {now}"
                 )
 
-    def right_inverse(self, value) -> None:
+    def right_inverse(self, value: Tensor) -> None:
         """Set the originals so that the tensor becomes ``value``."""
         with rushlight.no_grad():
             for module in reversed(self):
@@ -172,7 +180,7 @@ class ParametrizationList(ModuleList):
                 )
             _set(original, tensor)
 
-    def forward(self):
+    def forward(self) -> Tensor:
         if self.is_tensor:
             tensor = self[0](self.original)
         else:
@@ -267,7 +275,9 @@ def _check_appended(name, parametrization, before) -> None:
             )
 
 
-def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
+def register_parametrization(
+    module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> Module:
     """Compute a parameter or buffer by ``parametrization`` from now on; several apply one after the other."""
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -293,7 +303,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
     return module
 
 
-def is_parametrized(module, tensor_name=None) -> bool:
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a tensor of the module is parametrized, or any."""
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
@@ -301,7 +311,7 @@ def is_parametrized(module, tensor_name=None) -> bool:
     return len(parametrizations) > 0 if tensor_name is None else tensor_name in parametrizations
 
 
-def remove_parametrizations(module, tensor_name, leave_parametrized=True):
+def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Make the tensor an ordinary one: as it is computed now, or as its original was."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -328,12 +338,14 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
-def type_before_parametrizations(module) -> type:
+def type_before_parametrizations(module: Module) -> type:
     """Return the class of the module, without the one that parametrizations have put before it."""
     return module.__class__.__bases__[0] if is_parametrized(module) else type(module)
 
 
-def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
     """Parametrize ``to_module`` as ``from_module`` is, and let both share what the tensors come from."""
     if not is_parametrized(from_module):
         return to_module

@@ -5,6 +5,8 @@ a hook, the pruning method, puts their product where the weight was. Methods on 
 collected in a PruningContainer.
 """
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
@@ -23,6 +25,12 @@ from ._masks import (  # noqa: F401
     _zero_largest,
 )
 from .convert_parameters import parameters_to_vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module, Tensor
 
 __all__ = [
     "BasePruningMethod",
@@ -67,14 +75,14 @@ class BasePruningMethod(ABC):
 
     _tensor_name: str
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self._tensor_name, self.apply_mask(module))
 
     @abstractmethod
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> None:
         """Return the mask for a tensor, which keeps the zeros of ``default_mask``."""
 
-    def apply_mask(self, module):
+    def apply_mask(self, module: Module) -> Any:
         """Return the parameter with its mask applied."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned")
@@ -104,7 +112,9 @@ class BasePruningMethod(ABC):
         return container
 
     @classmethod
-    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+    ) -> Any:
         """Prune a parameter of a module; further arguments are those of the method."""
         method = cls._new_for(module, name, args, kwargs)
         original = getattr(module, name)
@@ -131,7 +141,7 @@ class BasePruningMethod(ABC):
             raise
         return method
 
-    def prune(self, t, default_mask=None, importance_scores=None):
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """Return a pruned version of a tensor that belongs to no module."""
         if importance_scores is None:
             importance_scores = t
@@ -141,7 +151,7 @@ class BasePruningMethod(ABC):
             default_mask = rushlight.ones_like(t)
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
-    def remove(self, module) -> None:
+    def remove(self, module: Module) -> None:
         """Make the masked values the parameter's own; the hook itself is removed by ``prune.remove``."""
         name = self._tensor_name
         if name is None:
@@ -158,14 +168,14 @@ class BasePruningMethod(ABC):
 class PruningContainer(BasePruningMethod):
     """Several methods on one parameter, each pruning what the ones before it left."""
 
-    def __init__(self, *args) -> None:
+    def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple = ()
         if len(args) == 1:
             self._tensor_name = args[0]._tensor_name
         for method in args:
             self.add_pruning_method(method)
 
-    def add_pruning_method(self, method) -> None:
+    def add_pruning_method(self, method: Any) -> None:
         """Add a method that acts on the same parameter."""
         if method is not None and not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -180,13 +190,13 @@ class PruningContainer(BasePruningMethod):
     def __len__(self) -> int:
         return len(self._pruning_methods)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._pruning_methods)
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         return self._pruning_methods[idx]
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Let the latest method prune what the earlier ones left."""
         method = self._pruning_methods[-1]
         left = self._what_is_left(method, t, default_mask)
@@ -221,11 +231,11 @@ class Identity(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         return default_mask
 
     @classmethod
-    def apply(cls, module, name):
+    def apply(cls, module: Module, name: str) -> Any:
         return super().apply(module, name)
 
 
@@ -234,17 +244,17 @@ class RandomUnstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount) -> None:
+    def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         count = _count_to_prune(self.amount, t.nelement())
         scores = rushlight.rand_like(t) if count else t
         return _zero_largest(default_mask, scores, count)
 
     @classmethod
-    def apply(cls, module, name, amount):
+    def apply(cls, module: Module, name: str, amount: Any) -> Any:
         return super().apply(module, name, amount=amount)
 
 
@@ -253,16 +263,16 @@ class L1Unstructured(BasePruningMethod):
 
     PRUNING_TYPE = "unstructured"
 
-    def __init__(self, amount) -> None:
+    def __init__(self, amount: Any) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         count = _count_to_prune(self.amount, t.nelement())
         return _zero_largest(default_mask, -t.abs(), count)
 
     @classmethod
-    def apply(cls, module, name, amount, importance_scores=None):
+    def apply(cls, module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
 
 
@@ -271,12 +281,12 @@ class RandomStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, dim=-1) -> None:
+    def __init__(self, amount: Any, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
@@ -288,7 +298,7 @@ class RandomStructured(BasePruningMethod):
         return _keep_slices(t, self.dim, draws > threshold, default_mask)
 
     @classmethod
-    def apply(cls, module, name, amount, dim=-1):
+    def apply(cls, module: Module, name: str, amount: Any, dim: int = -1) -> Any:
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -297,13 +307,13 @@ class LnStructured(BasePruningMethod):
 
     PRUNING_TYPE = "structured"
 
-    def __init__(self, amount, n, dim=-1) -> None:
+    def __init__(self, amount: Any, n: int, dim: int = -1) -> None:
         _validate_pruning_amount_init(amount)
         self.amount = amount
         self.n = n
         self.dim = dim
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         _validate_structured_pruning(t)
         _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
@@ -314,7 +324,9 @@ class LnStructured(BasePruningMethod):
         return _keep_slices(t, self.dim, kept, default_mask)
 
     @classmethod
-    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+    def apply(
+        cls, module: Module, name: str, amount: Any, n: int, dim: int, importance_scores: Any = None
+    ) -> Any:
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
 
@@ -323,10 +335,10 @@ class CustomFromMask(BasePruningMethod):
 
     PRUNING_TYPE = "global"
 
-    def __init__(self, mask) -> None:
+    def __init__(self, mask: Any) -> None:
         self.mask = mask
 
-    def compute_mask(self, t, default_mask):
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
         if default_mask.shape != self.mask.shape:
             raise AssertionError(
                 f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
@@ -334,48 +346,52 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module, name, mask):
+    def apply(cls, module: Module, name: str, mask: Any) -> Any:
         return super().apply(module, name, mask=mask)
 
 
 # ---- functions ----
-def identity(module, name):
+def identity(module: Module, name: str) -> Any:
     """Prepare a parameter for pruning without pruning it."""
     Identity.apply(module, name)
     return module
 
 
-def random_unstructured(module, name, amount):
+def random_unstructured(module: Module, name: str, amount: Any) -> Any:
     """Prune entries at random: a number of them, or a fraction."""
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
-def l1_unstructured(module, name, amount, importance_scores=None):
+def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
     """Prune the entries of least absolute value, or of least importance."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
-def random_structured(module, name, amount, dim):
+def random_structured(module: Module, name: str, amount: Any, dim: int) -> Any:
     """Prune whole slices along a dimension at random."""
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
-def ln_structured(module, name, amount, n, dim, importance_scores=None):
+def ln_structured(
+    module: Module, name: str, amount: Any, n: int, dim: int, importance_scores: Any = None
+) -> Any:
     """Prune the slices along a dimension that have the smallest norm of order n."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
-def custom_from_mask(module, name, mask):
+def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
     """Prune by a mask."""
     CustomFromMask.apply(module, name, mask)
     return module
 
 
-def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs) -> None:
+def global_unstructured(
+    parameters: Tensor | Iterable[Tensor], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
+) -> None:
     """Prune several parameters, given as (module, name), as if they were one vector."""
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
@@ -411,7 +427,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
         at += count
 
 
-def remove(module, name):
+def remove(module: Module, name: str) -> Any:
     """Make the pruned values the parameter's own, for good."""
     for key, hook in _find_hooks(module, name):
         hook.remove(module)
@@ -420,7 +436,7 @@ def remove(module, name):
     raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
-def is_pruned(module) -> bool:
+def is_pruned(module: Module) -> bool:
     """Whether a parameter of the module or of a module below it is pruned."""
     return any(
         isinstance(hook, BasePruningMethod)

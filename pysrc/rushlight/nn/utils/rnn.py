@@ -1,5 +1,7 @@
 """Sequences of different lengths as one tensor."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import rushlight
@@ -15,6 +17,10 @@ from ._packed import (  # noqa: F401
     invert_permutation,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
+
 __all__ = [
     "PackedSequence",
     "invert_permutation",
@@ -28,7 +34,9 @@ __all__ = [
 __getattr__ = _missing.lacks(__name__)
 
 
-def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Pack padded sequences (T, B, ...), or (B, T, ...) if ``batch_first``, whose lengths (B,) are given.
 
     Lengths are a list or an int64 tensor on the CPU, in decreasing order; unless ``enforce_sorted``, the
@@ -49,7 +57,12 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return _packed_sequence_init(data, batch_sizes, sorted_indices, None)
 
 
-def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
     """Return packed sequences as a padded tensor, in the order of their batch, and their lengths.
 
     The tensor is (T, B, ...), or (B, T, ...) if ``batch_first``; T is the longest length or ``total_length``.
@@ -75,7 +88,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
 
 
-def pack_sequence(sequences, enforce_sorted=True):
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack a list of tensors (L_i, ...) of decreasing lengths, or of any if not ``enforce_sorted``.
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_sequence.html
@@ -84,7 +97,7 @@ def pack_sequence(sequences, enforce_sorted=True):
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences):
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Return the list of tensors that were packed.
 
     See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpack_sequence.html
@@ -93,7 +106,12 @@ def unpack_sequence(packed_sequences):
     return unpad_sequence(padded, lengths, batch_first=True)
 
 
-def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+def pad_sequence(
+    sequences: Tensor | list[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
     """Stack tensors (L_i, *) to one of (T, B, *), or (B, T, *) if ``batch_first``; T is the longest L_i.
 
     What is missing is ``padding_value``, at the 'right' or 'left' end. The dtype is that of the first one.
@@ -107,7 +125,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     return _nn.pad_sequence(tuple(sequences), batch_first, padding_value, padding_side)
 
 
-def unpad_sequence(padded_sequences, lengths, batch_first=False):
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Return the sequences of what pad_sequence() gave, by their lengths (B,), int64.
 
     As in PyTorch, the first two dims of the argument are exchanged in place unless ``batch_first``.

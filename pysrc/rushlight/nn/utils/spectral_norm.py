@@ -1,10 +1,18 @@
 """Weights divided by their largest singular value; parametrizations.spectral_norm is the newer way."""
 
+from __future__ import annotations
+
 import rushlight
 from rushlight._C import Parameter
 from rushlight.nn.parameter import UninitializedParameter
 
 from ._norms import normalize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module, Tensor
 
 __all__ = [
     "SpectralNorm",
@@ -15,12 +23,12 @@ __all__ = [
 ]
 
 
-def default_dim(module) -> int:
+def default_dim(module: Module) -> int:
     """The dimension of the outputs in a layer's weight."""
     return 1 if getattr(module, "transposed", False) else 0
 
 
-def as_matrix(weight, dim):
+def as_matrix(weight: Tensor | None, dim: int) -> Any:
     """The weight with one row for each index of ``dim``."""
     if dim != 0:
         weight = weight.permute(dim, *(d for d in range(weight.dim()) if d != dim))
@@ -33,7 +41,9 @@ class SpectralNorm:
     # version 1: state dicts hold v too, and no longer the computed weight
     _version = 1
 
-    def __init__(self, name="weight", n_power_iterations=1, dim=0, eps=1e-12) -> None:
+    def __init__(
+        self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
+    ) -> None:
         self.name = name
         self.dim = dim
         if n_power_iterations <= 0:
@@ -43,10 +53,10 @@ class SpectralNorm:
         self.n_power_iterations = n_power_iterations
         self.eps = eps
 
-    def reshape_weight_to_matrix(self, weight):
+    def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         return as_matrix(weight, self.dim)
 
-    def compute_weight(self, module, do_power_iteration: bool):
+    def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         weight = getattr(module, self.name + "_orig")
         u = getattr(module, self.name + "_u")
         v = getattr(module, self.name + "_v")
@@ -60,14 +70,14 @@ class SpectralNorm:
                 u, v = u.clone(), v.clone()
         return weight / (u * matrix.mv(v)).sum()
 
-    def remove(self, module) -> None:
+    def remove(self, module: Module) -> None:
         with rushlight.no_grad():
             weight = self.compute_weight(module, do_power_iteration=False)
         for suffix in ("", "_u", "_v", "_orig"):
             delattr(module, self.name + suffix)
         module.register_parameter(self.name, Parameter(weight.detach()))
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
 
     def _solve_v_and_rescale(self, matrix, u, target_sigma):
@@ -79,7 +89,7 @@ class SpectralNorm:
         return v.mul_(target_sigma / (u * matrix.mv(v)).sum())
 
     @staticmethod
-    def apply(module, name, n_power_iterations, dim, eps) -> "SpectralNorm":
+    def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -111,11 +121,18 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Brings state dicts of version 0 up to date: computes v from weight, weight_orig and u."""
 
-    def __init__(self, fn) -> None:
+    def __init__(self, fn: Any) -> None:
         self.fn = fn
 
     def __call__(
-        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: Any,
+        unexpected_keys: Any,
+        error_msgs: Any,
     ) -> None:
         fn = self.fn
         version = local_metadata.get("spectral_norm", {}).get(fn.name + ".version")
@@ -140,10 +157,10 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Notes the version in the state dict."""
 
-    def __init__(self, fn) -> None:
+    def __init__(self, fn: Any) -> None:
         self.fn = fn
 
-    def __call__(self, module, state_dict, prefix, local_metadata) -> None:
+    def __call__(self, module: Module, state_dict: dict[str, Any], prefix: str, local_metadata: Any) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
         key = self.fn.name + ".version"
         if key in versions:
@@ -151,7 +168,13 @@ class SpectralNormStateDictHook:
         versions[key] = self.fn._version
 
 
-def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
+def spectral_norm(
+    module: Module,
+    name: str = "weight",
+    n_power_iterations: int = 1,
+    eps: float = 1e-12,
+    dim: int | None = None,
+) -> Any:
     """Divide a parameter by its largest singular value, which each call in training mode estimates anew."""
     SpectralNorm.apply(module, name, n_power_iterations, default_dim(module) if dim is None else dim, eps)
     return module
@@ -164,7 +187,7 @@ def _remove_hook(hooks, kind, name):
     return None
 
 
-def remove_spectral_norm(module, name="weight"):
+def remove_spectral_norm(module: Module, name: str = "weight") -> Any:
     """Make the parameter what it was computed to be, for good."""
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, SpectralNorm) and hook.name == name:

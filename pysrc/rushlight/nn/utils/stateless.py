@@ -1,11 +1,19 @@
 """Calling a module with other parameters and buffers than its own."""
 
+from __future__ import annotations
+
 import contextlib
 import warnings
 
 from rushlight import nn
 
 from ._named_member_accessor import NamedMemberAccessor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module, Tensor
 
 __all__ = ["functional_call"]
 
@@ -68,8 +76,14 @@ def _reparametrize_module(
 
 
 def functional_call(
-    module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False
-):
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    args: Any | tuple | None = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
     """Deprecated: torch.func.functional_call."""
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 "

@@ -1,11 +1,19 @@
 """Weights split into a size and a direction; nn.utils.parametrizations.weight_norm is the newer way."""
 
+from __future__ import annotations
+
 import warnings
 
 from rushlight._C import Parameter
 from rushlight.nn.parameter import UninitializedParameter
 
 from . import _norms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Module
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 
@@ -17,13 +25,13 @@ class WeightNorm:
         self.name = name
         self.dim = -1 if dim is None else dim
 
-    def compute_weight(self, module):
+    def compute_weight(self, module: Module) -> Any:
         g = getattr(module, self.name + "_g")
         v = getattr(module, self.name + "_v")
         return _norms.weight_norm(v, g, self.dim)
 
     @staticmethod
-    def apply(module, name: str, dim: int) -> "WeightNorm":
+    def apply(module: Module, name: str, dim: int) -> WeightNorm:
         warnings.warn(
             "`torch.nn.utils.weight_norm` is deprecated "
             "in favor of `torch.nn.utils.parametrizations.weight_norm`.",
@@ -48,24 +56,24 @@ class WeightNorm:
         module.register_forward_pre_hook(hook)
         return hook
 
-    def remove(self, module) -> None:
+    def remove(self, module: Module) -> None:
         weight = self.compute_weight(module)
         delattr(module, self.name)
         del module._parameters[self.name + "_g"]
         del module._parameters[self.name + "_v"]
         setattr(module, self.name, Parameter(weight.data))
 
-    def __call__(self, module, inputs) -> None:
+    def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
 
 
-def weight_norm(module, name: str = "weight", dim: int = 0):
+def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Replace a parameter by its size ``name_g``, one for each slice of ``dim``, and direction ``name_v``."""
     WeightNorm.apply(module, name, dim)
     return module
 
 
-def remove_weight_norm(module, name: str = "weight"):
+def remove_weight_norm(module: Module, name: str = "weight") -> Any:
     """Make the parameter one again."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:

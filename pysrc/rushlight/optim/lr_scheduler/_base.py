@@ -1,5 +1,7 @@
 """What all schedulers share: the count of epochs, writing learning rates into groups, state dicts."""
 
+from __future__ import annotations
+
 import types
 import warnings
 from functools import wraps
@@ -7,6 +9,12 @@ from weakref import ref
 
 import rushlight
 from rushlight.optim.optimizer import Optimizer, _to_scalar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight._C import Tensor
 
 _ORDER_PAGE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 _OVERRIDDEN = (
@@ -145,7 +153,7 @@ class LRScheduler:
     _is_initial = False
     _unsaved = ("optimizer",)  # attributes that are not in the state dict as they stand
 
-    def __init__(self, optimizer, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         need_optimizer(optimizer)
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
@@ -164,23 +172,23 @@ class LRScheduler:
         with _initial_mode(self):
             self.step()
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return all attributes but the optimiser."""
         return {key: value for key, value in self.__dict__.items() if key not in self._unsaved}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned."""
         self.__dict__.update(state_dict)
 
-    def get_last_lr(self):
+    def get_last_lr(self) -> list[float | Tensor]:
         """Return the learning rates of all groups that the last step set; tensors are copies."""
         return self._last_lr
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of all groups for ``last_epoch``; step() calls it."""
         raise NotImplementedError
 
-    def step(self, epoch=None) -> None:
+    def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or (deprecated) to the one given, and set its learning rates.
 
         Warns where the first call comes before optimizer.step().

@@ -1,5 +1,7 @@
 """Schedulers that follow half waves of a cosine."""
 
+from __future__ import annotations
+
 import math
 
 from ._base import (
@@ -8,6 +10,11 @@ from ._base import (
     _param_groups_val_list,
     _warn_get_lr_called_within_step,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
 
 
 def _wave(epoch, length):
@@ -21,12 +28,12 @@ class CosineAnnealingLR(LRScheduler):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html
     """
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``last_epoch`` from those of the epoch before."""
         _warn_get_lr_called_within_step(self)
         lrs = _param_groups_val_list(self.optimizer, "lr")
@@ -55,7 +62,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.html
     """
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
         if T_0 <= 0 or not isinstance(T_0, int):
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if T_mult < 1 or not isinstance(T_mult, int):
@@ -69,13 +78,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_cur = last_epoch
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``T_cur`` epochs after a restart."""
         _warn_get_lr_called_within_step(self)
         height = _wave(self.T_cur, self.T_i)
         return [self.eta_min + (base_lr - self.eta_min) * height / 2 for base_lr in self.base_lrs]
 
-    def step(self, epoch=None) -> None:
+    def step(self, epoch: int | None = None) -> None:
         """Go to the next epoch, or to the one given, which may be a fraction, and set its learning rates."""
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1

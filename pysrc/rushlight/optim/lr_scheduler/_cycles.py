@@ -1,5 +1,7 @@
 """Schedulers that move learning rate and momentum against each other."""
 
+from __future__ import annotations
+
 import math
 from functools import partial
 
@@ -11,6 +13,14 @@ from ._base import (
     function_state,
     need_optimizer,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
 
 
 class _MomentumLR(LRScheduler):
@@ -52,19 +62,19 @@ class CyclicLR(_MomentumLR):
 
     def __init__(
         self,
-        optimizer,
-        base_lr,
-        max_lr,
-        step_size_up=2000,
-        step_size_down=None,
-        mode="triangular",
-        gamma=1.0,
-        scale_fn=None,
-        scale_mode="cycle",
-        cycle_momentum=True,
-        base_momentum=0.8,
-        max_momentum=0.9,
-        last_epoch=-1,
+        optimizer: Optimizer,
+        base_lr: float | list[float],
+        max_lr: float | list[float],
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: Literal["cycle", "iterations"] = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.8,
+        max_momentum: float = 0.9,
+        last_epoch: int = -1,
     ) -> None:
         need_optimizer(optimizer)
         self.optimizer = optimizer
@@ -104,7 +114,7 @@ class CyclicLR(_MomentumLR):
             self._scale_fn_ref = partial(self._exp_range_scale_fn, self.gamma)
             self.scale_mode = "iterations"
 
-    def scale_fn(self, x):
+    def scale_fn(self, x: Any) -> float:
         """Return the height of cycle or epoch ``x``, as a part of the first one."""
         scale = self._scale_fn_ref if self._scale_fn_custom is None else self._scale_fn_custom
         return scale(x)
@@ -121,7 +131,7 @@ class CyclicLR(_MomentumLR):
     def _exp_range_scale_fn(gamma, x):
         return gamma**x
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``last_epoch``; with ``cycle_momentum`` also set the momentum."""
         _warn_get_lr_called_within_step(self)
         cycle = math.floor(1 + self.last_epoch / self.total_size)
@@ -140,12 +150,12 @@ class CyclicLR(_MomentumLR):
                 self._write_momentum(group, momentum)
         return lrs
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """Return all attributes but the optimiser; of ``scale_fn`` those of a callable object."""
         custom = self._scale_fn_custom
         return super().state_dict() | {"_scale_fn_custom": None if custom is None else function_state(custom)}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned, also into a callable object."""
         state = state_dict["_scale_fn_custom"]
         super().load_state_dict(
@@ -168,20 +178,20 @@ class OneCycleLR(_MomentumLR):
 
     def __init__(
         self,
-        optimizer,
-        max_lr,
-        total_steps=None,
-        epochs=None,
-        steps_per_epoch=None,
-        pct_start=0.3,
-        anneal_strategy="cos",
-        cycle_momentum=True,
-        base_momentum=0.85,
-        max_momentum=0.95,
-        div_factor=25.0,
-        final_div_factor=1e4,
-        three_phase=False,
-        last_epoch=-1,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: Literal["cos", "linear"] = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85,
+        max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
     ) -> None:
         need_optimizer(optimizer)
         self.optimizer = optimizer
@@ -260,7 +270,7 @@ class OneCycleLR(_MomentumLR):
             start = earlier["end_step"]
         return phase, (step - start) / (phase["end_step"] - start)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``last_epoch`` steps; with ``cycle_momentum`` set the momentum."""
         _warn_get_lr_called_within_step(self)
         if self.last_epoch > self.total_steps:

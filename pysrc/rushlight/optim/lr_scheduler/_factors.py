@@ -1,16 +1,25 @@
 """Schedulers that multiply the learning rates of all groups by one factor."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 from collections import Counter
 
 from ._base import LRScheduler, _param_groups_val_list, _warn_get_lr_called_within_step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from rushlight.optim import Optimizer
 
 
 class _FactorLR(LRScheduler):
     """``_factor()`` is what the learning rates are multiplied by at this epoch, None where they stay;
     ``_closed_factor()`` is what they were multiplied by since the beginning."""
 
-    def get_lr(self):
+    def get_lr(self) -> Any:
         """Compute the learning rates of ``last_epoch`` from those of the epoch before."""
         _warn_get_lr_called_within_step(self)
         factor = self._factor()
@@ -29,7 +38,9 @@ class StepLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.StepLR.html
     """
 
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -47,7 +58,9 @@ class MultiStepLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiStepLR.html
     """
 
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
         self.milestones = Counter(milestones)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
@@ -67,7 +80,9 @@ class ConstantLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ConstantLR.html
     """
 
-    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if factor > 1.0 or factor < 0:
             raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
         self.factor = factor
@@ -89,7 +104,14 @@ class LinearLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LinearLR.html
     """
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if start_factor > 1.0 or start_factor <= 0:
             raise ValueError(
                 "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
@@ -120,7 +142,7 @@ class ExponentialLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ExponentialLR.html
     """
 
-    def __init__(self, optimizer, gamma, last_epoch=-1) -> None:
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -137,7 +159,9 @@ class PolynomialLR(_FactorLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.PolynomialLR.html
     """
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    ) -> None:
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)

@@ -1,11 +1,21 @@
 """Schedulers that ask functions of the user."""
 
+from __future__ import annotations
+
 from ._base import (
     LRScheduler,
     _param_groups_val_list,
     _warn_get_lr_called_within_step,
     function_state,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from rushlight._C import Tensor
+    from rushlight.optim import Optimizer
 
 
 class _FunctionsLR(LRScheduler):
@@ -22,11 +32,11 @@ class _FunctionsLR(LRScheduler):
             raise ValueError(f"Expected {n} lr_lambdas, but got {len(lr_lambda)}")
         self.lr_lambdas = list(lr_lambda)
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """Return all attributes but the optimiser; of functions only the attributes of callable objects."""
         return super().state_dict() | {"lr_lambdas": [function_state(fn) for fn in self.lr_lambdas]}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned, also into the callable objects."""
         states = state_dict["lr_lambdas"]
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
@@ -44,11 +54,16 @@ class LambdaLR(_FunctionsLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LambdaLR.html
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self._keep(optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``last_epoch`` from the initial ones."""
         _warn_get_lr_called_within_step(self)
         return [lr * fn(self.last_epoch) for fn, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)]
@@ -62,14 +77,19 @@ class MultiplicativeLR(_FunctionsLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiplicativeLR.html
     """
 
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | list[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self._keep(optimizer, lr_lambda)
         for fn in self.lr_lambdas:
             if not callable(fn):
                 raise TypeError(f"lr_lambda should be a function, but got {type(fn).__name__}")
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def get_lr(self) -> list[float | Tensor]:
         """Compute the learning rates of ``last_epoch`` from those of the epoch before."""
         _warn_get_lr_called_within_step(self)
         lrs = _param_groups_val_list(self.optimizer, "lr")

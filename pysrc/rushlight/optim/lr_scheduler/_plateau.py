@@ -1,5 +1,7 @@
 """The scheduler that looks at how training goes."""
 
+from __future__ import annotations
+
 import math
 import warnings
 
@@ -10,6 +12,12 @@ from ._base import (
     _update_param_group_val,
     need_optimizer,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from rushlight.optim import Optimizer
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -25,15 +33,15 @@ class ReduceLROnPlateau(LRScheduler):
 
     def __init__(
         self,
-        optimizer,
-        mode="min",
-        factor=0.1,
-        patience=10,
-        threshold=1e-4,
-        threshold_mode="rel",
-        cooldown=0,
-        min_lr=0,
-        eps=1e-8,
+        optimizer: Optimizer,
+        mode: Literal["min", "max"] = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: Literal["rel", "abs"] = "rel",
+        cooldown: int = 0,
+        min_lr: list[float] | float = 0,
+        eps: float = 1e-8,
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
@@ -73,7 +81,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     @property
-    def in_cooldown(self):
+    def in_cooldown(self) -> Any:
         """Whether epochs do not count yet, after the last reduction."""
         return self.cooldown_counter > 0
 
@@ -83,7 +91,7 @@ class ReduceLROnPlateau(LRScheduler):
         bound = best * (1.0 + margin) if self.threshold_mode == "rel" else best + margin
         return a < bound if self.mode == "min" else a > bound
 
-    def step(self, metrics, epoch=None) -> None:
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Count an epoch with this number, and reduce the learning rates when it is time."""
         current = float(metrics)
         if epoch is None:
@@ -125,7 +133,7 @@ class ReduceLROnPlateau(LRScheduler):
             if old - new > self.eps:
                 _update_param_group_val(group, "lr", new)
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned."""
         super().load_state_dict(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)

@@ -1,9 +1,17 @@
 """Schedulers made of schedulers."""
 
+from __future__ import annotations
+
 from bisect import bisect_right
 
 from ._base import LRScheduler, _param_groups_val_list, _update_param_group_val
 from ._plateau import ReduceLROnPlateau
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight.optim import Optimizer
 
 
 class _SeveralLR(LRScheduler):
@@ -29,11 +37,11 @@ class _SeveralLR(LRScheduler):
                     f"which is different from {type(optimizer).__name__}."
                 )
 
-    def state_dict(self):
+    def state_dict(self) -> Any:
         """Return all attributes but the optimiser, with the state dicts of the schedulers."""
         return super().state_dict() | {"_schedulers": [s.state_dict() for s in self._schedulers]}
 
-    def load_state_dict(self, state_dict) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over what state_dict() returned, also into the schedulers."""
         states = state_dict["_schedulers"]
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "_schedulers"})
@@ -47,7 +55,9 @@ class SequentialLR(_SeveralLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.SequentialLR.html
     """
 
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Any, milestones: list[int], last_epoch: int = -1
+    ) -> None:
         if len(schedulers) < 1:
             raise ValueError(f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
         self._check(optimizer, schedulers)
@@ -68,7 +78,7 @@ class SequentialLR(_SeveralLR):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def recursive_undo(self, sched=None) -> None:
+    def recursive_undo(self, sched: Any = None) -> None:
         """Take back the first step of every scheduler, also in those that have schedulers themselves."""
         sched = self if sched is None else sched
         if hasattr(sched, "_schedulers"):
@@ -95,7 +105,7 @@ class ChainedScheduler(_SeveralLR):
     See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ChainedScheduler.html
     """
 
-    def __init__(self, schedulers, optimizer=None) -> None:
+    def __init__(self, schedulers: Any, optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
             raise ValueError(
                 f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."

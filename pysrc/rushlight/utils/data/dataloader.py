@@ -1,5 +1,7 @@
 """The DataLoader: batches of a dataset, one after the other."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Callable
@@ -12,6 +14,11 @@ from . import _utils
 from ._utils.iterator import _BaseDataLoaderIter, _SingleProcessDataLoaderIter  # noqa: F401
 from .dataset import IterableDataset, _T_co
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rushlight._C import Generator
+    from rushlight.utils.data.dataset import Dataset
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
@@ -89,25 +96,25 @@ class DataLoader(Generic[_T_co]):
 
     def __init__(
         self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
+        dataset: Dataset,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: Any = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Any = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
         *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-        in_order=True,
-    ):
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -160,12 +167,12 @@ class DataLoader(Generic[_T_co]):
         return _MultiProcessingDataLoaderIter(self)
 
     @property
-    def multiprocessing_context(self):
+    def multiprocessing_context(self) -> Any:
         """How worker processes are started: a context of multiprocessing, or None for the default one."""
         return self.__multiprocessing_context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, multiprocessing_context):
+    def multiprocessing_context(self, multiprocessing_context: Any) -> None:
         if multiprocessing_context is not None:
             if not self.num_workers > 0:
                 raise ValueError(
@@ -183,7 +190,7 @@ class DataLoader(Generic[_T_co]):
             )
         super().__setattr__(attr, val)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         if not (self.persistent_workers and self.num_workers > 0):
             return self._get_iterator()
         if self._iterator is None or self._iterator._shutdown:
@@ -201,7 +208,7 @@ class DataLoader(Generic[_T_co]):
         """What each batch is fetched with: lists of indices, or without batches an index."""
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Map:
             return len(self._index_sampler)
         length = self._IterableDataset_len_called = len(self.dataset)
@@ -210,7 +217,7 @@ class DataLoader(Generic[_T_co]):
         count, rest = divmod(length, self.batch_size)
         return count if self.drop_last or not rest else count + 1
 
-    def check_worker_number_rationality(self):
+    def check_worker_number_rationality(self) -> None:
         """Warn when there are more workers than processors that this process may use."""
         most = cpu_count()
         if not self.num_workers or (most is not None and self.num_workers <= most):

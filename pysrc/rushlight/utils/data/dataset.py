@@ -1,5 +1,7 @@
 """Datasets: what gives a sample for an index, and what gives one sample after the other."""
 
+from __future__ import annotations
+
 import bisect
 import itertools
 import math
@@ -8,6 +10,13 @@ from typing import Generic, Iterable, TypeVar  # noqa: UP035 - as __mro__ of Ite
 
 from rushlight import _missing
 from rushlight._C import Tensor, default_generator, randperm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from rushlight._C import Generator
 
 __all__ = [
     *("ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset"),
@@ -26,7 +35,7 @@ class Dataset(Generic[_T_co]):
     <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Dataset>`__
     """
 
-    def __getitem__(self, index) -> _T_co:
+    def __getitem__(self, index: Any) -> _T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
     def __add__(self, other):
@@ -53,15 +62,15 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     tensors: tuple[Tensor, ...]
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Any) -> None:
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return tuple([tensor[index] for tensor in self.tensors])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
@@ -79,7 +88,7 @@ class StackDataset(Dataset):
 
     datasets: tuple | dict
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or"
@@ -99,7 +108,7 @@ class StackDataset(Dataset):
     def _sample(self, parts):
         return dict(zip(self.datasets, parts)) if isinstance(self.datasets, dict) else tuple(parts)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self._sample([part[index] for part in self._parts()])
 
     def __getitems__(self, indices):
@@ -111,7 +120,7 @@ class StackDataset(Dataset):
                 )
         return [self._sample(parts) for parts in zip(*columns)]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
@@ -125,11 +134,11 @@ class ConcatDataset(Dataset[_T_co]):
     cumulative_sizes: list[int]
 
     @staticmethod
-    def cumsum(sequence):
+    def cumsum(sequence: Any) -> Any:
         """Return where each dataset ends."""
         return list(itertools.accumulate(map(len, sequence)))
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -138,10 +147,10 @@ class ConcatDataset(Dataset[_T_co]):
             raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -151,7 +160,7 @@ class ConcatDataset(Dataset[_T_co]):
         return self.datasets[which][idx - before]
 
     @property
-    def cummulative_sizes(self):
+    def cummulative_sizes(self) -> Any:
         """The name that ``cumulative_sizes`` once had."""
         warnings.warn(
             "`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning, stacklevel=2
@@ -165,7 +174,7 @@ class ChainDataset(IterableDataset):
     `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.ChainDataset>`__
     """
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -175,11 +184,11 @@ class ChainDataset(IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield dataset
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         for dataset in self._each():
             yield from dataset
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(map(len, self._each()))
 
 
@@ -193,7 +202,7 @@ class Subset(Dataset[_T_co]):
 
     dataset: Dataset[_T_co]
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
         cls = type(self)
@@ -207,7 +216,7 @@ class Subset(Dataset[_T_co]):
                 "    return [self.__getitem__(idx) for idx in indices]"
             )
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
@@ -215,7 +224,7 @@ class Subset(Dataset[_T_co]):
     def __getitems__(self, indices):
         return _samples(self.dataset, [self.indices[i] for i in indices])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
@@ -230,7 +239,9 @@ def _from_fractions(fractions, total):
     return lengths
 
 
-def random_split(dataset, lengths, generator=default_generator):
+def random_split(
+    dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = default_generator
+) -> Any:
     """Return a list of Subsets that share out a dataset at random.
 
     ``lengths`` are numbers of samples whose sum is the dataset's length (else ValueError), or fractions

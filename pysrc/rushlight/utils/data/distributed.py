@@ -1,11 +1,19 @@
 """The sampler of one of several processes that share a dataset."""
 
+from __future__ import annotations
+
 import math
 
 from rushlight import _missing
 from rushlight._C import Generator, randperm
 
 from .sampler import Sampler, _T_co
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight.utils.data.dataset import Dataset
 
 __all__ = ["DistributedSampler"]
 __getattr__ = _missing.lacks(__name__)
@@ -21,7 +29,15 @@ class DistributedSampler(Sampler[_T_co]):
     <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler>`__
     """
 
-    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+    def __init__(
+        self,
+        dataset: Dataset,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         if num_replicas is None or rank is None:
             raise ValueError(
                 "Default process group has not been initialized, please make sure to call init_process_group."
@@ -47,7 +63,7 @@ class DistributedSampler(Sampler[_T_co]):
         generator.manual_seed(self.seed + self.epoch)
         return randperm(n, generator=generator).tolist()
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         indices = self._order()
         if not self.drop_last and indices:
             indices *= math.ceil(self.total_size / len(indices))
@@ -58,9 +74,9 @@ class DistributedSampler(Sampler[_T_co]):
             )
         return iter(indices[self.rank :: self.num_replicas])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """Say which epoch comes next: another order of a shuffled dataset."""
         self.epoch = epoch

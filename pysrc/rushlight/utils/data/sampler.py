@@ -1,11 +1,18 @@
 """Samplers: in which order the indices of a dataset come."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Generic, TypeVar
 
 import rushlight
 from rushlight import _missing
 from rushlight._C import Generator, empty, int64, multinomial, randint, randperm
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
 __all__ = [
     *("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"),
@@ -31,7 +38,7 @@ class Sampler(Generic[_T_co]):
     `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Sampler>`__
     """
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         raise NotImplementedError
 
 
@@ -41,13 +48,13 @@ class SequentialSampler(Sampler[int]):
     `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SequentialSampler>`__
     """
 
-    def __init__(self, data_source):
+    def __init__(self, data_source: Any) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
@@ -59,7 +66,13 @@ class RandomSampler(Sampler[int]):
     <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.RandomSampler>`__
     """
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    def __init__(
+        self,
+        data_source: Any,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -71,11 +84,11 @@ class RandomSampler(Sampler[int]):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={count}")
 
     @property
-    def num_samples(self):
+    def num_samples(self) -> Any:
         """How many indices an iteration gives: as many as there are now, if no number was given."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         n = len(self.data_source)
         generator = self.generator
         if generator is None:
@@ -93,7 +106,7 @@ class RandomSampler(Sampler[int]):
         # drawn even for no index: it moves the generator on
         yield from randperm(n, generator=generator).tolist()[:rest]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
@@ -103,15 +116,15 @@ class SubsetRandomSampler(Sampler[int]):
     `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SubsetRandomSampler>`__
     """
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
         self.indices = indices
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         for i in randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
@@ -122,7 +135,13 @@ class WeightedRandomSampler(Sampler[int]):
     `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.WeightedRandomSampler>`__
     """
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    def __init__(
+        self,
+        weights: Sequence[float],
+        num_samples: int,
+        replacement: bool = True,
+        generator: Generator | None = None,
+    ) -> None:
         if not _is_count(num_samples):
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples={num_samples}"
@@ -139,11 +158,11 @@ class WeightedRandomSampler(Sampler[int]):
         self.replacement = replacement
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
         yield from drawn.tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
@@ -154,7 +173,7 @@ class BatchSampler(Sampler[list[int]]):
     <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.BatchSampler>`__
     """
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not _is_count(batch_size):
             raise ValueError(
                 f"batch_size should be a positive integer value, but got batch_size={batch_size}"
@@ -165,12 +184,12 @@ class BatchSampler(Sampler[list[int]]):
         self.batch_size = batch_size
         self.drop_last = drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[list[int]]:
         indices = iter(self.sampler)
         least = self.batch_size if self.drop_last else 1
         while len(batch := list(itertools.islice(indices, self.batch_size))) >= least:
             yield batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         count, rest = divmod(len(self.sampler), self.batch_size)
         return count if self.drop_last or not rest else count + 1
