@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types coverage names where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -139,6 +139,13 @@ instructions-record: $(VENV)/.installed
 
 stubs: $(VENV)/.installed
 	$(RUN) tools/make_stub.py pysrc/rushlight/_C.pyi
+	$(RUN) -W ignore tools/make_package_stubs.py
+
+# what type checkers say of examples, tests/typing and the README's code
+types: $(VENV)/.checkers
+	$(RUN) tools/readme_code.py $(VENV)/readme.py
+	$(BIN)/mypy examples tests/typing/*.py $(VENV)/readme.py
+	$(BIN)/basedpyright --pythonpath $(RUN) examples tests/typing/*.py $(VENV)/readme.py
 
 # docs/coverage.md, against PyTorch's names; those (`make names`) from the parity environment
 coverage: $(VENV)/.installed
@@ -192,6 +199,10 @@ $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/tsan
 	$(call install,RL_BUILD=tsan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/tsan .)
+	@touch $@
+
+$(VENV)/.checkers: $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check mypy==2.4.1 basedpyright==1.40.2
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.tools

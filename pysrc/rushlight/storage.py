@@ -1,5 +1,7 @@
 """Storages: a tensor's memory as bytes (UntypedStorage) and as numbers (TypedStorage)."""
 
+from __future__ import annotations
+
 import copy
 import warnings
 from collections.abc import Sequence
@@ -7,6 +9,13 @@ from collections.abc import Sequence
 from . import _C, _missing
 from ._C import UntypedStorage
 from ._untyped import _CASTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self
+
+    from rushlight._C import dtype
+    from rushlight.types import Device
 
 __all__ = ["TypedStorage", "UntypedStorage"]
 
@@ -128,7 +137,14 @@ class TypedStorage:
                 )
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+    def __init__(
+        self,
+        *args: Any,
+        wrap_storage: Any = None,
+        dtype: dtype | None = None,
+        device: Device = None,
+        _internal: bool = False,
+    ) -> None:
         if hasattr(self, "_untyped_storage"):
             return  # FloatStorage(...) has made one
         if wrap_storage is not None:
@@ -175,27 +191,27 @@ class TypedStorage:
         )
 
     @_warned
-    def untyped(self):
+    def untyped(self) -> Any:
         """Return the same memory as bytes."""
         return self._untyped_storage
 
     @property
-    def device(self):
+    def device(self) -> Any:
         """Where the memory lies."""
         return self._untyped_storage.device
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> Any:
         """Whether it lies on a GPU."""
         return self._untyped_storage.is_cuda
 
     @property
-    def is_hpu(self):
+    def is_hpu(self) -> Any:
         """Whether it lies on a Gaudi: never."""
         return False
 
     @property
-    def filename(self):
+    def filename(self) -> Any:
         """The file that what is written goes to, or None."""
         return self._untyped_storage.filename
 
@@ -204,44 +220,44 @@ class TypedStorage:
         return self._untyped_storage._cdata
 
     @_warned
-    def element_size(self):
+    def element_size(self) -> Any:
         """Return the bytes of one element."""
         return self.dtype.itemsize
 
     @_warned
-    def nbytes(self):
+    def nbytes(self) -> Any:
         """Return the number of bytes."""
         return self._untyped_storage.nbytes()
 
     @_warned
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size()
 
     @_warned
-    def size(self):
+    def size(self) -> Any:
         """Return the number of elements."""
         return self._size()
 
     @_warned
-    def data_ptr(self):
+    def data_ptr(self) -> Any:
         """Return the address of the first element."""
         return self._untyped_storage.data_ptr()
 
-    def pickle_storage_type(self):
+    def pickle_storage_type(self) -> Any:
         """Return the name of the class in files, such as FloatStorage."""
         return _NAMES[self.dtype]
 
     @_warned
-    def tolist(self):
+    def tolist(self) -> Any:
         """Return the elements as a list."""
         return self._flat().tolist()
 
     @_warned
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._flat().tolist())
 
     @_warned
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if self._untyped_storage.device.type == "meta":
             raise NotImplementedError("Not available for 'meta' device type")
         if isinstance(index, slice):
@@ -261,39 +277,39 @@ class TypedStorage:
         self._flat()[index] = value
 
     @_warned
-    def fill_(self, value):
+    def fill_(self, value: float) -> Any:
         """Set every element."""
         self._flat().fill_(value)
         return self
 
     @_warned
-    def copy_(self, source, non_blocking=None):
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> Any:
         """Copy the elements of another storage of the same size."""
         self._untyped_storage.copy_(source, non_blocking)
         return self
 
     @_warned
-    def clone(self):
+    def clone(self) -> Any:
         """Return a copy with memory of its own."""
         return self._wrapped(self._untyped_storage.clone())
 
     @_warned
-    def resize_(self, size):
+    def resize_(self, size: Any) -> None:
         """Change the number of elements."""
         self._untyped_storage.resize_(size * self.dtype.itemsize)
 
     @_warned
-    def resizable(self):
+    def resizable(self) -> Any:
         """Whether resize_() may move the memory."""
         return self._untyped_storage.resizable()
 
     @_warned
-    def get_device(self):
+    def get_device(self) -> Any:
         """Return the number of the GPU."""
         return self._untyped_storage.get_device()
 
     @_warned
-    def type(self, dtype=None, non_blocking=False):
+    def type(self, dtype: str | None = None, non_blocking: bool = False) -> Any:
         """Return the name of the class, such as 'torch.FloatStorage'."""
         if dtype is not None:
             return self._untyped_storage.type(dtype, non_blocking)
@@ -301,29 +317,29 @@ class TypedStorage:
         return prefix + _NAMES[self.dtype]
 
     @_warned
-    def cpu(self):
+    def cpu(self) -> Any:
         """Return the storage in the CPU's memory."""
         return self._wrapped(self._untyped_storage.cpu())
 
     @_warned
-    def cuda(self, device=None, non_blocking=False):
+    def cuda(self, device: Device = None, non_blocking: bool = False) -> Self:
         """Return the storage on a GPU."""
         if self.dtype in _WHOLE:
             raise RuntimeError("Cannot create CUDA storage with quantized dtype")
         return self._wrapped(self._untyped_storage.cuda(device, non_blocking))
 
     @_warned
-    def to(self, *, device, non_blocking=False):
+    def to(self, *, device: Device, non_blocking: bool = False) -> Self:
         """Return the storage on a device."""
         return self._wrapped(self._untyped_storage.to(device=device, non_blocking=non_blocking))
 
     @_warned
-    def is_shared(self):
+    def is_shared(self) -> Any:
         """Whether forked processes share the memory."""
         return self._untyped_storage.is_shared()
 
     @_warned
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         """Move the bytes into memory that forked processes share."""
         self._untyped_storage.share_memory_()
         return self
@@ -340,17 +356,17 @@ class TypedStorage:
         return self._untyped_storage._weak_ref()
 
     @_warned
-    def is_pinned(self, device=None):
+    def is_pinned(self, device: Device = None) -> Any:
         """Whether the memory is locked for a GPU's copies: never."""
         return False
 
     @_warned
-    def pin_memory(self, device=None):
+    def pin_memory(self, device: Device = None) -> Any:
         """RuntimeError: there is no accelerator."""
         return self._wrapped(self._untyped_storage.pin_memory(device))
 
     @classmethod
-    def from_file(cls, filename, shared=False, size=0):
+    def from_file(cls, filename: Any, shared: bool = False, size: Any = 0) -> Any:
         """Return a storage over the first elements of a file."""
         _warn_typed_storage_removal()
         dtype = cls.dtype or _C.get_default_dtype()
@@ -358,7 +374,7 @@ class TypedStorage:
         return TypedStorage(wrap_storage=untyped, dtype=dtype, _internal=True)
 
     @classmethod
-    def from_buffer(cls, *args, dtype=None, device=None, **kwargs):
+    def from_buffer(cls, *args: Any, dtype: dtype | None = None, device: Device = None, **kwargs: Any) -> Any:
         """Return a storage with a copy of what a buffer has."""
         _warn_typed_storage_removal()
         for name, value in (("dtype", dtype), ("device", device)):

@@ -34,6 +34,13 @@ def test_stub_is_up_to_date(tmp_path):
     assert stub.read_text() == written.read_text(), "run `make stubs`"
 
 
+def test_stubs_of_packages_are_up_to_date(tmp_path):
+    run(sys.executable, "-W", "ignore", ROOT / "tools" / "make_package_stubs.py", tmp_path, check=True)
+    for written in tmp_path.rglob("*.pyi"):
+        stub = ROOT / "pysrc" / "rushlight" / written.relative_to(tmp_path)
+        assert stub.read_text() == written.read_text(), "run `make stubs`"
+
+
 def test_stub_is_python_and_names_every_operator():
     tree = ast.parse(make_stub.stub(_C))
     functions = {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}

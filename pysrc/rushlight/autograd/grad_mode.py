@@ -6,7 +6,10 @@ from rushlight import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, Self, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
 
@@ -121,17 +124,17 @@ def _decorate(new_context, function):
 class _Mode:
     """A context manager that is also a decorator; each call of the function enters a fresh one."""
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: F) -> F:
         return _decorate(self.clone, function)
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__()
 
 
 class _ModeWithoutArguments(_Mode):
     """Can decorate without parentheses, too."""
 
-    def __new__(cls, orig_func=None):
+    def __new__(cls, orig_func: Any = None) -> Self:
         self = super().__new__(cls)
         if orig_func is None:
             return self
@@ -174,7 +177,7 @@ class set_grad_enabled(_Mode):
         self.mode = mode
         _C._set_grad_enabled(mode)
 
-    def __call__(self, function: Any) -> Any:
+    def __call__(self, function: F) -> F:
         _C._set_grad_enabled(self.prev)
         return super().__call__(function)
 
@@ -184,21 +187,21 @@ class set_grad_enabled(_Mode):
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _C._set_grad_enabled(self.prev)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"{type(self).__module__.replace('rushlight', 'torch')}.{type(self).__name__}(mode={self.mode})"
         )
 
     __repr__ = __str__
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__(self.mode)
 
 
 class inference_mode(_Mode):
     """As no_grad; what is made inside can never take part in recording."""
 
-    def __new__(cls, mode=True):
+    def __new__(cls, mode: bool = True) -> Self:
         self = super().__new__(cls)
         if isinstance(mode, bool):
             return self
@@ -220,7 +223,7 @@ class inference_mode(_Mode):
         _C._set_inference_mode(inference)
         _C._set_grad_enabled(grad)
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__(self.mode)
 
 
@@ -236,5 +239,5 @@ class set_multithreading_enabled(_Mode):
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         pass
 
-    def clone(self) -> Any:
+    def clone(self) -> Self:
         return self.__class__(self.mode)

@@ -1,6 +1,14 @@
 """GPUs; there are some when the optional extension rushlight._cuda is built and finds them."""
 
+from __future__ import annotations
+
 from rushlight import _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from rushlight.types import Device
 
 __all__ = [
     "current_device",
@@ -31,7 +39,7 @@ def __getattr__(name):
     return import_module(f"{__name__}.amp")
 
 
-def device_count():
+def device_count() -> int:
     """Return the number of GPUs."""
     from rushlight._device import cuda_driver
 
@@ -43,46 +51,46 @@ def _need_gpu():
         raise AssertionError("Torch not compiled with CUDA enabled")
 
 
-def is_available():
+def is_available() -> bool:
     """Whether there is a GPU that can be used."""
     return device_count() > 0
 
 
-def is_initialized():
+def is_initialized() -> Any:
     """Whether a GPU was used already."""
     return is_available()
 
 
-def is_bf16_supported(including_emulation=True):
+def is_bf16_supported(including_emulation: bool = True) -> Any:
     """Whether a GPU computes with bfloat16."""
     return is_available()
 
 
-def init():
+def init() -> None:
     """Make sure that there is a GPU."""
     _need_gpu()
 
 
-def current_device():
+def current_device() -> int:
     """Return the number of the GPU in use: 0."""
     _need_gpu()
     return 0
 
 
-def set_device(device):
+def set_device(device: Device) -> None:
     """Choose a GPU; only the first one can be."""
     _need_gpu()
     if str(device) not in ("0", "cuda", "cuda:0"):
         raise _missing.refuse(f"set_device({device!r})")
 
 
-def get_device_name(device=None):
+def get_device_name(device: Device = None) -> str:
     """Return the name of a GPU."""
     _need_gpu()
     raise _missing.refuse("cuda.get_device_name")
 
 
-def synchronize(device=None):
+def synchronize(device: Device = None) -> None:
     """Wait until the GPU has finished."""
     _need_gpu()
     from rushlight import _cuda
@@ -90,11 +98,11 @@ def synchronize(device=None):
     _cuda.synchronize()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Give unused memory back to the GPU; nothing is kept."""
 
 
-def memory_allocated(device=None):
+def memory_allocated(device: Device = None) -> int:
     """Return the bytes in use; they are not counted."""
     return 0
 
@@ -102,11 +110,11 @@ def memory_allocated(device=None):
 max_memory_allocated = memory_reserved = memory_allocated
 
 
-def reset_peak_memory_stats(device=None):
+def reset_peak_memory_stats(device: Device = None) -> None:
     """Start counting anew."""
 
 
-def manual_seed(seed):
+def manual_seed(seed: int) -> None:
     """Seed the GPU's stream of random numbers; there is none yet."""
     int(seed)
 

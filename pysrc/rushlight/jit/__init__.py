@@ -1,6 +1,13 @@
 """TorchScript's decorators: code runs as it is."""
 
+from __future__ import annotations
+
 from rushlight import _missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = [
     "export",
@@ -20,17 +27,23 @@ __all__ = [
 __getattr__ = _missing.lacks(__name__)
 
 
-def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+def script(
+    obj: object,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Callable[[str], Any] | None = None,
+    example_inputs: list[tuple] | dict[Callable[..., Any], list[tuple]] | None = None,
+) -> Any:
     """Return the module, function or class as it is."""
     return obj
 
 
-def trace(func, example_inputs=None, *args, **kwargs):
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the module or function as it is."""
     return func
 
 
-def freeze(mod, preserved_attrs=None, optimize_numerics=True):
+def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """Return the module as it is; it must be in eval mode."""
     if mod.training:
         raise RuntimeError(
@@ -40,57 +53,57 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     return mod
 
 
-def optimize_for_inference(mod, other_methods=None):
+def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
     """Return the module as it is."""
     return mod
 
 
-def export(fn):
+def export(fn: Any) -> Any:
     """Return the method as it is."""
     return fn
 
 
-def unused(fn):
+def unused(fn: Any) -> Any:
     """Return the function as it is."""
     return fn
 
 
-def script_if_tracing(fn):
+def script_if_tracing(fn: Any) -> Any:
     """Return the function as it is."""
     return fn
 
 
-def ignore(drop=False, **kwargs):
+def ignore(drop: bool = False, **kwargs: Any) -> Any:
     """Return the function as it is; with or without parentheses."""
     return drop if callable(drop) else lambda fn: fn
 
 
-def interface(obj):
+def interface(obj: object) -> Any:
     """Return the class as it is."""
     return obj
 
 
-def is_scripting():
+def is_scripting() -> bool:
     """Whether TorchScript runs: never."""
     return False
 
 
-def is_tracing():
+def is_tracing() -> Any:
     """Whether a trace is being taken: never."""
     return False
 
 
-def annotate(the_type, the_value):
+def annotate(the_type: Any, the_value: Any) -> Any:
     """Return the value."""
     return the_value
 
 
-def save(m, f, _extra_files=None):
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     """TorchScript archives cannot be written."""
     raise _missing.refuse("jit.save: save m.state_dict() with torch.save instead")
 
 
-def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
     """TorchScript archives cannot be read."""
     raise _missing.refuse("jit.load: load a state_dict with torch.load instead")
 
@@ -98,5 +111,5 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 class ScriptModule:
     """Never made: isinstance(m, torch.jit.ScriptModule) is False."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise _missing.refuse("jit.ScriptModule")

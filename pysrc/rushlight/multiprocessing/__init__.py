@@ -7,6 +7,8 @@ gets lies in the same memory.
 https://docs.pytorch.org/docs/2.13/multiprocessing.html
 """
 
+from __future__ import annotations
+
 import multiprocessing
 from multiprocessing import *  # noqa: F403
 
@@ -23,6 +25,10 @@ from .spawn import (  # noqa: F401
     start_processes,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["set_sharing_strategy", "get_sharing_strategy", "get_all_sharing_strategies"]
 __all__ += multiprocessing.__all__
 
@@ -30,7 +36,7 @@ _sharing_strategy = "file_descriptor"
 _all_sharing_strategies = {"file_descriptor", "file_system"}
 
 
-def set_sharing_strategy(new_strategy):
+def set_sharing_strategy(new_strategy: Any) -> None:
     """Choose how the memory of CPU tensors is handed over: one of get_all_sharing_strategies().
 
     "file_descriptor": by the sender, who must live until the receiver has it. "file_system": by a process
@@ -48,12 +54,12 @@ def set_sharing_strategy(new_strategy):
     _sharing_strategy = new_strategy
 
 
-def get_sharing_strategy():
+def get_sharing_strategy() -> Any:
     """Return how the memory of CPU tensors is handed over."""
     return _sharing_strategy
 
 
-def get_all_sharing_strategies():
+def get_all_sharing_strategies() -> Any:
     """Return the ways of handing memory over that there are here."""
     return _all_sharing_strategies
 

@@ -151,6 +151,10 @@ class Optimizer:
     """Base class: ``params`` are tensors, pairs of name and tensor, or dicts that are groups with options of
     their own; ``defaults`` are the options of the groups that give none."""
 
+    defaults: dict[str, Any]
+    state: defaultdict[Any, Any]
+    param_groups: list[dict[str, Any]]
+
     def __init__(
         self,
         params: Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]],

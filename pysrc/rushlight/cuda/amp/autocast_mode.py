@@ -1,9 +1,15 @@
 """``torch.amp.autocast("cuda")`` and its kin under their older names."""
 
+from __future__ import annotations
+
 from rushlight import _C, _missing, amp
 from rushlight._deprecated import deprecated
 from rushlight.amp import autocast_mode
 from rushlight.amp._older import autocast_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]
 __getattr__ = _missing.lacks(__name__)
@@ -26,7 +32,7 @@ def _cast(value, dtype):
     "Please use `torch.amp.custom_fwd(args..., device_type='cuda')` instead.",
     FutureWarning,
 )
-def custom_fwd(fwd=None, *, cast_inputs=None):
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
     """See ``torch.amp.custom_fwd``."""
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
@@ -36,6 +42,6 @@ def custom_fwd(fwd=None, *, cast_inputs=None):
     "Please use `torch.amp.custom_bwd(args..., device_type='cuda')` instead.",
     FutureWarning,
 )
-def custom_bwd(bwd):
+def custom_bwd(bwd: Any) -> Any:
     """See ``torch.amp.custom_bwd``."""
     return amp.custom_bwd(bwd, device_type="cuda")

@@ -1,0 +1,3 @@
+"""torch for type checkers of programs that say `import torch` and run as `rushlight run`."""
+
+from rushlight import *
