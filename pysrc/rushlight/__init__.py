@@ -87,6 +87,7 @@ _LAZY |= {title + "Storage": "storage" for title in "BFloat16 Bool Byte Char Dou
 _LAZY |= {title + "Storage": "storage" for title in "ComplexDouble ComplexFloat Long Short Typed".split()}
 _LAZY |= {title + "Storage": "storage" for title in "QInt8 QInt32 QUInt8 QUInt4x2 QUInt2x4".split()}
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, _LAZY)
 _star = {n for n, value in globals().items() if n[0] != "_" and type(value) is not type(_C)}
 __all__ = sorted(_star | {"load", "save", "set_printoptions"})
 
@@ -100,7 +101,3 @@ def __getattr__(name):
     module = import_module(f"{__name__}.{home}")
     value = globals()[name] = module if home == name else getattr(module, name)
     return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LAZY})

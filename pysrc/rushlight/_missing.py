@@ -1,18 +1,67 @@
-"""What a module says about a name that this version lacks."""
+"""What a module says about a name that it lacks, and which names it shows."""
+
+import sys
 
 from .version import __version__
 
+_REFERENCE = "PyTorch 2.13"
+_MOST_SUGGESTED = 750  # of a module with more names Python itself suggests none
+
+
+_lacking = {}  # {module: the names that PyTorch's has and this version lacks}, read when it is first needed
+
+
+def _read_lacking():
+    import os
+
+    path = os.path.join(os.path.dirname(__file__), "lacking.txt")
+    with open(path, encoding="ascii") as file:
+        _lacking.update((line.split()[0], line.split()[1:]) for line in file)
+
+
+def _alike(name, names):
+    """The name that was probably meant, or None; quick, since programs probe modules with hasattr()."""
+    from difflib import get_close_matches
+
+    near = [each for each in names if each[:1] == name[:1] and abs(len(each) - len(name)) < 3]
+    return next(iter(get_close_matches(name, near, 1, 0.7)), None)
+
 
 def lacks(module):
-    """Make the ``__getattr__`` of a module: an AttributeError that names the version."""
+    """Make the ``__getattr__`` of a module; its error tells names that will come from misspelt ones."""
 
     def __getattr__(name):
         text = f"module '{module}' has no attribute '{name}'"
-        if not name.startswith("__"):
-            text += f" (rushlight {__version__} does not have it)"
+        if not name.startswith("_"):
+            if not _lacking:
+                _read_lacking()
+            if name in _lacking.get(module, ()):
+                text += f" (exists in {_REFERENCE}, not in rushlight {__version__})"
+            elif len(names := dir(sys.modules[module])) > _MOST_SUGGESTED and (meant := _alike(name, names)):
+                text += f"; did you mean '{meant}'?"
         raise AttributeError(text)
 
     return __getattr__
+
+
+def shows(module, lazy=()):
+    """Make the ``__dir__`` of a module: what is public, and what comes when it is asked for."""
+
+    def __dir__():
+        space = vars(sys.modules[module])
+        named = space.get("__all__") or [name for name, value in space.items() if _is_own(name, value)]
+        modules = (name for name, value in space.items() if type(value) is type(sys) and _is_own(name, value))
+        return sorted({*named, *modules, *lazy, *(name for name in space if name[:2] == "__")})
+
+    return __dir__
+
+
+def _is_own(name, value):
+    """Whether a name of a module is meant for others, not what its file imports for itself."""
+    if name[0] == "_" or name in ("TYPE_CHECKING", "annotations"):
+        return False
+    home = value.__name__ if type(value) is type(sys) else getattr(value, "__module__", None)
+    return not isinstance(home, str) or home.startswith("rushlight")
 
 
 def refuse(what):

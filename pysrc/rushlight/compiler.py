@@ -21,6 +21,7 @@ __all__ = [
     "reset",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def is_compiling() -> bool:

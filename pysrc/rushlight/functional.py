@@ -35,6 +35,7 @@ __all__ = [
     *("unique", "unique_consecutive", "unravel_index"),
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
 
 # ---- comparing ----

@@ -62,6 +62,7 @@ __all__ = [
     "vector_norm",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 _TITLE = {dtype: name[len("torch.") : -len("Tensor")] for dtype, name in _TYPE_NAMES.items()}
 _EPS = {_C.float32: 2**-23, _C.float64: 2**-52}
 

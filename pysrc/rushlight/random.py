@@ -23,6 +23,7 @@ __all__ = [
     "thread_safe_generator",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def manual_seed(seed: Any) -> Any:

@@ -10,7 +10,7 @@ import stat
 import sys
 import warnings
 
-from . import _C
+from . import _C, _missing
 from ._files import safe
 from ._files.names import torch_name
 from ._files.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
@@ -36,6 +36,7 @@ __all__ = [
     "set_crc32_options",
     "validate_cuda_device",
 ]
+__dir__ = _missing.shows(__name__)
 
 DEFAULT_PROTOCOL = 2
 

@@ -1,6 +1,6 @@
 """Special functions, as in torch.special."""
 
-from . import _C
+from . import _C, _missing
 from ._C import _nn
 
 __all__ = [
@@ -61,6 +61,8 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+__getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 # those that live here
 airy_ai = _nn.special_airy_ai

@@ -441,3 +441,4 @@ def _legacy(name, dtype):
 
 globals().update({name: _legacy(name, dtype) for name, dtype in _DTYPES.items()})
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)

@@ -24,3 +24,4 @@ _size: TypeAlias = Size | list[builtins.int] | tuple[builtins.int, ...]
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
 __all__ += ["BoolLikeType", "FloatLikeType", "IntLikeType"]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)

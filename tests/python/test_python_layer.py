@@ -49,13 +49,11 @@ print("rushlight.nn" in sys.modules)
 @pytest.mark.parametrize(
     "module", ["", ".nn", ".nn.functional", ".nn.init", ".optim", ".cuda", ".backends", ".jit", ".autograd"]
 )
-def test_missing_names_say_which_version_lacks_them(module):
+def test_missing_names_are_attribute_errors(module):
     name = "rushlight" + module
     __import__(name)
     holder = sys.modules[name]
-    version = rushlight.__version__
-    text = rf"^module '{name}' has no attribute 'nowhere' \(rushlight {version} does not have it\)$"
-    with pytest.raises(AttributeError, match=text):
+    with pytest.raises(AttributeError, match=rf"^module '{name}' has no attribute 'nowhere'$"):
         holder.nowhere  # noqa: B018
     assert not hasattr(holder, "nowhere")
     assert getattr(holder, "nowhere", 3) == 3

@@ -18,3 +18,4 @@ from .grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)

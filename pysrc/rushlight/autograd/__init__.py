@@ -34,6 +34,7 @@ _LAZY = {name: name for name in ("anomaly_mode", "function", "functional", "grap
 _LAZY |= {"Function": "function"}
 _LAZY |= {"detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, _LAZY)
 
 
 def __getattr__(name):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 _RESULTS = "outputs of the user-provided function"
 _STRICT = " This is not allowed in strict mode"

@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 # ---- nodes and edges ----

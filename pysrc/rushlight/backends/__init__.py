@@ -9,6 +9,7 @@ from rushlight import _C, _homes, _missing
 from . import _sdp, mha
 
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "synchronize",
 ]
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):

@@ -3,7 +3,6 @@
 from typing import Any
 from rushlight.types import Device
 from . import amp as amp
-from .amp.common import TYPE_CHECKING as TYPE_CHECKING
 
 def current_device() -> int: ...
 def device_count() -> int: ...

@@ -62,6 +62,7 @@ _HOMES |= {name + "Transform": "transforms" for name in _TRANSFORMS} | {"identit
 _MODULES = {*_HOMES.values(), "constraints", "utils"}
 __all__ = sorted(_HOMES)
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, {*_HOMES, *_MODULES})
 
 
 def __getattr__(name):
@@ -73,7 +74,3 @@ def __getattr__(name):
     module = import_module(f"{__name__}.{home}")
     value = globals()[name] = module if home == name else getattr(module, name)
     return value
-
-
-def __dir__():
-    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["functional_call", "stack_module_state"]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def _join(dicts):

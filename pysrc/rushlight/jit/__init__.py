@@ -25,6 +25,7 @@ __all__ = [
     "unused",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def script(

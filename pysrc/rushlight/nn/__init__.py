@@ -31,6 +31,7 @@ __all__ = [
 ]
 _LAZY = {"attention", "common_types", "grad", "intrinsic", "qat", "quantizable", "quantized"}
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, _LAZY)
 
 
 def __getattr__(name):

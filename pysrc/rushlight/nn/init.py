@@ -32,6 +32,7 @@ __all__ = [
     "zeros_",
 ]
 _lacks = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 _PLAIN_GAINS = (
     "linear",
     "conv1d",

@@ -22,6 +22,7 @@ __all__ = [
     "is_lazy",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 class _BufferMeta(type):

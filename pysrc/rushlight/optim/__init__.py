@@ -19,6 +19,7 @@ _LAZY |= {name: name for name in ("lr_scheduler", "swa_utils")}
 _LAZY["swap_in_optimizer_params_and_state"] = "_stateless"
 __all__ = ["Optimizer", *_LAZY]
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, _LAZY)
 
 
 def __getattr__(name):
@@ -28,7 +29,3 @@ def __getattr__(name):
     module = import_module(f"{__name__}.{home}")
     value = globals()[name] = module if home == name else getattr(module, name)
     return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LAZY})

@@ -35,6 +35,7 @@ __all__ = [
     "update_bn",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 PARAM_LIST = tuple[rushlight.Tensor, ...] | list[rushlight.Tensor]
 

@@ -6,6 +6,7 @@ from . import hooks
 
 __all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks"]
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):

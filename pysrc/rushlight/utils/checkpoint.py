@@ -45,6 +45,7 @@ __all__ = [
     "set_checkpoint_early_stop",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 class CheckpointError(RuntimeError):

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
 WARN_FOR_UNFUSED_KERNELS = False
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 _homes.adopt(__name__, SDPBackend)
 
 
 def __getattr__(name):
-    if name in ("bias", "flex_attention"):
+    if name == "bias":
         from importlib import import_module
 
         return import_module(f"{__name__}.{name}")

@@ -3,12 +3,7 @@
 import builtins
 from typing import Any, Final
 from . import bias as bias
-from .bias import TYPE_CHECKING as TYPE_CHECKING
-from rushlight.backends._sdp import SDPAParams as SDPAParams
 from rushlight.backends._sdp import SDPBackend as SDPBackend
-from rushlight.backends._sdp import can_use_efficient_attention as can_use_efficient_attention
-from rushlight.backends._sdp import can_use_flash_attention as can_use_flash_attention
 
 WARN_FOR_UNFUSED_KERNELS: Final[builtins.bool]
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any: ...
-def warn(message: Any, category: Any = ..., stacklevel: Any = ..., source: Any = ...) -> Any: ...

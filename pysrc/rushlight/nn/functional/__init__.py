@@ -291,6 +291,7 @@ __all__ = [
     "upsample_nearest",
 ]
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):

@@ -369,6 +369,7 @@ __all__ = [
     "ZeroPad3d",
 ]
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):

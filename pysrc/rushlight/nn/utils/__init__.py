@@ -21,6 +21,7 @@ _FUNCTIONS = {
 _FUNCTIONS |= {f"convert_conv{n}d_weight_memory_format": "memory_format" for n in (2, 3)}
 _FUNCTIONS |= {"skip_init": "init"}
 _missing_name = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__, {*_LAZY, *_FUNCTIONS})
 
 __all__ = [
     "clip_grad_norm",
@@ -50,7 +51,3 @@ def __getattr__(name):
     module = import_module(f"{__name__}.{home}")
     value = globals()[name] = getattr(module, name) if name in _FUNCTIONS else module
     return value
-
-
-def __dir__():
-    return sorted({*globals(), *_LAZY, *_FUNCTIONS})

@@ -32,6 +32,7 @@ __all__ = [
     "unpack_sequence",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 
 def pack_padded_sequence(

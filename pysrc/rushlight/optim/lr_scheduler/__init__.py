@@ -45,6 +45,7 @@ __all__ = [
     "StepLR",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
 
 _homes.adopt(
     __name__,

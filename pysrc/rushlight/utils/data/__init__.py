@@ -66,3 +66,4 @@ __all__ = [
     "runtime_validation_disabled",
 ]
 __getattr__ = _missing.lacks(__name__)
+__dir__ = _missing.shows(__name__)
