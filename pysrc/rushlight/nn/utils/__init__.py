@@ -13,7 +13,10 @@ from .weight_norm import remove_weight_norm, weight_norm
 
 # modules that are imported when something first asks for them, and functions that live in them
 _LAZY = {
-    name: name for name in ("fusion", "init", "parametrizations", "parametrize", "prune", "rnn", "stateless")
+    name: name
+    for name in (
+        *("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "rnn", "stateless"),
+    )
 }
 _FUNCTIONS = {
     f"fuse_{kind}_bn_{what}": "fusion" for kind in ("conv", "linear") for what in ("eval", "weights")
