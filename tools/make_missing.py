@@ -4,6 +4,7 @@ python tools/make_missing.py pysrc/rushlight/lacking.txt    (make names: where P
 """
 
 import importlib
+import importlib.util
 import pathlib
 import pkgutil
 import sys
@@ -37,11 +38,17 @@ def is_of_pytorch(value):
     return home.startswith("torch") or isinstance(value, types.BuiltinFunctionType)
 
 
+def is_there(module, name):
+    if name in dir(module) or hasattr(module, name):
+        return True
+    return hasattr(module, "__path__") and importlib.util.find_spec(f"{module.__name__}.{name}") is not None
+
+
 def lacking(ours, theirs):
     inside = {each.name for each in pkgutil.iter_modules(getattr(theirs, "__path__", ()))}
     named = {name for name in dir(theirs) if is_of_pytorch(getattr(theirs, name, None))}
     for name in sorted(inside | named | set(getattr(theirs, "__all__", ()))):
-        if name[0] != "_" and name != "TYPE_CHECKING" and name not in dir(ours) and not hasattr(ours, name):
+        if name[0] != "_" and name != "TYPE_CHECKING" and not is_there(ours, name):
             yield name
 
 
