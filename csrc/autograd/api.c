@@ -228,7 +228,8 @@ static PyObject *api_increment_version(PyObject *m, PyObject *tensors) {
 static PyMethodDef backward_method = {
     "backward", (PyCFunction)(void (*)(void))api_backward, METH_FASTCALL | METH_KEYWORDS,
     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
-    "Gradients of this tensor (of its sum weighted by gradient) are added to the .grad of the leaves.\n\nSee "
+    "Compute the gradients of this tensor, of its sum weighted by `gradient`, and add them to the .grad of "
+    "the leaves.\n\nSee "
     "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.backward.html"};
 static PyMethodDef functions[] = {
     {"_run_backward", api_run, METH_VARARGS,

@@ -339,7 +339,8 @@ static PyObject *type_apply_bound(PyObject *cls, PyObject *const *args, Py_ssize
 #define VECTOR(fn) (PyCFunction)(void (*)(void)) fn
 static PyMethodDef function_methods[] = {
     {"apply", VECTOR(type_apply), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
-     "apply($type, /, *args, **kwargs)\n--\n\nRuns forward; backward() will run backward of the same class."},
+     "apply($type, /, *args, **kwargs)\n--\n\nRun forward() of the class, and record its backward() in the "
+     "autograd graph."},
     {"_apply_bound", VECTOR(type_apply_bound), METH_CLASS | METH_FASTCALL | METH_KEYWORDS,
      "_apply_bound($type, /, *args, **kwargs)\n--\n\napply() with all arguments of forward."},
     {NULL, NULL, 0, NULL}};

@@ -178,30 +178,33 @@ static PyObject *cast_tensor(PyObject *m, PyObject *const *args, Py_ssize_t n) {
 #define WORDS(f) (PyCFunction)(void (*)(void)) f, METH_VARARGS | METH_KEYWORDS
 static PyMethodDef autocast_functions[] = {
     {"is_autocast_enabled", WORDS(get_enabled),
-     "is_autocast_enabled(device_type='cuda')\n--\n\nIs autocast on for this thread and type of device?"},
+     "is_autocast_enabled(device_type='cuda')\n--\n\nTest whether autocast (mixed precision) is on, in this "
+     "thread and for this type of device."},
     {"set_autocast_enabled", WORDS(set_enabled),
-     "set_autocast_enabled(device_type, enabled)\n--\n\nSwitches autocast for this thread; "
+     "set_autocast_enabled(device_type, enabled)\n--\n\nSwitch autocast (mixed precision) on or off, in this "
+     "thread and for a type of device; "
      "set_autocast_enabled(enabled) that of GPUs."},
     {"_is_any_autocast_enabled", is_any_enabled, METH_NOARGS,
-     "_is_any_autocast_enabled()\n--\n\nIs autocast on for any type of device?"},
+     "_is_any_autocast_enabled()\n--\n\nTest whether autocast is on for any type of device."},
     {"get_autocast_dtype", WORDS(get_dtype),
-     "get_autocast_dtype(device_type)\n--\n\nThe dtype that autocast casts to."},
+     "get_autocast_dtype(device_type)\n--\n\nReturn the dtype that autocast casts to on a type of device."},
     {"set_autocast_dtype", WORDS(set_dtype),
-     "set_autocast_dtype(device_type, dtype)\n--\n\nSays what autocast casts to, for this thread."},
+     "set_autocast_dtype(device_type, dtype)\n--\n\nSet the dtype that autocast casts to on a type of "
+     "device, in this thread."},
     {"is_autocast_cache_enabled", is_cached, METH_NOARGS,
-     "is_autocast_cache_enabled()\n--\n\nDoes autocast keep the casts of weights?"},
+     "is_autocast_cache_enabled()\n--\n\nTest whether autocast caches the casts of weights."},
     {"set_autocast_cache_enabled", set_cached, METH_O,
-     "set_autocast_cache_enabled(enabled)\n--\n\nSays whether autocast keeps the casts of weights."},
+     "set_autocast_cache_enabled(enabled)\n--\n\nSet whether autocast caches the casts of weights."},
     {"clear_autocast_cache", clear_cache, METH_NOARGS,
-     "clear_autocast_cache()\n--\n\nForgets the casts of weights that this thread keeps."},
+     "clear_autocast_cache()\n--\n\nClear the cache of autocast: the casts of weights in this thread."},
     {"autocast_increment_nesting", increment, METH_NOARGS,
-     "autocast_increment_nesting()\n--\n\nOne more context; how many there are."},
+     "autocast_increment_nesting()\n--\n\nCount one more autocast context; return their number."},
     {"autocast_decrement_nesting", decrement, METH_NOARGS,
-     "autocast_decrement_nesting()\n--\n\nOne context less; how many are left."},
+     "autocast_decrement_nesting()\n--\n\nCount one autocast context less; return their number."},
     {"_is_autocast_available", WORDS(get_available),
-     "_is_autocast_available(device_type)\n--\n\nDoes PyTorch have autocast for this type of device?"},
+     "_is_autocast_available(device_type)\n--\n\nTest whether PyTorch has autocast for a type of device."},
     {"_autocast_supported_devices", list_available, METH_NOARGS,
-     "_autocast_supported_devices()\n--\n\nThe types of device that PyTorch has autocast for."},
+     "_autocast_supported_devices()\n--\n\nReturn the types of device that PyTorch has autocast for."},
     {"_autocast", (PyCFunction)(void (*)(void))cast_tensor, METH_FASTCALL,
      "_autocast(input, rule)\n--\n\nA tensor as operators of AUTOCAST(rule), float32 or lower, see it."},
     {NULL, NULL, 0, NULL}};

@@ -180,12 +180,13 @@ static PyObject *create_as_subclass(PyObject *m, PyObject *const *args, Py_ssize
 static PyMethodDef create_functions[] = {
     {"tensor", (PyCFunction)(void (*)(void))create_tensor, METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
-     "A new tensor with a copy of data: a number, nested sequences, an array or a tensor.\n\n"
+     "Create a tensor from a copy of data: a number, nested sequences, an array or a tensor.\n\n"
      "Raises ValueError for ragged sequences, TypeError for other objects, RuntimeError for numbers that "
      "dtype\n"
      "cannot hold. https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html"},
     {"as_tensor", (PyCFunction)(void (*)(void))create_as_tensor, METH_VARARGS | METH_KEYWORDS,
-     "as_tensor(data, *, dtype=None, device=None)\n--\n\nA tensor that shares data's memory where it can.\n\n"
+     "as_tensor(data, *, dtype=None, device=None)\n--\n\nConvert data to a tensor, on the same memory where "
+     "dtype and device allow.\n\n"
      "https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
     {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
      "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},

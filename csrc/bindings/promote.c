@@ -82,12 +82,12 @@ static PyObject *promote_result_type(PyObject *m, PyObject *args, PyObject *kwar
 #define WORDS(f) (PyCFunction)(void (*)(void)) f, METH_VARARGS | METH_KEYWORDS
 static PyMethodDef functions[] = {
     {"promote_types", WORDS(promote_types),
-     "promote_types(type1, type2)\n--\n\nThe smallest dtype that holds both."},
+     "promote_types(type1, type2)\n--\n\nReturn the smallest dtype that holds both."},
     {"can_cast", WORDS(promote_can_cast),
-     "can_cast(from_, to)\n--\n\nWhether a result of one dtype may be stored as the other: not from float to "
-     "integer, nor from anything to bool."},
+     "can_cast(from_, to)\n--\n\nTest whether type promotion lets a dtype be cast to another: not from float "
+     "to integer, nor from a number to bool."},
     {"result_type", WORDS(promote_result_type),
-     "result_type(tensor1, tensor2)\n--\n\nThe dtype of a computation with two tensors or numbers.\n\n"
+     "result_type(tensor1, tensor2)\n--\n\nReturn the dtype of an operation with two tensors or numbers.\n\n"
      "https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html"},
     {NULL, NULL, 0, NULL}};
 

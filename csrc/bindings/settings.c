@@ -72,19 +72,19 @@ static PyObject *f_set_num_threads(PyObject *m, PyObject *o) {
     Py_RETURN_NONE;
 }
 static PyMethodDef attr_functions[] = {
-    {"is_tensor", f_is_tensor, METH_O, "is_tensor(obj)\n--\n\nIs obj a Tensor?"},
+    {"is_tensor", f_is_tensor, METH_O, "is_tensor(obj)\n--\n\nTest whether `obj` is a Tensor."},
     {"get_default_dtype", f_default_dtype, METH_NOARGS,
-     "get_default_dtype()\n--\n\nThe dtype of new floating tensors."},
+     "get_default_dtype()\n--\n\nReturn the default dtype of new floating-point tensors."},
     {"set_default_dtype", f_set_default_dtype, METH_O,
-     "set_default_dtype(d)\n--\n\nTypeError unless d is a floating dtype."},
+     "set_default_dtype(d)\n--\n\nSet the default dtype of new floating-point tensors. Other dtypes raise "
+     "TypeError."},
     {"get_num_threads", f_get_num_threads, METH_NOARGS,
-     "get_num_threads()\n--\n\nThreads that a kernel may use."},
+     "get_num_threads()\n--\n\nReturn the number of threads that an operator may use on the CPU."},
     {"set_flush_denormal", (PyCFunction)(void (*)(void))f_set_flush_denormal, METH_VARARGS | METH_KEYWORDS,
-     "set_flush_denormal(mode)\n--\n\nTakes numbers below the normal ones for 0, on this thread and its "
-     "pool; False "
-     "where the processor cannot."},
+     "set_flush_denormal(mode)\n--\n\nSet whether denormal (subnormal) numbers are flushed to zero on the "
+     "CPU. Return whether the processor can."},
     {"set_num_threads", f_set_num_threads, METH_O,
-     "set_num_threads(n)\n--\n\nRuntimeError unless n is positive."},
+     "set_num_threads(n)\n--\n\nSet the number of threads that an operator may use on the CPU, at least 1."},
     {NULL, NULL, 0, NULL}};
 
 int rl_attr_init(PyObject *m) {

@@ -65,7 +65,7 @@ static PyType_Slot tensor_slots[] = {{Py_tp_new, rl_tensor_construct},
                                      {Py_nb_positive, rl_number_positive},
                                      {Py_nb_absolute, rl_number_absolute},
                                      {Py_nb_invert, rl_number_invert},
-                                     {Py_tp_doc, "An array of numbers of one dtype on one device.\n\nSee "
+                                     {Py_tp_doc, "A multi-dimensional array of elements of one dtype.\n\nSee "
                                                  "https://docs.pytorch.org/docs/2.13/tensors.html"},
                                      {0, NULL}};
 static PyType_Spec tensor_spec = {"rushlight.Tensor", sizeof(rl_tensor), 0,
@@ -74,7 +74,7 @@ static PyType_Spec tensor_spec = {"rushlight.Tensor", sizeof(rl_tensor), 0,
 static PyType_Slot parameter_slots[] = {
     {Py_tp_new, parameter_new},
     {Py_tp_doc,
-     "Parameter(data=None, requires_grad=True)\n--\n\nA Tensor that a Module registers when it is assigned."},
+     "Parameter(data=None, requires_grad=True)\n--\n\nA Tensor that a Module registers when assigned to it."},
     {0, NULL}};
 static PyType_Spec parameter_spec = {"rushlight.nn.parameter.Parameter", sizeof(rl_tensor), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, parameter_slots};

@@ -174,9 +174,10 @@ ONLY_INPLACE(ENTRY_INPLACE)
 #define METHOD(name, help)                                                                                   \
     [AT_##name] = {"_foreach_" #name, (PyCFunction)(void (*)(void))entry_##name,                             \
                    METH_FASTCALL | METH_KEYWORDS, "_foreach_" #name "(self, *args, **kwargs)\n--\n\n" help},
-#define METHOD_NEW(name)     METHOD(name, #name "() of each tensor of a list: a tuple of the results.")
-#define METHOD_INPLACE(name) METHOD(name##_, #name "_() of each tensor of a list, which it answers.")
-#define METHOD_BOTH(name)    METHOD_NEW(name) METHOD_INPLACE(name)
+#define METHOD_NEW(name) METHOD(name, "Apply " #name "() to each tensor of a list; return a tuple.")
+#define METHOD_INPLACE(name)                                                                                 \
+    METHOD(name##_, "Apply " #name "_() to each tensor of a list, in place; return the list.")
+#define METHOD_BOTH(name) METHOD_NEW(name) METHOD_INPLACE(name)
 static PyMethodDef methods[N_FUNCTIONS] = {BOTH(METHOD_BOTH) ONLY_NEW(METHOD_NEW)
                                                ONLY_INPLACE(METHOD_INPLACE)};
 

@@ -77,10 +77,12 @@ static PyObject *anomaly_checks_nan(PyObject *m, PyObject *unused) {
 }
 static PyMethodDef functions[] = {
     {"set_anomaly_enabled", (PyCFunction)(void (*)(void))anomaly_set, METH_VARARGS | METH_KEYWORDS,
-     "set_anomaly_enabled(enabled, check_nan=True)\n--\n\nFor the process; see autograd.detect_anomaly."},
-    {"is_anomaly_enabled", anomaly_is_on, METH_NOARGS, "is_anomaly_enabled()\n--\n\nIs detect_anomaly on?"},
+     "set_anomaly_enabled(enabled, check_nan=True)\n--\n\nSwitch anomaly detection on or off, in the "
+     "process; see autograd.detect_anomaly()."},
+    {"is_anomaly_enabled", anomaly_is_on, METH_NOARGS,
+     "is_anomaly_enabled()\n--\n\nTest whether anomaly detection is on."},
     {"is_anomaly_check_nan_enabled", anomaly_checks_nan, METH_NOARGS,
-     "is_anomaly_check_nan_enabled()\n--\n\nDoes detect_anomaly look for nan?"},
+     "is_anomaly_check_nan_enabled()\n--\n\nTest whether anomaly detection looks for NaN."},
     {NULL, NULL, 0, NULL}};
 
 int rl_anomaly_init(PyObject *m) {

@@ -213,14 +213,16 @@ PyObject *rl_node_getattro(PyObject *self, PyObject *name) {
 }
 
 PyMethodDef rl_node_methods[] = {
-    {"name", node_name, METH_NOARGS, "name($self, /)\n--\n\nSuch as 'AddBackward0'."},
+    {"name", node_name, METH_NOARGS,
+     "name($self, /)\n--\n\nReturn the name of the node, such as 'AddBackward0'."},
     {"_sequence_nr", node_sequence, METH_NOARGS,
      "_sequence_nr($self, /)\n--\n\nThe higher, the earlier it runs among the ready."},
     {"register_hook", node_register_hook, METH_O,
-     "register_hook($self, fn, /)\n--\n\nfn(grad_inputs, grad_outputs) runs after the node and may replace "
-     "grad_inputs."},
+     "register_hook($self, fn, /)\n--\n\nRegister a hook fn(grad_inputs, grad_outputs) that runs after the "
+     "node and may replace grad_inputs."},
     {"register_prehook", node_register_prehook, METH_O,
-     "register_prehook($self, fn, /)\n--\n\nfn(grad_outputs) runs before the node and may replace them."},
+     "register_prehook($self, fn, /)\n--\n\nRegister a hook fn(grad_outputs) that runs before the node and "
+     "may replace them."},
     {"_register_hook_dict", node_register_hook_dict, METH_O,
      "_register_hook_dict($self, tensor, /)\n--\n\nThe tensor's hooks run on its gradient."},
     {NULL, NULL, 0, NULL}};

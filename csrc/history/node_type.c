@@ -17,7 +17,7 @@ static PyType_Slot node_slots[] = {{Py_tp_dealloc, rl_node_dealloc},
                                    {Py_tp_getset, rl_node_getset},
                                    {Py_tp_getattro, rl_node_getattro},
                                    {Py_tp_call, rl_node_call},
-                                   {Py_tp_doc, "One step of the history of a tensor; see "
+                                   {Py_tp_doc, "A node of the autograd graph: one recorded operator; see "
                                                "https://docs.pytorch.org/docs/2.13/autograd.html"},
                                    {0, NULL}};
 static PyType_Spec node_spec = {"rushlight.autograd.graph.Node", sizeof(rl_node), sizeof(int64_t),

@@ -77,16 +77,18 @@ static int set_hooks(PyObject *self, PyObject *value, void *which) {
 #define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
 static PyMethodDef methods[] = {
     {"register_hook", KEYWORDS(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
-     "register_hook($self, /, hook)\n--\n\nhook(grad) runs whenever the tensor's gradient is known and may "
-     "answer another one. The handle that comes back removes it.\n\nSee "
+     "register_hook($self, /, hook)\n--\n\nRegister a backward hook: hook(grad) runs when the gradient of "
+     "the tensor is known and may return another one. The handle that is returned removes it.\n\nSee "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_hook.html"},
     {"register_post_accumulate_grad_hook", KEYWORDS(tensor_register_post), METH_VARARGS | METH_KEYWORDS,
-     "register_post_accumulate_grad_hook($self, /, hook)\n--\n\nhook(tensor) runs after a gradient was added "
-     "to the .grad of this leaf.\n\nSee "
+     "register_post_accumulate_grad_hook($self, /, hook)\n--\n\nRegister a hook of a leaf: hook(tensor) runs "
+     "after a gradient was accumulated in its .grad.\n\nSee "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_post_accumulate_grad_hook.html"},
     {"retain_grad", tensor_retain_grad, METH_NOARGS,
-     "retain_grad($self, /)\n--\n\nbackward() fills .grad of this tensor, though it is no leaf."}};
-static PyGetSetDef getset[] = {{"retains_grad", get_retains_grad, NULL, "Was retain_grad() called?", NULL},
+     "retain_grad($self, /)\n--\n\nKeep the gradient of a tensor that is no leaf: backward() fills its "
+     ".grad."}};
+static PyGetSetDef getset[] = {{"retains_grad", get_retains_grad, NULL,
+                                "Whether retain_grad() was called on a tensor that is no leaf.", NULL},
                                {"_backward_hooks", get_hooks, set_hooks, "What register_hook() keeps.",
                                 (void *)offsetof(rl_tensor, hooks)},
                                {"_post_accumulate_grad_hooks", get_hooks, set_hooks,

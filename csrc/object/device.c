@@ -280,16 +280,17 @@ static PyType_Slot device_slots[] = {
     {Py_tp_hash, device_hash},
     {Py_tp_getset, device_getset},
     {Py_tp_methods, device_methods},
-    {Py_tp_doc, "device(type, index=None)\n--\n\nWhere a tensor lies: 'cpu', 'cuda:0', 'meta'. In a `with` "
-                "statement: where new tensors lie."},
+    {Py_tp_doc,
+     "device(type, index=None)\n--\n\nA device that holds tensors: 'cpu', 'cuda:0' or 'meta'. In a `with` "
+     "statement new tensors are made there."},
     {0, NULL}};
 static PyType_Spec device_spec = {"rushlight.device", sizeof(device_object), 0, Py_TPFLAGS_DEFAULT,
                                   device_slots};
 static PyMethodDef device_functions[] = {
     {"set_default_device", (PyCFunction)(void (*)(void))set_default, METH_VARARGS | METH_KEYWORDS,
-     "set_default_device(device)\n--\n\nWhere this thread's new tensors lie; None stands for the CPU."},
+     "set_default_device(device)\n--\n\nSet the device of this thread's new tensors; None is the CPU."},
     {"get_default_device", get_default, METH_NOARGS,
-     "get_default_device()\n--\n\nWhere this thread's new tensors lie."},
+     "get_default_device()\n--\n\nReturn the device of this thread's new tensors."},
     {NULL, NULL, 0, NULL}};
 
 int rl_device_type_init(PyObject *m) {

@@ -82,16 +82,16 @@ static PyObject *dtype_to_complex(PyObject *self, PyObject *unused) {
     if (RL_SET_COMPLEX >> dtype & 1) return Py_NewRef(self);
     return PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", rl_dtype_title(dtype));
 }
-static PyMethodDef dtype_methods[] = {
-    {"__reduce__", dtype_reduce, METH_NOARGS, NULL},
-    {"to_real", dtype_to_real, METH_NOARGS, "to_real()\n--\n\nThe dtype of the parts of complex numbers."},
-    {"to_complex", dtype_to_complex, METH_NOARGS,
-     "to_complex()\n--\n\nThe dtype of complex numbers with such parts."},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL},
+                                      {"to_real", dtype_to_real, METH_NOARGS,
+                                       "to_real()\n--\n\nReturn the dtype of the parts of complex numbers."},
+                                      {"to_complex", dtype_to_complex, METH_NOARGS,
+                                       "to_complex()\n--\n\nReturn the complex dtype with such parts."},
+                                      {NULL, NULL, 0, NULL}};
 static PyType_Slot dtype_slots[] = {{Py_tp_repr, dtype_repr},
                                     {Py_tp_getset, dtype_getset},
                                     {Py_tp_methods, dtype_methods},
-                                    {Py_tp_doc, "The type of a tensor's elements."},
+                                    {Py_tp_doc, "The data type of a tensor's elements."},
                                     {0, NULL}};
 static PyType_Spec dtype_spec = {"rushlight.dtype", sizeof(dtype_object), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
@@ -185,7 +185,7 @@ static PyObject *size_reduce(PyObject *self, PyObject *unused) {
     return plain ? Py_BuildValue("(O(O))", rl_size_type, plain) : NULL;
 }
 static PyMethodDef size_methods[] = {
-    {"numel", size_numel, METH_NOARGS, "numel()\n--\n\nThe product of the sizes."},
+    {"numel", size_numel, METH_NOARGS, "numel()\n--\n\nReturn the product of the sizes."},
     {"__reduce__", size_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL}};
 static PyType_Slot size_slots[] = {{Py_tp_new, size_new},

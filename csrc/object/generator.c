@@ -228,21 +228,24 @@ static PyObject *generator_get_device(PyObject *self, void *c) {
 }
 static PyMethodDef generator_methods[] = {
     {"manual_seed", generator_manual_seed, METH_O,
-     "manual_seed($self, seed, /)\n--\n\nStarts the stream anew."},
-    {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed($self, /)\n--\n\nThe last seed."},
+     "manual_seed($self, seed, /)\n--\n\nSet the seed and start the stream anew; return the generator."},
+    {"initial_seed", generator_initial_seed, METH_NOARGS,
+     "initial_seed($self, /)\n--\n\nReturn the seed that the stream started from."},
     {"get_state", generator_get_state, METH_NOARGS,
-     "get_state($self, /)\n--\n\nA uint8 tensor of 5056 bytes."},
+     "get_state($self, /)\n--\n\nReturn the state of the stream, a uint8 tensor of 5056 bytes."},
     {"set_state", generator_set_state, METH_O,
-     "set_state($self, state, /)\n--\n\nTakes what get_state gave; RuntimeError for anything else."},
+     "set_state($self, state, /)\n--\n\nSet the state that get_state() returned. Anything else raises "
+     "RuntimeError."},
     {NULL, NULL, 0, NULL}};
-static PyGetSetDef generator_getset[] = {{"device", generator_get_device, NULL, "cpu", NULL},
-                                         {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef generator_getset[] = {
+    {"device", generator_get_device, NULL, "The device of the generator: the CPU.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot generator_slots[] = {
     {Py_tp_new, generator_new},
     {Py_tp_methods, generator_methods},
     {Py_tp_getset, generator_getset},
-    {Py_tp_doc,
-     "Generator(device='cpu')\n--\n\nA stream of random numbers (mt19937), PyTorch's for the same seed."},
+    {Py_tp_doc, "Generator(device='cpu')\n--\n\nA pseudo-random number generator (mt19937), with PyTorch's "
+                "numbers for the same seed."},
     {0, NULL}};
 static PyType_Spec generator_spec = {"rushlight._C.Generator", sizeof(generator_object), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};

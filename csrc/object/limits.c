@@ -112,7 +112,8 @@ static PyType_Slot finfo_slots[] = {
     {Py_tp_hash, PyObject_HashNotImplemented},
     {Py_tp_getset, finfo_getset},
     {Py_tp_methods, limits_methods},
-    {Py_tp_doc, "finfo(type=None)\n--\n\nThe limits of a floating dtype, and of a complex one's parts."},
+    {Py_tp_doc,
+     "finfo(type=None)\n--\n\nThe numerical limits of a floating-point dtype, or of complex parts."},
     {0, NULL}};
 static PyType_Spec finfo_spec = {"rushlight.finfo", sizeof(limits_object), 0, Py_TPFLAGS_DEFAULT,
                                  finfo_slots};
@@ -172,14 +173,15 @@ static PyGetSetDef iinfo_getset[] = {{"max", iinfo_max, NULL, "The largest numbe
                                      {"bits", limits_bits, NULL, "Bits of a number.", NULL},
                                      {"dtype", limits_dtype, NULL, "The name of the dtype.", NULL},
                                      {NULL, NULL, NULL, NULL, NULL}};
-static PyType_Slot iinfo_slots[] = {{Py_tp_new, iinfo_new},
-                                    {Py_tp_repr, iinfo_repr},
-                                    {Py_tp_richcompare, limits_compare},
-                                    {Py_tp_hash, PyObject_HashNotImplemented},
-                                    {Py_tp_getset, iinfo_getset},
-                                    {Py_tp_methods, limits_methods},
-                                    {Py_tp_doc, "iinfo(type)\n--\n\nThe limits of an integer dtype."},
-                                    {0, NULL}};
+static PyType_Slot iinfo_slots[] = {
+    {Py_tp_new, iinfo_new},
+    {Py_tp_repr, iinfo_repr},
+    {Py_tp_richcompare, limits_compare},
+    {Py_tp_hash, PyObject_HashNotImplemented},
+    {Py_tp_getset, iinfo_getset},
+    {Py_tp_methods, limits_methods},
+    {Py_tp_doc, "iinfo(type)\n--\n\nThe numerical limits of an integer dtype."},
+    {0, NULL}};
 static PyType_Spec iinfo_spec = {"rushlight.iinfo", sizeof(limits_object), 0, Py_TPFLAGS_DEFAULT,
                                  iinfo_slots};
 

@@ -47,10 +47,10 @@ static PyObject *mode_set_attention(PyObject *m, PyObject *args) {
 }
 static PyMethodDef mode_functions[] = {
     {"is_grad_enabled", mode_is_grad_enabled, METH_NOARGS,
-     "is_grad_enabled()\n--\n\nAre new results differentiable?"},
+     "is_grad_enabled()\n--\n\nTest whether autograd records operators in this thread."},
     {"_set_grad_enabled", mode_set_grad_enabled, METH_O, "_set_grad_enabled(mode)\n--\n\nFor this thread."},
     {"is_inference_mode_enabled", mode_is_inference, METH_NOARGS,
-     "is_inference_mode_enabled()\n--\n\nIs inference_mode on?"},
+     "is_inference_mode_enabled()\n--\n\nTest whether inference_mode() is on in this thread."},
     {"_set_inference_mode", mode_set_inference, METH_O, "_set_inference_mode(mode)\n--\n\nFor this thread."},
     {"_set_attention", mode_set_attention, METH_VARARGS,
      "_set_attention(flash, math)\n--\n\nHow attention may be computed, by all threads."},

@@ -212,7 +212,8 @@ static PyObject *numpy_from(PyObject *m, PyObject *o) {
 }
 static PyMethodDef numpy_functions[] = {
     {"from_numpy", numpy_from, METH_O,
-     "from_numpy(ndarray)\n--\n\nA tensor on the array's memory.\n\nTypeError for other objects and dtypes, "
+     "from_numpy(ndarray)\n--\n\nCreate a tensor on the memory of a NumPy array: both see what is "
+     "written.\n\nTypeError for other objects and dtypes, "
      "ValueError for "
      "negative strides and foreign byte order. "
      "https://docs.pytorch.org/docs/2.13/generated/torch.from_numpy.html"},

@@ -127,20 +127,25 @@ static Py_ssize_t storage_length(PyObject *self) {
     return (Py_ssize_t)S(self)->nbytes;
 }
 static PyMethodDef storage_methods[] = {
-    {"nbytes", storage_nbytes, METH_NOARGS, "nbytes($self, /)\n--\n\nNumber of bytes."},
-    {"size", storage_nbytes, METH_NOARGS, "size($self, /)\n--\n\nNumber of bytes."},
-    {"data_ptr", storage_data_ptr, METH_NOARGS, "data_ptr($self, /)\n--\n\nAddress of the first byte."},
+    {"nbytes", storage_nbytes, METH_NOARGS, "nbytes($self, /)\n--\n\nReturn the number of bytes."},
+    {"size", storage_nbytes, METH_NOARGS,
+     "size($self, /)\n--\n\nReturn the number of bytes: an alias of nbytes()."},
+    {"data_ptr", storage_data_ptr, METH_NOARGS,
+     "data_ptr($self, /)\n--\n\nReturn the memory address of the first byte."},
     {"resize_", storage_resize, METH_O,
-     "resize_($self, size, /)\n--\n\nRuntimeError when the memory is used elsewhere."},
-    {"resizable", storage_resizable, METH_NOARGS, "resizable($self, /)\n--\n\nMay resize_() move the bytes?"},
+     "resize_($self, size, /)\n--\n\nResize the storage to `size` bytes. Memory that is used elsewhere "
+     "raises RuntimeError."},
+    {"resizable", storage_resizable, METH_NOARGS,
+     "resizable($self, /)\n--\n\nTest whether resize_() may move the bytes."},
     {"share_memory_", storage_share, METH_NOARGS,
-     "share_memory_($self, /)\n--\n\nMoves the bytes into memory that forked processes share."},
+     "share_memory_($self, /)\n--\n\nMove the bytes into memory that forked processes share."},
     {"is_shared", storage_is_shared, METH_NOARGS,
-     "is_shared($self, /)\n--\n\nDo forked processes share the bytes?"},
+     "is_shared($self, /)\n--\n\nTest whether forked processes share the bytes."},
     {NULL, NULL, 0, NULL}};
-static PyGetSetDef storage_getset[] = {{"_cdata", storage_key, NULL, "Tells storages apart.", NULL},
-                                       {"device", storage_get_device, NULL, "Where the memory lies.", NULL},
-                                       {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef storage_getset[] = {
+    {"_cdata", storage_key, NULL, "Tells storages apart.", NULL},
+    {"device", storage_get_device, NULL, "The device that holds the bytes.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot storage_slots[] = {
     {Py_tp_dealloc, storage_dealloc},
     {Py_bf_getbuffer, storage_getbuffer},
@@ -150,7 +155,7 @@ static PyType_Slot storage_slots[] = {
     {Py_tp_hash, storage_hash},
     {Py_tp_methods, storage_methods},
     {Py_tp_getset, storage_getset},
-    {Py_tp_doc, "UntypedStorage(size=0, *, device=None)\n--\n\nThe bytes behind tensors."},
+    {Py_tp_doc, "UntypedStorage(size=0, *, device=None)\n--\n\nThe bytes behind a tensor and its views."},
     {0, NULL}};
 static PyType_Spec storage_spec = {"rushlight.storage.UntypedStorage", sizeof(storage_object), 0,
                                    Py_TPFLAGS_DEFAULT, storage_slots};

@@ -1,12 +1,15 @@
 """The help texts of operators: what a search for the field's noun finds, one short sentence first."""
 
+import pathlib
 import re
+import types
 from collections import defaultdict
 
 import pytest
 
 from rushlight import _C
 
+ALIASES = pathlib.Path(__file__).parents[2] / "csrc" / "ops" / "declarations" / "aliases.def"
 TABLE = {entry["id"]: entry for entry in _C._ops_table()}
 VERBS = """
     Add Apply Broadcast Clamp Compare Compute Concatenate Contract Convert Copy Count Create Decompose
@@ -95,3 +98,19 @@ def test_texts_name_arguments_that_exist():
 )
 def test_a_bad_text_is_found(text, fault):
     assert fault in wrong({"name": "max", "doc": text})
+
+
+def test_what_c_gives_beside_operators_is_told_in_sentences():
+    """Functions, and methods and attributes of Tensor."""
+    aliases = re.findall(r"^ALIAS\((\w+),", ALIASES.read_text(), re.M)
+    named = [*aliases, *(entry["name"] for entry in TABLE.values())]
+    operators = {name + end for name in named for end in ("", "_")}
+    kinds = (types.BuiltinFunctionType, types.MethodDescriptorType, types.GetSetDescriptorType)
+    short = {}
+    for home in (_C, _C.Tensor):
+        for name, member in vars(home).items():
+            if isinstance(member, kinds) and name[0] != "_" and name not in operators:
+                line = (member.__doc__ or "").partition("\n")[0]
+                if len(line) < SHORTEST or not line.endswith("."):
+                    short[name] = line
+    assert short == {}
