@@ -32,7 +32,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -143,9 +143,13 @@ stubs: $(VENV)/.installed
 
 # what type checkers say of examples, tests/typing and the README's code
 types: $(VENV)/.checkers
-	$(RUN) tools/readme_code.py $(VENV)/readme.py
+	$(RUN) tools/readme_code.py README.md $(VENV)/readme.py
 	$(BIN)/mypy examples tests/typing/*.py $(VENV)/readme.py
 	$(BIN)/basedpyright --pythonpath $(RUN) examples tests/typing/*.py $(VENV)/readme.py
+
+# the documentation as pages, in build/site
+site: $(VENV)/.site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
 
 # docs/coverage.md, against PyTorch's names; those (`make names`) from the parity environment
 coverage: $(VENV)/.installed
@@ -204,6 +208,10 @@ $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 
 $(VENV)/.checkers: $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check mypy==2.4.1 basedpyright==1.40.2
+	@touch $@
+
+$(VENV)/.site: $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check mkdocs==1.6.1 mkdocs-material==9.8.1
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.tools

@@ -114,7 +114,11 @@ def public(module):
             foreign = (
                 value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
             )
-            if isinstance(foreign, str) and foreign.partition(".")[0] in FOREIGN or name == "annotations":
+            if (
+                isinstance(foreign, str)
+                and foreign.partition(".")[0] in FOREIGN
+                or name in ("annotations", "TYPE_CHECKING")
+            ):
                 continue  # what the file imports for itself
             yield name, value
 

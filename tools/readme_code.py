@@ -1,19 +1,19 @@
-"""Writes the Python code of README.md to a file: tests run it and type checkers read it.
+"""Writes the Python code of a page to a file: tests run it and type checkers read it.
 
-python tools/readme_code.py FILE
+python tools/readme_code.py PAGE FILE
 """
 
 import pathlib
 import re
 import sys
 
-README = pathlib.Path(__file__).parent.parent / "README.md"
+ROOT = pathlib.Path(__file__).parent.parent
 
 
-def blocks():
-    """The texts of the blocks that README.md calls python."""
-    return re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.M | re.S)
+def code(page):
+    """The blocks of a page that it calls python, one after the other."""
+    return "\n\n".join(re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), flags=re.M | re.S))
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[1]).write_text("\n\n".join(blocks()))
+    pathlib.Path(sys.argv[2]).write_text(code(sys.argv[1]))

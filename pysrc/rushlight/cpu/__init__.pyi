@@ -2,7 +2,6 @@
 
 from rushlight.types import Device
 from . import amp as amp
-from rushlight.nn import TYPE_CHECKING as TYPE_CHECKING
 
 def current_device() -> str: ...
 def device_count() -> int: ...
