@@ -12,16 +12,26 @@ static struct { /* the functions are set once and then only read; the numbers ch
     int (*thread_num)(void);
     int (*max_threads)(void);
     void (*set_num_threads)(int);
+    int (*pause)(int);
     int wanted, used; /* what get_num_threads() says, and what a call takes; 0 until somebody asks */
-    bool forked;
+    bool paused;      /* before a fork: no worker waits for the thread that forks */
+    bool forked;      /* this is a child, and libgomp takes workers for its own that it does not have */
 } pool;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 enum { MOST = 1024 }; /* kernels take scratch for each thread that they may have */
 
 /* Note [Fork]
- * libgomp's workers do not exist in a forked child and its next region would wait for them for ever,
- * so a child runs on one thread for the rest of its life. */
+ * libgomp's workers do not exist in a forked child, and the next region of the thread that forked would wait
+ * for them for ever. So that thread lets them go before it forks; parent and child start new ones when they
+ * need them. Where libgomp cannot do so (before GCC 9, or inside of a region) a child runs on one thread for
+ * the rest of its life. */
+enum { OMP_PAUSE_HARD = 2 };
+static void pool_before_fork(void) {
+    pool.paused = pool.pause && pool.pause(OMP_PAUSE_HARD) == 0;
+}
+
 static void pool_after_fork(void) {
+    if (pool.paused || !pool.parallel) return;
     pool.forked = true;
     pool.wanted = pool.used = 1;
 }
@@ -61,18 +71,18 @@ static void member_parallel(void (*body)(void *), void *arg, unsigned n, unsigne
 }
 
 static void pool_load(void) {
-    pthread_atfork(NULL, NULL, pool_after_fork);
     pool.thread_num = member_num;
-    pool.parallel = member_parallel;
+    pool.parallel = member_parallel; /* which starts new threads each time, in a child too */
 }
 #else
 static void pool_load(void) {
-    pthread_atfork(NULL, NULL, pool_after_fork);
+    pthread_atfork(pool_before_fork, NULL, pool_after_fork);
     void *gomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!gomp) return;
     pool.thread_num = (int (*)(void))dlsym(gomp, "omp_get_thread_num");
     pool.max_threads = (int (*)(void))dlsym(gomp, "omp_get_max_threads");
     pool.set_num_threads = (void (*)(int))dlsym(gomp, "omp_set_num_threads");
+    pool.pause = (int (*)(int))dlsym(gomp, "omp_pause_resource_all");
     if (pool.thread_num && pool.max_threads && pool.set_num_threads)
         pool.parallel = (gomp_parallel_fn)dlsym(gomp, "GOMP_parallel");
 }
