@@ -260,10 +260,10 @@ static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject
     return rl_give(&keys);
 }
 
-static PyObject *loader_run(loader *c, bool mapped) {
+static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), bool mapped) {
     rl_reader *r = c->reader;
     rl_status status;
-    Py_BEGIN_ALLOW_THREADS status = rl_reader_read(r);
+    Py_BEGIN_ALLOW_THREADS status = read(r);
     if (!status) status = rl_reader_mark(r);
     Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
     if (mapped) {
@@ -301,7 +301,7 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     PyObject *result = NULL;
     if (keys && rl_loader_open(&c, source, start, size) == 0) {
         c.reader->allowed = names, c.reader->n_allowed = PyList_GET_SIZE(keys);
-        result = loader_run(&c, mapped);
+        result = loader_run(&c, rl_reader_read, mapped);
         rl_loader_close(&c);
     }
     PyMem_Free(names);
@@ -309,7 +309,27 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     return result;
 }
 
+PyDoc_STRVAR(safetensors_doc,
+             "_load_safetensors(source, start, size, file, mapped, refusal)\n\n"
+             "Reads a file of the safetensors package; answers (tensors by name, metadata or None).");
+
+static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *source;
+    long long start, size;
+    int mapped;
+    loader c = {.headline = ""};
+    if (!PyArg_ParseTuple(args, "OLLspO:_load_safetensors", &source, &start, &size, &c.file, &mapped,
+                          &c.refusal))
+        return NULL;
+    if (rl_loader_open(&c, source, start, size) < 0) return NULL;
+    RL_OWNED PyObject *result = loader_run(&c, rl_safetensors_read, mapped && PyLong_Check(source));
+    rl_loader_close(&c);
+    return result ? Py_NewRef(PyTuple_GET_ITEM(result, 0)) : NULL;
+}
+
 PyMethodDef rl_loader_methods[] = {
     {"_load", loader_load, METH_VARARGS, load_doc},
+    {"_load_safetensors", loader_safetensors, METH_VARARGS, safetensors_doc},
     {NULL, NULL, 0, NULL},
 };

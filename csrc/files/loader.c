@@ -27,7 +27,8 @@ PyObject *rl_loader_raise(loader *c) {
                             "again. (file %s)",
                             r->text, c->file);
     case RL_READER_VALUE: return PyErr_Format(PyExc_ValueError, "%s (file %s)", r->text, c->file);
-    default: return PyErr_Format(PyExc_RuntimeError, "%s (file %s)", r->text, c->file);
+    default:
+        return PyErr_Format(c->refusal ? c->refusal : PyExc_RuntimeError, "%s (file %s)", r->text, c->file);
     }
 }
 

@@ -9,6 +9,7 @@ typedef struct {
     rl_reader *reader;
     const char *file;     /* for messages */
     const char *headline; /* in front of what the pickle did wrong */
+    PyObject *refusal;    /* the exception for RL_READER_RUNTIME, borrowed; NULL: RuntimeError */
     PyObject **user;      /* the objects behind reader->allowed, borrowed */
     PyObject *place;      /* location -> device; NULL: all on the CPU */
     PyObject *hook;       /* map_location as a function, or NULL */

@@ -33,8 +33,31 @@ int64_t *rl_stored_tensor_dims(rl_reader *r, const rl_item *from, int64_t *n) {
     return dims;
 }
 
-/* Every tensor on a storage is made here: args are storage, offset, size, stride; `share` elements lie in one
- * item. */
+/* Every tensor on a storage is made here: t's dims, and an offset into s. `share` elements lie in one item.
+ */
+static rl_stored_tensor *tensor_on(rl_reader *r, rl_stored_tensor *t, rl_stored *s, int64_t offset,
+                                   int share) {
+    rl_stored *root = s->root ? s->root : s;
+    if (root->used >= 0 && root->used != t->dtype) {
+        rl_reader_fail(r, RL_READER_RUNTIME, "storage %s in %s is viewed as %s and as %s",
+                       rl_reader_quote(r, root->key), r->record, rl_dtype_name(root->used),
+                       rl_dtype_name(t->dtype));
+        return NULL;
+    }
+    if (rl_view_check_bounds(t->shape, t->strides, t->ndim, offset, t->dtype,
+                             (size_t)s->nbytes * (size_t)share)) {
+        rl_reader_fail(r, RL_READER_RUNTIME, "%s (storage %s in %s)", rl_error_text(),
+                       rl_reader_quote(r, s->key), r->record);
+        rl_error_clear();
+        return NULL;
+    }
+    t->storage = root;
+    t->offset = offset + s->root_offset / rl_itemsize(t->dtype);
+    root->used = t->dtype;
+    return t;
+}
+
+/* args are storage, offset, size, stride */
 static rl_stored_tensor *tensor_place(rl_reader *r, rl_item *const *args, int dtype, int share) {
     if (args[0]->kind != RL_ITEM_STORAGE) return (void *)rl_stored_tensor_refuse(r, "its storage is none");
     rl_stored *s = args[0]->u.storage;
@@ -43,33 +66,31 @@ static rl_stored_tensor *tensor_place(rl_reader *r, rl_item *const *args, int dt
     }
     if (dtype < 0) dtype = s->dtype;
     if (dtype < 0) return (void *)rl_stored_tensor_refuse(r, "an untyped storage needs a dtype");
-    rl_stored *root = s->root ? s->root : s;
-    if (root->used >= 0 && root->used != dtype) {
-        rl_reader_fail(r, RL_READER_RUNTIME, "storage %s in %s is viewed as %s and as %s",
-                       rl_reader_quote(r, root->key), r->record, rl_dtype_name(root->used),
-                       rl_dtype_name(dtype));
-        return NULL;
-    }
     int64_t ndim, n_strides;
     rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
     if (!t) return NULL;
-    *t = (rl_stored_tensor){.storage = root, .dtype = (int16_t)dtype};
+    *t = (rl_stored_tensor){.dtype = (int16_t)dtype};
     if (!(t->shape = rl_stored_tensor_dims(r, args[2], &ndim)) ||
         !(t->strides = rl_stored_tensor_dims(r, args[3], &n_strides)))
         return NULL;
     if (ndim != n_strides)
         return (void *)rl_stored_tensor_refuse(r, "it has as many sizes as strides in no way");
     t->ndim = (int16_t)ndim;
-    if (rl_view_check_bounds(t->shape, t->strides, (int)ndim, args[1]->u.i, dtype,
-                             (size_t)s->nbytes * (size_t)share)) {
-        rl_reader_fail(r, RL_READER_RUNTIME, "%s (storage %s in %s)", rl_error_text(),
-                       rl_reader_quote(r, s->key), r->record);
-        rl_error_clear();
+    return tensor_on(r, t, s, args[1]->u.i, share);
+}
+
+rl_stored_tensor *rl_stored_tensor_whole(rl_reader *r, rl_stored *s, const int64_t *shape, int ndim) {
+    rl_stored_tensor *t = rl_reader_alloc(r, sizeof *t);
+    int64_t *dims = t ? rl_reader_alloc(r, (2 * ndim + 1) * (int64_t)sizeof *dims) : NULL;
+    if (!dims) return NULL;
+    *t = (rl_stored_tensor){.dtype = s->dtype, .ndim = (int16_t)ndim, .shape = dims, .strides = dims + ndim};
+    for (int i = 0; i < ndim; i++) dims[i] = shape[i];
+    if (!rl_dims_contiguous(shape, ndim, t->strides)) {
+        rl_reader_fail(r, RL_READER_RUNTIME, "tensor `%s` has strides of more than 63 bits",
+                       rl_reader_quote(r, s->key));
         return NULL;
     }
-    t->offset = args[1]->u.i + s->root_offset / rl_itemsize(dtype);
-    root->used = (int16_t)dtype;
-    return t;
+    return tensor_on(r, t, s, 0, 1);
 }
 
 rl_stored_tensor *rl_stored_tensor_new(rl_reader *r, rl_item *const *args, int dtype) {

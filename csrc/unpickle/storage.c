@@ -86,7 +86,7 @@ static rl_status storage_locate(rl_reader *r, rl_stored *s) {
     return RL_OK;
 }
 
-rl_stored *rl_stored_new(rl_reader *r, rl_text key, rl_text location, int dtype, int64_t numel) {
+static rl_stored *storage_begin(rl_reader *r, rl_text key, rl_text location, int dtype, int64_t numel) {
     rl_stored *s = rl_reader_alloc(r, sizeof *s);
     if (!s) return NULL;
     *s = (rl_stored){.key = key,
@@ -98,6 +98,12 @@ rl_stored *rl_stored_new(rl_reader *r, rl_text key, rl_text location, int dtype,
     if (numel < 0 || __builtin_mul_overflow(numel, storage_itemsize(dtype), &s->nbytes)) {
         return (void *)storage_refuse(r, "its number of elements is impossible");
     }
+    return s;
+}
+
+rl_stored *rl_stored_new(rl_reader *r, rl_text key, rl_text location, int dtype, int64_t numel) {
+    rl_stored *s = storage_begin(r, key, location, dtype, numel);
+    if (!s) return NULL;
     /* stored bytes cannot be more than the file has: checked before memory is asked for */
     if (r->legacy && s->nbytes > r->size) {
         rl_reader_fail(
@@ -112,6 +118,14 @@ rl_stored *rl_stored_new(rl_reader *r, rl_text key, rl_text location, int dtype,
     if (!s->item) return NULL;
     s->item->u.storage = s;
     return storage_insert(r, s) ? NULL : s;
+}
+
+rl_stored *rl_stored_at(rl_reader *r, rl_text key, int dtype, int64_t numel, int64_t at) {
+    rl_stored *s = storage_begin(r, key, (rl_text){"cpu", 3}, dtype, numel);
+    if (!s || storage_insert(r, s)) return NULL;
+    s->bytes.at = at;
+    s->bytes.size = s->bytes.packed = s->nbytes;
+    return s;
 }
 
 rl_stored *rl_stored_slice(rl_reader *r, rl_stored *root, rl_text key, int64_t offset, int64_t numel) {

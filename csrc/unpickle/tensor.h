@@ -6,6 +6,8 @@
 /* ---- place.c: args are storage, offset, size, stride ---- */
 /* dtype -1: that of the storage */
 rl_stored_tensor *rl_stored_tensor_new(rl_reader *r, rl_item *const *args, int dtype);
+/* all of a typed storage, in this shape */
+rl_stored_tensor *rl_stored_tensor_whole(rl_reader *r, rl_stored *s, const int64_t *shape, int ndim);
 /* of elements of which several share a byte */
 rl_stored_tensor *rl_stored_tensor_packed(rl_reader *r, rl_item *const *args);
 int64_t *rl_stored_tensor_dims(rl_reader *r, const rl_item *from, int64_t *n);

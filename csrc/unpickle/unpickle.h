@@ -172,6 +172,11 @@ typedef struct rl_reader {
 /* Reads the whole structure of a file of any format; storage bytes come later, by rl_stored_fill. */
 rl_status rl_reader_read(rl_reader *r);
 
+/* ---- safetensors.c ---- */
+/* The same for a file of the safetensors package; the root is the tuple (tensors by name, metadata or None).
+ */
+rl_status rl_safetensors_read(rl_reader *r);
+
 /* ---- source.c ---- */
 rl_reader *rl_reader_new(const uint8_t *data, int fd, int64_t start, int64_t size); /* NULL: no memory */
 void rl_reader_free(rl_reader *r);

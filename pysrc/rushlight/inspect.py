@@ -68,17 +68,22 @@ def _tensors_in(obj):
 
 
 class Report:
-    """What `inspect` found: `format`, `asks` (names that are not data), `tensors` by path, `error`."""
+    """What `inspect` found: `format`, `asks` (names that are not data), `tensors` by path, `error`.
+
+    `metadata` are the texts of a safetensors file, or None.
+    """
 
     def __init__(self, path):
         self.path, self.size = os.fspath(path), os.path.getsize(path)
         self.format, self.asks, self.tensors, self.error, self.content = "", [], {}, None, None
+        self.metadata = None
         with open(path, "rb") as file:
             head = file.read(4)
         try:
             if str(path).endswith(".safetensors"):
                 self.format = "safetensors"
-                self.content = safe.load_file(path, str(path), None)
+                with open(path, "rb", buffering=0) as file:
+                    self.content, self.metadata = safe.read((file.fileno(), 0, self.size, self.path))
             else:
                 self.format = "zip" if head == b"PK\3\4" else "stream of PyTorch before 1.6, or older"
                 self._open(head == b"PK\3\4")
@@ -112,6 +117,8 @@ class Report:
             lines.append("holds data only: loads with weights_only=True")
         if self.error is not None:
             lines.append(f"its contents cannot be listed: {self.error}")
+        if self.metadata:
+            lines.append("metadata: " + ", ".join(f"{key}={value!r}" for key, value in self.metadata.items()))
         lines += _table(self.tensors)
         lines += [f"shared memory: {', '.join(group)}" for group in self.storages if len(group) > 1]
         return "\n".join(lines)

@@ -13,7 +13,7 @@ import warnings
 from . import _C, _missing
 from ._files import safe
 from ._files.names import torch_name
-from ._files.writer import archive_name, is_path, put_bytes, stream_writer, write_path, zip_writer
+from ._files.writer import archive_name, is_path, parts_writer, stream_writer, write_path, zip_writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -302,12 +302,11 @@ def load(
         warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
     if is_path(f):
         name = os.fsdecode(f).encode("utf-8", "replace").decode()
-        if name.endswith(".safetensors"):
-            return safe.load_file(f, name, map_location)
         with open(f, "rb") as file:
-            return _load(
-                _Source(file, name), map_location, weights_only, mmap, pickle_module, pickle_load_args
-            )
+            source = _Source(file, name)
+            if name.endswith(".safetensors"):
+                return safe.read(source.place, map_location, mmap)[0]
+            return _load(source, map_location, weights_only, mmap, pickle_module, pickle_load_args)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     _check_seekable(f)
@@ -430,8 +429,7 @@ def save(
         raise ValueError(f"pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, but got {pickle_protocol}")
     path = os.fspath(f) if is_path(f) else None
     if path is not None and os.fsdecode(path).endswith(".safetensors"):
-        data = safe.dumps(obj)
-        write_path(path, lambda target: put_bytes(target, data))
+        write_path(path, parts_writer(safe.parts(obj)))
         return
     if _use_new_zipfile_serialization:
         prefix = "archive" if path is None else archive_name(os.fsdecode(path))

@@ -1,46 +1,54 @@
-"""Files of the safetensors package: flat dicts of names and tensors."""
+"""Files of the safetensors format: flat dicts of names and tensors, and texts about them.
 
-import io
+Reading is done below Python (csrc/unpickle/safetensors.c); here stands what is written, byte for byte as the
+safetensors package writes it.
+"""
 
 from .. import _C
 
-_NAMES = {
-    "float64": "F64",
-    "float32": "F32",
+# as the format spells them, in its order: tensors are written from the last to the first
+_CODES = {
+    "bool": "BOOL",
+    "float4_e2m1fn_x2": "F4",
+    "uint8": "U8",
+    "int8": "I8",
+    "float8_e5m2": "F8_E5M2",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e8m0fnu": "F8_E8M0",
+    "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "int16": "I16",
+    "uint16": "U16",
     "float16": "F16",
     "bfloat16": "BF16",
-    "int64": "I64",
     "int32": "I32",
-    "int16": "I16",
-    "int8": "I8",
-    "uint8": "U8",
-    "bool": "BOOL",
-    "uint64": "U64",
     "uint32": "U32",
-    "uint16": "U16",
-    "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2",
+    "float32": "F32",
     "complex64": "C64",
+    "float64": "F64",
+    "int64": "I64",
+    "uint64": "U64",
 }
-_DTYPES = {short: name for name, short in _NAMES.items()}
+_RANKS = {code: -rank for rank, code in enumerate(_CODES.values())}
+_HEADER_MOST = 100_000_000
 
 
-def _package(doing):
-    try:
-        import safetensors
-    except ImportError as error:
-        raise RuntimeError(
-            f"Attempting to {doing} a safetensors file but safetensors is not installed. "
-            "Please install safetensors with: pip install safetensors"
-        ) from error
-    return safetensors
+class SafetensorError(RuntimeError):
+    """A file of the safetensors format is damaged, or asks for what such a file does not have."""
+
+    __module__ = "rushlight.safetensors"
+
+
+# ---- reading ----
 
 
 def _device(map_location):
     if map_location is None:
-        return "cpu"
-    if isinstance(map_location, (str, bytes, _C.device)):
-        return str(map_location)
+        return _C.device("cpu")
+    if isinstance(map_location, bytes):
+        map_location = map_location.decode("ascii")
+    if isinstance(map_location, (str, int, _C.device)):
+        return _C.device(map_location)
     kind = "dict" if isinstance(map_location, dict) else "callable"
     raise RuntimeError(
         f"Loading safetensors file with {kind} map_location is not supported. "
@@ -48,71 +56,119 @@ def _device(map_location):
     )
 
 
-def _tensor(entry, path, name):
-    dtype = _DTYPES.get(entry["dtype"])
-    if dtype is None:
-        raise RuntimeError(
-            f"{path}: tensor {name} has the dtype {entry['dtype']}, which rushlight does not have"
-        )
-    memory = _C.UntypedStorage(len(entry["data"]))
-    io.BytesIO(entry["data"]).readinto(memory)
-    return _C._flat_tensor(memory, getattr(_C, dtype)).view(tuple(entry["shape"]))
+def read(place, map_location=None, mmap=None):
+    """Return the tensors by name, in the order of their bytes, and the metadata or None.
+
+    `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately unless
+    `mmap` is False.
+    """
+    device = _device(map_location)
+    tensors, metadata = _C._load_safetensors(*place, mmap is not False, SafetensorError)
+    if device.type != "cpu":
+        tensors = {key: tensor.to(device) for key, tensor in tensors.items()}
+    return tensors, metadata
 
 
-def load_file(path, name, map_location):
-    """Return the tensors of a file by their names."""
-    package, device = _package("load"), _device(map_location)
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        entries = package.deserialize(data)
-    except package.SafetensorError as error:
-        raise RuntimeError(f"{error} (file {name})") from None
-    tensors = {key: _tensor(entry, name, key) for key, entry in sorted(entries, key=lambda pair: pair[0])}
-    return tensors if device == "cpu" else {key: tensor.to(device) for key, tensor in tensors.items()}
+# ---- writing ----
 
 
-def _header_entry(key, tensor, taken):
+def code_of(tensor):
+    """The format's name of a tensor's dtype, None where it has none."""
+    return _CODES.get(str(tensor.dtype).rpartition(".")[2])
+
+
+def shape_of(tensor):
+    """Its shape as the format counts: an element of F4 is half a byte."""
+    shape = list(tensor.shape)
+    if shape and code_of(tensor) == "F4":
+        shape[-1] *= 2
+    return shape
+
+
+def _reach(tensor):
+    """The elements of its storage that a tensor lies on: the first, and the one behind the last."""
+    steps = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    start = tensor.storage_offset()
+    return start * tensor.itemsize, (start + steps + 1) * tensor.itemsize
+
+
+def shared(tensors):
+    """Names of tensors that share memory, as sorted lists of two or more."""
+    storages = {}
+    for key, tensor in tensors.items():
+        if tensor.numel() and tensor.device.type != "meta":
+            storages.setdefault(_C._storage_id(tensor), []).append(key)
+    groups = []
+    for keys in storages.values():
+        end = -1
+        for (start, stop), key in sorted((_reach(tensors[key]), key) for key in keys if len(keys) > 1):
+            if start >= end:
+                groups.append([])
+            groups[-1].append(key)
+            end = max(end, stop)
+    return [sorted(group) for group in groups if len(group) > 1]
+
+
+def _check_entry(key, tensor, force_contiguous):
     if not isinstance(key, str) or not isinstance(tensor, _C.Tensor):
         raise ValueError(
             "a safetensors file holds a flat dict of names and tensors, but got "
             f"{key!r}: {type(tensor).__name__}; save the state_dict() alone, or as .pth"
         )
-    dtype = str(tensor.dtype).rpartition(".")[2]
-    if dtype not in _NAMES:
+    if key == "__metadata__":
+        raise ValueError("no tensor of a safetensors file can have the name __metadata__")
+    code = code_of(tensor)
+    if code is None or (code == "F4" and not tensor.dim()):
         raise ValueError(f"a safetensors file cannot hold {tensor.dtype}, the dtype of {key}")
-    other = taken.setdefault(tensor.untyped_storage()._cdata, key) if tensor.numel() else key
-    if other != key:
-        raise RuntimeError(
-            "Some tensors share memory, this will lead to duplicate memory on disk and potential differences "
-            f"when loading them again: {other}, {key}. Save one of them, or clone() it, or save as .pth"
+    if not force_contiguous and not tensor.is_contiguous():
+        raise ValueError(
+            f"You are trying to save a non contiguous tensor: `{key}` which is not allowed. If it is a part of "
+            "another tensor, save that one and take the part after loading; else call `.contiguous()` before "
+            "saving."
         )
-    return dtype
 
 
-def dumps(tensors):
-    """Return the bytes of a file with these tensors."""
-    package = _package("save")
+def _check(tensors, force_contiguous):
     if not isinstance(tensors, dict):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
-    taken, entries, held = {}, {}, []
     for key, tensor in tensors.items():
-        dtype = _header_entry(key, tensor, taken)
-        flat = tensor.detach().cpu().contiguous()
-        start = flat.storage_offset() * flat.itemsize
-        data = bytes(memoryview(flat.untyped_storage())[start : start + flat.numel() * flat.itemsize])
-        held.append(data)
-        entries[key] = (dtype, list(flat.shape), data)
-    return _serialize(package, entries)
+        _check_entry(key, tensor, force_contiguous)
+    groups = shared(tensors)
+    if groups:
+        raise RuntimeError(
+            "Some tensors share memory, this will lead to duplicate memory on disk and potential differences "
+            f"when loading them again: {groups}. Save one of each, or clone() them, or save as .pth, or a "
+            "whole model with rushlight.safetensors.save_model"
+        )
 
 
-def _serialize(package, entries):
-    if hasattr(package, "TensorSpec"):
-        import ctypes
+def _header(tensors, metadata):
+    from json.encoder import encode_basestring as quoted
 
-        specs = {}
-        for key, (dtype, shape, data) in entries.items():
-            address = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
-            specs[key] = package.TensorSpec(dtype=dtype, shape=shape, data_ptr=address, data_len=len(data))
-        return package.serialize(specs)
-    return package.serialize({k: {"dtype": d, "shape": s, "data": b} for k, (d, s, b) in entries.items()})
+    parts, at = [], 0
+    if metadata is not None:
+        pairs = ",".join(f"{quoted(key)}:{quoted(value)}" for key, value in metadata.items())
+        parts.append(f'"__metadata__":{{{pairs}}}')
+    for key, tensor in tensors.items():
+        shape, end = ",".join(map(str, shape_of(tensor))), at + tensor.numel() * tensor.itemsize
+        place = f'"shape":[{shape}],"data_offsets":[{at},{end}]'
+        parts.append(f'{quoted(key)}:{{"dtype":"{code_of(tensor)}",{place}}}')
+        at = end
+    text = f"{{{','.join(parts)}}}".encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _HEADER_MOST:
+        raise ValueError(f"the header would have {len(text)} bytes; {_HEADER_MOST} are the most")
+    return len(text).to_bytes(8, "little") + text
+
+
+def _bytes_of(tensor):
+    flat = tensor.detach().cpu().contiguous()
+    start = flat.storage_offset() * flat.itemsize
+    return memoryview(flat.untyped_storage())[start : start + flat.numel() * flat.itemsize]
+
+
+def parts(tensors, metadata=None, force_contiguous=True):
+    """Return the buffers that make a file with these tensors: its header and their bytes."""
+    _check(tensors, force_contiguous)
+    ordered = dict(sorted(tensors.items(), key=lambda item: (_RANKS[code_of(item[1])], item[0])))
+    return [_header(ordered, metadata), *map(_bytes_of, ordered.values())]

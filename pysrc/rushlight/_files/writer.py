@@ -26,6 +26,20 @@ def put_bytes(target, data):
         left = left[os.write(target, left) :]
 
 
+def parts_writer(parts):
+    """Return a function that writes buffers, one behind the other."""
+
+    def write(target):
+        if callable(target):
+            for part in parts:
+                target(part)
+            return
+        with open(target, "wb", buffering=1 << 20, closefd=False) as file:  # small ones gather in its buffer
+            file.writelines(parts)
+
+    return write
+
+
 def _pickled(obj, protocol, legacy):
     try:
         return _C._save_pickle(obj, protocol, legacy, describe)
