@@ -1,7 +1,7 @@
 """Files of the safetensors format by the names of ``safetensors`` and ``safetensors.torch``.
 
-``rushlight.load("model.safetensors")`` and ``rushlight.save`` read and write the same files; here are metadata,
-bytes, models, and access tensor by tensor. The safetensors package is not needed.
+``rushlight.load("model.safetensors")`` and ``rushlight.save`` read and write the same files; here are
+metadata, bytes, models, and access tensor by tensor. The safetensors package is not needed.
 """
 
 import os
@@ -157,8 +157,8 @@ def _repeated(state, preferred=()):
         whole = [name for name in names if _is_whole(state[name])]
         if not whole:
             raise RuntimeError(
-                f"the tensors {names} share memory, and none of them is all of it: nothing can be kept for the "
-                "others. Save the state_dict() as .pth, or clone() them"
+                f"the tensors {names} share memory, and none of them is all of it: nothing can be kept for "
+                "the others. Save the state_dict() as .pth, or clone() them"
             )
         kept = min([name for name in whole if name in preferred] or whole)
         repeated[kept] = [name for name in names if name != kept]

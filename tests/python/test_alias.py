@@ -252,3 +252,50 @@ def test_the_version_compares_by_its_numbers():
     )
     assert version > (1, 99) and version != "2.12.1" and version != "2.13.0+other" and version == "2.13.0+cpu"
     assert version.split("+") == ["2.13.0", "cpu"] and {version: 1}["2.13.0+cpu"] == 1
+
+
+SAFETENSORS = """
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+tensors = {"b": torch.ones(3), "a": torch.arange(2, dtype=torch.bfloat16)}
+save_file(tensors, "x.safetensors", metadata={"format": "pt"})
+print(save(tensors, {"format": "pt"}) == open("x.safetensors", "rb").read())
+print(load_file("x.safetensors")["a"].dtype, load(save(tensors))["b"].tolist())
+print(torch.load("x.safetensors")["b"])
+with safe_open("x.safetensors", framework="pt", device="cpu") as file:
+    print(file.keys(), file.metadata(), file.get_tensor("a").tolist(), file.get_slice("b")[1:].tolist())
+model = torch.nn.Sequential(torch.nn.Linear(2, 3))
+save_model(model, "m.safetensors")
+print(load_model(torch.nn.Sequential(torch.nn.Linear(2, 3)), "m.safetensors"))
+try:
+    load(bytes(8))
+except SafetensorError as error:
+    print("refused")
+"""
+HIDDEN = """
+import sys
+from importlib.machinery import PathFinder
+
+class Hidden(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.startswith("safetensors") else super().find_spec(name, path, target)
+
+sys.meta_path[:] = [Hidden if finder is PathFinder else finder for finder in sys.meta_path]
+"""
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["with the package", "without it"])
+def test_safetensors(hidden, tmp_path):
+    end = "import safetensors\nprint(safetensors.__spec__.name, hasattr(safetensors, 'serialize'))"
+    lines = output(HIDDEN * hidden + SAFETENSORS + end, tmp_path)
+    assert lines == [
+        "True",
+        "torch.bfloat16 [1.0, 1.0, 1.0]",
+        "tensor([1., 1., 1.])",
+        "['a', 'b'] {'format': 'pt'} [0.0, 1.0] [1.0, 1.0]",
+        "(set(), [])",
+        "refused",
+        "rushlight.safetensors False" if hidden else "safetensors True",
+    ]

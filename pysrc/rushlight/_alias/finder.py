@@ -34,6 +34,13 @@ class _Loader:
         return loader.get_code(self.spec.name) if hasattr(loader, "get_code") else None
 
 
+def _spec(name, module):
+    spec = ModuleSpec(name, _Loader(module), origin=getattr(module, "__file__", None))
+    if hasattr(module, "__path__"):
+        spec.submodule_search_locations = list(module.__path__)
+    return spec
+
+
 class Finder:
     """Stands on ``sys.meta_path``; each module of torch is the one of rushlight."""
 
@@ -52,10 +59,7 @@ class Finder:
                     f"No module named '{name}' (rushlight {__version__} does not have it)", name=name
                 ) from None
             return None
-        spec = ModuleSpec(name, _Loader(module), origin=getattr(module, "__file__", None))
-        if hasattr(module, "__path__"):
-            spec.submodule_search_locations = list(module.__path__)
-        return spec
+        return _spec(name, module)
 
     @staticmethod
     def find_distributions(context=None):
@@ -68,3 +72,16 @@ class Finder:
     @staticmethod
     def invalidate_caches():
         """Nothing is cached."""
+
+
+class SafetensorsFinder:
+    """Stands last on ``sys.meta_path``: where the safetensors package is missing, rushlight's own module."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in ("safetensors", "safetensors.torch"):
+            return None
+        spec = _spec(name, importlib.import_module("rushlight.safetensors"))
+        if name == "safetensors":
+            spec.submodule_search_locations = []
+        return spec

@@ -122,9 +122,9 @@ def _check_entry(key, tensor, force_contiguous):
         raise ValueError(f"a safetensors file cannot hold {tensor.dtype}, the dtype of {key}")
     if not force_contiguous and not tensor.is_contiguous():
         raise ValueError(
-            f"You are trying to save a non contiguous tensor: `{key}` which is not allowed. If it is a part of "
-            "another tensor, save that one and take the part after loading; else call `.contiguous()` before "
-            "saving."
+            f"You are trying to save a non contiguous tensor: `{key}` which is not allowed. If it is a part "
+            "of another tensor, save that one and take the part after loading; else call `.contiguous()` "
+            "before saving."
         )
 
 

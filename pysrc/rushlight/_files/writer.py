@@ -155,9 +155,11 @@ def write_path(path, write):
         if not _write_nameless(temporary, folder, mode, write):
             _write_named(temporary, folder, mode, write)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk: whose?
+            error.filename = os.fsdecode(path)
         raise
     _sync_folder(folder)
 
