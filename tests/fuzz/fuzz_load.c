@@ -1,9 +1,10 @@
 /* What one input does to the reader of checkpoints; libFuzzer calls it, or replay.c.
  *
- *   first byte % 3    the rest is
+ *   first byte % 4    the rest is
  *     0               a whole file
  *     1               the pickle of a zip that is right in all else
  *     2               what follows the first three pickles of the older stream
+ *     3               a safetensors file, whose header is given the length that brings it to the last brace
  *
  * Any answer will do, but it must be one: an error with words, or a tree whose tensors lie in their storages.
  */
@@ -87,6 +88,17 @@ static bytes stream_around(const uint8_t *rest, size_t n) {
     return to;
 }
 
+/* A mutant's header has another length than its first bytes say: up to the last brace, it is whole again. */
+static bytes safetensors_around(const uint8_t *file, size_t n) {
+    bytes to = {malloc(n + 8), 0};
+    demand(to.at, "memory for the test itself");
+    size_t skip = n < 8 ? n : 8, end = n;
+    while (end > skip && file[end - 1] != '}') end--;
+    put_number(&to, end - skip, 8);
+    put(&to, file + skip, n - skip);
+    return to;
+}
+
 /* ---- what must hold ---- */
 static void check_tensor(const rl_stored_tensor *t) {
     if (!t->storage) return;
@@ -141,7 +153,7 @@ static rl_status toy_inflate(rl_reader *r, const rl_record *from, void *to) {
     return rl_reader_fail(r, RL_READER_RUNTIME, "a compressed record is damaged");
 }
 
-static void read_all(const uint8_t *data, size_t n) {
+static void read_all(const uint8_t *data, size_t n, rl_status (*read)(rl_reader *)) {
     static const char *const allowed[] = {"user.Class", "user.Other"};
     uint8_t *exact = malloc(n + (n == 0)); /* so that a byte too far is seen */
     demand(exact, "memory for the test itself");
@@ -150,7 +162,7 @@ static void read_all(const uint8_t *data, size_t n) {
     demand(r, "memory for the reader");
     r->allowed = allowed, r->n_allowed = 2;
     r->inflate = toy_inflate;
-    if (rl_reader_read(r)) {
+    if (read(r)) {
         demand(r->error && *r->text, "an error has words");
     } else {
         demand(r->root && r->end >= 0 && r->end <= r->size, "a root, and an end inside the file");
@@ -163,14 +175,17 @@ static void read_all(const uint8_t *data, size_t n) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n == 0) return 0;
-    int mode = data[0] % 3;
+    int mode = data[0] % 4;
     data++, n--;
     if (mode == 0) {
-        read_all(data, n);
+        read_all(data, n, rl_reader_read);
         return 0;
     }
-    bytes around = mode == 1 ? zip_around(data, n) : stream_around(data, n);
-    read_all(around.at, around.n);
+    if (mode == 3) read_all(data, n, rl_safetensors_read);
+    bytes around = mode == 1   ? zip_around(data, n)
+                   : mode == 2 ? stream_around(data, n)
+                               : safetensors_around(data, n);
+    read_all(around.at, around.n, mode == 3 ? rl_safetensors_read : rl_reader_read);
     free(around.at);
     return 0;
 }

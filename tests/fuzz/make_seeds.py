@@ -9,9 +9,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from files import test_tar as tars
 from kits import files as kit
-from kits import hostile
+from kits import hostile, safetensors
 
-WHOLE, PICKLE, STREAM = b"\0", b"\1", b"\2"
+WHOLE, PICKLE, STREAM, SAFETENSORS = b"\0", b"\1", b"\2", b"\3"
 
 
 def seeds():
@@ -32,6 +32,8 @@ def seeds():
     for body in layouts():
         yield PICKLE + kit.HEAD + body + b"."
         yield STREAM + kit.stream(body, head=b"")
+    for data in safetensors.seeds():
+        yield SAFETENSORS + data
 
 
 def layouts():
