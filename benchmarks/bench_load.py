@@ -1,18 +1,21 @@
-"""Loading checkpoints beside PyTorch: one process, in turns, results compared first.
+"""Loading checkpoints beside PyTorch, safetensors files beside their package: one process, in turns, results
+compared first.
 
     python benchmarks/bench_load.py [--quick] [--json]
 
 Prints the process's own time for each side, minimum of the rounds, and the ratio (by the clock in brackets).
 The last line opens a file of 10 GB, almost all of it a hole, through mmap and says how much memory that took.
-Needs torch.
+Needs torch and safetensors.
 """
 
+import functools
 import resource
 import tempfile
 import time
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file, save_file
 
 import rushlight
 from harness import Bench, repeated
@@ -24,20 +27,37 @@ def same(theirs, ours):
     return theirs.keys() == ours.keys() and all((theirs[k].numpy() == ours[k].numpy()).all() for k in theirs)
 
 
-def compare(bench, name, path, calls, rounds, **options):
-    case = bench.compare(
-        name,
-        repeated(lambda: torch.load(path, **options)),
-        repeated(lambda: rushlight.load(path, **options)),
-        lambda: same(torch.load(path, **options), rushlight.load(path, **options)),
-        calls,
-        rounds,
-        clock="own",
-    )
-    theirs, ours = case.min("theirs") * 1e3, case.min("ours") * 1e3
+def compare(bench, name, theirs, ours, calls, rounds):
+    sides = repeated(theirs), repeated(ours)
+    case = bench.compare(name, *sides, lambda: same(theirs(), ours()), calls, rounds, clock="own")
+    theirs_ms, ours_ms = case.min("theirs") * 1e3, case.min("ours") * 1e3
     wall = case.min("theirs", "wall") / case.min("ours", "wall")
-    own = f"torch {theirs:9.3f} ms   rushlight {ours:9.3f} ms   {theirs / ours:6.2f}x"
-    bench.say(f"{name:24} {own}   ({wall:.2f}x)")
+    own = f"torch {theirs_ms:9.3f} ms   rushlight {ours_ms:9.3f} ms   {case.ratio:6.2f}x"
+    bench.say(f"{name:32} {own}   ({wall:.2f}x)")
+
+
+def checkpoints(bench, name, path, calls, rounds, **options):
+    sides = (functools.partial(library.load, path, **options) for library in (torch, rushlight))
+    compare(bench, name, *sides, calls, rounds)
+
+
+def safetensors(bench, folder, rounds):
+    """Both sides map the file: opened only, and with all its bytes copied once."""
+    contents = {
+        "80 MB": {f"w{i}": torch.randn(1000, 2000) for i in range(10)},
+        "10,000 tensors": {f"layers.{i}.weight": torch.randn(10, 10) for i in range(10_000)},
+    }
+    for (what, tensors), calls in zip(contents.items(), (20, 1), strict=True):
+        path = folder / f"{what}.safetensors"
+        save_file(tensors, path)
+        sides = (functools.partial(load, path) for load in (load_file, rushlight.load))
+        compare(bench, f"safetensors, {what}", *sides, calls, rounds)
+        sides = (functools.partial(copied, load, path) for load in (load_file, rushlight.load))
+        compare(bench, f"safetensors, {what}, copied", *sides, 1, rounds)
+
+
+def copied(load, path):
+    return {key: tensor.clone() for key, tensor in load(path).items()}
 
 
 def opened(bench, path, size):
@@ -61,9 +81,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.pt"
         torch.save({f"w{i}": torch.randn(1000, 2000) for i in range(10)}, path)
-        compare(bench, "CivilNet, 0.25 MB", CIVILNET, 50, rounds)
-        compare(bench, "80 MB", path, 2, rounds)
-        compare(bench, "80 MB, mmap=True", path, 20, rounds, mmap=True)
+        checkpoints(bench, "CivilNet, 0.25 MB", CIVILNET, 50, rounds)
+        checkpoints(bench, "80 MB", path, 2, rounds)
+        checkpoints(bench, "80 MB, mmap=True", path, 20, rounds, mmap=True)
+        safetensors(bench, Path(folder), rounds)
         opened(bench, Path(folder) / "hollow.pt", 10 << 30)
 
 

@@ -2,16 +2,19 @@
 
     python benchmarks/bench_save.py [--quick] [--json]
 
-Prints the median of each side and the ratio of the medians. Needs torch.
+safetensors files are written beside the package's own frontend for PyTorch, and must be equal to the byte.
+Prints the median of each side and the ratio of the medians. Needs torch and safetensors.
 """
 
 import contextlib
+import filecmp
 import io
 import os
 import pathlib
 import tempfile
 
 import torch
+from safetensors.torch import save_file
 
 import rushlight
 from harness import Bench, repeated
@@ -88,6 +91,16 @@ def compare(bench, name, ours, theirs, rounds):
             compare_paths(bench, name, ours, theirs, rounds, folder, kind)
 
 
+def compare_safetensors(bench, name, ours, theirs, rounds, folder):
+    """Without fsync on our side, as the package writes."""
+    paths = [os.path.join(folder, f"bench_save_{os.getpid()}_{i}.safetensors") for i in range(2)]
+    calls = [lambda: rushlight.save(ours, paths[0]), lambda: save_file(theirs, paths[1])]
+    with unsynced():
+        report(bench, name, "safetensors", calls, lambda: filecmp.cmp(*paths, shallow=False), rounds)
+    for path in paths:
+        os.unlink(path)
+
+
 def main():
     bench = Bench(__doc__)
     bench.say(
@@ -98,6 +111,10 @@ def main():
     compare(bench, "CivilNet's file", rushlight.load(path), torch.load(path), many)
     big = {"w": torch.arange(20_000_000, dtype=torch.float32)}
     compare(bench, "80 MB", {"w": rushlight.from_numpy(big["w"].numpy())}, big, few)
+    parts = {f"layers.{i}.weight": torch.randn(10, 10) for i in range(10_000)}
+    for name, theirs in (("80 MB", big), ("10,000 tensors", parts)):
+        ours = {key: rushlight.from_numpy(tensor.numpy()) for key, tensor in theirs.items()}
+        compare_safetensors(bench, name, ours, theirs, few, tempfile.gettempdir())
 
 
 if __name__ == "__main__":

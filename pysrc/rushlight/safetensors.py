@@ -4,12 +4,23 @@
 metadata, bytes, models, and access tensor by tensor. The safetensors package is not needed.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 
 from ._files import safe
 from ._files.safe import SafetensorError
 from ._files.writer import parts_writer, write_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from rushlight import Tensor
+    from rushlight import device as _Device
+    from rushlight.nn import Module
 
 __all__ = [
     "SafetensorError",
@@ -34,7 +45,12 @@ def _read_path(filename, device, backend):
         return safe.read(place, device, backend == "mmap")
 
 
-def load_file(filename, device="cpu", *, backend="mmap"):
+def load_file(
+    filename: str | os.PathLike[str],
+    device: str | int | _Device = "cpu",
+    *,
+    backend: Literal["mmap", "pread"] = "mmap",
+) -> dict[str, Tensor]:
     """Load the tensors of a safetensors file as a dict, by name.
 
     Parameters
@@ -65,7 +81,7 @@ def load_file(filename, device="cpu", *, backend="mmap"):
     return _read_path(filename, device, backend)[0]
 
 
-def load(data):
+def load(data: bytes | bytearray | memoryview) -> dict[str, Tensor]:
     """Load the tensors of a safetensors file from its bytes.
 
     Parameters
@@ -94,7 +110,11 @@ def _parts(tensors, metadata):
     return safe.parts(tensors, metadata, force_contiguous=False)
 
 
-def save_file(tensors, filename, metadata=None):
+def save_file(
+    tensors: dict[str, Tensor],
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     """Save a dict of tensors as a safetensors file.
 
     The file appears under its name when it is complete and on the disk; until then an old one stays.
@@ -129,7 +149,7 @@ def save_file(tensors, filename, metadata=None):
     write_path(os.fspath(filename), parts_writer(_parts(tensors, metadata)))
 
 
-def save(tensors, metadata=None):
+def save(tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
     """Save a dict of tensors as the bytes of a safetensors file.
 
     Parameters and errors are those of `save_file`.
@@ -165,7 +185,12 @@ def _repeated(state, preferred=()):
     return repeated
 
 
-def save_model(model, filename, metadata=None, force_contiguous=True):
+def save_model(
+    model: Module,
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+    force_contiguous: bool = True,
+) -> None:
     """Save the state of a module as a safetensors file, tied parameters once.
 
     Parameters
@@ -204,7 +229,14 @@ def save_model(model, filename, metadata=None, force_contiguous=True):
     save_file(state, filename, metadata)
 
 
-def load_model(model, filename, strict=True, device="cpu", *, backend="mmap"):
+def load_model(
+    model: Module,
+    filename: str | os.PathLike[str],
+    strict: bool = True,
+    device: str | int | _Device = "cpu",
+    *,
+    backend: Literal["mmap", "pread"] = "mmap",
+) -> tuple[set[str], list[str]]:
     """Load a file of `save_model` into a module.
 
     Parameters
@@ -260,15 +292,15 @@ class _Slice:
     def __init__(self, tensor, device):
         self._tensor, self._device = tensor, device
 
-    def get_shape(self):
+    def get_shape(self) -> list[int]:
         """The shape of the whole tensor, as a list."""
         return safe.shape_of(self._tensor)
 
-    def get_dtype(self):
+    def get_dtype(self) -> str:
         """The dtype by the format's name, such as "F32"."""
         return safe.code_of(self._tensor)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Tensor:
         return self._tensor[index].to(self._device)
 
 
@@ -303,16 +335,23 @@ class safe_open:
     (['weight'], torch.Size([2, 3]))
     """
 
-    def __init__(self, filename, framework, device="cpu", *, backend="mmap"):
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        framework: str,
+        device: str | int | _Device = "cpu",
+        *,
+        backend: Literal["mmap", "pread"] = "mmap",
+    ) -> None:
         if framework not in ("pt", "torch", "pytorch"):
             raise SafetensorError(f'framework {framework} is invalid: rushlight opens files with "pt"')
         self._tensors, self._metadata = _read_path(filename, "cpu", backend)
         self._device = device
 
-    def __enter__(self):
+    def __enter__(self) -> safe_open:
         return self
 
-    def __exit__(self, _exc_type, _exc_value, _traceback):
+    def __exit__(self, _exc_type: object, _exc_value: object, _traceback: object) -> None:
         self._tensors = None
 
     def _open(self):
@@ -326,27 +365,27 @@ class safe_open:
         except KeyError:
             raise SafetensorError(f"File does not contain tensor {name}") from None
 
-    def keys(self):
+    def keys(self) -> list[str]:
         """The names of the tensors, sorted."""
         return sorted(self._open())
 
-    def offset_keys(self):
+    def offset_keys(self) -> list[str]:
         """The names of the tensors in the order of their bytes."""
         return list(self._open())
 
-    def metadata(self):
+    def metadata(self) -> dict[str, str] | None:
         """The texts that were saved with the tensors, or None."""
         self._open()
         return self._metadata
 
-    def get_tensor(self, name):
+    def get_tensor(self, name: str) -> Tensor:
         """The tensor of a name."""
         return self._find(name).to(self._device)
 
-    def get_tensors(self):
+    def get_tensors(self) -> dict[str, Tensor]:
         """All tensors by name, in the order of their bytes."""
         return {name: tensor.to(self._device) for name, tensor in self._open().items()}
 
-    def get_slice(self, name):
+    def get_slice(self, name: str) -> _Slice:
         """The tensor of a name, to be indexed: only what the index takes goes to the device."""
         return _Slice(self._find(name), self._device)

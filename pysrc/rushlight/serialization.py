@@ -293,7 +293,8 @@ def load(
     rushlight's; a layer that rushlight lacks becomes a placeholder that keeps its state.
 
     With mmap=True the file (a path) is mapped privately instead of read: changes to the tensors stay in this
-    process, checksums are not compared, and the file must not be truncated while the tensors live.
+    process, checksums are not compared, and the file must not be truncated while the tensors live. A path
+    that ends in .safetensors is read as such a file, and mapped unless mmap=False.
     """
     weights_only = _wants_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
