@@ -323,9 +323,11 @@ static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
                           &c.refusal))
         return NULL;
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
-    RL_OWNED PyObject *result = loader_run(&c, rl_safetensors_read, mapped && PyLong_Check(source));
+    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, mapped && PyLong_Check(source));
+    PyObject *metadata = loaded && c.reader->metadata ? loader_object(&c, c.reader->metadata) : Py_None;
+    PyObject *result = loaded && metadata ? PyTuple_Pack(2, PyTuple_GET_ITEM(loaded, 0), metadata) : NULL;
     rl_loader_close(&c);
-    return result ? Py_NewRef(PyTuple_GET_ITEM(result, 0)) : NULL;
+    return result;
 }
 
 PyMethodDef rl_loader_methods[] = {

@@ -148,6 +148,7 @@ rl_status rl_reader_mark(rl_reader *r) {
     }
     int64_t n = 0;
     mark_push(stack, &n, r->root);
+    mark_push(stack, &n, r->metadata);
     while (n) {
         rl_item *i = stack[--n];
         mark_push(stack, &n, i->state);

@@ -1,4 +1,4 @@
-/* Which reader takes the bytes: zip, tar, or the stream from before both. */
+/* Which reader takes the bytes: zip, tar, safetensors, or the stream from before them. */
 #include "formats.h"
 #include "pickle.h"
 #include "source.h"
@@ -44,11 +44,11 @@ static rl_status read_other(rl_reader *r) {
 }
 
 rl_status rl_reader_read(rl_reader *r) {
-    uint8_t head[4];
+    uint8_t head[9] = {0};
     if (rl_reader_begin(r)) return RL_FAIL;
-    if (r->size >= 4) {
-        if (rl_source_read(r, 0, head, 4)) return RL_FAIL;
-        if (!memcmp(head, "PK\3\4", 4)) return read_zip(r);
-    }
+    int64_t n = r->size < (int64_t)sizeof head ? r->size : (int64_t)sizeof head;
+    if (rl_source_read(r, 0, head, n)) return RL_FAIL;
+    if (!memcmp(head, "PK\3\4", 4)) return read_zip(r);
+    if (rl_safetensors_head(head, n)) return rl_safetensors_read(r);
     return read_other(r);
 }

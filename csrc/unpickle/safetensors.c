@@ -262,13 +262,22 @@ static rl_status header_make(header *h, int64_t start) {
         pair[1]->u.tensor = rl_stored_tensor_whole(r, s, e->shape, e->ndim);
         if (!pair[1]->u.tensor || rl_item_add(r, h->tensors, pair, 2)) return RL_FAIL;
     }
-    rl_item *root[] = {h->tensors, h->metadata ? h->metadata : &r->none};
-    r->root = rl_item_list(r, RL_ITEM_TUPLE, root, 2);
+    r->root = h->tensors, r->metadata = h->metadata;
     r->end = r->size;
-    return r->root ? RL_OK : RL_FAIL;
+    return RL_OK;
 }
 
 /* ---- the file ---- */
+static uint64_t head_number(const uint8_t *head) {
+    uint64_t n = 0;
+    for (int i = 7; i >= 0; i--) n = n << 8 | head[i];
+    return n;
+}
+
+bool rl_safetensors_head(const uint8_t *head, int64_t n) {
+    return n > 8 && head_number(head) <= HEADER_MOST && head[8] == '{';
+}
+
 static rl_status header_size(rl_reader *r, int64_t *n) {
     uint8_t head[8];
     if (r->size < 8) {
@@ -276,8 +285,7 @@ static rl_status header_size(rl_reader *r, int64_t *n) {
                               (long long)r->size);
     }
     if (rl_source_read(r, 0, head, 8)) return RL_FAIL;
-    uint64_t size = 0;
-    for (int i = 7; i >= 0; i--) size = size << 8 | head[i];
+    uint64_t size = head_number(head);
     if (size > HEADER_MOST) {
         return rl_reader_fail(r, RL_READER_RUNTIME, "header too large: %llu bytes, of at most %d",
                               (unsigned long long)size, HEADER_MOST);

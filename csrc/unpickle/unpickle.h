@@ -1,8 +1,9 @@
 /* Checkpoint files: bytes become a neutral tree here. No Python object is made, nothing is executed.
  *
  *            ┌► zip.c ────► data.pkl ─┐
- *   read.c ──┼► tar.c ────► members ──┼─► pickle.c ──► items + steps ──► files/load.c ──► objects
- *            └► legacy.c ─► stream ───┘   (symbols.c, rules.c, tensor.c, storage.c judge)
+ *   read.c ──┼► tar.c ────► members ──┼─► pickle.c ──┬► items + steps ──► files/load.c ──► objects
+ *            ├► legacy.c ─► stream ───┘              │  (symbols.c, rules.c, tensor.c, storage.c judge)
+ *            └► safetensors.c ─► json.c ─────────────┘
  *
  * A pickle is a program. The machine runs it over rl_items and writes down, in the same order, the few
  * steps that matter (make, append, set, build). Replaying the steps needs no recursion: what an item
@@ -10,7 +11,8 @@
  * Everything lives in one arena that rl_reader_free gives back.
  *
  * This header is what other components need. Inside, each file stands on those before it:
- *   source, items, symbols and zip, storage, place, layout, tensor, rules, pickle, tar and legacy, read */
+ *   source, items, symbols and zip and json, storage, place, layout, tensor, rules, pickle, tar and legacy
+ * and safetensors, read */
 #ifndef RL_UNPICKLE_UNPICKLE_H
 #define RL_UNPICKLE_UNPICKLE_H
 #include "contract/kernel.h"
@@ -145,8 +147,8 @@ typedef struct rl_reader {
     const char **asked; /* "module.name", each once, in the file's order */
     int64_t n_asked, asked_room;
 
-    rl_item *root;
-    int64_t end; /* first byte behind a legacy stream */
+    rl_item *root, *metadata; /* metadata: of a safetensors file, or NULL */
+    int64_t end;              /* first byte behind a legacy stream */
     bool legacy, big_endian;
 
     rl_step *steps;
@@ -173,8 +175,8 @@ typedef struct rl_reader {
 rl_status rl_reader_read(rl_reader *r);
 
 /* ---- safetensors.c ---- */
-/* The same for a file of the safetensors package; the root is the tuple (tensors by name, metadata or None).
- */
+bool rl_safetensors_head(const uint8_t *head, int64_t n); /* may a file that begins so be one? */
+/* The root becomes a dict of the tensors by name, in the order of their bytes. */
 rl_status rl_safetensors_read(rl_reader *r);
 
 /* ---- source.c ---- */

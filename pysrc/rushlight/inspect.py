@@ -78,15 +78,15 @@ class Report:
         self.format, self.asks, self.tensors, self.error, self.content = "", [], {}, None, None
         self.metadata = None
         with open(path, "rb") as file:
-            head = file.read(4)
+            head = file.read(9)
         try:
-            if str(path).endswith(".safetensors"):
+            if str(path).endswith(".safetensors") or (head[8:] == b"{" and not head.startswith(b"PK")):
                 self.format = "safetensors"
                 with open(path, "rb", buffering=0) as file:
                     self.content, self.metadata = safe.read((file.fileno(), 0, self.size, self.path))
             else:
-                self.format = "zip" if head == b"PK\3\4" else "stream of PyTorch before 1.6, or older"
-                self._open(head == b"PK\3\4")
+                self.format = "zip" if head[:4] == b"PK\3\4" else "stream of PyTorch before 1.6, or older"
+                self._open(head[:4] == b"PK\3\4")
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
             self.error = str(error)
         self.tensors = _tensors_in(self.content)

@@ -205,6 +205,19 @@ def test_a_pipe_is_read(tmp_path):
         assert bytes_of(load_file(path)["a"]) == kit.EIGHT
 
 
+def test_files_by_their_contents(tmp_path):
+    path = written(tmp_path, kit.ONE, "x.bin")
+    with open(path, "rb") as file:
+        for source in (path, file, io.BytesIO(kit.ONE)):
+            check_equal(torch.load(source), theirs(kit.ONE))
+        assert file.read() == b""
+    check_equal(torch.load(path, mmap=True), theirs(kit.ONE))
+    assert torch.load(path, map_location=lambda storage, location: storage)["a"].shape == (2,)
+    assert torch.load(path, weights_only=False)["a"].shape == (2,) and inspect(path).format == "safetensors"
+    with pytest.raises(RuntimeError, match=r"invalid offset: tensor `b` \(file <BytesIO>\)"):
+        torch.load(io.BytesIO(kit.HOSTILE["a hole"]))
+
+
 def test_map_location(tmp_path):
     path = written(tmp_path, kit.ONE)
     for where in ("cpu", b"cpu", torch.device("cpu"), None):
