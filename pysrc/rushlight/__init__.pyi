@@ -26,6 +26,7 @@ from . import optim as optim
 from . import overrides as overrides
 from . import random as random
 from . import return_types as return_types
+from . import safetensors as safetensors
 from . import serialization as serialization
 from . import special as special
 from . import storage as storage
