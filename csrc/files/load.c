@@ -323,7 +323,8 @@ static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
                           &c.refusal))
         return NULL;
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
-    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, mapped && PyLong_Check(source));
+    if (mapped && PyLong_Check(source) && rl_loader_map(&c) < 0) PyErr_Clear(); /* it is read, then */
+    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, false);
     PyObject *metadata = loaded && c.reader->metadata ? loader_object(&c, c.reader->metadata) : Py_None;
     PyObject *result = loaded && metadata ? PyTuple_Pack(2, PyTuple_GET_ITEM(loaded, 0), metadata) : NULL;
     rl_loader_close(&c);

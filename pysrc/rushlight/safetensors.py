@@ -262,7 +262,13 @@ def load_model(
 
     Examples
     --------
-    See `save_model`.
+    >>> import os, tempfile
+    >>> from rushlight.safetensors import load_model, save_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.safetensors")
+    ...     save_file({"weight": torch.ones(1, 2), "extra": torch.zeros(1)}, path)
+    ...     load_model(nn.Linear(2, 1), path, strict=False)
+    ({'bias'}, ['extra'])
     """
     tensors = load_file(filename, device, backend=backend)
     repeated = _repeated(model.state_dict(), tensors)

@@ -60,7 +60,7 @@ def read(place, map_location=None, mmap=None):
     """Return the tensors by name, in the order of their bytes, and the metadata or None.
 
     `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately unless
-    `mmap` is False.
+    `mmap` is False, or the file system has no mappings.
     """
     device = _device(map_location)
     tensors, metadata = _C._load_safetensors(*place, mmap is not False, SafetensorError)
