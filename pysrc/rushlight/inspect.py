@@ -118,10 +118,16 @@ class Report:
         if self.error is not None:
             lines.append(f"its contents cannot be listed: {self.error}")
         if self.metadata:
-            lines.append("metadata: " + ", ".join(f"{key}={value!r}" for key, value in self.metadata.items()))
+            lines += [f"metadata: {_shown(key)} = {_shown(value)}" for key, value in self.metadata.items()]
         lines += _table(self.tensors)
         lines += [f"shared memory: {', '.join(group)}" for group in self.storages if len(group) > 1]
         return "\n".join(lines)
+
+
+def _shown(text):
+    """A text of the file on one line, without control characters."""
+    text = text.encode("unicode_escape").decode()
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def _bytes(count):

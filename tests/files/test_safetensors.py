@@ -232,10 +232,11 @@ def test_map_location(tmp_path):
 
 def test_inspect_shows_metadata(tmp_path):
     path = tmp_path / "x.safetensors"
-    save_file({"a": torch.zeros(2)}, path, {"format": "pt", "note": "a\nb"})
+    save_file({"a": torch.zeros(2)}, path, {"format": "pt", "note": "a\nb", "long": "x" * 1000})
     report = inspect(path)
-    assert report.metadata == {"format": "pt", "note": "a\nb"} and report.error is None
-    assert "metadata: format='pt', note='a\\nb'" in str(report)
+    assert report.metadata["note"] == "a\nb" and len(report.metadata) == 3 and report.error is None
+    assert "metadata: format = pt\nmetadata: note = a\\nb\nmetadata: long = xxx" in str(report)
+    assert max(map(len, str(report).splitlines())) < 300
     written(tmp_path, kit.HOSTILE["a hole"])
     assert "invalid offset: tensor `b`" in inspect(path).error
 
