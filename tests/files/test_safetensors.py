@@ -155,6 +155,26 @@ def test_what_a_file_claims_takes_no_memory(tmp_path):
                 torch.load(written(tmp_path, data), mmap=mapped)
 
 
+@pytest.mark.parametrize("mapped", [True, False])
+def test_reading_survives_the_end_of_memory(mapped, tmp_path):
+    names = ",".join(kit.entry(f"\\u0061{i}", shape="[0]", offsets="[0,0]") for i in range(100))
+    path = written(
+        tmp_path, kit.file('{"__metadata__":{"a":"b"},' + names + "," + kit.entry() + "}", kit.EIGHT)
+    )
+    failed = []
+    for n in range(600):
+        torch._C._fail_alloc(n)
+        try:
+            found = torch.load(path, mmap=mapped)
+        except (MemoryError, RuntimeError) as error:
+            assert isinstance(error, MemoryError) or "memory" in str(error)
+            failed.append(n)
+        finally:
+            torch._C._fail_alloc(-1)
+    # where nothing can note the mapping, the file is read; the last calls had all their memory
+    assert 100 < len(failed) < 500 and len(found) == 101 and bytes_of(found["a"]) == kit.EIGHT
+
+
 # ---- where the bytes are ----
 
 
