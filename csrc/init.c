@@ -92,6 +92,17 @@ static PyObject *dnnl_is_open(PyObject *m, PyObject *unused) {
     Py_END_ALLOW_THREADS return PyBool_FromLong(opened);
 }
 
+/* {"path", "version"}, {"reason"} why it does not serve, or {} before it was opened or offered */
+static PyObject *dnnl_describe(PyObject *m, PyObject *unused) {
+    rl_dnnl_about about;
+    (void)m, (void)unused;
+    if (rl_dnnl_describe(&about))
+        return Py_BuildValue("{s:N,s:N}", "path", PyUnicode_DecodeFSDefault(about.path), "version",
+                             PyUnicode_FromFormat("%d.%d.%d", about.major, about.minor, about.patch));
+    const char *reason = rl_dnnl_reason();
+    return reason ? Py_BuildValue("{s:N}", "reason", PyUnicode_DecodeFSDefault(reason)) : PyDict_New();
+}
+
 /* [("sgetrf", "scipy.linalg.cython_lapack"), ...] */
 static PyObject *lapack_names(PyObject *m, PyObject *unused) {
     rl_lapack_wanted f;
@@ -129,6 +140,37 @@ static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
     return PyLong_FromLong(rl_cpu_count(omp, online, allowed, root));
 }
 
+/* PyTorch's names */
+static PyObject *cpu_capability(PyObject *m, PyObject *unused) {
+    int isa = rl_services_isa();
+    (void)m, (void)unused;
+    return PyUnicode_FromString(isa & RL_ISA_AVX512 ? "AVX512" : isa & RL_ISA_AVX2 ? "AVX2" : "DEFAULT");
+}
+
+/* RL_BUILD as setup.py's options for it show: its name itself would make every object another one */
+#if defined(__SANITIZE_THREAD__)
+#define BUILD_MODE "tsan"
+#elif defined(__SANITIZE_ADDRESS__)
+#define BUILD_MODE "asan"
+#elif defined(NDEBUG)
+#define BUILD_MODE "release"
+#elif defined(RL_CHECKED)
+#define BUILD_MODE "debug"
+#elif defined(__OPTIMIZE__)
+#define BUILD_MODE "ubsan"
+#else
+#define BUILD_MODE "cov"
+#endif
+#ifdef __clang__
+#define COMPILER __VERSION__ /* begins with its name */
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+static PyObject *build_describe(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return Py_BuildValue("{s:s,s:s,s:s}", "compiler", COMPILER, "mode", BUILD_MODE, "python", PY_VERSION);
+}
+
 static PyMethodDef functions[] = {
     {"_live", debug_live, METH_NOARGS,
      "_live()\n--\n\nCounts of living tensors, storages, nodes and their bytes."},
@@ -149,6 +191,12 @@ static PyMethodDef functions[] = {
      "_dnnl_offer(path)\n--\n\nSays where oneDNN is; it is opened when a kernel is about to run it."},
     {"_dnnl_open", dnnl_is_open, METH_NOARGS,
      "_dnnl_open()\n--\n\nOpens oneDNN where it was offered, unless that was done: does it serve?"},
+    {"_dnnl_about", dnnl_describe, METH_NOARGS,
+     "_dnnl_about()\n--\n\nThe path and version of the oneDNN that serves, or the reason why none does."},
+    {"_cpu_capability", cpu_capability, METH_NOARGS,
+     "_cpu_capability()\n--\n\nThe widest vectors that kernels use: DEFAULT, AVX2 or AVX512."},
+    {"_build", build_describe, METH_NOARGS,
+     "_build()\n--\n\nThe compiler of this extension, RL_BUILD, and the Python that it was built for."},
     {"_lapack_names", lapack_names, METH_NOARGS,
      "_lapack_names()\n--\n\nThe functions of LAPACK that are used, and the modules that have them."},
     {"_lapack_offer", lapack_offer, METH_O,

@@ -55,6 +55,10 @@ void rl_services_fill_unset(bool on) {
     services.fill_unset = on;
 }
 
+int rl_services_isa(void) {
+    return services.isa;
+}
+
 void rl_services_limit(void) {
     services.isa = 0;
 }

@@ -1,4 +1,5 @@
 /* The only kernel file with state: oneDNN's symbols, its engine and the cache of plans. */
+#define _GNU_SOURCE /* dladdr */
 #include "plan.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -93,6 +94,19 @@ bool rl_dnnl_open(void) {
         pthread_mutex_unlock(&state.lock);
     }
     return library_now() == OPEN;
+}
+
+bool rl_dnnl_describe(rl_dnnl_about *about) {
+    if (library_now() != OPEN) return false;
+    Dl_info found;
+    void *symbol;
+    memcpy(&symbol, &state.api.version, sizeof symbol);
+    const dnnl_version_info *v = state.api.version();
+    *about = (rl_dnnl_about){.path = dladdr(symbol, &found) ? found.dli_fname : state.path,
+                             .major = v->major,
+                             .minor = v->minor,
+                             .patch = v->patch};
+    return true;
 }
 
 /* A number for the layout of p's packed weight, the same for equal layouts; 0 when the table is full. */

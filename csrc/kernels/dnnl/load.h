@@ -16,6 +16,12 @@ void rl_dnnl_offer(const char *path); /* "libdnnl.so.3" or a full name; the firs
 bool rl_dnnl_open(void);              /* do dnnl_ kernels serve? The library is opened at the first call */
 const char *rl_dnnl_reason(void);     /* why rl_dnnl_open answered false; NULL before that */
 
+typedef struct {
+    const char *path; /* the file, as the dynamic linker knows it */
+    int major, minor, patch;
+} rl_dnnl_about;
+bool rl_dnnl_describe(rl_dnnl_about *about); /* false unless it is open */
+
 enum { RL_DNNL_CONV = 1, RL_DNNL_LINEAR = 2 };
 /* All of it is the key of the cache: set every field, leave unused dims 0. */
 typedef struct {

@@ -48,6 +48,15 @@ def _has_onednn():
     return _C._dnnl_open()
 
 
+def _get_cpu_capability():
+    """Return the widest vectors that rushlight's kernels use here: DEFAULT, AVX2 or AVX512.
+
+    RL_ISA and RL_KERNELS limit them. See
+    https://docs.pytorch.org/docs/2.13/backends.html#torch.backends.cpu.get_cpu_capability
+    """
+    return _C._cpu_capability()
+
+
 cudnn = _backend(
     "cudnn",
     enabled=True,
@@ -77,7 +86,7 @@ mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
 openmp = _backend("openmp", is_available=_answer(True))
 cpu = _backend(
     "cpu",
-    get_cpu_capability=_answer("DEFAULT"),
+    get_cpu_capability=_get_cpu_capability,
     memory_stats=_C._memory_stats,
     empty_cache=_C._empty_cache,
 )
