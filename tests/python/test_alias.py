@@ -224,7 +224,8 @@ def test_the_command_line_explains_itself(tmp_path):
     assert shown.returncode == 0 and "usage: python -m rushlight" in shown.stdout
     assert run("-V", cwd=tmp_path).stdout == f"rushlight {rushlight.__version__}\n"
     for wrong, text in (
-        ((), "a script is missing"),
+        ((), "usage: python -m rushlight COMMAND"),
+        (("run",), "a script is missing"),
         (("--nonsense",), "unknown option --nonsense"),
         (("-m",), "argument expected for the -m option"),
         (

@@ -4,13 +4,13 @@ from rushlight import _missing
 
 from . import hooks
 
-__all__ = ["checkpoint", "data", "deterministic", "dlpack", "hooks"]
+__all__ = ["checkpoint", "collect_env", "data", "deterministic", "dlpack", "hooks"]
 _missing_name = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):
-    if name not in ("checkpoint", "data", "deterministic", "dlpack"):
+    if name not in ("checkpoint", "collect_env", "data", "deterministic", "dlpack"):
         return _missing_name(name)
     from importlib import import_module
 

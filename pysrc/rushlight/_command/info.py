@@ -1,0 +1,91 @@
+"""rushlight info: what a bug report needs."""
+
+import json
+
+from .. import _shown
+from ._guard import Parser
+from .facts import collect
+
+_ABOUT = "Show what a bug report needs: versions, processor, memory, libraries and switches."
+_MORE = """\
+Paste all of it into a report; look through it first, since paths and environment variables are shown.
+
+examples:
+  {program}
+  {program} --json | jq .processor.capability
+"""
+
+
+def _build(f):
+    yield "rushlight", f"{f['version']} ({f['folder']})"
+    yield "extension", f"{f['extension']}, {f['mode']} build, {f['compiler']}"
+
+
+def _python(f):
+    extra = ", virtual environment" if f["virtual_environment"] else ""
+    text = f"{f['version']}, {f['implementation']}, {f['bits']} bits ({f['executable']}{extra})"
+    if f["built_for"] != f["version"]:
+        text += f"; the extension was built with {f['built_for']}"
+    yield "Python", text
+
+
+def _system(f):
+    about = ", ".join(filter(None, (f["distribution"], f["libc"])))
+    yield "system", f"{f['name']} {f['release']} {f['machine']}" + (f", {about}" if about else "")
+
+
+def _processor(f):
+    yield "processor", f["model"]
+    yield (
+        "instructions",
+        f"{f['capability']} used; the processor has {' '.join(f['features']) or 'none of note'}",
+    )
+    limit = f", {f['cgroup_limit']} granted by its cgroup" if f["cgroup_limit"] else ""
+    yield "CPUs", f"{f['online']} online, {f['allowed']} for this process{limit}"
+    yield "threads", str(f["threads"])
+
+
+def _memory(f):
+    texts = [f"{_shown.size(f['total'])} in all" if f["total"] else "unknown"]
+    texts += [f"{_shown.size(f['available'])} available"] if f["available"] else []
+    texts += [f"{_shown.size(f['cgroup_limit'])} granted by the cgroup"] if f["cgroup_limit"] else []
+    yield "memory", f"{', '.join(texts)}; {_shown.size(f['cache_limit'])} kept at most for later tensors"
+
+
+def _library(title, f, otherwise=""):
+    if "reason" in f:
+        yield title, f"not used: {f['reason']}{otherwise}"
+    else:
+        yield title, f"{f['version']} ({f['path']})"
+
+
+def _libraries(facts):
+    yield from _library("oneDNN", facts["onednn"], "; rushlight's own kernels serve")
+    lapack = facts["lapack"]
+    if "reason" in lapack:
+        yield from _library("LAPACK", lapack, "; rushlight's own factorisations serve")
+    else:
+        yield "LAPACK", f"that of SciPy {lapack['version']}"
+    yield from _library("NumPy", facts["numpy"])
+    cuda = facts["cuda"]
+    yield "CUDA", _shown.count(cuda["devices"], "GPU") if "devices" in cuda else cuda["reason"]
+    yield "packages", ", ".join(f"{name} {version or '-'}" for name, version in facts["packages"].items())
+
+
+def lines(facts):
+    """Return facts as lines of text."""
+    rows = [*_build(facts["rushlight"]), *_python(facts["python"]), *_system(facts["system"])]
+    rows += [*_processor(facts["processor"]), *_memory(facts["memory"]), *_libraries(facts)]
+    switches = [f"{name}={value}" for name, value in facts["environment"].items()] or ["no switch is set"]
+    rows += [("" if i else "environment", text) for i, text in enumerate(switches)]
+    width = max(len(name) for name, _ in rows)
+    return [f"{name.ljust(width)}  {_shown.plain(text)}" for name, text in rows]
+
+
+def main(arguments, program):
+    parser = Parser(program, _ABOUT, _MORE.format(program=program))
+    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    options = parser.parse_args(arguments)
+    facts = collect()
+    print(json.dumps(facts, indent=2) if options.json else "\n".join(lines(facts)))
+    return 0
