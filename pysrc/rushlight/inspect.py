@@ -1,199 +1,254 @@
 """What is in a file, told without running anything of it.
 
-``python -m rushlight.inspect FILE`` lists tensors, storages and what the file asks for;
-``--to OUT.safetensors`` or ``--to OUT.pth`` writes the tensors to another file.
+``rushlight inspect FILE`` lists tensors, values, storages and what the file asks for.
 """
 
-import argparse
-import functools
 import os
 import pickle
 import sys
 
-from . import _C
-from ._files import safe
+from . import _C, _shown
+from ._files import contents, safe
 
 __all__ = ["Report", "inspect"]
 
-_MODULE_DICTS = ("_parameters", "_buffers", "_modules")
+_KINDS = {
+    "zip": "zip archive, as torch.save writes since PyTorch 1.6",
+    "stream": "stream of pickles, as torch.save wrote before PyTorch 1.6",
+    "tar": "tar archive, as torch.save wrote in PyTorch 0.1",
+    "safetensors": "safetensors",
+    "": "no checkpoint",
+}
+_FOREIGN = (
+    (b"version https://git-lfs", "it is a pointer of Git LFS, not the file: `git lfs pull` fetches that"),
+    (b"<!DOCTYPE", "it is a web page: the download did not give the file"),
+    (b"<html", "it is a web page: the download did not give the file"),
+    (b"\x1f\x8b", "it is compressed by gzip: unpack it first"),
+    (b"\x89HDF", "it is an HDF5 file, as Keras writes them"),
+    (b"GGUF", "it is a GGUF file"),
+    (b"\x93NUMPY", "it is an array of NumPy's: numpy.load opens it"),
+)
+_MOST_HEADER = 100_000_000  # bytes of a safetensors header
 
 
-class _Unopened:
-    """An object of a class that the file names: never made, only its parts are kept."""
-
-    def __new__(cls, *args):
-        self = object.__new__(cls)
-        self.parts = list(args)
-        return self
-
-    def __init__(self, *args):
-        pass
-
-    def __setstate__(self, state):
-        self.parts.append(state)
+def _format_of(path, head, size):
+    if path.endswith(".safetensors"):
+        return "safetensors"
+    if head[:4] == b"PK\3\4":
+        return "zip"
+    if head[257:262] == b"ustar":
+        return "tar"
+    if head[:1] == b"\x80":
+        return "stream"
+    header = int.from_bytes(head[:8], "little")
+    return "safetensors" if head[8:9] == b"{" and header <= min(size - 8, _MOST_HEADER) else ""
 
 
-@functools.cache
-def _stand_in(name):
-    return type(name, (_Unopened,), {})
-
-
-def _children(value):
-    """The (key, object) pairs inside of a value; a key of None adds nothing to the path."""
-    if isinstance(value, dict):
-        attributes = getattr(value, "__dict__", {})
-        pairs = [(None if key in _MODULE_DICTS else str(key), item) for key, item in value.items()]
-        return pairs + [(str(key), item) for key, item in attributes.items() if key != "_metadata"]
-    if isinstance(value, (list, tuple)):
-        return [(str(i), item) for i, item in enumerate(value)]
-    if isinstance(value, (set, frozenset)):
-        return [("*", item) for item in value]
-    return [(None, part) for part in value.parts] if isinstance(value, _Unopened) else []
-
-
-def _tensors_in(obj):
-    found, seen, todo = {}, set(), [("", obj)]
-    while todo:
-        path, value = todo.pop()
-        if isinstance(value, _C.Tensor):
-            found.setdefault(path or "(the tensor)", value)
-            continue
-        children = _children(value)
-        if not children or id(value) in seen:
-            continue
-        seen.add(id(value))
-        joined = [(path if key is None else f"{path}.{key}" if path else key, item) for key, item in children]
-        todo.extend(reversed(joined))
-    return found
+def _what_else(head):
+    """What a file of none of these formats is."""
+    if not head:
+        return "it is empty"
+    known = (what for start, what in _FOREIGN if head.lower().startswith(start.lower()))
+    return next(known, "it is neither a zip archive nor a stream of pickles nor safetensors")
 
 
 class Report:
-    """What `inspect` found: `format`, `asks` (names that are not data), `tensors` by path, `error`.
+    """What `inspect` found in a file; ``str()``, ``repr()`` and notebooks show it as a table.
 
-    `metadata` are the texts of a safetensors file, or None.
+    Attributes
+    ----------
+    path, size : str, int
+        The file and its bytes.
+    format : str
+        "zip", "stream", "tar", "safetensors", or "" where it is none of these.
+    asks : list of str
+        Classes and functions that the file names and that are not data. None of them was imported or called.
+    tensors : dict of str to Tensor
+        By their paths, keys joined by dots. They lie on the CPU; a mapped file must not be truncated.
+    values : dict of str to object
+        Numbers, texts and short lists by their paths.
+    versions : dict
+        For each state dict, by its path, the versions of its modules.
+    metadata : dict of str to str
+        The texts of a safetensors file.
+    locations : list of str
+        Devices that storages were saved from, beside the CPU.
+    error : str or None
+        Why the contents cannot be listed.
     """
 
-    def __init__(self, path):
+    def __init__(self, path, *, mapped=True):
         self.path, self.size = os.fspath(path), os.path.getsize(path)
-        self.format, self.asks, self.tensors, self.error, self.content = "", [], {}, None, None
-        self.metadata = None
+        self.asks, self.error, self.content, self.metadata, self.locations = [], None, None, {}, []
+        name = os.fsdecode(self.path).encode("utf-8", "replace").decode()
         with open(path, "rb") as file:
-            head = file.read(9)
+            head = file.read(512)
+        self.format = _format_of(name, head, self.size)
         try:
-            if str(path).endswith(".safetensors") or (head[8:] == b"{" and not head.startswith(b"PK")):
-                self.format = "safetensors"
+            if self.format == "safetensors":
                 with open(path, "rb", buffering=0) as file:
-                    self.content, self.metadata = safe.read((file.fileno(), 0, self.size, self.path))
+                    where = (file.fileno(), 0, self.size, name)
+                    self.content, metadata = safe.read(where, None, mapped)
+                self.metadata = metadata or {}
+            elif self.format:
+                self._open(name, mapped and self.format == "zip")
             else:
-                self.format = "zip" if head[:4] == b"PK\3\4" else "stream of PyTorch before 1.6, or older"
-                self._open(head[:4] == b"PK\3\4")
+                self.error = _what_else(head)
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
-            self.error = str(error)
-        self.tensors = _tensors_in(self.content)
+            self.error = _shown.line(str(error)) or type(error).__name__
+        self.entries = list(contents.walk(self.content, True)) if self.error is None else []
+        self.tensors = {}
+        for entry in self.entries:
+            if entry.kind == "tensor":
+                self.tensors[self._free_name(entry.name)] = entry.value
+        self.values = {entry.name: entry.value for entry in self.entries if entry.kind == "value"}
+        self.versions = contents.versions(self.content)
 
-    def _open(self, zipped):
+    def _open(self, name, mapped):
+        cpu, locations = _C.device("cpu"), set()
+
+        def place(location):
+            locations.add(location if isinstance(location, str) else str(location))
+            return cpu
+
         with open(self.path, "rb", buffering=0) as file:
-            place = (file.fileno(), 0, self.size, self.path)
-            self.asks = _C._names_asked(*place)
-            allowed = {name: _stand_in(name) for name in self.asks}
-            cpu = _C.device("cpu")
-            self.content, _ = _C._load(*place, "", zipped, allowed, lambda location: cpu, None)
+            where = (file.fileno(), 0, self.size, name)
+            self.asks = _C._names_asked(*where)
+            allowed = {name: contents.stand_in(name) for name in self.asks}
+            self.content, _ = _C._load(*where, "", mapped, allowed, place, None)
+        self.locations = sorted(locations - {"cpu"})
+
+    def _free_name(self, name):
+        free, n = name, 1
+        while free in self.tensors:  # keys "a.b", and "b" in "a"
+            n += 1
+            free = f"{name} ({n})"
+        return free
 
     @property
     def storages(self):
         """Paths of tensors by the storage that they lie in."""
         groups = {}
         for path, tensor in self.tensors.items():
-            groups.setdefault(tensor.untyped_storage()._cdata, []).append(path)
+            if isinstance(tensor, _C.Tensor):
+                groups.setdefault(tensor.untyped_storage()._cdata, []).append(path)
         return list(groups.values())
 
-    def __str__(self):
-        lines = [f"{self.path}: {self.format}, {_bytes(self.size)}"]
+    def text(self, everything=False):
+        """Return the report as text; groups with many values are cut short unless everything is asked for."""
+        from ._files import tables
+
+        parts = (self.heading(), tables.text_lines(self, everything), self.ending())
+        return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
+
+    def heading(self):
+        """Return the lines above the table."""
+        path = _shown.plain(os.fsdecode(self.path))
+        kind = _KINDS[self.format]
+        yield f"{path}: {kind.partition(',')[0] if self.error else kind}, {_shown.size(self.size)}"
         if self.asks:
-            lines.append(
-                "asks for classes or functions (nothing was imported or called): " + ", ".join(self.asks)
-            )
+            names = ", ".join(map(_shown.plain, self.asks))
+            yield f"asks for classes or functions (nothing was imported or called): {names}"
         elif self.error is None:
-            lines.append("holds data only: loads with weights_only=True")
+            yield "holds data only: loads with weights_only=True"
+        if isinstance(self.content, contents.Unopened):
+            yield f"holds an {contents.group_text(self.content)}"
         if self.error is not None:
-            lines.append(f"its contents cannot be listed: {self.error}")
-        if self.metadata:
-            lines += [f"metadata: {_shown(key)} = {_shown(value)}" for key, value in self.metadata.items()]
-        lines += _table(self.tensors)
-        lines += [f"shared memory: {', '.join(group)}" for group in self.storages if len(group) > 1]
-        return "\n".join(lines)
+            yield f"its contents cannot be listed: {self.error}"
+        for key, value in self.metadata.items():
+            yield f"metadata: {_shown.plain(str(key))} = {contents.value_text(value)}"
+
+    def ending(self):
+        """Return the lines below the table."""
+        if self.tensors:
+            yield self._totals()
+        for group in self.storages:
+            if len(group) > 1:
+                yield f"shared memory: {', '.join(map(_shown.plain, group))}"
+        if self.locations:
+            yield f"saved from: {', '.join(map(_shown.plain, self.locations))}"
+        for path, modules in self.versions.items():
+            yield from _version_lines(path, modules)
+
+    def _totals(self):
+        plain = [tensor for tensor in self.tensors.values() if isinstance(tensor, _C.Tensor)]
+        storages = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in plain}
+        texts = [
+            _shown.count(len(self.tensors), "tensor"),
+            _shown.count(sum(tensor.numel() for tensor in self.tensors.values()), "element"),
+            f"{_shown.count(len(storages), 'storage')} of {_shown.size(sum(storages.values()))}",
+        ]
+        return ", ".join(texts)
+
+    def to_dict(self, everything=False):
+        """Return the report as plain data, as ``rushlight inspect --json`` prints it."""
+        from ._files import tables
+
+        return tables.as_dict(self, everything)
+
+    def __str__(self):
+        return self.text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        from ._files import tables
+
+        return tables.as_html(self)
 
 
-def _shown(text):
-    """A text of the file on one line, without control characters."""
-    text = text.encode("unicode_escape").decode()
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
-def _bytes(count):
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count} bytes" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1000
-    return None
-
-
-def _table(tensors):
-    if not tensors:
-        return []
-    rows = [
-        (
-            path.encode("unicode_escape").decode(),
-            str(tensor.dtype).rpartition(".")[2],
-            str(tuple(tensor.shape)),
-            _bytes(tensor.numel() * tensor.itemsize),
-        )
-        for path, tensor in tensors.items()
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    storages = {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in tensors.values()}
-    elements = sum(tensor.numel() for tensor in tensors.values())
-    total = _bytes(sum(storages.values()))
-    return [*lines, f"{len(tensors)} tensors, {elements:,} elements, {len(storages)} storages of {total}"]
+def _version_lines(path, modules):
+    """Lines such as 'module versions (_metadata): 1 of 12 modules, 2 of bn1, bn2'."""
+    by_version = {}
+    for name, version in modules.items():
+        by_version.setdefault(version, []).append(name or "(the root)")
+    if by_version:
+        texts = []
+        for version, names in sorted(by_version.items()):
+            few = len(names) <= 4
+            of = ", ".join(map(_shown.plain, names)) if few else _shown.count(len(names), "module")
+            texts.append(f"{contents.integer(version)} for {of}")
+        where = f" of {_shown.plain(path)}" if path else ""
+        yield f"module versions{where} (_metadata): {'; '.join(texts)}"
 
 
 def inspect(path):
-    """Return a Report on a file; print it to read it."""
+    """Look into a checkpoint without running anything of it.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A file that torch.save wrote, of any version, or a safetensors file.
+
+    Returns
+    -------
+    Report
+        Prints as a table. A damaged file gives a report with its ``error``.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rushlight.inspect import inspect
+    >>> path = tempfile.NamedTemporaryFile(suffix=".pth").name
+    >>> torch.save({"weight": torch.ones(2, 3), "epoch": 7}, path)
+    >>> report = inspect(path)
+    >>> report.format, report.values, report.tensors["weight"].shape
+    ('zip', {'epoch': 7}, torch.Size([2, 3]))
+    """
     return Report(path)
 
 
-def _convert(report, target):
-    from .serialization import save
-
-    if report.error is not None:
-        raise SystemExit(f"cannot convert {report.path}: {report.error}")
-    if target.endswith(".safetensors") or report.asks:
-        tensors = report.tensors
-        if not target.endswith(".safetensors"):
-            print("only the tensors are written: the rest is not data", file=sys.stderr)
-    else:
-        tensors = report.content
-    save(tensors, target)
-
-
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m rushlight.inspect", description=__doc__.split("\n")[0])
-    parser.add_argument("file")
-    parser.add_argument("--to", metavar="OUT", help="write the tensors to OUT.safetensors or OUT.pth")
-    options = parser.parse_args(argv)
-    try:
-        report = Report(options.file)
-    except OSError as error:
-        raise SystemExit(f"{options.file}: {error.strerror}") from None
-    print(report)
-    if options.to:
-        try:
-            _convert(report, options.to)
-        except (ValueError, RuntimeError, OSError, pickle.PicklingError) as error:
-            raise SystemExit(f"cannot write {options.to}: {error}") from None
-        print(f"written: {options.to}, {_bytes(os.path.getsize(options.to))}")
-    return 1 if report.error is not None else 0
+    """Do what the command `rushlight inspect` does, and return its exit status."""
+    from ._command._guard import guarded
+    from ._command.inspect import main as command
+
+    return guarded(command, sys.argv[1:] if argv is None else argv, "python -m rushlight.inspect")
 
 
 if __name__ == "__main__":

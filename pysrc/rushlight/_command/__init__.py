@@ -24,9 +24,10 @@ PyTorch's nn.Module world as one small extension.
 commands:
 {commands}
 
-`{program} COMMAND --help` explains a command. Anything else is run: `{program} script.py`, `-m module`,
-`-c code` and `-` are short for `{program} run ...`. The name of a command always means the command;
-`{program} ./info` runs a file of that name.
+`{program} COMMAND --help` explains a command.
+
+Without the name of a command a program is run: `script.py`, `-m module`, `-c code` and `-` are short for
+`run script.py` and so on. A command's name is never taken for a file; `./info` is one.
 
 options:
   -h, --help     show this text

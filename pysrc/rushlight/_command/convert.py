@@ -1,0 +1,153 @@
+"""rushlight convert: the tensors of a checkpoint in another format."""
+
+import os
+import pickle
+
+from .. import _C, _shown
+from .._files import contents
+from ..serialization import save
+from ._guard import Failure, Parser, reason
+from .inspect import report_on
+
+_ABOUT = "Write a checkpoint in another format; the suffix of OUT says which."
+_MORE = """\
+  .safetensors                 a flat dict of tensors; entries of dicts inside are called a.b
+  .pth .pt .bin .ckpt .tar     what torch.save writes, and torch.load(weights_only=True) opens
+
+Nothing of FILE is executed. Objects of classes that it names are not written, only the tensors in them, by
+the names of state_dict(). What is left out is said. Checksums are compared, and OUT appears only when it is
+complete.
+
+Tensors that share memory stay so in .pth files. A safetensors file cannot say so: each gets its own copy, and
+a model that ties its parameters ties them again when it loads them.
+
+examples:
+  {program} model.pth model.safetensors
+  {program} checkpoint.pt weights.safetensors --key model_state_dict
+  {program} old_stream.pth new_zip.pth
+
+exit status: 0, 1 where FILE cannot be read or OUT not written, 2 for a wrong command line.
+"""
+_PICKLED = (".pth", ".pt", ".bin", ".ckpt", ".tar")
+_FEW = 4  # names that are said
+
+
+def _check_target(target, force):
+    if not target.endswith((".safetensors", *_PICKLED)):
+        suffixes = " ".join((".safetensors", *_PICKLED))
+        raise Failure(f"the suffix of {_shown.plain(target)} says no format: it is one of {suffixes}", 2)
+    if os.path.isdir(target):
+        raise Failure(f"{_shown.plain(target)} is a directory")
+    if os.path.lexists(target) and not force:
+        raise Failure(f"{_shown.plain(target)} exists; --force replaces it")
+
+
+def _part(report, key):
+    """The group of a file that a key names."""
+    groups = {entry.name: entry.value for entry in report.entries if entry.kind in ("group", "again")}
+    if key in groups:
+        return groups[key]
+    known = ", ".join(_shown.plain(name) for name in groups if name and "." not in name)
+    raise Failure(f"{_shown.plain(report.path)} has no {_shown.plain(key)}; there is {known or 'no part'}")
+
+
+def _named_tensors(entries):
+    found = {}
+    for entry in entries:
+        if entry.kind == "tensor":
+            if entry.name in found:
+                raise Failure(f"two tensors are both called {_shown.plain(entry.name)}")
+            found[entry.name] = entry.value
+    if not found:
+        raise Failure("there is no tensor to be written")
+    return found
+
+
+def _some(names):
+    names = list(names)
+    shown = ", ".join(map(_shown.plain, names[:_FEW]))
+    return f"{shown}, ..." if len(names) > _FEW else shown
+
+
+# ---- what is lost ----
+def _separate(tensors):
+    """Give each of the tensors that share memory its own; return a line on it, or nothing."""
+    groups = {}
+    for name, tensor in tensors.items():
+        if isinstance(tensor, _C.Tensor) and not tensor.is_meta and tensor.numel():
+            groups.setdefault(tensor.untyped_storage()._cdata, []).append(name)
+    shared = [names for names in groups.values() if len(names) > 1]
+    for names in shared:
+        for name in names[1:]:
+            tensors[name] = tensors[name].detach().clone()
+    return [f"shared memory: {_some(names)} became copies of their own" for names in shared]
+
+
+def _left_out(report, entries, classes):
+    """Lines on what a flat dict of tensors lacks."""
+    values = [entry.name for entry in entries if entry.kind == "value"]
+    if values:
+        yield f"left out: {_shown.count(len(values), 'value')} ({_some(values)})"
+    if classes:
+        yield f"left out: objects, but not their tensors, of {_some(classes)}"
+    if any(report.versions.values()):
+        yield "left out: the versions of modules (_metadata)"
+    grad = [entry.name for entry in entries if entry.kind == "tensor" and entry.value.requires_grad]
+    if grad and not classes:  # a module's state_dict() leaves it out, too
+        yield f"left out: that {_some(grad)} required grad"
+
+
+def _moved(report):
+    if report.metadata:
+        yield f"left out: the metadata {_some(report.metadata)}"
+    if report.locations:
+        yield f"on the CPU now: what was saved from {_some(report.locations)}"
+
+
+# ---- the work ----
+def _parts_with_tensors(report):
+    tops = {entry.path[0] for entry in report.entries if entry.kind == "tensor" and len(entry.path) > 1}
+    groups = (entry for entry in report.entries if entry.kind == "group" and len(entry.path) == 1)
+    return [entry.name for entry in groups if entry.path[0] in tops and isinstance(entry.value, dict)]
+
+
+def _write(content, target):
+    try:
+        save(content, target)
+    except (ValueError, RuntimeError, OSError, MemoryError, pickle.PicklingError) as error:
+        raise Failure(f"cannot write {_shown.plain(target)}: {reason(error).rstrip('.')}") from None
+
+
+def convert(source, target, key=None, force=False):
+    """Convert a file; return the exit status."""
+    _check_target(target, force)
+    report = report_on(source, mapped=False)
+    if report.error is not None:
+        raise Failure(f"cannot read {_shown.plain(source)}: {report.error}")
+    content = report.content if key is None else _part(report, key)
+    entries = report.entries if key is None else list(contents.walk(content, True))
+    notes = list(_moved(report))
+    classes = sorted({type(e.value).__name__ for e in entries if isinstance(e.value, contents.Unopened)})
+    if target.endswith(".safetensors") or classes:
+        content = {name: tensor.detach() for name, tensor in _named_tensors(entries).items()}
+        notes += _left_out(report, entries, classes)
+    if target.endswith(".safetensors"):
+        notes += _separate(content)
+    _write(content, target)
+    tensors = _shown.count(sum(entry.kind == "tensor" for entry in entries), "tensor")
+    print(f"written: {_shown.plain(target)}, {tensors}, {_shown.size(os.path.getsize(target))}")
+    print("".join(f"  {note}\n" for note in notes), end="")
+    parts = _parts_with_tensors(report)
+    if key is None and len(parts) > 1 and target.endswith(".safetensors"):
+        print(f"  one part alone: --key {' or --key '.join(map(_shown.plain, parts[:_FEW]))}")
+    return 0
+
+
+def main(arguments, program):
+    parser = Parser(program, _ABOUT, _MORE.format(program=program))
+    parser.add_argument("file", metavar="FILE", help="what is read: any file that `rushlight inspect` lists")
+    parser.add_argument("out", metavar="OUT", help="what is written; its suffix says the format")
+    parser.add_argument("--key", metavar="NAME", help="write only this part of the file, a.b for b in a")
+    parser.add_argument("--force", action="store_true", help="replace OUT if it exists")
+    options = parser.parse_args(arguments)
+    return convert(options.file, options.out, options.key, options.force)

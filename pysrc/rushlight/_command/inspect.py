@@ -1,0 +1,53 @@
+"""rushlight inspect: what a checkpoint holds."""
+
+import argparse
+
+from .. import _shown
+from .._files import tables
+from ..inspect import Report
+from ._guard import Failure, Parser, reason
+
+_ABOUT = "Show what a checkpoint holds: tensors, values, shared memory, and the classes that it asks for."
+_MORE = """\
+Nothing of the file is imported or executed. Files of torch.save are read (every version since PyTorch 0.1),
+and safetensors files. Names that a terminal would obey are shown with escapes.
+
+examples:
+  {program} model.pth
+  {program} checkpoint.pt --json | jq '.values[] | select(.name == "epoch") | .value'
+
+exit status: 0, or 1 where the contents cannot be listed (a damaged file, or none of a known format).
+"""
+
+
+def report_on(path, **options):
+    """Return the Report on a file that somebody named."""
+    try:
+        return Report(path, **options)
+    except (OSError, MemoryError) as error:
+        raise Failure(f"cannot open {_shown.plain(path)}: {reason(error)}") from None
+
+
+def main(arguments, program):
+    parser = Parser(program, _ABOUT, _MORE.format(program=program))
+    parser.add_argument("file", metavar="FILE", help="a file of torch.save or a safetensors file")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object; docs/files.md describes it"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="list all values of a group, not only the first 20"
+    )
+    parser.add_argument(
+        "--to", metavar="OUT", help="then convert it, as `rushlight convert FILE OUT --force`"
+    )
+    options = parser.parse_args(arguments)
+    report = report_on(options.file)
+    if options.json:
+        print(tables.json_lines(report.to_dict(options.all)))
+    else:
+        print(report.text(options.all))
+    if options.to and report.error is None:
+        from . import convert
+
+        return convert.convert(options.file, options.to, force=True)
+    return 0 if report.error is None else 1
