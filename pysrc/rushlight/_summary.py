@@ -9,17 +9,19 @@ and parameters that stand in a plain list or dict, where neither parameters() no
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import rushlight
-from rushlight import _homes
+from rushlight import _homes, _shown
 from rushlight._C import Module, Parameter, Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-    from rushlight._C import dtype
+    from rushlight._C import dtype as _DType
     from rushlight.types import Device
 
 __all__ = ["Summary", "summary"]
@@ -218,24 +220,28 @@ def _hidden(value, known):
 
 
 # ---- the table ----
+_NUMBERS = ("Params", "Mult-adds")  # columns that stand on the right
+
+
 def _number(n) -> str:
     return f"{n:,}" if n else "-"
 
 
-def _size(nbytes) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if nbytes < 1024:
-            return f"{nbytes} bytes" if unit == "bytes" else f"{nbytes:.1f} {unit}"
-        nbytes /= 1024
-    return f"{nbytes:.1f} GB"
-
-
 class Summary:
-    """What summary() found out; str() is the table.
+    """What summary() found out; ``str()``, ``repr()`` and notebooks show it as a table.
 
-    ``total_params``, ``trainable_params``, ``mult_adds``, ``input_bytes``, ``output_bytes``,
-    ``param_bytes``, ``buffer_bytes``, ``unregistered`` (lines of text) and ``rows``: tuples of name, type,
-    output shape, parameters and multiply-adds, as deep as was asked for.
+    Attributes
+    ----------
+    total_params, trainable_params : int
+        Numbers of parameters; one that stands in two places counts once.
+    mult_adds : int
+        Multiplications with an addition, of layers that have a weight; 0 without an input.
+    input_bytes, output_bytes, param_bytes, buffer_bytes : int
+        Memory. Outputs are those of all layers without layers of their own.
+    unregistered : list of str
+        Modules and parameters that their owner does not see, a line each.
+    rows : list of tuple
+        Name, type, output shape, parameters and multiply-adds, as deep as was asked for.
     """
 
     def __init__(self, layers, depth, inputs) -> None:
@@ -275,21 +281,43 @@ class Summary:
         shape = layer.shape + (f" x{layer.calls}" if layer.calls > 1 else "")
         return name, kind, shape, count, sum(each.mult_adds for each in speaks_for)
 
+    def _cells(self):
+        """The table: its head and its rows, without the columns that need an input where there was none."""
+        rows = [("Layer", "Type", "Output shape", "Params", "Mult-adds")]
+        for name, *texts, params, mult_adds in self.rows:
+            rows.append((_shown.plain(name), *map(_shown.plain, texts), _number(params), _number(mult_adds)))
+        return rows if self.ran else [(row[0], row[1], row[3]) for row in rows]
+
     def __str__(self) -> str:
-        head = ("Layer", "Type", "Output shape", "Params", "Mult-adds")
-        cells = [(*row[:3], _number(row[3]), _number(row[4])) for row in self.rows]
-        keep = [0, 1, 2, 3, 4] if self.ran else [0, 1, 3]
-        widths = [max(len(row[i]) for row in (head, *cells)) for i in range(5)]
+        head, *rows = self._cells()
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
         def line(row):
-            aligned = (row[i].rjust(widths[i]) if i > 2 else row[i].ljust(widths[i]) for i in keep)
+            aligned = (
+                cell.ljust(width) if title not in _NUMBERS else cell.rjust(width)
+                for title, cell, width in zip(head, row, widths, strict=True)
+            )
             return "  ".join(aligned).rstrip()
 
-        rule = "-" * (sum(widths[i] for i in keep) + 2 * (len(keep) - 1))
-        lines = [line(head), rule, *(line(row) for row in cells), rule, *self._totals()]
+        rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+        return "\n".join([line(head), rule, *map(line, rows), rule, *self._ending()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._cells()
+        right = [i for i, title in enumerate(head) if title in _NUMBERS]
+        lines = "".join(_shown.html_cells(row, "td", right) for row in rows)
+        top = _shown.html_cells(head, "th", right)
+        table = f"<table><thead>{top}</thead><tbody>{lines}</tbody></table>"
+        return f"<div>{table}{_shown.html_lines(self._ending())}</div>"
+
+    def _ending(self):
+        """The lines below the table."""
+        lines = list(self._totals())
         if self.unregistered:
-            lines += ["", "Not registered:", *(f"  {text}" for text in self.unregistered)]
-        return "\n".join(lines)
+            lines += ["", "Not registered:", *(f"  {_shown.plain(text)}" for text in self.unregistered)]
+        return lines
 
     def _totals(self):
         fixed = self.total_params - self.trainable_params
@@ -298,31 +326,73 @@ class Summary:
             yield "Some parameters have no shape yet: give an input to settle them."
         if self.ran:
             yield f"Mult-adds: {self.mult_adds:,}"
-        sizes = [f"params {_size(self.param_bytes)}", f"buffers {_size(self.buffer_bytes)}"]
+        sizes = [f"params {_shown.size(self.param_bytes)}", f"buffers {_shown.size(self.buffer_bytes)}"]
         if self.ran:
-            sizes = [f"input {_size(self.input_bytes)}", f"outputs {_size(self.output_bytes)}", *sizes]
+            sizes = [
+                f"input {_shown.size(self.input_bytes)}",
+                f"outputs {_shown.size(self.output_bytes)}",
+                *sizes,
+            ]
         yield f"Memory: {', '.join(sizes)}"
-
-    def __repr__(self) -> str:
-        return f"<Summary: {len(self.rows)} rows, {self.total_params:,} params>"
 
 
 def summary(
-    model: Any,
-    input_size: int | None = None,
+    model: Module,
+    input_size: Sequence[int] | Sequence[Sequence[int]] | None = None,
     input_data: Any = None,
     *,
     depth: int = 3,
-    dtype: dtype | None = None,
+    dtype: _DType | Sequence[_DType] | None = None,
     device: Device = None,
-    verbose: bool = True,
+    verbose: bool | None = None,
 ) -> Summary:
-    """Print what a model is made of, and return it as a Summary.
+    """Show what a model is made of: layers, output shapes, parameters, multiply-adds, memory.
 
-    ``input_size`` is the size of the input, the batch included, or a list of sizes; the model is then run
-    on zeros of ``dtype``, one or a list. ``input_data`` is a tensor, a tuple of arguments or a dict of
-    keyword arguments instead. Without either only parameters are counted. ``depth`` says how many levels
-    are shown; ``verbose=False`` prints nothing.
+    With an input the model runs once, in eval mode and without gradients, and is left as it was. Without one
+    only parameters are counted. Modules and parameters in a plain list or dict, where neither parameters()
+    nor state_dict() sees them, are pointed out.
+
+    Parameters
+    ----------
+    model : nn.Module
+    input_size : sequence of int or list of sequences, optional
+        The size of the input with its batch, or one for each argument of forward(): the model runs on zeros.
+    input_data : Tensor, tuple or dict, optional
+        The input itself, the arguments, or the keyword arguments.
+    depth : int, default 3
+        How many levels of layers are shown; the deepest ones count what is below them.
+    dtype : dtype or list of dtype, optional
+        Of the zeros; that of the first parameter by default.
+    device : device, optional
+        Where they lie; where the first parameter does by default.
+    verbose : bool, optional
+        Print the table? By default it is printed, except in an interactive session, which shows the result.
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    TypeError
+        ``model`` is no nn.Module.
+    ValueError
+        Both ``input_size`` and ``input_data`` are given, or as many dtypes as there are sizes are not.
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> torch.summary(model, input_size=(1, 4), verbose=False)
+    Layer       Type    Output shape  Params  Mult-adds
+    ---------------------------------------------------
+    Sequential          [1, 2]             -          -
+      0         Linear  [1, 8]            40         32
+      1         ReLU    [1, 8]             -          -
+      2         Linear  [1, 2]            18         16
+    ---------------------------------------------------
+    Params: 58 (58 trainable, 0 fixed)
+    Mult-adds: 48
+    Memory: input 16 bytes, outputs 72 bytes, params 232 bytes, buffers 0 bytes
     """
     if not isinstance(model, Module):
         raise TypeError(f"summary() expects an nn.Module, but got {type(model).__name__}")
@@ -339,7 +409,7 @@ def summary(
     if inputs is not None:
         _run(model, layers, args, kwargs)
     result = Summary(layers, depth, inputs)
-    if verbose:
+    if not hasattr(sys, "ps1") if verbose is None else verbose:
         print(result)
     return result
 

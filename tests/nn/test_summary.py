@@ -29,7 +29,7 @@ Net                      [2, 10]              -          -
 ----------------------------------------------------------
 Params: 8,818 (8,818 trainable, 0 fixed)
 Mult-adds: 191,808
-Memory: input 6.1 KB, outputs 67.6 KB, params 34.4 KB, buffers 56 bytes
+Memory: input 6.3 kB, outputs 69.2 kB, params 35.3 kB, buffers 56 bytes
 """
 
 
@@ -38,7 +38,7 @@ def test_table(capsys):
     result = torch.summary(m, input_size=(2, 1, 28, 28))
     assert capsys.readouterr().out == TABLE
     assert str(result) + "\n" == TABLE
-    assert repr(result) == "<Summary: 7 rows, 8,818 params>"
+    assert repr(result) == str(result)
     assert result.total_params == sum(p.numel() for p in m.parameters())
     assert result.input_bytes == 2 * 28 * 28 * 4
     assert result.rows[2] == ("    0", "Conv2d", "[2, 6, 24, 24]", 156, 172800)
@@ -56,7 +56,7 @@ def test_table_without_input(capsys):
         "  fc        Linear       8,650\n"
         "------------------------------\n"
         "Params: 8,818 (178 trainable, 8,640 fixed)\n"
-        "Memory: params 34.4 KB, buffers 56 bytes\n"
+        "Memory: params 35.3 kB, buffers 56 bytes\n"
     )
     assert (result.trainable_params, result.mult_adds) == (178, 0)
 

@@ -8,6 +8,8 @@ import importlib
 import os
 import sys
 
+from ..version import __version__
+
 COMMANDS = {
     "run": "run a program that says `import torch`, with rushlight in torch's place",
     "inspect": "show what a checkpoint holds, without running anything of it",
@@ -41,6 +43,19 @@ def _help(program):
     return _HELP.format(program=program, commands="\n".join(lines))
 
 
+def _show_help(arguments, program):
+    print(_help(program), end="")
+    return 0
+
+
+def _show_version(arguments, program):
+    print(f"rushlight {__version__}")
+    return 0
+
+
+_OPTIONS = {"-h": _show_help, "--help": _show_help, "-V": _show_version, "--version": _show_version}
+
+
 def main(arguments=None, program="rushlight"):
     """Do what a command line says and return the exit status; without arguments, that of this process."""
     if arguments is None:
@@ -49,22 +64,17 @@ def main(arguments=None, program="rushlight"):
         print(_help(program), end="", file=sys.stderr)
         return 2
     first, *rest = arguments
-    if first in ("-h", "--help"):
-        print(_help(program), end="")
-        return 0
-    if first in ("-V", "--version"):
-        from rushlight.version import __version__
+    if first == "run":
+        return _module("run").main(rest, f"{program} run")
+    if first in COMMANDS:
+        return _module("_guard").guarded(_module(first).main, rest, f"{program} {first}")
+    if first in _OPTIONS:
+        return _module("_guard").guarded(_OPTIONS[first], rest, program)
+    return _module("run").main(arguments, program)
 
-        print(f"rushlight {__version__}")
-        return 0
-    if first == "run" or first not in COMMANDS:
-        from . import run
 
-        return run.main(rest, f"{program} run") if first == "run" else run.main(arguments, program)
-    from ._guard import guarded
-
-    command = importlib.import_module(f"{__name__}.{first}")
-    return guarded(command.main, rest, f"{program} {first}")
+def _module(name):
+    return importlib.import_module(f"{__name__}.{name}")
 
 
 def nearest(word):

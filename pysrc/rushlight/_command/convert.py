@@ -138,7 +138,7 @@ def convert(source, target, key=None, force=False):
     print(f"written: {_shown.plain(target)}, {tensors}, {_shown.size(os.path.getsize(target))}")
     print("".join(f"  {note}\n" for note in notes), end="")
     parts = _parts_with_tensors(report)
-    if key is None and len(parts) > 1 and target.endswith(".safetensors"):
+    if key is None and parts and target.endswith(".safetensors"):
         print(f"  one part alone: --key {' or --key '.join(map(_shown.plain, parts[:_FEW]))}")
     return 0
 

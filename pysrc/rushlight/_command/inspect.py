@@ -35,11 +35,9 @@ def main(arguments, program):
         "--json", action="store_true", help="print one JSON object; docs/files.md describes it"
     )
     parser.add_argument(
-        "--all", action="store_true", help="list all values of a group, not only the first 20"
+        "--all", action="store_true", help="list all values of a group, not the first 20 alone"
     )
-    parser.add_argument(
-        "--to", metavar="OUT", help="then convert it, as `rushlight convert FILE OUT --force`"
-    )
+    parser.add_argument("--to", metavar="OUT", help=argparse.SUPPRESS)  # what is now convert
     options = parser.parse_args(arguments)
     report = report_on(options.file)
     if options.json:
