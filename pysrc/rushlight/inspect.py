@@ -28,6 +28,7 @@ _FOREIGN = (
     (b"GGUF", "it is a GGUF file"),
     (b"\x93NUMPY", "it is an array of NumPy's: numpy.load opens it"),
 )
+_ADVICE = "Nothing of the file was executed."  # what the reader's errors go on with, for callers of load()
 _MOST_HEADER = 100_000_000  # bytes of a safetensors header
 
 
@@ -95,7 +96,8 @@ class Report:
             else:
                 self.error = _what_else(head)
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
-            self.error = _shown.line(str(error)) or type(error).__name__
+            text = str(error).partition(_ADVICE)[0]
+            self.error = _shown.line(text) or type(error).__name__
         self.entries = list(contents.walk(self.content, True)) if self.error is None else []
         self.tensors = {}
         for entry in self.entries:

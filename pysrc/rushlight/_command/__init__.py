@@ -11,11 +11,11 @@ import sys
 from ..version import __version__
 
 COMMANDS = {
-    "run": "run a program that says `import torch`, with rushlight in torch's place",
+    "run": "run a program that says `import torch` with rushlight instead",
     "inspect": "show what a checkpoint holds, without running anything of it",
     "convert": "write a checkpoint in another format: .pth, .safetensors",
-    "summary": "show the layers of a model: output shapes, parameters, multiply-adds",
-    "info": "show versions, processor, libraries and switches, for a bug report",
+    "summary": "show the layers of a model, their shapes, parameters, multiply-adds",
+    "info": "show versions, processor, libraries, switches, for a bug report",
 }
 
 _HELP = """usage: {program} COMMAND [arguments]
@@ -28,8 +28,9 @@ commands:
 
 `{program} COMMAND --help` explains a command.
 
-Without the name of a command a program is run: `script.py`, `-m module`, `-c code` and `-` are short for
-`run script.py` and so on. A command's name is never taken for a file; `./info` is one.
+Without the name of a command a program is run: `script.py`, `-m module`,
+`-c code` and `-` are short for `run script.py` and so on. A command's name is
+never taken for a file; `./info` is one.
 
 options:
   -h, --help     show this text

@@ -11,22 +11,25 @@ from .inspect import report_on
 
 _ABOUT = "Write a checkpoint in another format; the suffix of OUT says which."
 _MORE = """\
-  .safetensors                 a flat dict of tensors; entries of dicts inside are called a.b
-  .pth .pt .bin .ckpt .tar     what torch.save writes, and torch.load(weights_only=True) opens
+  .safetensors              a flat dict of tensors; b in the dict a is called a.b
+  .pth .pt .bin .ckpt .tar  what torch.save writes, and what torch.load opens
+                            with weights_only=True
 
-Nothing of FILE is executed. Objects of classes that it names are not written, only the tensors in them, by
-the names of state_dict(). What is left out is said. Checksums are compared, and OUT appears only when it is
-complete.
+Nothing of FILE is executed. Objects of classes that it names are not written,
+only the tensors in them, by the names of state_dict(). What is left out is
+said. Checksums are compared, and OUT appears only when it is complete.
 
-Tensors that share memory stay so in .pth files. A safetensors file cannot say so: each gets its own copy, and
-a model that ties its parameters ties them again when it loads them.
+Tensors that share memory go on doing so in .pth files. A safetensors file cannot
+say it: each gets its own copy, and a model that ties its parameters ties them
+again when it loads them.
 
 examples:
   {program} model.pth model.safetensors
-  {program} checkpoint.pt weights.safetensors --key model_state_dict
+  {program} checkpoint.pt weights.safetensors --key model
   {program} old_stream.pth new_zip.pth
 
-exit status: 0, 1 where FILE cannot be read or OUT not written, 2 for a wrong command line.
+exit status: 0, 1 where FILE cannot be read or OUT not written, 2 for a wrong
+command line.
 """
 _PICKLED = (".pth", ".pt", ".bin", ".ckpt", ".tar")
 _FEW = 4  # names that are said

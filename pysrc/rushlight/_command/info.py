@@ -6,9 +6,10 @@ from .. import _shown
 from ._guard import Parser
 from .facts import collect
 
-_ABOUT = "Show what a bug report needs: versions, processor, memory, libraries and switches."
+_ABOUT = "Show versions, processor, memory, libraries and switches."
 _MORE = """\
-Paste all of it into a report; look through it first, since paths and environment variables are shown.
+Paste all of it into a bug report. Look through it first: paths are shown, and
+the environment variables that matter.
 
 examples:
   {program}

@@ -7,16 +7,19 @@ from .._files import tables
 from ..inspect import Report
 from ._guard import Failure, Parser, reason
 
-_ABOUT = "Show what a checkpoint holds: tensors, values, shared memory, and the classes that it asks for."
+_ABOUT = "Show what a checkpoint holds, without running anything of it."
 _MORE = """\
-Nothing of the file is imported or executed. Files of torch.save are read (every version since PyTorch 0.1),
-and safetensors files. Names that a terminal would obey are shown with escapes.
+Tensors, values, shared memory, versions of modules, and the classes that the
+file asks for are listed; nothing is imported or executed. Files of torch.save
+are read (every version since PyTorch 0.1), and safetensors files. Names that a
+terminal would obey are shown with escapes.
 
 examples:
   {program} model.pth
-  {program} checkpoint.pt --json | jq '.values[] | select(.name == "epoch") | .value'
+  {program} model.pth --json | jq '.tensors[] | [.name, .shape]'
 
-exit status: 0, or 1 where the contents cannot be listed (a damaged file, or none of a known format).
+exit status: 0, 1 where the contents cannot be listed (a damaged file, or none
+of a known format), 2 for a wrong command line.
 """
 
 
@@ -32,7 +35,7 @@ def main(arguments, program):
     parser = Parser(program, _ABOUT, _MORE.format(program=program))
     parser.add_argument("file", metavar="FILE", help="a file of torch.save or a safetensors file")
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object; docs/files.md describes it"
+        "--json", action="store_true", help="print one JSON object, described in docs/files.md"
     )
     parser.add_argument(
         "--all", action="store_true", help="list all values of a group, not the first 20 alone"

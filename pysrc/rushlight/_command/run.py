@@ -7,11 +7,13 @@ import types
 _HELP = """usage: {program} script.py [arguments]
        {program} -m module [arguments]
        {program} -c code [arguments]
-       {program} - [arguments]        (reads the program from standard input)
+       {program} - [arguments]
 
-Runs a Python program that says `import torch`, unmodified: in its process the name torch, with all its
-submodules, means rushlight, even where PyTorch is installed. Arguments, tracebacks and the exit status are
-those of `python script.py`. A directory or zip file with a __main__.py is a program, too.
+Runs a Python program that says `import torch`, unmodified: in its process the
+name torch, with all its submodules, means rushlight, even where PyTorch is
+installed. Arguments, tracebacks and the exit status are those of
+`python script.py`. A directory or zip file with a __main__.py is a program, too,
+and - is what comes from standard input.
 
 options:
   -h, --help  show this text

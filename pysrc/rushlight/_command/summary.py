@@ -15,19 +15,24 @@ from .inspect import report_on
 _ABOUT = "Show the layers of a model: output shapes, parameters, multiply-adds, memory."
 _MORE = """\
 MODEL is one of
-  package.module:Name     a class, a function that makes a model, or a model; code of that module runs
-  model.py:Name           the same in a file
-  model.py:Name(10, p=0.1)  with arguments: numbers, texts, lists, tuples, dicts, True, False, None
-  model.pth               a file with a whole pickled module; --trust is needed, since opening it runs code
+  package.module:Name       a class, a function that makes a model, or a model;
+                            the code of that module runs
+  model.py:Name             the same in a file
+  model.py:Name(10, p=0.1)  with arguments: numbers, texts, lists, tuples, dicts,
+                            True, False, None
+  model.pth                 a file with a whole pickled module; it needs --trust,
+                            since opening it runs code that the file names
 
-`import torch` means rushlight in that code. With --input-size the model runs once on zeros, in eval mode and
-without gradients. A file of a state_dict has no layers: `rushlight inspect` lists its tensors.
+`import torch` means rushlight in that code. With --input-size the model runs
+once on zeros, in eval mode and without gradients. A file of a state_dict has no
+layers: `rushlight inspect` lists its tensors.
 
 examples:
   {program} model.py:Net --input-size 1,3,224,224
-  {program} package.models:encoder --input-size 1,16 --dtype int64 --depth 1
+  {program} models.text:encoder --input-size 1,16 --dtype int64
 
-exit status: 0, 1 where the model cannot be made or run, 2 for a wrong command line.
+exit status: 0, 1 where the model cannot be made or run, 2 for a wrong command
+line.
 """
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NOBODYS = (_OURS, os.path.dirname(importlib.__file__), "<frozen ")
@@ -51,13 +56,21 @@ def _failure(what, error):
 
 
 # ---- the model ----
+def _let_torch_mean_rushlight(folder):
+    """Before code of others is imported, as `rushlight run` does; it is looked for in that folder first."""
+    from rushlight import _alias
+
+    _alias.install()
+    sys.path.insert(0, folder)
+
+
 def _import(name):
     """The module of a dotted name, or of a file."""
     if not name.endswith(".py"):
-        sys.path.insert(0, os.getcwd())
+        _let_torch_mean_rushlight(os.getcwd())
         return importlib.import_module(name)
     path = os.path.abspath(name)
-    sys.path.insert(0, os.path.dirname(path))
+    _let_torch_mean_rushlight(os.path.dirname(path))
     spec = importlib.util.spec_from_file_location(os.path.basename(name)[:-3], path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -118,7 +131,7 @@ def _from_file(path, trust):
             f"{_shown.plain(path)} holds objects of classes ({names}), and opening it runs code that it "
             f"names: --trust does so, for a file whose source you trust"
         )
-    sys.path.insert(0, os.getcwd())
+    _let_torch_mean_rushlight(os.getcwd())
     try:
         found = rushlight.load(path, map_location="cpu", weights_only=False)
     except Exception as error:
@@ -130,9 +143,6 @@ def _from_file(path, trust):
 
 
 def _model(text, trust):
-    from rushlight import _alias
-
-    _alias.install()
     if os.path.exists(text) and not text.endswith(".py"):
         return _from_file(text, trust)
     if ":" in text:

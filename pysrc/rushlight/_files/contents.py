@@ -69,7 +69,9 @@ class _Values:
         if not isinstance(item, _SEQUENCES):
             return True
         if id(item) not in self._flat:
-            self._flat[id(item)] = not any(isinstance(each, _NESTING) for each in item)
+            self._flat[id(item)] = not any(
+                isinstance(each, _NESTING) and not isinstance(each, _C.Size) for each in item
+            )
         return self._flat[id(item)]
 
 
