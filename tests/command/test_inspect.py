@@ -11,6 +11,7 @@ from kits import files as kit
 from kits.hostile import LONG, MALFORMED, STREAMS, TENSORS, ZIPS
 from rushlight import nn
 from rushlight._command import main
+from rushlight._files.layouts import SparseTensor
 from rushlight.inspect import Report, inspect
 
 DATA = Path(__file__).parents[1] / "data"
@@ -183,6 +184,13 @@ def test_versions_of_modules(tmp_path, capsys):
 
 
 def test_kept_layouts_locations_and_meta(tmp_path, capsys):
+    sparse = SparseTensor(torch.sparse_coo, (torch.tensor([[0, 1]]), torch.ones(2)), (3,))
+    path = saved(tmp_path, {"s": sparse})
+    assert "\ns  float32  [3]  -  sparse_coo\n\n1 tensor, 3 elements, 0 storages of 0 bytes\n" in shown(
+        capsys, path
+    )
+    about = json.loads(shown(capsys, path, "--json"))["tensors"][0]
+    assert about["layout"] == "sparse_coo" and about["stride"] is about["storage"] is about["bytes"] is None
     meta = torch.empty(2, device="meta")
     out = shown(capsys, saved(tmp_path, {"m": meta, "p": nn.Parameter(torch.ones(1))}))
     assert (

@@ -60,7 +60,8 @@ def _named_tensors(entries):
         if entry.kind == "tensor":
             if entry.name in found:
                 raise Failure(f"two tensors are both called {_shown.plain(entry.name)}")
-            found[entry.name] = entry.value
+            strided = isinstance(entry.value, _C.Tensor)
+            found[entry.name] = entry.value.detach() if strided else entry.value
     if not found:
         raise Failure("there is no tensor to be written")
     return found
@@ -72,12 +73,21 @@ def _some(names):
     return f"{shown}, ..." if len(names) > _FEW else shown
 
 
+def _refuse_odd(tensors):
+    """Name what a safetensors file cannot hold before work begins."""
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, _C.Tensor):
+            raise Failure(f"{_shown.plain(name)} is not a strided tensor: a safetensors file cannot hold it")
+        if tensor.is_meta:
+            raise Failure(f"{_shown.plain(name)} is on the meta device and has no data")
+
+
 # ---- what is lost ----
 def _separate(tensors):
     """Give each of the tensors that share memory its own; return a line on it, or nothing."""
     groups = {}
     for name, tensor in tensors.items():
-        if isinstance(tensor, _C.Tensor) and not tensor.is_meta and tensor.numel():
+        if tensor.numel():
             groups.setdefault(tensor.untyped_storage()._cdata, []).append(name)
     shared = [names for names in groups.values() if len(names) > 1]
     for names in shared:
@@ -132,9 +142,10 @@ def convert(source, target, key=None, force=False):
     notes = list(_moved(report))
     classes = sorted({type(e.value).__name__ for e in entries if isinstance(e.value, contents.Unopened)})
     if target.endswith(".safetensors") or classes:
-        content = {name: tensor.detach() for name, tensor in _named_tensors(entries).items()}
+        content = _named_tensors(entries)
         notes += _left_out(report, entries, classes)
     if target.endswith(".safetensors"):
+        _refuse_odd(content)
         notes += _separate(content)
     _write(content, target)
     tensors = _shown.count(sum(entry.kind == "tensor" for entry in entries), "tensor")
