@@ -166,9 +166,7 @@ def _size(text):
 def _dtype(text):
     dtype = getattr(rushlight, text, None)
     if not isinstance(dtype, rushlight.dtype):
-        raise Failure(
-            f"--dtype {_shown.plain(text)}: there is no such dtype; one is float32, another int64", 2
-        )
+        raise Failure(f"--dtype {_shown.plain(text)}: expected a dtype, such as int64", 2)
     return dtype
 
 
