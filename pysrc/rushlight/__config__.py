@@ -7,7 +7,7 @@ from .backends import cpu
 from .version import __version__
 
 
-def show():
+def show() -> str:
     """Return what rushlight is built of, a line each; ``rushlight info`` tells more.
 
     Examples
@@ -28,7 +28,7 @@ def show():
     return "\n  - ".join(["PyTorch built with:", *lines]) + "\n"
 
 
-def parallel_info():
+def parallel_info() -> str:
     """Return how many threads operators use, and what decides it.
 
     Examples

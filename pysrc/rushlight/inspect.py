@@ -3,12 +3,19 @@
 ``rushlight inspect FILE`` lists tensors, values, storages and what the file asks for.
 """
 
+from __future__ import annotations
+
 import os
 import pickle
 import sys
 
 from . import _C, _shown
 from ._files import contents, safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
 __all__ = ["Report", "inspect"]
 
@@ -78,9 +85,13 @@ class Report:
         Why the contents cannot be listed.
     """
 
-    def __init__(self, path, *, mapped=True):
+    def __init__(self, path: str | os.PathLike[str], *, mapped: bool = True) -> None:
         self.path, self.size = os.fspath(path), os.path.getsize(path)
-        self.asks, self.error, self.content, self.metadata, self.locations = [], None, None, {}, []
+        self.asks: list[str] = []
+        self.error: str | None = None
+        self.content: Any = None
+        self.metadata: dict[str, str] = {}
+        self.locations: list[str] = []
         name = os.fsdecode(self.path).encode("utf-8", "replace").decode()
         with open(path, "rb") as file:
             head = file.read(512)
@@ -99,12 +110,14 @@ class Report:
             text = str(error).partition(_ADVICE)[0]
             self.error = _shown.line(text) or type(error).__name__
         self.entries = list(contents.walk(self.content, True)) if self.error is None else []
-        self.tensors = {}
+        self.tensors: dict[str, Any] = {}
         for entry in self.entries:
             if entry.kind == "tensor":
                 self.tensors[self._free_name(entry.name)] = entry.value
-        self.values = {entry.name: entry.value for entry in self.entries if entry.kind == "value"}
-        self.versions = contents.versions(self.content)
+        self.values: dict[str, Any] = {
+            entry.name: entry.value for entry in self.entries if entry.kind == "value"
+        }
+        self.versions: dict[str, dict[str, int]] = contents.versions(self.content)
 
     def _open(self, name, mapped):
         cpu, locations = _C.device("cpu"), set()
@@ -128,22 +141,22 @@ class Report:
         return free
 
     @property
-    def storages(self):
+    def storages(self) -> list[list[str]]:
         """Paths of tensors by the storage that they lie in."""
-        groups = {}
+        groups: dict[int, list[str]] = {}
         for path, tensor in self.tensors.items():
             if isinstance(tensor, _C.Tensor):
                 groups.setdefault(tensor.untyped_storage()._cdata, []).append(path)
         return list(groups.values())
 
-    def text(self, everything=False):
+    def text(self, everything: bool = False) -> str:
         """Return the report as text; groups with many values are cut short unless everything is asked for."""
         from ._files import tables
 
         parts = (self.heading(), tables.text_lines(self, everything), self.ending())
         return "\n\n".join(filter(None, ("\n".join(part) for part in parts)))
 
-    def heading(self):
+    def heading(self) -> Iterator[str]:
         """Return the lines above the table."""
         path = _shown.plain(os.fsdecode(self.path))
         kind = _KINDS[self.format]
@@ -160,7 +173,7 @@ class Report:
         for key, value in self.metadata.items():
             yield f"metadata: {_shown.plain(str(key))} = {contents.value_text(value)}"
 
-    def ending(self):
+    def ending(self) -> Iterator[str]:
         """Return the lines below the table."""
         if self.tensors:
             yield self._totals()
@@ -182,18 +195,18 @@ class Report:
         ]
         return ", ".join(texts)
 
-    def to_dict(self, everything=False):
+    def to_dict(self, everything: bool = False) -> dict[str, Any]:
         """Return the report as plain data, as ``rushlight inspect --json`` prints it."""
         from ._files import tables
 
         return tables.as_dict(self, everything)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text()
 
     __repr__ = __str__
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from ._files import tables
 
         return tables.as_html(self)
@@ -214,7 +227,7 @@ def _version_lines(path, modules):
         yield f"module versions{where} (_metadata): {'; '.join(texts)}"
 
 
-def inspect(path):
+def inspect(path: str | os.PathLike[str]) -> Report:
     """Look into a checkpoint without running anything of it.
 
     Parameters
@@ -245,7 +258,7 @@ def inspect(path):
     return Report(path)
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command `rushlight inspect` does, and return its exit status."""
     from ._command._guard import guarded
     from ._command.inspect import main as command

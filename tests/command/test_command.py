@@ -68,7 +68,9 @@ def test_help_of_all(capsys, monkeypatch):
         (["nothing/inspect"], "No such file or directory\n"),
     ],
 )
-def test_wrong_command_lines(arguments, text, capsys):
+def test_wrong_command_lines(arguments, text, capsys, monkeypatch):
+    monkeypatch.setattr("rushlight._alias.install", lambda: None)
+    monkeypatch.setattr(sys, "argv", sys.argv)
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == "" and text in err and err.count("\n") == 1

@@ -194,7 +194,7 @@ def test_kept_layouts_locations_and_meta(tmp_path, capsys):
     meta = torch.empty(2, device="meta")
     out = shown(capsys, saved(tmp_path, {"m": meta, "p": nn.Parameter(torch.ones(1))}))
     assert (
-        "\nm  float32  [2]  8 bytes  on meta, without data\np  float32  [1]  4 bytes  1.0, requires grad\n"
+        "\nm  float32  [2]  8 bytes  on meta, without data\np  float32  [1]  4 bytes  1, requires grad\n"
         in out
     )
     body = kit.mapping(kit.text("w"), kit.tensor(kit.storage(location="cuda:1\x1b[1m")))

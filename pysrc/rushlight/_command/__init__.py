@@ -57,7 +57,7 @@ def _show_version(arguments, program):
 _OPTIONS = {"-h": _show_help, "--help": _show_help, "-V": _show_version, "--version": _show_version}
 
 
-def main(arguments=None, program="rushlight"):
+def main(arguments: list[str] | None = None, program: str = "rushlight") -> int:
     """Do what a command line says and return the exit status; without arguments, that of this process."""
     if arguments is None:
         arguments = sys.argv[1:]

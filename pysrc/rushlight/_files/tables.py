@@ -34,7 +34,7 @@ def _notes(tensor):
     if not isinstance(tensor, _C.Tensor):
         return "quantized" if tensor.is_quantized else str(tensor.layout).rpartition(".")[2]
     number = _number(tensor)
-    notes = [] if number is None else [repr(number)]
+    notes = [] if number is None else [f"{number:.6g}" if isinstance(number, float) else str(number)]
     notes += [] if tensor.is_contiguous() else [f"strides {list(tensor.stride())}"]
     notes += ["on meta, without data"] if tensor.is_meta else []
     notes += ["requires grad"] if tensor.requires_grad else []

@@ -48,7 +48,7 @@ def _has_onednn():
     return _C._dnnl_open()
 
 
-def _get_cpu_capability():
+def _get_cpu_capability() -> str:
     """Return the widest vectors that rushlight's kernels use here: DEFAULT, AVX2 or AVX512.
 
     RL_ISA and RL_KERNELS limit them. See

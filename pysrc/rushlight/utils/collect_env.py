@@ -7,7 +7,7 @@ __getattr__ = _missing.lacks(__name__)
 __all__ = ["get_pretty_env_info", "main"]
 
 
-def get_pretty_env_info():
+def get_pretty_env_info() -> str:
     """Return versions, processor, memory, libraries and switches as lines of text.
 
     Examples
@@ -19,7 +19,7 @@ def get_pretty_env_info():
     return "\n".join(info.lines(facts.collect()))
 
 
-def main():
+def main() -> None:
     """Print get_pretty_env_info()."""
     print("Collecting environment information...")
     print(get_pretty_env_info())
