@@ -141,7 +141,7 @@ static PyObject *debug_cpu_count(PyObject *m, PyObject *args) {
 }
 
 /* PyTorch's names */
-static PyObject *cpu_capability(PyObject *m, PyObject *unused) {
+static PyObject *get_cpu_capability(PyObject *m, PyObject *unused) {
     int isa = rl_services_isa();
     (void)m, (void)unused;
     return PyUnicode_FromString(isa & RL_ISA_AVX512 ? "AVX512" : isa & RL_ISA_AVX2 ? "AVX2" : "DEFAULT");
@@ -193,8 +193,8 @@ static PyMethodDef functions[] = {
      "_dnnl_open()\n--\n\nOpens oneDNN where it was offered, unless that was done: does it serve?"},
     {"_dnnl_about", dnnl_describe, METH_NOARGS,
      "_dnnl_about()\n--\n\nThe path and version of the oneDNN that serves, or the reason why none does."},
-    {"_cpu_capability", cpu_capability, METH_NOARGS,
-     "_cpu_capability()\n--\n\nThe widest vectors that kernels use: DEFAULT, AVX2 or AVX512."},
+    {"_get_cpu_capability", get_cpu_capability, METH_NOARGS,
+     "_get_cpu_capability()\n--\n\nThe widest vectors that kernels use: DEFAULT, AVX2 or AVX512."},
     {"_build", build_describe, METH_NOARGS,
      "_build()\n--\n\nThe compiler of this extension, RL_BUILD, and the Python that it was built for."},
     {"_lapack_names", lapack_names, METH_NOARGS,

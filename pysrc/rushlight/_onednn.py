@@ -8,7 +8,7 @@ import sys
 
 from . import _C
 
-_NAME = "libdnnl.so.3"
+NAME = "libdnnl.so.3"
 _OFF = ("0", "off", "no", "false")
 
 
@@ -21,7 +21,7 @@ def _in_wheel():
         return None
     # the wheel holds its library under several names: the one of the ABI first
     found = sorted(
-        (f for f in files if f.name.startswith("libdnnl.so")), key=lambda f: (f.name != _NAME, len(f.name))
+        (f for f in files if f.name.startswith("libdnnl.so")), key=lambda f: (f.name != NAME, len(f.name))
     )
     for file in found:
         path = file.locate()
@@ -37,8 +37,8 @@ def find():
         return None
     if wanted:
         return wanted
-    path = os.path.join(sys.prefix, "lib", _NAME)  # where its wheel puts it, too
-    return path if os.path.exists(path) else _in_wheel() or _NAME
+    path = os.path.join(sys.prefix, "lib", NAME)  # where its wheel puts it, too
+    return path if os.path.exists(path) else _in_wheel() or NAME
 
 
 def offer():
@@ -50,7 +50,7 @@ def offer():
 
 def failed(reason):
     """Say why a library that is there does not serve. Called from C, after the kernel that tried it."""
-    if find() == _NAME:
+    if find() == NAME:
         return
     import warnings
 

@@ -91,7 +91,7 @@ def _processor():
     granted = _C._cpu_count(None, online, allowed, "")
     return {
         "model": fields.get("model name") or fields.get("Model") or platform.machine(),
-        "capability": _C._cpu_capability(),
+        "capability": _C._get_cpu_capability(),
         "features": [name for name in _FEATURES if name in flags],
         "online": online,
         "allowed": allowed,
@@ -158,8 +158,8 @@ def onednn():
     with _quiet():
         _C._dnnl_open()
     about = _C._dnnl_about()
-    if "reason" in about and _version_of("onednn-cpu-gomp") is None:
-        about["reason"] += " (the package onednn-cpu-gomp is not installed)"
+    if "reason" in about and found == finder.NAME and _version_of("onednn-cpu-gomp") is None:
+        return {"reason": f"neither the package onednn-cpu-gomp nor {found} is installed"}
     return about
 
 
@@ -173,15 +173,19 @@ def lapack():
     """Return the version of SciPy whose LAPACK serves, or the reason why none does."""
     from .. import _scipy
 
-    reason = _scipy.find()
-    return {"version": _version_of("scipy")} if reason is None else {"reason": reason}
+    reason, version = _scipy.find(), _version_of("scipy")
+    if reason is None:
+        return {"version": version}
+    return {"reason": reason if version or "=" in reason else "SciPy is not installed"}
 
 
 def _numpy():
     try:
         import numpy
     except Exception as error:  # whatever a broken NumPy raises
-        return {"reason": f"{type(error).__name__}: {error}"}
+        return {
+            "reason": f"{type(error).__name__}: {error}" if _version_of("numpy") else "it is not installed"
+        }
     return {"version": numpy.__version__, "path": os.path.dirname(numpy.__file__)}
 
 

@@ -48,13 +48,18 @@ def _has_onednn():
     return _C._dnnl_open()
 
 
-def _get_cpu_capability() -> str:
-    """Return the widest vectors that rushlight's kernels use here: DEFAULT, AVX2 or AVX512.
+def get_cpu_capability() -> str:
+    """Return the widest vectors that rushlight's kernels use here: "DEFAULT", "AVX2" or "AVX512".
 
-    RL_ISA and RL_KERNELS limit them. See
+    RL_ISA and RL_KERNELS limit them. oneDNN decides for itself. See
     https://docs.pytorch.org/docs/2.13/backends.html#torch.backends.cpu.get_cpu_capability
+
+    Examples
+    --------
+    >>> torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2", "AVX512")
+    True
     """
-    return _C._cpu_capability()
+    return _C._get_cpu_capability()
 
 
 cudnn = _backend(
@@ -86,7 +91,9 @@ mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
 openmp = _backend("openmp", is_available=_answer(True))
 cpu = _backend(
     "cpu",
-    get_cpu_capability=_get_cpu_capability,
+    get_cpu_capability=get_cpu_capability,
     memory_stats=_C._memory_stats,
     empty_cache=_C._empty_cache,
 )
+_homes.adopt(cpu.__name__, get_cpu_capability)
+del get_cpu_capability
