@@ -1,8 +1,5 @@
 """What a model is made of, as a table: layers, output shapes, parameters, multiply-adds, memory.
 
-    >>> rushlight.summary(model, input_size=(1, 3, 32, 32))
-    >>> rushlight.summary(model, input_data=(image, mask), depth=1)
-
 With an input the model runs once, in eval mode and without gradients. The table also points out modules
 and parameters that stand in a plain list or dict, where neither parameters() nor state_dict() sees them.
 """

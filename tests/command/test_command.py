@@ -102,6 +102,14 @@ def test_the_console_script_runs_programs_as_python_does(tmp_path):
     )
 
 
+def test_what_is_not_needed_is_not_imported(tmp_path):
+    ask = "import sys; print([m for m in ('argparse', 'json', 'numpy') if m in sys.modules])"
+    assert start("-c", ask, cwd=tmp_path).communicate() == ("[]\n", "")
+    ask = f"from rushlight._command import main; main(['inspect', {str(DIGITS)!r}]); {ask}"
+    out, err = start("-c", ask, cwd=tmp_path, program=()).communicate()
+    assert out.endswith("\n['argparse', 'json']\n") and err == ""
+
+
 def test_ctrl_c_ends_without_a_traceback(tmp_path):
     code = "import time\nprint('here', flush=True)\ntime.sleep(60)\n"
     (tmp_path / "slow.py").write_text(code)

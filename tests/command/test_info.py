@@ -5,6 +5,8 @@ import os
 import platform
 import subprocess
 import sys
+import types
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,20 @@ def test_a_onednn_that_cannot_be_opened_says_why():
     out = fresh(("-m", "rushlight", "info"), RUSHLIGHT_ONEDNN="/nowhere/libdnnl.so")
     line = next(text for text in out.splitlines() if text.startswith("oneDNN"))
     assert "not used: /nowhere/libdnnl.so: cannot open shared object file" in line
+
+
+@pytest.mark.parametrize(
+    ("devices", "told"),
+    [(2, {"devices": 2}), (0, {"reason": "no GPU was found: no CUDA-capable device is detected"})],
+)
+def test_what_the_cuda_extension_says(devices, told, monkeypatch):
+    fake = types.ModuleType("rushlight._cuda")
+    fake.__spec__ = ModuleSpec(fake.__name__, None)
+    fake.device_count = lambda: devices
+    fake.last_error = lambda: "no CUDA-capable device is detected"
+    monkeypatch.setitem(sys.modules, fake.__name__, fake)
+    monkeypatch.setattr(torch, "_cuda", fake, raising=False)
+    assert facts._cuda() == told
 
 
 def test_memory_limits_of_cgroups(tmp_path):
