@@ -52,6 +52,12 @@ def _format_of(path, head, size):
     return "safetensors" if head[8:9] == b"{" and header <= min(size - 8, _MOST_HEADER) else ""
 
 
+def _is_numpys(head):
+    """Whether a zip archive begins with an array of NumPy's: its entry is called name.npy."""
+    length = int.from_bytes(head[26:28], "little")
+    return head[30 : 30 + length].endswith(b".npy")
+
+
 def _what_else(head):
     """What a file of none of these formats is."""
     if not head:
@@ -109,6 +115,8 @@ class Report:
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
             text = str(error).partition(_ADVICE)[0]
             self.error = _shown.line(text) or type(error).__name__
+            if self.format == "zip" and _is_numpys(head):
+                self.error = "it is an archive of NumPy's: numpy.load opens it"
         self.entries = list(contents.walk(self.content, True)) if self.error is None else []
         self.tensors: dict[str, Any] = {}
         for entry in self.entries:

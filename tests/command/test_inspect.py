@@ -2,7 +2,9 @@
 
 import collections
 import json
+import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -252,6 +254,12 @@ def test_files_that_are_none(data, text, tmp_path, capsys):
     assert about["format"] is None and about["error"].startswith(text) and about["tensors"] == []
 
 
+def test_an_archive_of_numpys(capsys):
+    assert "\nits contents cannot be listed: it is an archive of NumPy's" in shown(
+        capsys, DATA / "digits.npz", status=1
+    )
+
+
 def test_files_that_cannot_be_opened(tmp_path, capsys):
     for path, text in ((tmp_path, "Is a directory"), (tmp_path / "a\x1b", "No such file or directory")):
         assert main(["inspect", str(path)]) == 1
@@ -287,6 +295,34 @@ def test_hostile_files_are_listed_or_refused_in_plain_text(tmp_path, capsys):
         assert main(["inspect", "--json", str(path)]) == status
         assert (json.loads(capsys.readouterr().out)["error"] is not None) == bool(status), name
     assert refused > 100
+
+
+def test_parts_of_a_module_that_are_not_what_they_should_be(tmp_path, capsys):
+    odd = kit.name("some", "Thing") + b")" + kit.NEWOBJ
+    parts = [kit.text(f"_{name}") + kit.EMPTY_DICT for name in ("parameters", "modules")]
+    parts += [kit.text("_buffers"), kit.mapping(kit.text("b"), kit.tensor())]
+    parts += [kit.text("_non_persistent_buffers_set"), odd]
+    (tmp_path / "x.pt").write_bytes(kit.archive(kit.mapping(*parts)))
+    assert "\nb  float32  [4]" in shown(capsys, tmp_path / "x.pt")
+
+
+def test_changed_bytes_of_a_pickle_are_survived(tmp_path):
+    random = Random(3)
+    path, listed = tmp_path / "x.pt", 0
+    torch.save(nn.Sequential(Tied(), nn.ReLU()), path)
+    with zipfile.ZipFile(path) as file:
+        records = {name: file.read(name) for name in file.namelist()}
+    for _ in range(200):
+        data = bytearray(records["x/data.pkl"])
+        data[random.randrange(len(data))] = random.choice(b"0(.}])hqrKNRbu\x85\x86\x87\x93\x81ste")
+        with zipfile.ZipFile(path, "w") as file:
+            for name, kept in records.items():
+                file.writestr(name, data if name == "x/data.pkl" else kept)
+        report = inspect(path)
+        listed += report.error is None
+        texts = (report.text(True), json.dumps(report.to_dict(True)), report._repr_html_())
+        assert all(text.replace("\n", "").isprintable() for text in texts)
+    assert 10 < listed < 190
 
 
 def test_names_that_a_terminal_would_obey(tmp_path, capsys):

@@ -81,7 +81,8 @@ def _is_module(state):
 
 def _module_children(state):
     """What of a module's state makes up its state_dict(), and its settings; not its hooks and the like."""
-    passing = state.get("_non_persistent_buffers_set") or ()
+    passing = state.get("_non_persistent_buffers_set")
+    passing = passing if isinstance(passing, _SEQUENCES) else ()
     for name in _MODULE_DICTS:
         for key, item in state[name].items():
             if item is not None and not (name == "_buffers" and key in passing):
