@@ -179,7 +179,7 @@ class Report:
         if self.error is not None:
             yield f"its contents cannot be listed: {self.error}"
         for key, value in self.metadata.items():
-            yield f"metadata: {_shown.plain(str(key))} = {contents.value_text(value)}"
+            yield f"metadata: {_shown.plain(key, 200)} = {_shown.plain(value, 200)}"
 
     def ending(self) -> Iterator[str]:
         """Return the lines below the table."""

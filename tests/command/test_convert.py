@@ -148,7 +148,7 @@ def test_metadata_and_devices_are_said(tmp_path, capsys):
     header = data[8 : 8 + size].strip()[:-1] + b',"__metadata__":{"format":"p\\u001bt"}}'
     source.write_bytes(len(header).to_bytes(8, "little") + header + data[8 + size :])
     assert main(["inspect", str(source)]) == 0
-    assert "\nmetadata: format = 'p\\x1bt'\n" in capsys.readouterr().out
+    assert "\nmetadata: format = p\\x1bt\n" in capsys.readouterr().out
     assert "\n  left out: the metadata format\n" in convert(capsys, source, tmp_path / "x.pt")
     body = kit.mapping(kit.text("w"), kit.tensor(kit.storage(location="cuda:1")))
     (tmp_path / "cuda.pt").write_bytes(kit.archive(body))
