@@ -151,17 +151,17 @@ WITHOUT_EXAMPLE = {
         Float8_e8m0fnuTensor FloatTensor Generator HalfTensor IntTensor LongTensor QInt32Tensor
         QInt8Tensor QUInt2x4Tensor QUInt4x2Tensor QUInt8Tensor ShortTensor Size Tensor UInt16Tensor
         UInt32Tensor UInt64Tensor UntypedStorage allclose are_deterministic_algorithms_enabled asarray
-        atleast_1d atleast_2d atleast_3d bartlett_window best_splits blackman_window block_diag
-        broadcast_shapes broadcast_tensors broadcast_to cartesian_prod cdist chain_matmul combinations
-        compile compiled_with_cxx11_abi detach detach_ device dtype einsum empty_permuted empty_strided
+        atleast_1d atleast_2d atleast_3d bartlett_window blackman_window block_diag broadcast_shapes
+        broadcast_tensors broadcast_to cartesian_prod cdist chain_matmul combinations compile
+        compiled_with_cxx11_abi detach detach_ device dtype einsum empty_permuted empty_strided
         enable_grad equal finfo from_file frombuffer get_deterministic_debug_mode get_device
         get_device_module get_float32_matmul_precision get_num_interop_threads get_rng_state gradient
         hamming_window hann_window histogram histogramdd iinfo imag inference_mode initial_seed
         is_complex is_conj is_deterministic_algorithms_warn_only_enabled is_distributed
         is_floating_point is_inference is_neg is_nonzero is_same_size is_signed is_storage
         is_vulkan_available is_warn_always_enabled isclose kaiser_window layout load lu manual_seed
-        matrices_of_chain memory_format meshgrid no_grad numel qscheme range resize_as_ resolve_conj
-        resolve_neg save scalar_tensor seed set_default_tensor_type set_deterministic_debug_mode
+        memory_format meshgrid no_grad numel qscheme range resize_as_ resolve_conj resolve_neg save
+        scalar_tensor seed set_default_tensor_type set_deterministic_debug_mode
         set_float32_matmul_precision set_grad_enabled set_num_interop_threads set_printoptions
         set_rng_state set_warn_always tensordot thread_safe_generator typename unique unique_consecutive
         unravel_index use_deterministic_algorithms vander zero_

@@ -192,7 +192,67 @@ class _Conv(_ConvNd):
 
 @_own_init
 class Conv1d(_Conv):
-    """Slides filters over signals (N, C, L); padding a number, 'same' or 'valid'."""
+    """Apply 1-D convolution over signals or sequences with several channels.
+
+    Each output channel is the sum, over the input channels of its group, of the cross-correlation with a
+    learned kernel, plus a bias; `Conv2d` says more of each parameter.
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output: the number of filters.
+    kernel_size : int or tuple of 1 int
+        Length of the kernel.
+    stride : int or tuple of 1 int, default 1
+        Step of the kernel over the input.
+    padding : int, tuple of 1 int, 'valid' or 'same', default 0
+        Elements added to each end.
+    dilation : int or tuple of 1 int, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (out_channels, in_channels / groups, kernel_size), drawn from U(-k, k) with
+        ``k = sqrt(groups / (in_channels * kernel_size))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, L_in) or (C_in, L_in)
+    Output : (N, C_out, L_out) or (C_out, L_out), where
+        ``L_out = floor((L_in + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)``
+
+    Raises
+    ------
+    ValueError
+        If `groups` does not divide both numbers of channels, or `padding` or `padding_mode` is not admitted.
+    RuntimeError
+        When called, if the size or dtype of the input does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.Conv1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Conv1d.html
+
+    Examples
+    --------
+    >>> layer = nn.Conv1d(16, 33, kernel_size=3, stride=2)
+    >>> layer(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 24])
+    """
 
     _numbers = staticmethod(_single)
 
@@ -202,7 +262,77 @@ class Conv1d(_Conv):
 
 @_own_init
 class Conv2d(_Conv):
-    """Slides filters over images (N, C, H, W); padding numbers, 'same' or 'valid'."""
+    """Apply 2-D convolution over images with several channels.
+
+    Each output channel is the sum, over the input channels of its group, of the cross-correlation with a
+    learned kernel, plus a bias::
+
+        output[n, o] = bias[o] + sum(cross_correlate(input[n, c], weight[o, c]) for c in the group of o)
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output: the number of filters.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the kernel; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, default 1
+        Step of the kernel over the input.
+    padding : int, tuple of 2 ints, 'valid' or 'same', default 0
+        Rows and columns added to each side. 'valid' adds none, 'same' as many as keep the size of the input,
+        which needs a stride of 1.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups into which the channels are split; each group of output channels sees its own group
+        of input channels only. ``groups=in_channels`` is depthwise convolution.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (out_channels, in_channels / groups, kernel_size[0], kernel_size[1]), drawn from U(-k, k) with
+        ``k = sqrt(groups / (in_channels * kernel_size[0] * kernel_size[1]))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, H_in, W_in) or (C_in, H_in, W_in)
+    Output : (N, C_out, H_out, W_out) or (C_out, H_out, W_out), where
+        ``H_out = floor((H_in + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1)``
+        and likewise ``W_out`` with index 1.
+
+    Raises
+    ------
+    ValueError
+        If `groups` is not positive or does not divide both numbers of channels, if `padding` or
+        `padding_mode` is no such word, or if 'same' meets a stride other than 1.
+    RuntimeError
+        When called, if the input has another number of dimensions or channels, another dtype than the weight,
+        or is smaller than the kernel.
+
+    Notes
+    -----
+    Same as torch.nn.Conv2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Conv2d.html
+
+    Examples
+    --------
+    >>> layer = nn.Conv2d(16, 33, kernel_size=3, stride=2)
+    >>> layer(torch.randn(20, 16, 50, 100)).shape
+    torch.Size([20, 33, 24, 49])
+    >>> layer = nn.Conv2d(16, 33, (3, 5), padding="same", dilation=(3, 1))
+    >>> layer(torch.randn(16, 50, 100)).shape
+    torch.Size([33, 50, 100])
+    """
 
     _numbers = staticmethod(_pair)
 
@@ -214,7 +344,67 @@ class Conv2d(_Conv):
 
 @_own_init
 class Conv3d(_Conv):
-    """Slides filters over volumes (N, C, D, H, W); padding numbers, 'same' or 'valid'."""
+    """Apply 3-D convolution over volumes or videos with several channels.
+
+    Each output channel is the sum, over the input channels of its group, of the cross-correlation with a
+    learned kernel, plus a bias; `Conv2d` says more of each parameter.
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output: the number of filters.
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the kernel; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, default 1
+        Step of the kernel over the input.
+    padding : int, tuple of 3 ints, 'valid' or 'same', default 0
+        Elements added to each side.
+    dilation : int or tuple of 3 ints, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (out_channels, in_channels / groups, *kernel_size), drawn from U(-k, k) with
+        ``k = sqrt(groups / (in_channels * prod(kernel_size)))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, D_in, H_in, W_in) or (C_in, D_in, H_in, W_in)
+    Output : (N, C_out, D_out, H_out, W_out) or (C_out, D_out, H_out, W_out), where for each side
+        ``out = floor((in + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)``
+
+    Raises
+    ------
+    ValueError
+        If `groups` does not divide both numbers of channels, or `padding` or `padding_mode` is not admitted.
+    RuntimeError
+        When called, if the size or dtype of the input does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.Conv3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Conv3d.html
+
+    Examples
+    --------
+    >>> layer = nn.Conv3d(4, 6, (3, 5, 2), stride=(2, 1, 1), padding=(4, 2, 0))
+    >>> layer(torch.randn(2, 4, 10, 20, 20)).shape
+    torch.Size([2, 6, 8, 20, 19])
+    """
 
     _numbers = staticmethod(_triple)
 
@@ -310,7 +500,71 @@ class _ConvTransposeNd(_ConvNd):
 
 @_own_init
 class ConvTranspose1d(_ConvTransposeNd):
-    """Spreads signals (N, C, L) over larger ones: the gradient of Conv1d."""
+    """Apply 1-D transposed convolution over signals with several channels.
+
+    It spreads each element of the input over a window of the output: the gradient of `Conv1d` with respect to
+    its input. `ConvTranspose2d` says more of each parameter.
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 1 int
+        Length of the kernel.
+    stride : int or tuple of 1 int, default 1
+        Step of the kernel over the output: by how much the signal grows.
+    padding : int or tuple of 1 int, default 0
+        Elements taken away from each end of the output.
+    output_padding : int or tuple of 1 int, default 0
+        Elements added at the end of the output.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 1 int, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (in_channels, out_channels / groups, kernel_size), drawn from U(-k, k) with
+        ``k = sqrt(groups / (out_channels * kernel_size))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, L_in) or (C_in, L_in)
+    Output : (N, C_out, L_out) or (C_out, L_out), where
+        ``L_out = (L_in - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``
+
+    Raises
+    ------
+    ValueError
+        If `groups` does not divide both numbers of channels, `padding_mode` is not 'zeros', or, when called,
+        `output_size` cannot be reached.
+    RuntimeError
+        When called, if the size or dtype of the input does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.ConvTranspose1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConvTranspose1d.html
+
+    Examples
+    --------
+    >>> layer = nn.ConvTranspose1d(16, 33, kernel_size=3, stride=2)
+    >>> layer(torch.randn(20, 16, 50)).shape
+    torch.Size([20, 33, 101])
+    """
 
     _numbers = staticmethod(_single)
 
@@ -320,7 +574,81 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 @_own_init
 class ConvTranspose2d(_ConvTransposeNd):
-    """Spreads images (N, C, H, W) over larger ones: the gradient of Conv2d."""
+    """Apply 2-D transposed convolution over images with several channels.
+
+    It spreads each element of the input over a window of the output: the gradient of `Conv2d` with respect to
+    its input, hence also known as fractionally strided convolution or (wrongly) deconvolution. With the same
+    parameters it turns the output size of `Conv2d` back into the input size.
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the kernel; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, default 1
+        Step of the kernel over the output: by how much the image grows.
+    padding : int or tuple of 2 ints, default 0
+        Rows and columns taken away from each side of the output.
+    output_padding : int or tuple of 2 ints, default 0
+        Rows and columns added at the bottom and right of the output, since `Conv2d` gives one size for
+        several input sizes; smaller than the stride or the dilation.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (in_channels, out_channels / groups, kernel_size[0], kernel_size[1]), drawn from U(-k, k) with
+        ``k = sqrt(groups / (out_channels * kernel_size[0] * kernel_size[1]))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, H_in, W_in) or (C_in, H_in, W_in)
+    Output : (N, C_out, H_out, W_out) or (C_out, H_out, W_out), where
+        ``H_out = (H_in - 1) * stride[0] - 2 * padding[0] + dilation[0] * (kernel_size[0] - 1)``
+        ``+ output_padding[0] + 1`` and likewise ``W_out`` with index 1. A call may name the size instead:
+        ``layer(input, output_size=(H_out, W_out))``.
+
+    Raises
+    ------
+    ValueError
+        If `groups` is not positive or does not divide both numbers of channels, if `padding_mode` is not
+        'zeros', or, when called, if `output_size` cannot be reached.
+    RuntimeError
+        When called, if the size or dtype of the input or `output_padding` does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.ConvTranspose2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConvTranspose2d.html
+
+    Examples
+    --------
+    >>> down = nn.Conv2d(16, 16, 3, stride=2, padding=1)
+    >>> up = nn.ConvTranspose2d(16, 16, 3, stride=2, padding=1)
+    >>> x = torch.randn(1, 16, 12, 12)
+    >>> down(x).shape
+    torch.Size([1, 16, 6, 6])
+    >>> up(down(x)).shape
+    torch.Size([1, 16, 11, 11])
+    >>> up(down(x), output_size=x.size()).shape
+    torch.Size([1, 16, 12, 12])
+    """
 
     _numbers = staticmethod(_pair)
 
@@ -330,7 +658,71 @@ class ConvTranspose2d(_ConvTransposeNd):
 
 @_own_init
 class ConvTranspose3d(_ConvTransposeNd):
-    """Spreads volumes (N, C, D, H, W) over larger ones: the gradient of Conv3d."""
+    """Apply 3-D transposed convolution over volumes with several channels.
+
+    It spreads each element of the input over a window of the output: the gradient of `Conv3d` with respect to
+    its input. `ConvTranspose2d` says more of each parameter.
+
+    Parameters
+    ----------
+    in_channels : int
+        Channels of the input.
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the kernel; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, default 1
+        Step of the kernel over the output: by how much the volume grows.
+    padding : int or tuple of 3 ints, default 0
+        Elements taken away from each side of the output.
+    output_padding : int or tuple of 3 ints, default 0
+        Elements added at one side of the output.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 3 ints, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (in_channels, out_channels / groups, *kernel_size), drawn from U(-k, k) with
+        ``k = sqrt(groups / (out_channels * prod(kernel_size)))``.
+    bias : Parameter or None
+        (out_channels), drawn likewise.
+
+    Shape
+    -----
+    Input : (N, C_in, D_in, H_in, W_in) or (C_in, D_in, H_in, W_in)
+    Output : (N, C_out, D_out, H_out, W_out) or (C_out, D_out, H_out, W_out), where for each side
+        ``out = (in - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``
+
+    Raises
+    ------
+    ValueError
+        If `groups` does not divide both numbers of channels, `padding_mode` is not 'zeros', or, when called,
+        `output_size` cannot be reached.
+    RuntimeError
+        When called, if the size or dtype of the input does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.ConvTranspose3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConvTranspose3d.html
+
+    Examples
+    --------
+    >>> layer = nn.ConvTranspose3d(4, 6, (3, 5, 2), stride=(2, 1, 1), padding=(0, 4, 2))
+    >>> layer(torch.randn(2, 4, 10, 20, 20)).shape
+    torch.Size([2, 6, 21, 16, 17])
+    """
 
     _numbers = staticmethod(_triple)
 

@@ -22,7 +22,31 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """Returns its input; takes and ignores any arguments."""
+    """Return the input unchanged: a placeholder for a layer.
+
+    It takes any arguments and ignores them, so that it can stand in for another layer.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Ignored.
+
+    Shape
+    -----
+    Input : any shape
+    Output : the input itself
+
+    Notes
+    -----
+    Same as torch.nn.Identity: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Identity.html
+
+    Examples
+    --------
+    >>> layer = nn.Identity(54, unused=True)
+    >>> x = torch.ones(2, 3)
+    >>> layer(x) is x
+    True
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -32,7 +56,50 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """x times the weight (out_features, in_features) transposed, plus the bias."""
+    """Apply a linear (fully connected, dense) transformation: ``y = x @ weight.T + bias``.
+
+    Parameters
+    ----------
+    in_features : int
+        Size of the last dimension of the input.
+    out_features : int
+        Size of the last dimension of the output.
+    bias : bool, default True
+        Add a learned bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (out_features, in_features), drawn from U(-k, k) with ``k = 1 / sqrt(in_features)``.
+    bias : Parameter or None
+        (out_features), drawn likewise.
+
+    Shape
+    -----
+    Input : (*, in_features), any number of leading dimensions
+    Output : (*, out_features)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the last dimension of the input is not `in_features`, or its dtype not the weight's.
+
+    Notes
+    -----
+    Same as torch.nn.Linear: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Linear.html
+
+    Examples
+    --------
+    >>> layer = nn.Linear(20, 30)
+    >>> layer(torch.randn(128, 20)).shape
+    torch.Size([128, 30])
+    >>> layer
+    Linear(in_features=20, out_features=30, bias=True)
+    """
 
     __constants__ = ["in_features", "out_features"]
     in_features: int
@@ -88,7 +155,53 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """For each output, one input times a matrix times the other input, plus the bias."""
+    """Apply a bilinear transformation of two inputs: ``y[o] = x1 @ weight[o] @ x2 + bias[o]``.
+
+    Parameters
+    ----------
+    in1_features : int
+        Size of the last dimension of the first input; greater than 0.
+    in2_features : int
+        Size of the last dimension of the second input.
+    out_features : int
+        Size of the last dimension of the output.
+    bias : bool, default True
+        Add a learned bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (out_features, in1_features, in2_features), drawn from U(-k, k) with ``k = 1 / sqrt(in1_features)``.
+    bias : Parameter or None
+        (out_features), drawn likewise.
+
+    Shape
+    -----
+    Input1 : (*, in1_features)
+    Input2 : (*, in2_features), with the same leading dimensions
+    Output : (*, out_features)
+
+    Raises
+    ------
+    ValueError
+        If `in1_features` is not positive.
+    RuntimeError
+        When called, if the sizes of the inputs do not fit.
+
+    Notes
+    -----
+    Same as torch.nn.Bilinear: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Bilinear.html
+
+    Examples
+    --------
+    >>> layer = nn.Bilinear(20, 30, 40)
+    >>> layer(torch.randn(128, 20), torch.randn(128, 30)).shape
+    torch.Size([128, 40])
+    """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int
