@@ -71,14 +71,65 @@ class _Inplace(Module):
 
 @_own_init
 class ReLU(_Inplace):
-    """max(x, 0)."""
+    """Apply the rectified linear unit (ReLU) activation: ``max(x, 0)``.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.ReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReLU.html
+
+    Examples
+    --------
+    >>> nn.ReLU()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([0., 0., 2.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
 
 class Hardtanh(Module):
-    """x limited to [min_val, max_val]."""
+    """Apply the hard tanh activation: limit x to [min_val, max_val].
+
+    Parameters
+    ----------
+    min_val : float, default -1.0
+        Smallest value of the output.
+    max_val : float, default 1.0
+        Largest value of the output.
+    inplace : bool, default False
+        Write the result into the input.
+    min_value, max_value : float, optional
+        Deprecated names of `min_val` and `max_val`, with a FutureWarning.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    AssertionError
+        If `max_val` is not greater than `min_val`.
+
+    Notes
+    -----
+    Same as torch.nn.Hardtanh: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Hardtanh.html
+
+    Examples
+    --------
+    >>> nn.Hardtanh(-2.0, 2.0)(torch.tensor([-3.0, 0.5, 3.0]))
+    tensor([-2.0000,  0.5000,  2.0000])
+    """
 
     __constants__ = ["min_val", "max_val", "inplace"]
     min_val: float
@@ -115,7 +166,31 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """x limited to [0, 6]."""
+    """Apply the ReLU6 activation: limit x to [0, 6].
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    A. Krizhevsky, "Convolutional Deep Belief Networks on CIFAR-10", 2010.
+
+    Notes
+    -----
+    Same as torch.nn.ReLU6: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReLU6.html
+
+    Examples
+    --------
+    >>> nn.ReLU6()(torch.tensor([-1.0, 3.0, 9.0]))
+    tensor([0., 3., 6.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -125,14 +200,44 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """Apply the sigmoid activation: ``1 / (1 + exp(-x))``.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Sigmoid: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Sigmoid.html
+
+    Examples
+    --------
+    >>> nn.Sigmoid()(torch.tensor([-2.0, 0.0, 2.0]))
+    tensor([0.1192, 0.5000, 0.8808])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return rushlight.sigmoid(input)
 
 
 class Tanh(Module):
-    """Hyperbolic tangent."""
+    """Apply the hyperbolic tangent activation: ``(exp(x) - exp(-x)) / (exp(x) + exp(-x))``.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Tanh: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Tanh.html
+
+    Examples
+    --------
+    >>> nn.Tanh()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return rushlight.tanh(input)
@@ -140,7 +245,32 @@ class Tanh(Module):
 
 @_own_init
 class SiLU(_Inplace):
-    """x * sigmoid(x)."""
+    """Apply the sigmoid linear unit (SiLU, swish) activation: ``x * sigmoid(x)``.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016, https://arxiv.org/abs/1606.08415; P.
+    Ramachandran, B. Zoph, Q. Le, "Searching for Activation Functions", 2017, https://arxiv.org/abs/1710.05941
+
+    Notes
+    -----
+    Same as torch.nn.SiLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SiLU.html
+
+    Examples
+    --------
+    >>> nn.SiLU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
@@ -148,7 +278,32 @@ class SiLU(_Inplace):
 
 @_own_init
 class Mish(_Inplace):
-    """x * tanh(softplus(x))."""
+    """Apply the Mish activation: ``x * tanh(softplus(x))``.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    D. Misra, "Mish: A Self Regularized Non-Monotonic Neural Activation Function", 2019,
+    https://arxiv.org/abs/1908.08681
+
+    Notes
+    -----
+    Same as torch.nn.Mish: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Mish.html
+
+    Examples
+    --------
+    >>> nn.Mish()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
@@ -156,7 +311,31 @@ class Mish(_Inplace):
 
 @_own_init
 class Hardswish(_Inplace):
-    """x * relu6(x + 3) / 6."""
+    """Apply the hard swish activation: ``x * relu6(x + 3) / 6``, which comes near to `SiLU`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    A. Howard et al., "Searching for MobileNetV3", 2019, https://arxiv.org/abs/1905.02244
+
+    Notes
+    -----
+    Same as torch.nn.Hardswish: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Hardswish.html
+
+    Examples
+    --------
+    >>> nn.Hardswish()(torch.tensor([-1.5, 0.0, 1.0, 3.0]))
+    tensor([-0.3750,  0.0000,  0.6667,  3.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -166,7 +345,27 @@ class Hardswish(_Inplace):
 
 @_own_init
 class Hardsigmoid(_Inplace):
-    """relu6(x + 3) / 6."""
+    """Apply the hard sigmoid activation: ``relu6(x + 3) / 6``, straight lines near to `Sigmoid`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Hardsigmoid: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Hardsigmoid.html
+
+    Examples
+    --------
+    >>> nn.Hardsigmoid()(torch.tensor([-3.0, 0.0, 1.5, 3.0]))
+    tensor([0.0000, 0.5000, 0.7500, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
@@ -176,14 +375,70 @@ class Hardsigmoid(_Inplace):
 
 @_own_init
 class SELU(_Inplace):
-    """Scaled ELU whose constants keep mean 0 and variance 1."""
+    """Apply the scaled exponential linear unit (SELU) activation: ``scale * elu(x, alpha)``.
+
+    The constants, ``scale = 1.0507...`` and ``alpha = 1.6732...``, let a network of such layers keep mean 0
+    and variance 1. Its weights start from ``init.kaiming_normal_(nonlinearity='linear')``, its dropout is
+    `AlphaDropout`.
+
+    Parameters
+    ----------
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
+    https://arxiv.org/abs/1706.02515
+
+    Notes
+    -----
+    Same as torch.nn.SELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SELU.html
+
+    Examples
+    --------
+    >>> nn.SELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-1.1113,  0.0000,  1.0507])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
 
 class ELU(Module):
-    """x where x > 0, else alpha * (exp(x) - 1)."""
+    """Apply the exponential linear unit (ELU) activation: x where positive, else ``alpha * (exp(x) - 1)``.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Size of the limit, ``-alpha``, for very negative x.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    References
+    ----------
+    D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear
+    Units (ELUs)", 2015, https://arxiv.org/abs/1511.07289
+
+    Notes
+    -----
+    Same as torch.nn.ELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ELU.html
+
+    Examples
+    --------
+    >>> nn.ELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.6321,  0.0000,  1.0000])
+    """
 
     __constants__ = ["alpha", "inplace"]
     alpha: float
@@ -202,7 +457,40 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
+    """Apply the continuously differentiable exponential linear unit (CELU) activation.
+
+    ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``: an `ELU` whose slope at 0 is 1 for every alpha.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        Size of the limit, ``-alpha``, for very negative x; not 0.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `alpha` is 0.
+
+    References
+    ----------
+    J. Barron, "Continuously Differentiable Exponential Linear Units", 2017, https://arxiv.org/abs/1704.07483
+
+    Notes
+    -----
+    Same as torch.nn.CELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CELU.html
+
+    Examples
+    --------
+    >>> nn.CELU(alpha=2.0)(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7869,  0.0000,  1.0000])
+    """
 
     __constants__ = ["alpha", "inplace"]
     alpha: float
@@ -221,7 +509,42 @@ class CELU(Module):
 
 
 class GELU(Module):
-    """x * Phi(x), or with approximate='tanh' nearly that."""
+    """Apply the Gaussian error linear unit (GELU) activation: ``x * Phi(x)``.
+
+    ``Phi`` is the cumulative distribution function of the standard normal distribution,
+    ``(1 + erf(x / sqrt(2))) / 2``. With ``approximate='tanh'`` the layer computes
+    ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))``, as some published models do.
+
+    Parameters
+    ----------
+    approximate : {'none', 'tanh'}, default 'none'
+        Which of the two formulas.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `approximate` is no such word.
+
+    References
+    ----------
+    D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016, https://arxiv.org/abs/1606.08415
+
+    Notes
+    -----
+    Same as torch.nn.GELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GELU.html
+
+    Examples
+    --------
+    >>> nn.GELU()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    >>> nn.GELU(approximate="tanh")(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1588,  0.0000,  0.8412])
+    """
 
     __constants__ = ["approximate"]
     approximate: str
@@ -238,7 +561,29 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """x where x > 0, else negative_slope * x."""
+    """Apply the leaky ReLU activation: x where it is positive, else ``negative_slope * x``.
+
+    Parameters
+    ----------
+    negative_slope : float, default 0.01
+        Slope for negative x.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.LeakyReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LeakyReLU.html
+
+    Examples
+    --------
+    >>> nn.LeakyReLU(0.1)(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.1000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["inplace", "negative_slope"]
     inplace: bool
@@ -257,7 +602,44 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """LeakyReLU whose slope is drawn from [lower, upper] in training, else their mean."""
+    """Apply the randomized leaky ReLU activation.
+
+    In training each negative element has a slope of its own, drawn from U(lower, upper); in evaluation all
+    have ``(lower + upper) / 2``.
+
+    Parameters
+    ----------
+    lower : float, default 1/8
+        Least slope.
+    upper : float, default 1/3
+        Greatest slope.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `lower` is greater than `upper`.
+
+    References
+    ----------
+    B. Xu, N. Wang, T. Chen, M. Li, "Empirical Evaluation of Rectified Activations in Convolutional Network",
+    2015, https://arxiv.org/abs/1505.00853
+
+    Notes
+    -----
+    Same as torch.nn.RReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RReLU.html
+
+    Examples
+    --------
+    >>> nn.RReLU(0.1, 0.3).eval()(torch.tensor([-1.0, 0.0, 2.0]))
+    tensor([-0.2000,  0.0000,  2.0000])
+    """
 
     __constants__ = ["lower", "upper", "inplace"]
     lower: float
@@ -278,7 +660,54 @@ class RReLU(Module):
 
 
 class PReLU(Module):
-    """LeakyReLU whose slope, one or one for each channel, is learned."""
+    """Apply the parametric ReLU activation: a leaky ReLU whose slope is learned.
+
+    ``x`` where it is positive, else ``weight * x``, with one slope or one for each channel. Leave weight
+    decay off for the slopes.
+
+    Parameters
+    ----------
+    num_parameters : int, default 1
+        1, or the number of channels of the input.
+    init : float, default 0.25
+        Starting value of the slopes.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (num_parameters), the slopes.
+
+    Shape
+    -----
+    Input : (N, C, *) or any shape with one slope; the channels are dimension 1
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if there are several slopes, and not as many as channels.
+
+    References
+    ----------
+    K. He, X. Zhang, S. Ren, J. Sun, "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
+
+    Notes
+    -----
+    Same as torch.nn.PReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.PReLU.html
+
+    Examples
+    --------
+    >>> layer = nn.PReLU()
+    >>> layer(torch.tensor([-1.0, 0.0, 2.0])).tolist()
+    [-0.25, 0.0, 2.0]
+    >>> nn.PReLU(3).weight
+    Parameter containing:
+    tensor([0.2500, 0.2500, 0.2500], requires_grad=True)
+    """
 
     __constants__ = ["num_parameters"]
     num_parameters: int
@@ -304,7 +733,31 @@ class PReLU(Module):
 
 
 class Threshold(Module):
-    """x where x > threshold, else value."""
+    """Apply a threshold: x where it is greater than `threshold`, else `value`.
+
+    Parameters
+    ----------
+    threshold : float
+        What x must exceed to be kept.
+    value : float
+        What stands in the place of all other elements.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Threshold: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Threshold.html
+
+    Examples
+    --------
+    >>> nn.Threshold(0.5, 20.0)(torch.tensor([0.0, 0.5, 1.0]))
+    tensor([20., 20.,  1.])
+    """
 
     __constants__ = ["threshold", "value", "inplace"]
     threshold: float
@@ -325,7 +778,37 @@ class Threshold(Module):
 
 
 class GLU(Module):
-    """The first half along dim times the sigmoid of the second."""
+    """Apply the gated linear unit (GLU): the first half of the input times the sigmoid of the second.
+
+    Parameters
+    ----------
+    dim : int, default -1
+        Dimension that is cut into halves.
+
+    Shape
+    -----
+    Input : (*1, N, *2), where N, at `dim`, is even
+    Output : (*1, N / 2, *2)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the size of `dim` is odd, or the input has no dimension.
+
+    References
+    ----------
+    Y. Dauphin, A. Fan, M. Auli, D. Grangier, "Language Modeling with Gated Convolutional Networks", 2016,
+    https://arxiv.org/abs/1612.08083
+
+    Notes
+    -----
+    Same as torch.nn.GLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GLU.html
+
+    Examples
+    --------
+    >>> nn.GLU()(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
+    tensor([[0.5000, 1.0000]])
+    """
 
     __constants__ = ["dim"]
     dim: int
@@ -355,7 +838,27 @@ class _Shrink(Module):
 
 @_own_init
 class Hardshrink(_Shrink):
-    """x where |x| > lambd, else 0."""
+    """Apply the hard shrinkage activation: x where ``|x| > lambd``, else 0.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        Size up to which elements become 0.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Hardshrink: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Hardshrink.html
+
+    Examples
+    --------
+    >>> nn.Hardshrink()(torch.tensor([-1.0, 0.25, 1.0]))
+    tensor([-1.,  0.,  1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
@@ -363,35 +866,129 @@ class Hardshrink(_Shrink):
 
 @_own_init
 class Softshrink(_Shrink):
-    """x brought nearer to 0 by lambd, 0 where |x| <= lambd."""
+    """Apply the soft shrinkage activation: x brought nearer to 0 by `lambd`, 0 where ``|x| <= lambd``.
+
+    Parameters
+    ----------
+    lambd : float, default 0.5
+        By how much; not negative.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `lambd` is negative.
+
+    Notes
+    -----
+    Same as torch.nn.Softshrink: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softshrink.html
+
+    Examples
+    --------
+    >>> nn.Softshrink()(torch.tensor([-1.0, 0.25, 1.0]))
+    tensor([-0.5000,  0.0000,  0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """Apply the tanh shrinkage activation: ``x - tanh(x)``.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Tanhshrink: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Tanhshrink.html
+
+    Examples
+    --------
+    >>> nn.Tanhshrink()(torch.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2384,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softsign(Module):
-    """x / (|x| + 1)."""
+    """Apply the softsign activation: ``x / (1 + |x|)``.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Softsign: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softsign.html
+
+    Examples
+    --------
+    >>> nn.Softsign()(torch.tensor([-1.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without its rounding errors."""
+    """Apply the logarithm of the sigmoid: ``log(1 / (1 + exp(-x)))``, which stays exact for very negative x.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.LogSigmoid: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LogSigmoid.html
+
+    Examples
+    --------
+    >>> nn.LogSigmoid()(torch.tensor([-100.0, 0.0, 2.0]))
+    tensor([-100.0000,   -0.6931,   -0.1269])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softplus(Module):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+    """Apply the softplus activation, a smooth ReLU: ``log(1 + exp(beta * x)) / beta``.
+
+    Where ``beta * x > threshold`` the output is x itself.
+
+    Parameters
+    ----------
+    beta : float, default 1.0
+        How sharp the bend at 0 is.
+    threshold : float, default 20.0
+        From where on the function is linear.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Notes
+    -----
+    Same as torch.nn.Softplus: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softplus.html
+
+    Examples
+    --------
+    >>> nn.Softplus()(torch.tensor([-1.0, 0.0, 30.0]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
 
     __constants__ = ["beta", "threshold"]
     beta: float
@@ -428,7 +1025,37 @@ class _Softmax(Module):
 
 @_own_init
 class Softmax(_Softmax):
-    """exp(x) / sum(exp(x)) along dim."""
+    """Apply softmax along a dimension: ``exp(x) / sum(exp(x))``, which are probabilities that add up to 1.
+
+    The largest element is subtracted first, so that ``exp`` does not overflow. Losses of classes take logits
+    or `LogSoftmax`; they need no softmax before them.
+
+    Parameters
+    ----------
+    dim : int, optional
+        Dimension along which the results add up to 1. Without it one is chosen, with a UserWarning: 0 for
+        inputs of 0, 1 or 3 dimensions, else 1.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    IndexError
+        When called, if the input has no such dimension.
+
+    Notes
+    -----
+    Same as torch.nn.Softmax: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softmax.html
+
+    Examples
+    --------
+    >>> nn.Softmax(dim=1)(torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
+    tensor([[0.0900, 0.2447, 0.6652],
+            [0.3333, 0.3333, 0.3333]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim, _stacklevel=5)
@@ -436,7 +1063,35 @@ class Softmax(_Softmax):
 
 @_own_init
 class LogSoftmax(_Softmax):
-    """log(softmax(x)) along dim."""
+    """Apply the logarithm of softmax along a dimension: ``x - log(sum(exp(x)))``.
+
+    More exact than the logarithm of the result of `Softmax`; `NLLLoss` takes it.
+
+    Parameters
+    ----------
+    dim : int, optional
+        Dimension along which the exponentials of the results add up to 1. Without it one is chosen, with a
+        UserWarning: 0 for inputs of 0, 1 or 3 dimensions, else 1.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    IndexError
+        When called, if the input has no such dimension.
+
+    Notes
+    -----
+    Same as torch.nn.LogSoftmax: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LogSoftmax.html
+
+    Examples
+    --------
+    >>> nn.LogSoftmax(dim=1)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[-2.4076, -1.4076, -0.4076]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim, _stacklevel=5)
@@ -444,14 +1099,61 @@ class LogSoftmax(_Softmax):
 
 @_own_init
 class Softmin(_Softmax):
-    """softmax(-x) along dim."""
+    """Apply softmin along a dimension: the softmax of ``-x``, in which the smallest elements weigh most.
+
+    Parameters
+    ----------
+    dim : int, optional
+        Dimension along which the results add up to 1. Without it one is chosen, with a UserWarning: 0 for
+        inputs of 0, 1 or 3 dimensions, else 1.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    IndexError
+        When called, if the input has no such dimension.
+
+    Notes
+    -----
+    Same as torch.nn.Softmin: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softmin.html
+
+    Examples
+    --------
+    >>> nn.Softmin(dim=1)(torch.tensor([[1.0, 2.0, 3.0]]))
+    tensor([[0.6652, 0.2447, 0.0900]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of images (N, C, H, W) or (C, H, W)."""
+    """Apply softmax over the channels at each place of an image.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.Softmax2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Softmax2d.html
+
+    Examples
+    --------
+    >>> out = nn.Softmax2d()(torch.randn(2, 3, 4, 5))
+    >>> torch.allclose(out.sum(dim=1), torch.ones(2, 4, 5))
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):

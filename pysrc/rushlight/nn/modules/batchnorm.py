@@ -120,7 +120,69 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Batch normalisation of (N, C) or (N, C, L)."""
+    """Apply 1-D batch normalization: bring each feature or channel to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch (and the
+    signal) in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of features or channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages; None weighs all batches the same.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages. Without them evaluation normalizes by the batch, too.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+    num_batches_tracked : Tensor or None
+        Buffer of one int64: how many batches were seen.
+
+    Shape
+    -----
+    Input : (N, C) or (N, C, L)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions, or in training with one value for each channel only.
+    RuntimeError
+        When called, if the input has not `num_features` channels.
+
+    References
+    ----------
+    S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+    Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
+
+    Notes
+    -----
+    Same as torch.nn.BatchNorm1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm1d.html
+
+    Examples
+    --------
+    >>> layer = nn.BatchNorm1d(2)
+    >>> layer(torch.tensor([[0.0, 10.0], [2.0, 30.0]])).detach()
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
+    >>> layer.running_mean
+    tensor([0.1000, 2.0000])
+    """
 
     def _check_input_dim(self, input) -> None:
         if input.dim() not in (2, 3):
@@ -128,7 +190,72 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of images (N, C, H, W)."""
+    """Apply 2-D batch normalization: bring each channel of images to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance of each channel over
+    the batch and the image. In training they are those of the batch, and running averages of them, of the
+    unbiased variance, are kept: ``running = (1 - momentum) * running + momentum * batch``. In evaluation
+    (``layer.eval()``) these averages are used.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance, so that nothing is divided by 0.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages; None weighs all batches the same.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages. Without them evaluation normalizes by the batch, too.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+    num_batches_tracked : Tensor or None
+        Buffer of one int64: how many batches were seen.
+
+    Shape
+    -----
+    Input : (N, C, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions, or in training with one value for each channel only.
+    RuntimeError
+        When called, if the input has not `num_features` channels.
+
+    References
+    ----------
+    S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+    Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
+
+    Notes
+    -----
+    Same as torch.nn.BatchNorm2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm2d.html
+
+    Examples
+    --------
+    >>> layer = nn.BatchNorm2d(3)
+    >>> x = 5 + 2 * torch.randn(16, 3, 8, 8)
+    >>> y = layer(x)
+    >>> torch.allclose(y.mean((0, 2, 3)), torch.zeros(3), atol=1e-5)
+    True
+    >>> torch.allclose(layer.running_mean, 0.1 * x.mean((0, 2, 3)))
+    True
+    """
 
     def _check_input_dim(self, input) -> None:
         if input.dim() != 4:
@@ -136,7 +263,67 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of volumes (N, C, D, H, W)."""
+    """Apply 3-D batch normalization: bring each channel of volumes to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch and the volume
+    in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages; None weighs all batches the same.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages. Without them evaluation normalizes by the batch, too.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+    num_batches_tracked : Tensor or None
+        Buffer of one int64: how many batches were seen.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions, or in training with one value for each channel only.
+    RuntimeError
+        When called, if the input has not `num_features` channels.
+
+    References
+    ----------
+    S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
+    Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
+
+    Notes
+    -----
+    Same as torch.nn.BatchNorm3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm3d.html
+
+    Examples
+    --------
+    >>> layer = nn.BatchNorm3d(3, affine=False)
+    >>> y = layer(torch.randn(4, 3, 5, 6, 7))
+    >>> torch.allclose(y.var((0, 2, 3, 4), unbiased=False), torch.ones(3), atol=1e-4)
+    True
+    """
 
     def _check_input_dim(self, input) -> None:
         if input.dim() != 5:
@@ -144,10 +331,58 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over the batches of all processes. There is one: it is what BatchNorm is, of any
-    number of dimensions from 2.
+    """Apply batch normalization over the batches of all processes.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.SyncBatchNorm.html
+    rushlight runs one process: this is batch normalization of inputs with any number of dimensions from 2,
+    under a name and with a state dict that other programs can use. `BatchNorm2d` says more of each parameter.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages; None weighs all batches the same.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    process_group : optional
+        Kept as an attribute, without effect.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+
+    Shape
+    -----
+    Input : (N, C, *)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of fewer than two dimensions or without channels.
+
+    Notes
+    -----
+    Same as torch.nn.SyncBatchNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SyncBatchNorm.html
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
+    >>> nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]
+    SyncBatchNorm(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
     """
 
     def __init__(

@@ -30,42 +30,261 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, zeroes elements with probability p and scales the rest by 1 / (1 - p)."""
+    """Apply dropout: in training, zero each element with probability `p`, independently.
+
+    What is left is multiplied by ``1 / (1 - p)``, which keeps the mean. In evaluation (``layer.eval()``) the
+    output is the input.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of an element to become 0.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    References
+    ----------
+    G. Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors", 2012,
+    https://arxiv.org/abs/1207.0580
+
+    Notes
+    -----
+    Same as torch.nn.Dropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout.html
+
+    Examples
+    --------
+    >>> layer = nn.Dropout(p=0.2)
+    >>> layer(torch.ones(2, 5)).unique()
+    tensor([0.0000, 1.2500])
+    >>> layer.eval()(torch.ones(2, 5)).unique()
+    tensor([1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_DropoutNd):
-    """Dropout of whole channels of (N, C, L)."""
+    """Apply dropout to whole channels of signals: in training, zero each channel with probability `p`.
+
+    Neighbours in a signal resemble each other, and `Dropout` of single elements hides little of it. What is
+    left is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : (N, C, L) or (C, L)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+    RuntimeError
+        When called with an input of other dimensions.
+
+    References
+    ----------
+    J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
+    https://arxiv.org/abs/1411.4280
+
+    Notes
+    -----
+    Same as torch.nn.Dropout1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout1d.html
+
+    Examples
+    --------
+    >>> out = nn.Dropout1d(p=0.2)(torch.ones(20, 16, 32))
+    >>> out.amax(2).equal(out.amin(2))  # a channel is there or not
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_DropoutNd):
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Apply dropout to whole channels of images: in training, zero each channel with probability `p`.
+
+    Neighbouring pixels resemble each other, and `Dropout` of single ones hides little of them. What is left
+    is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : (N, C, H, W); a 3-D input is taken for (N, C, L), with a UserWarning
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    References
+    ----------
+    J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
+    https://arxiv.org/abs/1411.4280
+
+    Notes
+    -----
+    Same as torch.nn.Dropout2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout2d.html
+
+    Examples
+    --------
+    >>> out = nn.Dropout2d(p=0.2)(torch.ones(20, 16, 8, 8))
+    >>> out.amax((2, 3)).equal(out.amin((2, 3)))  # a channel is there or not
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_DropoutNd):
-    """Dropout of whole channels of (N, C, D, H, W)."""
+    """Apply dropout to whole channels of volumes: in training, zero each channel with probability `p`.
+
+    What is left is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W) or (C, D, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    References
+    ----------
+    J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
+    https://arxiv.org/abs/1411.4280
+
+    Notes
+    -----
+    Same as torch.nn.Dropout3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout3d.html
+
+    Examples
+    --------
+    >>> out = nn.Dropout3d(p=0.2)(torch.ones(20, 16, 4, 4, 4))
+    >>> out.amax((2, 3, 4)).equal(out.amin((2, 3, 4)))  # a channel is there or not
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance of what SELU gives."""
+    """Apply alpha dropout, which keeps the mean and the variance of an input with mean 0 and variance 1.
+
+    In training each element becomes, with probability `p`, the value that `SELU` gives to very negative
+    inputs, and all are scaled and shifted. In evaluation the output is the input. It belongs behind `SELU`.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of an element to be dropped.
+    inplace : bool, default False
+        Without effect, as in PyTorch.
+
+    Shape
+    -----
+    Input : any shape
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    References
+    ----------
+    G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
+    https://arxiv.org/abs/1706.02515
+
+    Notes
+    -----
+    Same as torch.nn.AlphaDropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AlphaDropout.html
+
+    Examples
+    --------
+    >>> out = nn.AlphaDropout(p=0.2)(torch.randn(100, 100))
+    >>> abs(out.mean().item()) < 0.05, abs(out.std().item() - 1) < 0.05
+    (True, True)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """AlphaDropout of whole channels."""
+    """Apply alpha dropout to whole channels; `AlphaDropout` says what is put in their place.
+
+    Parameters
+    ----------
+    p : float, default 0.5
+        Probability of a channel to be dropped.
+    inplace : bool, default False
+        Without effect, as in PyTorch.
+
+    Shape
+    -----
+    Input : (N, C, *), at least two dimensions
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+    RuntimeError
+        When called, if the input has fewer than two dimensions.
+
+    References
+    ----------
+    G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
+    https://arxiv.org/abs/1706.02515
+
+    Notes
+    -----
+    Same as torch.nn.FeatureAlphaDropout:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.FeatureAlphaDropout.html
+
+    Examples
+    --------
+    >>> out = nn.FeatureAlphaDropout(p=0.2)(torch.ones(20, 16, 4, 32, 32))
+    >>> out.amax((2, 3, 4)).equal(out.amin((2, 3, 4)))  # a channel is there or not
+    True
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.feature_alpha_dropout(input, self.p, self.training)

@@ -97,21 +97,190 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L)."""
+    """Apply 1-D instance normalization: bring each channel of each signal to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over one signal;
+    `InstanceNorm2d` says more of each parameter.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default False
+        Learn a weight and a bias for each channel.
+    track_running_stats : bool, default False
+        Keep running averages and use them in evaluation.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+
+    Shape
+    -----
+    Input : (N, C, L) or (C, L)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions, or with `affine` another number of channels.
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
+
+    Notes
+    -----
+    Same as torch.nn.InstanceNorm1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm1d.html
+
+    Examples
+    --------
+    >>> nn.InstanceNorm1d(1)(torch.tensor([[[0.0, 2.0, 4.0, 6.0]]]))
+    tensor([[[-1.3416, -0.4472,  0.4472,  1.3416]]])
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 2
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W)."""
+    """Apply 2-D instance normalization: bring each channel of each image to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over one image.
+    Unlike `BatchNorm2d` it learns and tracks nothing unless told to, and training and evaluation are the
+    same.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance, so that nothing is divided by 0.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default False
+        Learn a weight and a bias for each channel.
+    track_running_stats : bool, default False
+        Keep running averages of mean and variance and use them in evaluation.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions, one element for each channel, or with
+        `affine` another number of channels; without `affine` that is a UserWarning.
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
+
+    Notes
+    -----
+    Same as torch.nn.InstanceNorm2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm2d.html
+
+    Examples
+    --------
+    >>> y = nn.InstanceNorm2d(3)(5 + torch.randn(2, 3, 8, 8))
+    >>> torch.allclose(y.mean((2, 3)), torch.zeros(2, 3), atol=1e-5)
+    True
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 3
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
+    """Apply 3-D instance normalization: bring each channel of each volume to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over one volume;
+    `InstanceNorm2d` says more of each parameter.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default False
+        Learn a weight and a bias for each channel.
+    track_running_stats : bool, default False
+        Keep running averages and use them in evaluation.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+    running_mean, running_var : Tensor or None
+        (C), buffers, 0 and 1 at the start.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W) or (C, D, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions, or with `affine` another number of channels.
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
+
+    Notes
+    -----
+    Same as torch.nn.InstanceNorm3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm3d.html
+
+    Examples
+    --------
+    >>> y = nn.InstanceNorm3d(3, affine=True)(torch.randn(2, 3, 4, 5, 6))
+    >>> torch.allclose(y.mean((2, 3, 4)), torch.zeros(2, 3), atol=1e-5)
+    True
+    """
 
     def _get_no_batch_dim(self) -> int:
         return 4

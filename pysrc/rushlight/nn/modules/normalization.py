@@ -28,7 +28,47 @@ def _register(module, names, shape, device, dtype) -> None:
 
 
 class LocalResponseNorm(Module):
-    """Divides each channel by what its neighbours in a window of size channels amount to."""
+    """Apply local response normalization: divide each channel by what its neighbours amount to.
+
+    ``y[c] = x[c] / (k + alpha / size * sum(x[i] ** 2)) ** beta``, summed over the `size` channels around c.
+
+    Parameters
+    ----------
+    size : int
+        Number of neighbouring channels.
+    alpha : float, default 1e-4
+        Weight of the squares.
+    beta : float, default 0.75
+        Exponent.
+    k : float, default 1.0
+        Added to the sum.
+
+    Shape
+    -----
+    Input : (N, C, *), at least three dimensions
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of fewer than three dimensions.
+
+    References
+    ----------
+    A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convolutional Neural Networks",
+    2012, https://doi.org/10.1145/3065386
+
+    Notes
+    -----
+    Same as torch.nn.LocalResponseNorm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LocalResponseNorm.html
+
+    Examples
+    --------
+    >>> layer = nn.LocalResponseNorm(2, alpha=1.0, k=0.0, beta=1.0)
+    >>> layer(torch.ones(1, 3, 1)).flatten()
+    tensor([2., 1., 1.])
+    """
 
     __constants__ = ["size", "alpha", "beta", "k"]
     size: int
@@ -51,9 +91,39 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Divides each channel of (N, C, H, W) by what its neighbours amount to, as early networks did.
+    """Apply local response normalization across the channels of images, as Caffe's networks have it.
 
-    ValueError for other dims. https://docs.pytorch.org/docs/2.13/generated/torch.nn.CrossMapLRN2d.html
+    The formula is that of `LocalResponseNorm`; near the first and the last channel the windows are cut.
+
+    Parameters
+    ----------
+    size : int
+        Number of neighbouring channels.
+    alpha : float, default 1e-4
+        Weight of the squares.
+    beta : float, default 0.75
+        Exponent.
+    k : float, default 1
+        Added to the sum.
+
+    Shape
+    -----
+    Input : (N, C, H, W)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.CrossMapLRN2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CrossMapLRN2d.html
+
+    Examples
+    --------
+    >>> nn.CrossMapLRN2d(3)(torch.randn(2, 8, 4, 4)).shape
+    torch.Size([2, 8, 4, 4])
     """
 
     size: int
@@ -76,7 +146,57 @@ class CrossMapLRN2d(Module):
 
 
 class LayerNorm(Module):
-    """Mean 0 and variance 1 over the last dimensions, then weight and bias."""
+    """Apply layer normalization: bring the last dimensions of each example to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over the dimensions
+    of `normalized_shape`. Nothing depends on the batch: training and evaluation are the same.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of ints
+        Sizes of the last dimensions; one number for the last alone.
+    eps : float, default 1e-5
+        Added to the variance, so that nothing is divided by 0.
+    elementwise_affine : bool, default True
+        Learn a weight and a bias for each element of `normalized_shape`.
+    bias : bool, default True
+        Learn a bias where `elementwise_affine` is given.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        `normalized_shape`, 1 and 0 at the start.
+
+    Shape
+    -----
+    Input : (*, *normalized_shape)
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the last sizes of the input are not `normalized_shape`.
+
+    References
+    ----------
+    J. Ba, J. Kiros, G. Hinton, "Layer Normalization", 2016, https://arxiv.org/abs/1607.06450
+
+    Notes
+    -----
+    Same as torch.nn.LayerNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LayerNorm.html
+
+    Examples
+    --------
+    >>> layer = nn.LayerNorm(4)
+    >>> layer(torch.tensor([[1.0, 2.0, 3.0, 4.0]])).detach()
+    tensor([[-1.3416, -0.4472,  0.4472,  1.3416]])
+    >>> nn.LayerNorm([3, 8, 8])(torch.randn(2, 3, 8, 8)).shape  # over channels and pixels
+    torch.Size([2, 3, 8, 8])
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple
@@ -120,7 +240,61 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 over each of num_groups groups of channels, then weight and bias."""
+    """Apply group normalization: bring each group of channels of each example to mean 0 and variance 1.
+
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over the channels of
+    a group and all their elements. Nothing depends on the batch, which may be small.
+
+    Parameters
+    ----------
+    num_groups : int
+        Groups into which the channels are cut: 1 is layer normalization, `num_channels` instance
+        normalization.
+    num_channels : int
+        Number of channels, C.
+    eps : float, default 1e-5
+        Added to the variance.
+    affine : bool, default True
+        Learn a weight and a bias for each channel.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : Parameter or None
+        (C), 1 and 0 at the start.
+
+    Shape
+    -----
+    Input : (N, C, *)
+    Output : shape of the input
+
+    Raises
+    ------
+    ValueError
+        If `num_groups` does not divide `num_channels`.
+    RuntimeError
+        When called, if the input has not `num_channels` channels.
+
+    References
+    ----------
+    Y. Wu, K. He, "Group Normalization", 2018, https://arxiv.org/abs/1803.08494
+
+    Notes
+    -----
+    Same as torch.nn.GroupNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GroupNorm.html
+
+    Examples
+    --------
+    >>> layer = nn.GroupNorm(2, 6)
+    >>> y = layer(torch.randn(20, 6, 10, 10))
+    >>> torch.allclose(y.view(20, 2, 300).mean(2), torch.zeros(20, 2), atol=1e-5)
+    True
+    """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
     num_groups: int
@@ -167,7 +341,51 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Division by the root of the mean square over the last dimensions, then a weight."""
+    """Apply root mean square (RMS) normalization over the last dimensions of each example.
+
+    ``y = x / sqrt(mean(x ** 2) + eps) * weight``. Unlike `LayerNorm` it subtracts no mean and has no bias.
+
+    Parameters
+    ----------
+    normalized_shape : int or sequence of ints
+        Sizes of the last dimensions; one number for the last alone.
+    eps : float, optional
+        Added to the mean square; ``torch.finfo(dtype).eps`` if not given.
+    elementwise_affine : bool, default True
+        Learn a weight for each element of `normalized_shape`.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter or None
+        `normalized_shape`, 1 at the start.
+
+    Shape
+    -----
+    Input : (*, *normalized_shape)
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the last sizes of the input are not `normalized_shape`.
+
+    References
+    ----------
+    B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019, https://arxiv.org/abs/1910.07467
+
+    Notes
+    -----
+    Same as torch.nn.RMSNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RMSNorm.html
+
+    Examples
+    --------
+    >>> nn.RMSNorm(2)(torch.tensor([[3.0, 4.0]])).detach()
+    tensor([[0.8485, 1.1314]])
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple

@@ -20,7 +20,58 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(Module):
-    """A table of vectors, looked up by their numbers."""
+    """Look up embeddings: the rows of a learned table, by their numbers.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        Number of rows: of words, of categories.
+    embedding_dim : int
+        Size of each row.
+    padding_idx : int, optional
+        Row that is 0 at the start and gets no gradient; negative numbers count from the end.
+    max_norm : float, optional
+        Rows with a larger norm are scaled down to it, in place, when they are looked up.
+    norm_type : float, default 2.0
+        p of the p-norm that `max_norm` means.
+    scale_grad_by_freq : bool, default False
+        Divide the gradient of each row by how often the batch names it.
+    sparse : bool, default False
+        Accepted; gradients are dense.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (num_embeddings, embedding_dim), drawn from N(0, 1).
+
+    Shape
+    -----
+    Input : any shape, of int64 or int32
+    Output : (*, embedding_dim), where * is the shape of the input
+
+    Raises
+    ------
+    AssertionError
+        If `padding_idx` is no row.
+    IndexError
+        When called with a number that is no row.
+
+    Notes
+    -----
+    Same as torch.nn.Embedding: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Embedding.html
+
+    Examples
+    --------
+    >>> layer = nn.Embedding(10, 3, padding_idx=0)
+    >>> layer(torch.tensor([[1, 2, 4, 5], [4, 3, 2, 9]])).shape
+    torch.Size([2, 4, 3])
+    >>> layer(torch.tensor([0]))
+    tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
+    """
 
     __constants__ = [
         "num_embeddings",
@@ -122,7 +173,32 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Any:
-        """Make an Embedding of a table that is there already."""
+        """Make an `Embedding` of a table that is there already.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            (num_embeddings, embedding_dim); it becomes the weight, without a copy.
+        freeze : bool, default True
+            Whether the table stays as it is in training.
+        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+            As those of the class.
+
+        Returns
+        -------
+        Embedding
+
+        Raises
+        ------
+        AssertionError
+            If `embeddings` has not two dimensions.
+
+        Examples
+        --------
+        >>> table = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> nn.Embedding.from_pretrained(table)(torch.tensor([1]))
+        tensor([[4., 5., 6.]])
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -140,9 +216,69 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or maxima of bags of vectors of a table, without the vectors in between.
+    """Look up bags of embeddings and reduce each bag to its sum, mean or maximum.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.EmbeddingBag.html
+    As `Embedding` followed by a reduction, but without the vectors in between.
+
+    Parameters
+    ----------
+    num_embeddings : int
+        Number of rows of the table.
+    embedding_dim : int
+        Size of each row.
+    max_norm : float, optional
+        Rows with a larger norm are scaled down to it, in place, when they are looked up.
+    norm_type : float, default 2.0
+        p of the p-norm that `max_norm` means.
+    scale_grad_by_freq : bool, default False
+        Divide the gradient of each row by how often the batch names it; not with mode 'max'.
+    mode : {'mean', 'sum', 'max'}, default 'mean'
+        How a bag is reduced.
+    sparse : bool, default False
+        Accepted; gradients are dense.
+    include_last_offset : bool, default False
+        `offsets` ends with the number of all elements.
+    padding_idx : int, optional
+        Row that is 0 at the start, gets no gradient and does not count in a bag.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight : Parameter
+        (num_embeddings, embedding_dim), drawn from N(0, 1).
+
+    Shape
+    -----
+    Input : (B, N), B bags of N numbers each, or (N), all bags one after the other, with `offsets`
+    Offsets : (B), where each bag of a 1-D input starts
+    Per_sample_weights : shape of the input, factors of the rows; only with mode 'sum'
+    Output : (B, embedding_dim); 0 for an empty bag
+
+    Raises
+    ------
+    AssertionError
+        If `padding_idx` is no row.
+    ValueError
+        When called, if `offsets` and the dimensions of the input do not suit each other, or `mode` is no such
+        word.
+    RuntimeError
+        When called with a number that is no row.
+    NotImplementedError
+        When called with `per_sample_weights` in another mode than 'sum'.
+
+    Notes
+    -----
+    Same as torch.nn.EmbeddingBag: https://docs.pytorch.org/docs/2.13/generated/torch.nn.EmbeddingBag.html
+
+    Examples
+    --------
+    >>> bag = nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]), mode="sum")
+    >>> bag(torch.tensor([0, 1, 2]), offsets=torch.tensor([0, 2]))
+    tensor([[3., 5.],
+            [3., 9.]])
     """
 
     __constants__ = [
@@ -252,7 +388,26 @@ class EmbeddingBag(Module):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> Any:
-        """Make an EmbeddingBag of a table that is there already."""
+        """Make an `EmbeddingBag` of a table that is there already.
+
+        Parameters
+        ----------
+        embeddings : Tensor
+            (num_embeddings, embedding_dim); it becomes the weight, without a copy.
+        freeze : bool, default True
+            Whether the table stays as it is in training.
+        max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx
+            As those of the class.
+
+        Returns
+        -------
+        EmbeddingBag
+
+        Raises
+        ------
+        AssertionError
+            If `embeddings` has not two dimensions.
+        """
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
