@@ -78,21 +78,139 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Largest element of each window of signals (N, C, L)."""
+    """Apply 1-D max pooling over signals with several channels: the largest element of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 1 int
+        Length of the window.
+    stride : int or tuple of 1 int, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 1 int, default 0
+        Elements of ``-inf`` added to each side; at most half the window.
+    dilation : int or tuple of 1 int, default 1
+        Distance between the elements of the window.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices into the signal, which `MaxUnpool1d` takes.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Output : (N, C, L_out) or (C, L_out), where
+        ``L_out = floor((L_in + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, or a window
+        does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.MaxPool1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool1d.html
+
+    Examples
+    --------
+    >>> layer = nn.MaxPool1d(2, return_indices=True)
+    >>> layer(torch.tensor([[1.0, 3.0, 2.0, 0.0, 5.0]]))
+    (tensor([[3., 2.]]), tensor([[1, 2]]))
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool1d, input)
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Largest element of each window of images (N, C, H, W)."""
+    """Apply 2-D max pooling over images with several channels: the largest element of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 2 ints, default 0
+        Elements of ``-inf`` added to each side; at most half the window.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the window.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices into the image, which `MaxUnpool2d` takes.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where
+        ``H_out = floor((H_in + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1)``
+        and likewise ``W_out`` with index 1
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, or a window
+        does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.MaxPool2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool2d.html
+
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> nn.MaxPool2d(2)(x)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
+    >>> nn.MaxPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
+    torch.Size([20, 16, 24, 31])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool2d, input)
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Largest element of each window of volumes (N, C, D, H, W)."""
+    """Apply 3-D max pooling over volumes with several channels: the largest element of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 3 ints, default 0
+        Elements of ``-inf`` added to each side; at most half the window.
+    dilation : int or tuple of 3 ints, default 1
+        Distance between the elements of the window.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices into the volume, which `MaxUnpool3d` takes.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where
+        ``D_out = floor((D_in + 2 * padding[0] - dilation[0] * (kernel_size[0] - 1) - 1) / stride[0] + 1)``
+        and likewise ``H_out`` and ``W_out`` with indices 1 and 2
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, or a window
+        does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.MaxPool3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxPool3d.html
+
+    Examples
+    --------
+    >>> nn.MaxPool3d((3, 2, 2), stride=(2, 1, 2))(torch.randn(20, 4, 10, 8, 8)).shape
+    torch.Size([20, 4, 4, 7, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.max_pool3d, input)
@@ -121,9 +239,44 @@ class _MaxUnpoolNd(Module):
 
 @_own_init
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Signals of zeros in which elements stand where MaxPool1d found them.
+    """Apply 1-D max unpooling: put elements back where `MaxPool1d` found them, among zeros.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool1d.html
+    A partial inverse of `MaxPool1d` with ``return_indices=True``, whose two results it takes. Several input
+    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 1 int
+        Length of the window.
+    stride : int or tuple of 1 int, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 1 int, default 0
+        Padding that the pooling had.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Indices : shape of the input, int64
+    Output : (N, C, L_out) or (C, L_out), where
+        ``L_out = (L_in - 1) * stride - 2 * padding + kernel_size``, unless `output_size` is given
+
+    Raises
+    ------
+    ValueError
+        When called, if `output_size` cannot be reached.
+    RuntimeError
+        When called, if the shapes of input and indices differ, or an index lies outside the output.
+
+    Notes
+    -----
+    Same as torch.nn.MaxUnpool1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool1d.html
+
+    Examples
+    --------
+    >>> pool = nn.MaxPool1d(2, stride=2, return_indices=True)
+    >>> unpool = nn.MaxUnpool1d(2, stride=2)
+    >>> unpool(*pool(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]])))
+    tensor([[[0., 3., 2., 0.]]])
     """
 
     def forward(
@@ -134,9 +287,51 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 @_own_init
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Images of zeros in which elements stand where MaxPool2d found them.
+    """Apply 2-D max unpooling: put elements back where `MaxPool2d` found them, among zeros.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool2d.html
+    A partial inverse of `MaxPool2d` with ``return_indices=True``, whose two results it takes. Several input
+    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 2 ints, default 0
+        Padding that the pooling had.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Indices : shape of the input, int64
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where
+        ``H_out = (H_in - 1) * stride[0] - 2 * padding[0] + kernel_size[0]``
+        and likewise ``W_out`` with index 1, unless `output_size` is given
+
+    Raises
+    ------
+    ValueError
+        When called, if `output_size` cannot be reached.
+    RuntimeError
+        When called, if the shapes of input and indices differ, or an index lies outside the output.
+
+    Notes
+    -----
+    Same as torch.nn.MaxUnpool2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool2d.html
+
+    Examples
+    --------
+    >>> pool = nn.MaxPool2d(2, stride=2, return_indices=True)
+    >>> unpool = nn.MaxUnpool2d(2, stride=2)
+    >>> output, indices = pool(torch.arange(16.0).reshape(1, 1, 4, 4))
+    >>> unpool(output, indices)
+    tensor([[[[ 0.,  0.,  0.,  0.],
+              [ 0.,  5.,  0.,  7.],
+              [ 0.,  0.,  0.,  0.],
+              [ 0., 13.,  0., 15.]]]])
+    >>> unpool(output, indices, output_size=(1, 1, 5, 5)).shape
+    torch.Size([1, 1, 5, 5])
     """
 
     _sides = staticmethod(_pair)
@@ -149,9 +344,45 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 @_own_init
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Volumes of zeros in which elements stand where MaxPool3d found them.
+    """Apply 3-D max unpooling: put elements back where `MaxPool3d` found them, among zeros.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool3d.html
+    A partial inverse of `MaxPool3d` with ``return_indices=True``, whose two results it takes. Several input
+    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 3 ints, default 0
+        Padding that the pooling had.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Indices : shape of the input, int64
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where
+        ``D_out = (D_in - 1) * stride[0] - 2 * padding[0] + kernel_size[0]``
+        and likewise ``H_out`` and ``W_out`` with indices 1 and 2, unless `output_size` is given
+
+    Raises
+    ------
+    ValueError
+        When called, if `output_size` cannot be reached.
+    RuntimeError
+        When called, if the shapes of input and indices differ, or an index lies outside the output.
+
+    Notes
+    -----
+    Same as torch.nn.MaxUnpool3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MaxUnpool3d.html
+
+    Examples
+    --------
+    >>> pool = nn.MaxPool3d(3, stride=2, return_indices=True)
+    >>> unpool = nn.MaxUnpool3d(3, stride=2)
+    >>> unpool(*pool(torch.randn(2, 4, 9, 9, 9))).shape
+    torch.Size([2, 4, 9, 9, 9])
     """
 
     _sides = staticmethod(_triple)
@@ -206,9 +437,51 @@ class _FractionalMaxPoolNd(Module):
 
 @_own_init
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Largest elements of windows of images at random places.
+    """Apply 2-D fractional max pooling: the largest element of windows at random places.
 
+    The steps between the windows are drawn so that they give an output of the size that is asked for, one
+    sequence for each image and channel.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    output_size : int or tuple of 2 ints, optional
+        Size of the output.
+    output_ratio : float or tuple of 2 floats, optional
+        Size of the output as a part of the size of the input, between 0 and 1. This or `output_size` is
+        given.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices, which `MaxUnpool2d` takes.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), of `output_size`, or ``floor(in * output_ratio)``
+
+    Raises
+    ------
+    ValueError
+        If both or none of `output_size` and `output_ratio` are given, or a ratio is not between 0 and 1.
+    RuntimeError
+        When called, if the input is too small for window and output.
+
+    References
+    ----------
+    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
+
+    Notes
+    -----
+    Same as torch.nn.FractionalMaxPool2d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool2d.html
+
+    Examples
+    --------
+    >>> layer = nn.FractionalMaxPool2d(3, output_size=(13, 12))
+    >>> layer(torch.randn(20, 16, 50, 32)).shape
+    torch.Size([20, 16, 13, 12])
+    >>> nn.FractionalMaxPool2d(3, output_ratio=0.5)(torch.randn(20, 16, 50, 32)).shape
+    torch.Size([20, 16, 25, 16])
     """
 
     def forward(self, input: Tensor) -> Tensor:
@@ -217,9 +490,49 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 @_own_init
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Largest elements of windows of volumes at random places.
+    """Apply 3-D fractional max pooling: the largest element of windows at random places.
 
+    The steps between the windows are drawn so that they give an output of the size that is asked for, one
+    sequence for each volume and channel.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all three, here and below.
+    output_size : int or tuple of 3 ints, optional
+        Size of the output.
+    output_ratio : float or tuple of 3 floats, optional
+        Size of the output as a part of the size of the input, between 0 and 1. This or `output_size` is
+        given.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices, which `MaxUnpool3d` takes.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), of `output_size`, or ``floor(in *
+        output_ratio)``
+
+    Raises
+    ------
+    ValueError
+        If both or none of `output_size` and `output_ratio` are given, or a ratio is not between 0 and 1.
+    RuntimeError
+        When called, if the input is too small for window and output.
+
+    References
+    ----------
+    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
+
+    Notes
+    -----
+    Same as torch.nn.FractionalMaxPool3d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool3d.html
+
+    Examples
+    --------
+    >>> nn.FractionalMaxPool3d(3, output_ratio=(0.5, 0.5, 0.5))(torch.randn(2, 4, 10, 12, 8)).shape
+    torch.Size([2, 4, 5, 6, 4])
     """
 
     _sides = staticmethod(_triple)
@@ -241,7 +554,42 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """Mean of each window of signals (N, C, L)."""
+    """Apply 1-D average pooling over signals with several channels: the mean of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 1 int
+        Length of the window.
+    stride : int or tuple of 1 int, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 1 int, default 0
+        Zeros added to each side; at most half the window.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding in the mean.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Output : (N, C, L_out) or (C, L_out), where
+        ``L_out = floor((L_in + 2 * padding - kernel_size) / stride + 1)``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, a window does
+        not fit.
+
+    Notes
+    -----
+    Same as torch.nn.AvgPool1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AvgPool1d.html
+
+    Examples
+    --------
+    >>> nn.AvgPool1d(3, stride=2)(torch.tensor([[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]]]))
+    tensor([[[2., 4., 6.]]])
+    """
 
     def __init__(
         self,
@@ -305,7 +653,49 @@ class _AvgPoolOverride(_AvgPoolNd):
 
 @_own_init
 class AvgPool2d(_AvgPoolOverride):
-    """Mean of each window of images (N, C, H, W)."""
+    """Apply 2-D average pooling over images with several channels: the mean of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 2 ints, default 0
+        Zeros added to each side; at most half the window.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding in the mean.
+    divisor_override : int, optional
+        Divide the sum of each window by this number; not 0.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where
+        ``H_out = floor((H_in + 2 * padding[0] - kernel_size[0]) / stride[0] + 1)``
+        and likewise ``W_out`` with index 1
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, a window does
+        not fit, or `divisor_override` is 0.
+
+    Notes
+    -----
+    Same as torch.nn.AvgPool2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AvgPool2d.html
+
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> nn.AvgPool2d(2)(x)
+    tensor([[[[ 2.5000,  4.5000],
+              [10.5000, 12.5000]]]])
+    >>> nn.AvgPool2d((3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
+    torch.Size([20, 16, 24, 31])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool2d, input)
@@ -313,7 +703,45 @@ class AvgPool2d(_AvgPoolOverride):
 
 @_own_init
 class AvgPool3d(_AvgPoolOverride):
-    """Mean of each window of volumes (N, C, D, H, W)."""
+    """Apply 3-D average pooling over volumes with several channels: the mean of each window.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of 3 ints, default 0
+        Zeros added to each side; at most half the window.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+    count_include_pad : bool, default True
+        Count the zeros of the padding in the mean.
+    divisor_override : int, optional
+        Divide the sum of each window by this number; not 0.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where
+        ``D_out = floor((D_in + 2 * padding[0] - kernel_size[0]) / stride[0] + 1)``
+        and likewise ``H_out`` and ``W_out`` with indices 1 and 2
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, `padding` is more than half the window, a window does
+        not fit, or `divisor_override` is 0.
+
+    Notes
+    -----
+    Same as torch.nn.AvgPool3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AvgPool3d.html
+
+    Examples
+    --------
+    >>> nn.AvgPool3d((3, 2, 2), stride=(2, 1, 2))(torch.randn(20, 4, 10, 8, 8)).shape
+    torch.Size([20, 4, 4, 7, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.avg_pool3d, input)
@@ -348,21 +776,125 @@ class _LPPoolNd(Module):
 
 
 class LPPool1d(_LPPoolNd):
-    """p-norm of each window of signals (N, C, L)."""
+    """Apply 1-D power-average (p-norm) pooling over signals with several channels.
+
+    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+
+    Parameters
+    ----------
+    norm_type : float
+        p; not 0.
+    kernel_size : int or tuple of 1 int
+        Length of the window.
+    stride : int or tuple of 1 int, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Output : (N, C, L_out) or (C, L_out), where
+        ``L_out = floor((L_in - kernel_size) / stride + 1)``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, or a window does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.LPPool1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LPPool1d.html
+
+    Examples
+    --------
+    >>> nn.LPPool1d(2, 2)(torch.tensor([[[3.0, 4.0, 6.0, 8.0]]]))
+    tensor([[[ 5., 10.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool1d, input)
 
 
 class LPPool2d(_LPPoolNd):
-    """p-norm of each window of images (N, C, H, W)."""
+    """Apply 2-D power-average (p-norm) pooling over images with several channels.
+
+    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+
+    Parameters
+    ----------
+    norm_type : float
+        p; not 0.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where
+        ``H_out = floor((H_in - kernel_size[0]) / stride[0] + 1)``
+        and likewise ``W_out`` with index 1
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, or a window does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.LPPool2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LPPool2d.html
+
+    Examples
+    --------
+    >>> nn.LPPool2d(2, (3, 2), stride=(2, 1))(torch.randn(20, 16, 50, 32)).shape
+    torch.Size([20, 16, 24, 31])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool2d, input)
 
 
 class LPPool3d(_LPPoolNd):
-    """p-norm of each window of volumes (N, C, D, H, W)."""
+    """Apply 3-D power-average (p-norm) pooling over volumes with several channels.
+
+    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+
+    Parameters
+    ----------
+    norm_type : float
+        p; not 0.
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all three, here and below.
+    stride : int or tuple of 3 ints, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where
+        ``D_out = floor((D_in - kernel_size[0]) / stride[0] + 1)``
+        and likewise ``H_out`` and ``W_out`` with indices 1 and 2
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions, or a window does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.LPPool3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LPPool3d.html
+
+    Examples
+    --------
+    >>> nn.LPPool3d(1.2, (3, 2, 2), stride=(2, 1, 2))(torch.rand(20, 4, 10, 8, 8)).shape
+    torch.Size([20, 4, 4, 7, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return self._pool(F.lp_pool3d, input)
@@ -380,21 +912,111 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Means of windows chosen so that signals come out as long as output_size says."""
+    """Apply 1-D adaptive average pooling: the mean of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 1 int
+        Length of the output.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Output : (N, C, output_size) or (C, output_size)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveAvgPool1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveAvgPool1d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveAvgPool1d(2)(torch.tensor([[[1.0, 2.0, 3.0, 4.0, 5.0]]]))
+    tensor([[[2., 4.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means of windows chosen so that images come out as large as output_size says."""
+    """Apply 2-D adaptive average pooling: the mean of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 2 ints or Nones
+        Height and width of the output; one number stands for both, None keeps the size of the input.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), of `output_size`
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveAvgPool2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveAvgPool2d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveAvgPool2d(1)(torch.arange(16.0).reshape(1, 1, 4, 4))  # global average pooling
+    tensor([[[[7.5000]]]])
+    >>> nn.AdaptiveAvgPool2d((5, None))(torch.randn(1, 64, 10, 9)).shape
+    torch.Size([1, 64, 5, 9])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Means of windows chosen so that volumes come out as large as output_size says."""
+    """Apply 3-D adaptive average pooling: the mean of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 3 ints or Nones
+        Depth, height and width of the output; one number stands for all three, None keeps the size of the
+        input.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), of `output_size`
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveAvgPool3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveAvgPool3d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveAvgPool3d((5, 7, 9))(torch.randn(1, 4, 8, 9, 10)).shape
+    torch.Size([1, 4, 5, 7, 9])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
@@ -414,21 +1036,118 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Largest elements of windows chosen so that signals come out as long as output_size says."""
+    """Apply 1-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 1 int
+        Length of the output.
+    return_indices : bool, default False
+        Also return where the largest elements stand, as `MaxPool1d` does.
+
+    Shape
+    -----
+    Input : (N, C, L_in) or (C, L_in)
+    Output : (N, C, output_size) or (C, output_size)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveMaxPool1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveMaxPool1d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveMaxPool1d(2)(torch.tensor([[[1.0, 2.0, 3.0, 4.0, 5.0]]]))
+    tensor([[[3., 5.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Largest elements of windows chosen so that images come out as large as output_size says."""
+    """Apply 2-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 2 ints or Nones
+        Height and width of the output; one number stands for both, None keeps the size of the input.
+    return_indices : bool, default False
+        Also return where the largest elements stand, as `MaxPool2d` does.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in) or (C, H_in, W_in)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), of `output_size`
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveMaxPool2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveMaxPool2d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveMaxPool2d((2, 1))(torch.arange(16.0).reshape(1, 1, 4, 4))
+    tensor([[[[ 7.],
+              [15.]]]])
+    >>> nn.AdaptiveMaxPool2d((5, None))(torch.randn(1, 64, 10, 9)).shape
+    torch.Size([1, 64, 5, 9])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Largest elements of windows chosen so that volumes come out as large as output_size says."""
+    """Apply 3-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+
+    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
+    end.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 3 ints or Nones
+        Depth, height and width of the output; one number stands for all three, None keeps the size of the
+        input.
+    return_indices : bool, default False
+        Also return where the largest elements stand, as `MaxPool3d` does.
+
+    Shape
+    -----
+    Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), of `output_size`
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or is empty.
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveMaxPool3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveMaxPool3d.html
+
+    Examples
+    --------
+    >>> nn.AdaptiveMaxPool3d((5, 7, 9))(torch.randn(1, 4, 8, 9, 10)).shape
+    torch.Size([1, 4, 5, 7, 9])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
