@@ -13,7 +13,49 @@ if TYPE_CHECKING:
 
 
 class CTCLoss(_Loss):
-    """Loss of log-probabilities (T, N, C) or (T, C) and targets without alignment: functional.ctc_loss()."""
+    """Compute the connectionist temporal classification (CTC) loss of unaligned sequences.
+
+    The negative logarithm of the summed probability of all ways in which the input, with blanks and repeated
+    labels, can spell the target.
+
+    Parameters
+    ----------
+    blank : int, default 0
+        Label of the blank.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, each divided by the length of its target, to sum them or to return
+        each.
+    zero_infinity : bool, default False
+        Count an infinite loss, of an input too short for its target, as 0, with a gradient of 0.
+
+    Shape
+    -----
+    Log_probs : (T, N, C) or (T, C), T steps, logarithms of the probabilities of C labels
+    Targets : (N, S), (S), or all targets one after the other (sum of their lengths), integers without blanks
+    Input_lengths : (N) or (), integers or a tuple, at most T
+    Target_lengths : (N) or (), integers or a tuple, at most S
+    Output : a scalar; (N) or () with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if lengths or shapes do not fit, or `blank` is no label.
+
+    References
+    ----------
+    A. Graves, S. Fernandez, F. Gomez, J. Schmidhuber, "Connectionist Temporal Classification: Labelling
+    Unsegmented Sequence Data with Recurrent Neural Networks", 2006, https://doi.org/10.1145/1143844.1143891
+
+    Notes
+    -----
+    Same as torch.nn.CTCLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CTCLoss.html
+
+    Examples
+    --------
+    >>> log_probs = torch.full((4, 1, 3), 1 / 3).log()  # 4 steps, blank and 2 labels
+    >>> nn.CTCLoss()(log_probs, torch.tensor([[1, 2]]), torch.tensor([4]), torch.tensor([2]))
+    tensor(0.8432)
+    """
 
     __constants__ = ["blank", "reduction"]
     blank: int

@@ -19,10 +19,64 @@ if TYPE_CHECKING:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """A linear layer and its cross entropy: see functional.linear_cross_entropy().
+    """Compute the cross entropy loss of a linear layer's logits, without holding all logits at once.
 
-    The layer, ``linear``, has in_features inputs and num_classes * prod(out_features) outputs.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LinearCrossEntropyLoss.html
+    As `Linear` followed by `CrossEntropyLoss`; with `options` the batch is taken in chunks, which saves
+    memory where there are many classes.
+
+    Parameters
+    ----------
+    in_features : int
+        Size of the last dimension of the input.
+    num_classes : int
+        Number of classes, C.
+    out_features : tuple of ints, default ()
+        Sizes d1, ..., dK, where there are several predictions for each example.
+    bias : bool, default False
+        Give the linear layer a bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    weight : Tensor, optional
+        (C), weights of the classes.
+    ignore_index : int, optional
+        Class whose examples do not count.
+    label_smoothing : float, default 0.0
+        Mix the target with the uniform distribution; in [0, 1].
+    options : LinearCrossEntropyOptions, optional
+        How the batch is cut into chunks; all at once if not given.
+
+    Attributes
+    ----------
+    linear : Linear
+        With in_features inputs and ``num_classes * prod(out_features)`` outputs.
+
+    Shape
+    -----
+    Input : (N, in_features) or (in_features)
+    Target : (N, d1, ..., dK) of int64, or probabilities (N, C, d1, ..., dK)
+    Output : a scalar; the shape of the class target with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        If `weight` has another shape than (C), or `label_smoothing` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.LinearCrossEntropyLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LinearCrossEntropyLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.LinearCrossEntropyLoss(16, 1000)
+    >>> loss(torch.randn(8, 16), torch.arange(8)).shape
+    torch.Size([])
+    >>> loss.linear
+    Linear(in_features=16, out_features=1000, bias=False)
     """
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]

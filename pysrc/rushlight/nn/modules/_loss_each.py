@@ -12,7 +12,37 @@ if TYPE_CHECKING:
 
 
 class L1Loss(_Loss):
-    """Absolute difference of two tensors of one shape."""
+    """Compute the mean absolute error (L1) loss: ``|input - target|``.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input; one that broadcasts to it gets a UserWarning
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the shapes do not broadcast.
+    ValueError
+        When called, if `reduction` is no such word.
+
+    Notes
+    -----
+    Same as torch.nn.L1Loss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.L1Loss.html
+
+    Examples
+    --------
+    >>> nn.L1Loss()(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(1.5000)
+    """
 
     __constants__ = ["reduction"]
 
@@ -21,7 +51,37 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Squared difference of two tensors of one shape."""
+    """Compute the mean squared error (squared L2 norm) loss: ``(input - target) ** 2``.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input; one that broadcasts to it gets a UserWarning
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the shapes do not broadcast.
+    ValueError
+        When called, if `reduction` is no such word.
+
+    Notes
+    -----
+    Same as torch.nn.MSELoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.MSELoss.html
+
+    Examples
+    --------
+    >>> nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 4.0]))
+    tensor(2.5000)
+    """
 
     __constants__ = ["reduction"]
 
@@ -30,7 +90,44 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Squared difference over 2 beta where it is below beta, else its size minus beta / 2."""
+    """Compute the smooth L1 loss: squares for small differences, absolute values for large ones.
+
+    With ``d = |input - target|``: ``d ** 2 / (2 * beta)`` where ``d < beta``, else ``d - beta / 2``. Outliers
+    weigh less than in `MSELoss`. It is `HuberLoss` divided by beta.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    beta : float, default 1.0
+        Difference from which on the loss is linear; 0 makes it `L1Loss`.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `beta` is negative.
+
+    References
+    ----------
+    R. Girshick, "Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083
+
+    Notes
+    -----
+    Same as torch.nn.SmoothL1Loss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SmoothL1Loss.html
+
+    Examples
+    --------
+    >>> nn.SmoothL1Loss(reduction="none")(torch.tensor([0.5, 3.0]), torch.zeros(2))
+    tensor([0.1250, 2.5000])
+    """
 
     __constants__ = ["reduction"]
 
@@ -49,7 +146,43 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the squared difference where it is below delta, else delta (its size - delta / 2)."""
+    """Compute the Huber loss: squares for small differences, absolute values for large ones.
+
+    With ``d = |input - target|``: ``d ** 2 / 2`` where ``d < delta``, else ``delta * (d - delta / 2)``.
+
+    Parameters
+    ----------
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    delta : float, default 1.0
+        Difference from which on the loss is linear; positive.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input; one that broadcasts to it gets a UserWarning
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    TypeError
+        If `delta` is no number.
+    RuntimeError
+        When called, if `delta` is not positive.
+
+    References
+    ----------
+    P. Huber, "Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732
+
+    Notes
+    -----
+    Same as torch.nn.HuberLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.HuberLoss.html
+
+    Examples
+    --------
+    >>> nn.HuberLoss(reduction="none", delta=2.0)(torch.tensor([1.0, 4.0]), torch.zeros(2))
+    tensor([0.5000, 6.0000])
+    """
 
     __constants__ = ["reduction", "delta"]
 
@@ -64,7 +197,42 @@ class HuberLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross entropy of probabilities and targets of one shape, both in [0, 1]."""
+    """Compute the binary cross entropy loss between probabilities and targets.
+
+    ``-weight * (y * log(x) + (1 - y) * log(1 - x))``, with logarithms limited to -100, so that the loss stays
+    finite. `BCEWithLogitsLoss` takes logits and is more exact.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Weights of the elements, of a shape that broadcasts to that of the input.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape, in [0, 1]
+    Target : shape of the input, in [0, 1]
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    ValueError
+        When called, if the shapes differ.
+    RuntimeError
+        When called, if an element of the input is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.BCELoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BCELoss.html
+
+    Examples
+    --------
+    >>> nn.BCELoss()(torch.tensor([0.8, 0.1]), torch.tensor([1.0, 0.0]))
+    tensor(0.1643)
+    """
 
     __constants__ = ["reduction"]
 
@@ -73,7 +241,45 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross entropy of sigmoid(input) and a target; pos_weight scales the share of the target."""
+    """Compute the binary cross entropy loss between logits and targets.
+
+    `Sigmoid` and `BCELoss` in one, without their rounding errors:
+    ``-weight * (pos_weight * y * log(sigmoid(x)) + (1 - y) * log(1 - sigmoid(x)))``.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Weights of the elements, of a shape that broadcasts to that of the input.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    pos_weight : Tensor, optional
+        Weights of positive examples, as a rule one for each class: above 1 for more recall, below 1 for more
+        precision.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input, in [0, 1]
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    ValueError
+        When called, if the shapes differ.
+
+    Notes
+    -----
+    Same as torch.nn.BCEWithLogitsLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.BCEWithLogitsLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0))
+    >>> loss(torch.tensor([2.0, -1.0]), torch.tensor([1.0, 0.0]))
+    tensor(0.3470)
+    """
 
     def __init__(
         self,
@@ -94,7 +300,40 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Divergence of log-probabilities from a target of probabilities, or of their logarithms."""
+    """Compute the Kullback-Leibler divergence loss: ``target * (log(target) - input)``.
+
+    The input are log-probabilities; where the target is 0 the loss is 0.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'batchmean', 'none'}, default 'mean'
+        Whether to average over all elements, to sum, to sum and divide by the size of the batch (the
+        divergence as it is defined), or to return each. 'mean' gets a UserWarning.
+    log_target : bool, default False
+        The target holds log-probabilities, too.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input
+    Output : a scalar; the shape of the input with 'none'
+
+    References
+    ----------
+    S. Kullback, R. Leibler, "On Information and Sufficiency", 1951, https://doi.org/10.1214/aoms/1177729694
+
+    Notes
+    -----
+    Same as torch.nn.KLDivLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.KLDivLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.KLDivLoss(reduction="batchmean")
+    >>> loss(torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.75, 0.25]]))
+    tensor(0.1308)
+    """
 
     __constants__ = ["reduction"]
 
@@ -113,7 +352,31 @@ class KLDivLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)) of a target that is -1 or 1."""
+    """Compute the soft margin loss of a classification in two classes: ``log(1 + exp(-target * input))``.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input, of 1 and -1
+    Output : a scalar; the shape of the input with 'none'
+
+    Notes
+    -----
+    Same as torch.nn.SoftMarginLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.SoftMarginLoss.html
+
+    Examples
+    --------
+    >>> nn.SoftMarginLoss()(torch.tensor([2.0, -1.0]), torch.tensor([1.0, -1.0]))
+    tensor(0.2201)
+    """
 
     __constants__ = ["reduction"]
 
@@ -122,7 +385,35 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Mean over the classes (N, C) of the binary cross entropy of logits."""
+    """Compute the multi-label soft margin loss: the mean over all classes of a binary cross entropy.
+
+    The input are logits; an example may belong to several classes.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : (N, C) or (C)
+    Target : shape of the input, of 0 and 1
+    Output : a scalar; (N) with 'none'
+
+    Notes
+    -----
+    Same as torch.nn.MultiLabelSoftMarginLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiLabelSoftMarginLoss.html
+
+    Examples
+    --------
+    >>> nn.MultiLabelSoftMarginLoss()(torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1.0, 0.0, 1.0]]))
+    tensor(0.3778)
+    """
 
     __constants__ = ["reduction"]
 
@@ -131,7 +422,42 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Negative log likelihood of counts under Poisson distributions of rate exp(input), or input itself."""
+    """Compute the negative log likelihood loss of counts under Poisson distributions.
+
+    ``exp(input) - target * input``, where the input is the logarithm of the rate, or
+    ``input - target * log(input + eps)``, where it is the rate; ``log(target!)`` is left out or approximated.
+
+    Parameters
+    ----------
+    log_input : bool, default True
+        The input is the logarithm of the rate.
+    full : bool, default False
+        Add Stirling's approximation of ``log(target!)`` where the target is greater than 1.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    eps : float, default 1e-8
+        Added to the rate, so that the logarithm of 0 is not taken.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input
+    Output : a scalar; the shape of the input with 'none'
+
+    Notes
+    -----
+    Same as torch.nn.PoissonNLLLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.PoissonNLLLoss.html
+
+    Examples
+    --------
+    >>> nn.PoissonNLLLoss()(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    tensor(0.8591)
+    """
 
     __constants__ = ["log_input", "full", "eps", "reduction"]
     log_input: bool
@@ -164,7 +490,47 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Negative log likelihood of a target under Gaussians of mean input and variance var."""
+    """Compute the negative log likelihood loss of targets under Gaussian distributions.
+
+    ``(log(max(var, eps)) + (input - target) ** 2 / max(var, eps)) / 2``, where the input is the mean and
+    ``var``, the third argument of a call, the variance, as a rule both of them outputs of a network.
+
+    Parameters
+    ----------
+    full : bool, default False
+        Add the constant ``log(2 * pi) / 2``.
+    eps : float, default 1e-6
+        Least variance.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : (*), the means
+    Target : shape of the input, or one that broadcasts to it
+    Var : shape of the input, the same with a last size of 1, or one size less; or a float
+    Output : a scalar; the shape of the input with 'none'
+
+    Raises
+    ------
+    ValueError
+        When called, if a variance is negative or has another shape, or `reduction` is no such word.
+
+    References
+    ----------
+    D. Nix, A. Weigend, "Estimating the mean and variance of the target probability distribution", 1994,
+    https://doi.org/10.1109/ICNN.1994.374138
+
+    Notes
+    -----
+    Same as torch.nn.GaussianNLLLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.GaussianNLLLoss.html
+
+    Examples
+    --------
+    >>> nn.GaussianNLLLoss()(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 2.0]), torch.tensor([0.5, 1.0]))
+    tensor(-0.0483)
+    """
 
     __constants__ = ["full", "eps", "reduction"]
     full: bool

@@ -15,7 +15,35 @@ if TYPE_CHECKING:
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Input where target is 1, max(0, margin - input) where it is -1."""
+    """Compute the hinge embedding loss of distances, for pairs that are alike or not.
+
+    The input x, where the target is 1, and ``max(0, margin - x)``, where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 1.0
+        Distance that pairs which are not alike should have at least.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : any shape
+    Target : shape of the input, of 1 and -1
+    Output : a scalar; the shape of the input with 'none'
+
+    Notes
+    -----
+    Same as torch.nn.HingeEmbeddingLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.HingeEmbeddingLoss.html
+
+    Examples
+    --------
+    >>> nn.HingeEmbeddingLoss(reduction="none")(torch.tensor([0.25, 0.25]), torch.tensor([1, -1]))
+    tensor([0.2500, 0.7500])
+    """
 
     __constants__ = ["margin", "reduction"]
     margin: float
@@ -35,7 +63,40 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target (input1 - input2) + margin): target 1 ranks the first higher, -1 the second."""
+    """Compute the margin ranking loss: ``max(0, -target * (input1 - input2) + margin)``.
+
+    Target 1 wants the first input ranked higher, -1 the second.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        By how much.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input1, input2, target : (N) or ()
+    Output : a scalar; the shape of the inputs with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the numbers of dimensions differ.
+
+    Notes
+    -----
+    Same as torch.nn.MarginRankingLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MarginRankingLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.MarginRankingLoss(margin=0.5)
+    >>> loss(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 3.0]), torch.tensor([1, 1]))
+    tensor(0.7500)
+    """
 
     __constants__ = ["margin", "reduction"]
     margin: float
@@ -55,7 +116,41 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos(input1, input2) where target is 1, max(0, cos - margin) where it is -1."""
+    """Compute the cosine embedding loss, for pairs of vectors that are alike or not.
+
+    ``1 - cos(x1, x2)``, where the target is 1, and ``max(0, cos(x1, x2) - margin)``, where it is -1.
+
+    Parameters
+    ----------
+    margin : float, default 0.0
+        Cosine that pairs which are not alike may have; as a rule from 0 to 0.5.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input1, input2 : (N, D) or (D)
+    Target : (N) or (), of 1 and -1
+    Output : a scalar; the shape of the target with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the dimensions of inputs and target do not fit.
+
+    Notes
+    -----
+    Same as torch.nn.CosineEmbeddingLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.CosineEmbeddingLoss.html
+
+    Examples
+    --------
+    >>> x1, x2 = torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[3.0, 4.0], [3.0, 4.0]])
+    >>> nn.CosineEmbeddingLoss(reduction="none")(x1, x2, torch.tensor([1, -1]))
+    tensor([0.4000, 0.6000])
+    """
 
     __constants__ = ["margin", "reduction"]
     margin: float
@@ -75,7 +170,40 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Hinges between the classes that target lists, up to the first -1, and all others."""
+    """Compute the multi-label margin loss: hinges between the classes of an example and all others.
+
+    ``sum(max(0, 1 - (x[y] - x[i]))) / C`` over each class y that the target names and each class i that it
+    does not.
+
+    Parameters
+    ----------
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : (N, C) or (C)
+    Target : shape of the input, of int64: the classes of each example, then -1
+    Output : a scalar; (N) with 'none'
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the target has another shape, or a class is not in [-1, C).
+
+    Notes
+    -----
+    Same as torch.nn.MultiLabelMarginLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiLabelMarginLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.MultiLabelMarginLoss()
+    >>> loss(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([[3, 0, -1, 1]]))  # classes 3 and 0
+    tensor(0.8500)
+    """
 
     __constants__ = ["reduction"]
 
@@ -84,7 +212,47 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Hinges between the target class and all others, p 1 or squared."""
+    """Compute the multi-class margin loss: hinges between the target class and all others.
+
+    ``sum(weight[y] * max(0, margin - x[y] + x[i]) ** p) / C`` over the classes i other than the target class
+    y.
+
+    Parameters
+    ----------
+    p : {1, 2}, default 1
+        Exponent.
+    margin : float, default 1.0
+        By how much the target class should exceed the others.
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Input : (N, C) or (C)
+    Target : (N) or () of int64, in [0, C)
+    Output : a scalar; (N) with 'none'
+
+    Raises
+    ------
+    ValueError
+        If `p` is neither 1 nor 2, or `weight` has not one dimension.
+    RuntimeError
+        When called, if the target has another shape, or a class is not in [0, C).
+
+    Notes
+    -----
+    Same as torch.nn.MultiMarginLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiMarginLoss.html
+
+    Examples
+    --------
+    >>> nn.MultiMarginLoss()(torch.tensor([[0.1, 0.2, 0.4, 0.8]]), torch.tensor([3]))
+    tensor(0.3250)
+    """
 
     __constants__ = ["p", "margin", "reduction"]
     margin: float
@@ -122,7 +290,54 @@ def _checked(name, margin):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, distance to positive - distance to negative + margin), by the norm of order p."""
+    """Compute the triplet margin loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
+
+    d is the p-norm of the difference; the loss pulls positives nearer to their anchors than negatives.
+
+    Parameters
+    ----------
+    margin : float, default 1.0
+        By how much nearer; positive.
+    p : float, default 2.0
+        p of the norm.
+    eps : float, default 1e-6
+        Added to the differences, for stable gradients.
+    swap : bool, default False
+        Take the distance between positive and negative where it is smaller than that between anchor and
+        negative.
+    size_average, reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Anchor, positive, negative : (N, D) or (D)
+    Output : a scalar; (N) or () with 'none'
+
+    Raises
+    ------
+    ValueError
+        If `margin` is not positive.
+    RuntimeError
+        When called, if the numbers of dimensions differ.
+
+    References
+    ----------
+    V. Balntas, E. Riba, D. Ponsa, K. Mikolajczyk, "Learning local feature descriptors with triplets and
+    shallow convolutional neural networks", 2016, https://doi.org/10.5244/C.30.119
+
+    Notes
+    -----
+    Same as torch.nn.TripletMarginLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TripletMarginLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.TripletMarginLoss(margin=5.0)
+    >>> loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[0.0, 1.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor(1.0000)
+    """
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
     margin: float
@@ -160,7 +375,43 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """TripletMarginLoss by any function of two tensors, or by a module."""
+    """Compute the triplet margin loss with a distance of your own.
+
+    ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is any function of two tensors.
+
+    Parameters
+    ----------
+    distance_function : callable, optional
+        d: a function or module; `PairwiseDistance` if not given.
+    margin : float, default 1.0
+        By how much nearer positives should be than negatives; positive.
+    swap : bool, default False
+        Take the distance between positive and negative where it is smaller than that between anchor and
+        negative.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Shape
+    -----
+    Anchor, positive, negative : (N, *), whatever d takes
+    Output : a scalar; the shape of d's result with 'none'
+
+    Raises
+    ------
+    ValueError
+        If `margin` is not positive.
+
+    Notes
+    -----
+    Same as torch.nn.TripletMarginWithDistanceLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TripletMarginWithDistanceLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.TripletMarginWithDistanceLoss(distance_function=lambda x, y: 1 - F.cosine_similarity(x, y))
+    >>> loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 1.0]]))
+    tensor(0.)
+    """
 
     __constants__ = ["margin", "swap", "reduction"]
     margin: float

@@ -20,14 +20,38 @@ def _factor(method):
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """Options of linear_cross_entropy() that never holds more than a chunk of the logits.
+    """Options of a linear cross entropy that never holds more than a chunk of the logits.
 
-    ``batch_chunk_size`` rows make a chunk, or as many as ``chunking_method`` says: ``"aspect_ratio"``, chunks
-    of logits about as large as the input, ``"aspect_ratio:N"``, N times smaller, or ``"auto"``.
-    ``acc_dtype`` is what float16 and bfloat16 are computed in, float32 unless ``acc_policy`` is given; the
-    policies do nothing else here. ``allow_retain_graph`` keeps the gradients, which the forward pass
-    computes, for a second backward pass.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LinearCrossEntropyOptions.html
+    Parameters
+    ----------
+    allow_retain_graph : bool, default False
+        Keep the gradients, which the forward pass computes, for a second backward pass.
+    batch_chunk_size : int, optional
+        Rows of a chunk.
+    chunking_method : str or None, default 'auto'
+        Which rows make a chunk where no number is given: 'aspect_ratio', chunks of logits about as large as
+        the input, 'aspect_ratio:N', N times smaller, or 'auto', one of these.
+    acc_policy : {'auto', 'accurate', 'balanced', 'compact'}, default 'auto'
+        'auto' computes float16 and bfloat16 in float32 (on the CPU), the others in the dtype itself.
+    acc_dtype : dtype, optional
+        What to compute in, whatever the policy.
+
+    Raises
+    ------
+    ValueError
+        For a word, number or dtype that is not among these.
+
+    Notes
+    -----
+    Same as torch.nn.LinearCrossEntropyOptions:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LinearCrossEntropyOptions.html
+
+    Examples
+    --------
+    >>> options = nn.LinearCrossEntropyOptions(batch_chunk_size=4, chunking_method=None)
+    >>> loss = nn.LinearCrossEntropyLoss(16, 1000, options=options)
+    >>> loss(torch.randn(8, 16), torch.arange(8)).shape
+    torch.Size([])
     """
 
     allow_retain_graph: bool = False

@@ -65,7 +65,49 @@ __all__ = [
 
 
 class NLLLoss(_WeightedLoss):
-    """Negative log likelihood of log-probabilities (N, C, ...) at classes (N, ...), int64."""
+    """Compute the negative log likelihood loss between log-probabilities and target classes.
+
+    The loss of an example with class ``y`` is ``-weight[y] * x[y]``. `LogSoftmax` gives such an input;
+    `CrossEntropyLoss` is both in one.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    ignore_index : int, default -100
+        Class whose examples count neither in the loss nor in its mean.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses (by the weights of their classes), to sum them or to return each.
+
+    Shape
+    -----
+    Input : (N, C), (C), or (N, C, d1, ..., dK)
+    Target : (N), (), or (N, d1, ..., dK) of int64, in [0, C)
+    Output : a scalar; the shape of the target with 'none'
+
+    Raises
+    ------
+    IndexError
+        When called with a class that is neither in [0, C) nor `ignore_index`.
+    ValueError
+        When called, if input and target have different batches.
+    RuntimeError
+        When called, if the target is not int64 (or uint8).
+
+    Notes
+    -----
+    Same as torch.nn.NLLLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.NLLLoss.html
+
+    Examples
+    --------
+    >>> log_probs = nn.LogSoftmax(dim=1)(torch.tensor([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]]))
+    >>> nn.NLLLoss()(log_probs, torch.tensor([0, 1]))
+    tensor(0.1672)
+    """
 
     __constants__ = ["ignore_index", "reduction"]
     ignore_index: int
@@ -88,7 +130,34 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """NLLLoss by its old name."""
+    """Compute the negative log likelihood loss: the old name of `NLLLoss`, with a FutureWarning.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    ignore_index : int, default -100
+        Class whose examples count neither in the loss nor in its mean.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Notes
+    -----
+    Same as torch.nn.NLLLoss2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.NLLLoss2d.html
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     loss = nn.NLLLoss2d()
+    >>> caught[0].category.__name__, isinstance(loss, nn.NLLLoss)
+    ('FutureWarning', True)
+    """
 
     def __init__(
         self,
@@ -108,7 +177,56 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of logits (N, C, ...) and classes (N, ...), int64, or probabilities as many as logits."""
+    """Compute the cross entropy loss between logits and target classes.
+
+    For a class ``y`` the loss of an example is ``-weight[y] * log(softmax(x)[y])``; for probabilities ``p``
+    of the classes it is ``-sum(weight * p * log(softmax(x)))``. The input is what the last layer gives,
+    without a softmax.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    ignore_index : int, default -100
+        Class whose examples count neither in the loss nor in its mean.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses (by the weights of their classes), to sum them or to return each.
+    label_smoothing : float, default 0.0
+        Mix the target with the uniform distribution: 0 is the target alone, 1 the latter alone.
+
+    Shape
+    -----
+    Input : (N, C), (C), or (N, C, d1, ..., dK), e.g. for each pixel
+    Target : (N), (), or (N, d1, ..., dK) of int64, in [0, C); or probabilities, of the shape of the input
+    Output : a scalar; the shape of the class target with 'none'
+
+    Raises
+    ------
+    IndexError
+        When called with a class that is neither in [0, C) nor `ignore_index`.
+    ValueError
+        When called, if input and target have different batches.
+    RuntimeError
+        When called, if shapes or dtypes do not fit, or `label_smoothing` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.CrossEntropyLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.CrossEntropyLoss.html
+
+    Examples
+    --------
+    >>> loss = nn.CrossEntropyLoss()
+    >>> logits = torch.tensor([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0]])
+    >>> loss(logits, torch.tensor([0, 1]))
+    tensor(0.1672)
+    >>> loss(logits, torch.tensor([[0.9, 0.1, 0.0], [0.0, 1.0, 0.0]]))
+    tensor(0.2672)
+    """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
     ignore_index: int
