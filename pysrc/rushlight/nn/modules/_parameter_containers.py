@@ -31,7 +31,38 @@ def _as_parameter(value):
 
 
 class ParameterList(Module):
-    """A list whose tensors become parameters of the module; other values may stand in it too."""
+    """Hold parameters in a list, so that the parent finds them.
+
+    Tensors become Parameters when they are put in; other values may stand in the list, too.
+
+    Parameters
+    ----------
+    values : iterable, optional
+        What the list begins with.
+
+    Raises
+    ------
+    TypeError
+        If `values` is not iterable, or is a tensor.
+    IndexError
+        For an index that is out of range.
+
+    Notes
+    -----
+    The list itself is not callable.
+    Same as torch.nn.ParameterList: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ParameterList.html
+
+    Examples
+    --------
+    >>> params = nn.ParameterList([torch.ones(2, 3), torch.zeros(3)])
+    >>> len(params), params[1].requires_grad
+    (2, True)
+    >>> params
+    ParameterList(
+        (0): Parameter containing: [torch.float32 of size 2x3]
+        (1): Parameter containing: [torch.float32 of size 3]
+    )
+    """
 
     def __init__(self, values: Iterable | None = None) -> None:
         super().__init__()
@@ -66,13 +97,19 @@ class ParameterList(Module):
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def append(self, value: float) -> Self:
-        """Add a value at the end."""
+        """Add a value at the end and return the list."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Add all values of an iterable at the end."""
+        """Add all values of an iterable at the end and return the list.
+
+        Raises
+        ------
+        TypeError
+            If `values` is not iterable, or is a tensor.
+        """
         # a tensor is iterable, but surely not meant here
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(
@@ -90,7 +127,40 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict whose tensors become parameters of the module; other values may stand in it too."""
+    """Hold parameters in a dictionary, so that the parent finds them.
+
+    Tensors become Parameters when they are put in; other values may stand in the dictionary, too.
+
+    Parameters
+    ----------
+    parameters : mapping or iterable of pairs, optional
+        Names and values that the dictionary begins with; a plain dict in the order of its sorted keys.
+
+    Raises
+    ------
+    TypeError
+        If `parameters` is not iterable, or a key is no string.
+    KeyError
+        When a key that is not there is deleted.
+    AttributeError
+        When the value of a key that is not there is read.
+
+    Notes
+    -----
+    The dictionary itself is not callable.
+    Same as torch.nn.ParameterDict: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ParameterDict.html
+
+    Examples
+    --------
+    >>> params = nn.ParameterDict({"scale": torch.ones(3), "shift": torch.zeros(3)})
+    >>> (params["scale"] * 2 + params["shift"]).tolist()
+    [2.0, 2.0, 2.0]
+    >>> params
+    ParameterDict(
+        (scale): Parameter containing: [torch.FloatTensor of size 3]
+        (shift): Parameter containing: [torch.FloatTensor of size 3]
+    )
+    """
 
     def __init__(self, parameters: Tensor | Iterable[Tensor] | None = None) -> None:
         super().__init__()

@@ -48,13 +48,68 @@ def _check_dims(input, target):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Adaptive softmax (Grave et al., 2017) of classes that are numbered by their frequency, highest first.
+    """Compute an adaptive softmax and its loss: for many classes of which few are frequent.
 
-    The head holds the classes below ``cutoffs[0]`` and one place for each further cluster; cluster i holds
-    those from ``cutoffs[i - 1]`` on, in ``in_features // div_value ** i`` features. Only clusters that the
-    target names are computed. Called with input (N, in_features) and target (N), or (in_features) and (): the
-    log-probability of each target, and the mean of their negatives, as a named tuple (output, loss).
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveLogSoftmaxWithLoss.html
+    Classes are numbered by their frequency, highest first. The head holds the classes below ``cutoffs[0]``
+    and one place for each further cluster; cluster i holds those from ``cutoffs[i - 1]`` on, in ``in_features
+    // div_value ** i`` features. Only clusters that the target names are computed.
+
+    Parameters
+    ----------
+    in_features : int
+        Size of the last dimension of the input.
+    n_classes : int
+        Number of classes.
+    cutoffs : sequence of ints
+        Where clusters begin, rising, each from 1 to ``n_classes - 1``.
+    div_value : float, default 4.0
+        By how much the features of each cluster shrink.
+    head_bias : bool, default False
+        Give the head a bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    head : Linear
+        To the classes below ``cutoffs[0]`` and the clusters.
+    tail : ModuleList
+        The clusters, two linear layers each.
+
+    Shape
+    -----
+    Input : (N, in_features) or (in_features)
+    Target : (N) or (), of int64
+    Output : the log-probability of each target, shaped as it, and the loss, a scalar: a named tuple (output,
+        loss)
+
+    Raises
+    ------
+    ValueError
+        If `cutoffs` is not such a sequence.
+    RuntimeError
+        When called, if shapes do not fit, or a class is not in [0, n_classes).
+
+    References
+    ----------
+    E. Grave, A. Joulin, M. Cisse, D. Grangier, H. Jegou, "Efficient softmax approximation for GPUs", 2016,
+    https://arxiv.org/abs/1609.04309
+
+    Notes
+    -----
+    Same as torch.nn.AdaptiveLogSoftmaxWithLoss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveLogSoftmaxWithLoss.html
+
+    Examples
+    --------
+    >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[10, 100])
+    >>> output, loss = layer(torch.randn(8, 16), torch.arange(8) * 100)
+    >>> output.shape, loss.shape
+    (torch.Size([8]), torch.Size([]))
+    >>> layer.log_prob(torch.randn(2, 16)).shape
+    torch.Size([2, 1000])
     """
 
     in_features: int

@@ -14,7 +14,37 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Takes one channel of each of the groups in turn."""
+    """Shuffle channels between groups: take one channel of each group in turn.
+
+    Parameters
+    ----------
+    groups : int
+        Number of groups, G.
+
+    Shape
+    -----
+    Input : (N, C, *), where G divides C
+    Output : shape of the input
+
+    Raises
+    ------
+    RuntimeError
+        When called, if `groups` is not positive or does not divide the channels.
+
+    References
+    ----------
+    X. Zhang, X. Zhou, M. Lin, J. Sun, "ShuffleNet", 2017, https://arxiv.org/abs/1707.01083
+
+    Notes
+    -----
+    Same as torch.nn.ChannelShuffle:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ChannelShuffle.html
+
+    Examples
+    --------
+    >>> nn.ChannelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     __constants__ = ["groups"]
     groups: int

@@ -23,7 +23,22 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """Deprecated: subclass Module instead."""
+    """Hold modules by keyword: deprecated, with a FutureWarning; subclass `Module` instead.
+
+    Parameters
+    ----------
+    **kwargs : Module
+        Names and modules.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     module = nn.Container(act=nn.ReLU())
+    >>> module.act, caught[0].category.__name__
+    (ReLU(), 'FutureWarning')
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         warnings.warn(
@@ -43,9 +58,38 @@ def _renumber(container) -> None:
 
 
 class Sequential(Module):
-    """Runs its modules one after the other, each on the output of the one before.
+    """Run modules one after the other, each on the output of the one before.
 
-    Takes the modules as arguments, or one ``OrderedDict`` of names and modules.
+    Parameters
+    ----------
+    *args : Module, or one OrderedDict of names and modules
+        The modules; without names they are called '0', '1', ...
+
+    Raises
+    ------
+    TypeError
+        If an argument is no module.
+    IndexError
+        For an index that is out of range.
+
+    Notes
+    -----
+    Modules are reached by index, by slice (a Sequential of them) and by name.
+    Same as torch.nn.Sequential: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Sequential.html
+
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> model(torch.randn(3, 4)).shape
+    torch.Size([3, 2])
+    >>> model
+    Sequential(
+      (0): Linear(in_features=4, out_features=8, bias=True)
+      (1): ReLU()
+      (2): Linear(in_features=8, out_features=2, bias=True)
+    )
+    >>> model[:2].append(nn.Linear(8, 5))[-1]
+    Linear(in_features=8, out_features=5, bias=True)
     """
 
     def __init__(self, *args: Any) -> None:
@@ -139,12 +183,20 @@ class Sequential(Module):
         return input
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end and return the Sequential."""
         self.add_module(str(len(self)), module)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Insert a module before an index."""
+        """Insert a module before an index and return the Sequential.
+
+        Raises
+        ------
+        AssertionError
+            If `module` is no module.
+        IndexError
+            If the index is out of range.
+        """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
         size = len(self._modules)
@@ -158,7 +210,7 @@ class Sequential(Module):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Add all modules of an iterable at the end."""
+        """Add all modules of an iterable at the end and return the Sequential."""
         for layer in sequential:
             self.append(layer)
         return self
@@ -172,7 +224,41 @@ def _check_sequential(other) -> None:
 
 
 class ModuleList(Module):
-    """A list of modules that the parent sees as its children."""
+    """Hold modules in a list, so that the parent finds their parameters.
+
+    A plain Python list hides them from `parameters()`, `state_dict()` and `to()`.
+
+    Parameters
+    ----------
+    modules : iterable of Modules, optional
+        What the list begins with.
+
+    Raises
+    ------
+    TypeError
+        If `modules` is not iterable, or an element is no module.
+    IndexError
+        For an index that is out of range.
+
+    Notes
+    -----
+    Indices, slices, `len`, iteration, ``+``, `append`, `extend`, `insert` and `pop` work as for lists. The
+    list itself is not callable. Same as torch.nn.ModuleList:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ModuleList.html
+
+    Examples
+    --------
+    >>> layers = nn.ModuleList(nn.Linear(10, 10) for _ in range(3))
+    >>> x = torch.randn(2, 10)
+    >>> for layer in layers:
+    ...     x = x + layer(x)
+    >>> x.shape
+    torch.Size([2, 10])
+    >>> layers
+    ModuleList(
+      (0-2): 3 x Linear(in_features=10, out_features=10, bias=True)
+    )
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -243,7 +329,7 @@ class ModuleList(Module):
         self._modules[str(index)] = module
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end."""
+        """Add a module at the end and return the list."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -254,7 +340,13 @@ class ModuleList(Module):
         return value
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add all modules of an iterable at the end."""
+        """Add all modules of an iterable at the end and return the list.
+
+        Raises
+        ------
+        TypeError
+            If `modules` is not iterable.
+        """
         if not isinstance(modules, Iterable):
             raise TypeError(
                 "ModuleList.extend should be called with an iterable, but got " + type(modules).__name__
@@ -271,7 +363,34 @@ def _indent_all(text: str) -> str:
 
 
 class ModuleDict(Module):
-    """A dict of modules that the parent sees as its children."""
+    """Hold modules in a dictionary, so that the parent finds their parameters.
+
+    Parameters
+    ----------
+    modules : mapping or iterable of pairs, optional
+        Names and modules that the dictionary begins with.
+
+    Raises
+    ------
+    TypeError
+        If `modules` is not iterable, a name is no string, or a value is no module.
+    KeyError
+        For a name that is not there, that has a dot in it, or that is empty or an attribute.
+
+    Notes
+    -----
+    The order is that of insertion. The dictionary itself is not callable.
+    Same as torch.nn.ModuleDict: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ModuleDict.html
+
+    Examples
+    --------
+    >>> choices = nn.ModuleDict({"conv": nn.Conv2d(10, 10, 3), "pool": nn.MaxPool2d(3)})
+    >>> choices["act"] = nn.ReLU()
+    >>> list(choices)
+    ['conv', 'pool', 'act']
+    >>> choices["pool"](torch.randn(1, 10, 6, 6)).shape
+    torch.Size([1, 10, 2, 2])
+    """
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()

@@ -14,7 +14,32 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """p-norm of the difference of two batches of vectors."""
+    """Compute the distance between vectors, pair by pair: the p-norm of ``x1 - x2 + eps``.
+
+    Parameters
+    ----------
+    p : float, default 2.0
+        p of the norm; may be infinite.
+    eps : float, default 1e-6
+        Added to the differences, for stable gradients.
+    keepdim : bool, default False
+        Keep the last dimension, with size 1.
+
+    Shape
+    -----
+    Input1, input2 : (N, D) or (D); they broadcast
+    Output : (N) or (); (N, 1) or (1) with `keepdim`
+
+    Notes
+    -----
+    Same as torch.nn.PairwiseDistance:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.PairwiseDistance.html
+
+    Examples
+    --------
+    >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([[3.0, 4.0], [1.0, 2.0]]))
+    tensor([5.0000, 1.0000])
+    """
 
     __constants__ = ["norm", "eps", "keepdim"]
     norm: float
@@ -32,7 +57,36 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """Cosine of the angle between vectors along dim."""
+    """Compute the cosine similarity of vectors: ``x1 @ x2 / (max(|x1|, eps) * max(|x2|, eps))``.
+
+    Parameters
+    ----------
+    dim : int, default 1
+        Dimension of the vectors.
+    eps : float, default 1e-8
+        Least norm, so that nothing is divided by 0.
+
+    Shape
+    -----
+    Input1, input2 : (*, D, *), with D at `dim`; they broadcast
+    Output : (*, *)
+
+    Raises
+    ------
+    IndexError
+        When called, if the inputs have no such dimension.
+
+    Notes
+    -----
+    Same as torch.nn.CosineSimilarity:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.CosineSimilarity.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([[1.0, 0.0], [1.0, 1.0]])
+    >>> nn.CosineSimilarity()(x, torch.tensor([[2.0, 0.0], [1.0, -1.0]]))
+    tensor([1., 0.])
+    """
 
     __constants__ = ["dim", "eps"]
     dim: int

@@ -12,7 +12,38 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Makes one dimension of start_dim to end_dim."""
+    """Flatten a range of dimensions into one: as a rule all but the batch.
+
+    Parameters
+    ----------
+    start_dim : int, default 1
+        First of these dimensions.
+    end_dim : int, default -1
+        Last of them.
+
+    Shape
+    -----
+    Input : (*, S_start, ..., S_end, *)
+    Output : (*, S_start * ... * S_end, *)
+
+    Raises
+    ------
+    IndexError
+        When called, if the input has no such dimension.
+    RuntimeError
+        When called, if `start_dim` lies behind `end_dim`.
+
+    Notes
+    -----
+    Same as torch.nn.Flatten: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Flatten.html
+
+    Examples
+    --------
+    >>> nn.Flatten()(torch.randn(32, 1, 5, 5)).shape
+    torch.Size([32, 25])
+    >>> nn.Flatten(0, 2)(torch.randn(32, 1, 5, 5)).shape
+    torch.Size([160, 5])
+    """
 
     __constants__ = ["start_dim", "end_dim"]
     start_dim: int
@@ -31,7 +62,36 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Makes several dimensions of one; -1 stands for the size that fits."""
+    """Unflatten a dimension into several: the inverse of `Flatten`.
+
+    Parameters
+    ----------
+    dim : int
+        Dimension that is split.
+    unflattened_size : tuple or list of ints
+        Its new sizes, one of which may be -1: the one that fits.
+
+    Shape
+    -----
+    Input : (*, S, *), with S at `dim`
+    Output : (*, *unflattened_size, *)
+
+    Raises
+    ------
+    TypeError
+        If `unflattened_size` is no tuple or list of ints.
+    RuntimeError
+        When called, if the product of the new sizes is not the old one.
+
+    Notes
+    -----
+    Same as torch.nn.Unflatten: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Unflatten.html
+
+    Examples
+    --------
+    >>> nn.Unflatten(1, (2, 5, -1))(torch.randn(4, 50)).shape
+    torch.Size([4, 2, 5, 5])
+    """
 
     __constants__ = ["dim", "unflattened_size"]
     dim: int

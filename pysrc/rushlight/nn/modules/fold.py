@@ -14,9 +14,46 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Images (N, C, *output_size) of columns (N, C * kh * kw, L), which are added up where they overlap.
+    """Combine the sliding windows of images, given as columns, by adding them up where they overlap (col2im).
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.Fold.html
+    `Unfold` takes an image apart; where windows overlap, what comes back is the image times the number of
+    windows at each place.
+
+    Parameters
+    ----------
+    output_size : int or tuple of 2 ints
+        Height and width of the image; one number stands for both, here and below.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the window.
+    padding : int or tuple of 2 ints, default 0
+        Zeros that were added to each side.
+    stride : int or tuple of 2 ints, default 1
+        Step of the window.
+
+    Shape
+    -----
+    Input : (N, C * kernel_size[0] * kernel_size[1], L) or without N
+    Output : (N, C, output_size[0], output_size[1]) or without N
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the number or the size of the columns does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.Fold: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Fold.html
+
+    Examples
+    --------
+    >>> fold = nn.Fold(output_size=(4, 5), kernel_size=(2, 2))
+    >>> fold(torch.ones(1, 4, 12))
+    tensor([[[[1., 2., 2., 2., 1.],
+              [2., 4., 4., 4., 2.],
+              [2., 4., 4., 4., 2.],
+              [1., 2., 2., 2., 1.]]]])
     """
 
     __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
@@ -47,9 +84,39 @@ class Fold(Module):
 
 
 class Unfold(Module):
-    """The sliding blocks of (N, C, H, W) as columns: (N, C * kh * kw, L).
+    """Extract the sliding windows of images as columns (im2col).
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.Unfold.html
+    Parameters
+    ----------
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the window.
+    padding : int or tuple of 2 ints, default 0
+        Zeros added to each side.
+    stride : int or tuple of 2 ints, default 1
+        Step of the window.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : (N, C * kernel_size[0] * kernel_size[1], L), where L is the number of windows, the product over
+        both sides of
+        ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1)``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if the input has other dimensions or no window fits.
+
+    Notes
+    -----
+    Same as torch.nn.Unfold: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Unfold.html
+
+    Examples
+    --------
+    >>> nn.Unfold(kernel_size=(2, 3))(torch.randn(2, 5, 3, 4)).shape
+    torch.Size([2, 30, 4])
     """
 
     __constants__ = ["kernel_size", "dilation", "padding", "stride"]

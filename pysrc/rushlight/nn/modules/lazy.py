@@ -76,7 +76,40 @@ class LazyModuleMixin:
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A Linear whose in_features is the last size of its first input."""
+    """Apply a linear transformation whose `in_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `Linear`.
+
+    Parameters
+    ----------
+    out_features : int
+        Size of the last dimension of the output.
+    bias : bool, default True
+        Add a learned bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Notes
+    -----
+    Same as torch.nn.LazyLinear: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyLinear.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyLinear(5)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> layer(torch.randn(2, 3)).shape
+    torch.Size([2, 5])
+    >>> layer
+    Linear(in_features=3, out_features=5, bias=True)
+    """
 
     cls_to_become = Linear
 
@@ -243,7 +276,58 @@ class _LazyNormBase(LazyModuleMixin):
 
 @_own_init
 class LazyConv1d(_LazyConv, conv.Conv1d):
-    """A Conv1d whose in_channels is that of its first input."""
+    """Apply 1-D convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `Conv1d`, which says more of each parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 1 int
+        Size of the kernel.
+    stride : int or tuple of 1 int, default 1
+        Step of the kernel over the input.
+    padding : int or tuple of 1 int, 'valid' or 'same', default 0
+        Elements added to each side.
+    dilation : int or tuple of 1 int, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConv1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConv1d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConv1d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 20))
+    >>> layer
+    Conv1d(8, 16, kernel_size=(3,), stride=(1,))
+    """
 
     cls_to_become = conv.Conv1d
 
@@ -253,7 +337,58 @@ class LazyConv1d(_LazyConv, conv.Conv1d):
 
 @_own_init
 class LazyConv2d(_LazyConv, conv.Conv2d):
-    """A Conv2d whose in_channels is that of its first input."""
+    """Apply 2-D convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `Conv2d`, which says more of each parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 2 ints
+        Size of the kernel.
+    stride : int or tuple of 2 ints, default 1
+        Step of the kernel over the input.
+    padding : int or tuple of 2 ints, 'valid' or 'same', default 0
+        Elements added to each side.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConv2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConv2d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConv2d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 20, 20))
+    >>> layer
+    Conv2d(8, 16, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     cls_to_become = conv.Conv2d
 
@@ -263,7 +398,58 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
 
 @_own_init
 class LazyConv3d(_LazyConv, conv.Conv3d):
-    """A Conv3d whose in_channels is that of its first input."""
+    """Apply 3-D convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `Conv3d`, which says more of each parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 3 ints
+        Size of the kernel.
+    stride : int or tuple of 3 ints, default 1
+        Step of the kernel over the input.
+    padding : int or tuple of 3 ints, 'valid' or 'same', default 0
+        Elements added to each side.
+    dilation : int or tuple of 3 ints, default 1
+        Distance between the elements of the kernel.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
+        What the padding is filled with.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConv3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConv3d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConv3d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 9, 9, 9))
+    >>> layer
+    Conv3d(8, 16, kernel_size=(3, 3, 3), stride=(1, 1, 1))
+    """
 
     cls_to_become = conv.Conv3d
 
@@ -272,42 +458,312 @@ class LazyConv3d(_LazyConv, conv.Conv3d):
 
 
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm1d whose num_features is that of its first input."""
+    """Apply 1-D batch normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `BatchNorm1d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyBatchNorm1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyBatchNorm1d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyBatchNorm1d()
+    >>> _ = layer(torch.randn(2, 8, 20))
+    >>> layer
+    BatchNorm1d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = batchnorm.BatchNorm1d
     _check_input_dim = batchnorm.BatchNorm1d._check_input_dim
 
 
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm2d whose num_features is that of its first input."""
+    """Apply 2-D batch normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `BatchNorm2d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyBatchNorm2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyBatchNorm2d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyBatchNorm2d()
+    >>> _ = layer(torch.randn(2, 8, 20, 20))
+    >>> layer
+    BatchNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = batchnorm.BatchNorm2d
     _check_input_dim = batchnorm.BatchNorm2d._check_input_dim
 
 
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
-    """A BatchNorm3d whose num_features is that of its first input."""
+    """Apply 3-D batch normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `BatchNorm3d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyBatchNorm3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyBatchNorm3d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyBatchNorm3d()
+    >>> _ = layer(torch.randn(2, 8, 9, 9, 9))
+    >>> layer
+    BatchNorm3d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = batchnorm.BatchNorm3d
     _check_input_dim = batchnorm.BatchNorm3d._check_input_dim
 
 
 class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
-    """An InstanceNorm1d whose num_features is that of its first input."""
+    """Apply 1-D instance normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is an `InstanceNorm1d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyInstanceNorm1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyInstanceNorm1d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyInstanceNorm1d()
+    >>> _ = layer(torch.randn(2, 8, 20))
+    >>> layer
+    InstanceNorm1d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = instancenorm.InstanceNorm1d
     _get_no_batch_dim = instancenorm.InstanceNorm1d._get_no_batch_dim
 
 
 class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
-    """An InstanceNorm2d whose num_features is that of its first input."""
+    """Apply 2-D instance normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is an `InstanceNorm2d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyInstanceNorm2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyInstanceNorm2d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyInstanceNorm2d()
+    >>> _ = layer(torch.randn(2, 8, 20, 20))
+    >>> layer
+    InstanceNorm2d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = instancenorm.InstanceNorm2d
     _get_no_batch_dim = instancenorm.InstanceNorm2d._get_no_batch_dim
 
 
 class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
-    """An InstanceNorm3d whose num_features is that of its first input."""
+    """Apply 3-D instance normalization whose `num_features` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is an `InstanceNorm3d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    eps : float, default 1e-5
+        Added to the variance.
+    momentum : float or None, default 0.1
+        Weight of a new batch in the running averages.
+    affine : bool, default True
+        Learn weight and bias.
+    track_running_stats : bool, default True
+        Keep running averages.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+    bias : bool, default True
+        Learn a bias where `affine` is given; only by keyword.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+    running_mean, running_var : UninitializedBuffer
+        Likewise.
+
+    Raises
+    ------
+    ValueError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyInstanceNorm3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyInstanceNorm3d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyInstanceNorm3d()
+    >>> _ = layer(torch.randn(2, 8, 9, 9, 9))
+    >>> layer
+    InstanceNorm3d(8, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)
+    """
 
     cls_to_become = instancenorm.InstanceNorm3d
     _get_no_batch_dim = instancenorm.InstanceNorm3d._get_no_batch_dim
@@ -315,7 +771,62 @@ class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
 
 @_own_init
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
-    """A ConvTranspose1d whose in_channels is that of its first input."""
+    """Apply 1-D transposed convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `ConvTranspose1d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 1 int
+        Size of the kernel.
+    stride : int or tuple of 1 int, default 1
+        Step of the kernel over the output.
+    padding : int or tuple of 1 int, default 0
+        Elements taken away from each side of the output.
+    output_padding : int or tuple of 1 int, default 0
+        Elements added at one side of the output.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 1 int, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConvTranspose1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConvTranspose1d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConvTranspose1d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 20))
+    >>> layer
+    ConvTranspose1d(8, 16, kernel_size=(3,), stride=(1,))
+    """
 
     cls_to_become = conv.ConvTranspose1d
 
@@ -325,7 +836,62 @@ class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
 
 @_own_init
 class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
-    """A ConvTranspose2d whose in_channels is that of its first input."""
+    """Apply 2-D transposed convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `ConvTranspose2d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 2 ints
+        Size of the kernel.
+    stride : int or tuple of 2 ints, default 1
+        Step of the kernel over the output.
+    padding : int or tuple of 2 ints, default 0
+        Elements taken away from each side of the output.
+    output_padding : int or tuple of 2 ints, default 0
+        Elements added at one side of the output.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 2 ints, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConvTranspose2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConvTranspose2d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConvTranspose2d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 20, 20))
+    >>> layer
+    ConvTranspose2d(8, 16, kernel_size=(3, 3), stride=(1, 1))
+    """
 
     cls_to_become = conv.ConvTranspose2d
 
@@ -335,7 +901,62 @@ class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
 
 @_own_init
 class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
-    """A ConvTranspose3d whose in_channels is that of its first input."""
+    """Apply 3-D transposed convolution whose `in_channels` is taken from the first input.
+
+    After its first call (or `load_state_dict`) the layer is a `ConvTranspose3d`, which says more of each
+    parameter.
+
+    Parameters
+    ----------
+    out_channels : int
+        Channels of the output.
+    kernel_size : int or tuple of 3 ints
+        Size of the kernel.
+    stride : int or tuple of 3 ints, default 1
+        Step of the kernel over the output.
+    padding : int or tuple of 3 ints, default 0
+        Elements taken away from each side of the output.
+    output_padding : int or tuple of 3 ints, default 0
+        Elements added at one side of the output.
+    groups : int, default 1
+        Number of groups of channels that do not see each other.
+    bias : bool, default True
+        Add a learned bias.
+    dilation : int or tuple of 3 ints, default 1
+        Distance between the elements of the kernel.
+    padding_mode : {'zeros'}, default 'zeros'
+        No other is admitted.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight, bias : UninitializedParameter
+        Parameters once the first input was seen.
+
+    Raises
+    ------
+    ValueError
+        When called, if `groups` does not divide the channels of the input.
+    RuntimeError
+        When called, if the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.LazyConvTranspose3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.LazyConvTranspose3d.html
+
+    Examples
+    --------
+    >>> layer = nn.LazyConvTranspose3d(16, 3)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> _ = layer(torch.randn(2, 8, 9, 9, 9))
+    >>> layer
+    ConvTranspose3d(8, 16, kernel_size=(3, 3, 3), stride=(1, 1, 1))
+    """
 
     cls_to_become = conv.ConvTranspose3d
 

@@ -60,19 +60,109 @@ class _CircularPadNd(_PadNd):
 
 @_own_init
 class CircularPad1d(_CircularPadNd):
-    """Goes on with the other end of (N, C, L)."""
+    """Apply circular padding: continue signals by what stands at their other end.
+
+    Parameters
+    ----------
+    padding : int or (left, right)
+        How many elements to add; one number stands for all. Each is at most the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, L) or (C, L)
+    Output : (N, C, L_out) or (C, L_out), where ``L_out = left + L + right``
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.CircularPad1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CircularPad1d.html
+
+    Examples
+    --------
+    >>> nn.CircularPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
+    tensor([[2., 3., 0., 1., 2., 3., 0., 1.]])
+    """
 
 
 @_own_init
 class CircularPad2d(_CircularPadNd):
-    """Goes on with the other end of (N, C, H, W)."""
+    """Apply circular padding: continue images by what stands at their other end.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom)
+        How many elements to add; one number stands for all. Each is at most the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
+        + W + right``
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.CircularPad2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CircularPad2d.html
+
+    Examples
+    --------
+    >>> nn.CircularPad2d((1, 1, 2, 0))(torch.arange(9.0).reshape(1, 3, 3))
+    tensor([[[5., 3., 4., 5., 3.],
+             [8., 6., 7., 8., 6.],
+             [2., 0., 1., 2., 0.],
+             [5., 3., 4., 5., 3.],
+             [8., 6., 7., 8., 6.]]])
+    """
 
     _widths = staticmethod(_quadruple)
 
 
 @_own_init
 class CircularPad3d(_CircularPadNd):
-    """Goes on with the other end of (N, C, D, H, W)."""
+    """Apply circular padding: continue volumes by what stands at their other end.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom, front, back)
+        How many elements to add; one number stands for all. Each is at most the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W) or (C, D, H, W)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where ``D_out = front + D + back``,
+        ``H_out = top + H + bottom`` and ``W_out = left + W + right``
+
+    Raises
+    ------
+    ValueError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.CircularPad3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CircularPad3d.html
+
+    Examples
+    --------
+    >>> nn.CircularPad3d((3, 3, 6, 6, 1, 0))(torch.randn(16, 3, 8, 10, 4)).shape
+    torch.Size([16, 3, 9, 22, 10])
+    """
 
     _widths = staticmethod(_sextuple)
 
@@ -94,25 +184,136 @@ class _ConstantPadNd(_PadNd):
 
 @_own_init
 class ConstantPad1d(_ConstantPadNd):
-    """Puts a number around the last dimension."""
+    """Apply constant padding: put a number around the last dimension.
+
+    Parameters
+    ----------
+    padding : int or (left, right)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+    value : float
+        The number.
+
+    Shape
+    -----
+    Input : (*, L)
+    Output : (*, L_out), where ``L_out = left + L + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ConstantPad1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConstantPad1d.html
+
+    Examples
+    --------
+    >>> nn.ConstantPad1d((3, 1), 3.5)(torch.tensor([[1.0, 2.0]]))
+    tensor([[3.5000, 3.5000, 3.5000, 1.0000, 2.0000, 3.5000]])
+    """
 
 
 @_own_init
 class ConstantPad2d(_ConstantPadNd):
-    """Puts a number around the last two dimensions."""
+    """Apply constant padding: put a number around the last two dimensions.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+    value : float
+        The number.
+
+    Shape
+    -----
+    Input : (*, H, W)
+    Output : (*, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left + W + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ConstantPad2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConstantPad2d.html
+
+    Examples
+    --------
+    >>> nn.ConstantPad2d((1, 1, 2, 0), 1.0)(torch.arange(9.0).reshape(1, 3, 3))
+    tensor([[[1., 1., 1., 1., 1.],
+             [1., 1., 1., 1., 1.],
+             [1., 0., 1., 2., 1.],
+             [1., 3., 4., 5., 1.],
+             [1., 6., 7., 8., 1.]]])
+    """
 
     _widths = staticmethod(_quadruple)
 
 
 @_own_init
 class ConstantPad3d(_ConstantPadNd):
-    """Puts a number around the last three dimensions."""
+    """Apply constant padding: put a number around the last three dimensions.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom, front, back)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+    value : float
+        The number.
+
+    Shape
+    -----
+    Input : (*, D, H, W)
+    Output : (*, D_out, H_out, W_out), where ``D_out = front + D + back``, ``H_out = top + H + bottom`` and
+        ``W_out = left + W + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ConstantPad3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ConstantPad3d.html
+
+    Examples
+    --------
+    >>> nn.ConstantPad3d((3, 3, 6, 6, 1, 0), 1.0)(torch.randn(16, 3, 8, 10, 4)).shape
+    torch.Size([16, 3, 9, 22, 10])
+    """
 
     _widths = staticmethod(_sextuple)
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Puts zeros around the last dimension."""
+    """Apply zero padding: put zeros around the last dimension.
+
+    Parameters
+    ----------
+    padding : int or (left, right)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (*, L)
+    Output : (*, L_out), where ``L_out = left + L + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ZeroPad1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ZeroPad1d.html
+
+    Examples
+    --------
+    >>> nn.ZeroPad1d((3, 1))(torch.tensor([[1.0, 2.0]]))
+    tensor([[0., 0., 0., 1., 2., 0.]])
+    """
 
     def __init__(self, padding: int | tuple[int, int]) -> None:
         super().__init__(padding, 0.0)
@@ -121,7 +322,36 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Puts zeros around the last two dimensions."""
+    """Apply zero padding: put zeros around the last two dimensions.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (*, H, W)
+    Output : (*, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left + W + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ZeroPad2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ZeroPad2d.html
+
+    Examples
+    --------
+    >>> nn.ZeroPad2d((1, 1, 2, 0))(torch.arange(9.0).reshape(1, 3, 3))
+    tensor([[[0., 0., 0., 0., 0.],
+             [0., 0., 0., 0., 0.],
+             [0., 0., 1., 2., 0.],
+             [0., 3., 4., 5., 0.],
+             [0., 6., 7., 8., 0.]]])
+    """
 
     def __init__(self, padding: int | tuple[int, int, int, int]) -> None:
         super().__init__(padding, 0.0)
@@ -130,7 +360,33 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Puts zeros around the last three dimensions."""
+    """Apply zero padding: put zeros around the last three dimensions.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom, front, back)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (*, D, H, W)
+    Output : (*, D_out, H_out, W_out), where ``D_out = front + D + back``, ``H_out = top + H + bottom`` and
+        ``W_out = left + W + right``
+
+    Raises
+    ------
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ZeroPad3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ZeroPad3d.html
+
+    Examples
+    --------
+    >>> nn.ZeroPad3d((3, 3, 6, 6, 1, 0))(torch.randn(16, 3, 8, 10, 4)).shape
+    torch.Size([16, 3, 9, 22, 10])
+    """
 
     def __init__(self, padding: int | tuple[int, int, int, int, int, int]) -> None:
         super().__init__(padding, 0.0)
@@ -145,19 +401,112 @@ class _ReflectionPadNd(_PadNd):
 
 @_own_init
 class ReflectionPad1d(_ReflectionPadNd):
-    """Mirrors (N, C, L) at its ends."""
+    """Apply reflection padding: continue signals by their mirror image, in which the border is not repeated.
+
+    Parameters
+    ----------
+    padding : int or (left, right)
+        How many elements to add; one number stands for all. Each is less than the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, L) or (C, L)
+    Output : (N, C, L_out) or (C, L_out), where ``L_out = left + L + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.ReflectionPad1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReflectionPad1d.html
+
+    Examples
+    --------
+    >>> nn.ReflectionPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
+    tensor([[2., 1., 0., 1., 2., 3., 2., 1.]])
+    """
 
 
 @_own_init
 class ReflectionPad2d(_ReflectionPadNd):
-    """Mirrors (N, C, H, W) at its borders."""
+    """Apply reflection padding: continue images by their mirror image, in which the border is not repeated.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom)
+        How many elements to add; one number stands for all. Each is less than the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
+        + W + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.ReflectionPad2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReflectionPad2d.html
+
+    Examples
+    --------
+    >>> nn.ReflectionPad2d((1, 1, 2, 0))(torch.arange(9.0).reshape(1, 3, 3))
+    tensor([[[7., 6., 7., 8., 7.],
+             [4., 3., 4., 5., 4.],
+             [1., 0., 1., 2., 1.],
+             [4., 3., 4., 5., 4.],
+             [7., 6., 7., 8., 7.]]])
+    """
 
     _widths = staticmethod(_quadruple)
 
 
 @_own_init
 class ReflectionPad3d(_ReflectionPadNd):
-    """Mirrors (N, C, D, H, W) at its borders."""
+    """Apply reflection padding: continue volumes by their mirror image, in which the border is not repeated.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom, front, back)
+        How many elements to add; one number stands for all. Each is less than the size. Negative numbers cut
+        off.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W) or (C, D, H, W)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where ``D_out = front + D + back``,
+        ``H_out = top + H + bottom`` and ``W_out = left + W + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if the padding is too wide.
+
+    Notes
+    -----
+    Same as torch.nn.ReflectionPad3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReflectionPad3d.html
+
+    Examples
+    --------
+    >>> nn.ReflectionPad3d((3, 3, 6, 6, 1, 0))(torch.randn(16, 3, 8, 10, 4)).shape
+    torch.Size([16, 3, 9, 22, 10])
+    """
 
     _widths = staticmethod(_sextuple)
 
@@ -169,18 +518,108 @@ class _ReplicationPadNd(_PadNd):
 
 @_own_init
 class ReplicationPad1d(_ReplicationPadNd):
-    """Repeats the ends of (N, C, L)."""
+    """Apply replication padding: continue signals by their border.
+
+    Parameters
+    ----------
+    padding : int or (left, right)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (N, C, L) or (C, L)
+    Output : (N, C, L_out) or (C, L_out), where ``L_out = left + L + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ReplicationPad1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReplicationPad1d.html
+
+    Examples
+    --------
+    >>> nn.ReplicationPad1d(2)(torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
+    tensor([[0., 0., 0., 1., 2., 3., 3., 3.]])
+    """
 
 
 @_own_init
 class ReplicationPad2d(_ReplicationPadNd):
-    """Repeats the border of (N, C, H, W)."""
+    """Apply replication padding: continue images by their border.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (N, C, H, W) or (C, H, W)
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
+        + W + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ReplicationPad2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReplicationPad2d.html
+
+    Examples
+    --------
+    >>> nn.ReplicationPad2d((1, 1, 2, 0))(torch.arange(9.0).reshape(1, 3, 3))
+    tensor([[[0., 0., 1., 2., 2.],
+             [0., 0., 1., 2., 2.],
+             [0., 0., 1., 2., 2.],
+             [3., 3., 4., 5., 5.],
+             [6., 6., 7., 8., 8.]]])
+    """
 
     _widths = staticmethod(_quadruple)
 
 
 @_own_init
 class ReplicationPad3d(_ReplicationPadNd):
-    """Repeats the border of (N, C, D, H, W)."""
+    """Apply replication padding: continue volumes by their border.
+
+    Parameters
+    ----------
+    padding : int or (left, right, top, bottom, front, back)
+        How many elements to add; one number stands for all. Negative numbers cut off.
+
+    Shape
+    -----
+    Input : (N, C, D, H, W) or (C, D, H, W)
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), where ``D_out = front + D + back``,
+        ``H_out = top + H + bottom`` and ``W_out = left + W + right``
+
+    Raises
+    ------
+    NotImplementedError
+        When called with an input of other dimensions.
+    RuntimeError
+        When called, if nothing would be left of the input.
+
+    Notes
+    -----
+    Same as torch.nn.ReplicationPad3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReplicationPad3d.html
+
+    Examples
+    --------
+    >>> nn.ReplicationPad3d((3, 3, 6, 6, 1, 0))(torch.randn(16, 3, 8, 10, 4)).shape
+    torch.Size([16, 3, 9, 22, 10])
+    """
 
     _widths = staticmethod(_sextuple)

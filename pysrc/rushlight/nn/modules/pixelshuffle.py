@@ -14,7 +14,41 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Makes (N, C, H * r, W * r) of (N, C * r * r, H, W)."""
+    """Rearrange channels into pixels: an image r times as high and wide with r * r times fewer channels.
+
+    Behind a convolution this is sub-pixel convolution, a cheap way to enlarge images.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        r.
+
+    Shape
+    -----
+    Input : (*, C * r * r, H, W)
+    Output : (*, C, H * r, W * r)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if r * r does not divide the channels or is not positive, or the input has fewer than 3
+        dimensions.
+
+    References
+    ----------
+    W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+    Convolutional Neural Network", 2016, https://arxiv.org/abs/1609.05158
+
+    Notes
+    -----
+    Same as torch.nn.PixelShuffle: https://docs.pytorch.org/docs/2.13/generated/torch.nn.PixelShuffle.html
+
+    Examples
+    --------
+    >>> nn.PixelShuffle(2)(torch.arange(4.0).reshape(1, 4, 1, 1))
+    tensor([[[[0., 1.],
+              [2., 3.]]]])
+    """
 
     __constants__ = ["upscale_factor"]
     upscale_factor: int
@@ -31,7 +65,38 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Makes (N, C * r * r, H, W) of (N, C, H * r, W * r)."""
+    """Rearrange pixels into channels: the inverse of `PixelShuffle`.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        r.
+
+    Shape
+    -----
+    Input : (*, C, H * r, W * r)
+    Output : (*, C * r * r, H, W)
+
+    Raises
+    ------
+    RuntimeError
+        When called, if r does not divide height and width, or the input has fewer than 3 dimensions.
+
+    References
+    ----------
+    W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+    Convolutional Neural Network", 2016, https://arxiv.org/abs/1609.05158
+
+    Notes
+    -----
+    Same as torch.nn.PixelUnshuffle:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.PixelUnshuffle.html
+
+    Examples
+    --------
+    >>> nn.PixelUnshuffle(3)(torch.randn(1, 1, 12, 12)).shape
+    torch.Size([1, 9, 4, 4])
+    """
 
     __constants__ = ["downscale_factor"]
     downscale_factor: int

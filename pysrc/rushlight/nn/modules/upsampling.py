@@ -14,7 +14,53 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resizes to a size or by a factor."""
+    """Upsample (or shrink) signals, images or volumes by interpolation.
+
+    Parameters
+    ----------
+    size : int or tuple of ints, optional
+        Sizes of the output; one number for all.
+    scale_factor : float or tuple of floats, optional
+        Factors of the sizes. This or `size` is given.
+    mode : {'nearest', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area', 'nearest-exact'}, default
+        'nearest'
+        'linear' is for signals, 'bilinear' and 'bicubic' for images, 'trilinear' for volumes; the others for
+        all.
+    align_corners : bool, optional
+        For the linear and cubic modes: the centres of the corner pixels of input and output coincide, and
+        keep their values, else the corners of these pixels do, which is the default.
+    recompute_scale_factor : bool, optional
+        Compute the factors anew from the rounded sizes.
+
+    Shape
+    -----
+    Input : (N, C, L), (N, C, H, W) or (N, C, D, H, W)
+    Output : the same with ``floor(in * scale_factor)`` or `size`
+
+    Raises
+    ------
+    ValueError
+        When called, if both or none of `size` and `scale_factor` are given, or do not suit the input, or
+        `align_corners` is given in a mode that has no use for it.
+    NotImplementedError
+        When called, if the mode does not suit the dimensions of the input.
+
+    Notes
+    -----
+    Same as torch.nn.Upsample: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Upsample.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> nn.Upsample(scale_factor=2)(x)
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.],
+              [3., 3., 4., 4.],
+              [3., 3., 4., 4.]]]])
+    >>> nn.Upsample(size=(2, 3), mode="bilinear", align_corners=True)(x)
+    tensor([[[[1.0000, 1.5000, 2.0000],
+              [3.0000, 3.5000, 4.0000]]]])
+    """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
     name: str
@@ -65,7 +111,31 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample of images that repeats the nearest pixel."""
+    """Upsample images by repeating the nearest pixel: `Upsample` with ``mode='nearest'``.
+
+    Parameters
+    ----------
+    size : int or tuple of 2 ints, optional
+        Height and width of the output.
+    scale_factor : float or tuple of 2 floats, optional
+        Factors of both. This or `size` is given.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in)
+    Output : (N, C, H_out, W_out), ``floor(in * scale_factor)`` or `size`
+
+    Notes
+    -----
+    Same as torch.nn.UpsamplingNearest2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.UpsamplingNearest2d.html
+
+    Examples
+    --------
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1., 1., 2., 2.],
+              [1., 1., 2., 2.]]]])
+    """
 
     def __init__(
         self,
@@ -76,7 +146,32 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Upsample of images between their pixels, corners on corners."""
+    """Upsample images by bilinear interpolation.
+
+    It is `Upsample` with ``mode='bilinear'`` and ``align_corners=True``.
+
+    Parameters
+    ----------
+    size : int or tuple of 2 ints, optional
+        Height and width of the output.
+    scale_factor : float or tuple of 2 floats, optional
+        Factors of both. This or `size` is given.
+
+    Shape
+    -----
+    Input : (N, C, H_in, W_in)
+    Output : (N, C, H_out, W_out), ``floor(in * scale_factor)`` or `size`
+
+    Notes
+    -----
+    Same as torch.nn.UpsamplingBilinear2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.UpsamplingBilinear2d.html
+
+    Examples
+    --------
+    >>> nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 2.0]]]]))
+    tensor([[[[1.0000, 1.5000, 2.0000]]]])
+    """
 
     def __init__(
         self,

@@ -15,9 +15,33 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Holds a module as ``module``, so that names in state dicts start with ``module.``, and calls it.
+    """Wrap a module for several devices; here its calls are handed on to the one module.
 
-    Programs that were written for several GPUs run unchanged; all of it runs where the module lies.
+    The module is held as ``module``, so that names in state dicts start with ``module.``, and programs that
+    were written for several GPUs run unchanged. All of it runs where the module lies.
+
+    Parameters
+    ----------
+    module : Module
+        What is called.
+    device_ids, output_device, dim : optional
+        Without effect.
+
+    Attributes
+    ----------
+    module : Module
+
+    Notes
+    -----
+    Same as torch.nn.DataParallel: https://docs.pytorch.org/docs/2.13/generated/torch.nn.DataParallel.html
+
+    Examples
+    --------
+    >>> model = nn.DataParallel(nn.Linear(3, 2))
+    >>> model(torch.randn(4, 3)).shape
+    torch.Size([4, 2])
+    >>> list(model.state_dict())
+    ['module.weight', 'module.bias']
     """
 
     def __init__(
