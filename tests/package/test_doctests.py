@@ -7,6 +7,7 @@ import inspect
 import pathlib
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -257,7 +258,9 @@ def report(name, text):
     random.seed(0)
     said = []
     example = doctest.DocTestParser().get_doctest(inspect.cleandoc(text), names, name, None, 0)
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(example, out=said.append)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # examples show how a thing is meant to be used
+        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(example, out=said.append)
     return "".join(said)
 
 
@@ -292,26 +295,16 @@ def test_what_users_meet_has_an_example(module):
 
 
 def test_a_wrong_example_is_found():
-    assert "Expected:\n    3\nGot:\n    2" in report("sum", "\n>>> 1 + 1\n3\n")
-    assert report("lost", ">>> torch.no_such_name\n") and report("seeded", ">>> F.no_such_name\n")
-    assert (
-        report("right", ">>> torch.zeros(2) + np.float32(1)\ntensor([1., 1.])\n>>> nn.ReLU()\nReLU()\n") == ""
-    )
+    assert "Expected:\n    3\nGot:\n    2" in report("sum", ">>> 1 + 1\n3\n")
+    assert "AttributeError" in report("lost", ">>> torch.no_such_name\n")
+    assert "UserWarning" in report("warns", ">>> F.mse_loss(torch.ones(2), torch.ones(1))\ntensor(0.)\n")
+    assert report("right", ">>> nn.ReLU()(torch.zeros(2) + np.float32(1))\ntensor([1., 1.])\n") == ""
 
 
 def test_classes_functions_and_methods_are_collected():
     names = {name for module in MODULES for name, _ in documented(module)}
-    assert {
-        "rushlight.nn",
-        "rushlight.nn.Conv2d",
-        "rushlight.nn.functional.softmax",
-        "rushlight.save",
-    } <= names
-    assert {
-        "rushlight.nn.Module.register_buffer",
-        "rushlight.optim.Adam.step",
-        "rushlight.Tensor.add",
-    } <= names
+    assert names >= {"rushlight.nn", "rushlight.nn.Conv2d", "rushlight.nn.functional.softmax"}
+    assert names >= {"rushlight.nn.Module.to", "rushlight.optim.Adam.step", "rushlight.Tensor.add"}
 
 
 def listed_anew():

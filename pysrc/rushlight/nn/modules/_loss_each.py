@@ -309,8 +309,8 @@ class KLDivLoss(_Loss):
     size_average, reduce : bool, optional
         Deprecated: use `reduction`.
     reduction : {'mean', 'sum', 'batchmean', 'none'}, default 'mean'
-        Whether to average over all elements, to sum, to sum and divide by the size of the batch (the
-        divergence as it is defined), or to return each. 'mean' gets a UserWarning.
+        Whether to average over all elements, to sum, to sum and divide by the size of the batch
+        (the divergence as it is defined), or to return each. 'mean' gets a UserWarning.
     log_target : bool, default False
         The target holds log-probabilities, too.
 

@@ -30,14 +30,84 @@ def _may_skip_history(tensors):
 
 
 class MultiheadAttention(Module):
-    """Attention over keys and values in num_heads subspaces of embed_dim // num_heads features each.
+    """Apply multi-head attention: each query takes the mean of the values, weighted by their keys.
 
-    Called with query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim), or (N, L, ...) with
-    batch_first, or without N; answers the output, shaped as query, and the weights (N, L, S), the mean over
-    the heads, or (N, num_heads, L, S) with average_attn_weights=False, or None with need_weights=False.
-    Boolean masks are True where a key is not seen. In eval mode, where no gradient is wanted, self-attention
-    over a batch that comes first takes one private operator; there a row that sees no key is NaN.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiheadAttention.html
+    Queries, keys and values are projected into `num_heads` subspaces of ``head_dim = embed_dim / num_heads``
+    features; in each, ``softmax(q @ k.T / sqrt(head_dim)) @ v``; the results are concatenated and projected.
+
+    Parameters
+    ----------
+    embed_dim : int
+        Features of query and output, E.
+    num_heads : int
+        Number of heads; divides `embed_dim`.
+    dropout : float, default 0.0
+        Probability of dropout on the weights of attention, in training.
+    bias : bool, default True
+        Give the projections biases.
+    add_bias_kv : bool, default False
+        Learn one more key and value for all sequences.
+    add_zero_attn : bool, default False
+        Add a key and a value of zeros.
+    kdim : int, optional
+        Features of the key; `embed_dim` if not given.
+    vdim : int, optional
+        Features of the value; `embed_dim` if not given.
+    batch_first : bool, default False
+        Batches come first: (N, L, E) instead of (L, N, E).
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    in_proj_weight : Parameter or None
+        (3 * E, E), the projections of query, key and value, where all have E features, else None.
+    q_proj_weight, k_proj_weight, v_proj_weight : Parameter or None
+        (E, E), (E, kdim) and (E, vdim), where they have not.
+    in_proj_bias : Parameter or None
+        (3 * E).
+    out_proj : Linear
+        From E to E features.
+
+    Shape
+    -----
+    Query : (L, N, E), (N, L, E) with `batch_first`, or (L, E)
+    Key : (S, N, kdim), (N, S, kdim) or (S, kdim)
+    Value : (S, N, vdim), (N, S, vdim) or (S, vdim)
+    Key_padding_mask : (N, S) or (S), bool, True where a key is not seen, or float, added to the scores
+    Attn_mask : (L, S) or (N * num_heads, L, S), likewise
+    Output : shape of `query`, and the weights of attention: (N, L, S), the mean over the heads,
+        (N, num_heads, L, S) with ``average_attn_weights=False``, or None with ``need_weights=False``
+
+    Raises
+    ------
+    ValueError
+        If `embed_dim` or `num_heads` is not positive.
+    AssertionError
+        If `num_heads` does not divide `embed_dim`, or, when called, if shapes do not fit.
+    RuntimeError
+        When called, if the shape of `attn_mask` does not fit.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    ``need_weights=False`` is faster. In evaluation, where no gradient is wanted, self-attention over a batch
+    that comes first takes one fused operator; a row that sees no key is NaN there.
+    Same as torch.nn.MultiheadAttention:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiheadAttention.html
+
+    Examples
+    --------
+    >>> attention = nn.MultiheadAttention(embed_dim=16, num_heads=4, batch_first=True)
+    >>> query, memory = torch.randn(2, 5, 16), torch.randn(2, 7, 16)
+    >>> output, weights = attention(query, memory, memory)
+    >>> output.shape, weights.shape
+    (torch.Size([2, 5, 16]), torch.Size([2, 5, 7]))
     """
 
     __constants__ = ["batch_first"]

@@ -49,9 +49,49 @@ def _names(layer, direction, bias, projected):
 
 
 class RNNBase(Module):
-    """The base of RNN, LSTM and GRU. ``mode`` is 'LSTM', 'GRU', 'RNN_TANH' or 'RNN_RELU'.
+    """Base class of the recurrent layers `RNN`, `LSTM` and `GRU`.
 
-    Raises TypeError and ValueError for sizes, numbers of layers and probabilities that make no sense.
+    Parameters
+    ----------
+    mode : {'LSTM', 'GRU', 'RNN_TANH', 'RNN_RELU'}
+        Which of them.
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    num_layers : int, default 1
+        Layers one upon the other; each takes the outputs of the one below.
+    bias : bool, default True
+        Learn biases.
+    batch_first : bool, default False
+        Input and output are (N, T, *) instead of (T, N, *); the states stay as they are.
+    dropout : float, default 0.0
+        Probability of dropout on the outputs of each layer but the last, in training.
+    bidirectional : bool, default False
+        Run over the steps in both directions and concatenate the outputs: D = 2 instead of 1.
+    proj_size : int, default 0
+        Features of the projected states of an `LSTM`, if not 0.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Raises
+    ------
+    TypeError
+        If a size is no int, or `bias` or `batch_first` no bool.
+    ValueError
+        If a size is not positive, `dropout` is not in [0, 1], `proj_size` is negative or not smaller than
+        `hidden_size`, or `mode` is none of these.
+
+    Notes
+    -----
+    Same as torch.nn.RNNBase: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNNBase.html
+
+    Examples
+    --------
+    >>> isinstance(nn.GRU(10, 20), nn.RNNBase)
+    True
     """
 
     __constants__ = [

@@ -19,7 +19,32 @@ if TYPE_CHECKING:
 
 
 class RNNCellBase(Module):
-    """The base of RNNCell, LSTMCell and GRUCell, which have ``num_chunks`` gates."""
+    """Base class of the recurrent cells `RNNCell`, `LSTMCell` and `GRUCell`.
+
+    Parameters
+    ----------
+    input_size : int
+        Features of the input.
+    hidden_size : int
+        Features of the state.
+    bias : bool
+        Learn biases.
+    num_chunks : int
+        Number of gates: the weights have ``num_chunks * hidden_size`` rows.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Notes
+    -----
+    Same as torch.nn.RNNCellBase: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNNCellBase.html
+
+    Examples
+    --------
+    >>> nn.RNNCellBase(10, 20, bias=True, num_chunks=4).weight_ih.shape
+    torch.Size([80, 10])
+    """
 
     __constants__ = ["input_size", "hidden_size", "bias"]
     input_size: int
@@ -86,10 +111,58 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """tanh(W x + b + U h + c), or relu instead of tanh.
+    """Apply one step of an Elman recurrent network: ``h = tanh(W x + b + U h + c)``, or ``relu``.
 
-    Takes input (B, I) or (I) and a state (B, H) or (H), zeros by default; returns the next state.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNNCell.html
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    bias : bool, default True
+        Learn biases.
+    nonlinearity : {'tanh', 'relu'}, default 'tanh'
+        Activation.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih : Parameter
+        (H, I).
+    weight_hh : Parameter
+        (H, H).
+    bias_ih, bias_hh : Parameter or None
+        (H).
+
+    Shape
+    -----
+    Input : (N, I) or (I)
+    State : (N, H) or (H); zeros if not given
+    Output : the next state, of the same shape
+
+    Raises
+    ------
+    ValueError
+        When called, if input or state have other dimensions.
+    RuntimeError
+        When called, if their sizes do not fit, or `nonlinearity` is no such word.
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``.
+    Same as torch.nn.RNNCell: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNNCell.html
+
+    Examples
+    --------
+    >>> cell = nn.RNNCell(10, 20)
+    >>> h = torch.zeros(3, 20)
+    >>> for x in torch.randn(6, 3, 10):
+    ...     h = cell(x, h)
+    >>> h.shape
+    torch.Size([3, 20])
     """
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
@@ -119,11 +192,56 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of an LSTM.
+    """Apply one step of a long short-term memory (LSTM) network; `LSTM` shows the formulas.
 
-    Takes input (B, I) or (I) and a pair of state and cell (B, H) or (H), zeros by default; returns the next
-    pair.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTMCell.html
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    bias : bool, default True
+        Learn biases.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih : Parameter
+        (4 * H, I), the gates in the order i, f, g, o.
+    weight_hh : Parameter
+        (4 * H, H).
+    bias_ih, bias_hh : Parameter or None
+        (4 * H).
+
+    Shape
+    -----
+    Input : (N, I) or (I)
+    States : a pair (h, c), each (N, H) or (H); zeros if not given
+    Output : the next pair, of the same shapes
+
+    Raises
+    ------
+    ValueError
+        When called, if input or state have other dimensions.
+    RuntimeError
+        When called, if their sizes do not fit.
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``.
+    Same as torch.nn.LSTMCell: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTMCell.html
+
+    Examples
+    --------
+    >>> cell = nn.LSTMCell(10, 20)
+    >>> states = None
+    >>> for x in torch.randn(6, 3, 10):
+    ...     states = cell(x, states)
+    >>> states[0].shape, states[1].shape
+    (torch.Size([3, 20]), torch.Size([3, 20]))
     """
 
     _cell_name = "LSTMCell"
@@ -156,9 +274,53 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of a GRU; takes and returns what :class:`RNNCell` does.
+    """Apply one step of a network of gated recurrent units (GRU); `GRU` shows the formulas.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRUCell.html
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    bias : bool, default True
+        Learn biases.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih : Parameter
+        (3 * H, I), the gates in the order r, z, n.
+    weight_hh : Parameter
+        (3 * H, H).
+    bias_ih, bias_hh : Parameter or None
+        (3 * H).
+
+    Shape
+    -----
+    Input : (N, I) or (I)
+    State : (N, H) or (H); zeros if not given
+    Output : the next state, of the same shape
+
+    Raises
+    ------
+    ValueError
+        When called, if input or state have other dimensions.
+    RuntimeError
+        When called, if their sizes do not fit.
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``.
+    Same as torch.nn.GRUCell: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRUCell.html
+
+    Examples
+    --------
+    >>> cell = nn.GRUCell(10, 20)
+    >>> cell(torch.randn(3, 10)).shape
+    torch.Size([3, 20])
     """
 
     _cell_name = "GRUCell"

@@ -53,13 +53,72 @@ def _weights(layer):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and two linear layers, each added to what goes in, with a LayerNorm before or behind.
+    """Apply one layer of a Transformer encoder: self-attention and a feedforward network.
 
-    Called with src (S, N, E), (N, S, E) with batch_first, or (S, E); masks are True, or -inf, where a key is
-    not seen: src_mask (S, S) or (N * nhead, S, S), src_key_padding_mask (N, S). In eval mode, where no
-    gradient is wanted, a batch that comes first takes one private operator: there a row that sees no key
-    is NaN.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoderLayer.html
+    Each of both is added to what goes into it, with a layer normalization behind the sum, or before with
+    `norm_first`::
+
+        x = norm1(x + dropout(self_attn(x)))
+        x = norm2(x + dropout(linear2(dropout(activation(linear1(x))))))
+
+    Parameters
+    ----------
+    d_model : int
+        Features of each element of the sequences, E.
+    nhead : int
+        Heads of attention; divides `d_model`.
+    dim_feedforward : int, default 2048
+        Features between the two linear layers.
+    dropout : float, default 0.1
+        Probability of dropout, in training.
+    activation : str or callable, default relu
+        Between the linear layers: 'relu', 'gelu' or a function of a tensor.
+    layer_norm_eps : float, default 1e-5
+        eps of the layer normalizations.
+    batch_first : bool, default False
+        Batches come first: (N, S, E) instead of (S, N, E).
+    norm_first : bool, default False
+        Normalize before attention and linear layers instead of behind their sums.
+    bias : bool, default True
+        Give linear layers and normalizations a bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Shape
+    -----
+    Src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+    Src_mask : (S, S) or (N * nhead, S, S), bool, True where a key is not seen, or float, added to the scores
+    Src_key_padding_mask : (N, S) or (S), likewise
+    Output : shape of `src`
+
+    Raises
+    ------
+    AssertionError
+        If `nhead` does not divide `d_model`, or, when called, if the input has not `d_model` features.
+    RuntimeError
+        If `activation` is another word, or, when called, if the shape of a mask does not fit.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    In evaluation, where no gradient is wanted, a batch that comes first takes one fused operator; a row that
+    sees no key is NaN there.
+    Same as torch.nn.TransformerEncoderLayer:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoderLayer.html
+
+    Examples
+    --------
+    >>> layer = nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
+    >>> layer(torch.randn(2, 10, 16)).shape
+    torch.Size([2, 10, 16])
+    >>> causal = nn.Transformer.generate_square_subsequent_mask(10)
+    >>> layer(torch.randn(2, 10, 16), src_mask=causal, is_causal=True).shape
+    torch.Size([2, 10, 16])
     """
 
     __constants__ = ["norm_first"]
@@ -157,11 +216,67 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Self-attention, attention over what an encoder made, and two linear layers, each added to what goes in.
+    """Apply one layer of a Transformer decoder: self-attention, cross-attention and a feedforward network.
 
-    Called with tgt (T, N, E) and memory (S, N, E), (N, T, E) and (N, S, E) with batch_first, or both without
-    N; masks as those of MultiheadAttention.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoderLayer.html
+    The cross-attention looks at what the encoder made. Each of the three is added to what goes into it, with
+    a layer normalization behind the sum, or before with `norm_first`.
+
+    Parameters
+    ----------
+    d_model : int
+        Features of each element of the sequences, E.
+    nhead : int
+        Heads of attention; divides `d_model`.
+    dim_feedforward : int, default 2048
+        Features between the two linear layers.
+    dropout : float, default 0.1
+        Probability of dropout, in training.
+    activation : str or callable, default relu
+        Between the linear layers: 'relu', 'gelu' or a function of a tensor.
+    layer_norm_eps : float, default 1e-5
+        eps of the layer normalizations.
+    batch_first : bool, default False
+        Batches come first: (N, S, E) instead of (S, N, E).
+    norm_first : bool, default False
+        Normalize before attention and linear layers instead of behind their sums.
+    bias : bool, default True
+        Give linear layers and normalizations a bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Shape
+    -----
+    Tgt : (T, N, E), (N, T, E) with `batch_first`, or (T, E)
+    Memory : what the encoder made, (S, N, E), (N, S, E) or (S, E)
+    Tgt_mask, memory_mask : (T, T) and (T, S), or with N * nhead before, bool, True where a key is not seen,
+        or float, added to the scores
+    Tgt_key_padding_mask, memory_key_padding_mask : (N, T) and (N, S), likewise
+    Output : shape of `tgt`
+
+    Raises
+    ------
+    AssertionError
+        If `nhead` does not divide `d_model`, or, when called, if the input has not `d_model` features.
+    RuntimeError
+        If `activation` is another word, or, when called, if the shape of a mask does not fit.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    Same as torch.nn.TransformerDecoderLayer:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoderLayer.html
+
+    Examples
+    --------
+    >>> layer = nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+    >>> memory, tgt = torch.randn(10, 2, 16), torch.randn(7, 2, 16)
+    >>> layer(tgt, memory).shape
+    torch.Size([7, 2, 16])
     """
 
     __constants__ = ["norm_first"]

@@ -51,8 +51,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Compute an adaptive softmax and its loss: for many classes of which few are frequent.
 
     Classes are numbered by their frequency, highest first. The head holds the classes below ``cutoffs[0]``
-    and one place for each further cluster; cluster i holds those from ``cutoffs[i - 1]`` on, in ``in_features
-    // div_value ** i`` features. Only clusters that the target names are computed.
+    and one place for each further cluster; cluster i holds those from ``cutoffs[i - 1]`` on, in
+    ``in_features // div_value ** i`` features. Only clusters that the target names are computed.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     -----
     Input : (N, in_features) or (in_features)
     Target : (N) or (), of int64
-    Output : the log-probability of each target, shaped as it, and the loss, a scalar: a named tuple (output,
-        loss)
+    Output : the log-probability of each target, shaped as it, and the loss, a scalar: a named tuple
+        (output, loss)
 
     Raises
     ------

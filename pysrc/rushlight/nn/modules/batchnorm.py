@@ -122,8 +122,8 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Apply 1-D batch normalization: bring each feature or channel to mean 0 and variance 1.
 
-    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch (and the
-    signal) in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch
+    (and the signal) in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
 
     Parameters
     ----------

@@ -243,8 +243,8 @@ class ModuleList(Module):
     Notes
     -----
     Indices, slices, `len`, iteration, ``+``, `append`, `extend`, `insert` and `pop` work as for lists. The
-    list itself is not callable. Same as torch.nn.ModuleList:
-    https://docs.pytorch.org/docs/2.13/generated/torch.nn.ModuleList.html
+    list itself is not callable.
+    Same as torch.nn.ModuleList: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ModuleList.html
 
     Examples
     --------

@@ -104,8 +104,8 @@ class CircularPad2d(_CircularPadNd):
     Shape
     -----
     Input : (N, C, H, W) or (C, H, W)
-    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
-        + W + right``
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and
+        ``W_out = left + W + right``
 
     Raises
     ------
@@ -446,8 +446,8 @@ class ReflectionPad2d(_ReflectionPadNd):
     Shape
     -----
     Input : (N, C, H, W) or (C, H, W)
-    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
-        + W + right``
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and
+        ``W_out = left + W + right``
 
     Raises
     ------
@@ -561,8 +561,8 @@ class ReplicationPad2d(_ReplicationPadNd):
     Shape
     -----
     Input : (N, C, H, W) or (C, H, W)
-    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and ``W_out = left
-        + W + right``
+    Output : (N, C, H_out, W_out) or (C, H_out, W_out), where ``H_out = top + H + bottom`` and
+        ``W_out = left + W + right``
 
     Raises
     ------

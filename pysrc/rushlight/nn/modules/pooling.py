@@ -510,8 +510,8 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     Shape
     -----
     Input : (N, C, D_in, H_in, W_in) or (C, D_in, H_in, W_in)
-    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), of `output_size`, or ``floor(in *
-        output_ratio)``
+    Output : (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out), of `output_size`, or
+        ``floor(in * output_ratio)``
 
     Raises
     ------

@@ -28,13 +28,77 @@ _rnn_impls = {"RNN_TANH": _VF.rnn_tanh, "RNN_RELU": _VF.rnn_relu}
 
 
 class RNN(RNNBase):
-    """h = tanh(W x + b + U h + c), or relu instead of tanh: Elman's net.
+    """Apply an Elman recurrent network of several layers to sequences.
 
-    Arguments are those of :class:`LSTM`, with ``nonlinearity`` ('tanh' or 'relu') after ``num_layers`` and
-    without ``proj_size``. Takes input (T, B, I), (B, T, I) if ``batch_first``, (T, I) or a PackedSequence,
-    and the states (num_layers * directions, B, H), zeros by default; returns the outputs of the last layer
-    and the last states.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNN.html
+    At each step, with input x and state h, ``h = tanh(W x + b + U h + c)``, or ``relu`` instead of ``tanh``.
+
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    num_layers : int, default 1
+        Layers one upon the other; each takes the outputs of the one below.
+    nonlinearity : {'tanh', 'relu'}, default 'tanh'
+        Activation.
+    bias : bool, default True
+        Learn biases.
+    batch_first : bool, default False
+        Input and output are (N, T, *) instead of (T, N, *); the states stay as they are.
+    dropout : float, default 0.0
+        Probability of dropout on the outputs of each layer but the last, in training.
+    bidirectional : bool, default False
+        Run over the steps in both directions and concatenate the outputs: D = 2 instead of 1.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_ih_l1, ... : Parameter
+        (H, I) for the first layer, (H, D * H) for the others.
+    weight_hh_l0, ... : Parameter
+        (H, H).
+    bias_ih_l0, bias_hh_l0, ... : Parameter
+        (H), where `bias` is given.
+
+    Shape
+    -----
+    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    State : (D * num_layers, N, H), without N if the input has none; zeros if not given
+    Output : (T, N, D * H), (N, T, D * H) or (T, D * H), the states of the last layer at all steps, or a
+        PackedSequence
+    Last state : (D * num_layers, N, H)
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, `dropout` is not in [0, 1], `nonlinearity` is no such word, or `proj_size`
+        is given, or, when called, if the dtype of the input is not that of the weights, or its dimensions do
+        not fit.
+    TypeError
+        If a size is no int, or `bias` or `batch_first` no bool.
+    RuntimeError
+        When called, if the sizes of input or states do not fit.
+
+    References
+    ----------
+    J. Elman, "Finding Structure in Time", 1990, https://doi.org/10.1207/s15516709cog1402_1
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
+    have the suffix ``_reverse``.
+    Same as torch.nn.RNN: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNN.html
+
+    Examples
+    --------
+    >>> rnn = nn.RNN(10, 20)
+    >>> output, h = rnn(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape
+    (torch.Size([5, 3, 20]), torch.Size([1, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,13 +124,88 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997).
+    """Apply a long short-term memory (LSTM) network of several layers to sequences.
 
-    Its arguments are ``input_size``, ``hidden_size``, ``num_layers=1``, ``bias=True``, ``batch_first=False``,
-    ``dropout=0.0`` between layers, ``bidirectional=False``, ``proj_size=0``, ``device`` and ``dtype``. Takes
-    input as :class:`RNN` does and a pair of states and cells; the states have ``proj_size`` elements where
-    that is not 0. Returns the outputs and the pair of last states and cells.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTM.html
+    At each step, with input x, state h and cell c::
+
+        i, f, o = sigmoid(W_i x + U_i h + b_i), ...    # input, forget and output gate
+        g = tanh(W_g x + U_g h + b_g)
+        c = f * c + i * g
+        h = o * tanh(c)
+
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    num_layers : int, default 1
+        Layers one upon the other; each takes the outputs of the one below.
+    bias : bool, default True
+        Learn biases.
+    batch_first : bool, default False
+        Input and output are (N, T, *) instead of (T, N, *); the states stay as they are.
+    dropout : float, default 0.0
+        Probability of dropout on the outputs of each layer but the last, in training.
+    bidirectional : bool, default False
+        Run over the steps in both directions and concatenate the outputs: D = 2 instead of 1.
+    proj_size : int, default 0
+        Features P that a learned projection of the states has, if not 0.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_ih_l1, ... : Parameter
+        (4 * H, I) for the first layer, (4 * H, D * (P or H)) for the others, the gates one upon the other in
+        the order i, f, g, o.
+    weight_hh_l0, ... : Parameter
+        (4 * H, (P or H)).
+    bias_ih_l0, bias_hh_l0, ... : Parameter
+        (4 * H), where `bias` is given.
+    weight_hr_l0, ... : Parameter
+        (P, H), where `proj_size` is given.
+
+    Shape
+    -----
+    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    States : a pair (h, c): (D * num_layers, N, (P or H)) and (D * num_layers, N, H), without N if the input
+        has none; zeros if not given
+    Output : (T, N, D * (P or H)), (N, T, D * (P or H)) or (T, D * (P or H)), the states of the last layer at
+        all steps, or a PackedSequence
+    Last states : the pair after the last step
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, `dropout` is not in [0, 1], or `proj_size` is negative or not smaller than
+        `hidden_size`, or, when called, if the dtype of the input is not that of the weights, or its
+        dimensions do not fit.
+    TypeError
+        If a size is no int, or `bias` or `batch_first` no bool.
+    RuntimeError
+        When called, if the sizes of input or states do not fit.
+
+    References
+    ----------
+    S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", 1997, https://doi.org/10.1162/neco.1997.9.8.1735
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
+    have the suffix ``_reverse``.
+    Same as torch.nn.LSTM: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTM.html
+
+    Examples
+    --------
+    >>> lstm = nn.LSTM(10, 20, num_layers=2)
+    >>> output, (h, c) = lstm(torch.randn(5, 3, 10))
+    >>> output.shape, h.shape, c.shape
+    (torch.Size([5, 3, 20]), torch.Size([2, 3, 20]), torch.Size([2, 3, 20]))
+    >>> torch.equal(output[-1], h[-1])
+    True
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -124,11 +263,80 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units (Cho et al., 2014).
+    """Apply a network of gated recurrent units (GRU) of several layers to sequences.
 
-    Arguments are those of :class:`LSTM` without ``proj_size``; input, states and results those of
-    :class:`RNN`.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRU.html
+    At each step, with input x and state h::
+
+        r, z = sigmoid(W_r x + b_r + U_r h + c_r), ...    # reset and update gate
+        n = tanh(W_n x + b_n + r * (U_n h + c_n))
+        h = (1 - z) * n + z * h
+
+    Parameters
+    ----------
+    input_size : int
+        Features of the input, I.
+    hidden_size : int
+        Features of the state, H.
+    num_layers : int, default 1
+        Layers one upon the other; each takes the outputs of the one below.
+    bias : bool, default True
+        Learn biases.
+    batch_first : bool, default False
+        Input and output are (N, T, *) instead of (T, N, *); the states stay as they are.
+    dropout : float, default 0.0
+        Probability of dropout on the outputs of each layer but the last, in training.
+    bidirectional : bool, default False
+        Run over the steps in both directions and concatenate the outputs: D = 2 instead of 1.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_ih_l1, ... : Parameter
+        (3 * H, I) for the first layer, (3 * H, D * H) for the others, the gates one upon the other in the
+        order r, z, n.
+    weight_hh_l0, ... : Parameter
+        (3 * H, H).
+    bias_ih_l0, bias_hh_l0, ... : Parameter
+        (3 * H), where `bias` is given.
+
+    Shape
+    -----
+    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    State : (D * num_layers, N, H), without N if the input has none; zeros if not given
+    Output : (T, N, D * H), (N, T, D * H) or (T, D * H), the states of the last layer at all steps, or a
+        PackedSequence
+    Last state : (D * num_layers, N, H)
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, `dropout` is not in [0, 1], or `proj_size` is given, or, when called, if
+        the dtype of the input is not that of the weights, or its dimensions do not fit.
+    TypeError
+        If a size is no int, or `bias` or `batch_first` no bool.
+    RuntimeError
+        When called, if the sizes of input or states do not fit.
+
+    References
+    ----------
+    K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
+    Translation", 2014, https://arxiv.org/abs/1406.1078
+
+    Notes
+    -----
+    All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
+    have the suffix ``_reverse``.
+    Same as torch.nn.GRU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRU.html
+
+    Examples
+    --------
+    >>> gru = nn.GRU(10, 20, num_layers=2, batch_first=True, bidirectional=True)
+    >>> output, h = gru(torch.randn(3, 5, 10))
+    >>> output.shape, h.shape
+    (torch.Size([3, 5, 40]), torch.Size([4, 3, 20]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -85,12 +85,47 @@ def _why_not_nested(layer):
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of an encoder layer one after the other, and a norm behind them.
+    """Apply a Transformer encoder: several layers one after the other.
 
-    Called as its layers, with mask for src_mask. In eval mode, where no gradient is wanted, with a
-    src_key_padding_mask and no mask, padding at the ends of sequences gives 0 (before the norm), unless
-    enable_nested_tensor is False.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
+    Parameters
+    ----------
+    encoder_layer : TransformerEncoderLayer
+        Layer that is copied; all copies start from the same values.
+    num_layers : int
+        How many copies.
+    norm : Module, optional
+        Applied to the last output.
+    enable_nested_tensor : bool, default True
+        In evaluation, with `src_key_padding_mask` and without `mask`, let padding at the ends of sequences
+        become 0.
+    mask_check : bool, default True
+        Look whether the padding stands at the ends.
+
+    Attributes
+    ----------
+    layers : ModuleList
+        The copies.
+
+    Shape
+    -----
+    Src, mask, src_key_padding_mask, output : as those of `TransformerEncoderLayer`
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    A UserWarning tells why `enable_nested_tensor` has no effect for some layers, e.g. without `batch_first`.
+    Same as torch.nn.TransformerEncoder:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
+
+    Examples
+    --------
+    >>> layer = nn.TransformerEncoderLayer(d_model=16, nhead=4, dim_feedforward=32, batch_first=True)
+    >>> encoder = nn.TransformerEncoder(layer, num_layers=3)
+    >>> encoder(torch.randn(2, 10, 16)).shape
+    torch.Size([2, 10, 16])
     """
 
     __constants__ = ["norm"]
@@ -163,10 +198,41 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a decoder layer one after the other, and a norm behind them.
+    """Apply a Transformer decoder: several layers one after the other.
 
-    Called as its layers.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoder.html
+    Parameters
+    ----------
+    decoder_layer : TransformerDecoderLayer
+        Layer that is copied; all copies start from the same values.
+    num_layers : int
+        How many copies.
+    norm : Module, optional
+        Applied to the last output.
+
+    Attributes
+    ----------
+    layers : ModuleList
+        The copies.
+
+    Shape
+    -----
+    Tgt, memory, masks, output : as those of `TransformerDecoderLayer`
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    Same as torch.nn.TransformerDecoder:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoder.html
+
+    Examples
+    --------
+    >>> layer = nn.TransformerDecoderLayer(d_model=16, nhead=4, dim_feedforward=32)
+    >>> decoder = nn.TransformerDecoder(layer, num_layers=2)
+    >>> decoder(torch.randn(7, 2, 16), torch.randn(10, 2, 16)).shape
+    torch.Size([7, 2, 16])
     """
 
     __constants__ = ["norm"]
@@ -207,11 +273,73 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder with a norm behind each, or those that are given.
+    """Apply a Transformer: an encoder and a decoder of several layers, with a normalization behind each.
 
-    Called with src and tgt, as encoder and decoder are; answers what the decoder makes of tgt. All matrices
-    start from xavier_uniform_.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.Transformer.html
+    All matrices are drawn from ``init.xavier_uniform_``. Embeddings and positions are up to you.
+
+    Parameters
+    ----------
+    d_model : int, default 512
+        Features of each element of the sequences, E.
+    nhead : int, default 8
+        Heads of attention; divides `d_model`.
+    num_encoder_layers : int, default 6
+        Layers of the encoder.
+    num_decoder_layers : int, default 6
+        Layers of the decoder.
+    dim_feedforward : int, default 2048
+        Features between the two linear layers of each layer.
+    dropout : float, default 0.1
+        Probability of dropout, in training.
+    activation : str or callable, default relu
+        'relu', 'gelu' or a function of a tensor.
+    custom_encoder, custom_decoder : Module, optional
+        Taken instead of what would be built.
+    layer_norm_eps : float, default 1e-5
+        eps of the layer normalizations.
+    batch_first : bool, default False
+        Batches come first: (N, S, E) instead of (S, N, E).
+    norm_first : bool, default False
+        Normalize before attention and linear layers instead of behind their sums.
+    bias : bool, default True
+        Give linear layers and normalizations a bias.
+    device : device, optional
+        Where the parameters are made; the default device if not given.
+    dtype : dtype, optional
+        dtype of the parameters; the default dtype if not given.
+
+    Attributes
+    ----------
+    encoder, decoder : Module
+        `TransformerEncoder` and `TransformerDecoder`, unless others were given.
+
+    Shape
+    -----
+    Src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+    Tgt : (T, N, E), (N, T, E) or (T, E)
+    Masks : as those of `TransformerDecoderLayer`, with `src_mask` and `src_key_padding_mask` for the encoder
+    Output : shape of `tgt`
+
+    Raises
+    ------
+    AssertionError
+        If `nhead` does not divide `d_model`.
+    RuntimeError
+        When called, if src and tgt have different batches or not `d_model` features.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
+
+    Notes
+    -----
+    Same as torch.nn.Transformer: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Transformer.html
+
+    Examples
+    --------
+    >>> model = nn.Transformer(16, nhead=4, num_encoder_layers=1, num_decoder_layers=1, batch_first=True)
+    >>> model(torch.randn(2, 10, 16), torch.randn(2, 7, 16)).shape
+    torch.Size([2, 7, 16])
     """
 
     def __init__(
@@ -294,7 +422,15 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Device = None, dtype: dtype | None = None) -> Tensor:
-        """Return the causal mask (sz, sz): 0, and -inf where a key lies behind the query."""
+        """Return the causal mask (sz, sz): 0, and -inf where a key lies behind the query.
+
+        Examples
+        --------
+        >>> nn.Transformer.generate_square_subsequent_mask(3)
+        tensor([[0., -inf, -inf],
+                [0., 0., -inf],
+                [0., 0., 0.]])
+        """
         return _generate_square_subsequent_mask(sz, dtype=dtype, device=device)
 
     def _reset_parameters(self) -> None:
