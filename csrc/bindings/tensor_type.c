@@ -71,11 +71,28 @@ static PyType_Slot tensor_slots[] = {{Py_tp_new, rl_tensor_construct},
 static PyType_Spec tensor_spec = {"rushlight.Tensor", sizeof(rl_tensor), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                                   tensor_slots};
+static const char parameter_doc[] =
+    "Parameter(data=None, requires_grad=True)\n--\n\n"
+    "Make a tensor that a Module registers as a parameter when it is assigned.\n\n"
+    "Parameters\n----------\n"
+    "data : Tensor, optional\n"
+    "    The values, whose memory is shared; an empty tensor if not given.\n"
+    "requires_grad : bool, default True\n"
+    "    Whether it takes gradients.\n\n"
+    "Raises\n------\n"
+    "RuntimeError\n"
+    "    If gradients are wanted of a dtype that is neither floating point nor complex.\n\n"
+    "Notes\n-----\n"
+    "Same as torch.nn.Parameter:\n"
+    "https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Parameter.html\n\n"
+    "Examples\n--------\n"
+    ">>> module = nn.Module()\n"
+    ">>> module.scale = nn.Parameter(torch.ones(2))\n"
+    ">>> list(module.parameters())\n"
+    "[Parameter containing:\n"
+    "tensor([1., 1.], requires_grad=True)]";
 static PyType_Slot parameter_slots[] = {
-    {Py_tp_new, parameter_new},
-    {Py_tp_doc,
-     "Parameter(data=None, requires_grad=True)\n--\n\nA Tensor that a Module registers when assigned to it."},
-    {0, NULL}};
+    {Py_tp_new, parameter_new}, {Py_tp_doc, (void *)parameter_doc}, {0, NULL}};
 static PyType_Spec parameter_spec = {"rushlight.nn.parameter.Parameter", sizeof(rl_tensor), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, parameter_slots};
 

@@ -1,4 +1,5 @@
 /* Calling a module: no hooks means four dict sizes, then straight into forward. */
+#include "docs.h"
 #include "global_hooks.h"
 #include "hooks.h"
 #include "methods.h"
@@ -96,14 +97,10 @@ static PyObject *call_forward(PyObject *m, PyObject *const *args, Py_ssize_t nar
 
 #define CALL_FLAGS (METH_FASTCALL | METH_KEYWORDS)
 PyMethodDef rl_module_call_methods[] = {
-    {"__call__", (PyCFunction)(void (*)(void))call_call, CALL_FLAGS,
-     "__call__($self, /, *args, **kwargs)\n--\n\nRun the hooks and forward()."},
+    {"__call__", (PyCFunction)(void (*)(void))call_call, CALL_FLAGS, rl_module_call_doc},
     {"_wrapped_call_impl", (PyCFunction)(void (*)(void))call_call, CALL_FLAGS,
      "_wrapped_call_impl($self, /, *args, **kwargs)\n--\n\n"},
     {"_call_impl", (PyCFunction)(void (*)(void))call_impl, CALL_FLAGS,
      "_call_impl($self, /, *args, **kwargs)\n--\n\n"},
-    {"forward", (PyCFunction)(void (*)(void))call_forward, CALL_FLAGS,
-     "forward($self, /, *input)\n--\n\nDefine the computation performed at every call; every subclass "
-     "overrides it.\n\n"
-     "Call the module itself instead of this, so that its hooks run."},
+    {"forward", (PyCFunction)(void (*)(void))call_forward, CALL_FLAGS, rl_module_forward_doc},
     {NULL, NULL, 0, NULL}};

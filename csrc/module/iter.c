@@ -6,6 +6,7 @@
  * They behave as the generators they stand for: nothing happens before the first next(), a size change
  * of a dict raises, and an overridden method is called in place of our own walk. */
 #include "args.h"
+#include "docs.h"
 #include "helpers.h"
 #include "methods.h"
 #include "paths.h"
@@ -300,26 +301,14 @@ static PyObject *iter_named_members(PyObject *m, PyObject *const *args, Py_ssize
 #define ITER_FLAGS (METH_FASTCALL | METH_KEYWORDS)
 #define ITER_FN(f) (PyCFunction)(void (*)(void)) f
 PyMethodDef rl_module_iter_methods[] = {
-    {"named_modules", ITER_FN(iter_named_modules), ITER_FLAGS,
-     "named_modules($self, /, memo=None, prefix='', remove_duplicate=True)\n--\n\nIterate over (name, "
-     "module), "
-     "this one included."},
-    {"modules", ITER_FN(iter_modules), ITER_FLAGS,
-     "modules($self, /, remove_duplicate=True)\n--\n\nIterate over all modules, this one included."},
-    {"named_children", iter_named_children, METH_NOARGS,
-     "named_children($self, /)\n--\n\nIterate over (name, module) of the immediate children."},
-    {"children", iter_children, METH_NOARGS,
-     "children($self, /)\n--\n\nIterate over the immediate children."},
-    {"named_parameters", ITER_FN(iter_named_parameters), ITER_FLAGS,
-     "named_parameters($self, /, prefix='', recurse=True, remove_duplicate=True)\n--\n\nIterate over "
-     "(name, parameter)."},
-    {"parameters", ITER_FN(iter_parameters), ITER_FLAGS,
-     "parameters($self, /, recurse=True)\n--\n\nIterate over the parameters."},
-    {"named_buffers", ITER_FN(iter_named_buffers), ITER_FLAGS,
-     "named_buffers($self, /, prefix='', recurse=True, remove_duplicate=True)\n--\n\nIterate over (name, "
-     "buffer)."},
-    {"buffers", ITER_FN(iter_buffers), ITER_FLAGS,
-     "buffers($self, /, recurse=True)\n--\n\nIterate over the buffers."},
+    {"named_modules", ITER_FN(iter_named_modules), ITER_FLAGS, rl_module_named_modules_doc},
+    {"modules", ITER_FN(iter_modules), ITER_FLAGS, rl_module_modules_doc},
+    {"named_children", iter_named_children, METH_NOARGS, rl_module_named_children_doc},
+    {"children", iter_children, METH_NOARGS, rl_module_children_doc},
+    {"named_parameters", ITER_FN(iter_named_parameters), ITER_FLAGS, rl_module_named_parameters_doc},
+    {"parameters", ITER_FN(iter_parameters), ITER_FLAGS, rl_module_parameters_doc},
+    {"named_buffers", ITER_FN(iter_named_buffers), ITER_FLAGS, rl_module_named_buffers_doc},
+    {"buffers", ITER_FN(iter_buffers), ITER_FLAGS, rl_module_buffers_doc},
     {"_named_members", ITER_FN(iter_named_members), ITER_FLAGS,
      "_named_members($self, /, get_members_fn, prefix='', recurse=True, remove_duplicate=True)\n--\n\n"},
     {NULL, NULL, 0, NULL}};

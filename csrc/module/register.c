@@ -1,6 +1,7 @@
 /* register_parameter, register_buffer, add_module: the checks in torch's order, then the global hooks. */
 #include "register.h"
 #include "args.h"
+#include "docs.h"
 #include "global_hooks.h"
 #include "helpers.h"
 #include "map.h"
@@ -215,14 +216,11 @@ static PyObject *register_module(PyObject *m, PyObject *const *args, Py_ssize_t 
     Py_RETURN_NONE;
 }
 
+#define REGISTER_FLAGS (METH_FASTCALL | METH_KEYWORDS)
+#define REGISTER_FN(f) (PyCFunction)(void (*)(void)) f
 PyMethodDef rl_module_register_methods[] = {
-    {"register_parameter", (PyCFunction)(void (*)(void))register_parameter, METH_FASTCALL | METH_KEYWORDS,
-     "register_parameter($self, /, name, param)\n--\n\nAdd a parameter, or None, under a name."},
-    {"register_buffer", (PyCFunction)(void (*)(void))register_buffer, METH_FASTCALL | METH_KEYWORDS,
-     "register_buffer($self, /, name, tensor, persistent=True)\n--\n\nAdd a buffer: state that is no "
-     "parameter."},
-    {"add_module", (PyCFunction)(void (*)(void))register_add_module, METH_FASTCALL | METH_KEYWORDS,
-     "add_module($self, /, name, module)\n--\n\nAdd a child module, or None, under a name."},
-    {"register_module", (PyCFunction)(void (*)(void))register_module, METH_FASTCALL | METH_KEYWORDS,
-     "register_module($self, /, name, module)\n--\n\nAnother name of add_module."},
+    {"register_parameter", REGISTER_FN(register_parameter), REGISTER_FLAGS, rl_module_register_parameter_doc},
+    {"register_buffer", REGISTER_FN(register_buffer), REGISTER_FLAGS, rl_module_register_buffer_doc},
+    {"add_module", REGISTER_FN(register_add_module), REGISTER_FLAGS, rl_module_add_module_doc},
+    {"register_module", REGISTER_FN(register_module), REGISTER_FLAGS, rl_module_register_module_doc},
     {NULL, NULL, 0, NULL}};

@@ -6,6 +6,7 @@
  *                                └ m._load_from_state_dict(dict of the share), unless all is plain */
 #include "state_load.h"
 #include "args.h"
+#include "docs.h"
 #include "helpers.h"
 #include "map.h"
 #include "methods.h"
@@ -273,12 +274,7 @@ static PyObject *load_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
     return load_tree(&load, m, strict) < 0 ? NULL : rl_give(&result);
 }
 
+#define LOAD_FN (PyCFunction)(void (*)(void)) load_state_dict
 PyMethodDef rl_module_load_methods[] = {
-    {"load_state_dict", (PyCFunction)(void (*)(void))load_state_dict, METH_FASTCALL | METH_KEYWORDS,
-     "load_state_dict($self, /, state_dict, strict=True, assign=False, *, mismatched='raise')\n--\n\n"
-     "Copy what a state dict holds into the parameters and buffers; answers with the keys that did not "
-     "match. "
-     "mismatched='report' puts entries of another size into the answer's mismatched_keys, as (key, size in "
-     "the state dict, size here), instead of raising. assign=True takes the tensors over; parameters that "
-     "are tied stay tied."},
+    {"load_state_dict", LOAD_FN, METH_FASTCALL | METH_KEYWORDS, rl_module_load_state_dict_doc},
     {NULL, NULL, 0, NULL}};

@@ -1,5 +1,6 @@
 /* state_dict: every module puts its own state under its prefix, then its children theirs. */
 #include "args.h"
+#include "docs.h"
 #include "helpers.h"
 #include "map.h"
 #include "methods.h"
@@ -218,9 +219,7 @@ static PyObject *save_state_dict(PyObject *m, PyObject *const *args, Py_ssize_t 
 
 PyMethodDef rl_module_save_methods[] = {
     {"state_dict", (PyCFunction)(void (*)(void))save_state_dict, METH_FASTCALL | METH_KEYWORDS,
-     "state_dict($self, /, *args, destination=None, prefix='', keep_vars=False)\n--\n\nReturn an ordered "
-     "dict of "
-     "all parameters and persistent buffers by dotted name."},
+     rl_module_state_dict_doc},
     {"_save_to_state_dict", (PyCFunction)(void (*)(void))save_to_state_dict, METH_FASTCALL | METH_KEYWORDS,
      "_save_to_state_dict($self, /, destination, prefix, keep_vars)\n--\n\n"},
     {NULL, NULL, 0, NULL}};

@@ -1,5 +1,6 @@
 /* The Module type: __init__, pickling, and the type itself, put together from what the other files bring. */
 #include "args.h"
+#include "docs.h"
 #include "global_hooks.h"
 #include "map.h"
 #include "methods.h"
@@ -87,11 +88,8 @@ static PyMethodDef type_init_def = {"__init__", (PyCFunction)(void (*)(void))typ
 static PyMethodDef type_methods[] = {
     {"__getstate__", type_getstate, METH_NOARGS, "__getstate__($self, /)\n--\n\n"},
     {"__setstate__", type_setstate, METH_O, "__setstate__($self, state, /)\n--\n\n"},
-    {"get_extra_state", type_get_extra_state, METH_NOARGS,
-     "get_extra_state($self, /)\n--\n\nReturn what else belongs into the state dict; override it together "
-     "with set_extra_state."},
-    {"set_extra_state", type_set_extra_state, METH_O,
-     "set_extra_state($self, state, /)\n--\n\nTake back what get_extra_state returned."},
+    {"get_extra_state", type_get_extra_state, METH_NOARGS, rl_module_get_extra_state_doc},
+    {"set_extra_state", type_set_extra_state, METH_O, rl_module_set_extra_state_doc},
     {NULL, NULL, 0, NULL}};
 
 /* ---- creation ---- */
@@ -112,12 +110,9 @@ static int type_add_init(PyTypeObject *type) {
     return method ? PyObject_SetAttr((PyObject *)type, rl_name.__init__, method) : -1;
 }
 
-static const char type_doc[] =
-    "Base class for all neural network modules: your models subclass it and define forward().";
-
 /* The first __doc__ stays behind as the signature of classes without an __init__; people read the second. */
 static int type_set_doc(PyTypeObject *type) {
-    RL_OWNED PyObject *doc = PyUnicode_FromString(type_doc);
+    RL_OWNED PyObject *doc = PyUnicode_FromString(rl_module_doc);
     return doc ? PyObject_SetAttrString((PyObject *)type, "__doc__", doc) : -1;
 }
 

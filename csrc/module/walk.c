@@ -2,6 +2,7 @@
  * recursion limit raises RecursionError. */
 #include "args.h"
 #include "children.h"
+#include "docs.h"
 #include "helpers.h"
 #include "methods.h"
 #include "state.h"
@@ -156,11 +157,8 @@ static PyObject *walk_zero_grad(PyObject *m, PyObject *const *args, Py_ssize_t n
 
 #define WALK_FLAGS (METH_FASTCALL | METH_KEYWORDS)
 PyMethodDef rl_module_walk_methods[] = {
-    {"train", (PyCFunction)(void (*)(void))walk_train, WALK_FLAGS,
-     "train($self, /, mode=True)\n--\n\nSet this module and all below it to training or evaluation mode."},
-    {"eval", walk_eval, METH_NOARGS, "eval($self, /)\n--\n\nSame as train(False)."},
-    {"apply", (PyCFunction)(void (*)(void))walk_apply, WALK_FLAGS,
-     "apply($self, /, fn)\n--\n\nCall fn with every module below this one, then with this one."},
-    {"zero_grad", (PyCFunction)(void (*)(void))walk_zero_grad, WALK_FLAGS,
-     "zero_grad($self, /, set_to_none=True)\n--\n\nForget the gradients of all parameters."},
+    {"train", (PyCFunction)(void (*)(void))walk_train, WALK_FLAGS, rl_module_train_doc},
+    {"eval", walk_eval, METH_NOARGS, rl_module_eval_doc},
+    {"apply", (PyCFunction)(void (*)(void))walk_apply, WALK_FLAGS, rl_module_apply_doc},
+    {"zero_grad", (PyCFunction)(void (*)(void))walk_zero_grad, WALK_FLAGS, rl_module_zero_grad_doc},
     {NULL, NULL, 0, NULL}};

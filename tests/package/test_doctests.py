@@ -39,9 +39,6 @@ SHOWN = (
 # Of those, the names without an example. This list only gets shorter: `PYTHONPATH=pysrc python
 # tests/package/test_doctests.py` writes it anew.
 WITHOUT_EXAMPLE = {
-    "rushlight.nn": """
-        Buffer Module Parameter UninitializedBuffer UninitializedParameter
-    """,
     "rushlight.nn.functional": """
         adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices
         adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d

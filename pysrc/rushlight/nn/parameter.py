@@ -33,9 +33,29 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that a Module registers as a buffer when it is assigned.
+    """Make a tensor that a Module registers as a buffer when it is assigned.
 
-    What this returns is an ordinary Tensor that is marked; isinstance() looks at the mark.
+    A buffer is state that no optimizer changes, such as a running mean. It moves with the module and stands
+    in its state dict. What this returns is an ordinary Tensor that is marked; ``isinstance`` looks at the
+    mark.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        The values; an empty tensor if not given.
+    persistent : bool, default True
+        Whether it stands in the state dict; only by keyword.
+
+    Notes
+    -----
+    Same as torch.nn.Buffer: https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.Buffer.html
+
+    Examples
+    --------
+    >>> module = nn.Module()
+    >>> module.mean = nn.Buffer(torch.zeros(2))
+    >>> list(module.state_dict()), list(module.parameters())
+    (['mean'], [])
     """
 
     def __new__(cls, data=None, *, persistent=True):
@@ -89,7 +109,17 @@ class UninitializedTensorMixin:
     """What a parameter or buffer without a shape can do: be moved, be cast, be given a shape."""
 
     def materialize(self, shape: Any, device: Device = None, dtype: dtype | None = None) -> None:
-        """Take on a shape; the values are whatever the memory holds."""
+        """Take on a shape, a device and a dtype; the values are whatever the memory holds.
+
+        Parameters
+        ----------
+        shape : tuple of ints
+            The shape.
+        device : device, optional
+            The device; as before if not given.
+        dtype : dtype, optional
+            The dtype; as before if not given.
+        """
         data = self.data
         self.data = rushlight.empty(
             shape,
@@ -158,7 +188,41 @@ def _copied(self, memo):
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter that waits for its shape; ``materialize`` makes it a Parameter."""
+    """Make a parameter whose shape is not known yet, as lazy layers have them.
+
+    It can be moved, cast and saved; whatever needs a shape raises. ``materialize(shape)`` makes it a
+    Parameter.
+
+    Parameters
+    ----------
+    requires_grad : bool, default True
+        Whether it takes gradients.
+    device : device, optional
+        Where it is made; the default device if not given.
+    dtype : dtype, optional
+        Its dtype; the default dtype if not given.
+
+    Raises
+    ------
+    RuntimeError
+        When its shape is read.
+    ValueError
+        When a function that needs a shape is called with it.
+
+    Notes
+    -----
+    Same as torch.nn.UninitializedParameter:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.UninitializedParameter.html
+
+    Examples
+    --------
+    >>> parameter = nn.UninitializedParameter()
+    >>> parameter
+    <UninitializedParameter>
+    >>> parameter.materialize((2, 3))
+    >>> type(parameter).__name__, parameter.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
 
     cls_to_become = Parameter
 
@@ -169,7 +233,38 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer that waits for its shape; ``materialize`` makes it a Tensor."""
+    """Make a buffer whose shape is not known yet; ``materialize(shape)`` makes it a Tensor.
+
+    Parameters
+    ----------
+    requires_grad : bool, default False
+        Whether it takes gradients.
+    device : device, optional
+        Where it is made; the default device if not given.
+    dtype : dtype, optional
+        Its dtype; the default dtype if not given.
+    persistent : bool, default True
+        Whether it stands in the state dict.
+
+    Raises
+    ------
+    RuntimeError
+        When its shape is read.
+    ValueError
+        When a function that needs a shape is called with it.
+
+    Notes
+    -----
+    Same as torch.nn.UninitializedBuffer:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.parameter.UninitializedBuffer.html
+
+    Examples
+    --------
+    >>> buffer = nn.UninitializedBuffer()
+    >>> buffer.materialize((4,))
+    >>> buffer.shape
+    torch.Size([4])
+    """
 
     cls_to_become = Tensor
 

@@ -41,14 +41,14 @@ class CTCLoss(_Loss):
     RuntimeError
         When called, if lengths or shapes do not fit, or `blank` is no label.
 
+    Notes
+    -----
+    Same as torch.nn.CTCLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CTCLoss.html
+
     References
     ----------
     A. Graves, S. Fernandez, F. Gomez, J. Schmidhuber, "Connectionist Temporal Classification: Labelling
     Unsegmented Sequence Data with Recurrent Neural Networks", 2006, https://doi.org/10.1145/1143844.1143891
-
-    Notes
-    -----
-    Same as torch.nn.CTCLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CTCLoss.html
 
     Examples
     --------

@@ -115,13 +115,13 @@ class SmoothL1Loss(_Loss):
     RuntimeError
         When called, if `beta` is negative.
 
-    References
-    ----------
-    R. Girshick, "Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083
-
     Notes
     -----
     Same as torch.nn.SmoothL1Loss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SmoothL1Loss.html
+
+    References
+    ----------
+    R. Girshick, "Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083
 
     Examples
     --------
@@ -170,13 +170,13 @@ class HuberLoss(_Loss):
     RuntimeError
         When called, if `delta` is not positive.
 
-    References
-    ----------
-    P. Huber, "Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732
-
     Notes
     -----
     Same as torch.nn.HuberLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.HuberLoss.html
+
+    References
+    ----------
+    P. Huber, "Robust Estimation of a Location Parameter", 1964, https://doi.org/10.1214/aoms/1177703732
 
     Examples
     --------
@@ -320,13 +320,13 @@ class KLDivLoss(_Loss):
     Target : shape of the input
     Output : a scalar; the shape of the input with 'none'
 
-    References
-    ----------
-    S. Kullback, R. Leibler, "On Information and Sufficiency", 1951, https://doi.org/10.1214/aoms/1177729694
-
     Notes
     -----
     Same as torch.nn.KLDivLoss: https://docs.pytorch.org/docs/2.13/generated/torch.nn.KLDivLoss.html
+
+    References
+    ----------
+    S. Kullback, R. Leibler, "On Information and Sufficiency", 1951, https://doi.org/10.1214/aoms/1177729694
 
     Examples
     --------
@@ -516,15 +516,15 @@ class GaussianNLLLoss(_Loss):
     ValueError
         When called, if a variance is negative or has another shape, or `reduction` is no such word.
 
-    References
-    ----------
-    D. Nix, A. Weigend, "Estimating the mean and variance of the target probability distribution", 1994,
-    https://doi.org/10.1109/ICNN.1994.374138
-
     Notes
     -----
     Same as torch.nn.GaussianNLLLoss:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.GaussianNLLLoss.html
+
+    References
+    ----------
+    D. Nix, A. Weigend, "Estimating the mean and variance of the target probability distribution", 1994,
+    https://doi.org/10.1109/ICNN.1994.374138
 
     Examples
     --------

@@ -322,15 +322,15 @@ class TripletMarginLoss(_Loss):
     RuntimeError
         When called, if the numbers of dimensions differ.
 
-    References
-    ----------
-    V. Balntas, E. Riba, D. Ponsa, K. Mikolajczyk, "Learning local feature descriptors with triplets and
-    shallow convolutional neural networks", 2016, https://doi.org/10.5244/C.30.119
-
     Notes
     -----
     Same as torch.nn.TripletMarginLoss:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.TripletMarginLoss.html
+
+    References
+    ----------
+    V. Balntas, E. Riba, D. Ponsa, K. Mikolajczyk, "Learning local feature descriptors with triplets and
+    shallow convolutional neural networks", 2016, https://doi.org/10.5244/C.30.119
 
     Examples
     --------

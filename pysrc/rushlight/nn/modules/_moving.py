@@ -75,8 +75,44 @@ class Moving:
             out.grad = grad_applied.requires_grad_(grad.requires_grad)
 
     def to(self, *args, **kwargs):
-        """Move and cast: ``to(device, dtype, non_blocking)``, ``to(dtype)``, ``to(tensor)``,
-        ``to(memory_format=...)``. Only floating point parameters and buffers change their dtype."""
+        """Move and cast parameters and buffers, in place.
+
+        Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype, non_blocking=False)``,
+        ``to(tensor, non_blocking=False)``, whose device and dtype are taken, or ``to(memory_format=...)``.
+        Only floating point and complex parameters and buffers change their dtype; the Parameter objects stay
+        the same.
+
+        Parameters
+        ----------
+        device : device, str or int, optional
+            Where to.
+        dtype : dtype, optional
+            A floating point or complex dtype.
+        tensor : Tensor, optional
+            Of the device and dtype that are wanted.
+        non_blocking : bool, default False
+            Copy from pinned memory to the GPU without waiting.
+        memory_format : memory_format, optional
+            For 4-D and 5-D parameters and buffers; only by keyword.
+
+        Returns
+        -------
+        Module
+            This module.
+
+        Raises
+        ------
+        TypeError
+            For another dtype.
+        NotImplementedError
+            If a tensor of the meta device, which has no values, is moved; see `to_empty`.
+
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 2).to(torch.float64)
+        >>> layer.weight.dtype
+        torch.float64
+        """
         device, dtype, non_blocking, memory_format = parse_to(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
@@ -102,7 +138,26 @@ class Moving:
         return self._apply(convert)
 
     def to_empty(self, *, device, recurse: bool = True):
-        """Move to a device without copying the values."""
+        """Move parameters and buffers to a device without copying their values, which are undefined then.
+
+        Parameters
+        ----------
+        device : device or str
+            Where to; only by keyword.
+        recurse : bool, default True
+            Move those of the modules below, too.
+
+        Returns
+        -------
+        Module
+            This module.
+
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 3, device="meta").to_empty(device="cpu")
+        >>> layer.weight.device, layer.weight.shape
+        (device(type='cpu'), torch.Size([3, 2]))
+        """
 
         def empty(t):
             if is_lazy(t):
@@ -112,7 +167,13 @@ class Moving:
         return self._apply(empty, recurse=recurse)
 
     def cuda(self, device=None):
-        """Move to the GPU."""
+        """Move parameters and buffers to a GPU, in place, and return the module.
+
+        Parameters
+        ----------
+        device : int or device, optional
+            Which; the current one if not given.
+        """
         return self._apply(lambda t: t.cuda(device))
 
     def xpu(self, device=None):
@@ -128,29 +189,35 @@ class Moving:
         return _move_away(self, "mtia", device)
 
     def cpu(self):
-        """Move to the CPU."""
+        """Move parameters and buffers to the CPU, in place, and return the module."""
         return self._apply(lambda t: t.cpu())
 
     def type(self, dst_type):
-        """Cast all parameters and buffers, integers as well."""
+        """Cast all parameters and buffers, those of integers as well, in place, and return the module.
+
+        Parameters
+        ----------
+        dst_type : dtype or str
+            What to.
+        """
         return self._apply(lambda t: t.type(dst_type))
 
     def float(self):
-        """Cast floating point parameters and buffers to float32."""
+        """Cast floating point parameters and buffers to float32, in place, and return the module."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
     def double(self):
-        """Cast floating point parameters and buffers to float64."""
+        """Cast floating point parameters and buffers to float64, in place, and return the module."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def half(self):
-        """Cast floating point parameters and buffers to float16."""
+        """Cast floating point parameters and buffers to float16, in place, and return the module."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
     def bfloat16(self):
-        """Cast floating point parameters and buffers to bfloat16."""
+        """Cast floating point parameters and buffers to bfloat16, in place, and return the module."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
     def share_memory(self):
-        """Move into memory that other processes can share."""
+        """Move parameters and buffers into memory that other processes share, and return the module."""
         return self._apply(lambda t: t.share_memory_())

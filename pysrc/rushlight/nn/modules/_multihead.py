@@ -90,16 +90,16 @@ class MultiheadAttention(Module):
     RuntimeError
         When called, if the shape of `attn_mask` does not fit.
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     ``need_weights=False`` is faster. In evaluation, where no gradient is wanted, self-attention over a batch
     that comes first takes one fused operator; a row that sees no key is NaN there.
     Same as torch.nn.MultiheadAttention:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.MultiheadAttention.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------

@@ -100,16 +100,16 @@ class TransformerEncoderLayer(Module):
     RuntimeError
         If `activation` is another word, or, when called, if the shape of a mask does not fit.
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     In evaluation, where no gradient is wanted, a batch that comes first takes one fused operator; a row that
     sees no key is NaN there.
     Same as torch.nn.TransformerEncoderLayer:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoderLayer.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------
@@ -262,14 +262,14 @@ class TransformerDecoderLayer(Module):
     RuntimeError
         If `activation` is another word, or, when called, if the shape of a mask does not fit.
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     Same as torch.nn.TransformerDecoderLayer:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoderLayer.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------

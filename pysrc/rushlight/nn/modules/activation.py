@@ -178,13 +178,13 @@ class ReLU6(Hardtanh):
     Input : any shape
     Output : shape of the input
 
-    References
-    ----------
-    A. Krizhevsky, "Convolutional Deep Belief Networks on CIFAR-10", 2010.
-
     Notes
     -----
     Same as torch.nn.ReLU6: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ReLU6.html
+
+    References
+    ----------
+    A. Krizhevsky, "Convolutional Deep Belief Networks on CIFAR-10", 2010.
 
     Examples
     --------
@@ -257,14 +257,14 @@ class SiLU(_Inplace):
     Input : any shape
     Output : shape of the input
 
+    Notes
+    -----
+    Same as torch.nn.SiLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SiLU.html
+
     References
     ----------
     D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016, https://arxiv.org/abs/1606.08415; P.
     Ramachandran, B. Zoph, Q. Le, "Searching for Activation Functions", 2017, https://arxiv.org/abs/1710.05941
-
-    Notes
-    -----
-    Same as torch.nn.SiLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SiLU.html
 
     Examples
     --------
@@ -290,14 +290,14 @@ class Mish(_Inplace):
     Input : any shape
     Output : shape of the input
 
+    Notes
+    -----
+    Same as torch.nn.Mish: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Mish.html
+
     References
     ----------
     D. Misra, "Mish: A Self Regularized Non-Monotonic Neural Activation Function", 2019,
     https://arxiv.org/abs/1908.08681
-
-    Notes
-    -----
-    Same as torch.nn.Mish: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Mish.html
 
     Examples
     --------
@@ -323,13 +323,13 @@ class Hardswish(_Inplace):
     Input : any shape
     Output : shape of the input
 
-    References
-    ----------
-    A. Howard et al., "Searching for MobileNetV3", 2019, https://arxiv.org/abs/1905.02244
-
     Notes
     -----
     Same as torch.nn.Hardswish: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Hardswish.html
+
+    References
+    ----------
+    A. Howard et al., "Searching for MobileNetV3", 2019, https://arxiv.org/abs/1905.02244
 
     Examples
     --------
@@ -391,14 +391,14 @@ class SELU(_Inplace):
     Input : any shape
     Output : shape of the input
 
+    Notes
+    -----
+    Same as torch.nn.SELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SELU.html
+
     References
     ----------
     G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
     https://arxiv.org/abs/1706.02515
-
-    Notes
-    -----
-    Same as torch.nn.SELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.SELU.html
 
     Examples
     --------
@@ -425,14 +425,14 @@ class ELU(Module):
     Input : any shape
     Output : shape of the input
 
+    Notes
+    -----
+    Same as torch.nn.ELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ELU.html
+
     References
     ----------
     D. Clevert, T. Unterthiner, S. Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear
     Units (ELUs)", 2015, https://arxiv.org/abs/1511.07289
-
-    Notes
-    -----
-    Same as torch.nn.ELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.ELU.html
 
     Examples
     --------
@@ -478,13 +478,13 @@ class CELU(Module):
     RuntimeError
         When called, if `alpha` is 0.
 
-    References
-    ----------
-    J. Barron, "Continuously Differentiable Exponential Linear Units", 2017, https://arxiv.org/abs/1704.07483
-
     Notes
     -----
     Same as torch.nn.CELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.CELU.html
+
+    References
+    ----------
+    J. Barron, "Continuously Differentiable Exponential Linear Units", 2017, https://arxiv.org/abs/1704.07483
 
     Examples
     --------
@@ -530,13 +530,13 @@ class GELU(Module):
     RuntimeError
         When called, if `approximate` is no such word.
 
-    References
-    ----------
-    D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016, https://arxiv.org/abs/1606.08415
-
     Notes
     -----
     Same as torch.nn.GELU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GELU.html
+
+    References
+    ----------
+    D. Hendrycks, K. Gimpel, "Gaussian Error Linear Units (GELUs)", 2016, https://arxiv.org/abs/1606.08415
 
     Examples
     --------
@@ -626,14 +626,14 @@ class RReLU(Module):
     RuntimeError
         When called, if `lower` is greater than `upper`.
 
+    Notes
+    -----
+    Same as torch.nn.RReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RReLU.html
+
     References
     ----------
     B. Xu, N. Wang, T. Chen, M. Li, "Empirical Evaluation of Rectified Activations in Convolutional Network",
     2015, https://arxiv.org/abs/1505.00853
-
-    Notes
-    -----
-    Same as torch.nn.RReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RReLU.html
 
     Examples
     --------
@@ -691,13 +691,13 @@ class PReLU(Module):
     RuntimeError
         When called, if there are several slopes, and not as many as channels.
 
-    References
-    ----------
-    K. He, X. Zhang, S. Ren, J. Sun, "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
-
     Notes
     -----
     Same as torch.nn.PReLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.PReLU.html
+
+    References
+    ----------
+    K. He, X. Zhang, S. Ren, J. Sun, "Delving Deep into Rectifiers", 2015, https://arxiv.org/abs/1502.01852
 
     Examples
     --------
@@ -795,14 +795,14 @@ class GLU(Module):
     RuntimeError
         When called, if the size of `dim` is odd, or the input has no dimension.
 
+    Notes
+    -----
+    Same as torch.nn.GLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GLU.html
+
     References
     ----------
     Y. Dauphin, A. Fan, M. Auli, D. Grangier, "Language Modeling with Gated Convolutional Networks", 2016,
     https://arxiv.org/abs/1612.08083
-
-    Notes
-    -----
-    Same as torch.nn.GLU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GLU.html
 
     Examples
     --------

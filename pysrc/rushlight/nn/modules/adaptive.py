@@ -92,15 +92,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     RuntimeError
         When called, if shapes do not fit, or a class is not in [0, n_classes).
 
-    References
-    ----------
-    E. Grave, A. Joulin, M. Cisse, D. Grangier, H. Jegou, "Efficient softmax approximation for GPUs", 2016,
-    https://arxiv.org/abs/1609.04309
-
     Notes
     -----
     Same as torch.nn.AdaptiveLogSoftmaxWithLoss:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.AdaptiveLogSoftmaxWithLoss.html
+
+    References
+    ----------
+    E. Grave, A. Joulin, M. Cisse, D. Grangier, H. Jegou, "Efficient softmax approximation for GPUs", 2016,
+    https://arxiv.org/abs/1609.04309
 
     Examples
     --------

@@ -165,14 +165,14 @@ class BatchNorm1d(_BatchNorm):
     RuntimeError
         When called, if the input has not `num_features` channels.
 
+    Notes
+    -----
+    Same as torch.nn.BatchNorm1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm1d.html
+
     References
     ----------
     S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
     Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
-
-    Notes
-    -----
-    Same as torch.nn.BatchNorm1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm1d.html
 
     Examples
     --------
@@ -237,14 +237,14 @@ class BatchNorm2d(_BatchNorm):
     RuntimeError
         When called, if the input has not `num_features` channels.
 
+    Notes
+    -----
+    Same as torch.nn.BatchNorm2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm2d.html
+
     References
     ----------
     S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
     Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
-
-    Notes
-    -----
-    Same as torch.nn.BatchNorm2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm2d.html
 
     Examples
     --------
@@ -308,14 +308,14 @@ class BatchNorm3d(_BatchNorm):
     RuntimeError
         When called, if the input has not `num_features` channels.
 
+    Notes
+    -----
+    Same as torch.nn.BatchNorm3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm3d.html
+
     References
     ----------
     S. Ioffe, C. Szegedy, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal
     Covariate Shift", 2015, https://arxiv.org/abs/1502.03167
-
-    Notes
-    -----
-    Same as torch.nn.BatchNorm3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.BatchNorm3d.html
 
     Examples
     --------

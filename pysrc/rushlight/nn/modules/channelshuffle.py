@@ -31,14 +31,14 @@ class ChannelShuffle(Module):
     RuntimeError
         When called, if `groups` is not positive or does not divide the channels.
 
-    References
-    ----------
-    X. Zhang, X. Zhou, M. Lin, J. Sun, "ShuffleNet", 2017, https://arxiv.org/abs/1707.01083
-
     Notes
     -----
     Same as torch.nn.ChannelShuffle:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.ChannelShuffle.html
+
+    References
+    ----------
+    X. Zhang, X. Zhou, M. Lin, J. Sun, "ShuffleNet", 2017, https://arxiv.org/abs/1707.01083
 
     Examples
     --------

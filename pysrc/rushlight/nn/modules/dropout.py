@@ -52,14 +52,14 @@ class Dropout(_DropoutNd):
     ValueError
         If `p` is not in [0, 1].
 
+    Notes
+    -----
+    Same as torch.nn.Dropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout.html
+
     References
     ----------
     G. Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors", 2012,
     https://arxiv.org/abs/1207.0580
-
-    Notes
-    -----
-    Same as torch.nn.Dropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout.html
 
     Examples
     --------
@@ -99,14 +99,14 @@ class Dropout1d(_DropoutNd):
     RuntimeError
         When called with an input of other dimensions.
 
+    Notes
+    -----
+    Same as torch.nn.Dropout1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout1d.html
+
     References
     ----------
     J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
     https://arxiv.org/abs/1411.4280
-
-    Notes
-    -----
-    Same as torch.nn.Dropout1d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout1d.html
 
     Examples
     --------
@@ -142,14 +142,14 @@ class Dropout2d(_DropoutNd):
     ValueError
         If `p` is not in [0, 1].
 
+    Notes
+    -----
+    Same as torch.nn.Dropout2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout2d.html
+
     References
     ----------
     J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
     https://arxiv.org/abs/1411.4280
-
-    Notes
-    -----
-    Same as torch.nn.Dropout2d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout2d.html
 
     Examples
     --------
@@ -184,14 +184,14 @@ class Dropout3d(_DropoutNd):
     ValueError
         If `p` is not in [0, 1].
 
+    Notes
+    -----
+    Same as torch.nn.Dropout3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout3d.html
+
     References
     ----------
     J. Tompson et al., "Efficient Object Localization Using Convolutional Networks", 2014,
     https://arxiv.org/abs/1411.4280
-
-    Notes
-    -----
-    Same as torch.nn.Dropout3d: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Dropout3d.html
 
     Examples
     --------
@@ -227,14 +227,14 @@ class AlphaDropout(_DropoutNd):
     ValueError
         If `p` is not in [0, 1].
 
+    Notes
+    -----
+    Same as torch.nn.AlphaDropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AlphaDropout.html
+
     References
     ----------
     G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
     https://arxiv.org/abs/1706.02515
-
-    Notes
-    -----
-    Same as torch.nn.AlphaDropout: https://docs.pytorch.org/docs/2.13/generated/torch.nn.AlphaDropout.html
 
     Examples
     --------
@@ -269,15 +269,15 @@ class FeatureAlphaDropout(_DropoutNd):
     RuntimeError
         When called, if the input has fewer than two dimensions.
 
-    References
-    ----------
-    G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
-    https://arxiv.org/abs/1706.02515
-
     Notes
     -----
     Same as torch.nn.FeatureAlphaDropout:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FeatureAlphaDropout.html
+
+    References
+    ----------
+    G. Klambauer, T. Unterthiner, A. Mayr, S. Hochreiter, "Self-Normalizing Neural Networks", 2017,
+    https://arxiv.org/abs/1706.02515
 
     Examples
     --------

@@ -138,15 +138,15 @@ class InstanceNorm1d(_InstanceNorm):
     ValueError
         When called, if the input has other dimensions, or with `affine` another number of channels.
 
-    References
-    ----------
-    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
-    Stylization", 2016, https://arxiv.org/abs/1607.08022
-
     Notes
     -----
     Same as torch.nn.InstanceNorm1d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm1d.html
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
 
     Examples
     --------
@@ -202,15 +202,15 @@ class InstanceNorm2d(_InstanceNorm):
         When called, if the input has other dimensions, one element for each channel, or with
         `affine` another number of channels; without `affine` that is a UserWarning.
 
-    References
-    ----------
-    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
-    Stylization", 2016, https://arxiv.org/abs/1607.08022
-
     Notes
     -----
     Same as torch.nn.InstanceNorm2d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm2d.html
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
 
     Examples
     --------
@@ -265,15 +265,15 @@ class InstanceNorm3d(_InstanceNorm):
     ValueError
         When called, if the input has other dimensions, or with `affine` another number of channels.
 
-    References
-    ----------
-    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
-    Stylization", 2016, https://arxiv.org/abs/1607.08022
-
     Notes
     -----
     Same as torch.nn.InstanceNorm3d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.InstanceNorm3d.html
+
+    References
+    ----------
+    D. Ulyanov, A. Vedaldi, V. Lempitsky, "Instance Normalization: The Missing Ingredient for Fast
+    Stylization", 2016, https://arxiv.org/abs/1607.08022
 
     Examples
     --------

@@ -252,7 +252,31 @@ class _Attached:
 
     # ---- hooks of one module ----
     def register_forward_pre_hook(self, hook, *, prepend: bool = False, with_kwargs: bool = False):
-        """Call ``hook(module, args)`` before forward; what it returns replaces the arguments."""
+        """Register a hook that is called before every `forward`.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, args)``, or ``hook(module, args, kwargs)`` with `with_kwargs`. What it returns,
+            unless None, replaces the arguments: a value or a tuple, with `with_kwargs` a pair of args and
+            kwargs.
+        prepend : bool, default False
+            Call it before the module's other hooks of this kind.
+        with_kwargs : bool, default False
+            Pass the keyword arguments to the hook.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away; ``with`` does so at the end of the block.
+
+        Examples
+        --------
+        >>> layer = nn.ReLU()
+        >>> with layer.register_forward_pre_hook(lambda module, args: args[0] + 1):
+        ...     layer(torch.tensor([-2.0, 0.0]))
+        tensor([0., 1.])
+        """
         handle = _register(self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs)
         if with_kwargs:
             self._forward_pre_hooks_with_kwargs[handle.id] = True
@@ -263,7 +287,35 @@ class _Attached:
     def register_forward_hook(
         self, hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ):
-        """Call ``hook(module, args, output)`` after forward; what it returns replaces the output."""
+        """Register a hook that is called after every `forward`.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)`` with `with_kwargs`. What
+            it returns, unless None, replaces the output.
+        prepend : bool, default False
+            Call it before the module's other hooks of this kind.
+        with_kwargs : bool, default False
+            Pass the keyword arguments to the hook.
+        always_call : bool, default False
+            Call it, too, where `forward` raises.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away; ``with`` does so at the end of the block.
+
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+        >>> shapes = []
+        >>> handle = model[0].register_forward_hook(lambda module, args, output: shapes.append(output.shape))
+        >>> _ = model(torch.randn(2, 4))
+        >>> handle.remove()
+        >>> shapes
+        [torch.Size([2, 3])]
+        """
         hooks = self._forward_hooks
         handle = _register(hooks, hook, [self._forward_hooks_with_kwargs, self._forward_hooks_always_called])
         if with_kwargs:
@@ -275,7 +327,21 @@ class _Attached:
         return handle
 
     def register_full_backward_pre_hook(self, hook, prepend: bool = False):
-        """Call ``hook(module, grad_output)`` before the module's gradients are computed."""
+        """Register a hook that is called before the gradients of the module are computed.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, grad_output)``, with a tuple of the gradients of the outputs. What it returns,
+            unless None, replaces it.
+        prepend : bool, default False
+            Call it before the module's other hooks of this kind.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
         handle = _register(self._backward_pre_hooks, hook)
         if prepend:
             self._backward_pre_hooks.move_to_end(handle.id, last=False)
@@ -290,12 +356,59 @@ class _Attached:
         self._is_full_backward_hook = full
 
     def register_backward_hook(self, hook):
-        """Register a regular backward hook; deprecated, see the full one."""
+        """Register a hook on the gradients of the last operator of the module.
+
+        Deprecated: `register_full_backward_hook` sees those of the whole module.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, grad_input, grad_output)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Raises
+        ------
+        RuntimeError
+            If the module has full backward hooks.
+        """
         self._claim_backward_hooks(full=False)
         return _register(self._backward_hooks, hook)
 
     def register_full_backward_hook(self, hook, prepend: bool = False):
-        """Call ``hook(module, grad_input, grad_output)`` when the module's gradients are computed."""
+        """Register a hook that is called when the gradients of the module's inputs are computed.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, grad_input, grad_output)``, with tuples of the gradients of inputs and outputs,
+            None where an argument is no tensor. What it returns, unless None, replaces `grad_input`.
+        prepend : bool, default False
+            Call it before the module's other hooks of this kind.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Raises
+        ------
+        RuntimeError
+            If the module has a hook of `register_backward_hook`; in the backward pass, if inputs or outputs
+            are changed in place.
+
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 1, bias=False)
+        >>> norms = []
+        >>> handle = layer.register_full_backward_hook(lambda m, gi, go: norms.append(go[0].norm().item()))
+        >>> layer(torch.ones(1, 2, requires_grad=True)).sum().backward()
+        >>> norms
+        [1.0]
+        """
         self._claim_backward_hooks(full=True)
         handle = _register(self._backward_hooks, hook)
         if prepend:
@@ -335,12 +448,34 @@ class _Attached:
         return _register(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata)``, which changes the dict in place."""
+        """Register a hook that is called after the module's state is collected.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, state_dict, prefix, local_metadata)``; it changes the dict in place.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
         hook._from_public_api = True
         return _register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):
-        """Call ``hook(module, prefix, keep_vars)`` before the module's state is collected."""
+        """Register a hook that is called before the module's state is collected.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, prefix, keep_vars)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
         return _register(self._state_dict_pre_hooks, hook)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module: bool = False):
@@ -348,17 +483,61 @@ class _Attached:
         return _register(self._load_state_dict_pre_hooks, wrapped)
 
     def register_load_state_dict_pre_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)`` before the module's state is loaded."""
+        """Register a hook that is called before the module's state is loaded.
+
+        Parameters
+        ----------
+        hook : callable
+            Called with module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys and
+            error_msgs; it may change the dict and the lists in place.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):
-        """Call ``hook(module, incompatible_keys)`` after the module's state is loaded."""
+        """Register a hook that is called after the module's state is loaded.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, incompatible_keys)``; it may change the lists of missing and unexpected keys in
+            place: empty ones pass with ``strict=True``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
         return _register(self._load_state_dict_post_hooks, hook)
 
     # ---- looking names up ----
     def get_submodule(self, target: str):
-        """Return the module at the end of a dotted path; the empty path is this module."""
+        """Return the module at a dotted path below this one; the empty path is this module.
+
+        Parameters
+        ----------
+        target : str
+            Such as ``'encoder.layers.0'``.
+
+        Returns
+        -------
+        Module
+
+        Raises
+        ------
+        AttributeError
+            If there is nothing at the path, or no module.
+
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.Sequential(nn.ReLU(), nn.Tanh()))
+        >>> model.get_submodule("0.1")
+        Tanh()
+        """
         module = self
         for name in target.split(".") if target else []:
             if not hasattr(module, name):
@@ -369,7 +548,31 @@ class _Attached:
         return module
 
     def set_submodule(self, target: str, module, strict: bool = False) -> None:
-        """Put a module at the end of a dotted path; with ``strict`` only in place of another module."""
+        """Put a module at a dotted path below this one.
+
+        Parameters
+        ----------
+        target : str
+            Such as ``'encoder.layers.0'``.
+        module : Module
+            What is put there.
+        strict : bool, default False
+            Only in place of another module.
+
+        Raises
+        ------
+        ValueError
+            If the path is empty or `module` is no module.
+        AttributeError
+            If the path leads to nothing, or to something that is no module.
+
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+        >>> model.set_submodule("1", nn.GELU())
+        >>> model[1]
+        GELU(approximate='none')
+        """
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
         if not isinstance(module, Module):
@@ -390,34 +593,110 @@ class _Attached:
         return module, name, getattr(module, name)
 
     def get_parameter(self, target: str):
-        """Return the parameter at the end of a dotted path."""
+        """Return the parameter at a dotted path below this module.
+
+        Parameters
+        ----------
+        target : str
+            Such as ``'encoder.weight'``.
+
+        Returns
+        -------
+        Parameter
+
+        Raises
+        ------
+        AttributeError
+            If there is nothing at the path, or no parameter.
+
+        Examples
+        --------
+        >>> nn.Sequential(nn.Linear(2, 3)).get_parameter("0.bias").shape
+        torch.Size([3])
+        """
         _, name, parameter = self._get_member(target)
         if not isinstance(parameter, rushlight.nn.Parameter):
             raise AttributeError("`" + name + "` is not an nn.Parameter")
         return parameter
 
     def get_buffer(self, target: str):
-        """Return the buffer at the end of a dotted path."""
+        """Return the buffer at a dotted path below this module.
+
+        Parameters
+        ----------
+        target : str
+            Such as ``'norm.running_mean'``.
+
+        Returns
+        -------
+        Tensor
+
+        Raises
+        ------
+        AttributeError
+            If there is nothing at the path, or no buffer.
+
+        Examples
+        --------
+        >>> nn.Sequential(nn.BatchNorm1d(3)).get_buffer("0.running_mean")
+        tensor([0., 0., 0.])
+        """
         module, name, buffer = self._get_member(target)
         if name not in module._buffers:
             raise AttributeError("`" + name + "` is not a buffer")
         return buffer
 
     def requires_grad_(self, requires_grad: bool = True):
-        """Switch gradients on or off for all parameters."""
+        """Switch gradients on or off for all parameters, as for freezing a part of a model.
+
+        Parameters
+        ----------
+        requires_grad : bool, default True
+            Whether the parameters take gradients.
+
+        Returns
+        -------
+        Module
+            This module.
+
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 3).requires_grad_(False)
+        >>> [p.requires_grad for p in layer.parameters()]
+        [False, False]
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def compile(self, *args, **kwargs) -> None:
-        """Accepted for compatibility; calls run as they are, there is nothing to compile."""
+        """Do nothing: calls run as they are. It is there for scripts that call it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Ignored.
+        """
 
     # ---- how it looks ----
     def _get_name(self):
         return self.__class__.__name__
 
     def extra_repr(self) -> str:
-        """Return what repr() shows besides the children; override it, several lines are fine."""
+        """Return what `repr` shows of this module besides its children; several lines are fine.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> class Scale(nn.Module):
+        ...     def extra_repr(self):
+        ...         return "factor=2"
+        >>> Scale()
+        Scale(factor=2)
+        """
         return ""
 
     def __repr__(self) -> str:

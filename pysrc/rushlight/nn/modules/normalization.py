@@ -53,15 +53,15 @@ class LocalResponseNorm(Module):
     ValueError
         When called with an input of fewer than three dimensions.
 
-    References
-    ----------
-    A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convolutional Neural Networks",
-    2012, https://doi.org/10.1145/3065386
-
     Notes
     -----
     Same as torch.nn.LocalResponseNorm:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.LocalResponseNorm.html
+
+    References
+    ----------
+    A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convolutional Neural Networks",
+    2012, https://doi.org/10.1145/3065386
 
     Examples
     --------
@@ -181,13 +181,13 @@ class LayerNorm(Module):
     RuntimeError
         When called, if the last sizes of the input are not `normalized_shape`.
 
-    References
-    ----------
-    J. Ba, J. Kiros, G. Hinton, "Layer Normalization", 2016, https://arxiv.org/abs/1607.06450
-
     Notes
     -----
     Same as torch.nn.LayerNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LayerNorm.html
+
+    References
+    ----------
+    J. Ba, J. Kiros, G. Hinton, "Layer Normalization", 2016, https://arxiv.org/abs/1607.06450
 
     Examples
     --------
@@ -280,13 +280,13 @@ class GroupNorm(Module):
     RuntimeError
         When called, if the input has not `num_channels` channels.
 
-    References
-    ----------
-    Y. Wu, K. He, "Group Normalization", 2018, https://arxiv.org/abs/1803.08494
-
     Notes
     -----
     Same as torch.nn.GroupNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GroupNorm.html
+
+    References
+    ----------
+    Y. Wu, K. He, "Group Normalization", 2018, https://arxiv.org/abs/1803.08494
 
     Examples
     --------
@@ -373,13 +373,13 @@ class RMSNorm(Module):
     RuntimeError
         When called, if the last sizes of the input are not `normalized_shape`.
 
-    References
-    ----------
-    B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019, https://arxiv.org/abs/1910.07467
-
     Notes
     -----
     Same as torch.nn.RMSNorm: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RMSNorm.html
+
+    References
+    ----------
+    B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019, https://arxiv.org/abs/1910.07467
 
     Examples
     --------

@@ -34,14 +34,14 @@ class PixelShuffle(Module):
         When called, if r * r does not divide the channels or is not positive, or the input has fewer than 3
         dimensions.
 
+    Notes
+    -----
+    Same as torch.nn.PixelShuffle: https://docs.pytorch.org/docs/2.13/generated/torch.nn.PixelShuffle.html
+
     References
     ----------
     W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
     Convolutional Neural Network", 2016, https://arxiv.org/abs/1609.05158
-
-    Notes
-    -----
-    Same as torch.nn.PixelShuffle: https://docs.pytorch.org/docs/2.13/generated/torch.nn.PixelShuffle.html
 
     Examples
     --------
@@ -82,15 +82,15 @@ class PixelUnshuffle(Module):
     RuntimeError
         When called, if r does not divide height and width, or the input has fewer than 3 dimensions.
 
-    References
-    ----------
-    W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
-    Convolutional Neural Network", 2016, https://arxiv.org/abs/1609.05158
-
     Notes
     -----
     Same as torch.nn.PixelUnshuffle:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.PixelUnshuffle.html
+
+    References
+    ----------
+    W. Shi et al., "Real-Time Single Image and Video Super-Resolution Using an Efficient Sub-Pixel
+    Convolutional Neural Network", 2016, https://arxiv.org/abs/1609.05158
 
     Examples
     --------

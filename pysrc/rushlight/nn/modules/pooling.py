@@ -466,14 +466,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     RuntimeError
         When called, if the input is too small for window and output.
 
-    References
-    ----------
-    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
-
     Notes
     -----
     Same as torch.nn.FractionalMaxPool2d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool2d.html
+
+    References
+    ----------
+    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
 
     Examples
     --------
@@ -520,14 +520,14 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
     RuntimeError
         When called, if the input is too small for window and output.
 
-    References
-    ----------
-    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
-
     Notes
     -----
     Same as torch.nn.FractionalMaxPool3d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.FractionalMaxPool3d.html
+
+    References
+    ----------
+    B. Graham, "Fractional Max-Pooling", 2014, https://arxiv.org/abs/1412.6071
 
     Examples
     --------

@@ -83,15 +83,15 @@ class RNN(RNNBase):
     RuntimeError
         When called, if the sizes of input or states do not fit.
 
-    References
-    ----------
-    J. Elman, "Finding Structure in Time", 1990, https://doi.org/10.1207/s15516709cog1402_1
-
     Notes
     -----
     All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
     have the suffix ``_reverse``.
     Same as torch.nn.RNN: https://docs.pytorch.org/docs/2.13/generated/torch.nn.RNN.html
+
+    References
+    ----------
+    J. Elman, "Finding Structure in Time", 1990, https://doi.org/10.1207/s15516709cog1402_1
 
     Examples
     --------
@@ -188,15 +188,15 @@ class LSTM(RNNBase):
     RuntimeError
         When called, if the sizes of input or states do not fit.
 
-    References
-    ----------
-    S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", 1997, https://doi.org/10.1162/neco.1997.9.8.1735
-
     Notes
     -----
     All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
     have the suffix ``_reverse``.
     Same as torch.nn.LSTM: https://docs.pytorch.org/docs/2.13/generated/torch.nn.LSTM.html
+
+    References
+    ----------
+    S. Hochreiter, J. Schmidhuber, "Long Short-Term Memory", 1997, https://doi.org/10.1162/neco.1997.9.8.1735
 
     Examples
     --------
@@ -320,16 +320,16 @@ class GRU(RNNBase):
     RuntimeError
         When called, if the sizes of input or states do not fit.
 
-    References
-    ----------
-    K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
-    Translation", 2014, https://arxiv.org/abs/1406.1078
-
     Notes
     -----
     All parameters are drawn from U(-k, k) with ``k = 1 / sqrt(hidden_size)``; those of the second direction
     have the suffix ``_reverse``.
     Same as torch.nn.GRU: https://docs.pytorch.org/docs/2.13/generated/torch.nn.GRU.html
+
+    References
+    ----------
+    K. Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder for Statistical Machine
+    Translation", 2014, https://arxiv.org/abs/1406.1078
 
     Examples
     --------

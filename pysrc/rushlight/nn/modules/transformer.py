@@ -110,15 +110,15 @@ class TransformerEncoder(Module):
     -----
     Src, mask, src_key_padding_mask, output : as those of `TransformerEncoderLayer`
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     A UserWarning tells why `enable_nested_tensor` has no effect for some layers, e.g. without `batch_first`.
     Same as torch.nn.TransformerEncoder:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerEncoder.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------
@@ -218,14 +218,14 @@ class TransformerDecoder(Module):
     -----
     Tgt, memory, masks, output : as those of `TransformerDecoderLayer`
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     Same as torch.nn.TransformerDecoder:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.TransformerDecoder.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------
@@ -327,13 +327,13 @@ class Transformer(Module):
     RuntimeError
         When called, if src and tgt have different batches or not `d_model` features.
 
-    References
-    ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
-
     Notes
     -----
     Same as torch.nn.Transformer: https://docs.pytorch.org/docs/2.13/generated/torch.nn.Transformer.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, https://arxiv.org/abs/1706.03762
 
     Examples
     --------
