@@ -268,6 +268,87 @@ def test_what_users_meet_has_an_example(module):
     assert not listed - lacking, "has an example or is no more: take it from the list"
 
 
+# sections of a docstring, in their order
+SECTIONS = (
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Shape",
+    "Raises",
+    "Notes",
+    "References",
+    "Examples",
+)
+
+
+def told(text):
+    """Return the names in the section Parameters of a docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n|\Z)", text, flags=re.M | re.S)
+    lines = section[1].splitlines() if section else []
+    return [
+        name.lstrip("*") for each in lines if each[0] != " " for name in each.partition(" : ")[0].split(", ")
+    ]
+
+
+def taken(value):
+    """Return the names of the arguments of a class or function, None where it hands them on."""
+    values = inspect.signature(value).parameters.values()
+    handed_on = any(each.kind is each.VAR_POSITIONAL for each in values)
+    return None if handed_on else [each.name for each in values if not each.name.startswith("_")]
+
+
+def wrong_parameters(value):
+    """Yield what the section Parameters says that is not so."""
+    names = told(inspect.cleandoc(value.__doc__ or ""))
+    if names and taken(value) not in (None, names):
+        yield f"parameters {names}, not {taken(value)}"
+
+
+def wrong_description(cls):
+    """Yield what the docstring of a layer lacks, or says that is not so."""
+    text = inspect.cleandoc(cls.__doc__ or "")
+    first, _, rest = text.partition("\n")
+    if not re.fullmatch(r"[A-Z].{,104}[.]", first) or not rest.startswith("\n"):
+        yield f"first line: {first}"
+    sections = re.findall(r"^(\w+)\n---+$", text, flags=re.M)
+    if sections != sorted(sections, key=SECTIONS.index):
+        yield f"order of sections: {sections}"
+    if f".{cls.__name__}.html" not in text and cls is not nn.Container:  # which PyTorch has no page for
+        yield "no link to PyTorch's page"
+    if taken(cls) and not told(text):
+        yield "no parameters"
+    yield from wrong_parameters(cls)
+
+
+@pytest.mark.parametrize("module", SHOWN)
+def test_parameters_are_those_of_the_signature(module):
+    values = [(key, value) for key, value in public(module) if not inspect.isbuiltin(value)]
+    wrong = [f"{key}: {line}" for key, value in values for line in wrong_parameters(value)]
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", [key for key, _ in public("rushlight.nn")])
+def test_layers_are_described(name):
+    assert not list(wrong_description(getattr(nn, name)))
+
+
+def test_a_wrong_description_is_found():
+    class Layer(nn.Linear):
+        """an example\n\n    Examples\n    --------\n    Parameters\n    ----------\n    x : int"""
+
+    wrong = list(wrong_description(Layer))
+    kinds = [
+        "first line",
+        "order of sections",
+        "no link to PyTorch's page",
+        "parameters ['x'], not ['in_features', ",
+    ]
+    assert len(wrong) == 4 and all(map(str.startswith, wrong, kinds))
+    Layer.__doc__ = None
+    assert "no parameters" in list(wrong_description(Layer))
+
+
 def test_a_wrong_example_is_found():
     assert "Expected:\n    3\nGot:\n    2" in report("sum", ">>> 1 + 1\n3\n")
     assert "AttributeError" in report("lost", ">>> torch.no_such_name\n")
