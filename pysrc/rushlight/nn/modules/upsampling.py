@@ -22,10 +22,9 @@ class Upsample(Module):
         Sizes of the output; one number for all.
     scale_factor : float or tuple of floats, optional
         Factors of the sizes. This or `size` is given.
-    mode : {'nearest', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area', 'nearest-exact'}, default
-        'nearest'
-        'linear' is for signals, 'bilinear' and 'bicubic' for images, 'trilinear' for volumes; the others for
-        all.
+    mode : str, default 'nearest'
+        'nearest', 'nearest-exact' or 'area'; or 'linear' for signals, 'bilinear' or 'bicubic' for images,
+        'trilinear' for volumes.
     align_corners : bool, optional
         For the linear and cubic modes: the centres of the corner pixels of input and output coincide, and
         keep their values, else the corners of these pixels do, which is the default.

@@ -24,7 +24,9 @@ class DataParallel(Module):
     ----------
     module : Module
         What is called.
-    device_ids, output_device, dim : optional
+    device_ids, output_device : optional
+        Without effect.
+    dim : int, default 0
         Without effect.
 
     Attributes
