@@ -2,9 +2,10 @@
 #include "docs.h"
 
 const char rl_module_doc[] =
-    "Base class of all layers and models: a subclass defines `forward`, and its instances are called.\n\n"
-    "Parameters, buffers and modules that are assigned as attributes are registered: they move with the\n"
-    "module, stand in its state dict and, of parameters, in `parameters()`.\n\n"
+    "Base class of all layers and models.\n\n"
+    "A subclass defines `forward`, and its instances are called. Parameters, buffers and modules that\n"
+    "are assigned as attributes are registered: they move with the module, stand in its state dict\n"
+    "and, of parameters, in `parameters()`.\n\n"
     "Attributes\n----------\n"
     "training : bool\n"
     "    Whether the module is in training mode, as `train()` and `eval()` set it.\n\n"

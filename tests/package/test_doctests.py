@@ -309,7 +309,7 @@ def wrong_description(cls):
     """Yield what the docstring of a layer lacks, or says that is not so."""
     text = inspect.cleandoc(cls.__doc__ or "")
     first, _, rest = text.partition("\n")
-    if not re.fullmatch(r"[A-Z].{,104}[.]", first) or not rest.startswith("\n"):
+    if not re.fullmatch(r"[A-Z].{,74}[.]", first) or not rest.startswith("\n"):
         yield f"first line: {first}"
     sections = re.findall(r"^(\w+)\n---+$", text, flags=re.M)
     if sections != sorted(sections, key=SECTIONS.index):

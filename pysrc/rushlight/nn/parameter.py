@@ -233,7 +233,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """Make a buffer whose shape is not known yet; ``materialize(shape)`` makes it a Tensor.
+    """Make a buffer whose shape is not known yet.
+
+    ``materialize(shape)`` makes it a Tensor.
 
     Parameters
     ----------

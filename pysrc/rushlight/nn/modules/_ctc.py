@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class CTCLoss(_Loss):
-    """Compute the connectionist temporal classification (CTC) loss of unaligned sequences.
+    """Compute the connectionist temporal classification (CTC) loss.
 
-    The negative logarithm of the summed probability of all ways in which the input, with blanks and repeated
-    labels, can spell the target.
+    The sequences are not aligned with their targets: the loss is the negative logarithm of the summed
+    probability of all ways in which the input, with blanks and repeated labels, can spell the target.
 
     Parameters
     ----------

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Compute the cross entropy loss of a linear layer's logits, without holding all logits at once.
+    """Compute the cross entropy loss of the logits of a linear layer.
 
-    As `Linear` followed by `CrossEntropyLoss`; with `options` the batch is taken in chunks, which saves
-    memory where there are many classes.
+    It is `Linear` followed by `CrossEntropyLoss`, but with `options` the batch is taken in chunks, so that
+    not all of the logits are there at once.
 
     Parameters
     ----------

@@ -51,7 +51,9 @@ class L1Loss(_Loss):
 
 
 class MSELoss(_Loss):
-    """Compute the mean squared error (squared L2 norm) loss: ``(input - target) ** 2``.
+    """Compute the mean squared error (squared L2 norm) loss.
+
+    The loss is ``(input - target) ** 2``.
 
     Parameters
     ----------
@@ -90,10 +92,11 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Compute the smooth L1 loss: squares for small differences, absolute values for large ones.
+    """Compute the smooth L1 loss, which outliers do not dominate.
 
-    With ``d = |input - target|``: ``d ** 2 / (2 * beta)`` where ``d < beta``, else ``d - beta / 2``. Outliers
-    weigh less than in `MSELoss`. It is `HuberLoss` divided by beta.
+    It is square for small differences, absolute for large ones. With ``d = |input - target|``:
+    ``d ** 2 / (2 * beta)`` where ``d < beta``, else ``d - beta / 2``. Outliers weigh less than in `MSELoss`.
+    It is `HuberLoss` divided by beta.
 
     Parameters
     ----------
@@ -146,9 +149,10 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Compute the Huber loss: squares for small differences, absolute values for large ones.
+    """Compute the Huber loss, which outliers do not dominate.
 
-    With ``d = |input - target|``: ``d ** 2 / 2`` where ``d < delta``, else ``delta * (d - delta / 2)``.
+    It is square for small differences, absolute for large ones. With ``d = |input - target|``: ``d ** 2 / 2``
+    where ``d < delta``, else ``delta * (d - delta / 2)``.
 
     Parameters
     ----------
@@ -199,8 +203,8 @@ class HuberLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """Compute the binary cross entropy loss between probabilities and targets.
 
-    ``-weight * (y * log(x) + (1 - y) * log(1 - x))``, with logarithms limited to -100, so that the loss stays
-    finite. `BCEWithLogitsLoss` takes logits and is more exact.
+    The loss is ``-weight * (y * log(x) + (1 - y) * log(1 - x))``, with logarithms limited to -100, so that
+    the loss stays finite. `BCEWithLogitsLoss` takes logits and is more exact.
 
     Parameters
     ----------
@@ -300,9 +304,10 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """Compute the Kullback-Leibler divergence loss: ``target * (log(target) - input)``.
+    """Compute the Kullback-Leibler divergence loss.
 
-    The input are log-probabilities; where the target is 0 the loss is 0.
+    The loss is ``target * (log(target) - input)``. The input holds log-probabilities; where the target is 0
+    the loss is 0.
 
     Parameters
     ----------
@@ -352,7 +357,9 @@ class KLDivLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """Compute the soft margin loss of a classification in two classes: ``log(1 + exp(-target * input))``.
+    """Compute the soft margin loss of a classification in two classes.
+
+    The loss is ``log(1 + exp(-target * input))``.
 
     Parameters
     ----------
@@ -385,9 +392,10 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Compute the multi-label soft margin loss: the mean over all classes of a binary cross entropy.
+    """Compute the multi-label soft margin loss.
 
-    The input are logits; an example may belong to several classes.
+    It is the mean over all classes of a binary cross entropy. The input holds logits; an example may belong
+    to several classes.
 
     Parameters
     ----------
@@ -422,10 +430,11 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Compute the negative log likelihood loss of counts under Poisson distributions.
+    """Compute the negative log likelihood loss of Poisson distributions.
 
-    ``exp(input) - target * input``, where the input is the logarithm of the rate, or
-    ``input - target * log(input + eps)``, where it is the rate; ``log(target!)`` is left out or approximated.
+    The targets are counts. The loss is ``exp(input) - target * input``, where the input is the logarithm of
+    the rate, or ``input - target * log(input + eps)``, where it is the rate; ``log(target!)`` is left out or
+    approximated.
 
     Parameters
     ----------
@@ -490,10 +499,10 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Compute the negative log likelihood loss of targets under Gaussian distributions.
+    """Compute the negative log likelihood loss of Gaussian distributions.
 
-    ``(log(max(var, eps)) + (input - target) ** 2 / max(var, eps)) / 2``, where the input is the mean and
-    ``var``, the third argument of a call, the variance, as a rule both of them outputs of a network.
+    The loss is ``(log(max(var, eps)) + (input - target) ** 2 / max(var, eps)) / 2``, where the input is the
+    mean and ``var``, the third argument of a call, the variance, as a rule both of them outputs of a network.
 
     Parameters
     ----------

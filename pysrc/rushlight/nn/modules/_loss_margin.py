@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 
 class HingeEmbeddingLoss(_Loss):
-    """Compute the hinge embedding loss of distances, for pairs that are alike or not.
+    """Compute the hinge embedding loss of distances of pairs.
 
-    The input x, where the target is 1, and ``max(0, margin - x)``, where it is -1.
+    Pairs are alike, with target 1, or not, with target -1. The loss is the input x for the former and
+    ``max(0, margin - x)`` for the latter.
 
     Parameters
     ----------
@@ -63,9 +64,10 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """Compute the margin ranking loss: ``max(0, -target * (input1 - input2) + margin)``.
+    """Compute the margin ranking loss of pairs of scores.
 
-    Target 1 wants the first input ranked higher, -1 the second.
+    The loss is ``max(0, -target * (input1 - input2) + margin)``. Target 1 wants the first input ranked
+    higher, -1 the second.
 
     Parameters
     ----------
@@ -116,9 +118,10 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """Compute the cosine embedding loss, for pairs of vectors that are alike or not.
+    """Compute the cosine embedding loss of pairs of vectors.
 
-    ``1 - cos(x1, x2)``, where the target is 1, and ``max(0, cos(x1, x2) - margin)``, where it is -1.
+    Pairs are alike, with target 1, or not, with target -1. The loss is ``1 - cos(x1, x2)`` for the former and
+    ``max(0, cos(x1, x2) - margin)`` for the latter.
 
     Parameters
     ----------
@@ -170,10 +173,10 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """Compute the multi-label margin loss: hinges between the classes of an example and all others.
+    """Compute the multi-label margin loss.
 
-    ``sum(max(0, 1 - (x[y] - x[i]))) / C`` over each class y that the target names and each class i that it
-    does not.
+    It has hinges between the classes of an example and all others: ``sum(max(0, 1 - (x[y] - x[i]))) / C``
+    over each class y that the target names and each class i that it does not.
 
     Parameters
     ----------
@@ -212,8 +215,9 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """Compute the multi-class margin loss: hinges between the target class and all others.
+    """Compute the multi-class margin loss.
 
+    It has hinges between the target class and all others:
     ``sum(weight[y] * max(0, margin - x[y] + x[i]) ** p) / C`` over the classes i other than the target class
     y.
 
@@ -290,9 +294,10 @@ def _checked(name, margin):
 
 
 class TripletMarginLoss(_Loss):
-    """Compute the triplet margin loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``.
+    """Compute the triplet margin loss.
 
-    d is the p-norm of the difference; the loss pulls positives nearer to their anchors than negatives.
+    The loss is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is the p-norm of the
+    difference: positives are pulled nearer to their anchors than negatives.
 
     Parameters
     ----------
@@ -377,7 +382,8 @@ class TripletMarginLoss(_Loss):
 class TripletMarginWithDistanceLoss(_Loss):
     """Compute the triplet margin loss with a distance of your own.
 
-    ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is any function of two tensors.
+    The loss is ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``, where d is any function of two
+    tensors.
 
     Parameters
     ----------

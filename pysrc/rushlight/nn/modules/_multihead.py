@@ -30,10 +30,11 @@ def _may_skip_history(tensors):
 
 
 class MultiheadAttention(Module):
-    """Apply multi-head attention: each query takes the mean of the values, weighted by their keys.
+    """Apply multi-head attention.
 
-    Queries, keys and values are projected into `num_heads` subspaces of ``head_dim = embed_dim / num_heads``
-    features; in each, ``softmax(q @ k.T / sqrt(head_dim)) @ v``; the results are concatenated and projected.
+    Each query takes the mean of the values, weighted by the likeness of their keys. Queries, keys and values
+    are projected into `num_heads` subspaces of ``head_dim = embed_dim / num_heads`` features; in each,
+    ``softmax(q @ k.T / sqrt(head_dim)) @ v``; the results are concatenated and projected.
 
     Parameters
     ----------

@@ -111,7 +111,9 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """Apply one step of an Elman recurrent network: ``h = tanh(W x + b + U h + c)``, or ``relu``.
+    """Apply one step of an Elman recurrent network.
+
+    The next state is ``tanh(W x + b + U h + c)``, or with ``relu`` instead of ``tanh``.
 
     Parameters
     ----------
@@ -192,7 +194,9 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """Apply one step of a long short-term memory (LSTM) network; `LSTM` shows the formulas.
+    """Apply one step of a long short-term memory (LSTM) network.
+
+    `LSTM` shows the formulas.
 
     Parameters
     ----------
@@ -274,7 +278,9 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """Apply one step of a network of gated recurrent units (GRU); `GRU` shows the formulas.
+    """Apply one step of a network of gated recurrent units (GRU).
+
+    `GRU` shows the formulas.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ def _weights(layer):
 
 
 class TransformerEncoderLayer(Module):
-    """Apply one layer of a Transformer encoder: self-attention and a feedforward network.
+    """Apply one layer of a Transformer encoder.
 
-    Each of both is added to what goes into it, with a layer normalization behind the sum, or before with
-    `norm_first`::
+    Self-attention and a feedforward network are each added to what goes into them, with a layer normalization
+    behind the sum, or before with `norm_first`::
 
         x = norm1(x + dropout(self_attn(x)))
         x = norm2(x + dropout(linear2(dropout(activation(linear1(x))))))
@@ -216,10 +216,10 @@ class TransformerEncoderLayer(Module):
 
 
 class TransformerDecoderLayer(Module):
-    """Apply one layer of a Transformer decoder: self-attention, cross-attention and a feedforward network.
+    """Apply one layer of a Transformer decoder.
 
-    The cross-attention looks at what the encoder made. Each of the three is added to what goes into it, with
-    a layer normalization behind the sum, or before with `norm_first`.
+    Self-attention, attention to what the encoder made, and a feedforward network are each added to what goes
+    into them, with a layer normalization behind the sum, or before with `norm_first`.
 
     Parameters
     ----------

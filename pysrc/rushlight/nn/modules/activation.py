@@ -222,7 +222,9 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """Apply the hyperbolic tangent activation: ``(exp(x) - exp(-x)) / (exp(x) + exp(-x))``.
+    """Apply the hyperbolic tangent activation.
+
+    The output is ``(exp(x) - exp(-x)) / (exp(x) + exp(-x))``.
 
     Shape
     -----
@@ -311,7 +313,9 @@ class Mish(_Inplace):
 
 @_own_init
 class Hardswish(_Inplace):
-    """Apply the hard swish activation: ``x * relu6(x + 3) / 6``, which comes near to `SiLU`.
+    """Apply the hard swish activation: ``x * relu6(x + 3) / 6``.
+
+    It comes near to `SiLU`.
 
     Parameters
     ----------
@@ -345,7 +349,9 @@ class Hardswish(_Inplace):
 
 @_own_init
 class Hardsigmoid(_Inplace):
-    """Apply the hard sigmoid activation: ``relu6(x + 3) / 6``, straight lines near to `Sigmoid`.
+    """Apply the hard sigmoid activation: ``relu6(x + 3) / 6``.
+
+    Its straight lines come near to `Sigmoid`.
 
     Parameters
     ----------
@@ -375,11 +381,11 @@ class Hardsigmoid(_Inplace):
 
 @_own_init
 class SELU(_Inplace):
-    """Apply the scaled exponential linear unit (SELU) activation: ``scale * elu(x, alpha)``.
+    """Apply the scaled exponential linear unit (SELU) activation.
 
-    The constants, ``scale = 1.0507...`` and ``alpha = 1.6732...``, let a network of such layers keep mean 0
-    and variance 1. Its weights start from ``init.kaiming_normal_(nonlinearity='linear')``, its dropout is
-    `AlphaDropout`.
+    The output is ``scale * elu(x, alpha)``. The constants, ``scale = 1.0507...`` and ``alpha = 1.6732...``,
+    let a network of such layers keep mean 0 and variance 1. Its weights start from
+    ``init.kaiming_normal_(nonlinearity='linear')``, its dropout is `AlphaDropout`.
 
     Parameters
     ----------
@@ -411,7 +417,9 @@ class SELU(_Inplace):
 
 
 class ELU(Module):
-    """Apply the exponential linear unit (ELU) activation: x where positive, else ``alpha * (exp(x) - 1)``.
+    """Apply the exponential linear unit (ELU) activation.
+
+    The output is x where it is positive, else ``alpha * (exp(x) - 1)``.
 
     Parameters
     ----------
@@ -457,9 +465,10 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """Apply the continuously differentiable exponential linear unit (CELU) activation.
+    """Apply the continuously differentiable ELU (CELU) activation.
 
-    ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``: an `ELU` whose slope at 0 is 1 for every alpha.
+    The output is ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``, an `ELU` whose slope at 0 is 1 for
+    every alpha.
 
     Parameters
     ----------
@@ -561,7 +570,9 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """Apply the leaky ReLU activation: x where it is positive, else ``negative_slope * x``.
+    """Apply the leaky ReLU activation.
+
+    The output is x where it is positive, else ``negative_slope * x``.
 
     Parameters
     ----------
@@ -662,8 +673,8 @@ class RReLU(Module):
 class PReLU(Module):
     """Apply the parametric ReLU activation: a leaky ReLU whose slope is learned.
 
-    ``x`` where it is positive, else ``weight * x``, with one slope or one for each channel. Leave weight
-    decay off for the slopes.
+    The output is x where it is positive, else ``weight * x``, with one slope or one for each channel. Leave
+    weight decay off for the slopes.
 
     Parameters
     ----------
@@ -778,7 +789,9 @@ class Threshold(Module):
 
 
 class GLU(Module):
-    """Apply the gated linear unit (GLU): the first half of the input times the sigmoid of the second.
+    """Apply the gated linear unit (GLU) activation.
+
+    The first half of the input is multiplied by the sigmoid of the second.
 
     Parameters
     ----------
@@ -866,7 +879,9 @@ class Hardshrink(_Shrink):
 
 @_own_init
 class Softshrink(_Shrink):
-    """Apply the soft shrinkage activation: x brought nearer to 0 by `lambd`, 0 where ``|x| <= lambd``.
+    """Apply the soft shrinkage activation.
+
+    x is brought nearer to 0 by `lambd`, and 0 where ``|x| <= lambd``.
 
     Parameters
     ----------
@@ -942,7 +957,9 @@ class Softsign(Module):
 
 
 class LogSigmoid(Module):
-    """Apply the logarithm of the sigmoid: ``log(1 / (1 + exp(-x)))``, which stays exact for very negative x.
+    """Apply the logarithm of the sigmoid.
+
+    The output, ``log(1 / (1 + exp(-x)))``, stays exact for very negative x.
 
     Shape
     -----
@@ -964,9 +981,9 @@ class LogSigmoid(Module):
 
 
 class Softplus(Module):
-    """Apply the softplus activation, a smooth ReLU: ``log(1 + exp(beta * x)) / beta``.
+    """Apply the softplus activation, a smooth ReLU.
 
-    Where ``beta * x > threshold`` the output is x itself.
+    The output is ``log(1 + exp(beta * x)) / beta``, and x itself where ``beta * x > threshold``.
 
     Parameters
     ----------
@@ -1025,10 +1042,11 @@ class _Softmax(Module):
 
 @_own_init
 class Softmax(_Softmax):
-    """Apply softmax along a dimension: ``exp(x) / sum(exp(x))``, which are probabilities that add up to 1.
+    """Apply softmax along a dimension: ``exp(x) / sum(exp(x))``.
 
-    The largest element is subtracted first, so that ``exp`` does not overflow. Losses of classes take logits
-    or `LogSoftmax`; they need no softmax before them.
+    The results are probabilities that add up to 1. The largest element is subtracted first, so that ``exp``
+    does not overflow. `CrossEntropyLoss` takes logits, `NLLLoss` the output of `LogSoftmax`: neither wants a
+    softmax before it.
 
     Parameters
     ----------
@@ -1065,7 +1083,7 @@ class Softmax(_Softmax):
 class LogSoftmax(_Softmax):
     """Apply the logarithm of softmax along a dimension: ``x - log(sum(exp(x)))``.
 
-    More exact than the logarithm of the result of `Softmax`; `NLLLoss` takes it.
+    It is more exact than `Softmax` followed by a logarithm; `NLLLoss` takes its output.
 
     Parameters
     ----------
@@ -1099,7 +1117,9 @@ class LogSoftmax(_Softmax):
 
 @_own_init
 class Softmin(_Softmax):
-    """Apply softmin along a dimension: the softmax of ``-x``, in which the smallest elements weigh most.
+    """Apply softmin along a dimension: the softmax of ``-x``.
+
+    The smallest elements weigh most.
 
     Parameters
     ----------

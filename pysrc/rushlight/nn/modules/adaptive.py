@@ -48,11 +48,12 @@ def _check_dims(input, target):
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Compute an adaptive softmax and its loss: for many classes of which few are frequent.
+    """Compute an adaptive softmax over many classes, and its loss.
 
-    Classes are numbered by their frequency, highest first. The head holds the classes below ``cutoffs[0]``
-    and one place for each further cluster; cluster i holds those from ``cutoffs[i - 1]`` on, in
-    ``in_features // div_value ** i`` features. Only clusters that the target names are computed.
+    It is quick where few of the classes are frequent. Classes are numbered by their frequency, highest first.
+    The head holds the classes below ``cutoffs[0]`` and one place for each further cluster; cluster i holds
+    those from ``cutoffs[i - 1]`` on, in ``in_features // div_value ** i`` features. Only clusters that the
+    target names are computed.
 
     Parameters
     ----------

@@ -120,10 +120,11 @@ class _BatchNorm(_NormBase):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Apply 1-D batch normalization: bring each feature or channel to mean 0 and variance 1.
+    """Apply 1-D batch normalization over features or signals.
 
-    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch
-    (and the signal) in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
+    Each feature or channel gets mean 0 and variance 1, then a scale and a shift:
+    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch (and the
+    signal) in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
 
     Parameters
     ----------
@@ -190,8 +191,9 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Apply 2-D batch normalization: bring each channel of images to mean 0 and variance 1.
+    """Apply 2-D batch normalization over images with several channels.
 
+    Each channel gets mean 0 and variance 1, then a scale and a shift:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance of each channel over
     the batch and the image. In training they are those of the batch, and running averages of them, of the
     unbiased variance, are kept: ``running = (1 - momentum) * running + momentum * batch``. In evaluation
@@ -263,8 +265,9 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Apply 3-D batch normalization: bring each channel of volumes to mean 0 and variance 1.
+    """Apply 3-D batch normalization over volumes with several channels.
 
+    Each channel gets mean 0 and variance 1, then a scale and a shift:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over the batch and the volume
     in training, running averages in evaluation; `BatchNorm2d` says how those are kept.
 

@@ -23,7 +23,9 @@ __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterL
 
 
 class Container(Module):
-    """Hold modules by keyword: deprecated, with a FutureWarning; subclass `Module` instead.
+    """Hold modules by keyword; deprecated.
+
+    It gives a FutureWarning: subclass `Module` instead.
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class PairwiseDistance(Module):
-    """Compute the distance between vectors, pair by pair: the p-norm of ``x1 - x2 + eps``.
+    """Compute the distance between vectors, pair by pair.
+
+    It is the p-norm of ``x1 - x2 + eps``.
 
     Parameters
     ----------
@@ -57,7 +59,9 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """Compute the cosine similarity of vectors: ``x1 @ x2 / (max(|x1|, eps) * max(|x2|, eps))``.
+    """Compute the cosine similarity of vectors.
+
+    The output is ``x1 @ x2 / (max(|x1|, eps) * max(|x2|, eps))``.
 
     Parameters
     ----------

@@ -30,10 +30,10 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Apply dropout: in training, zero each element with probability `p`, independently.
+    """Apply dropout: in training, zero elements at random.
 
-    What is left is multiplied by ``1 / (1 - p)``, which keeps the mean. In evaluation (``layer.eval()``) the
-    output is the input.
+    Each element becomes 0 with probability `p`, independently. What is left is multiplied by ``1 / (1 - p)``,
+    which keeps the mean. In evaluation (``layer.eval()``) the output is the input.
 
     Parameters
     ----------
@@ -75,10 +75,11 @@ class Dropout(_DropoutNd):
 
 
 class Dropout1d(_DropoutNd):
-    """Apply dropout to whole channels of signals: in training, zero each channel with probability `p`.
+    """Apply 1-D dropout: in training, zero whole channels of signals.
 
-    Neighbours in a signal resemble each other, and `Dropout` of single elements hides little of it. What is
-    left is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+    Each channel becomes 0 with probability `p`, independently. Neighbours in a signal resemble each other,
+    and `Dropout` of single elements hides little of it. What is left is multiplied by ``1 / (1 - p)``; in
+    evaluation the output is the input.
 
     Parameters
     ----------
@@ -120,10 +121,11 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Apply dropout to whole channels of images: in training, zero each channel with probability `p`.
+    """Apply 2-D dropout: in training, zero whole channels of images.
 
-    Neighbouring pixels resemble each other, and `Dropout` of single ones hides little of them. What is left
-    is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+    Each channel becomes 0 with probability `p`, independently. Neighbouring pixels resemble each other, and
+    `Dropout` of single ones hides little of them. What is left is multiplied by ``1 / (1 - p)``; in
+    evaluation the output is the input.
 
     Parameters
     ----------
@@ -163,9 +165,10 @@ class Dropout2d(_DropoutNd):
 
 
 class Dropout3d(_DropoutNd):
-    """Apply dropout to whole channels of volumes: in training, zero each channel with probability `p`.
+    """Apply 3-D dropout: in training, zero whole channels of volumes.
 
-    What is left is multiplied by ``1 / (1 - p)``; in evaluation the output is the input.
+    Each channel becomes 0 with probability `p`, independently. What is left is multiplied by ``1 / (1 - p)``;
+    in evaluation the output is the input.
 
     Parameters
     ----------
@@ -205,10 +208,11 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Apply alpha dropout, which keeps the mean and the variance of an input with mean 0 and variance 1.
+    """Apply alpha dropout, which keeps mean and variance.
 
-    In training each element becomes, with probability `p`, the value that `SELU` gives to very negative
-    inputs, and all are scaled and shifted. In evaluation the output is the input. It belongs behind `SELU`.
+    An input with mean 0 and variance 1 gives such an output. In training each element becomes, with
+    probability `p`, the value that `SELU` gives to very negative inputs, and all are scaled and shifted. In
+    evaluation the output is the input. It belongs behind `SELU`.
 
     Parameters
     ----------
@@ -248,7 +252,9 @@ class AlphaDropout(_DropoutNd):
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """Apply alpha dropout to whole channels; `AlphaDropout` says what is put in their place.
+    """Apply alpha dropout to whole channels.
+
+    `AlphaDropout` says what is put in their place.
 
     Parameters
     ----------

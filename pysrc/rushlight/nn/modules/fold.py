@@ -14,10 +14,10 @@ __all__ = ["Fold", "Unfold"]
 
 
 class Fold(Module):
-    """Combine the sliding windows of images, given as columns, by adding them up where they overlap (col2im).
+    """Combine sliding windows, given as columns, into images (col2im).
 
-    `Unfold` takes an image apart; where windows overlap, what comes back is the image times the number of
-    windows at each place.
+    Where windows overlap, their elements are added up: what `Unfold` took apart comes back as the image times
+    the number of windows at each place.
 
     Parameters
     ----------

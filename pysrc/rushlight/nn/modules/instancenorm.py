@@ -97,8 +97,9 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Apply 1-D instance normalization: bring each channel of each signal to mean 0 and variance 1.
+    """Apply 1-D instance normalization over signals with several channels.
 
+    Each channel of each signal gets mean 0 and variance 1:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over one signal;
     `InstanceNorm2d` says more of each parameter.
 
@@ -159,8 +160,9 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Apply 2-D instance normalization: bring each channel of each image to mean 0 and variance 1.
+    """Apply 2-D instance normalization over images with several channels.
 
+    Each channel of each image gets mean 0 and variance 1:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over one image.
     Unlike `BatchNorm2d` it learns and tracks nothing unless told to, and training and evaluation are the
     same.
@@ -224,8 +226,9 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Apply 3-D instance normalization: bring each channel of each volume to mean 0 and variance 1.
+    """Apply 3-D instance normalization over volumes with several channels.
 
+    Each channel of each volume gets mean 0 and variance 1:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and variance over one volume;
     `InstanceNorm2d` says more of each parameter.
 

@@ -76,7 +76,7 @@ class LazyModuleMixin:
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """Apply a linear transformation whose `in_features` is taken from the first input.
+    """Apply a linear transformation; the first input tells `in_features`.
 
     After its first call (or `load_state_dict`) the layer is a `Linear`.
 
@@ -276,7 +276,7 @@ class _LazyNormBase(LazyModuleMixin):
 
 @_own_init
 class LazyConv1d(_LazyConv, conv.Conv1d):
-    """Apply 1-D convolution whose `in_channels` is taken from the first input.
+    """Apply 1-D convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `Conv1d`, which says more of each parameter.
 
@@ -337,7 +337,7 @@ class LazyConv1d(_LazyConv, conv.Conv1d):
 
 @_own_init
 class LazyConv2d(_LazyConv, conv.Conv2d):
-    """Apply 2-D convolution whose `in_channels` is taken from the first input.
+    """Apply 2-D convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `Conv2d`, which says more of each parameter.
 
@@ -398,7 +398,7 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
 
 @_own_init
 class LazyConv3d(_LazyConv, conv.Conv3d):
-    """Apply 3-D convolution whose `in_channels` is taken from the first input.
+    """Apply 3-D convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `Conv3d`, which says more of each parameter.
 
@@ -458,7 +458,7 @@ class LazyConv3d(_LazyConv, conv.Conv3d):
 
 
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
-    """Apply 1-D batch normalization whose `num_features` is taken from the first input.
+    """Apply 1-D batch normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is a `BatchNorm1d`, which says more of each
     parameter.
@@ -510,7 +510,7 @@ class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
 
 
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
-    """Apply 2-D batch normalization whose `num_features` is taken from the first input.
+    """Apply 2-D batch normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is a `BatchNorm2d`, which says more of each
     parameter.
@@ -562,7 +562,7 @@ class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
 
 
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
-    """Apply 3-D batch normalization whose `num_features` is taken from the first input.
+    """Apply 3-D batch normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is a `BatchNorm3d`, which says more of each
     parameter.
@@ -614,7 +614,7 @@ class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
 
 
 class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
-    """Apply 1-D instance normalization whose `num_features` is taken from the first input.
+    """Apply 1-D instance normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is an `InstanceNorm1d`, which says more of each
     parameter.
@@ -666,7 +666,7 @@ class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
 
 
 class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
-    """Apply 2-D instance normalization whose `num_features` is taken from the first input.
+    """Apply 2-D instance normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is an `InstanceNorm2d`, which says more of each
     parameter.
@@ -718,7 +718,7 @@ class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
 
 
 class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
-    """Apply 3-D instance normalization whose `num_features` is taken from the first input.
+    """Apply 3-D instance normalization; the first input tells `num_features`.
 
     After its first call (or `load_state_dict`) the layer is an `InstanceNorm3d`, which says more of each
     parameter.
@@ -771,7 +771,7 @@ class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
 
 @_own_init
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
-    """Apply 1-D transposed convolution whose `in_channels` is taken from the first input.
+    """Apply 1-D transposed convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `ConvTranspose1d`, which says more of each
     parameter.
@@ -836,7 +836,7 @@ class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
 
 @_own_init
 class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
-    """Apply 2-D transposed convolution whose `in_channels` is taken from the first input.
+    """Apply 2-D transposed convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `ConvTranspose2d`, which says more of each
     parameter.
@@ -901,7 +901,7 @@ class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
 
 @_own_init
 class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
-    """Apply 3-D transposed convolution whose `in_channels` is taken from the first input.
+    """Apply 3-D transposed convolution; the first input tells `in_channels`.
 
     After its first call (or `load_state_dict`) the layer is a `ConvTranspose3d`, which says more of each
     parameter.

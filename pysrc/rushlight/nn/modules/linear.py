@@ -56,7 +56,9 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """Apply a linear (fully connected, dense) transformation: ``y = x @ weight.T + bias``.
+    """Apply a linear (fully connected, dense) transformation.
+
+    The output is ``x @ weight.T + bias``.
 
     Parameters
     ----------
@@ -155,7 +157,9 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """Apply a bilinear transformation of two inputs: ``y[o] = x1 @ weight[o] @ x2 + bias[o]``.
+    """Apply a bilinear transformation of two inputs.
+
+    The output o is ``x1 @ weight[o] @ x2 + bias[o]``.
 
     Parameters
     ----------

@@ -65,10 +65,10 @@ __all__ = [
 
 
 class NLLLoss(_WeightedLoss):
-    """Compute the negative log likelihood loss between log-probabilities and target classes.
+    """Compute the negative log likelihood loss of target classes.
 
-    The loss of an example with class ``y`` is ``-weight[y] * x[y]``. `LogSoftmax` gives such an input;
-    `CrossEntropyLoss` is both in one.
+    The input holds log-probabilities. The loss of an example with class ``y`` is ``-weight[y] * x[y]``.
+    `LogSoftmax` gives such an input; `CrossEntropyLoss` is both in one.
 
     Parameters
     ----------
@@ -130,7 +130,9 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Compute the negative log likelihood loss: the old name of `NLLLoss`, with a FutureWarning.
+    """Compute the negative log likelihood loss; deprecated.
+
+    It is the old name of `NLLLoss`, with a FutureWarning.
 
     Parameters
     ----------

@@ -28,8 +28,9 @@ def _register(module, names, shape, device, dtype) -> None:
 
 
 class LocalResponseNorm(Module):
-    """Apply local response normalization: divide each channel by what its neighbours amount to.
+    """Apply local response normalization across channels.
 
+    Each channel is divided by what its neighbours amount to:
     ``y[c] = x[c] / (k + alpha / size * sum(x[i] ** 2)) ** beta``, summed over the `size` channels around c.
 
     Parameters
@@ -91,9 +92,10 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Apply local response normalization across the channels of images, as Caffe's networks have it.
+    """Apply local response normalization across the channels of images.
 
-    The formula is that of `LocalResponseNorm`; near the first and the last channel the windows are cut.
+    Caffe's networks have it. The formula is that of `LocalResponseNorm`; near the first and the last channel
+    the windows are cut.
 
     Parameters
     ----------
@@ -146,8 +148,9 @@ class CrossMapLRN2d(Module):
 
 
 class LayerNorm(Module):
-    """Apply layer normalization: bring the last dimensions of each example to mean 0 and variance 1.
+    """Apply layer normalization over the last dimensions of each example.
 
+    They get mean 0 and variance 1, then a scale and a shift:
     ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over the dimensions
     of `normalized_shape`. Nothing depends on the batch: training and evaluation are the same.
 
@@ -240,10 +243,11 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Apply group normalization: bring each group of channels of each example to mean 0 and variance 1.
+    """Apply group normalization over the channels of each example.
 
-    ``y = (x - mean) / sqrt(var + eps) * weight + bias``, with mean and (biased) variance over the channels of
-    a group and all their elements. Nothing depends on the batch, which may be small.
+    Each group of channels gets mean 0 and variance 1: ``y = (x - mean) / sqrt(var + eps) * weight + bias``,
+    with mean and (biased) variance over the channels of a group and all their elements. Nothing depends on
+    the batch, which may be small.
 
     Parameters
     ----------
@@ -341,9 +345,10 @@ class GroupNorm(Module):
 
 
 class RMSNorm(Module):
-    """Apply root mean square (RMS) normalization over the last dimensions of each example.
+    """Apply root mean square (RMS) normalization over the last dimensions.
 
-    ``y = x / sqrt(mean(x ** 2) + eps) * weight``. Unlike `LayerNorm` it subtracts no mean and has no bias.
+    The output is ``x / sqrt(mean(x ** 2) + eps) * weight``. Unlike `LayerNorm` it subtracts no mean and has
+    no bias.
 
     Parameters
     ----------

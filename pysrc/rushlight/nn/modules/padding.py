@@ -60,7 +60,7 @@ class _CircularPadNd(_PadNd):
 
 @_own_init
 class CircularPad1d(_CircularPadNd):
-    """Apply circular padding: continue signals by what stands at their other end.
+    """Apply 1-D circular padding: continue signals by their other end.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class CircularPad1d(_CircularPadNd):
 
 @_own_init
 class CircularPad2d(_CircularPadNd):
-    """Apply circular padding: continue images by what stands at their other end.
+    """Apply 2-D circular padding: continue images by their other end.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class CircularPad2d(_CircularPadNd):
 
 @_own_init
 class CircularPad3d(_CircularPadNd):
-    """Apply circular padding: continue volumes by what stands at their other end.
+    """Apply 3-D circular padding: continue volumes by their other end.
 
     Parameters
     ----------
@@ -401,7 +401,9 @@ class _ReflectionPadNd(_PadNd):
 
 @_own_init
 class ReflectionPad1d(_ReflectionPadNd):
-    """Apply reflection padding: continue signals by their mirror image, in which the border is not repeated.
+    """Apply 1-D reflection padding: continue signals by their mirror image.
+
+    The border itself is not repeated.
 
     Parameters
     ----------
@@ -435,7 +437,9 @@ class ReflectionPad1d(_ReflectionPadNd):
 
 @_own_init
 class ReflectionPad2d(_ReflectionPadNd):
-    """Apply reflection padding: continue images by their mirror image, in which the border is not repeated.
+    """Apply 2-D reflection padding: continue images by their mirror image.
+
+    The border itself is not repeated.
 
     Parameters
     ----------
@@ -476,7 +480,9 @@ class ReflectionPad2d(_ReflectionPadNd):
 
 @_own_init
 class ReflectionPad3d(_ReflectionPadNd):
-    """Apply reflection padding: continue volumes by their mirror image, in which the border is not repeated.
+    """Apply 3-D reflection padding: continue volumes by their mirror image.
+
+    The border itself is not repeated.
 
     Parameters
     ----------
@@ -518,7 +524,7 @@ class _ReplicationPadNd(_PadNd):
 
 @_own_init
 class ReplicationPad1d(_ReplicationPadNd):
-    """Apply replication padding: continue signals by their border.
+    """Apply 1-D replication padding: continue signals by their border.
 
     Parameters
     ----------
@@ -551,7 +557,7 @@ class ReplicationPad1d(_ReplicationPadNd):
 
 @_own_init
 class ReplicationPad2d(_ReplicationPadNd):
-    """Apply replication padding: continue images by their border.
+    """Apply 2-D replication padding: continue images by their border.
 
     Parameters
     ----------
@@ -591,7 +597,7 @@ class ReplicationPad2d(_ReplicationPadNd):
 
 @_own_init
 class ReplicationPad3d(_ReplicationPadNd):
-    """Apply replication padding: continue volumes by their border.
+    """Apply 3-D replication padding: continue volumes by their border.
 
     Parameters
     ----------

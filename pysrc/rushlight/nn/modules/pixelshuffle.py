@@ -14,9 +14,10 @@ __all__ = ["PixelShuffle", "PixelUnshuffle"]
 
 
 class PixelShuffle(Module):
-    """Rearrange channels into pixels: an image r times as high and wide with r * r times fewer channels.
+    """Rearrange channels into pixels of a larger image.
 
-    Behind a convolution this is sub-pixel convolution, a cheap way to enlarge images.
+    The image becomes r times as high and wide and has r * r times fewer channels. Behind a convolution this
+    is sub-pixel convolution, a cheap way to enlarge images.
 
     Parameters
     ----------

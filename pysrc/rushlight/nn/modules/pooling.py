@@ -78,7 +78,9 @@ class _MaxPoolNd(Module):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """Apply 1-D max pooling over signals with several channels: the largest element of each window.
+    """Apply 1-D max pooling over signals with several channels.
+
+    The output is the largest element of each window.
 
     Parameters
     ----------
@@ -123,7 +125,9 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """Apply 2-D max pooling over images with several channels: the largest element of each window.
+    """Apply 2-D max pooling over images with several channels.
+
+    The output is the largest element of each window.
 
     Parameters
     ----------
@@ -172,7 +176,9 @@ class MaxPool2d(_MaxPoolNd):
 
 
 class MaxPool3d(_MaxPoolNd):
-    """Apply 3-D max pooling over volumes with several channels: the largest element of each window.
+    """Apply 3-D max pooling over volumes with several channels.
+
+    The output is the largest element of each window.
 
     Parameters
     ----------
@@ -239,10 +245,11 @@ class _MaxUnpoolNd(Module):
 
 @_own_init
 class MaxUnpool1d(_MaxUnpoolNd):
-    """Apply 1-D max unpooling: put elements back where `MaxPool1d` found them, among zeros.
+    """Apply 1-D max unpooling: undo `MaxPool1d` as far as it can be undone.
 
-    A partial inverse of `MaxPool1d` with ``return_indices=True``, whose two results it takes. Several input
-    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+    It takes the two results of `MaxPool1d` with ``return_indices=True`` and puts elements back where they
+    were found, among zeros. Several input sizes pool to one size: ``layer(input, indices, output_size=...)``
+    names the one that is meant.
 
     Parameters
     ----------
@@ -287,10 +294,11 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 @_own_init
 class MaxUnpool2d(_MaxUnpoolNd):
-    """Apply 2-D max unpooling: put elements back where `MaxPool2d` found them, among zeros.
+    """Apply 2-D max unpooling: undo `MaxPool2d` as far as it can be undone.
 
-    A partial inverse of `MaxPool2d` with ``return_indices=True``, whose two results it takes. Several input
-    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+    It takes the two results of `MaxPool2d` with ``return_indices=True`` and puts elements back where they
+    were found, among zeros. Several input sizes pool to one size: ``layer(input, indices, output_size=...)``
+    names the one that is meant.
 
     Parameters
     ----------
@@ -344,10 +352,11 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 @_own_init
 class MaxUnpool3d(_MaxUnpoolNd):
-    """Apply 3-D max unpooling: put elements back where `MaxPool3d` found them, among zeros.
+    """Apply 3-D max unpooling: undo `MaxPool3d` as far as it can be undone.
 
-    A partial inverse of `MaxPool3d` with ``return_indices=True``, whose two results it takes. Several input
-    sizes pool to one size: ``layer(input, indices, output_size=...)`` names the one that is meant.
+    It takes the two results of `MaxPool3d` with ``return_indices=True`` and puts elements back where they
+    were found, among zeros. Several input sizes pool to one size: ``layer(input, indices, output_size=...)``
+    names the one that is meant.
 
     Parameters
     ----------
@@ -437,10 +446,11 @@ class _FractionalMaxPoolNd(Module):
 
 @_own_init
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """Apply 2-D fractional max pooling: the largest element of windows at random places.
+    """Apply 2-D fractional max pooling over images with several channels.
 
-    The steps between the windows are drawn so that they give an output of the size that is asked for, one
-    sequence for each image and channel.
+    The output is the largest element of each of several windows at random places. The steps between the
+    windows are drawn so that they give an output of the size that is asked for, one sequence for each image
+    and channel.
 
     Parameters
     ----------
@@ -490,10 +500,11 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
 
 @_own_init
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """Apply 3-D fractional max pooling: the largest element of windows at random places.
+    """Apply 3-D fractional max pooling over volumes with several channels.
 
-    The steps between the windows are drawn so that they give an output of the size that is asked for, one
-    sequence for each volume and channel.
+    The output is the largest element of each of several windows at random places. The steps between the
+    windows are drawn so that they give an output of the size that is asked for, one sequence for each volume
+    and channel.
 
     Parameters
     ----------
@@ -554,7 +565,9 @@ class _AvgPoolNd(Module):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """Apply 1-D average pooling over signals with several channels: the mean of each window.
+    """Apply 1-D average pooling over signals with several channels.
+
+    The output is the mean of each window.
 
     Parameters
     ----------
@@ -653,7 +666,9 @@ class _AvgPoolOverride(_AvgPoolNd):
 
 @_own_init
 class AvgPool2d(_AvgPoolOverride):
-    """Apply 2-D average pooling over images with several channels: the mean of each window.
+    """Apply 2-D average pooling over images with several channels.
+
+    The output is the mean of each window.
 
     Parameters
     ----------
@@ -703,7 +718,9 @@ class AvgPool2d(_AvgPoolOverride):
 
 @_own_init
 class AvgPool3d(_AvgPoolOverride):
-    """Apply 3-D average pooling over volumes with several channels: the mean of each window.
+    """Apply 3-D average pooling over volumes with several channels.
+
+    The output is the mean of each window.
 
     Parameters
     ----------
@@ -778,7 +795,8 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """Apply 1-D power-average (p-norm) pooling over signals with several channels.
 
-    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+    The output is ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max
+    pooling.
 
     Parameters
     ----------
@@ -819,7 +837,8 @@ class LPPool1d(_LPPoolNd):
 class LPPool2d(_LPPoolNd):
     """Apply 2-D power-average (p-norm) pooling over images with several channels.
 
-    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+    The output is ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max
+    pooling.
 
     Parameters
     ----------
@@ -861,7 +880,8 @@ class LPPool2d(_LPPoolNd):
 class LPPool3d(_LPPoolNd):
     """Apply 3-D power-average (p-norm) pooling over volumes with several channels.
 
-    ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max pooling.
+    The output is ``sum(x ** p) ** (1 / p)`` of each window: with ``p = 1`` its sum, for large p nearly max
+    pooling.
 
     Parameters
     ----------
@@ -912,10 +932,10 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """Apply 1-D adaptive average pooling: the mean of windows that give an output of a certain size.
+    """Apply 1-D adaptive average pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the mean of each window. Window i of m over n elements reaches from ``floor(i * n / m)`` to
+    ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------
@@ -948,10 +968,10 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Apply 2-D adaptive average pooling: the mean of windows that give an output of a certain size.
+    """Apply 2-D adaptive average pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the mean of each window. Window i of m over n elements reaches from ``floor(i * n / m)`` to
+    ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------
@@ -986,10 +1006,10 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """Apply 3-D adaptive average pooling: the mean of windows that give an output of a certain size.
+    """Apply 3-D adaptive average pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the mean of each window. Window i of m over n elements reaches from ``floor(i * n / m)`` to
+    ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------
@@ -1036,10 +1056,10 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """Apply 1-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+    """Apply 1-D adaptive max pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the largest element of each window. Window i of m over n elements reaches from
+    ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------
@@ -1074,10 +1094,10 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """Apply 2-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+    """Apply 2-D adaptive max pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the largest element of each window. Window i of m over n elements reaches from
+    ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------
@@ -1115,10 +1135,10 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """Apply 3-D adaptive max pooling: the largest element of windows that give an output of a certain size.
+    """Apply 3-D adaptive max pooling to an output of a given size.
 
-    Window i of m over n elements reaches from ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the
-    end.
+    The output is the largest element of each window. Window i of m over n elements reaches from
+    ``floor(i * n / m)`` to ``ceil((i + 1) * n / m)``, without the end.
 
     Parameters
     ----------

@@ -28,9 +28,10 @@ _rnn_impls = {"RNN_TANH": _VF.rnn_tanh, "RNN_RELU": _VF.rnn_relu}
 
 
 class RNN(RNNBase):
-    """Apply an Elman recurrent network of several layers to sequences.
+    """Apply an Elman recurrent network to sequences.
 
-    At each step, with input x and state h, ``h = tanh(W x + b + U h + c)``, or ``relu`` instead of ``tanh``.
+    It has one or several layers. At each step, with input x and state h, ``h = tanh(W x + b + U h + c)``, or
+    ``relu`` instead of ``tanh``.
 
     Parameters
     ----------
@@ -124,9 +125,9 @@ class RNN(RNNBase):
 
 
 class LSTM(RNNBase):
-    """Apply a long short-term memory (LSTM) network of several layers to sequences.
+    """Apply a long short-term memory (LSTM) network to sequences.
 
-    At each step, with input x, state h and cell c::
+    It has one or several layers. At each step, with input x, state h and cell c::
 
         i, f, o = sigmoid(W_i x + U_i h + b_i), ...    # input, forget and output gate
         g = tanh(W_g x + U_g h + b_g)
@@ -263,9 +264,9 @@ class LSTM(RNNBase):
 
 
 class GRU(RNNBase):
-    """Apply a network of gated recurrent units (GRU) of several layers to sequences.
+    """Apply a network of gated recurrent units (GRU) to sequences.
 
-    At each step, with input x and state h::
+    It has one or several layers. At each step, with input x and state h::
 
         r, z = sigmoid(W_r x + b_r + U_r h + c_r), ...    # reset and update gate
         n = tanh(W_n x + b_n + r * (U_n h + c_n))

@@ -273,9 +273,10 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """Apply a Transformer: an encoder and a decoder of several layers, with a normalization behind each.
+    """Apply a Transformer, an encoder and a decoder, to two sequences.
 
-    All matrices are drawn from ``init.xavier_uniform_``. Embeddings and positions are up to you.
+    Encoder and decoder have several layers each and a normalization behind them. All matrices are drawn from
+    ``init.xavier_uniform_``. Embeddings and positions are up to you.
 
     Parameters
     ----------

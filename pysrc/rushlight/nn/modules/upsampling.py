@@ -110,7 +110,9 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Upsample images by repeating the nearest pixel: `Upsample` with ``mode='nearest'``.
+    """Upsample images by repeating the nearest pixel.
+
+    It is `Upsample` with ``mode='nearest'``.
 
     Parameters
     ----------

@@ -15,10 +15,11 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Wrap a module for several devices; here its calls are handed on to the one module.
+    """Wrap a module for several devices.
 
-    The module is held as ``module``, so that names in state dicts start with ``module.``, and programs that
-    were written for several GPUs run unchanged. All of it runs where the module lies.
+    Here its calls are handed on to the one module. The module is held as ``module``, so that names in state
+    dicts start with ``module.``, and programs that were written for several GPUs run unchanged. All of it
+    runs where the module lies.
 
     Parameters
     ----------
