@@ -220,7 +220,29 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the output and the weights; see the class."""
+        """Return the output and the weights of attention.
+
+        Parameters
+        ----------
+        query, key, value : Tensor
+            Shaped as the class says.
+        key_padding_mask : Tensor, optional
+            (N, S) or (S): True, or a number that is added to the scores such as -inf, where a key is not
+            seen.
+        need_weights : bool, default True
+            Return the weights; False is faster.
+        attn_mask : Tensor, optional
+            (L, S) or (N * num_heads, L, S), likewise for each query.
+        average_attn_weights : bool, default True
+            Return the mean of the weights over the heads instead of all.
+        is_causal : bool, default False
+            Hint that `attn_mask`, which must be given, is the causal mask.
+
+        Returns
+        -------
+        (Tensor, Tensor or None)
+            Output and weights, shaped as the class says.
+        """
         fast = self._fast_path(query, key, value, (key_padding_mask, attn_mask))
         is_batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(

@@ -224,7 +224,7 @@ class RNNBase(Module):
 
     @property
     def all_weights(self) -> Any:
-        """The parameters of each layer and direction."""
+        """The parameters of each layer and direction: a list of lists."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def extra_repr(self) -> str:

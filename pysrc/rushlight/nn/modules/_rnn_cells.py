@@ -184,7 +184,20 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state."""
+        """Return the next state.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, I) or (I).
+        hx : Tensor, optional
+            The state, (N, H) or (H); zeros if not given.
+
+        Returns
+        -------
+        Tensor
+            Shaped as the state.
+        """
         return self._step(self._function, input, hx)
 
     def _function(self, *args):
@@ -261,7 +274,20 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=4, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        """Return the next state and cell."""
+        """Return the next state and cell.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, I) or (I).
+        hx : (Tensor, Tensor), optional
+            State and cell, (N, H) or (H); zeros if not given.
+
+        Returns
+        -------
+        (Tensor, Tensor)
+            Next state and cell, shaped as those.
+        """
         self._check_dims(input, "input")
         for i, value in enumerate(hx or ()):
             self._check_dims(value, f"hx[{i}]")
@@ -342,7 +368,20 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, num_chunks=3, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the next state."""
+        """Return the next state.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, I) or (I).
+        hx : Tensor, optional
+            The state, (N, H) or (H); zeros if not given.
+
+        Returns
+        -------
+        Tensor
+            Shaped as the state.
+        """
         return self._step(_VF.gru_cell, input, hx)
 
 

@@ -185,7 +185,25 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layer makes of src; is_causal is a hint that src_mask is the causal one."""
+        """Return what the layer makes of a sequence.
+
+        Parameters
+        ----------
+        src : Tensor
+            (S, N, E), (N, S, E) with `batch_first`, or (S, E).
+        src_mask : Tensor, optional
+            (S, S) or (N * nhead, S, S): True, or a number that is added to the scores such as -inf, where a
+            key is not seen.
+        src_key_padding_mask : Tensor, optional
+            (N, S) or (S), likewise.
+        is_causal : bool, default False
+            Hint that `src_mask` is the causal mask.
+
+        Returns
+        -------
+        Tensor
+            Shaped as `src`.
+        """
         src_mask, padding = _canonical_masks(src_mask, src_key_padding_mask, "src_mask", src.dtype)
         weights = self._fast_path(src)
         if weights is not None:
@@ -325,7 +343,27 @@ class TransformerDecoderLayer(Module):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layer makes of tgt and memory; ..._is_causal hints that a mask is causal."""
+        """Return what the layer makes of a sequence and of what the encoder made.
+
+        Parameters
+        ----------
+        tgt : Tensor
+            (T, N, E), (N, T, E) with `batch_first`, or (T, E).
+        memory : Tensor
+            What the encoder made: (S, N, E), (N, S, E) or (S, E).
+        tgt_mask, memory_mask : Tensor, optional
+            (T, T) and (T, S): True, or a number that is added to the scores such as -inf, where a key is not
+            seen.
+        tgt_key_padding_mask, memory_key_padding_mask : Tensor, optional
+            (N, T) and (N, S), likewise.
+        tgt_is_causal, memory_is_causal : bool, default False
+            Hints that `tgt_mask` and `memory_mask` are causal masks.
+
+        Returns
+        -------
+        Tensor
+            Shaped as `tgt`.
+        """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
         x = tgt

@@ -197,13 +197,34 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return rushlight.cat(parts, 1)
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Return the log-probabilities (N, n_classes) of all classes for input (N, in_features)."""
+        """Return the log-probabilities of all classes.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, in_features).
+
+        Returns
+        -------
+        Tensor
+            (N, n_classes).
+        """
         return self._get_full_log_prob(input, self.head(input))
 
     def predict(self, input: Tensor) -> Tensor:
-        """Return the likeliest class of each row of input (N, in_features), as ``log_prob(input).argmax(1)``.
+        """Return the likeliest class of each row, as ``log_prob(input).argmax(1)`` but quicker.
 
         Clusters are computed only for rows whose likeliest place in the head is one.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, in_features).
+
+        Returns
+        -------
+        Tensor
+            (N), int64.
         """
         head = self.head(input)
         chosen = rushlight.argmax(head, dim=1)

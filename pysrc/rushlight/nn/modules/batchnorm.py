@@ -62,14 +62,14 @@ class _NormBase(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Forget the statistics: mean 0, variance 1."""
+        """Forget the statistics: set the mean to 0 and the variance to 1."""
         if self.track_running_stats:
             self.running_mean.zero_()
             self.running_var.fill_(1)
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Forget the statistics; weight 1, bias 0."""
+        """Forget the statistics, set the weight to 1 and the bias to 0."""
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
@@ -414,8 +414,20 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Any:
-        """Replace the BatchNorm layers in module by SyncBatchNorm layers that share their parameters and
-        statistics; a module that is one itself comes back as a new one."""
+        """Replace the batch normalization layers of a module by SyncBatchNorm layers.
+
+        Parameters
+        ----------
+        module : Module
+            Its layers are replaced in place; a module that is such a layer itself comes back as a new one.
+        process_group : optional
+            Kept by the new layers, without effect.
+
+        Returns
+        -------
+        Module
+            The module; the new layers share parameters and statistics with the old ones.
+        """
         converted = module
         if isinstance(module, _BatchNorm):
             converted = SyncBatchNorm(

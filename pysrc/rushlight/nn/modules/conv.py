@@ -569,6 +569,24 @@ class ConvTranspose1d(_ConvTransposeNd):
     _numbers = staticmethod(_single)
 
     def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+        """Return the transposed convolution of the input.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, C_in, L_in) or (C_in, L_in).
+        output_size : sequence of ints, optional
+            Size of the output, instead of the one that `output_padding` gives: (L_out) or all sizes.
+
+        Returns
+        -------
+        Tensor
+
+        Raises
+        ------
+        ValueError
+            If this size cannot be reached.
+        """
         return self._spread(F.conv_transpose1d, input, output_size)
 
 
@@ -653,6 +671,24 @@ class ConvTranspose2d(_ConvTransposeNd):
     _numbers = staticmethod(_pair)
 
     def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+        """Return the transposed convolution of the input.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, C_in, H_in, W_in) or (C_in, H_in, W_in).
+        output_size : sequence of ints, optional
+            Size of the output, instead of the one that `output_padding` gives: (H_out, W_out) or all sizes.
+
+        Returns
+        -------
+        Tensor
+
+        Raises
+        ------
+        ValueError
+            If this size cannot be reached.
+        """
         return self._spread(F.conv_transpose2d, input, output_size)
 
 
@@ -727,4 +763,23 @@ class ConvTranspose3d(_ConvTransposeNd):
     _numbers = staticmethod(_triple)
 
     def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+        """Return the transposed convolution of the input.
+
+        Parameters
+        ----------
+        input : Tensor
+            (N, C_in, D_in, H_in, W_in) or (C_in, D_in, H_in, W_in).
+        output_size : sequence of ints, optional
+            Size of the output, instead of the one that `output_padding` gives: (D_out, H_out, W_out) or all
+            sizes.
+
+        Returns
+        -------
+        Tensor
+
+        Raises
+        ------
+        ValueError
+            If this size cannot be reached.
+        """
         return self._spread(F.conv_transpose3d, input, output_size)

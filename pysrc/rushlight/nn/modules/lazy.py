@@ -20,10 +20,34 @@ if TYPE_CHECKING:
 
 
 class LazyModuleMixin:
-    """Gives a Module parameters without a shape, which its first call or load_state_dict() settles.
+    """Give a Module parameters without a shape, which its first input settles.
 
-    The subclass defines ``initialize_parameters(*args, **kwargs)``, which materialises them, and may name
-    the class that the module then becomes: ``cls_to_become``.
+    The subclass has `UninitializedParameter` attributes and defines
+    ``initialize_parameters(*args, **kwargs)``, which materializes them; the first call runs it before
+    `forward`, and `load_state_dict` settles shapes as well. Then the module becomes a `cls_to_become`, if the
+    subclass names that class.
+
+    Notes
+    -----
+    Same as torch.nn.modules.lazy.LazyModuleMixin:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.modules.lazy.LazyModuleMixin.html
+
+    Examples
+    --------
+    >>> class Scale(nn.modules.lazy.LazyModuleMixin, nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.UninitializedParameter()
+    ...
+    ...     def initialize_parameters(self, x):
+    ...         self.factor.materialize((x.shape[-1],))
+    ...         nn.init.ones_(self.factor)
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> layer = Scale()
+    >>> layer(torch.zeros(2, 3)).shape, layer.factor.shape
+    (torch.Size([2, 3]), torch.Size([3]))
     """
 
     cls_to_become = None
@@ -52,10 +76,11 @@ class LazyModuleMixin:
                     value.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> Any:
+        """Materialize what has no shape, for the arguments of the first call; subclasses override it."""
         raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer still waits for its shape."""
+        """Return whether a parameter or buffer still waits for its shape."""
         return any(is_lazy(value) for value in chain(self._parameters.values(), self._buffers.values()))
 
     def _infer_parameters(self, module, args, kwargs=None) -> None:

@@ -157,29 +157,101 @@ def _register(hooks: OrderedDict, hook: Callable, extra: object = None) -> Remov
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` whenever a buffer is registered; it may return another one."""
+    """Register a hook that is called whenever a module registers a buffer.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, name, buffer)``. What it returns, unless None, is registered instead.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+    """
     return _register(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(module, name, child)`` whenever a child is registered; it may return another one."""
+    """Register a hook that is called whenever a module registers a child.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, name, child)``. What it returns, unless None, is registered instead.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+    """
     return _register(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(module, name, param)`` when a parameter is registered; it may return another one."""
+    """Register a hook that is called whenever a module registers a parameter.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, name, param)``. What it returns, unless None, is registered instead.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+    """
     return _register(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(module, args)`` before the forward of every module, ahead of its own pre-hooks."""
+    """Register a hook that is called before every `forward` of every module.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, args)``, before the hooks of the module. What it returns, unless None, replaces the
+        arguments.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+    """
     return _register(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(
     hook: Callable[..., None], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Call ``hook(module, args, output)`` after the forward of every module, ahead of its own hooks."""
+    """Register a hook that is called after every `forward` of every module.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)`` with `with_kwargs`, before
+        the hooks of the module. What it returns, unless None, replaces the output.
+    with_kwargs : bool, default False
+        Pass the keyword arguments to the hook.
+    always_call : bool, default False
+        Call it, too, where `forward` raises.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+
+    Examples
+    --------
+    >>> names = []
+    >>> handle = nn.modules.module.register_module_forward_hook(
+    ...     lambda module, args, output: names.append(type(module).__name__)
+    ... )
+    >>> _ = nn.Sequential(nn.Linear(2, 2), nn.ReLU())(torch.ones(1, 2))
+    >>> handle.remove()
+    >>> names
+    ['Linear', 'ReLU', 'Sequential']
+    """
     handle = _register(_global_forward_hooks, hook, _global_forward_hooks_always_called)
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
@@ -204,7 +276,25 @@ def register_module_backward_hook(
         tuple[Tensor, ...] | Tensor | None,
     ],
 ) -> RemovableHandle:
-    """Register a regular backward hook for every module; deprecated, see the full one."""
+    """Register a hook on the gradients of the last operator of every module.
+
+    Deprecated: `register_module_full_backward_hook` sees those of whole modules.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, grad_input, grad_output)``.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+
+    Raises
+    ------
+    RuntimeError
+        If there are full backward hooks of all modules.
+    """
     _claim_global_backward_hooks(full=False)
     return _register(_global_backward_hooks, hook)
 
@@ -212,7 +302,18 @@ def register_module_backward_hook(
 def register_module_full_backward_pre_hook(
     hook: Callable[[Module, tuple[Tensor, ...] | Tensor], tuple[Tensor, ...] | Tensor | None],
 ) -> RemovableHandle:
-    """Call ``hook(module, grad_output)`` before the backward of every module."""
+    """Register a hook that is called before the gradients of every module are computed.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, grad_output)``. What it returns, unless None, replaces the gradients of the outputs.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+    """
     return _register(_global_backward_pre_hooks, hook)
 
 
@@ -222,7 +323,23 @@ def register_module_full_backward_hook(
         tuple[Tensor, ...] | Tensor | None,
     ],
 ) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` after the backward of every module."""
+    """Register a hook that is called when the gradients of the inputs of every module are computed.
+
+    Parameters
+    ----------
+    hook : callable
+        ``hook(module, grad_input, grad_output)``. What it returns, unless None, replaces `grad_input`.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+
+    Raises
+    ------
+    RuntimeError
+        If there are hooks of `register_module_backward_hook`.
+    """
     _claim_global_backward_hooks(full=True)
     return _register(_global_backward_hooks, hook)
 

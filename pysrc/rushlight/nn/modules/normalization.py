@@ -226,7 +226,7 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set the weight to 1 and the bias to 0."""
         if self.elementwise_affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -328,7 +328,7 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Set the weight to 1 and the bias to 0."""
         if self.affine:
             init.ones_(self.weight)
             if self.bias is not None:
@@ -415,7 +415,7 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Set the weight to 1."""
         if self.elementwise_affine:
             init.ones_(self.weight)
 

@@ -114,7 +114,20 @@ class RNN(RNNBase):
         super().__init__(f"RNN_{self.nonlinearity.upper()}", *args, **kwargs)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the outputs and the last states."""
+        """Return the outputs and the last states.
+
+        Parameters
+        ----------
+        input : Tensor or PackedSequence
+            (T, N, I), (N, T, I) with `batch_first`, or (T, I).
+        hx : Tensor, optional
+            States at the start, (D * num_layers, N, H) or (D * num_layers, H); zeros if not given.
+
+        Returns
+        -------
+        (Tensor or PackedSequence, Tensor)
+            The states of the last layer at all steps, and those of all layers after the last.
+        """
         self._update_flat_weights()
         sequence = self._opened(input, " tensor")
         hx = self._states(sequence, hx)
@@ -256,7 +269,21 @@ class LSTM(RNNBase):
         return hx if is_batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the outputs and the last states and cells."""
+        """Return the outputs and the last states and cells.
+
+        Parameters
+        ----------
+        input : Tensor or PackedSequence
+            (T, N, I), (N, T, I) with `batch_first`, or (T, I).
+        hx : (Tensor, Tensor), optional
+            States and cells at the start, (D * num_layers, N, P or H) and (D * num_layers, N, H), or without
+            N; zeros if not given.
+
+        Returns
+        -------
+        (Tensor or PackedSequence, (Tensor, Tensor))
+            The states of the last layer at all steps, and the states and cells of all layers after the last.
+        """
         self._update_flat_weights()
         sequence = self._opened(input, "")
         output, *last = self._ran(_VF.lstm, sequence, self._states(sequence, hx))
@@ -345,7 +372,20 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **kwargs)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """Return the outputs and the last states."""
+        """Return the outputs and the last states.
+
+        Parameters
+        ----------
+        input : Tensor or PackedSequence
+            (T, N, I), (N, T, I) with `batch_first`, or (T, I).
+        hx : Tensor, optional
+            States at the start, (D * num_layers, N, H) or (D * num_layers, H); zeros if not given.
+
+        Returns
+        -------
+        (Tensor or PackedSequence, Tensor)
+            The states of the last layer at all steps, and those of all layers after the last.
+        """
         self._update_flat_weights()
         sequence = self._opened(input, "")
         hx = self._states(sequence, hx)

@@ -348,6 +348,22 @@ class EmbeddingBag(Module):
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
+        """Return the sum, mean or maximum of each bag.
+
+        Parameters
+        ----------
+        input : Tensor
+            (B, N), bags of N numbers, or (N), all bags one after the other.
+        offsets : Tensor, optional
+            (B), where each bag of a 1-D input starts.
+        per_sample_weights : Tensor, optional
+            Factors of the rows, shaped as the input; only with mode 'sum'.
+
+        Returns
+        -------
+        Tensor
+            (B, embedding_dim).
+        """
         return F.embedding_bag(
             input,
             self.weight,

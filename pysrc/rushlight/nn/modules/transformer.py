@@ -181,7 +181,25 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return what the layers make of src; is_causal None: whether mask is the causal one is looked up."""
+        """Return what the layers make of a sequence.
+
+        Parameters
+        ----------
+        src : Tensor
+            (S, N, E), (N, S, E) with `batch_first`, or (S, E).
+        mask : Tensor, optional
+            (S, S) or (N * nhead, S, S): True, or a number that is added to the scores such as -inf, where a
+            key is not seen.
+        src_key_padding_mask : Tensor, optional
+            (N, S) or (S), likewise.
+        is_causal : bool, optional
+            Hint that `mask` is the causal mask; it is compared with it if not given.
+
+        Returns
+        -------
+        Tensor
+            Shaped as `src`.
+        """
         mask, padding = _canonical_masks(mask, src_key_padding_mask, "mask", src.dtype)
         lengths = self._lengths(src, mask, padding)
         is_causal = _detect_is_causal_mask(
@@ -254,7 +272,29 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the layers make of tgt and memory; tgt_is_causal None: it is looked up in tgt_mask."""
+        """Return what the layers make of a sequence and of what the encoder made.
+
+        Parameters
+        ----------
+        tgt : Tensor
+            (T, N, E), (N, T, E) with `batch_first`, or (T, E).
+        memory : Tensor
+            What the encoder made: (S, N, E), (N, S, E) or (S, E).
+        tgt_mask, memory_mask : Tensor, optional
+            (T, T) and (T, S): True, or a number that is added to the scores such as -inf, where a key is not
+            seen.
+        tgt_key_padding_mask, memory_key_padding_mask : Tensor, optional
+            (N, T) and (N, S), likewise.
+        tgt_is_causal : bool, optional
+            Hint that `tgt_mask` is the causal mask; it is compared with it if not given.
+        memory_is_causal : bool, default False
+            Hint that `memory_mask` is the causal mask.
+
+        Returns
+        -------
+        Tensor
+            Shaped as `tgt`.
+        """
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
@@ -401,7 +441,34 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return what the decoder makes of tgt and of what the encoder makes of src."""
+        """Return what the decoder makes of one sequence and of what the encoder makes of another.
+
+        Parameters
+        ----------
+        src : Tensor
+            (S, N, E), (N, S, E) with `batch_first`, or (S, E), for the encoder.
+        tgt : Tensor
+            (T, N, E), (N, T, E) or (T, E), for the decoder.
+        src_mask, tgt_mask, memory_mask : Tensor, optional
+            (S, S), (T, T) and (T, S): True, or a number that is added to the scores such as -inf, where a key
+            is not seen.
+        src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask : Tensor, optional
+            (N, S), (N, T) and (N, S), likewise.
+        src_is_causal, tgt_is_causal : bool, optional
+            Hints that masks are causal; they are compared with the causal mask if not given.
+        memory_is_causal : bool, default False
+            Hint that `memory_mask` is the causal mask.
+
+        Returns
+        -------
+        Tensor
+            Shaped as `tgt`.
+
+        Raises
+        ------
+        RuntimeError
+            If src and tgt have different batches or not `d_model` features.
+        """
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")

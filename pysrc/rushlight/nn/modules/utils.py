@@ -43,7 +43,24 @@ def _reverse_repeat_tuple(t, n):
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
-    """Strip a prefix such as 'module.' from the keys, in place."""
+    """Strip a prefix from the keys of a state dict, in place.
+
+    State dicts of models in `DataParallel` have the prefix ``'module.'``; keys without it stay.
+
+    Parameters
+    ----------
+    state_dict : dict
+        Names and tensors.
+    prefix : str
+        What is stripped.
+
+    Examples
+    --------
+    >>> state = {"module.weight": torch.ones(1)}
+    >>> nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'weight': tensor([1.])}
+    """
     for key in list(state_dict):
         if key.startswith(prefix):
             state_dict[key[len(prefix) :]] = state_dict.pop(key)

@@ -73,7 +73,31 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any | None = None,
 ) -> Tensor:
-    """Call the module on the inputs, a tensor or a tuple."""
+    """Call a module on inputs; here it runs where it lies.
+
+    Parameters
+    ----------
+    module : Module
+        What is called.
+    inputs : Tensor or tuple
+        Its positional arguments.
+    device_ids, output_device : optional
+        Without effect.
+    dim : int, default 0
+        Without effect.
+    module_kwargs : dict, optional
+        Its keyword arguments.
+
+    Returns
+    -------
+    Tensor
+        What the module returns.
+
+    Examples
+    --------
+    >>> nn.parallel.data_parallel(nn.ReLU(), torch.tensor([-1.0, 1.0]))
+    tensor([0., 1.])
+    """
     if not isinstance(inputs, tuple):
         inputs = (inputs,) if inputs is not None else ()
     return module(*inputs, **(module_kwargs or {}))
