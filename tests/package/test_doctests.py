@@ -1,22 +1,14 @@
 """Examples in docstrings: all of them run, and what users meet first has one."""
 
-import doctest
 import functools
-import importlib
 import inspect
 import pathlib
-import random
 import re
-import warnings
 
-import numpy as np
 import pytest
+from tests.kits.docstrings import MODULES, documented, examples, public, report
 
-import rushlight
-import rushlight.nn.functional as F
 from rushlight import nn
-
-PACKAGE = pathlib.Path(rushlight.__file__).parent
 
 # whose public classes and functions have an example each; operators are described by the operator table
 SHOWN = (
@@ -25,19 +17,14 @@ SHOWN = (
     *("rushlight.nn.utils.parametrizations", "rushlight.nn.utils.prune", "rushlight.nn.utils.stateless"),
     *("rushlight.optim", "rushlight.optim.lr_scheduler", "rushlight.optim.swa_utils"),
     *("rushlight.utils.data", "rushlight.utils.checkpoint", "rushlight.utils.dlpack"),
-    *(
-        "rushlight",
-        "rushlight.serialization",
-        "rushlight.inspect",
-        "rushlight.random",
-        "rushlight.functional",
-    ),
+    *("rushlight", "rushlight.serialization", "rushlight.inspect", "rushlight.random"),
     *("rushlight.autograd", "rushlight.autograd.functional", "rushlight.autograd.graph"),
-    *("rushlight.autograd.grad_mode", "rushlight.amp", "rushlight.func", "rushlight.linalg"),
+    *("rushlight.autograd.grad_mode", "rushlight.amp", "rushlight.func", "rushlight.functional"),
+    "rushlight.linalg",
 )
 
-# Of those, the names without an example. This list only gets shorter: `PYTHONPATH=pysrc python
-# tests/package/test_doctests.py` writes it anew.
+# Of those, the names without an example. This list only gets shorter;
+# `PYTHONPATH=pysrc python -m tests.package.test_doctests` writes it anew.
 WITHOUT_EXAMPLE = {
     "rushlight.nn.functional": """
         adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices
@@ -174,68 +161,6 @@ WITHOUT_EXAMPLE = {
         tensorsolve vander vecdot
     """,
 }
-
-
-def module_names():
-    """Yield the names of the modules whose path is public, packages before what lies in them."""
-    for path in sorted(PACKAGE.rglob("*.py"), key=lambda path: (len(path.parts), path)):
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        if parts[-1] == "__init__":
-            parts = parts[:-1]
-        if not any(part.startswith("_") for part in parts):
-            yield ".".join(parts)
-
-
-MODULES = sorted(module_names())
-
-
-def public(name):
-    """Yield (name, value) of the classes and functions that a module offers and that are ours."""
-    module = importlib.import_module(name)
-    for key in getattr(module, "__all__", None) or [key for key in dir(module) if not key.startswith("_")]:
-        value = getattr(module, key)
-        home = getattr(value, "__module__", None) or ""
-        if callable(value) and home.startswith("rushlight"):
-            yield key, value
-
-
-def documented(name):
-    """Yield (name, docstring) of a module, its classes and functions, and the methods of its classes."""
-    yield name, importlib.import_module(name).__doc__
-    for key, value in public(name):
-        yield f"{name}.{key}", value.__doc__
-        if isinstance(value, type):
-            for base in value.__mro__:
-                for method, member in vars(base).items():
-                    if not method.startswith("_"):
-                        yield f"{name}.{key}.{method}", getattr(member, "__doc__", None)
-
-
-@functools.cache
-def examples():
-    """Return {module: [(name, docstring)]} of docstrings with examples, each under one name."""
-    found = {}
-    for name in MODULES:
-        for path, text in documented(name):
-            if isinstance(text, str) and ">>>" in text:
-                found.setdefault(text, (name, path))
-    return {
-        module: [(path, text) for text, (name, path) in found.items() if name == module] for module in MODULES
-    }
-
-
-def report(name, text):
-    """Run the examples of one docstring; return what doctest says of those that fail."""
-    names = {"torch": rushlight, "nn": nn, "F": F, "np": np}
-    rushlight.manual_seed(0)
-    np.random.seed(0)
-    random.seed(0)
-    said = []
-    example = doctest.DocTestParser().get_doctest(inspect.cleandoc(text), names, name, None, 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # examples show how a thing is meant to be used
-        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(example, out=said.append)
-    return "".join(said)
 
 
 @pytest.mark.parametrize("module", MODULES)
