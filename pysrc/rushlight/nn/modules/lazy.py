@@ -103,7 +103,7 @@ class LazyModuleMixin:
 class LazyLinear(LazyModuleMixin, Linear):
     """Apply a linear transformation; the first input tells `in_features`.
 
-    After its first call (or `load_state_dict`) the layer is a `Linear`.
+    After its first call the layer is a `Linear`; `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -303,7 +303,8 @@ class _LazyNormBase(LazyModuleMixin):
 class LazyConv1d(_LazyConv, conv.Conv1d):
     """Apply 1-D convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `Conv1d`, which says more of each parameter.
+    After its first call the layer is a `Conv1d`, which says more of each parameter; `load_state_dict` settles
+    shapes, too.
 
     Parameters
     ----------
@@ -364,7 +365,8 @@ class LazyConv1d(_LazyConv, conv.Conv1d):
 class LazyConv2d(_LazyConv, conv.Conv2d):
     """Apply 2-D convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `Conv2d`, which says more of each parameter.
+    After its first call the layer is a `Conv2d`, which says more of each parameter; `load_state_dict` settles
+    shapes, too.
 
     Parameters
     ----------
@@ -425,7 +427,8 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
 class LazyConv3d(_LazyConv, conv.Conv3d):
     """Apply 3-D convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `Conv3d`, which says more of each parameter.
+    After its first call the layer is a `Conv3d`, which says more of each parameter; `load_state_dict` settles
+    shapes, too.
 
     Parameters
     ----------
@@ -485,8 +488,8 @@ class LazyConv3d(_LazyConv, conv.Conv3d):
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 1-D batch normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is a `BatchNorm1d`, which says more of each
-    parameter.
+    After its first call the layer is a `BatchNorm1d`, which says more of each parameter; `load_state_dict`
+    settles shapes, too.
 
     Parameters
     ----------
@@ -537,8 +540,8 @@ class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 2-D batch normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is a `BatchNorm2d`, which says more of each
-    parameter.
+    After its first call the layer is a `BatchNorm2d`, which says more of each parameter; `load_state_dict`
+    settles shapes, too.
 
     Parameters
     ----------
@@ -589,8 +592,8 @@ class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 3-D batch normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is a `BatchNorm3d`, which says more of each
-    parameter.
+    After its first call the layer is a `BatchNorm3d`, which says more of each parameter; `load_state_dict`
+    settles shapes, too.
 
     Parameters
     ----------
@@ -641,8 +644,8 @@ class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 1-D instance normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is an `InstanceNorm1d`, which says more of each
-    parameter.
+    After its first call the layer is an `InstanceNorm1d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -693,8 +696,8 @@ class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 2-D instance normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is an `InstanceNorm2d`, which says more of each
-    parameter.
+    After its first call the layer is an `InstanceNorm2d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -745,8 +748,8 @@ class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 3-D instance normalization; the first input tells `num_features`.
 
-    After its first call (or `load_state_dict`) the layer is an `InstanceNorm3d`, which says more of each
-    parameter.
+    After its first call the layer is an `InstanceNorm3d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -798,8 +801,8 @@ class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
     """Apply 1-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `ConvTranspose1d`, which says more of each
-    parameter.
+    After its first call the layer is a `ConvTranspose1d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -863,8 +866,8 @@ class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
     """Apply 2-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `ConvTranspose2d`, which says more of each
-    parameter.
+    After its first call the layer is a `ConvTranspose2d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
@@ -928,8 +931,8 @@ class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
     """Apply 3-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call (or `load_state_dict`) the layer is a `ConvTranspose3d`, which says more of each
-    parameter.
+    After its first call the layer is a `ConvTranspose3d`, which says more of each parameter;
+    `load_state_dict` settles shapes, too.
 
     Parameters
     ----------
