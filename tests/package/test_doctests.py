@@ -134,7 +134,7 @@ WITHOUT_EXAMPLE = {
         validate_cuda_device
     """,
     "rushlight.inspect": """
-        Report inspect
+        Report
     """,
     "rushlight.random": """
         fork_rng
