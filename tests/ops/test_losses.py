@@ -115,7 +115,7 @@ def test_classes_are_checked():
             _nn.multilabel_margin_loss(x, rushlight.tensor(labels))
 
 
-def test_a_reduction_that_is_none_in_32_bits_is_a_sum_or_refused():
+def test_a_reduction_that_is_none_in_32_bits_is_a_sum():
     """The kernels compare as the shape rules do: a result of one number is written as one."""
     x, t = rushlight.ones(1000, 3), rushlight.zeros(1000, dtype=rushlight.int64)
     for reduction in (2**32, 2**32 + 1, -(2**32)):
@@ -124,10 +124,7 @@ def test_a_reduction_that_is_none_in_32_bits_is_a_sum_or_refused():
             lambda n: _C._nn.multilabel_margin_loss(x, t[:, None].expand(1000, 3), n),
             lambda n: _C._nn.huber_loss(x, x, n, 1.0),
         ):
-            try:
-                assert loss(reduction).dim() == 0
-            except (RuntimeError, ValueError, IndexError):
-                continue
+            assert loss(reduction).dim() == 0
 
 
 def test_ctc_of_more_examples_than_a_tensor_has_dims():

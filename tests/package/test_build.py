@@ -115,7 +115,7 @@ def test_cuda_extension_says_how_many_gpus():
 
     if importlib.util.find_spec("rushlight._cuda") is None:
         assert cuda_driver() == 0
-        return
+        pytest.skip("built without the CUDA extension")
     from rushlight import _cuda
 
     assert cuda_driver() == _cuda.device_count() >= 0
@@ -138,16 +138,15 @@ def test_tensors_on_a_missing_gpu(device):
     from rushlight._device import cuda_driver
 
     if cuda_driver():
-        assert str(_C.zeros(2, device="cpu").device) == "cpu"
-        return
+        pytest.skip("no GPU is missing")
     for make in (lambda: _C.zeros(2, device=device), lambda: _C.tensor([1.0], device=device)):
         with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled$"):
             make()
 
 
 @pytest.mark.parametrize("setting, text", [("RL_BUILD=fast", "release"), ("RUSHLIGHT_CUDA=maybe", "auto")])
+@pytest.mark.skipif(not importlib.util.find_spec("setuptools"), reason="no setuptools")
 def test_build_settings_are_checked(setting, text):
-    pytest.importorskip("setuptools")
     name, value = setting.split("=")
     done = run(sys.executable, "setup.py", "--version", cwd=ROOT, env={**os.environ, name: value})
     assert done.returncode != 0 and setting in done.stderr and text in done.stderr

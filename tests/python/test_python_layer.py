@@ -126,11 +126,15 @@ def test_switches():
     rushlight.set_float32_matmul_precision("highest")
 
 
+@pytest.mark.skipif(not rushlight.cuda.is_available(), reason="no GPU")
 def test_gpus():
+    x = rushlight.ones(1).cuda()
+    assert x.is_cuda and x.cpu().tolist() == [1]
+
+
+@pytest.mark.skipif(rushlight.cuda.is_available(), reason="no GPU is missing")
+def test_no_gpus():
     x = rushlight.ones(1)
-    if rushlight.cuda.is_available():
-        assert x.cuda().is_cuda and x.cuda().cpu().tolist() == [1]
-        return
     assert rushlight.cuda.device_count() == 0
     for ask in (x.cuda, rushlight.cuda.current_device, rushlight.cuda.synchronize, lambda: x.to("cuda:0")):
         with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled$"):

@@ -88,8 +88,9 @@ def test_rows_answer_as_on_the_cpu(name):
     assert torch.get_rng_state().tolist() == before.tolist()
 
 
-@pytest.mark.parametrize("name", ["sin", "add", "conv2d", "cat", "copy_", "index_select"])
+@pytest.mark.parametrize("name", ["add", "conv2d", "cat", "copy_", "index_select"])
 def test_devices_do_not_mix(name):
+    mixed = 0
     for sample in samples.of(name):
         args, kwargs = sample.build(_C, "float32")
         tensors = [a for a in args if isinstance(a, torch.Tensor) and a.dim()]
@@ -98,9 +99,11 @@ def test_devices_do_not_mix(name):
         elif len(tensors) > 1:
             args = tuple(moved(a) if a is tensors[1] else a for a in args)
         else:
-            continue
+            continue  # one tensor, with a number
         with pytest.raises(RuntimeError, match="is not on the expected device|Cannot copy out of meta"):
             samples.function(_C, OPERATORS[name])(*args, **kwargs)
+        mixed += 1
+    assert mixed
 
 
 def test_sizes_that_no_memory_holds():
@@ -133,10 +136,8 @@ def test_in_place_counts_versions_and_draws_nothing():
     assert x._version == 6 and torch.get_rng_state().tolist() == before
 
 
-@pytest.mark.parametrize("name", nn.init.__all__)
+@pytest.mark.parametrize("name", sorted(set(nn.init.__all__) - {"calculate_gain"}))
 def test_init_leaves_meta_tensors_alone(name):
-    if name == "calculate_gain":
-        return
     extra = {"constant_": (1,), "sparse_": (0.5,)}.get(name, ())
     x = meta(2, 3, 4) if name == "dirac_" else meta(20, 30)
     before = torch.get_rng_state().tolist()
