@@ -17,6 +17,7 @@ CONSTANT = {
     **dict.fromkeys(("nll_loss_forward", "nll_loss2d_forward", "nll_loss", "nll_loss2d"), (2,)),
     **dict.fromkeys(("nll_loss_nd", "cross_entropy_loss"), (2,)),
     **dict.fromkeys(("nll_loss_backward", "nll_loss2d_backward"), (3, 6)),
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d"), (3,)),  # random numbers
     "multi_margin_loss": (4,),
     "binary_cross_entropy": (2,),
     "binary_cross_entropy_backward": (3,),

@@ -128,7 +128,9 @@ def _pad_back(torch):
         source = torch.zeros(size, dtype=grad.dtype).requires_grad_()
         if channels_last:
             source = source.contiguous(memory_format=torch.channels_last)
-        return torch.autograd.grad(torch.nn.functional.pad(source, pad, mode), source, grad)[0]
+        with torch.enable_grad():
+            result = torch.nn.functional.pad(source, pad, mode)
+        return torch.autograd.grad(result, source, grad, create_graph=grad.requires_grad)[0]
 
     return run
 

@@ -114,8 +114,10 @@ def _second(n, wanted):
 def _affine_back(torch):
     def run(grad, size, corners):
         n = len(size) - 2
-        theta = grad.new_zeros((size[0], n, n + 1)).requires_grad_()
-        return torch.autograd.grad(torch.affine_grid_generator(theta, size, corners), theta, grad)[0]
+        theta = grad.detach().new_zeros((size[0], n, n + 1)).requires_grad_()
+        with torch.enable_grad():
+            result = torch.affine_grid_generator(theta, size, corners)
+        return torch.autograd.grad(result, theta, grad, create_graph=grad.requires_grad)[0]
 
     return run
 

@@ -25,12 +25,15 @@ def in_format(torch, tensor):
 
 
 def grad_of(forward):
-    """The gradient of forward(input, ...) by its first argument."""
+    """The gradient of forward(input, ...) by its first argument; differentiable, where the arguments are."""
 
     def find(torch):
         def run(grad, source, *args, **kwargs):
-            source = source.detach().requires_grad_()
-            return torch.autograd.grad(forward(torch)(source, *args, **kwargs), source, grad)[0]
+            again = grad.requires_grad or source.requires_grad
+            source = source if source.requires_grad else source.detach().requires_grad_()
+            with torch.enable_grad():
+                result = forward(torch)(source, *args, **kwargs)
+            return torch.autograd.grad(result, source, grad, create_graph=again)[0]
 
         return run
 
