@@ -1,4 +1,4 @@
-"""Every test starts from the same seed and must leave no tensor, storage, node or byte behind."""
+"""Every test starts from the same seed; no tensor, storage, node or byte is left behind, and no setting changed."""
 
 import gc
 import os
@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 
+from kits.state import changes, process_state
 from rushlight import _C
 
 
@@ -43,6 +44,15 @@ def pytest_collection_finish(session):
 def _seed():
     random.seed(0)
     _C.default_generator.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _same_state():
+    """Tests depend on no order: what a process keeps between calls is afterwards what it was before."""
+    before = process_state()
+    yield
+    changed = changes(before, process_state())
+    assert not changed, f"left changed: {changed}"
 
 
 @pytest.hookimpl(wrapper=True)

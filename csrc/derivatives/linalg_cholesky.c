@@ -47,7 +47,7 @@ FORMULA(triangular_solve) {
         return;
     }
     bool upper = rl_vjp_int(g, 2) != 0, turned = rl_vjp_int(g, 3) != 0, unit = rl_vjp_int(g, 4) != 0;
-    V gb = OP_NTH(0, triangular_solve, G, X(1), TRUTH(upper), TRUTH(!turned), TRUTH(unit));
+    V gb = OP_NTH(0, _triangular_solve, G, X(1), TRUTH(upper), TRUTH(!turned), TRUTH(unit));
     TO(0, gb);
     if (!rl_vjp_wants(g, 1)) return;
     V inner = turned ? OP(matmul, OUT(0), TURN(gb)) : OP(matmul, gb, TURN(OUT(0)));

@@ -111,6 +111,7 @@ def test_an_object_with_a_wrong_description():
         torch.save(Wrong(), io.BytesIO())
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")  # once in a process
 @pytest.mark.parametrize("zipped", [True, False])
 def test_storages_that_know_their_dtype(zipped):
     tensor = torch.tensor([1.0, 2.0, 3.0])

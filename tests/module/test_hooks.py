@@ -76,7 +76,7 @@ def test_order_global_hooks_first_prepended_hooks_ahead_of_own():
     assert seen == ["global pre", "pre first", "pre", "global", "first", "own"]
 
 
-def test_global_hook_with_kwargs():
+def test_global_hook_with_kwargs(global_hooks):  # whose mark stays, as in PyTorch
     seen = []
     hook = module_file.register_module_forward_hook(
         lambda mod, args, kwargs, out: seen.append(kwargs), with_kwargs=True
@@ -221,9 +221,11 @@ GLOBAL_HOOKS = {
 
 @pytest.fixture
 def global_hooks():
-    """Puts back what a test did to the global hooks."""
+    """None at first, and afterwards those that were there before."""
     names = [name for name in vars(module_file) if name.startswith("_global_")]
     before = {name: getattr(module_file, name) for name in names}
+    for name, value in before.items():
+        setattr(module_file, name, None if value is None or isinstance(value, bool) else OrderedDict())
     yield
     for name, value in before.items():
         setattr(module_file, name, value)

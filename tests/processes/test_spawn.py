@@ -84,7 +84,7 @@ def test_processes_end_with_their_killed_parent(tmp_path):
     while not all(os.path.exists(f"{path}.{rank}") for rank in range(2)):
         assert time.monotonic() < end and parent.poll() is None
         time.sleep(0.01)
-    pids = [int(open(f"{path}.{rank}").read()) for rank in range(2)]
+    pids = [int(Path(f"{path}.{rank}").read_text()) for rank in range(2)]
     parent.kill()
     parent.wait()
     while not all(map(_gone, pids)):

@@ -10,9 +10,13 @@ A family's file may have:
     NARROWER   (id, dtype) for which rushlight has none
     CANONICAL  {id: makes of a library and its result what both libraries agree on}
     DOMAIN     {id: makes of any leaves those that the operator is defined on}: a matrix symmetric, say
+    WARNS      {id: how the warning begins that it gives, once or each time}
     RANDOM, FACTORIES, UNINITIALISED    ids of operators that draw, take no tensor, leave memory as it was
 """
 
+import functools
+import re
+import warnings
 from importlib import import_module
 
 from rushlight import _C
@@ -85,7 +89,7 @@ def _joined(name, kind=dict):
 
 SAMPLES = _joined("SAMPLES") | _joined("BACKWARD")
 CANONICAL, DOMAIN = _joined("CANONICAL"), _joined("DOMAIN")
-NUMPY, PYTORCH = _joined("NUMPY"), _joined("PYTORCH")
+NUMPY, PYTORCH, WARNS = _joined("NUMPY"), _joined("PYTORCH"), _joined("WARNS")
 RANDOM, FACTORIES, UNINITIALISED = (_joined(name, set) for name in ("RANDOM", "FACTORIES", "UNINITIALISED"))
 WIDER = _joined("WIDER", set)
 NARROWER = _joined("NARROWER", set) | {(op, dtype) for op in _joined("BACKWARD") for dtype in WHOLE}
@@ -102,7 +106,22 @@ def admitted(entry):
 
 
 def function(library, entry):
-    """What a user calls for an operator, in either library."""
+    """What a user calls for an operator, in either library; without the warnings that WARNS has of it."""
+    found = _found(library, entry)
+    return _quiet(found, WARNS[entry["id"]]) if entry["id"] in WARNS else found
+
+
+def _quiet(function, text):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", re.escape(text))
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _found(library, entry):
     own = hasattr(library, "_ops_table")
     name, flags = entry["name"], entry["flags"]
     if not own and entry["id"] in PYTORCH:

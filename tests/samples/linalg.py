@@ -289,6 +289,13 @@ def _named(name):
     return lambda torch: getattr(torch.linalg, name)
 
 
+WARNS = {
+    "_lu_with_info": "torch.lu is deprecated",
+    **dict.fromkeys(("cholesky", "_cholesky"), "torch.cholesky is deprecated"),
+    **dict.fromkeys(("triangular_solve", "_triangular_solve"), "torch.triangular_solve is deprecated"),
+    **{name: f"torch.{name} is deprecated" for name in ("lu_solve", "qr")},
+    "cross": "Using torch.cross without specifying the dim arg is deprecated",
+}
 PYTORCH = {
     **{name: _named(name.removeprefix("linalg_")) for name in SAMPLES if name.startswith("linalg_")},
     "linalg_powsum": lambda torch: torch._C._linalg.linalg__powsum,

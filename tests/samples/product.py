@@ -162,6 +162,7 @@ NUMPY = {
     "bilinear": lambda a, b, w, bias=0: np.einsum("...i,oij,...j->...o", a, w, b) + bias,
     "kron": np.kron,
 }
+WARNS = {"ger": "torch.ger is deprecated"}
 PYTORCH = {
     "einsum": lambda torch: torch._VF.einsum,
     "tensordot": lambda torch: torch._VF.tensordot,

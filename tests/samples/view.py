@@ -112,6 +112,7 @@ def _scattered(torch, a, whole, size, stride, offset):
     return flat.reshape(whole)
 
 
+WARNS = {"adjoint": "adjoint() is deprecated on 0-D tensors"}
 PYTORCH = {
     "slice": lambda torch: torch.ops.aten.slice.Tensor,
     "alias": lambda torch: torch.ops.aten.alias,
