@@ -1,4 +1,4 @@
-"""Every test starts from the same seed; no tensor, storage, node or byte is left behind, and no setting changed."""
+"""Same seed before every test; no tensor, storage, node or byte left behind, and no setting changed."""
 
 import gc
 import os

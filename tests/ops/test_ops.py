@@ -3,14 +3,18 @@
 The cases come from the table: a new operator is tested as soon as tests/samples has some for it.
 """
 
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import samples
+from kits import process
 from rushlight import _C
 
+TESTS = Path(__file__).parents[1]
 OPERATORS = samples.OPERATORS
 CASES = [(name, dtype) for name, entry in OPERATORS.items() for dtype in samples.admitted(entry)]
 IN_PLACE = [
@@ -51,6 +55,29 @@ def assert_same(ours, expected, dtype, what):
 
 def test_every_row_has_samples():
     assert set(OPERATORS) == set(samples.SAMPLES)
+
+
+def test_operators_without_an_answer_of_numpy_are_listed():
+    """They have PyTorch's alone (tests/parity); the list gets shorter, and no line is added."""
+    listed = (Path(__file__).parent / "without_numpy.txt").read_text().split()
+    assert listed == sorted(set(OPERATORS) - set(samples.NUMPY)) and len(listed) <= 361
+
+
+def test_warnings_are_those_that_samples_expect():
+    code = """if True:
+        import warnings, samples
+        from rushlight import _C
+        for name, text in samples.WARNS.items():
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                for sample in samples.of(name):
+                    args, kwargs = sample.build(_C, "float32")
+                    samples._found(_C, samples.OPERATORS[name])(*args, **kwargs)
+            print(name, any(str(w.message).startswith(text) for w in seen))
+    """
+    said = process.python(code, PYTHONPATH=os.pathsep.join([str(process.SOURCE), str(TESTS)]))
+    silent = {"_cholesky", "_triangular_solve"}  # under those names PyTorch's warn
+    assert said.split() == [word for name in samples.WARNS for word in (name, str(name not in silent))]
 
 
 @pytest.mark.parametrize("name, dtype", CASES)

@@ -105,6 +105,12 @@ def _div(a, b, rounding_mode=None):
 
 
 NUMPY = {
+    "add": lambda a, b, alpha=1: a + alpha * b,
+    "sub": lambda a, b, alpha=1: a - alpha * b,
+    "remainder": np.mod,
+    "lerp": lambda a, b, weight: a + weight * (b - a),
+    "xlogy_number": lambda a, b: np.where((a == 0) & (b == b), 0, a * np.log(b)),
+    "equal": lambda a, b: np.array(np.array_equal(a, b)),
     "mul": np.multiply,
     "div": _div,
     "rsub": lambda a, b, alpha=1: b - alpha * a,

@@ -27,6 +27,12 @@ BACKWARD = {
 }
 NUMPY = {
     "clamp": lambda a, min=None, max=None: np.clip(a, min, max),
+    "clamp_tensor": lambda a, min=None, max=None: np.clip(a, min, max),
+    **dict.fromkeys(("clamp_min", "clamp_min_tensor"), np.maximum),
+    **dict.fromkeys(("clamp_max", "clamp_max_tensor"), np.minimum),
+    "clamp_backward": lambda grad, a, low=-np.inf, high=np.inf: np.where(
+        (a >= (-np.inf if low is None else low)) & (a <= high), grad, 0
+    ),
 }
 
 

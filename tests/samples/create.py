@@ -38,6 +38,15 @@ FACTORIES = {"empty", "zeros", "ones", "full", "arange", "arange_start", "linspa
 }
 UNINITIALISED = {"empty", "empty_like"}
 NUMPY = {
+    "zeros": np.zeros,
+    "ones": np.ones,
+    "full": np.full,
+    "range": lambda start, end, step=1: np.arange(start, end + step / 2, step),
+    "eye": np.eye,
+    "tril_indices": lambda rows, cols, offset=0: np.stack(np.tril_indices(rows, offset, cols)),
+    "triu_indices": lambda rows, cols, offset=0: np.stack(np.triu_indices(rows, offset, cols)),
+    **dict.fromkeys(("fill", "fill_", "copy_number"), lambda a, value: np.full_like(a, value)),
+    "to_copy": lambda a: a,
     "zeros_like": np.zeros_like,
     "ones_like": np.ones_like,
     "full_like": np.full_like,

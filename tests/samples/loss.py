@@ -158,6 +158,47 @@ _COMPOSITES = {
     "triplet_margin_loss",
 }
 NARROWER = {(op, dtype) for op in SAMPLES if op not in _COMPOSITES for dtype in WHOLE}
+
+
+# ---- NumPy's side ----
+def _reduced(loss):
+    """(input, target, reduction, ...) of the losses of each element."""
+
+    def run(a, b, reduction=1, *args, **kwargs):
+        each = np.asarray(loss(a, b, *args, **kwargs))
+        return (each, each.sum() / each.size if reduction == 1 else 0, each.sum())[reduction]
+
+    return run
+
+
+def _smooth_l1(a, b, beta=1.0):
+    far = abs(a - b)
+    return np.where(far < beta, far**2 / (2 * beta), far - beta / 2)
+
+
+def _huber(a, b, delta=1.0):
+    far = abs(a - b)
+    return np.where(far <= delta, far**2 / 2, delta * (far - delta / 2))
+
+
+def _kl_div(a, b, log_target=False):
+    return np.exp(b) * (b - a) if log_target else np.where(b > 0, b * (np.log(b) - a), 0)
+
+
+NUMPY = {
+    "mse_loss": _reduced(lambda a, b: (a - b) ** 2),
+    "l1_loss": _reduced(lambda a, b: abs(a - b)),
+    "smooth_l1_loss": _reduced(_smooth_l1),
+    "huber_loss": _reduced(_huber),
+    "soft_margin_loss": _reduced(lambda a, b: np.log1p(np.exp(-a * b))),
+    "kl_div": _reduced(_kl_div),
+    "binary_cross_entropy": lambda a, b, weight=None, reduction=1: _reduced(
+        lambda a, b: -(1 if weight is None else weight) * (b * np.log(a) + (1 - b) * np.log1p(-a))
+    )(a, b, reduction),
+}
+
+
+# ---- PyTorch's side ----
 PYTORCH = {
     **{op: aten(op) for op in (*SAMPLES, *BACKWARD) if op not in _COMPOSITES},
     "kl_div": lambda torch: torch.kl_div,

@@ -66,6 +66,11 @@ def _erfinv(a):
 
 
 NUMPY = {
+    **dict.fromkeys(
+        ("positive", "conj", "real", "conj_physical", "resolve_conj", "resolve_neg"), lambda a: a
+    ),
+    "sigmoid_backward": lambda grad, y: grad * y * (1 - y),
+    "tanh_backward": lambda grad, y: grad * (1 - y * y),
     "neg": np.negative,
     "abs": np.abs,
     "sign": lambda a: a if a.dtype == bool else np.where(np.isnan(a), 0, np.sign(a)),

@@ -176,6 +176,12 @@ def _with_mean(spread):
 
 
 NUMPY = {
+    "nanmean": _sum_like(np.nanmean),
+    "cumsum": lambda a, dim: np.cumsum(np.atleast_1d(a), dim).reshape(a.shape),
+    "cumprod": lambda a, dim: np.cumprod(np.atleast_1d(a), dim).reshape(a.shape),
+    "frobenius_norm": lambda a, dim=(), keepdim=False: np.sqrt(
+        np.sum(a * a, tuple(np.atleast_1d(dim)) or None, keepdims=keepdim)
+    ),
     "nansum": _sum_like(np.nansum),
     "count_nonzero": lambda a, dim=None: np.count_nonzero(a, axis=dim),
     "logsumexp": _logsumexp,

@@ -77,7 +77,73 @@ SAMPLES = {
     ],
 }
 NARROWER = {("as_strided_back", dtype) for dtype in WHOLE}
+
+
+# ---- NumPy's side ----
+def _split(a, size, dim=0):
+    ends = np.cumsum(size)[:-1] if isinstance(size, tuple) else range(size, a.shape[dim], size)
+    return np.split(a, ends, dim)
+
+
+def _chunk(a, n, dim=0):
+    return _split(a, -(-a.shape[dim] // n), dim)
+
+
+def _narrow(a, dim, start, length):
+    return np.take(a, range(start, start + length), axis=dim)
+
+
+def _slice(a, dim=0, start=None, end=None, step=1):
+    where = [slice(None)] * a.ndim
+    where[dim] = slice(start, end, step)
+    return a[tuple(where)]
+
+
+def _expand(a, size):
+    lead = len(size) - a.ndim
+    return np.broadcast_to(a, [*size[:lead], *(max(s, n) for s, n in zip(size[lead:], a.shape))])
+
+
+def _flatten(a, first=0, last=-1):
+    if not a.ndim:
+        return a.reshape(1)
+    return a.reshape(*a.shape[:first], -1, *a.shape[last % a.ndim + 1 :])
+
+
+def _windows(a, dim, size, step):
+    if not a.ndim:
+        return a.reshape(1)
+    starts = range(0, a.shape[dim] - size + 1, step)
+    return np.stack([np.moveaxis(_narrow(a, dim, start, size), dim, -1) for start in starts], dim % a.ndim)
+
+
+def _of_places(a, size, stride, offset=0):
+    return np.lib.stride_tricks.as_strided(a[offset:], size, [s * a.itemsize for s in stride])
+
+
 NUMPY = {
+    "swapdims": np.swapaxes,
+    **dict.fromkeys(("movedim", "moveaxis"), lambda a, *dims: np.moveaxis(a, *dims) if a.ndim else a),
+    "squeeze_dim": lambda a, dim: np.squeeze(a, dim) if a.shape[dim] == 1 else a,
+    "squeeze_dims": lambda a, dims: np.squeeze(a, tuple(d for d in dims if a.shape[d] == 1)),
+    "expand": _expand,
+    "narrow": _narrow,
+    "narrow_tensor": _narrow,
+    "slice": _slice,
+    "flatten": _flatten,
+    "unflatten": lambda a, dim, sizes: a.reshape(
+        *a.shape[: dim % a.ndim], *sizes, *a.shape[dim % a.ndim + 1 :]
+    ),
+    **dict.fromkeys(("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes"), _split),
+    "unsafe_chunk": _chunk,
+    "adjoint": lambda a: np.swapaxes(a, -1, -2) if a.ndim else a,
+    "sum_to_size": lambda a, size: a.sum(
+        tuple(d for d in range(-a.ndim, 0) if d < -len(size) or size[d] != a.shape[d]), keepdims=True
+    ).reshape(size),
+    "unfold": _windows,
+    "as_strided": _of_places,
+    "tensor_split_indices": lambda a, indices, dim=0: np.split(a, np.asarray(indices, int), dim),
+    **{f"{axis}split_indices": getattr(np, f"{axis}split") for axis in "hvd"},
     "view": np.reshape,
     "reshape": np.reshape,
     "contiguous": lambda a: a,
@@ -88,9 +154,7 @@ NUMPY = {
     "squeeze": np.squeeze,
     "unsqueeze": np.expand_dims,
     "select": lambda a, dim, i: np.take(a, i, axis=dim),
-    "chunk": lambda a, n, dim=0: np.split(
-        a, range(-(-a.shape[dim] // n), a.shape[dim], -(-a.shape[dim] // n)), dim
-    ),
+    "chunk": _chunk,
     "unbind": lambda a, dim=0: [np.take(a, i, axis=dim) for i in range(a.shape[dim])],
     "diagonal": np.diagonal,
     "alias": np.copy,

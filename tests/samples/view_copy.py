@@ -1,6 +1,9 @@
-"""Samples: what views show, as copies."""
+"""Samples and NumPy's answers: what views show, as copies."""
+
+import numpy as np
 
 from samples.sample import S, x
+from samples.view import NUMPY as VIEWED
 from samples.view import SMALLER
 
 SAMPLES = {
@@ -25,4 +28,9 @@ SAMPLES = {
     "unsqueeze_copy": [S(x(2, 3), 0)],
     "view_copy": [S(x(2, 3, 4), (6, 4))],
     "view_copy_dtype": [S(x(2, 3), float).but(*SMALLER), S(x(), int).but(*SMALLER)],
+}
+NUMPY = {f"{name}_copy": answer for name, answer in VIEWED.items() if f"{name}_copy" in SAMPLES}
+NUMPY |= {
+    "detach_copy": np.copy,
+    **{f"squeeze_copy_{dims}": VIEWED[f"squeeze_{dims}"] for dims in ("dim", "dims")},
 }
