@@ -9,7 +9,9 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 RUN = $(BIN)/python
 TESTS ?= tests --ignore=tests/parity
-PYTEST = $(RUN) -m pytest -n $(JOBS) $(TESTS)
+# SKIPPED=-rs names the tests that are skipped, and why
+SKIPPED ?=
+PYTEST = $(RUN) -m pytest -n $(JOBS) $(SKIPPED) $(TESTS)
 JOBS ?= 2
 PARITY_VENV ?= .venv-parity
 SOURCES := $(shell find csrc pysrc tools -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml

@@ -17,7 +17,7 @@ from .test_gradients import ONCE
 
 OPERATORS = samples.OPERATORS
 MOST = 200  # allocations of one call; far more than any makes
-# Composed of views alone, or of calls in place; and the views and calls in place that the table knows as such.
+# Composed of views or of calls in place; and the views and calls in place that the table knows as such.
 ALLOCATE_NOTHING = {
     *("positive", "conj", "conj_physical", "real", "resolve_conj", "resolve_neg", "adjoint", "broadcast_to"),
     *("movedim", "moveaxis", "reshape", "flatten", "unflatten", "narrow_tensor", "unflatten_dense_tensors"),
