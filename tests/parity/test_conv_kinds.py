@@ -79,7 +79,7 @@ def test_forward_and_gradients(spatial, transposed, channels, window):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
-@pytest.mark.parametrize("spatial, transposed", itertools.product((1, 2, 3), (False, True)))
+@pytest.mark.parametrize("spatial, transposed", list(itertools.product((1, 2, 3), (False, True))))
 def test_dtypes(spatial, transposed, dtype):
     for channels, window in zip(CHANNELS, WINDOWS):
         check(spatial, transposed, channels, window, dtype)
@@ -92,7 +92,7 @@ def test_channels_last(spatial, dtype):
         check(spatial, False, channels, window, dtype, last=True)
 
 
-@pytest.mark.parametrize("spatial, transposed", itertools.product((1, 2, 3), (False, True)))
+@pytest.mark.parametrize("spatial, transposed", list(itertools.product((1, 2, 3), (False, True))))
 def test_without_batch_and_with_an_empty_one(spatial, transposed):
     for batch in (None, 0, 1):
         check(spatial, transposed, CHANNELS[1], WINDOWS[2], "float32", batch=batch)
