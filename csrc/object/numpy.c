@@ -8,9 +8,10 @@
 #include <string.h>
 
 static int numpy_load(void) {
-    if (PyArray_API) return 0;
-    import_array1(-1);
-    return 0;
+    if (PyArray_API || _import_array() >= 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) /* else NumPy says itself what ails it */
+        PyErr_SetString(PyExc_RuntimeError, "Numpy is not available");
+    return -1;
 }
 
 bool rl_numpy_is_array(PyObject *o) {

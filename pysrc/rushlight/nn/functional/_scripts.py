@@ -8,8 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Optional
 
-import numpy as np
-
 import rushlight as torch
 from rushlight import Tensor
 from rushlight import dtype as DType
@@ -29,6 +27,11 @@ from ._embedding import _no_grad_embedding_renorm_
 from ._grouped import ScalingType, SwizzleType, grouped_mm, scaled_grouped_mm, scaled_mm
 from ._norm import _verify_batch_size, _verify_spatial_size
 from ._pool import _list_with_default
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
 
 __all__ = [
     "BroadcastingList1",
@@ -114,7 +117,8 @@ def assert_int_or_pair(arg, arg_name, message) -> None:
 
 def _is_integer(x) -> bool:
     """Is it a whole number, or a tensor of such?"""
-    return isinstance(x, (int, np.integer)) or (isinstance(x, Tensor) and not x.is_floating_point())
+    whole = (int, np.integer) if np else int
+    return isinstance(x, whole) or (isinstance(x, Tensor) and not x.is_floating_point())
 
 
 def _list_or_empty(values):
