@@ -4,7 +4,7 @@ The sdist holds what git knows, but for LEFT_OUT. Wheels are made from the unpac
 extension: gcc compiles, so that `make test` and a wheel share their objects, and zig links against the
 functions that GLIBC had, whatever this machine's has.
 
-    dist/*.tar.gz --unpacked--> build/packages/<version>/ --gcc--> objects --zig--> _C --auditwheel--> dist/*.whl
+    dist/*.tar.gz --unpacked--> build/packages/tree --gcc, zig--> raw --auditwheel--> dist/*.whl
 """
 
 import argparse

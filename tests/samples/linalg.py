@@ -242,6 +242,8 @@ def _exp(a):
 def _solve(a, b, left=True):
     if b.ndim == 1 or b.shape == a.shape[:-1]:
         return np.linalg.solve(a, b[..., None])[..., 0]
+    if b.ndim == a.ndim - 1:
+        b = b[None]  # NumPy 1 took it for vectors
     return (
         np.linalg.solve(a, b)
         if left

@@ -43,6 +43,11 @@ BACKWARD = {
 
 
 # ---- NumPy's side ----
+def _of_floats(function):
+    """Whole numbers stay as they are, as in NumPy since 2.1."""
+    return lambda a: function(a) if a.dtype.kind == "f" else a
+
+
 def _erf(a):
     return np.vectorize(math.erf, otypes=[np.float64])(a) if a.size else a
 
@@ -94,10 +99,10 @@ NUMPY = {
     "tanh": np.tanh,
     "sigmoid": lambda a: 1 / (1 + np.exp(-np.asarray(a, dtype=np.float64))),
     "reciprocal": lambda a: 1 / np.asarray(a, dtype=np.float64),
-    "floor": np.floor,
-    "ceil": np.ceil,
+    "floor": _of_floats(np.floor),
+    "ceil": _of_floats(np.ceil),
     "round": np.round,
-    "trunc": np.trunc,
+    "trunc": _of_floats(np.trunc),
     "frac": lambda a: a - np.trunc(a),
     "isnan": np.isnan,
     "isinf": np.isinf,

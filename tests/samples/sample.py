@@ -93,7 +93,7 @@ def round_to(a, dtype):
 def bfloat16(a):
     """Rounds to nearest even at 8 bits of mantissa; float32 in and out."""
     a = np.asarray(a, dtype=np.float32)
-    bits = a.view(np.uint32).astype(np.uint64)
+    bits = a.view(np.uint32).astype(np.int64)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
     return np.where(np.isnan(a), a, rounded).astype(np.float32)
 
