@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import interpreters
@@ -93,6 +94,7 @@ def wheel(tree, version):
         python, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", raw, tree, env=settings
     )
     (made,) = raw.iterdir()
+    check_files(made, tree / "pysrc")
     check_symbols(made)
     tag = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
     tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -119,10 +121,18 @@ def environment(version):
     return folder / "bin" / "python"
 
 
+def check_files(made, sources):
+    """The wheel holds the package as it lies in the sources, and one library."""
+    wanted = {str(p.relative_to(sources)) for p in sources.glob("rushlight/**/*") if p.is_file()}
+    with zipfile.ZipFile(made) as archive:
+        names = {name for name in archive.namelist() if name.startswith("rushlight/")}
+    libraries = [name for name in names if name.endswith(".so")]
+    if names - set(libraries) != wanted or len(libraries) != 1:
+        sys.exit(f"{made.name}: not what {sources} has: {sorted(names ^ wanted)}")
+
+
 def check_symbols(made):
     """auditwheel looks at the versions of symbols; what the old glibc lacks has none, and is found here."""
-    import zipfile
-
     from elftools.elf.elffile import ELFFile
 
     with zipfile.ZipFile(made) as archive:
