@@ -108,7 +108,7 @@ static int zip_enter(zip_writer *z, const char *name, int64_t n_name, uint32_t c
 }
 
 static int zip_local(zip_writer *z, const char *name, int64_t n_name, uint64_t size, const zip_head *wide) {
-    static const char fill[ALIGN] = "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    static const char fill[ALIGN + 1] = "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ";
     zip_head head = {0};
     int64_t end = z->at + z->text.n + 30 + n_name + wide->n + 4, padding = -end & (ALIGN - 1);
     head_add(&head, 0x04034b50, 4), head_add(&head, 0, 2), head_add(&head, size ? SEEN_BEHIND : UTF8, 2);

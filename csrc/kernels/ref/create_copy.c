@@ -19,7 +19,7 @@ typedef struct {
         } else if (step[0] == sizeof(T) && step[1] == -(int64_t)sizeof(T)) {                                 \
             T *to = (T *)p[0];                                                                               \
             const T *from = (const T *)p[1];                                                                 \
-            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) to[i] = from[-i];                           \
+            RL_IVDEP for (int64_t i = 0; i < n; i++) to[i] = from[-i];                                       \
         } else {                                                                                             \
             for (int64_t i = 0; i < n; i++) *(T *)(p[0] + i * step[0]) = *(const T *)(p[1] + i * step[1]);   \
         }                                                                                                    \

@@ -94,8 +94,7 @@ RL_KERNEL(ref_im2col) {
 #define FOLD(D, T, C, LOAD, STORE, name, ADD)                                                                \
     static void name##_row_##D(C *to, int64_t step, const char *from, int64_t from_step, int64_t n) {        \
         if (step == 1 && from_step == sizeof(T)) {                                                           \
-            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) to[i] =                                     \
-                ADD(to[i], LOAD(((const T *)from)[i]));                                                      \
+            RL_IVDEP for (int64_t i = 0; i < n; i++) to[i] = ADD(to[i], LOAD(((const T *)from)[i]));         \
             return;                                                                                          \
         }                                                                                                    \
         for (int64_t i = 0; i < n; i++)                                                                      \

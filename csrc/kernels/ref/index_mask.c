@@ -49,10 +49,10 @@ TRUTHS(32)
 TRUTHS(64)
 
 rl_truths rl_truths_of(int dtype) {
-    static const rl_truths of_size[] = {[1] = {count_8, find_8},
-                                        [2] = {count_16, find_16},
-                                        [4] = {count_32, find_32},
-                                        [8] = {count_64, find_64}};
+    static const rl_truths of_size[] = {[1] = {count_8, find_8, 0},
+                                        [2] = {count_16, find_16, 0},
+                                        [4] = {count_32, find_32, 0},
+                                        [8] = {count_64, find_64, 0}};
     rl_truths t = of_size[rl_itemsize(dtype)];
     t.telling = dtype == RL_F32      ? INT32_MAX
                 : dtype == RL_F64    ? INT64_MAX

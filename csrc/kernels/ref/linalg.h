@@ -6,7 +6,7 @@
 /* y += f * x */
 static inline void rl_own_axpy(int64_t n, double f, const double *x, double *y) {
     if (f == 0) return;
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) y[i] += f * x[i];
+    RL_IVDEP for (int64_t i = 0; i < n; i++) y[i] += f * x[i];
 }
 /* in four sums, which no order of threads changes */
 static inline double rl_own_dot(int64_t n, const double *x, const double *y) {
@@ -30,7 +30,7 @@ static inline void rl_own_reflected(int64_t n, double tau, const double *x, doub
 }
 /* columns p and q turn: p = c p + s q, q = c q - s p */
 static inline void rl_own_turn(int64_t n, double c, double s, double *p, double *q) {
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {
+    RL_IVDEP for (int64_t i = 0; i < n; i++) {
         double x = p[i], y = q[i];
         p[i] = c * x + s * y;
         q[i] = c * y - s * x;

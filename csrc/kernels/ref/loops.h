@@ -86,7 +86,7 @@ rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN
         if (step[0] == sizeof(OUT) && step[1] == sizeof(T)) {                                                \
             OUT *o = (OUT *)p[0];                                                                            \
             const T *x = (const T *)p[1];                                                                    \
-            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                           \
+            RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                       \
                 const C a = LOAD(x[i]);                                                                      \
                 o[i] = PUT(expr);                                                                            \
             }                                                                                                \
@@ -105,7 +105,7 @@ rl_strip rl_strip_combine(int join, int dtype); /* NULL for RL_JOIN_SET; RL_JOIN
         if (step[0] == sizeof(OUT) && step[1] == sizeof(T) && step[2] == sizeof(T)) {                        \
             OUT *o = (OUT *)p[0];                                                                            \
             const T *x = (const T *)p[1], *y = (const T *)p[2];                                              \
-            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                           \
+            RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                       \
                 const C a = LOAD(x[i]), b = LOAD(y[i]);                                                      \
                 o[i] = PUT(expr);                                                                            \
             }                                                                                                \

@@ -12,7 +12,7 @@
             T *to = (T *)p[0];                                                                               \
             const T *from = (const T *)p[1], *row = (const T *)p[3];                                         \
             const C b = LOAD(*(const T *)p[2]);                                                              \
-            _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                           \
+            RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                       \
                 const C a = LOAD(from[i]), third = LOAD(row[i]);                                             \
                 to[i] = STORE(reads ? sum : rest);                                                           \
             }                                                                                                \

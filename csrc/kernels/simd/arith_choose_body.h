@@ -6,7 +6,7 @@
         const type *yes = from[1], *no = from[2];                                                            \
         type *to = to_;                                                                                      \
         (void)numbers;                                                                                       \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                               \
+        RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
             const type x = yes[i], y = no[i];                                                                \
             to[i] = mask[i] ? x : y;                                                                         \
         }                                                                                                    \
@@ -18,7 +18,7 @@
         const uint8_t *mask = from[0];                                                                       \
         const type *no = from[1], yes = *(const type *)numbers;                                              \
         type *to = to_;                                                                                      \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                               \
+        RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
             const type y = no[i];                                                                            \
             to[i] = mask[i] ? yes : y;                                                                       \
         }                                                                                                    \

@@ -65,7 +65,7 @@
         const T *s = numbers, s0 = s[0], s1 = s[1], s2 = s[2];                                               \
         V_OUT_##answer *to = to_;                                                                            \
         V_FROM_##count(T)(void) s0, (void)s1, (void)s2;                                                      \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                               \
+        RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
             V_EACH_##count(READ) to[i] = (V_OUT_##answer)(expression);                                       \
         }                                                                                                    \
     }

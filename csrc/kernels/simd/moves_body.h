@@ -19,7 +19,7 @@
     V_TARGET static void V_NAME(name)(void *to_, const void *from_, int64_t n) {                             \
         TO *to = to_;                                                                                        \
         const FROM *from = from_;                                                                            \
-        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                               \
+        RL_IVDEP for (int64_t i = 0; i < n; i++) {                                                           \
             const FROM x = from[i];                                                                          \
             to[i] = (TO)(expression);                                                                        \
         }                                                                                                    \
