@@ -203,6 +203,11 @@ class Project:
         os.utime(self.folder / name)
 
 
+@pytest.fixture(autouse=True)
+def path_stays(monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])  # setuptools adds to it
+
+
 def test_a_build_compiles_what_changed(tmp_path):
     project = Project(tmp_path)
     assert project.build() == COMPILED | {"linked"}
