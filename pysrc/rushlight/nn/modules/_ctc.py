@@ -30,10 +30,10 @@ class CTCLoss(_Loss):
 
     Shape
     -----
-    Log_probs : (T, N, C) or (T, C), T steps, logarithms of the probabilities of C labels
-    Targets : (N, S), (S), or all targets one after the other (sum of their lengths), integers without blanks
-    Input_lengths : (N) or (), integers or a tuple, at most T
-    Target_lengths : (N) or (), integers or a tuple, at most S
+    log_probs : (T, N, C) or (T, C), T steps, logarithms of the probabilities of C labels
+    targets : (N, S), (S), or all targets one after the other (sum of their lengths), integers without blanks
+    input_lengths : (N) or (), integers or a tuple, at most T
+    target_lengths : (N) or (), integers or a tuple, at most S
     Output : a scalar; (N) or () with 'none'
 
     Raises

@@ -74,11 +74,11 @@ class MultiheadAttention(Module):
 
     Shape
     -----
-    Query : (L, N, E), (N, L, E) with `batch_first`, or (L, E)
-    Key : (S, N, kdim), (N, S, kdim) or (S, kdim)
-    Value : (S, N, vdim), (N, S, vdim) or (S, vdim)
-    Key_padding_mask : (N, S) or (S), bool, True where a key is not seen, or float, added to the scores
-    Attn_mask : (L, S) or (N * num_heads, L, S), likewise
+    query : (L, N, E), (N, L, E) with `batch_first`, or (L, E)
+    key : (S, N, kdim), (N, S, kdim) or (S, kdim)
+    value : (S, N, vdim), (N, S, vdim) or (S, vdim)
+    key_padding_mask : (N, S) or (S), bool, True where a key is not seen, or float, added to the scores
+    attn_mask : (L, S) or (N * num_heads, L, S), likewise
     Output : shape of `query`, and the weights of attention: (N, L, S), the mean over the heads,
         (N, num_heads, L, S) with ``average_attn_weights=False``, or None with ``need_weights=False``
 

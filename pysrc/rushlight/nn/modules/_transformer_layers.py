@@ -88,9 +88,9 @@ class TransformerEncoderLayer(Module):
 
     Shape
     -----
-    Src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
-    Src_mask : (S, S) or (N * nhead, S, S), bool, True where a key is not seen, or float, added to the scores
-    Src_key_padding_mask : (N, S) or (S), likewise
+    src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+    src_mask : (S, S) or (N * nhead, S, S), bool, True where a key is not seen, or float, added to the scores
+    src_key_padding_mask : (N, S) or (S), likewise
     Output : shape of `src`
 
     Raises
@@ -266,11 +266,11 @@ class TransformerDecoderLayer(Module):
 
     Shape
     -----
-    Tgt : (T, N, E), (N, T, E) with `batch_first`, or (T, E)
-    Memory : what the encoder made, (S, N, E), (N, S, E) or (S, E)
-    Tgt_mask, memory_mask : (T, T) and (T, S), or with N * nhead before, bool, True where a key is not seen,
+    tgt : (T, N, E), (N, T, E) with `batch_first`, or (T, E)
+    memory : what the encoder made, (S, N, E), (N, S, E) or (S, E)
+    tgt_mask, memory_mask : (T, T) and (T, S), or with N * nhead before, bool, True where a key is not seen,
         or float, added to the scores
-    Tgt_key_padding_mask, memory_key_padding_mask : (N, T) and (N, S), likewise
+    tgt_key_padding_mask, memory_key_padding_mask : (N, T) and (N, S), likewise
     Output : shape of `tgt`
 
     Raises

@@ -67,7 +67,7 @@ class RNN(RNNBase):
 
     Shape
     -----
-    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    Input : (T, N, I), T steps of N sequences, (N, T, I) with `batch_first`, (T, I), or a PackedSequence
     State : (D * num_layers, N, H), without N if the input has none; zeros if not given
     Output : (T, N, D * H), (N, T, D * H) or (T, D * H), the states of the last layer at all steps, or a
         PackedSequence
@@ -164,7 +164,7 @@ class LSTM(RNNBase):
     bidirectional : bool, default False
         Run over the steps in both directions and concatenate the outputs: D = 2 instead of 1.
     proj_size : int, default 0
-        Features P that a learned projection of the states has, if not 0.
+        Features of a learned projection of the states, if not 0. Below, S is `proj_size`, or H without it.
     device : device, optional
         Where the parameters are made; the default device if not given.
     dtype : dtype, optional
@@ -173,22 +173,22 @@ class LSTM(RNNBase):
     Attributes
     ----------
     weight_ih_l0, weight_ih_l1, ... : Parameter
-        (4 * H, I) for the first layer, (4 * H, D * (P or H)) for the others, the gates one upon the other in
-        the order i, f, g, o.
+        (4 * H, I) for the first layer, (4 * H, D * S) for the others, the gates one upon the other in the
+        order i, f, g, o.
     weight_hh_l0, ... : Parameter
-        (4 * H, (P or H)).
+        (4 * H, S).
     bias_ih_l0, bias_hh_l0, ... : Parameter
         (4 * H), where `bias` is given.
     weight_hr_l0, ... : Parameter
-        (P, H), where `proj_size` is given.
+        (proj_size, H), where `proj_size` is given.
 
     Shape
     -----
-    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
-    States : a pair (h, c): (D * num_layers, N, (P or H)) and (D * num_layers, N, H), without N if the input
-        has none; zeros if not given
-    Output : (T, N, D * (P or H)), (N, T, D * (P or H)) or (T, D * (P or H)), the states of the last layer at
-        all steps, or a PackedSequence
+    Input : (T, N, I), T steps of N sequences, (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    States : a pair (h, c): (D * num_layers, N, S) and (D * num_layers, N, H), without N if the input has
+        none; zeros if not given
+    Output : (T, N, D * S), (N, T, D * S) or (T, D * S), the states of the last layer at all steps, or a
+        PackedSequence
     Last states : the pair after the last step
 
     Raises
@@ -276,8 +276,8 @@ class LSTM(RNNBase):
         input : Tensor or PackedSequence
             (T, N, I), (N, T, I) with `batch_first`, or (T, I).
         hx : (Tensor, Tensor), optional
-            States and cells at the start, (D * num_layers, N, P or H) and (D * num_layers, N, H), or without
-            N; zeros if not given.
+            States and cells at the start, (D * num_layers, N, S) and (D * num_layers, N, H), or without N;
+            zeros if not given.
 
         Returns
         -------
@@ -332,7 +332,7 @@ class GRU(RNNBase):
 
     Shape
     -----
-    Input : (T, N, I), (N, T, I) with `batch_first`, (T, I), or a PackedSequence
+    Input : (T, N, I), T steps of N sequences, (N, T, I) with `batch_first`, (T, I), or a PackedSequence
     State : (D * num_layers, N, H), without N if the input has none; zeros if not given
     Output : (T, N, D * H), (N, T, D * H) or (T, D * H), the states of the last layer at all steps, or a
         PackedSequence

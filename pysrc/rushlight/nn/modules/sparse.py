@@ -253,8 +253,8 @@ class EmbeddingBag(Module):
     Shape
     -----
     Input : (B, N), B bags of N numbers each, or (N), all bags one after the other, with `offsets`
-    Offsets : (B), where each bag of a 1-D input starts
-    Per_sample_weights : shape of the input, factors of the rows; only with mode 'sum'
+    offsets : (B), where each bag of a 1-D input starts
+    per_sample_weights : shape of the input, factors of the rows; only with mode 'sum'
     Output : (B, embedding_dim); 0 for an empty bag
 
     Raises

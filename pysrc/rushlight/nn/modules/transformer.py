@@ -108,7 +108,7 @@ class TransformerEncoder(Module):
 
     Shape
     -----
-    Src, mask, src_key_padding_mask, output : as those of `TransformerEncoderLayer`
+    src, mask, src_key_padding_mask, output : as those of `TransformerEncoderLayer`
 
     Notes
     -----
@@ -234,7 +234,7 @@ class TransformerDecoder(Module):
 
     Shape
     -----
-    Tgt, memory, masks, output : as those of `TransformerDecoderLayer`
+    tgt, memory, masks, output : as those of `TransformerDecoderLayer`
 
     Notes
     -----
@@ -356,8 +356,8 @@ class Transformer(Module):
 
     Shape
     -----
-    Src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
-    Tgt : (T, N, E), (N, T, E) or (T, E)
+    src : (S, N, E), (N, S, E) with `batch_first`, or (S, E)
+    tgt : (T, N, E), (N, T, E) or (T, E)
     Masks : as those of `TransformerDecoderLayer`, with `src_mask` and `src_key_padding_mask` for the encoder
     Output : shape of `tgt`
 
