@@ -303,36 +303,8 @@ class _LazyNormBase(LazyModuleMixin):
 class LazyConv1d(_LazyConv, conv.Conv1d):
     """Apply 1-D convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `Conv1d`, which says more of each parameter; `load_state_dict` settles
-    shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 1 int
-        Size of the kernel.
-    stride : int or tuple of 1 int, default 1
-        Step of the kernel over the input.
-    padding : int or tuple of 1 int, 'valid' or 'same', default 0
-        Elements added to each side.
-    dilation : int or tuple of 1 int, default 1
-        Distance between the elements of the kernel.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
-        What the padding is filled with.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `Conv1d`; `load_state_dict` settles shapes, too. The parameters are
+    those of `Conv1d` without `in_channels`.
 
     Raises
     ------
@@ -365,36 +337,8 @@ class LazyConv1d(_LazyConv, conv.Conv1d):
 class LazyConv2d(_LazyConv, conv.Conv2d):
     """Apply 2-D convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `Conv2d`, which says more of each parameter; `load_state_dict` settles
-    shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 2 ints
-        Size of the kernel.
-    stride : int or tuple of 2 ints, default 1
-        Step of the kernel over the input.
-    padding : int or tuple of 2 ints, 'valid' or 'same', default 0
-        Elements added to each side.
-    dilation : int or tuple of 2 ints, default 1
-        Distance between the elements of the kernel.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
-        What the padding is filled with.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `Conv2d`; `load_state_dict` settles shapes, too. The parameters are
+    those of `Conv2d` without `in_channels`.
 
     Raises
     ------
@@ -427,36 +371,8 @@ class LazyConv2d(_LazyConv, conv.Conv2d):
 class LazyConv3d(_LazyConv, conv.Conv3d):
     """Apply 3-D convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `Conv3d`, which says more of each parameter; `load_state_dict` settles
-    shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 3 ints
-        Size of the kernel.
-    stride : int or tuple of 3 ints, default 1
-        Step of the kernel over the input.
-    padding : int or tuple of 3 ints, 'valid' or 'same', default 0
-        Elements added to each side.
-    dilation : int or tuple of 3 ints, default 1
-        Distance between the elements of the kernel.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    padding_mode : {'zeros', 'reflect', 'replicate', 'circular'}, default 'zeros'
-        What the padding is filled with.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `Conv3d`; `load_state_dict` settles shapes, too. The parameters are
+    those of `Conv3d` without `in_channels`.
 
     Raises
     ------
@@ -488,32 +404,8 @@ class LazyConv3d(_LazyConv, conv.Conv3d):
 class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 1-D batch normalization; the first input tells `num_features`.
 
-    After its first call the layer is a `BatchNorm1d`, which says more of each parameter; `load_state_dict`
-    settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is a `BatchNorm1d`; `load_state_dict` settles shapes, too. The parameters
+    are those of `BatchNorm1d` without `num_features`.
 
     Raises
     ------
@@ -540,32 +432,8 @@ class LazyBatchNorm1d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 2-D batch normalization; the first input tells `num_features`.
 
-    After its first call the layer is a `BatchNorm2d`, which says more of each parameter; `load_state_dict`
-    settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is a `BatchNorm2d`; `load_state_dict` settles shapes, too. The parameters
+    are those of `BatchNorm2d` without `num_features`.
 
     Raises
     ------
@@ -592,32 +460,8 @@ class LazyBatchNorm2d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
     """Apply 3-D batch normalization; the first input tells `num_features`.
 
-    After its first call the layer is a `BatchNorm3d`, which says more of each parameter; `load_state_dict`
-    settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is a `BatchNorm3d`; `load_state_dict` settles shapes, too. The parameters
+    are those of `BatchNorm3d` without `num_features`.
 
     Raises
     ------
@@ -644,32 +488,9 @@ class LazyBatchNorm3d(_LazyNormBase, batchnorm._BatchNorm):
 class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 1-D instance normalization; the first input tells `num_features`.
 
-    After its first call the layer is an `InstanceNorm1d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is an `InstanceNorm1d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `InstanceNorm1d` without `num_features`, but `affine` and `track_running_stats`
+    are True.
 
     Raises
     ------
@@ -696,32 +517,9 @@ class LazyInstanceNorm1d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 2-D instance normalization; the first input tells `num_features`.
 
-    After its first call the layer is an `InstanceNorm2d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is an `InstanceNorm2d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `InstanceNorm2d` without `num_features`, but `affine` and `track_running_stats`
+    are True.
 
     Raises
     ------
@@ -748,32 +546,9 @@ class LazyInstanceNorm2d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
     """Apply 3-D instance normalization; the first input tells `num_features`.
 
-    After its first call the layer is an `InstanceNorm3d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    eps : float, default 1e-5
-        Added to the variance.
-    momentum : float or None, default 0.1
-        Weight of a new batch in the running averages.
-    affine : bool, default True
-        Learn weight and bias.
-    track_running_stats : bool, default True
-        Keep running averages.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-    bias : bool, default True
-        Learn a bias where `affine` is given; only by keyword.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
-    running_mean, running_var : UninitializedBuffer
-        Likewise.
+    After its first call the layer is an `InstanceNorm3d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `InstanceNorm3d` without `num_features`, but `affine` and `track_running_stats`
+    are True.
 
     Raises
     ------
@@ -801,38 +576,8 @@ class LazyInstanceNorm3d(_LazyNormBase, instancenorm._InstanceNorm):
 class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
     """Apply 1-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `ConvTranspose1d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 1 int
-        Size of the kernel.
-    stride : int or tuple of 1 int, default 1
-        Step of the kernel over the output.
-    padding : int or tuple of 1 int, default 0
-        Elements taken away from each side of the output.
-    output_padding : int or tuple of 1 int, default 0
-        Elements added at one side of the output.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    dilation : int or tuple of 1 int, default 1
-        Distance between the elements of the kernel.
-    padding_mode : {'zeros'}, default 'zeros'
-        No other is admitted.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `ConvTranspose1d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `ConvTranspose1d` without `in_channels`.
 
     Raises
     ------
@@ -866,38 +611,8 @@ class LazyConvTranspose1d(_LazyConvTranspose, conv.ConvTranspose1d):
 class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
     """Apply 2-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `ConvTranspose2d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 2 ints
-        Size of the kernel.
-    stride : int or tuple of 2 ints, default 1
-        Step of the kernel over the output.
-    padding : int or tuple of 2 ints, default 0
-        Elements taken away from each side of the output.
-    output_padding : int or tuple of 2 ints, default 0
-        Elements added at one side of the output.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    dilation : int or tuple of 2 ints, default 1
-        Distance between the elements of the kernel.
-    padding_mode : {'zeros'}, default 'zeros'
-        No other is admitted.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `ConvTranspose2d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `ConvTranspose2d` without `in_channels`.
 
     Raises
     ------
@@ -931,38 +646,8 @@ class LazyConvTranspose2d(_LazyConvTranspose, conv.ConvTranspose2d):
 class LazyConvTranspose3d(_LazyConvTranspose, conv.ConvTranspose3d):
     """Apply 3-D transposed convolution; the first input tells `in_channels`.
 
-    After its first call the layer is a `ConvTranspose3d`, which says more of each parameter;
-    `load_state_dict` settles shapes, too.
-
-    Parameters
-    ----------
-    out_channels : int
-        Channels of the output.
-    kernel_size : int or tuple of 3 ints
-        Size of the kernel.
-    stride : int or tuple of 3 ints, default 1
-        Step of the kernel over the output.
-    padding : int or tuple of 3 ints, default 0
-        Elements taken away from each side of the output.
-    output_padding : int or tuple of 3 ints, default 0
-        Elements added at one side of the output.
-    groups : int, default 1
-        Number of groups of channels that do not see each other.
-    bias : bool, default True
-        Add a learned bias.
-    dilation : int or tuple of 3 ints, default 1
-        Distance between the elements of the kernel.
-    padding_mode : {'zeros'}, default 'zeros'
-        No other is admitted.
-    device : device, optional
-        Where the parameters are made; the default device if not given.
-    dtype : dtype, optional
-        dtype of the parameters; the default dtype if not given.
-
-    Attributes
-    ----------
-    weight, bias : UninitializedParameter
-        Parameters once the first input was seen.
+    After its first call the layer is a `ConvTranspose3d`; `load_state_dict` settles shapes, too. The
+    parameters are those of `ConvTranspose3d` without `in_channels`.
 
     Raises
     ------
