@@ -21,20 +21,52 @@ _OPTIONS = ("lr", "beta2_decay", "d", "weight_decay", "foreach", "maximize")
 
 
 class Adafactor(Optimizer):
-    """Adaptive steps with state smaller than the parameters (Shazeer and Stern, 2018).
+    """Implement Adafactor: adaptive steps with little memory, by rows and columns of squared gradients.
 
-    Args:
-        params: tensors, pairs of name and tensor, or dicts that are groups with options of their own
-        lr: the longest step, in parts of a parameter's size, and the scale of the weight decay
-        beta2_decay: the power of the count of steps that the mean of squares takes of new ones; at most 0
-        eps: the smallest estimate of a square (None: the dtype's eps), and the smallest size of a parameter
-        d: updates whose root mean square is above are scaled down to it; at least 1
-        weight_decay: what is taken from the parameters, in parts of ``lr``
-        foreach: accepted
-        maximize: climb instead of descending
+    For a matrix the averages of squares are kept as one vector for its rows and one for its columns. The step
+    is relative to the size of the parameter.
 
-    Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adafactor.html
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-2
+        Largest step, relative to the root mean square of a parameter, and the scale of the weight decay.
+    beta2_decay : float, default -0.8
+        The average of squares takes ``t**beta2_decay`` of the new ones at step t; at most 0.
+    eps : tuple of (float or None, float), default (None, 1e-3)
+        Smallest average of squares (None: the eps of the dtype), and smallest size of a parameter.
+    d : float, default 1.0
+        Updates whose root mean square is larger are scaled down to it; at least 1.
+    weight_decay : float, default 0.0
+        Weight decay: a step multiplies the parameters by ``1 - lr * weight_decay``.
+    foreach : bool, optional
+        Accepted; changes nothing.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.Adafactor: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adafactor.html
+
+    References
+    ----------
+    N. Shazeer, M. Stern, "Adafactor: Adaptive learning rates with sublinear memory cost", 2018,
+    https://arxiv.org/abs/1804.04235
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.ones(4, 3))
+    >>> optimizer = torch.optim.Adafactor([w])
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> {name: tuple(value.shape) for name, value in optimizer.state[w].items()}
+    {'step': (), 'row_var': (4, 1), 'col_var': (1, 3)}
     """
 
     def __init__(

@@ -159,7 +159,18 @@ class GroupOptimizer(Optimizer):
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
+        """Update every parameter that has a gradient.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss anew, calls backward() and returns the loss; it runs before the update.
+
+        Returns
+        -------
+        Tensor, float or None
+            What `closure` returned, None without one.
+        """
         loss = None
         if closure is not None:
             with rushlight.enable_grad():

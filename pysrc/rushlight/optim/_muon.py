@@ -61,21 +61,54 @@ def _adjust_lr(lr, adjust_lr_fn, param_shape):
 
 
 class Muon(Optimizer):
-    """Momentum whose singular values become 1 (Jordan et al., 2024), for the matrices of hidden layers.
+    """Implement Muon: momentum made orthogonal by Newton-Schulz steps, for the matrices of hidden layers.
 
-    Args:
-        params: tensors of two dimensions
-        lr: how far a step goes, before it is adjusted
-        weight_decay: what is taken from the parameters, in parts of ``lr``
-        momentum: the weight of the old in the mean of the gradients
-        nesterov: look ahead by the newest gradient
-        ns_coefficients: a, b, c of the Newton-Schulz steps, which run in bfloat16
-        eps: the smallest norm that a gradient is divided by
-        ns_steps: how many, below 100
-        adjust_lr_fn: None, 'original': longer for tall matrices; 'match_rms_adamw': as long as AdamW's steps
+    The singular values of a move become about 1. Biases, embeddings and other parameters that are no matrices
+    go to another optimizer, such as `AdamW`.
 
-    Raises ValueError for numbers out of bounds and for parameters that are no matrices.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Muon.html
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        Matrices to optimize; each dict is a group of parameters with options of its own.
+    lr : float, default 1e-3
+        Learning rate, before `adjust_lr_fn` changes it.
+    weight_decay : float, default 0.1
+        Weight decay: a step multiplies the parameters by ``1 - lr * weight_decay``.
+    momentum : float, default 0.95
+        Decay rate of the average of gradients.
+    nesterov : bool, default True
+        Nesterov momentum: look ahead by the newest gradient.
+    ns_coefficients : tuple of 3 floats, default (3.4445, -4.775, 2.0315)
+        Coefficients of the polynomial of a Newton-Schulz step, which runs in bfloat16.
+    eps : float, default 1e-7
+        Smallest norm that a gradient is divided by.
+    ns_steps : int, default 5
+        Number of Newton-Schulz steps, below 100.
+    adjust_lr_fn : {'original', 'match_rms_adamw'}, optional
+        'original' (as None): larger rates for tall matrices; 'match_rms_adamw': updates as large as AdamW's.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or holds what is no matrix, a number is out of bounds or `adjust_lr_fn` unknown.
+
+    Notes
+    -----
+    Same as torch.optim.Muon: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Muon.html
+
+    References
+    ----------
+    K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024,
+    https://kellerjordan.github.io/posts/muon/
+
+    Examples
+    --------
+    >>> model = nn.Linear(3, 2)
+    >>> optimizer = torch.optim.Muon([model.weight], lr=0.02)
+    >>> model(torch.ones(1, 3)).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.state[model.weight]["momentum_buffer"].shape
+    torch.Size([2, 3])
     """
 
     def __init__(

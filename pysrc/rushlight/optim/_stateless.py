@@ -95,12 +95,42 @@ def _checked(optimizer, parameters, saved):
 def swap_in_optimizer_params_and_state(
     optimizer: Optimizer, swapin_parameters: dict[str, Tensor], swapin_optim_state: dict[str, Any]
 ) -> Any:
-    """Let an optimizer see other parameters and state inside the context, and its own again afterwards.
+    """Let an optimizer work on other parameters and state within a context, for functional training steps.
 
-    ``swapin_parameters`` maps names to tensors in the order of the optimizer's; ``swapin_optim_state`` is
-    what state_dict() gives. Tensors in both are written; new entries of the state are dropped. Raises
-    RuntimeError when they do not fit, before anything changes.
-    See https://docs.pytorch.org/docs/2.13/optim.html
+    Tensors of both are changed in place; new entries of the state are dropped at the end.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer, which has made a step.
+    swapin_parameters : dict of Tensors
+        Parameters by name, in the order of the optimizer's.
+    swapin_optim_state : dict
+        State as state_dict() returns it.
+
+    Raises
+    ------
+    RuntimeError
+        If they do not fit; nothing is changed then.
+
+    Notes
+    -----
+    Same as torch.optim.swap_in_optimizer_params_and_state: https://docs.pytorch.org/docs/2.13/optim.html
+
+    Examples
+    --------
+    >>> model = nn.Linear(1, 1, bias=False)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> model(torch.ones(1, 1)).sum().backward()
+    >>> optimizer.step()
+    >>> other = nn.Parameter(torch.ones(1, 1))
+    >>> other.grad = torch.ones(1, 1)
+    >>> with torch.optim.swap_in_optimizer_params_and_state(
+    ...     optimizer, {"weight": other}, {**optimizer.state_dict(), "state": {0: {"momentum_buffer": None}}}
+    ... ):
+    ...     optimizer.step()
+    >>> other.detach()
+    tensor([[0.9000]])
     """
     groups, state = _checked(optimizer, swapin_parameters, swapin_optim_state)
     before = optimizer.state, [dict(group) for group in optimizer.param_groups]

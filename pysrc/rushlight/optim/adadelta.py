@@ -16,11 +16,57 @@ __all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(GroupOptimizer):
-    """Adadelta (Zeiler, 2012).
+    """Implement Adadelta: steps scaled by moving averages of squared gradients and of squared steps.
 
-    ``rho`` is the weight of the old in the means of squared gradients and of squared steps. Raises
-    ValueError for numbers out of bounds. See
-    https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html
+    With gradient ``g``, a step is::
+
+        v = rho * v + (1 - rho) * g**2
+        d = g * sqrt(u + eps) / sqrt(v + eps)
+        u = rho * u + (1 - rho) * d**2
+        p = p - lr * d
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1.0
+        Learning rate; a tensor has one element.
+    rho : float, default 0.9
+        Decay rate of both averages, in [0, 1].
+    eps : float, default 1e-6
+        Added below both roots; it also sets the size of the first steps.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.Adadelta: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adadelta.html
+
+    References
+    ----------
+    M. Zeiler, "ADADELTA: An adaptive learning rate method", 2012, https://arxiv.org/abs/1212.5701
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.Adadelta([w])
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.9968, -1.9968])
     """
 
     _OPERATOR = "adadelta"

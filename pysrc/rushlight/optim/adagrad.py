@@ -18,11 +18,62 @@ __all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(GroupOptimizer):
-    """Adagrad (Duchi, Hazan and Singer, 2011).
+    """Implement Adagrad: steps divided by the root of the sum of all squared gradients so far.
 
-    ``lr_decay`` lowers the rate with each step, ``initial_accumulator_value`` is what the sums begin with.
-    The state is there before the first step. Raises ValueError for numbers out of bounds. See
-    https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html
+    With gradient ``g`` and step count ``t``, a step is::
+
+        s = s + g**2
+        p = p - lr / (1 + (t - 1) * lr_decay) * g / (sqrt(s) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-2
+        Learning rate; a tensor has one element.
+    lr_decay : float, default 0
+        How fast the learning rate falls with the number of steps.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    initial_accumulator_value : float, default 0
+        What the sums of squares begin with.
+    eps : float, default 1e-10
+        Added to the denominator, so that the division stays finite.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+    fused : bool, optional
+        Accepted; with True a `GradScaler` leaves the unscaling of gradients to step().
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is negative.
+    RuntimeError
+        If `fused` meets `foreach` or `differentiable`.
+
+    Notes
+    -----
+    Same as torch.optim.Adagrad: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adagrad.html
+
+    References
+    ----------
+    J. Duchi, E. Hazan, Y. Singer, "Adaptive subgradient methods for online learning and stochastic
+    optimization", 2011, https://jmlr.org/papers/v12/duchi11a.html
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.Adagrad([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.9000, -1.9000])
+    >>> optimizer.state[w]["sum"]
+    tensor([ 4., 16.])
     """
 
     _OPERATOR = "adagrad"

@@ -29,12 +29,71 @@ def _check_betas(betas, foreach, capturable):
 
 
 class Adam(GroupOptimizer):
-    """Adaptive moments (Kingma and Ba, 2015), with amsgrad those that never shrink (Reddi et al., 2018).
+    """Implement Adam: steps scaled by moving averages of the gradients and of their squares.
 
-    ``betas`` are the weights of the old in the means of gradients and of squares, ``eps`` keeps the division
-    finite, ``weight_decay`` is added to gradients or, with ``decoupled_weight_decay``, taken from parameters.
-    Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html
+    With gradient ``g`` and step count ``t``, a step is::
+
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        p = p - lr * (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-3
+        Learning rate; a tensor has one element.
+    betas : tuple of 2 floats, default (0.9, 0.999)
+        Decay rates of the averages of gradients and of their squares, in [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator, so that the division stays finite.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    amsgrad : bool, default False
+        AMSGrad: divide by the largest average of squares so far.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+    fused : bool, optional
+        Accepted; with True a `GradScaler` leaves the unscaling of gradients to step().
+    decoupled_weight_decay : bool, default False
+        Shrink the parameters by ``lr * weight_decay`` instead of adding to the gradient, as `AdamW` does.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+    RuntimeError
+        If `fused` meets `foreach` or `differentiable`.
+
+    Notes
+    -----
+    Same as torch.optim.Adam: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adam.html
+
+    References
+    ----------
+    D. Kingma, J. Ba, "Adam: A method for stochastic optimization", 2015, https://arxiv.org/abs/1412.6980
+
+    S. Reddi, S. Kale, S. Kumar, "On the convergence of Adam and beyond", 2018,
+    https://arxiv.org/abs/1904.09237
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.Adam([w], lr=0.1)
+    >>> for epoch in range(3):
+    ...     optimizer.zero_grad()
+    ...     (w**2).sum().backward()
+    ...     optimizer.step()
+    >>> w.detach()
+    tensor([ 0.7016, -1.7006])
+    >>> sorted(optimizer.state[w])
+    ['exp_avg', 'exp_avg_sq', 'step']
     """
 
     _OPERATOR = "adam"

@@ -18,10 +18,57 @@ __all__ = ["Adamax", "adamax"]
 
 
 class Adamax(GroupOptimizer):
-    """Adam by the infinity norm (Kingma and Ba, 2015).
+    """Implement Adamax: Adam by the infinity norm, with steps divided by the largest recent gradient.
 
-    ``betas`` are the weights of the old in the mean of gradients and in the largest one. Raises ValueError
-    for numbers out of bounds. See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html
+    With gradient ``g`` and step count ``t``, a step is::
+
+        m = beta1 * m + (1 - beta1) * g
+        u = max(beta2 * u, abs(g) + eps)
+        p = p - lr / (1 - beta1**t) * m / u
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 2e-3
+        Learning rate; a tensor has one element.
+    betas : tuple of 2 floats, default (0.9, 0.999)
+        Decay rates of the average of gradients and of the largest one, in [0, 1).
+    eps : float, default 1e-8
+        Added to the size of the gradient, so that the division stays finite.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.Adamax: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Adamax.html
+
+    References
+    ----------
+    D. Kingma, J. Ba, "Adam: A method for stochastic optimization", 2015, section 7.1,
+    https://arxiv.org/abs/1412.6980
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.Adamax([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.9000, -1.9000])
     """
 
     _OPERATOR = "adamax"

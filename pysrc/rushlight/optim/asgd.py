@@ -16,11 +16,61 @@ __all__ = ["ASGD", "asgd"]
 
 
 class ASGD(GroupOptimizer):
-    """Averaged stochastic gradient descent (Polyak and Juditsky, 1992).
+    """Implement averaged stochastic gradient descent (ASGD).
 
-    The state ``ax`` is the average, from step ``t0`` on; ``lambd`` decays the parameters, and with
-    ``alpha`` the rate. Raises ValueError for numbers out of bounds. See
-    https://docs.pytorch.org/docs/2.13/generated/torch.optim.ASGD.html
+    Steps are those of gradient descent with a falling learning rate,
+    ``eta = lr / (1 + lambd * lr * t)**alpha``; ``optimizer.state[p]["ax"]`` is the average of the parameter
+    over the steps from `t0` on.
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-2
+        Learning rate; a tensor has one element.
+    lambd : float, default 1e-4
+        Decay: a step multiplies the parameter by ``1 - lambd * eta``.
+    alpha : float, default 0.75
+        Power by which the learning rate falls.
+    t0 : float, default 1e6
+        Step at which the averaging begins; before, the average is the parameter.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty, or `lr` or `weight_decay` is negative.
+
+    Notes
+    -----
+    Same as torch.optim.ASGD: https://docs.pytorch.org/docs/2.13/generated/torch.optim.ASGD.html
+
+    References
+    ----------
+    B. Polyak, A. Juditsky, "Acceleration of stochastic approximation by averaging", 1992,
+    https://doi.org/10.1137/0330046
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.ASGD([w], lr=0.1, t0=0)
+    >>> for epoch in range(3):
+    ...     optimizer.zero_grad()
+    ...     (w**2).sum().backward()
+    ...     optimizer.step()
+    >>> w.detach()
+    tensor([ 0.5120, -1.0240])
+    >>> optimizer.state[w]["ax"]
+    tensor([ 0.5760, -1.1520])
     """
 
     _OPERATOR = "asgd"

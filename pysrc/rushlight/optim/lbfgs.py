@@ -156,20 +156,59 @@ def _direction(kept, weights, flat_grad):
 
 
 class LBFGS(Optimizer):
-    """L-BFGS, which calls ``closure`` several times a step; all parameters are one vector to it.
+    """Implement L-BFGS: a quasi-Newton method that evaluates the objective several times a step.
 
-    Args:
-        params: real tensors of one device; there are no groups
-        lr: the length of a move, or the first one that a line search tries
-        max_iter: moves a step
-        max_eval: calls of the closure a step; None: a quarter more than ``max_iter``
-        tolerance_grad: a gradient with no element above it ends the step
-        tolerance_change: a change of the parameters, or of the loss, below it ends the step
-        history_size: moves that the direction is made of; each takes two vectors of memory
-        line_search_fn: None, or 'strong_wolfe'
+    All parameters count as one vector. step() takes a closure that zeroes the gradients, computes the loss,
+    calls backward() and returns the loss.
 
-    Raises ValueError for a negative ``lr`` and for groups, RuntimeError for another line search.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.LBFGS.html
+    Parameters
+    ----------
+    params : iterable of Tensors or of (name, Tensor) pairs
+        Parameters to optimize, real and on one device; there is one group only.
+    lr : float or Tensor, default 1
+        Length of a move, or the first length that the line search tries.
+    max_iter : int, default 20
+        Most moves in a step.
+    max_eval : int, optional
+        Most evaluations of the closure in a step; ``max_iter * 5 // 4`` if not given.
+    tolerance_grad : float, default 1e-7
+        A step ends when no element of the gradient is larger.
+    tolerance_change : float, default 1e-9
+        A step ends when the parameters or the loss change by less.
+    history_size : int, default 100
+        Moves that the direction is computed from; each keeps two vectors.
+    line_search_fn : {'strong_wolfe'}, optional
+        Line search; none if not given.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or has several groups, or `lr` is negative.
+    RuntimeError
+        In step(), if the line search is unknown.
+
+    Notes
+    -----
+    Same as torch.optim.LBFGS: https://docs.pytorch.org/docs/2.13/generated/torch.optim.LBFGS.html
+
+    References
+    ----------
+    D. Liu, J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989,
+    https://doi.org/10.1007/BF01589116
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([-1.0, 2.0]))
+    >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2
+    ...     loss.backward()
+    ...     return loss
+    >>> for step in range(3):
+    ...     loss = optimizer.step(closure)
+    >>> torch.allclose(w, torch.ones(2), atol=1e-3)
+    True
     """
 
     def __init__(
@@ -232,9 +271,17 @@ class LBFGS(Optimizer):
     # ---- a step ----
     @rushlight.no_grad()
     def step(self, closure: Callable[[], Any] | None) -> Any:
-        """Move until a tolerance or a limit is met; ``closure`` computes the loss and its gradients anew.
+        """Make up to `max_iter` moves, until a tolerance is met.
 
-        Returns the loss before the first move.
+        Parameters
+        ----------
+        closure : callable
+            Zeroes the gradients, computes the loss, calls backward() and returns the loss.
+
+        Returns
+        -------
+        Tensor or float
+            The loss before the first move.
         """
         if len(self.param_groups) != 1:
             raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")

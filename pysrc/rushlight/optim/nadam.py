@@ -16,10 +16,55 @@ __all__ = ["NAdam", "nadam"]
 
 
 class NAdam(GroupOptimizer):
-    """Adam with Nesterov's momentum (Dozat, 2016).
+    """Implement NAdam: Adam with Nesterov momentum.
 
-    ``momentum_decay`` says how the momentum grows with the steps. Raises ValueError for numbers out of
-    bounds. See https://docs.pytorch.org/docs/2.13/generated/torch.optim.NAdam.html
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 2e-3
+        Learning rate; a tensor has one element.
+    betas : tuple of 2 floats, default (0.9, 0.999)
+        Decay rates of the averages of gradients and of their squares, in [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator, so that the division stays finite.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    momentum_decay : float, default 4e-3
+        How fast the momentum grows: at step t it is ``beta1 * (1 - 0.5 * 0.96**(t * momentum_decay))``.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameters by ``lr * weight_decay`` instead of adding to the gradient, as `AdamW` does.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.NAdam: https://docs.pytorch.org/docs/2.13/generated/torch.optim.NAdam.html
+
+    References
+    ----------
+    T. Dozat, "Incorporating Nesterov momentum into Adam", 2016,
+    https://openreview.net/forum?id=OM0jvwB8jIp57ZJjtNEZ
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.NAdam([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.8944, -1.8944])
     """
 
     _OPERATOR = "nadam"

@@ -148,8 +148,52 @@ def _split_names(params):
 
 
 class Optimizer:
-    """Base class: ``params`` are tensors, pairs of name and tensor, or dicts that are groups with options of
-    their own; ``defaults`` are the options of the groups that give none."""
+    """Implement what all optimizers share: groups of parameters, their state, state dicts and hooks.
+
+    The base class of optimizers. A subclass calls ``super().__init__(params, defaults)`` and defines step(),
+    which reads ``self.param_groups`` and keeps what it needs in ``self.state[parameter]``.
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    defaults : dict
+        Options of the groups that do not give their own.
+
+    Attributes
+    ----------
+    param_groups : list of dicts
+        Groups: ``'params'`` and the options, such as ``'lr'``, which may be changed at any time.
+    state : dict
+        State of each parameter.
+
+    Raises
+    ------
+    TypeError
+        If `params` is a Tensor or holds something else than tensors.
+    ValueError
+        If `params` is empty or holds tensors that are no leaves or occur in several groups.
+
+    Notes
+    -----
+    Same as torch.optim.Optimizer: https://docs.pytorch.org/docs/2.13/optim.html
+
+    Examples
+    --------
+    >>> class SignDescent(torch.optim.Optimizer):
+    ...     def __init__(self, params, lr=0.1):
+    ...         super().__init__(params, {"lr": lr})
+    ...     @torch.no_grad()
+    ...     def step(self, closure=None):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p.sub_(group["lr"] * p.grad.sign())
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> (w**2).sum().backward()
+    >>> SignDescent([w]).step()
+    >>> w.detach()
+    tensor([ 0.9000, -1.9000])
+    """
 
     defaults: dict[str, Any]
     state: defaultdict[Any, Any]
@@ -247,7 +291,15 @@ class Optimizer:
 
     # ---- state ----
     def state_dict(self) -> dict[str, Any]:
-        """Return state and groups, with numbers in the place of parameters."""
+        """Return the state and the options of all groups as a dict, for a checkpoint.
+
+        Returns
+        -------
+        dict
+            ``'state'`` maps the numbers of parameters to their state, ``'param_groups'`` lists the options of
+            the groups, with the numbers of their parameters. The tensors are those of the optimizer, not
+            copies.
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         numbers = {}
@@ -269,7 +321,20 @@ class Optimizer:
         return state_dict
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict() returned."""
+        """Load the state and the options of all groups from what state_dict() returned.
+
+        Tensors are copied where their device or dtype is not that of the parameter.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What state_dict() returned, also PyTorch's. It is not changed.
+
+        Raises
+        ------
+        ValueError
+            If the numbers of groups or of their parameters differ.
+        """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             result = hook(self, state_dict)
@@ -300,7 +365,13 @@ class Optimizer:
             hook(self)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients, or fill them with 0."""
+        """Reset the gradients of all parameters.
+
+        Parameters
+        ----------
+        set_to_none : bool, default True
+            Set gradients to None; with False they are filled with 0, in place.
+        """
         for group in self.param_groups:
             if set_to_none:
                 _C._zero_grads(group["params"])
@@ -315,11 +386,44 @@ class Optimizer:
                 p.grad.zero_()
 
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
-        """Change the parameters by one step; subclasses define it."""
+        """Update the parameters by their gradients; subclasses define it.
+
+        Parameters
+        ----------
+        closure : callable, optional
+            Computes the loss anew, calls backward() and returns the loss.
+
+        Returns
+        -------
+        Tensor, float or None
+            What `closure` returned, None without one.
+        """
         raise NotImplementedError
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a dict with 'params' and options of its own."""
+        """Add a group of parameters, e.g. of layers that are unfrozen during training.
+
+        Parameters
+        ----------
+        param_group : dict
+            ``'params'``, a tensor or several, and options of this group; the others are the optimizer's
+            defaults.
+
+        Raises
+        ------
+        TypeError
+            If it is no dict, or ``'params'`` is a set or holds something else than tensors.
+        ValueError
+            If a parameter is no leaf or already in a group, or lacks a required option.
+
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+        >>> optimizer = torch.optim.SGD(model[1].parameters(), lr=0.1)
+        >>> optimizer.add_param_group({"params": model[0].parameters(), "lr": 0.01})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.01]
+        """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]

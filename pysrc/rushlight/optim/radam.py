@@ -25,10 +25,56 @@ def _rectified(step, beta2):
 
 
 class RAdam(GroupOptimizer):
-    """Adam with a rectified variance (Liu et al., 2020).
+    """Implement RAdam: Adam whose adaptive scale is rectified while its variance is large.
 
-    Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.RAdam.html
+    During the first steps, as long as the average of squares rests on too few gradients, a step is one of
+    plain momentum; afterwards it is Adam's, shortened by a factor that tends to 1.
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-3
+        Learning rate; a tensor has one element.
+    betas : tuple of 2 floats, default (0.9, 0.999)
+        Decay rates of the averages of gradients and of their squares, in [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator, so that the division stays finite.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameters by ``lr * weight_decay`` instead of adding to the gradient, as `AdamW` does.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.RAdam: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RAdam.html
+
+    References
+    ----------
+    L. Liu et al., "On the variance of the adaptive learning rate and beyond", 2020,
+    https://arxiv.org/abs/1908.03265
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.RAdam([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.8000, -1.6000])
     """
 
     _OPERATOR = "radam"

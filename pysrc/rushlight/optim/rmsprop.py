@@ -16,10 +16,63 @@ __all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(GroupOptimizer):
-    """RMSprop (Hinton, 2012), centered by the variance instead (Graves, 2013), with momentum.
+    """Implement RMSprop: steps divided by the root of a moving average of squared gradients.
 
-    ``alpha`` is the weight of the old in the means. Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html
+    With gradient ``g``, a step without momentum is::
+
+        v = alpha * v + (1 - alpha) * g**2
+        p = p - lr * g / (sqrt(v) + eps)
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-2
+        Learning rate; a tensor has one element.
+    alpha : float, default 0.99
+        Decay rate of the average of squares.
+    eps : float, default 1e-8
+        Added to the denominator, so that the division stays finite.
+    weight_decay : float, default 0
+        Factor of an L2 penalty: this times the parameter is added to the gradient.
+    momentum : float, default 0
+        Part of the last move that is kept.
+    centered : bool, default False
+        Divide by the root of the variance: subtract the square of the average gradient from `v`.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is negative.
+
+    Notes
+    -----
+    Same as torch.optim.RMSprop: https://docs.pytorch.org/docs/2.13/generated/torch.optim.RMSprop.html
+
+    References
+    ----------
+    G. Hinton, "Neural networks for machine learning", lecture 6e, 2012,
+    https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf
+
+    A. Graves, "Generating sequences with recurrent neural networks", 2013, https://arxiv.org/abs/1308.0850
+    (centered)
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.RMSprop([w], lr=0.01, alpha=0.9)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w.detach()
+    tensor([ 0.9684, -1.9684])
     """
 
     _OPERATOR = "rmsprop"

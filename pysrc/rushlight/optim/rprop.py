@@ -18,11 +18,54 @@ __all__ = ["Rprop", "rprop"]
 
 
 class Rprop(GroupOptimizer):
-    """Resilient backpropagation (Riedmiller and Braun, 1993).
+    """Implement resilient backpropagation (Rprop): each element has a step size of its own.
 
-    ``etas`` are by what a step is multiplied when the sign of its gradient turns and when it stays; steps are
-    kept within ``step_sizes``. Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.Rprop.html
+    Only the sign of the gradient counts. While it stays, the step size grows by ``etas[1]``; when it turns,
+    the step size shrinks by ``etas[0]`` and that element does not move. Made for full batches.
+
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-2
+        First step size; a tensor has one element.
+    etas : tuple of 2 floats, default (0.5, 1.2)
+        Factors that shrink and grow the step sizes; the first is in (0, 1), the second above 1.
+    step_sizes : tuple of 2 floats, default (1e-6, 50)
+        Smallest and largest step size.
+    capturable : bool, default False
+        For CUDA graphs; with parameters on the CPU, True makes step() raise AssertionError.
+    foreach : bool, optional
+        Accepted; a step over a group of parameters is one operator with any value.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+    differentiable : bool, default False
+        Record the steps for autograd, so that it can differentiate through them.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or a number is out of bounds.
+
+    Notes
+    -----
+    Same as torch.optim.Rprop: https://docs.pytorch.org/docs/2.13/generated/torch.optim.Rprop.html
+
+    References
+    ----------
+    M. Riedmiller, H. Braun, "A direct adaptive method for faster backpropagation learning: the RPROP
+    algorithm", 1993, https://doi.org/10.1109/ICNN.1993.298623
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.tensor([1.0, -2.0]))
+    >>> optimizer = torch.optim.Rprop([w], lr=0.1)
+    >>> for epoch in range(2):
+    ...     optimizer.zero_grad()
+    ...     (w**2).sum().backward()
+    ...     optimizer.step()
+    >>> w.detach()
+    tensor([ 0.7800, -1.7800])
     """
 
     _OPERATOR = "rprop"

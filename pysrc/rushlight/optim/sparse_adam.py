@@ -18,17 +18,40 @@ __all__ = ["SparseAdam"]
 
 
 class SparseAdam(Optimizer):
-    """Adam that updates only what a sparse gradient holds; a dense one is refused by step().
+    """Implement Adam for sparse gradients: only the elements that a gradient holds, and their state, change.
 
-    Args:
-        params: dense real tensors, pairs of name and tensor, or dicts that are groups
-        lr: the learning rate, above 0
-        betas: the weights of the old in the means of gradients and of squares, in [0, 1)
-        eps: keeps the division finite, above 0
-        maximize: climb instead of descending
+    rushlight has no sparse tensors: step() has nothing to update and refuses dense gradients, which `Adam`
+    takes. The class is here for scripts and state dicts that name it.
 
-    Raises ValueError for numbers out of bounds.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.SparseAdam.html
+    Parameters
+    ----------
+    params : iterable of Tensors, of (name, Tensor) pairs, or of dicts
+        What to optimize; each dict is a group of parameters with options of its own.
+    lr : float or Tensor, default 1e-3
+        Learning rate, above 0; a tensor has one element.
+    betas : tuple of 2 floats, default (0.9, 0.999)
+        Decay rates of the averages of gradients and of their squares, in [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator, so that the division stays finite; above 0.
+    maximize : bool, default False
+        Climb: maximize the objective instead of minimizing it.
+
+    Raises
+    ------
+    ValueError
+        If `params` is empty or holds sparse or complex tensors, or a number is out of bounds.
+    RuntimeError
+        In step(), if a gradient is dense.
+
+    Notes
+    -----
+    Same as torch.optim.SparseAdam: https://docs.pytorch.org/docs/2.13/generated/torch.optim.SparseAdam.html
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.ones(10, 3))
+    >>> torch.optim.SparseAdam([w], lr=0.1).param_groups[0]["betas"]
+    (0.9, 0.999)
     """
 
     def __init__(

@@ -56,8 +56,30 @@ def _lerp(averages, currents, weight) -> None:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
-    """Return a function that changes a list of averages in place: ``decay`` of them stays; a decay that is
-    not from 0 to 1 raises ValueError."""
+    """Return a `multi_avg_fn` of `AveragedModel` for an exponential moving average (EMA).
+
+    Parameters
+    ----------
+    decay : float, default 0.999
+        Part of the old average that stays, in [0, 1].
+
+    Returns
+    -------
+    callable
+        ``(averages, parameters, n_averaged)``, which changes the list of averages in place.
+
+    Raises
+    ------
+    ValueError
+        If `decay` is not in [0, 1].
+
+    Examples
+    --------
+    >>> averages = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor(2.0)], 1)
+    >>> averages
+    [tensor(1.1000)]
+    """
     _need_decay(decay)
 
     @rushlight.no_grad()
@@ -72,7 +94,20 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Any:
 
 
 def get_swa_multi_avg_fn() -> Any:
-    """Return a function that changes a list of averages in place: all models count the same."""
+    """Return a `multi_avg_fn` of `AveragedModel` for stochastic weight averaging (SWA).
+
+    Returns
+    -------
+    callable
+        ``(averages, parameters, n_averaged)``, which changes the list of averages in place.
+
+    Examples
+    --------
+    >>> averages = [torch.tensor(1.0)]
+    >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor(4.0)], 2)
+    >>> averages
+    [tensor(2.)]
+    """
 
     @rushlight.no_grad()
     def swa_update(averaged_param_list, current_param_list, num_averaged) -> None:
@@ -89,8 +124,29 @@ def get_swa_multi_avg_fn() -> Any:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Any:
-    """Return a function that computes a new average, in which ``decay`` of the old one stays; a decay that is
-    not from 0 to 1 raises ValueError."""
+    """Return an `avg_fn` of `AveragedModel` for an exponential moving average (EMA).
+
+    Parameters
+    ----------
+    decay : float, default 0.999
+        Part of the old average that stays, in [0, 1].
+
+    Returns
+    -------
+    callable
+        ``(average, parameter, n_averaged) -> decay * average + (1 - decay) * parameter``
+
+    Raises
+    ------
+    ValueError
+        If `decay` is not in [0, 1].
+
+    Examples
+    --------
+    >>> average = torch.optim.swa_utils.get_ema_avg_fn(0.9)
+    >>> average(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.1000)
+    """
     _need_decay(decay)
 
     @rushlight.no_grad()
@@ -101,7 +157,19 @@ def get_ema_avg_fn(decay: float = 0.999) -> Any:
 
 
 def get_swa_avg_fn() -> Any:
-    """Return a function that computes a new average, in which all models count the same."""
+    """Return an `avg_fn` of `AveragedModel` for stochastic weight averaging (SWA): all models count the same.
+
+    Returns
+    -------
+    callable
+        ``(average, parameter, n_averaged) -> average + (parameter - average) / (n_averaged + 1)``
+
+    Examples
+    --------
+    >>> average = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> average(torch.tensor(1.0), torch.tensor(4.0), 2)
+    tensor(2.)
+    """
 
     @rushlight.no_grad()
     def swa_update(averaged_param, current_param, num_averaged):
@@ -112,14 +180,55 @@ def get_swa_avg_fn() -> Any:
 
 # ---- models ----
 class AveragedModel(Module):
-    """Holds the average of the parameters that ``update_parameters(model)`` was called with.
+    """Average a model over training: stochastic weight averaging (SWA), moving averages (EMA).
 
-    ``module`` begins as a copy of ``model``, on ``device`` where that is given; ``n_averaged``, a 0-dim int64
-    buffer, counts. Averages are those of SWA, or ``avg_fn(average, current, n_averaged)`` computes each of
-    them, or ``multi_avg_fn(averages, currents, n_averaged)`` changes a list of them, of one device and dtype,
-    in place; both raise AssertionError. Buffers are averaged with ``use_buffers``, otherwise copied.
+    Parameters
+    ----------
+    model : Module
+        Model to average; it is copied.
+    device : device, optional
+        Where the average is kept; where the model is if not given.
+    avg_fn : callable, optional
+        Computes a new average from ``(average, parameter, n_averaged)``; if not given, all models count the
+        same (SWA).
+    multi_avg_fn : callable, optional
+        Changes averages in place, from ``(averages, parameters, n_averaged)`` with lists of tensors.
+    use_buffers : bool, default False
+        Also average the buffers; otherwise they are copied.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.swa_utils.AveragedModel.html
+    Attributes
+    ----------
+    module : Module
+        The average, which a call runs.
+    n_averaged : Tensor
+        Number of models averaged.
+
+    Raises
+    ------
+    AssertionError
+        If both `avg_fn` and `multi_avg_fn` are given.
+
+    Notes
+    -----
+    Same as torch.optim.swa_utils.AveragedModel:
+    https://docs.pytorch.org/docs/2.13/optim.html#weight-averaging-swa-and-ema
+
+    References
+    ----------
+    P. Izmailov et al., "Averaging weights leads to wider optima and better generalization", 2018,
+    https://arxiv.org/abs/1803.05407
+
+    Examples
+    --------
+    >>> model = nn.Linear(1, 1, bias=False)
+    >>> average = torch.optim.swa_utils.AveragedModel(model)
+    >>> for value in (1.0, 2.0, 6.0):
+    ...     _ = nn.init.constant_(model.weight, value)
+    ...     average.update_parameters(model)
+    >>> average.module.weight.item()
+    3.0
+    >>> average(torch.ones(1, 1)).item()
+    3.0
     """
 
     def __init__(
@@ -146,7 +255,13 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Average the parameters with those of ``model``; the first time they are copied."""
+        """Take the parameters of a model into the average; the first time they are copied.
+
+        Parameters
+        ----------
+        model : Module
+            Model with parameters of the same shapes.
+        """
         averages, currents = self.parameters(), model.parameters()
         if self.use_buffers:
             averages = chain(self.module.parameters(), self.module.buffers())
@@ -182,11 +297,30 @@ class AveragedModel(Module):
 
 @rushlight.no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> None:
-    """Compute the running statistics of all batch norms anew, as means over the batches of ``loader``.
+    """Compute the running statistics of all batch normalization layers anew, as means over batches.
 
-    A batch is a tensor or a list or tuple that begins with one; ``device`` is where it goes before the model.
+    An averaged model needs that before it is evaluated.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.swa_utils.update_bn.html
+    Parameters
+    ----------
+    loader : iterable
+        Batches: tensors, or lists or tuples that begin with one.
+    model : Module
+        Model, which is called with each batch in training mode.
+    device : device, optional
+        Where batches go first.
+
+    Notes
+    -----
+    Same as torch.optim.swa_utils.update_bn:
+    https://docs.pytorch.org/docs/2.13/optim.html#weight-averaging-swa-and-ema
+
+    Examples
+    --------
+    >>> model = nn.BatchNorm1d(1)
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]]), torch.tensor([[3.0], [5.0]])], model)
+    >>> model.running_mean, model.running_var
+    (tensor([3.]), tensor([2.]))
     """
     momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
@@ -207,11 +341,46 @@ def update_bn(loader: Iterable[Any], model: Module, device: Device = None) -> No
 
 # ---- the learning rate ----
 class SWALR(LRScheduler):
-    """Goes from the learning rates that there are to ``swa_lr`` in ``anneal_epochs``, and stays there.
+    """Anneal the learning rate to a constant one, for stochastic weight averaging (SWA).
 
-    ``swa_lr`` is one for all groups or a list; ``anneal_strategy`` is "cos" or "linear".
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    swa_lr : float or list of floats
+        Learning rate at the end; a list has one for each group.
+    anneal_epochs : int, default 10
+        Number of epochs until then.
+    anneal_strategy : {'cos', 'linear'}, default 'cos'
+        How the learning rate goes there.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.swa_utils.SWALR.html
+    Raises
+    ------
+    ValueError
+        If `anneal_strategy` is unknown, `anneal_epochs` is negative or no int, or a list has another length
+        than there are groups.
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.swa_utils.SWALR:
+    https://docs.pytorch.org/docs/2.13/optim.html#weight-averaging-swa-and-ema
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, 0.5, anneal_epochs=2, anneal_strategy="linear")
+    >>> for epoch in range(4):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [0.75]
+    2 [0.5]
+    3 [0.5]
     """
 
     _unsaved = ("optimizer", "anneal_func")

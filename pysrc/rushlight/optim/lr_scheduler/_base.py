@@ -141,12 +141,49 @@ def _note_steps(optimizer) -> None:
 
 
 class LRScheduler:
-    """Base class: a subclass computes the learning rates of all groups in ``get_lr()``.
+    """Implement what all learning rate schedulers share: the count of epochs and setting the learning rates.
 
-    ``last_epoch`` is -1 at the beginning; a scheduler that goes on from another epoch needs groups with
-    ``initial_lr``, and raises KeyError where there is none.
+    The base class of schedulers. A subclass returns the learning rates of all groups from get_lr(). Training
+    calls ``optimizer.step()`` for each batch and ``scheduler.step()`` after each epoch.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LRScheduler.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Attributes
+    ----------
+    base_lrs : list of floats
+        Initial learning rates of the groups.
+    last_epoch : int
+        Current epoch.
+
+    Raises
+    ------
+    TypeError
+        If `optimizer` is no Optimizer.
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.LRScheduler:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LRScheduler.html
+
+    Examples
+    --------
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [lr / 2**self.last_epoch for lr in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.8)
+    >>> scheduler = Halving(optimizer)
+    >>> for epoch in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.2]
     """
 
     _get_lr_called_within_step = False
@@ -173,11 +210,17 @@ class LRScheduler:
             self.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all attributes but the optimiser."""
+        """Return the state of the scheduler as a dict: its attributes without the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key not in self._unsaved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what state_dict() returned."""
+        """Load the state of the scheduler from what state_dict() returned.
+
+        Parameters
+        ----------
+        state_dict : dict
+            What state_dict() of a scheduler of the same class returned.
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> list[float | Tensor]:
@@ -189,9 +232,14 @@ class LRScheduler:
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or (deprecated) to the one given, and set its learning rates.
+        """Go to the next epoch and set its learning rates.
 
-        Warns where the first call comes before optimizer.step().
+        It warns where the first call comes before ``optimizer.step()``.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            Deprecated: the epoch to go to.
         """
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):

@@ -23,9 +23,50 @@ def _wave(epoch, length):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Goes along a cosine down to ``eta_min`` in ``T_max`` epochs, and up again in as many.
+    """Decay the learning rate along a cosine to `eta_min` in `T_max` epochs, then raise it again.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html
+    At epoch t it is ``eta_min + (initial - eta_min) * (1 + cos(pi * t / T_max)) / 2``, as long as nothing
+    else changes it.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    T_max : int
+        Epoch at which the learning rate is `eta_min`: half a wave.
+    eta_min : float, default 0.0
+        Smallest learning rate.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.CosineAnnealingLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingLR.html
+
+    References
+    ----------
+    I. Loshchilov, F. Hutter, "SGDR: Stochastic gradient descent with warm restarts", 2017,
+    https://arxiv.org/abs/1608.03983
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> for epoch in range(5):
+    ...     print(f"{scheduler.get_last_lr()[0]:.3f}")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.000
+    0.854
+    0.500
+    0.146
+    0.000
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -55,11 +96,53 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Goes along a cosine down to ``eta_min`` in ``T_0`` epochs, then anew in ``T_mult`` times as many.
+    """Decay the learning rate along a cosine to `eta_min`, restart at the initial one, and so on (SGDR).
 
-    ``T_0`` and ``T_mult`` are positive ints, else ValueError. ``step(epoch)`` also takes parts of an epoch.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    T_0 : int
+        Number of epochs until the first restart.
+    T_mult : int, default 1
+        Factor by which the number of epochs grows after each restart.
+    eta_min : float, default 0.0
+        Smallest learning rate.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.html
+    Raises
+    ------
+    ValueError
+        If `T_0` or `T_mult` is no positive int or `eta_min` no number.
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.CosineAnnealingWarmRestarts:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CosineAnnealingWarmRestarts.html
+
+    References
+    ----------
+    I. Loshchilov, F. Hutter, "SGDR: Stochastic gradient descent with warm restarts", 2017,
+    https://arxiv.org/abs/1608.03983
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+    >>> for epoch in range(7):
+    ...     print(f"{scheduler.get_last_lr()[0]:.3f}")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    1.000
+    0.500
+    1.000
+    0.854
+    0.500
+    0.146
+    1.000
     """
 
     def __init__(
@@ -85,7 +168,18 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base_lr - self.eta_min) * height / 2 for base_lr in self.base_lrs]
 
     def step(self, epoch: int | None = None) -> None:
-        """Go to the next epoch, or to the one given, which may be a fraction, and set its learning rates."""
+        """Go to the next epoch and set its learning rates.
+
+        Parameters
+        ----------
+        epoch : int or float, optional
+            Epoch to go to, which may be a fraction such as ``epoch + batch / batches``.
+
+        Raises
+        ------
+        ValueError
+            If `epoch` is negative.
+        """
         if epoch is None and self.last_epoch >= 0:
             epoch = self.last_epoch + 1
             self.T_cur = self.T_cur + 1

@@ -49,13 +49,67 @@ class _MomentumLR(LRScheduler):
 
 
 class CyclicLR(_MomentumLR):
-    """Goes from ``base_lr`` to ``max_lr`` in ``step_size_up`` epochs, back in ``step_size_down``, and so on.
+    """Cycle the learning rate between two bounds, linearly; the momentum goes the other way.
 
-    ``mode`` says how the height changes: not at all ("triangular"), halved every cycle ("triangular2"), times
-    ``gamma`` every epoch ("exp_range"); or ``scale_fn`` computes it, from the cycle or, with ``scale_mode``
-    "iterations", from the epoch. With ``cycle_momentum`` the momentum, or beta1, goes the other way.
+    step() is called after each batch.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CyclicLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    base_lr : float or list of floats
+        Lower bound, where a cycle begins; a list has one for each group.
+    max_lr : float or list of floats
+        Upper bound of the first cycle.
+    step_size_up : int, default 2000
+        Number of steps from the lower to the upper bound.
+    step_size_down : int, optional
+        Number of steps back; `step_size_up` if not given.
+    mode : {'triangular', 'triangular2', 'exp_range'}, default 'triangular'
+        Height of the cycles: the same; halved with each cycle; times `gamma` with each step.
+    gamma : float, default 1.0
+        Factor of 'exp_range'.
+    scale_fn : callable, optional
+        Computes the height, as a part of the first; then `mode` does not count.
+    scale_mode : {'cycle', 'iterations'}, default 'cycle'
+        What `scale_fn` takes: the number of the cycle or of the step.
+    cycle_momentum : bool, default True
+        Also cycle the momentum, or beta1, which falls while the learning rate rises.
+    base_momentum : float, default 0.8
+        Lower bound of the momentum.
+    max_momentum : float, default 0.9
+        Upper bound of the momentum.
+    last_epoch : int, default -1
+        Step to go on from; -1 begins.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown, a list has another length than there are groups, or `cycle_momentum` meets an
+        optimizer without momentum.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.CyclicLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.CyclicLR.html
+
+    References
+    ----------
+    L. Smith, "Cyclical learning rates for training neural networks", 2017, https://arxiv.org/abs/1506.01186
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
+    >>> for batch in range(5):
+    ...     print(f"{scheduler.get_last_lr()[0]:.2f} {optimizer.param_groups[0]['momentum']:.2f}")
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0.10 0.90
+    0.30 0.85
+    0.50 0.80
+    0.30 0.85
+    0.10 0.90
     """
 
     _unsaved = ("optimizer", "_scale_fn_ref", "_scale_fn_custom")
@@ -167,13 +221,72 @@ class CyclicLR(_MomentumLR):
 
 
 class OneCycleLR(_MomentumLR):
-    """Goes from ``max_lr / div_factor`` to ``max_lr`` and down to the first divided by ``final_div_factor``.
+    """Raise the learning rate to `max_lr`, then decay it far below the initial one: the 1cycle policy.
 
-    It is made for ``total_steps`` steps, or ``epochs * steps_per_epoch``, of which a part ``pct_start`` goes
-    up; more steps raise ValueError. ``three_phase``: down as it went up, and then to the end.
-    With ``cycle_momentum`` the momentum, or beta1, goes the other way.
+    The momentum goes the other way. step() is called after each batch, `total_steps` times at most.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.OneCycleLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    max_lr : float or list of floats
+        Largest learning rate; a list has one for each group.
+    total_steps : int, optional
+        Number of steps of the cycle; ``epochs * steps_per_epoch`` if not given.
+    epochs : int, optional
+        Number of epochs.
+    steps_per_epoch : int, optional
+        Number of steps in an epoch.
+    pct_start : float, default 0.3
+        Part of the cycle during which the learning rate rises.
+    anneal_strategy : {'cos', 'linear'}, default 'cos'
+        How the learning rate goes from one to the other.
+    cycle_momentum : bool, default True
+        Also change the momentum, or beta1, which falls while the learning rate rises.
+    base_momentum : float or list of floats, default 0.85
+        Smallest momentum.
+    max_momentum : float or list of floats, default 0.95
+        Largest momentum.
+    div_factor : float, default 25.0
+        The initial learning rate is ``max_lr / div_factor``.
+    final_div_factor : float, default 1e4
+        The last learning rate is the initial one divided by it.
+    three_phase : bool, default False
+        Go down to the initial learning rate as fast as up, and then on to the last.
+    last_epoch : int, default -1
+        Step to go on from; -1 begins.
+
+    Raises
+    ------
+    ValueError
+        If neither `total_steps` nor both `epochs` and `steps_per_epoch` are given or they are no positive
+        ints, `pct_start` is no float in [0, 1], `anneal_strategy` is unknown, or `cycle_momentum` meets an
+        optimizer without momentum; in step() after `total_steps` steps.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.OneCycleLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.OneCycleLR.html
+
+    References
+    ----------
+    L. Smith, N. Topin, "Super-convergence: Very fast training of neural networks using large learning rates",
+    2018, https://arxiv.org/abs/1708.07120
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5, pct_start=0.4)
+    >>> for batch in range(5):
+    ...     print(f"{scheduler.get_last_lr()[0]:.4f}")
+    ...     optimizer.step()
+    ...     if batch < 4:
+    ...         scheduler.step()
+    0.0400
+    1.0000
+    0.7500
+    0.2500
+    0.0000
     """
 
     def __init__(

@@ -33,9 +33,42 @@ class _FactorLR(LRScheduler):
 
 
 class StepLR(_FactorLR):
-    """Multiplies by ``gamma`` every ``step_size`` epochs.
+    """Decay the learning rate by a factor every `step_size` epochs.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.StepLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    step_size : int
+        Number of epochs between two decays.
+    gamma : float, default 0.1
+        Factor of a decay.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.StepLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.StepLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for epoch in range(5):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [1.0]
+    2 [0.5]
+    3 [0.5]
+    4 [0.25]
     """
 
     def __init__(
@@ -53,9 +86,41 @@ class StepLR(_FactorLR):
 
 
 class MultiStepLR(_FactorLR):
-    """Multiplies by ``gamma`` at each of the epochs ``milestones``, twice at one that stands there twice.
+    """Decay the learning rate by a factor at given epochs, the milestones.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiStepLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    milestones : iterable of ints
+        Epochs of the decays; one that stands there twice decays twice.
+    gamma : float, default 0.1
+        Factor of a decay.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.MultiStepLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiStepLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> for epoch in range(4):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [0.5]
+    2 [0.5]
+    3 [0.25]
     """
 
     def __init__(
@@ -75,9 +140,43 @@ class MultiStepLR(_FactorLR):
 
 
 class ConstantLR(_FactorLR):
-    """Multiplies by ``factor``, from 0 to 1, and takes that back after ``total_iters`` epochs.
+    """Multiply the learning rate by a constant factor during the first `total_iters` epochs.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ConstantLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    factor : float, default 1/3
+        Factor of the first epochs, in [0, 1].
+    total_iters : int, default 5
+        Epoch from which the learning rate is the initial one again.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    ValueError
+        If `factor` is not in [0, 1].
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.ConstantLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ConstantLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for epoch in range(4):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [0.5]
+    1 [0.5]
+    2 [1.0]
+    3 [1.0]
     """
 
     def __init__(
@@ -99,9 +198,46 @@ class ConstantLR(_FactorLR):
 
 
 class LinearLR(_FactorLR):
-    """Multiplies by a factor that goes from ``start_factor`` to ``end_factor`` in ``total_iters`` epochs.
+    """Multiply the learning rate by a factor that changes linearly: a linear warm-up or decay.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LinearLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    start_factor : float, default 1/3
+        Factor of the first epoch, in (0, 1].
+    end_factor : float, default 1.0
+        Factor from epoch `total_iters` on, in [0, 1].
+    total_iters : int, default 5
+        Number of epochs from the one to the other.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    ValueError
+        If `start_factor` is not in (0, 1] or `end_factor` not in [0, 1].
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.LinearLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LinearLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> for epoch in range(5):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [0.25]
+    1 [0.5]
+    2 [0.75]
+    3 [1.0]
+    4 [1.0]
     """
 
     def __init__(
@@ -137,9 +273,38 @@ class LinearLR(_FactorLR):
 
 
 class ExponentialLR(_FactorLR):
-    """Multiplies by ``gamma`` every epoch.
+    """Decay the learning rate by a factor every epoch.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ExponentialLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    gamma : float
+        Factor of a decay.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.ExponentialLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ExponentialLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> for epoch in range(3):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [0.5]
+    2 [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -154,9 +319,42 @@ class ExponentialLR(_FactorLR):
 
 
 class PolynomialLR(_FactorLR):
-    """Multiplies by what is left of ``total_iters`` epochs, as a part of 1 to the power of ``power``.
+    """Decay the learning rate to 0 by a polynomial: ``(1 - epoch / total_iters)**power`` of the initial one.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.PolynomialLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    total_iters : int, default 5
+        Epoch at which the learning rate becomes 0.
+    power : float, default 1.0
+        Power of the polynomial; 1 decays linearly.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
+
+    Raises
+    ------
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.PolynomialLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.PolynomialLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+    >>> for epoch in range(5):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [0.5625]
+    2 [0.25]
+    3 [0.0625]
+    4 [0.0]
     """
 
     def __init__(

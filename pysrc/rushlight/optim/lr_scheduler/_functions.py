@@ -46,12 +46,43 @@ class _FunctionsLR(LRScheduler):
 
 
 class LambdaLR(_FunctionsLR):
-    """Multiplies the initial learning rates by what ``lr_lambda(epoch)`` returns.
+    """Multiply the initial learning rates by a function of the epoch.
 
-    ``lr_lambda`` is one function for all groups or a list of one for each. A state dict keeps the
-    attributes of callable objects and nothing of plain functions; a pickle holds functions by their names.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    lr_lambda : callable or list of callables
+        Takes the epoch and returns the factor; a list has one for each group. state_dict() keeps the
+        attributes of callable objects and nothing of plain functions.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LambdaLR.html
+    Raises
+    ------
+    ValueError
+        If a list has another length than there are groups.
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.LambdaLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.LambdaLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> warmup = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: min(1.0, (epoch + 1) / 4))
+    >>> for epoch in range(5):
+    ...     print(epoch, warmup.get_last_lr())
+    ...     optimizer.step()
+    ...     warmup.step()
+    0 [0.25]
+    1 [0.5]
+    2 [0.75]
+    3 [1.0]
+    4 [1.0]
     """
 
     def __init__(
@@ -70,11 +101,43 @@ class LambdaLR(_FunctionsLR):
 
 
 class MultiplicativeLR(_FunctionsLR):
-    """Multiplies the learning rates of the epoch before by what ``lr_lambda(epoch)`` returns.
+    """Multiply the learning rates of the epoch before by a function of the epoch.
 
-    ``lr_lambda`` is as for LambdaLR.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    lr_lambda : callable or list of callables
+        Takes the epoch and returns the factor; a list has one for each group. state_dict() keeps the
+        attributes of callable objects and nothing of plain functions.
+    last_epoch : int, default -1
+        Epoch to go on from; -1 begins, others need ``'initial_lr'`` in every group of the optimizer.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiplicativeLR.html
+    Raises
+    ------
+    ValueError
+        If a list has another length than there are groups.
+    TypeError
+        If `lr_lambda` cannot be called.
+    KeyError
+        If `last_epoch` is not -1 and a group has no ``'initial_lr'``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.MultiplicativeLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.MultiplicativeLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> for epoch in range(3):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [1.0]
+    1 [0.5]
+    2 [0.25]
     """
 
     def __init__(

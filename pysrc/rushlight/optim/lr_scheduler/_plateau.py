@@ -21,14 +21,53 @@ if TYPE_CHECKING:
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Multiplies by ``factor`` when a number has not become better for more than ``patience`` epochs.
+    """Reduce the learning rate when a metric, such as the validation loss, has stopped improving.
 
-    ``step(metrics)`` takes that number. It is better when it is lower (``mode`` "max": higher) than the
-    best by ``threshold``, as a part of the best or, with ``threshold_mode`` "abs", as it is. After a
-    reduction ``cooldown`` epochs do not count. No learning rate goes below ``min_lr`` (one for all groups or
-    a list), and none changes by less than ``eps``.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    mode : {'min', 'max'}, default 'min'
+        Whether lower or higher values are better.
+    factor : float, default 0.1
+        Factor of a reduction, below 1.
+    patience : int, default 10
+        Number of epochs without improvement that are allowed; the one after them reduces.
+    threshold : float, default 1e-4
+        How much better than the best a value must be to count.
+    threshold_mode : {'rel', 'abs'}, default 'rel'
+        Whether `threshold` is a part of the best value or a difference.
+    cooldown : int, default 0
+        Number of epochs after a reduction that do not count.
+    min_lr : float or list of floats, default 0
+        Smallest learning rate; a list has one for each group.
+    eps : float, default 1e-8
+        Smaller changes of a learning rate are not made.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+    Raises
+    ------
+    ValueError
+        If `factor` is 1 or more, a mode is unknown, or a list has another length than there are groups.
+    TypeError
+        If `optimizer` is no Optimizer.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.ReduceLROnPlateau:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (0.9, 0.5, 0.5, 0.5, 0.4):
+    ...     scheduler.step(loss)
+    ...     print(loss, scheduler.get_last_lr())
+    0.9 [1.0]
+    0.5 [1.0]
+    0.5 [1.0]
+    0.5 [0.1]
+    0.4 [0.1]
     """
 
     def __init__(
@@ -92,7 +131,15 @@ class ReduceLROnPlateau(LRScheduler):
         return a < bound if self.mode == "min" else a > bound
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:
-        """Count an epoch with this number, and reduce the learning rates when it is time."""
+        """Count an epoch with its metric, and reduce the learning rates when it is time.
+
+        Parameters
+        ----------
+        metrics : float or Tensor
+            Value of the metric.
+        epoch : int, optional
+            Deprecated: the number of the epoch.
+        """
         current = float(metrics)
         if epoch is None:
             epoch = self.last_epoch + 1

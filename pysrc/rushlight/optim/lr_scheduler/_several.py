@@ -50,9 +50,47 @@ class _SeveralLR(LRScheduler):
 
 
 class SequentialLR(_SeveralLR):
-    """One scheduler after the other; at each of the epochs ``milestones`` the next one begins.
+    """Run several learning rate schedulers one after the other.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.SequentialLR.html
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Optimizer whose learning rates to set.
+    schedulers : list of LRSchedulers
+        Schedulers of this optimizer, in their order.
+    milestones : list of ints
+        Epochs at which the second scheduler begins, the third, and so on; each begins with its epoch 0.
+    last_epoch : int, default -1
+        Epoch to go on from.
+
+    Raises
+    ------
+    ValueError
+        If there is no scheduler, their number is not one more than that of the milestones, one belongs to
+        another optimizer or is a `ReduceLROnPlateau`.
+    TypeError
+        If a scheduler has no attribute ``optimizer``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.SequentialLR:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.SequentialLR.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> warmup = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> for epoch in range(5):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [0.5]
+    1 [0.75]
+    2 [1.0]
+    3 [0.5]
+    4 [0.25]
     """
 
     def __init__(
@@ -100,9 +138,41 @@ class SequentialLR(_SeveralLR):
 
 
 class ChainedScheduler(_SeveralLR):
-    """All schedulers at each step, one on what the other leaves.
+    """Run several learning rate schedulers at once, each on what the one before leaves.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ChainedScheduler.html
+    Parameters
+    ----------
+    schedulers : sequence of LRSchedulers
+        Schedulers of one optimizer; all of them step together.
+    optimizer : Optimizer, optional
+        Optimizer whose learning rates to set; that of the first scheduler if not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no scheduler, or one belongs to another optimizer or is a `ReduceLROnPlateau`.
+    TypeError
+        If a scheduler has no attribute ``optimizer``.
+
+    Notes
+    -----
+    Same as torch.optim.lr_scheduler.ChainedScheduler:
+    https://docs.pytorch.org/docs/2.13/generated/torch.optim.lr_scheduler.ChainedScheduler.html
+
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1.0)
+    >>> constant = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([constant, decay])
+    >>> for epoch in range(4):
+    ...     print(epoch, scheduler.get_last_lr())
+    ...     optimizer.step()
+    ...     scheduler.step()
+    0 [0.5]
+    1 [0.25]
+    2 [0.25]
+    3 [0.125]
     """
 
     def __init__(self, schedulers: Any, optimizer: Optimizer | None = None) -> None:
