@@ -71,7 +71,30 @@ def _check_safe_global(item):
 
 
 def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
-    """Allows classes and functions in files from now on; a tuple (object, "full.path") gives the name too."""
+    """Allow classes and functions in files that torch.load reads with ``weights_only=True``, from now on.
+
+    Parameters
+    ----------
+    safe_globals : list of classes and functions
+        What to allow; a tuple ``(object, "module.name")`` allows it under the name that a file has for it.
+
+    Raises
+    ------
+    ValueError
+        If one is a builtin function, with which a file could run any code.
+
+    Notes
+    -----
+    Same as torch.serialization.add_safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> torch.serialization.add_safe_globals([Fraction])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> torch.serialization.clear_safe_globals()
+    """
     items = set(safe_globals)
     for item in items:
         _check_safe_global(item)
@@ -79,19 +102,59 @@ def add_safe_globals(safe_globals: list[Callable[..., Any] | tuple[Callable[...,
 
 
 def get_safe_globals() -> list[Callable[..., Any] | tuple[Callable[..., Any], str]]:
-    """The classes and functions that were added."""
+    """Return the list of classes and functions that were allowed in files.
+
+    Notes
+    -----
+    Same as torch.serialization.get_safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     return list(_safe_globals)
 
 
 def clear_safe_globals() -> None:
-    """Forgets all that was added."""
+    """Allow no more classes and functions in files than at the start.
+
+    Notes ----- Same as torch.serialization.clear_safe_globals:
+    https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     _safe_globals.clear()
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """List the classes and functions that a file names and that load() refuses, without loading it.
+    """List the classes and functions that a file names and that torch.load refuses, without loading it.
 
-    torch.load wants them in add_safe_globals; names of modules such as os are refused even then.
+    Parameters
+    ----------
+    f : str, os.PathLike or file object
+        File to look at.
+
+    Returns
+    -------
+    list of str
+        Full names, for add_safe_globals(). Names of modules such as ``os`` are refused even then.
+
+    Notes
+    -----
+    Same as torch.serialization.get_unsafe_globals_in_checkpoint:
+    https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> torch.save({"path": pathlib.PurePosixPath("data")}, "checkpoint.pt")
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint("checkpoint.pt")
+    ['pathlib.PurePosixPath']
     """
     if not is_path(f):
         _check_seekable(f)
@@ -104,7 +167,25 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
 
 class safe_globals:
-    """Allows classes and functions while the block runs."""
+    """Allow classes and functions in files within a context, as add_safe_globals() does for good.
+
+    Parameters
+    ----------
+    safe_globals : list of classes and functions
+        What to allow; a tuple ``(object, "module.name")`` allows it under the name that a file has for it.
+
+    Notes
+    -----
+    Same as torch.serialization.safe_globals: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> torch.save({"path": pathlib.PurePosixPath("data")}, "checkpoint.pt")
+    >>> with torch.serialization.safe_globals([pathlib.PurePosixPath]):
+    ...     torch.load("checkpoint.pt")
+    {'path': PurePosixPath('data')}
+    """
 
     def __init__(self, safe_globals: list[Callable[..., Any] | tuple[Callable[..., Any], str]]) -> None:
         self.safe_globals = safe_globals
@@ -185,12 +266,42 @@ def _place(location):
 
 
 def location_tag(storage: Any) -> Any:
-    """The text that names a storage's device in files."""
+    """Return the text that names the device of a storage in a file.
+
+    Parameters
+    ----------
+    storage : UntypedStorage
+        Storage to be saved.
+
+    Examples
+    --------
+    >>> torch.serialization.location_tag(torch.ones(2).untyped_storage())
+    'cpu'
+    """
     return str(storage.device)
 
 
 def default_restore_location(storage: Any, location: Any) -> Any:
-    """What load does with a storage when map_location does not decide."""
+    """Return a loaded storage where its file says: what torch.load does without `map_location`.
+
+    Parameters
+    ----------
+    storage : UntypedStorage
+        Storage on the CPU.
+    location : str
+        Device that the file names.
+
+    Raises
+    ------
+    RuntimeError
+        If it is another device than the CPU.
+
+    Examples
+    --------
+    >>> storage = torch.ones(2).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu") is storage
+    True
+    """
     device = _place(location)
     if device.type != "cpu":
         raise RuntimeError(
@@ -282,19 +393,62 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None)
+    """Load an object from a file that torch.save wrote: a state dict, a checkpoint, a tensor.
 
-    Opens what torch.save wrote: state_dicts and other containers of tensors, numbers and text, in the
-    zip format and the older stream. Nothing of a file is executed, and every checksum is compared; a class or
-    function is only called when it was added with serialization.add_safe_globals.
+    By default nothing of a file is executed: it may hold tensors, numbers, texts and containers of them, and
+    the classes that were allowed with ``torch.serialization.add_safe_globals``. The formats are recognized:
+    PyTorch's zip archives and older files, and safetensors by the ending ``.safetensors``. Checksums are
+    compared.
 
-    With weights_only=False, whole modules and any other object load as well: what the file names is imported
-    and called, so that it can run any code. Use it for files that you trust. PyTorch's classes become
-    rushlight's; a layer that rushlight lacks becomes a placeholder that keeps its state.
+    Parameters
+    ----------
+    f : str, os.PathLike or file object
+        File to read; a file object is binary and can seek.
+    map_location : device, str, dict or callable, optional
+        Where tensors go. A device or its name takes all of them; a dict maps saved names to new ones; a
+        callable takes ``(storage, saved name)`` and returns a storage, or None to decide nothing.
+    pickle_module : module, optional
+        Reads the pickles in place of ``pickle``; needs ``weights_only=False``.
+    weights_only : bool, optional
+        True unless `pickle_module` is given. With False the file may hold any object, also whole modules, and
+        **can run any code**: only for files that you trust. PyTorch's classes become rushlight's.
+    mmap : bool, optional
+        Map the file into memory instead of reading it; only for paths. Pages are read when they are used,
+        changes stay in this process, checksums are not compared, and the file must not be truncated while the
+        tensors live. Files of safetensors are mapped unless it is False.
+    **pickle_load_args
+        Options of ``pickle.Unpickler``, for ``weights_only=False``.
 
-    With mmap=True the file (a path) is mapped privately instead of read: changes to the tensors stay in this
-    process, checksums are not compared, and the file must not be truncated while the tensors live. A path
-    that ends in .safetensors is read as such a file, and mapped unless mmap=False.
+    Returns
+    -------
+    object
+        What was saved; tensors that shared memory share it again.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If the file is of no such format, or names something that is not allowed: the text says what, and how
+        to allow it.
+    EOFError
+        If the file is empty.
+    RuntimeError
+        If the file is damaged, or tensors are of a device that is not there and `map_location` does not move.
+    ValueError
+        If `mmap` is asked for a file object.
+
+    Notes
+    -----
+    Same as torch.load: https://docs.pytorch.org/docs/2.13/generated/torch.load.html
+
+    Examples
+    --------
+    >>> model = nn.Linear(2, 1)
+    >>> torch.save({"model": model.state_dict(), "epoch": 3}, "checkpoint.pt")
+    >>> checkpoint = torch.load("checkpoint.pt", map_location="cpu")
+    >>> checkpoint["epoch"]
+    3
+    >>> model.load_state_dict(checkpoint["model"])
+    <All keys matched successfully>
     """
     weights_only = _wants_weights_only(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
@@ -397,12 +551,38 @@ _checksums = True
 
 
 def get_crc32_options() -> bool:
-    """Whether save writes checksums."""
+    """Return whether torch.save writes checksums.
+
+    Notes
+    -----
+    Same as torch.serialization.get_crc32_options: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.get_crc32_options()
+    True
+    """
     return _checksums
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Whether save writes checksums. Without them nobody can notice later that a file has changed."""
+    """Choose whether torch.save writes checksums (CRC-32); without them a damaged file goes unnoticed.
+
+    Parameters
+    ----------
+    compute_crc32 : bool
+        Whether to write them.
+
+    Notes
+    -----
+    Same as torch.serialization.set_crc32_options: https://docs.pytorch.org/docs/2.13/notes/serialization.html
+
+    Examples
+    --------
+    >>> torch.serialization.set_crc32_options(False)
+    >>> torch.save(torch.ones(2), "tensor.pt")
+    >>> torch.serialization.set_crc32_options(True)
+    """
     global _checksums
     _checksums = bool(compute_crc32)
 
@@ -415,10 +595,50 @@ def save(
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:
-    """save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True)
+    """Save an object to a file: a state dict, a checkpoint, a tensor.
 
-    Writes a file that torch.load(weights_only=True) opens. Views and tied tensors keep sharing: each storage
-    is written once. A path gets a complete new file or stays as it was.
+    ``torch.load`` of PyTorch and of rushlight open it. Tensors that share memory are written once and share
+    it after loading. A path gets a complete new file or stays as it was. A path that ends with
+    ``.safetensors`` gets a file of that format, from a dict of tensors.
+
+    Parameters
+    ----------
+    obj : object
+        What to save: tensors, numbers, texts and containers of them; other objects are pickled and need
+        ``weights_only=False`` to load.
+    f : str, os.PathLike or file object
+        Where to write; a file object has ``write``.
+    pickle_module : module, default pickle
+        Only ``pickle``.
+    pickle_protocol : int, default 2
+        Protocol of the pickle, 2 or more.
+    _use_new_zipfile_serialization : bool, default True
+        Write a zip archive; False writes the older stream.
+    _disable_byteorder_record : bool, default False
+        Leave out the record of the byte order.
+
+    Raises
+    ------
+    AttributeError
+        If `f` is neither a path nor has ``write``.
+    ValueError
+        If `pickle_module` is not ``pickle`` or there is no such protocol.
+
+    Notes
+    -----
+    Same as torch.save: https://docs.pytorch.org/docs/2.13/generated/torch.save.html
+
+    Examples
+    --------
+    >>> torch.save({"weight": torch.ones(2), "epoch": 3}, "checkpoint.pt")
+    >>> torch.load("checkpoint.pt")
+    {'weight': tensor([1., 1.]), 'epoch': 3}
+    >>> import io
+    >>> buffer = io.BytesIO()
+    >>> torch.save(torch.arange(3), buffer)
+    >>> _ = buffer.seek(0)
+    >>> torch.load(buffer)
+    tensor([0, 1, 2])
     """
     if not is_path(f) and not hasattr(f, "write"):
         raise AttributeError(

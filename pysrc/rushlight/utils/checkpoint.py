@@ -54,12 +54,42 @@ class CheckpointError(RuntimeError):
 
 # ---- what both kinds need ----
 def noop_context_fn() -> Any:
-    """Give two contexts that do nothing: for the first time and for the second."""
+    """Return two contexts that do nothing: the default `context_fn` of checkpoint().
+
+    Examples
+    --------
+    >>> first, second = torch.utils.checkpoint.noop_context_fn()
+    >>> with first:
+    ...     print("as without it")
+    as without it
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
-    """Copy a tuple with tensors that have no history; each wants a gradient if it did."""
+    """Detach the tensors of a tuple; each requires a gradient if it did before.
+
+    Parameters
+    ----------
+    inputs : tuple
+        Tensors and other values.
+
+    Returns
+    -------
+    tuple
+        The same with detached tensors.
+
+    Raises
+    ------
+    RuntimeError
+        If it is no tuple.
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.detach_variable((x * 2, 3))
+    (tensor([2., 2.], requires_grad=True), 3)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(
             f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
@@ -70,7 +100,17 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
-    """Warn when no tensor wants a gradient."""
+    """Warn if no tensor of the inputs requires a gradient: then there is nothing to compute backward.
+
+    Parameters
+    ----------
+    inputs : iterable
+        Tensors and other values.
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.check_backward_validity([torch.ones(2, requires_grad=True)])
+    """
     if not any(x.requires_grad for x in inputs if isinstance(x, _C.Tensor)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
@@ -323,7 +363,26 @@ def _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check,
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Any:
-    """Say for all checkpoints of a block whether computing again ends with the last tensor needed."""
+    """Choose within a context whether the second run of checkpoints ends as soon as all tensors are there.
+
+    Parameters
+    ----------
+    enable : bool
+        In place of `early_stop` of checkpoint().
+
+    Notes ----- Same as torch.utils.checkpoint.set_checkpoint_early_stop:
+    https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> from rushlight.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(torch.exp, x, use_reentrant=False)
+    >>> y.sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+    """
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -334,7 +393,25 @@ def set_checkpoint_early_stop(enable: bool) -> Any:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Any:
-    """Override ``debug`` for all checkpoints of a block; None leaves it to them."""
+    """Choose within a context whether checkpoints run in debug mode, which rushlight lacks.
+
+    Parameters
+    ----------
+    enabled : bool or None
+        In place of `debug` of checkpoint(); None leaves it to that.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.set_checkpoint_debug_enabled:
+    https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> from rushlight.utils.checkpoint import checkpoint, set_checkpoint_debug_enabled
+    >>> with set_checkpoint_debug_enabled(False):
+    ...     checkpoint(torch.exp, torch.zeros(1), use_reentrant=False, debug=True)
+    tensor([1.])
+    """
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -370,11 +447,59 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Return function(*args, **kwargs), whose tensors backward computes again instead of keeping them.
+    """Checkpoint a part of a model: backward computes it again instead of keeping its tensors in memory.
 
-    ``preserve_rng_state`` (True) draws the same random numbers the second time. ``context_fn`` gives a
-    context for each time; ``determinism_check`` ("default" or "none") compares shapes, dtypes and devices;
-    ``early_stop`` ends the second time with the last tensor that backward needs.
+    It trades time for memory: the part runs twice. It must do the same both times.
+
+    Parameters
+    ----------
+    function : callable
+        Part of the model, such as a module.
+    *args
+        Arguments of `function`.
+    use_reentrant : bool
+        False, the recommended way, works with all of autograd; True is the older way: it needs an argument
+        that requires a gradient, and backward() without `inputs`. Without it True is taken, with a warning.
+    context_fn : callable, optional
+        Returns two contexts, for the first and for the second run. Only with ``use_reentrant=False``.
+    determinism_check : {'default', 'none'}, default 'default'
+        Whether shapes, dtypes and devices of both runs are compared.
+    debug : bool, default False
+        Not supported.
+    early_stop : bool, default True
+        End the second run as soon as all tensors are there.
+    **kwargs
+        Keyword arguments of `function`; and ``preserve_rng_state`` (True): the second run draws the same
+        random numbers as the first.
+
+    Returns
+    -------
+    object
+        What `function` returns.
+
+    Raises
+    ------
+    CheckpointError
+        In backward, if the second run does not save the same tensors.
+    ValueError
+        If an option does not go with ``use_reentrant=True``.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.checkpoint: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    References
+    ----------
+    T. Chen et al., "Training deep nets with sublinear memory cost", 2016, https://arxiv.org/abs/1604.06174
+
+    Examples
+    --------
+    >>> from rushlight.utils.checkpoint import checkpoint
+    >>> block = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    >>> x = torch.ones(2, 4, requires_grad=True)
+    >>> checkpoint(block, x, use_reentrant=False).sum().backward()
+    >>> x.grad.shape
+    torch.Size([2, 4])
     """
     if use_reentrant is None:
         use_reentrant = _reentrant_by_default(
@@ -394,7 +519,44 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: Any, input: Tensor, use_reentrant: Any = None, **kwargs: Any
 ) -> Any:
-    """Run functions one after the other, in ``segments`` parts; all but the last are checkpoints."""
+    """Checkpoint a sequence of layers in segments, each but the last.
+
+    Parameters
+    ----------
+    functions : Sequential or list of callables
+        Layers, in their order.
+    segments : int
+        Number of segments.
+    input : Tensor
+        Input of the first layer.
+    use_reentrant : bool
+        As for checkpoint().
+    **kwargs
+        ``preserve_rng_state`` (True): the second run draws the same random numbers as the first.
+
+    Returns
+    -------
+    Tensor
+        Output of the last layer.
+
+    Raises
+    ------
+    ValueError
+        If another keyword is given.
+
+    Notes
+    -----
+    Same as torch.utils.checkpoint.checkpoint_sequential: https://docs.pytorch.org/docs/2.13/checkpoint.html
+
+    Examples
+    --------
+    >>> from rushlight.utils.checkpoint import checkpoint_sequential
+    >>> model = nn.Sequential(*(nn.Linear(3, 3) for _ in range(4)))
+    >>> x = torch.ones(2, 3, requires_grad=True)
+    >>> checkpoint_sequential(model, 2, x, use_reentrant=False).sum().backward()
+    >>> x.grad.shape
+    torch.Size([2, 3])
+    """
     if use_reentrant is None:
         use_reentrant = _reentrant_by_default(
             "checkpoint.checkpoint_sequential",

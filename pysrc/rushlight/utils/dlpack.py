@@ -102,9 +102,40 @@ def _ask(producer, wanted):
 
 
 def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
-    """Return a tensor on the memory of another library's tensor, or of a capsule.
+    """Convert a tensor of another library, such as a NumPy array, through DLPack; the memory is shared.
 
-    Capsules can be taken once. https://docs.pytorch.org/docs/2.13/generated/torch.from_dlpack.html
+    Parameters
+    ----------
+    ext_tensor : object
+        Has ``__dlpack__``, or is a DLPack capsule, which can be taken once.
+    device : device, optional
+        Where the tensor goes; where it is if not given.
+    copy : bool, optional
+        True copies always, False never; None copies if the device differs.
+
+    Returns
+    -------
+    Tensor
+        Tensor on the same memory or a copy.
+
+    Raises
+    ------
+    ValueError
+        If `copy` is False and the device differs.
+    AssertionError
+        If `device` or `copy` is given for a capsule.
+
+    Notes
+    -----
+    Same as torch.from_dlpack: https://docs.pytorch.org/docs/2.13/generated/torch.from_dlpack.html
+
+    Examples
+    --------
+    >>> array = np.zeros(3)
+    >>> tensor = torch.from_dlpack(array)
+    >>> tensor[0] = 1
+    >>> array
+    array([1., 0., 0.])
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         if device is not None or copy is not None:

@@ -66,30 +66,72 @@ _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 
 
 class DataLoader(Generic[_T_co]):
-    """Gives the batches of a dataset: samples that a sampler chose, put together by ``collate_fn``.
+    """Load batches of a dataset, in this process or in worker processes.
 
-    Args:
-        dataset: a Dataset, or anything with ``__getitem__`` and ``__len__``; or an IterableDataset.
-        batch_size: how many samples a batch has; None gives the samples as they are.
-        shuffle: take the samples in another order each time; an IterableDataset has its own order.
-        sampler: which indices to take, in place of shuffle.
-        batch_sampler: which lists of indices to take, in place of batch_size, shuffle, sampler and drop_last.
-        num_workers: how many processes load; 0 loads in this one.
-        collate_fn: a function from a list of samples to a batch; without batches, from one sample.
-        pin_memory: put the tensors where a device reads them directly, if there is a device.
-        drop_last: leave out a last batch that is not full.
-        timeout: seconds to wait for a worker's batch before RuntimeError is raised; 0 waits for ever.
-        worker_init_fn: called in each worker with its number, before it loads.
-        multiprocessing_context: how workers are started: "fork", "spawn", "forkserver" or a context.
-        generator: the Generator of the order and of the workers' seeds; the default one without it.
-        prefetch_factor: how many batches each worker is ahead, 2 if not given.
-        persistent_workers: keep the workers from one iteration to the next.
-        pin_memory_device: deprecated.
-        in_order: False gives the batches of workers as they come.
+    Iterating gives the batches: samples that the sampler chose, put together by `collate_fn`. Each iteration
+    draws one number of the generator, and shuffling another one, where PyTorch does: orders are the same.
 
-    Iterating draws one number of the generator, and shuffling another one: where PyTorch does. ValueError for
-    arguments that exclude each other. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.DataLoader>`__
+    Parameters
+    ----------
+    dataset : Dataset or IterableDataset
+        Dataset; also anything with ``__getitem__`` and ``__len__``.
+    batch_size : int, optional, default 1
+        Number of samples in a batch; None gives samples instead of batches.
+    shuffle : bool, optional
+        Take the samples in another random order in each iteration; False if not given.
+    sampler : Sampler or iterable, optional
+        Order of the indices, in place of `shuffle`.
+    batch_sampler : Sampler or iterable, optional
+        Lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+    num_workers : int, default 0
+        Number of worker processes; 0 loads in this one.
+    collate_fn : callable, optional
+        Makes a batch of a list of samples; default_collate() if not given. Without batches, it converts a
+        sample.
+    pin_memory : bool, default False
+        Return tensors in memory from which a GPU copies faster, where there is a GPU.
+    drop_last : bool, default False
+        Leave out a last batch that is smaller.
+    timeout : float, default 0
+        Seconds to wait for a batch of a worker; 0 waits for ever.
+    worker_init_fn : callable, optional
+        Called in each worker with its number, before it loads.
+    multiprocessing_context : str or context, optional
+        How workers are started: 'fork', 'spawn', 'forkserver' or a context of ``multiprocessing``.
+    generator : Generator, optional
+        Source of the order and of the workers' seeds; the default generator if not given.
+    prefetch_factor : int, optional
+        Number of batches that each worker is ahead; 2 if not given and there are workers.
+    persistent_workers : bool, default False
+        Keep the workers from one iteration to the next.
+    pin_memory_device : str, default ''
+        Deprecated.
+    in_order : bool, default True
+        Return the batches in order; False returns those of workers as they come.
+
+    Raises
+    ------
+    ValueError
+        If arguments exclude each other, such as `sampler` and `shuffle`, or a number is out of bounds.
+    RuntimeError
+        When iterated over, if a worker ends or a batch takes longer than `timeout`.
+
+    Notes
+    -----
+    Same as torch.utils.data.DataLoader:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.DataLoader
+
+    Examples
+    --------
+    >>> x, y = torch.arange(10.0).reshape(5, 2), torch.tensor([0, 1, 0, 1, 0])
+    >>> loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=2, shuffle=True)
+    >>> for inputs, targets in loader:
+    ...     print(inputs.shape, targets.shape)
+    torch.Size([2, 2]) torch.Size([2])
+    torch.Size([2, 2]) torch.Size([2])
+    torch.Size([1, 2]) torch.Size([1])
+    >>> len(loader)
+    3
     """
 
     __initialized = False

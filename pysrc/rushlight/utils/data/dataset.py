@@ -28,11 +28,25 @@ _T_co = TypeVar("_T_co", covariant=True)
 
 
 class Dataset(Generic[_T_co]):
-    """What gives a sample for an index: subclasses write ``__getitem__``, and mostly ``__len__``.
+    """Represent a dataset whose samples are taken by their index: a map-style dataset.
 
-    A subclass may also have ``__getitems__(indices)``, which takes the list of a batch's indices and
-    returns the list of its samples. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Dataset>`__
+    The base class. A subclass defines ``__getitem__(index)`` and, for samplers, ``__len__()``. It may define
+    ``__getitems__(indices)``, which returns the list of a batch's samples at once. ``a + b`` concatenates.
+
+    Notes
+    -----
+    Same as torch.utils.data.Dataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Dataset
+
+    Examples
+    --------
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...     def __getitem__(self, index):
+    ...         return index, index**2
+    >>> list(torch.utils.data.DataLoader(Squares(), batch_size=2))
+    [[tensor([0, 1]), tensor([0, 1])], [tensor([2, 3]), tensor([4, 9])]]
     """
 
     def __getitem__(self, index: Any) -> _T_co:
@@ -43,11 +57,25 @@ class Dataset(Generic[_T_co]):
 
 
 class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
-    """What gives samples in its own order: subclasses write ``__iter__``.
+    """Represent a dataset that gives its samples one after the other: a stream.
 
-    In a DataLoader with workers each worker iterates over its own copy; ``get_worker_info()`` tells a copy
-    which part of the samples is its own. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.IterableDataset>`__
+    The base class. A subclass defines ``__iter__()``. In a `DataLoader` with workers each has its own copy
+    and iterates over all of it, unless ``__iter__`` asks get_worker_info() for its part. ``a + b`` chains.
+
+    Notes
+    -----
+    Same as torch.utils.data.IterableDataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.IterableDataset
+
+    Examples
+    --------
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         info = torch.utils.data.get_worker_info()
+    ...         first, step = (0, 1) if info is None else (info.id, info.num_workers)
+    ...         return iter(range(first, 5, step))
+    >>> list(torch.utils.data.DataLoader(Count(), batch_size=2))
+    [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
     def __add__(self, other):
@@ -55,9 +83,30 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Sample i is the tuple of all tensors at i; their first dimensions must have one size.
+    """Represent a dataset of tensors: sample i is the tuple of all tensors at index i.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.TensorDataset>`__
+    Parameters
+    ----------
+    *tensors : Tensor
+        Tensors whose first dimensions have the same size.
+
+    Raises
+    ------
+    AssertionError
+        If these sizes differ.
+
+    Notes
+    -----
+    Same as torch.utils.data.TensorDataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.TensorDataset
+
+    Examples
+    --------
+    >>> dataset = torch.utils.data.TensorDataset(torch.arange(6.0).reshape(3, 2), torch.tensor([0, 1, 0]))
+    >>> len(dataset)
+    3
+    >>> dataset[1]
+    (tensor([2., 3.]), tensor(1))
     """
 
     tensors: tuple[Tensor, ...]
@@ -81,9 +130,30 @@ def _samples(dataset, indices):
 
 
 class StackDataset(Dataset):
-    """Sample i is the tuple, or for keywords the dict, of the samples i of several datasets of one length.
+    """Represent several datasets side by side: sample i is the tuple or dict of their samples i.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.StackDataset>`__
+    Parameters
+    ----------
+    *args : Dataset
+        Datasets of one length, for tuples.
+    **kwargs : Dataset
+        Datasets of one length by name, for dicts.
+
+    Raises
+    ------
+    ValueError
+        If there is no dataset, lengths differ, or both kinds are given.
+
+    Notes
+    -----
+    Same as torch.utils.data.StackDataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.StackDataset
+
+    Examples
+    --------
+    >>> dataset = torch.utils.data.StackDataset(image=["a", "b"], label=[0, 1])
+    >>> dataset[1]
+    {'image': 'b', 'label': 1}
     """
 
     datasets: tuple | dict
@@ -125,9 +195,28 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset[_T_co]):
-    """The samples of several datasets one after the other.
+    """Represent several map-style datasets one after the other, as one dataset.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.ConcatDataset>`__
+    Parameters
+    ----------
+    datasets : iterable of Datasets
+        Datasets, in their order.
+
+    Raises
+    ------
+    AssertionError
+        If there is none, or one is an `IterableDataset`.
+
+    Notes
+    -----
+    Same as torch.utils.data.ConcatDataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.ConcatDataset
+
+    Examples
+    --------
+    >>> dataset = torch.utils.data.ConcatDataset([[1, 2, 3], [10, 20]])
+    >>> len(dataset), dataset[3]
+    (5, 10)
     """
 
     datasets: list[Dataset[_T_co]]
@@ -169,9 +258,32 @@ class ConcatDataset(Dataset[_T_co]):
 
 
 class ChainDataset(IterableDataset):
-    """The samples of several IterableDatasets one after the other.
+    """Represent several IterableDatasets one after the other, as one dataset.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.ChainDataset>`__
+    Parameters
+    ----------
+    datasets : iterable of IterableDatasets
+        Datasets, in their order.
+
+    Raises
+    ------
+    AssertionError
+        When iterated over, if one is no `IterableDataset`.
+
+    Notes
+    -----
+    Same as torch.utils.data.ChainDataset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.ChainDataset
+
+    Examples
+    --------
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __init__(self, *bounds):
+    ...         self.bounds = bounds
+    ...     def __iter__(self):
+    ...         return iter(range(*self.bounds))
+    >>> list(torch.utils.data.ChainDataset([Count(3), Count(10, 12)]))
+    [0, 1, 2, 10, 11]
     """
 
     def __init__(self, datasets: Any) -> None:
@@ -193,11 +305,32 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset[_T_co]):
-    """The samples of a dataset at ``indices``.
+    """Represent the samples of a dataset at given indices.
 
-    A subclass that writes ``__getitem__`` must write ``__getitems__`` too, else NotImplementedError is
-    raised: batches are taken by the latter. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Subset>`__
+    A subclass that defines ``__getitem__`` defines ``__getitems__`` too: batches are taken by the latter.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Map-style dataset.
+    indices : sequence of ints
+        Indices of the samples.
+
+    Raises
+    ------
+    NotImplementedError
+        If a subclass defines ``__getitem__`` alone.
+
+    Notes
+    -----
+    Same as torch.utils.data.Subset:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Subset
+
+    Examples
+    --------
+    >>> subset = torch.utils.data.Subset(["a", "b", "c", "d"], [3, 1])
+    >>> list(subset)
+    ['d', 'b']
     """
 
     dataset: Dataset[_T_co]
@@ -242,11 +375,40 @@ def _from_fractions(fractions, total):
 def random_split(
     dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> Any:
-    """Return a list of Subsets that share out a dataset at random.
+    """Split a dataset at random into parts that share no sample, e.g. for training and validation.
 
-    ``lengths`` are numbers of samples whose sum is the dataset's length (else ValueError), or fractions
-    whose sum is 1.
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.random_split>`__
+    Parameters
+    ----------
+    dataset : Dataset
+        Map-style dataset.
+    lengths : sequence of ints or floats
+        Numbers of samples, which sum to the length of the dataset, or fractions, which sum to 1.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    list of Subsets
+        The parts.
+
+    Raises
+    ------
+    ValueError
+        If the sum is another, or a fraction is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.utils.data.random_split:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.random_split
+
+    Examples
+    --------
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> train, valid = torch.utils.data.random_split(range(10), [0.8, 0.2], generator=generator)
+    >>> len(train), len(valid)
+    (8, 2)
+    >>> list(valid)
+    [6, 2]
     """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         lengths = _from_fractions(lengths, len(dataset))

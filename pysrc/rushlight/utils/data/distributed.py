@@ -20,13 +20,42 @@ __getattr__ = _missing.lacks(__name__)
 
 
 class DistributedSampler(Sampler[_T_co]):
-    """The indices of process ``rank`` of ``num_replicas``: every num_replicas-th, of one order for all.
+    """Sample the part of a dataset that belongs to one of several processes.
 
-    ``shuffle`` makes that order from seed + epoch: call ``set_epoch`` before each epoch. All processes get as
-    many: the first indices come twice, or with ``drop_last`` the last ones are left out. ValueError when
-    there is no such rank, or when a number is not given: there are no process groups that know it.
-    `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler>`__
+    Process `rank` takes every `num_replicas`-th index of an order that all share. Each takes as many: the
+    first indices come again at the end, unless `drop_last`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Dataset, which has a length.
+    num_replicas : int
+        Number of processes; must be given, there are no process groups.
+    rank : int
+        Number of this process, from 0; must be given.
+    shuffle : bool, default True
+        Shuffle by ``seed + epoch``; call set_epoch() before each epoch.
+    seed : int, default 0
+        Seed of the order, the same in all processes.
+    drop_last : bool, default False
+        Leave out indices at the end instead of repeating the first ones.
+
+    Raises
+    ------
+    ValueError
+        If `num_replicas` or `rank` is not given, or `rank` is not in [0, num_replicas).
+
+    Notes
+    -----
+    Same as torch.utils.data.distributed.DistributedSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.distributed.DistributedSampler
+
+    Examples
+    --------
+    >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0, shuffle=False))
+    [0, 2, 4]
+    >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=1, shuffle=False))
+    [1, 3, 0]
     """
 
     def __init__(
@@ -78,5 +107,11 @@ class DistributedSampler(Sampler[_T_co]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch comes next: another order of a shuffled dataset."""
+        """Set the epoch, so that a shuffled dataset gets another order.
+
+        Parameters
+        ----------
+        epoch : int
+            Number of the epoch that comes next.
+        """
         self.epoch = epoch

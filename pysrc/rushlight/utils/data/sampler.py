@@ -33,9 +33,28 @@ def _is_count(value):
 
 
 class Sampler(Generic[_T_co]):
-    """What gives indices, or lists of them: subclasses write ``__iter__``, and mostly ``__len__``.
+    """Represent the order in which the samples of a dataset are taken.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Sampler>`__
+    The base class. A subclass defines ``__iter__()``, which gives indices or, for `batch_sampler`, lists of
+    indices, and mostly ``__len__()``.
+
+    Notes
+    -----
+    Same as torch.utils.data.Sampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.Sampler
+
+    Examples
+    --------
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __init__(self, dataset):
+    ...         self.dataset = dataset
+    ...     def __iter__(self):
+    ...         return iter(range(len(self.dataset) - 1, -1, -1))
+    ...     def __len__(self):
+    ...         return len(self.dataset)
+    >>> data = [1, 2, 3]
+    >>> list(torch.utils.data.DataLoader(data, sampler=Backwards(data)))
+    [tensor([3]), tensor([2]), tensor([1])]
     """
 
     def __iter__(self) -> Any:
@@ -43,9 +62,22 @@ class Sampler(Generic[_T_co]):
 
 
 class SequentialSampler(Sampler[int]):
-    """All indices in order.
+    """Sample all indices of a dataset in order.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SequentialSampler>`__
+    Parameters
+    ----------
+    data_source : Dataset
+        Dataset, which has a length.
+
+    Notes
+    -----
+    Same as torch.utils.data.SequentialSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SequentialSampler
+
+    Examples
+    --------
+    >>> list(torch.utils.data.SequentialSampler("abc"))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Any) -> None:
@@ -59,11 +91,36 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """All indices in random order, or ``num_samples`` of them, with ``replacement`` or without.
+    """Sample the indices of a dataset in random order, with or without replacement.
 
-    Without a generator each iteration takes one of its own, whose seed the default generator gives.
-    TypeError when replacement is no bool, ValueError when there is nothing to draw. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.RandomSampler>`__
+    Parameters
+    ----------
+    data_source : Dataset
+        Dataset, which has a length.
+    replacement : bool, default False
+        Draw each index from all: one may come again before another has come.
+    num_samples : int, optional
+        Number of indices; the length of the dataset if not given.
+    generator : Generator, optional
+        Source of random numbers. Without it each iteration has one of its own, seeded by the default one.
+
+    Raises
+    ------
+    TypeError
+        If `replacement` is no bool.
+    ValueError
+        If `num_samples` is no positive int.
+
+    Notes
+    -----
+    Same as torch.utils.data.RandomSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.RandomSampler
+
+    Examples
+    --------
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> list(torch.utils.data.RandomSampler(range(5), generator=generator))
+    [4, 0, 1, 3, 2]
     """
 
     def __init__(
@@ -111,9 +168,25 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given indices in random order.
+    """Sample given indices in random order, without replacement.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SubsetRandomSampler>`__
+    Parameters
+    ----------
+    indices : sequence of ints
+        Indices.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Notes
+    -----
+    Same as torch.utils.data.SubsetRandomSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.SubsetRandomSampler
+
+    Examples
+    --------
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> list(torch.utils.data.SubsetRandomSampler([10, 20, 30], generator=generator))
+    [30, 10, 20]
     """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
@@ -129,10 +202,34 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """``num_samples`` indices, index i with a chance in proportion to weights[i].
+    """Sample indices at random with given weights, e.g. to balance classes.
 
-    ValueError when num_samples is no positive int, replacement no bool, or weights not of one dimension.
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.WeightedRandomSampler>`__
+    Parameters
+    ----------
+    weights : sequence of floats
+        Weight of each index; they need not sum to 1.
+    num_samples : int
+        Number of indices.
+    replacement : bool, default True
+        Draw each index from all; without it none comes twice.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Raises
+    ------
+    ValueError
+        If `num_samples` is no positive int, `replacement` no bool, or `weights` not of one dimension.
+
+    Notes
+    -----
+    Same as torch.utils.data.WeightedRandomSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.WeightedRandomSampler
+
+    Examples
+    --------
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> list(torch.utils.data.WeightedRandomSampler([1.0, 3.0], 8, generator=generator))
+    [1, 1, 1, 1, 1, 1, 0, 1]
     """
 
     def __init__(
@@ -167,10 +264,33 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """Lists of ``batch_size`` indices of a sampler; the last one is shorter, or dropped.
+    """Group the indices of a sampler into batches.
 
-    ValueError when batch_size is no positive int, or drop_last no bool. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.BatchSampler>`__
+    Parameters
+    ----------
+    sampler : Sampler or iterable
+        Gives indices.
+    batch_size : int
+        Number of indices in a batch.
+    drop_last : bool
+        Leave out a last batch that is smaller.
+
+    Raises
+    ------
+    ValueError
+        If `batch_size` is no positive int or `drop_last` no bool.
+
+    Notes
+    -----
+    Same as torch.utils.data.BatchSampler:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.BatchSampler
+
+    Examples
+    --------
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=True))
+    [[0, 1], [2, 3]]
     """
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:

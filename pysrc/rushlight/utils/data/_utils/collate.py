@@ -30,10 +30,29 @@ def _holds_text(dtype):
 
 
 def default_convert(data):
-    """Return the data with NumPy's arrays and numbers as tensors, also inside of mappings and sequences.
+    """Convert the NumPy arrays and numbers of a sample to tensors, also within mappings and sequences.
 
-    Texts, and what it does not know, stay as they are; a plain tuple becomes a list. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_convert>`__
+    Texts, and what is of another kind, stay as they are; a tuple becomes a list.
+
+    Parameters
+    ----------
+    data : object
+        Sample.
+
+    Returns
+    -------
+    object
+        The sample, of the same structure.
+
+    Notes
+    -----
+    Same as torch.utils.data.default_convert:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_convert
+
+    Examples
+    --------
+    >>> torch.utils.data.default_convert({"x": np.array([1.0, 2.0]), "name": "a"})
+    {'x': tensor([1., 2.], dtype=torch.float64), 'name': 'a'}
     """
     cls = type(data)
     if isinstance(data, Tensor):
@@ -157,11 +176,40 @@ _AS_IMPORTED = default_collate_fn_map.copy()
 
 
 def default_collate(batch):
-    """Return one batch of a list of samples: the default of DataLoader's collate_fn, see ``collate``.
+    """Collate a list of samples into a batch: tensors are stacked, numbers become tensors.
 
-    Tensors are stacked, NumPy's arrays too; numbers become a tensor; texts stay a list.
-    ``default_collate_fn_map``, a dict that programs may change, says so for each class. `PyTorch's page
-    <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_collate>`__
+    Mappings, named tuples and sequences are collated value by value (a tuple becomes a list); NumPy arrays
+    become tensors, floats are float64; texts stay a list.
+
+    Parameters
+    ----------
+    batch : list
+        Samples that are alike.
+
+    Returns
+    -------
+    object
+        The batch, of the structure of a sample.
+
+    Raises
+    ------
+    TypeError
+        If samples are of another kind.
+    RuntimeError
+        If tensors or sequences differ in size.
+
+    Notes
+    -----
+    Same as torch.utils.data.default_collate:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.default_collate
+
+    Examples
+    --------
+    >>> torch.utils.data.default_collate([(torch.zeros(2), 0), (torch.ones(2), 1)])
+    [tensor([[0., 0.],
+            [1., 1.]]), tensor([0, 1])]
+    >>> torch.utils.data.default_collate([{"x": 1.0, "name": "a"}, {"x": 2.0, "name": "b"}])
+    {'x': tensor([1., 2.], dtype=torch.float64), 'name': ['a', 'b']}
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
 

@@ -29,9 +29,22 @@ class WorkerInfo:
 
 
 def get_worker_info():
-    """Return the WorkerInfo of this worker process; None in any other process.
+    """Return what a worker process of a `DataLoader` knows about itself; None in any other process.
 
-    `PyTorch's page <https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.get_worker_info>`__
+    Returns
+    -------
+    WorkerInfo or None
+        Has ``id``, ``num_workers``, ``seed`` and ``dataset``, the worker's copy.
+
+    Notes
+    -----
+    Same as torch.utils.data.get_worker_info:
+    https://docs.pytorch.org/docs/2.13/data.html#torch.utils.data.get_worker_info
+
+    Examples
+    --------
+    >>> torch.utils.data.get_worker_info() is None
+    True
     """
     return _worker_info
 
