@@ -17,7 +17,48 @@ def _check_probability(p):
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zero elements with probability p and scale the rest by 1 / (1 - p)."""
+    """Apply dropout: in training, zero each element with probability `p`, independently.
+
+    What is left is multiplied by ``1 / (1 - p)``, which keeps the mean.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    p : float, default 0.5
+        Probability of an element to become 0.
+    training : bool, default True
+        Whether this is training; otherwise the input is returned.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.dropout:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.dropout.html
+
+    References
+    ----------
+    G. Hinton et al., "Improving neural networks by preventing co-adaptation of feature detectors", 2012,
+    https://arxiv.org/abs/1207.0580
+
+    Examples
+    --------
+    >>> F.dropout(torch.ones(1000), p=0.2).unique()
+    tensor([0.0000, 1.2500])
+    >>> F.dropout(torch.ones(3), p=0.2, training=False)
+    tensor([1., 1., 1.])
+    """
     _check_probability(p)
     if not training or p == 0:
         return input
@@ -25,7 +66,43 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance of what selu gives."""
+    """Apply alpha dropout, which keeps mean and variance of activations after `selu`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    p : float, default 0.5
+        Probability of an element to be masked.
+    training : bool, default False
+        Whether this is training; otherwise the input is returned.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.alpha_dropout:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.alpha_dropout.html
+
+    References
+    ----------
+    G. Klambauer et al., "Self-normalizing neural networks", 2017, https://arxiv.org/abs/1706.02515
+
+    Examples
+    --------
+    >>> F.alpha_dropout(torch.zeros(1000), p=0.5, training=True).unique()
+    tensor([-0.7792,  0.7792])
+    """
     _check_probability(p)
     return (_C.alpha_dropout_ if inplace else _C.alpha_dropout)(input, p, training)
 
@@ -33,7 +110,40 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """alpha_dropout of whole channels."""
+    """Apply alpha dropout to whole channels, which keeps mean and variance of activations after `selu`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, (N, C, ...).
+    p : float, default 0.5
+        Probability of a channel to be masked.
+    training : bool, default False
+        Whether this is training; otherwise the input is returned.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.feature_alpha_dropout:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.feature_alpha_dropout.html
+
+    Examples
+    --------
+    >>> masked = F.feature_alpha_dropout(torch.zeros(1, 1000, 2), p=0.5, training=True)
+    >>> (masked[..., 0] == masked[..., 1]).all()
+    tensor(True)
+    """
     _check_probability(p)
     return (_C.feature_alpha_dropout_ if inplace else _C.feature_alpha_dropout)(input, p, training)
 
@@ -56,7 +166,41 @@ def _drop_unbatched(input, p, training, inplace, batched):
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L)."""
+    """Apply dropout to whole channels of signals: in training, zero each channel with probability `p`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (N, C, L) or (C, L).
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    training : bool, default True
+        Whether this is training; otherwise nothing changes.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+    RuntimeError
+        If the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.functional.dropout1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.dropout1d.html
+
+    Examples
+    --------
+    >>> F.dropout1d(torch.ones(1, 1000, 4), p=0.2).sum(-1).unique()
+    tensor([0., 5.])
+    """
     _check_probability(p)
     if input.dim() not in (2, 3):
         why = _CHANNEL_TEXT.format(name="dropout1d", sides=1, s="", low=2, high=3)
@@ -74,7 +218,39 @@ def _warn_of_dims(name, sides, dim):
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Apply dropout to whole channels of images: in training, zero each channel with probability `p`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (N, C, H, W). Three dimensions count as (N, C, L), with a warning.
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    training : bool, default True
+        Whether this is training; otherwise nothing changes.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.dropout2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.dropout2d.html
+
+    Examples
+    --------
+    >>> F.dropout2d(torch.ones(1, 1000, 2, 2), p=0.2).sum((-2, -1)).unique()
+    tensor([0., 5.])
+    """
     _check_probability(p)
     if input.dim() not in (3, 4):
         _warn_of_dims("dropout2d", 2, input.dim())
@@ -91,7 +267,39 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Apply dropout to whole channels of volumes: in training, zero each channel with probability `p`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (N, C, D, H, W) or (C, D, H, W).
+    p : float, default 0.5
+        Probability of a channel to become 0.
+    training : bool, default True
+        Whether this is training; otherwise nothing changes.
+    inplace : bool, default False
+        Write the result into the input.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `p` is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.dropout3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.dropout3d.html
+
+    Examples
+    --------
+    >>> F.dropout3d(torch.ones(1, 1000, 2, 2, 1), p=0.2).sum((-3, -2, -1)).unique()
+    tensor([0., 5.])
+    """
     _check_probability(p)
     if input.dim() not in (4, 5):
         _warn_of_dims("dropout3d", 3, input.dim())

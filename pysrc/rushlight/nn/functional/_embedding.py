@@ -28,9 +28,48 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of weight whose numbers input holds. With sparse the gradient is dense all the same.
+    """Look up embeddings: the rows of a table, by their numbers.
 
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of rows, int64 or int32, of any shape.
+    weight : Tensor
+        Table, (num_embeddings, embedding_dim).
+    padding_idx : int, optional
+        Row that gets no gradient; negative numbers count from the end.
+    max_norm : float, optional
+        Rows with a larger norm are scaled down to it first, in place.
+    norm_type : float, default 2.0
+        p of the p-norm that `max_norm` means.
+    scale_grad_by_freq : bool, default False
+        Divide the gradient of each row by how often the input names it.
+    sparse : bool, default False
+        Accepted; gradients are dense.
+
+    Returns
+    -------
+    Tensor
+        Shape of the input, and embedding_dim.
+
+    Raises
+    ------
+    AssertionError
+        If `padding_idx` is no row.
+    IndexError
+        If a number is no row.
+
+    Notes
+    -----
+    Same as torch.nn.functional.embedding:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding.html
+
+    Examples
+    --------
+    >>> table = torch.arange(8.0).reshape(4, 2)
+    >>> F.embedding(torch.tensor([3, 0]), table)
+    tensor([[6., 7.],
+            [0., 1.]])
     """
     if padding_idx is None:
         padding_idx = -1
@@ -85,11 +124,59 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """Sums, means or maxima of the rows of weight that bags of numbers name: (bags, columns of weight).
+    """Look up bags of embeddings: the sum, mean or maximum of several rows of a table.
 
-    Bags are the rows of a 2-D input, or begin in a 1-D one where offsets say. With sparse the gradient is
-    dense all the same.
+    Parameters
+    ----------
+    input : Tensor
+        Numbers of rows: (B, n) for bags of n, or (N) with `offsets`.
+    weight : Tensor
+        Table, (num_embeddings, embedding_dim).
+    offsets : Tensor, optional
+        Where each bag begins in an input of one dimension, (B).
+    max_norm : float, optional
+        Rows with a larger norm are scaled down to it first, in place.
+    norm_type : float, default 2
+        p of the p-norm that `max_norm` means.
+    scale_grad_by_freq : bool, default False
+        Divide the gradient of each row by how often the input names it; not with 'max'.
+    mode : {'sum', 'mean', 'max'}, default 'mean'
+        What to make of the rows of a bag.
+    sparse : bool, default False
+        Accepted; gradients are dense.
+    per_sample_weights : Tensor, optional
+        Factors of the rows, of the shape of the input; with 'sum' only.
+    include_last_offset : bool, default False
+        `offsets` has one more element, where the last bag ends.
+    padding_idx : int, optional
+        Row that does not count and gets no gradient.
+
+    Returns
+    -------
+    Tensor
+        (B, embedding_dim).
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or `mode` is unknown or excludes another argument.
+    NotImplementedError
+        If `per_sample_weights` comes with another mode than 'sum'.
+
+    Notes
+    -----
+    Same as torch.nn.functional.embedding_bag:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.embedding_bag.html
+
+    Examples
+    --------
+    >>> table = torch.arange(8.0).reshape(4, 2)
+    >>> F.embedding_bag(torch.tensor([[0, 1], [2, 3]]), table, mode="sum")
+    tensor([[ 2.,  4.],
+            [10., 12.]])
+    >>> F.embedding_bag(torch.tensor([0, 1, 3]), table, torch.tensor([0, 1]))
+    tensor([[0., 1.],
+            [4., 5.]])
     """
     if weight.dtype is _C.int64 and input.is_floating_point():
         warnings.warn(

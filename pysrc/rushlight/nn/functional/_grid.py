@@ -33,12 +33,48 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """Sample images (N, C, H, W) or volumes (N, C, D, H, W) at the places of a grid (N, ..., 2 or 3).
+    """Sample images or volumes at the places of a grid, e.g. for a spatial transformer.
 
-    A place is x, y or x, y, z, each from -1 at one edge to 1 at the other; with `align_corners` these are
-    the middles of the outermost elements. `mode` is 'bilinear' (also of volumes), 'nearest' or, of images,
-    'bicubic'. `padding_mode` says what lies outside: 'zeros', 'border' or 'reflection'.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html
+    Parameters
+    ----------
+    input : Tensor
+        Images (N, C, H, W) or volumes (N, C, D, H, W).
+    grid : Tensor
+        Places: (N, H_out, W_out, 2) of x and y, or (N, D_out, H_out, W_out, 3) of x, y and z, each from -1 at
+        one edge to 1 at the other.
+    mode : {'bilinear', 'nearest', 'bicubic'}, default 'bilinear'
+        How to interpolate; 'bicubic' for images only.
+    padding_mode : {'zeros', 'border', 'reflection'}, default 'zeros'
+        What lies outside.
+    align_corners : bool, optional
+        Whether -1 and 1 are the middles of the outermost elements (True) or their edges (False); None warns
+        and is False.
+
+    Returns
+    -------
+    Tensor
+        (N, C, H_out, W_out) or (N, C, D_out, H_out, W_out).
+
+    Raises
+    ------
+    ValueError
+        If a mode is unknown.
+
+    Notes
+    -----
+    Same as torch.nn.functional.grid_sample:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.grid_sample.html
+
+    References
+    ----------
+    M. Jaderberg et al., "Spatial transformer networks", 2015, https://arxiv.org/abs/1506.02025
+
+    Examples
+    --------
+    >>> image = torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> grid = torch.tensor([[[[-1.0, -1.0], [0.0, 0.0], [1.0, 1.0]]]])
+    >>> F.grid_sample(image, grid, align_corners=True)
+    tensor([[[[1.0000, 2.5000, 4.0000]]]])
     """
     if mode not in GRID_SAMPLE_INTERPOLATION_MODES:
         raise ValueError(
@@ -60,10 +96,42 @@ def grid_sample(
 
 
 def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = None) -> Tensor:
-    """Make the grid for grid_sample() of affine maps (N, 2, 3) of images or (N, 3, 4) of volumes.
+    """Make the grid of an affine map, for grid_sample().
 
-    `size` is that of the result of grid_sample(), (N, C, H, W) or (N, C, D, H, W).
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.affine_grid.html
+    Parameters
+    ----------
+    theta : Tensor
+        Affine maps: (N, 2, 3) for images, (N, 3, 4) for volumes.
+    size : list of ints
+        Size of the result of grid_sample(): (N, C, H, W) or (N, C, D, H, W).
+    align_corners : bool, optional
+        Whether -1 and 1 are the middles of the outermost elements (True) or their edges (False); None warns
+        and is False.
+
+    Returns
+    -------
+    Tensor
+        (N, H, W, 2) or (N, D, H, W, 3).
+
+    Raises
+    ------
+    ValueError
+        If `theta` is not floating or of another shape, or a size is not positive.
+    NotImplementedError
+        If `size` has not 4 or 5 elements.
+
+    Notes
+    -----
+    Same as torch.nn.functional.affine_grid:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.affine_grid.html
+
+    Examples
+    --------
+    >>> mirror = torch.tensor([[[-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> grid = F.affine_grid(mirror, [1, 1, 2, 2], align_corners=False)
+    >>> F.grid_sample(torch.tensor([[[[1.0, 2.0], [3.0, 4.0]]]]), grid, align_corners=False)
+    tensor([[[[2., 1.],
+              [4., 3.]]]])
     """
     align_corners = _or_false(align_corners)
     if not theta.is_floating_point():

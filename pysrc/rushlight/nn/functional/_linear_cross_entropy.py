@@ -52,13 +52,54 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """cross_entropy(linear(input, linear_weight, linear_bias), target) of input (N, in_features).
+    """Compute the cross entropy loss of a linear layer: ``cross_entropy(linear(input, ...), target)``.
 
-    ``linear_weight`` is (C, ..., in_features) and ``linear_bias`` (C, ...); the other arguments are those
-    of cross_entropy(). With ``options``, a LinearCrossEntropyOptions, the logits exist in chunks of rows
-    alone, and there is one derivative. That takes classes as int64, a weight of two dimensions and no
-    smoothing; else there is a warning, and the logits exist.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.linear_cross_entropy.html
+    With `options` the logits are computed in chunks of rows, so that they never exist at once.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input of the layer, (N, in_features) or (in_features).
+    linear_weight : Tensor
+        Weight of the layer, (C, in_features) or (C, ..., in_features).
+    target : Tensor
+        As for cross_entropy().
+    linear_bias : Tensor, optional
+        Bias of the layer, (C) or (C, ...).
+    weight : Tensor, optional
+        (C), weights of the classes.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    ignore_index : int, optional
+        Class whose examples do not count; -100 if not given.
+    label_smoothing : float, default 0.0
+        Mix the target with the uniform distribution: 0 is the target alone, 1 the latter alone.
+    options : LinearCrossEntropyOptions, optional
+        How to chunk. Needs classes as targets, a weight of two dimensions and no label smoothing; otherwise
+        it warns and computes all logits. There is no second derivative.
+
+    Returns
+    -------
+    Tensor
+        As of cross_entropy().
+
+    Raises
+    ------
+    RuntimeError
+        If shapes do not fit, or `ignore_index` is given for probabilities.
+
+    Notes
+    -----
+    Same as torch.nn.functional.linear_cross_entropy:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.linear_cross_entropy.html
+
+    Examples
+    --------
+    >>> x, weight = torch.eye(3)[:2], torch.eye(3)
+    >>> F.linear_cross_entropy(x, weight, torch.tensor([0, 1]))
+    tensor(0.5514)
+    >>> F.cross_entropy(F.linear(x, weight), torch.tensor([0, 1]))
+    tensor(0.5514)
     """
     _check(input, linear_weight, linear_bias)
     classes, *places = linear_weight.shape[:-1]

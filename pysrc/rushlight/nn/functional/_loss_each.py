@@ -64,10 +64,45 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Squared difference of input and target, of equal shapes (else a warning, and both are broadcast).
+    """Compute the mean squared error (MSE) loss: ``(input - target)**2``.
 
-    ``weight``, of the input's shape, scales the elements, and the mean is weighted.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.mse_loss.html
+    Parameters
+    ----------
+    input : Tensor
+        Predictions, of any shape.
+    target : Tensor
+        Target, of the shape of the input; other shapes are broadcast, with a warning.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    weight : Tensor, optional
+        Weights of the elements, of the shape of the input; the mean is weighted.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is unknown or `weight` has another shape.
+
+    Notes
+    -----
+    Same as torch.nn.functional.mse_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.mse_loss.html
+
+    Examples
+    --------
+    >>> x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0])
+    >>> F.mse_loss(x, y)
+    tensor(2.)
+    >>> F.mse_loss(x, y, reduction="none")
+    tensor([0., 4.])
     """
     first, second = _compared(input, target)
     reduction = _named(size_average, reduce, reduction)
@@ -86,10 +121,42 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Absolute difference of input and target, of equal shapes (else a warning, and both are broadcast).
+    """Compute the mean absolute error (L1) loss: ``abs(input - target)``.
 
-    ``weight``, of the input's shape, scales the elements, and the mean is weighted.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.l1_loss.html
+    Parameters
+    ----------
+    input : Tensor
+        Predictions, of any shape.
+    target : Tensor
+        Target, of the shape of the input; other shapes are broadcast, with a warning.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    weight : Tensor, optional
+        Weights of the elements, of the shape of the input; the mean is weighted.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is unknown or `weight` has another shape.
+
+    Notes
+    -----
+    Same as torch.nn.functional.l1_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.l1_loss.html
+
+    Examples
+    --------
+    >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
     """
     first, second = _compared(input, target)
     reduction = _named(size_average, reduce, reduction)
@@ -110,10 +177,48 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Square of the difference over 2 beta where it is below beta, else its size minus beta / 2.
+    """Compute the smooth L1 loss: squared where the difference is small, absolute elsewhere.
 
-    Shapes are equal (else a warning, and both are broadcast); ``beta`` 0 is l1_loss(), below it is an error.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.smooth_l1_loss.html
+    With ``d = abs(input - target)`` it is ``d**2 / (2 * beta)`` where ``d < beta``, else ``d - beta / 2``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Predictions, of any shape.
+    target : Tensor
+        Target, of the shape of the input; other shapes are broadcast, with a warning.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    beta : float, default 1.0
+        Difference from which on the loss is absolute; 0 is l1_loss().
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    RuntimeError
+        If `beta` is negative.
+
+    Notes
+    -----
+    Same as torch.nn.functional.smooth_l1_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.smooth_l1_loss.html
+
+    References
+    ----------
+    R. Girshick, "Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083
+
+    Examples
+    --------
+    >>> F.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
     """
     first, second = _compared(input, target)
     reduction = _reduction.number_of(size_average, reduce, reduction)
@@ -125,10 +230,44 @@ def smooth_l1_loss(
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the square of the difference where it is below delta, else delta (its size - delta / 2).
+    """Compute the Huber loss: squared where the difference is small, absolute elsewhere.
 
-    Shapes are equal (else a warning, and both are broadcast); ``weight``, of the input's, scales elements.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.huber_loss.html
+    With ``d = abs(input - target)`` it is ``d**2 / 2`` where ``d < delta``, else ``delta * (d - delta / 2)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Predictions, of any shape.
+    target : Tensor
+        Target, of the shape of the input; other shapes are broadcast, with a warning.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    delta : float, default 1.0
+        Difference from which on the loss is absolute, above 0.
+    weight : Tensor, optional
+        Weights of the elements, of the shape of the input.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is unknown or `weight` has another shape.
+    RuntimeError
+        If `delta` is not positive.
+
+    Notes
+    -----
+    Same as torch.nn.functional.huber_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.huber_loss.html
+
+    Examples
+    --------
+    >>> F.huber_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none", delta=2.0)
+    tensor([0.1250, 4.0000])
     """
     first, second = _compared(input, target)
     if weight is None:
@@ -147,10 +286,47 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Binary cross entropy of probabilities and targets of one floating dtype and shape.
+    """Compute the binary cross entropy loss of probabilities.
 
-    ``weight`` scales elements, broadcast. ValueError for other shapes, RuntimeError outside of [0, 1].
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.binary_cross_entropy.html
+    ``-weight * (target * log(input) + (1 - target) * log(1 - input))``, with logarithms of at least -100. For
+    logits, binary_cross_entropy_with_logits() is more exact.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities, of any shape.
+    target : Tensor
+        Targets in [0, 1], of the shape of the input.
+    weight : Tensor, optional
+        Weights of the elements, broadcast.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+    RuntimeError
+        If the input is not in [0, 1].
+
+    Notes
+    -----
+    Same as torch.nn.functional.binary_cross_entropy:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.binary_cross_entropy.html
+
+    Examples
+    --------
+    >>> F.binary_cross_entropy(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.0]))
+    tensor(0.1643)
     """
     number = _reduction.number_of(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -172,10 +348,47 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Binary cross entropy of sigmoid(input) and a target of the same shape, without overflow in between.
+    """Compute the binary cross entropy loss of logits, without overflow in the sigmoid.
 
-    ``weight`` scales elements, ``pos_weight`` the share of the target, both broadcast.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.binary_cross_entropy_with_logits.html
+    Parameters
+    ----------
+    input : Tensor
+        Logits, of any shape.
+    target : Tensor
+        Targets in [0, 1], of the shape of the input.
+    weight : Tensor, optional
+        Weights of the elements, broadcast.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+    pos_weight : Tensor, optional
+        Weights of positive targets, broadcast; e.g. negatives over positives for each class.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Notes
+    -----
+    Same as torch.nn.functional.binary_cross_entropy_with_logits:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.binary_cross_entropy_with_logits.html
+
+    Examples
+    --------
+    >>> logits, target = torch.tensor([2.0, -1.0]), torch.tensor([1.0, 0.0])
+    >>> F.binary_cross_entropy_with_logits(logits, target)
+    tensor(0.2201)
+    >>> F.binary_cross_entropy_with_logits(logits, target, pos_weight=torch.tensor(3.0))
+    tensor(0.3470)
     """
     number = _reduction.number_of(size_average, reduce, reduction)
     if target.shape != input.shape:
@@ -191,10 +404,39 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Kullback-Leibler divergence of log-probabilities input from target, probabilities or their logarithms.
+    """Compute the Kullback-Leibler divergence loss: ``target * (log(target) - input)``.
 
-    Reduction 'batchmean' is the sum over the first size; 'mean', over all elements, warns.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.kl_div.html
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities of the model, of any shape.
+    target : Tensor
+        Probabilities, or their logarithms with `log_target`, of the shape of the input.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'batchmean', 'sum', 'none'}, default 'mean'
+        'batchmean' divides the sum by the first size, as the divergence is defined; 'mean' divides by the
+        number of elements, with a warning.
+    log_target : bool, default False
+        `target` holds logarithms.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Notes
+    -----
+    Same as torch.nn.functional.kl_div:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.kl_div.html
+
+    Examples
+    --------
+    >>> log_probs = torch.tensor([[0.5, 0.5]]).log()
+    >>> F.kl_div(log_probs, torch.tensor([[0.9, 0.1]]), reduction="batchmean")
+    tensor(0.3681)
     """
     if size_average is not None or reduce is not None:
         number = _reduction.legacy_get_enum(size_average, reduce)
@@ -218,9 +460,35 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """log(1 + exp(-target * input)) of a target that is -1 or 1 and fits the input's shape.
+    """Compute the soft margin loss of two classes: ``log(1 + exp(-target * input))``.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.soft_margin_loss.html
+    Parameters
+    ----------
+    input : Tensor
+        Scores, of any shape.
+    target : Tensor
+        1 or -1, of the shape of the input.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Notes
+    -----
+    Same as torch.nn.functional.soft_margin_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.soft_margin_loss.html
+
+    Examples
+    --------
+    >>> F.soft_margin_loss(torch.tensor([2.0, -1.0]), torch.tensor([1.0, 1.0]), reduction="none")
+    tensor([0.1269, 1.3133])
     """
     return _nn.soft_margin_loss(input, target, _reduction.number_of(size_average, reduce, reduction))
 
@@ -233,9 +501,42 @@ def multilabel_soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Mean over the classes (N, C) of the binary cross entropy of logits, scaled by ``weight`` (C).
+    """Compute the multi-label soft margin loss: the mean binary cross entropy of all classes.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.multilabel_soft_margin_loss.html
+    Parameters
+    ----------
+    input : Tensor
+        Logits, (N, C) or (C).
+    target : Tensor
+        0 or 1 for each class, of the shape of the input.
+    weight : Tensor, optional
+        (C), weights of the classes.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' (N) or ().
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is unknown.
+
+    Notes
+    -----
+    Same as torch.nn.functional.multilabel_soft_margin_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.multilabel_soft_margin_loss.html
+
+    Examples
+    --------
+    >>> F.multilabel_soft_margin_loss(torch.tensor([[2.0, -1.0, 0.0]]), torch.tensor([[1.0, 0.0, 0.0]]))
+    tensor(0.3778)
     """
     reduction = _named(size_average, reduce, reduction)
     loss = -(target * _nn.log_sigmoid(input) + (1 - target) * _nn.log_sigmoid(-input))
@@ -259,10 +560,48 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Negative log likelihood of counts under Poisson distributions of rate exp(input), or input itself.
+    """Compute the negative log likelihood loss of counts under Poisson distributions.
 
-    ``full`` adds Stirling's term where target is above 1; ``eps`` keeps log(input) finite.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.poisson_nll_loss.html
+    ``exp(input) - target * input`` with `log_input`, else ``input - target * log(input + eps)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Expected counts or their logarithms, of any shape.
+    target : Tensor
+        Counts.
+    log_input : bool, default True
+        The input is the logarithm.
+    full : bool, default False
+        Add Stirling's approximation of ``log(target!)`` where the target is above 1.
+    size_average : bool, optional
+        Deprecated: use `reduction`.
+    eps : float, default 1e-8
+        Keeps the logarithm finite.
+    reduce : bool, optional
+        Deprecated: use `reduction`.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If `reduction` is unknown.
+
+    Notes
+    -----
+    Same as torch.nn.functional.poisson_nll_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.poisson_nll_loss.html
+
+    Examples
+    --------
+    >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 3.0]), reduction="none")
+    tensor([ 1.0000, -0.2817])
     """
     number = _reduction.number_of(size_average, reduce, reduction)
     return _C.poisson_nll_loss(input, target, log_input, full, eps, number)
@@ -276,11 +615,45 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """Negative log likelihood of target under Gaussians of mean input and variance var, at least ``eps``.
+    """Compute the negative log likelihood loss of targets under Gaussian distributions.
 
-    ``var`` is a number or fits the input: of its shape, without the last size, or with one size of 1.
-    ValueError for negative or other ones; ``full`` adds the constant term.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.gaussian_nll_loss.html
+    ``0.5 * (log(var) + (input - target)**2 / var)``, where `var` is at least `eps`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Means, of any shape.
+    target : Tensor
+        Targets.
+    var : Tensor or float
+        Variances: of the shape of the input, without its last size, or with one size of 1.
+    full : bool, default False
+        Add the constant ``0.5 * log(2 * pi)``.
+    eps : float, default 1e-6
+        Smallest variance.
+    reduction : {'mean', 'sum', 'none'}, default 'mean'
+        Whether to average the losses, to sum them or to return each.
+
+    Returns
+    -------
+    Tensor
+        A scalar; with 'none' the shape of the input.
+
+    Raises
+    ------
+    ValueError
+        If a variance is negative or `var` has another shape, or `reduction` is unknown.
+
+    Notes
+    -----
+    Same as torch.nn.functional.gaussian_nll_loss:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.gaussian_nll_loss.html
+
+    Examples
+    --------
+    >>> mean, target = torch.tensor([0.0, 1.0]), torch.tensor([0.0, 3.0])
+    >>> F.gaussian_nll_loss(mean, target, torch.tensor([1.0, 4.0]), reduction="none")
+    tensor([0.0000, 1.1931])
     """
     number = isinstance(var, float)
     if var < 0 if number else (var < 0).any():

@@ -255,14 +255,94 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attention of num_heads heads over query (L, N, E), key and value (S, N, E), or all without N.
+    """Apply multi-head attention, with the projections around it: what nn.MultiheadAttention computes.
 
-    Masks: True, or -inf, where a key is not seen; attn_mask (L, S) or (N * heads, L, S), key_padding_mask
-    (N, S). static_k and static_v (N * heads, S, E / heads) take the places of what key and value are
-    projected to. Returns the output, shaped as query, and the weights (N, L, S), (N, heads, L, S) where they
-    are not averaged, None where they are not needed. Sizes that do not fit raise AssertionError, masks that
-    do not fit RuntimeError.
+    Without a batch all tensors lack the dimension N. A mask is True, or -inf, where a key is not seen.
+
+    Parameters
+    ----------
+    query : Tensor
+        (L, N, E).
+    key : Tensor
+        (S, N, E); with separate weights (S, N, E_k).
+    value : Tensor
+        (S, N, E); with separate weights (S, N, E_v).
+    embed_dim_to_check : int
+        E.
+    num_heads : int
+        Number of heads; it divides E.
+    in_proj_weight : Tensor or None
+        (3 * E, E), the projections of query, key and value in turn.
+    in_proj_bias : Tensor or None
+        (3 * E), their biases.
+    bias_k : Tensor or None
+        (1, 1, E), a key to append; with `bias_v` only.
+    bias_v : Tensor or None
+        (1, 1, E), its value.
+    add_zero_attn : bool
+        Append a key and a value of zeros.
+    dropout_p : float
+        Probability of a weight to become 0 in training.
+    out_proj_weight : Tensor
+        (E, E), the projection of the output.
+    out_proj_bias : Tensor or None
+        (E), its bias.
+    training : bool, default True
+        Apply dropout.
+    key_padding_mask : Tensor, optional
+        (N, S), keys that are not seen.
+    need_weights : bool, default True
+        Return the attention weights.
+    attn_mask : Tensor, optional
+        (L, S) or (N * num_heads, L, S), keys that a query does not see.
+    use_separate_proj_weight : bool, default False
+        Project by the three weights below instead of `in_proj_weight`.
+    q_proj_weight : Tensor, optional
+        (E, E).
+    k_proj_weight : Tensor, optional
+        (E, E_k).
+    v_proj_weight : Tensor, optional
+        (E, E_v).
+    static_k : Tensor, optional
+        (N * num_heads, S, E / num_heads), in place of the projected keys.
+    static_v : Tensor, optional
+        (N * num_heads, S, E / num_heads), in place of the projected values.
+    average_attn_weights : bool, default True
+        Average the weights over the heads.
+    is_causal : bool, default False
+        Hint that `attn_mask` is the causal mask.
+
+    Returns
+    -------
+    tuple of (Tensor, Tensor or None)
+        The output (L, N, E), and the weights (N, L, S), or (N, num_heads, L, S) if they are not averaged.
+
+    Raises
+    ------
+    AssertionError
+        If sizes do not fit.
+    RuntimeError
+        If a mask does not fit, or `is_causal` comes without `attn_mask`.
+
+    Notes
+    -----
+    Same as torch.nn.functional.multi_head_attention_forward:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.multi_head_attention_forward.html
+
+    References
+    ----------
+    A. Vaswani et al., "Attention is all you need", 2017, https://arxiv.org/abs/1706.03762
+
+    Examples
+    --------
+    >>> x, eye = torch.ones(3, 2, 4), torch.eye(4)
+    >>> output, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 4, 2, eye.repeat(3, 1), None, None, None, False, 0.0, eye, None
+    ... )
+    >>> output.shape, weights.shape
+    (torch.Size([3, 2, 4]), torch.Size([2, 3, 3]))
+    >>> weights[0, 0]
+    tensor([0.3333, 0.3333, 0.3333])
     """
     given = locals()
     asked = (query, key, value, in_proj_weight, in_proj_bias, bias_k, bias_v, out_proj_weight, out_proj_bias)

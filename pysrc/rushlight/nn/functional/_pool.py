@@ -42,10 +42,49 @@ def _max_pools(n, what):
             return tuple(found(input, kernel_size, stride, padding, dilation, ceil_mode))
         return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    about = f"""Largest element of each window of {what}, and where it stands if `return_indices`.
+    about = f"""Apply {n}-D max pooling over {what}: the largest element of each window.
 
-    RuntimeError for windows that do not fit.
+    Parameters
+    ----------
+    input : Tensor
+        Input, also without N.
+    kernel_size : int or tuple of {n} ints
+        Sides of the window; one number stands for all, here and below.
+    stride : int or tuple of {n} ints, optional
+        Step of the window; `kernel_size` if not given.
+    padding : int or tuple of {n} ints, default 0
+        Elements of ``-inf`` added to each side; at most half the window.
+    dilation : int or tuple of {n} ints, default 1
+        Distance between the elements of the window.
+    ceil_mode : bool, default False
+        Round the size of the output up: windows may then reach over the end.
+    return_indices : bool, default False
+        Also return where the largest elements stand: flat indices, which max_unpool{n}d() takes.
+        max_pool{n}d_with_indices() always does.
+
+    Returns
+    -------
+    Tensor or tuple of 2 Tensors
+        The largest elements, and their indices, int64.
+
+    Raises
+    ------
+    RuntimeError
+        If the input has other dimensions, `padding` is more than half the window, or a window does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.functional.max_pool{n}d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_pool{n}d.html
+
+    Examples
+    --------
+    >>> x = torch.arange({4**n}.0).reshape(1, {", ".join("4" * n)})
+    >>> F.max_pool{n}d(x, 2).shape
+    torch.Size([1, {", ".join("2" * n)}])
+    >>> values, indices = F.max_pool{n}d(x, 4, return_indices=True)
+    >>> values.item(), indices.item()
+    ({4**n - 1}.0, {4**n - 1})
     """
     names = ("_max_pool{}d", alone), ("max_pool{}d_with_indices", both), ("max_pool{}d", either)
     return _named(n, about, *names)
@@ -71,12 +110,73 @@ def _list_with_default(out_size, defaults):
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
-    """Means of as many windows as output_size says; None keeps a side."""
+    """Apply 2-D adaptive average pooling: the mean of each of as many windows as `output_size` says.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (N, C, H, W) or (C, H, W).
+    output_size : int or tuple of 2 ints or Nones
+        Height and width of the result; one number stands for both, None keeps a side.
+
+    Returns
+    -------
+    Tensor
+        (N, C, output_size[0], output_size[1]), or without N.
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        If the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.functional.adaptive_avg_pool2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.adaptive_avg_pool2d.html
+
+    Examples
+    --------
+    >>> F.adaptive_avg_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    >>> F.adaptive_avg_pool2d(torch.zeros(8, 3, 10, 9), (5, None)).shape
+    torch.Size([8, 3, 5, 9])
+    """
     return _nn.adaptive_avg_pool2d(input, _list_with_default(output_size, input.size()))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
-    """Means of as many windows of volumes as output_size says; None keeps a side."""
+    """Apply 3-D adaptive average pooling: the mean of each of as many windows as `output_size` says.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (N, C, D, H, W) or (C, D, H, W).
+    output_size : int or tuple of 3 ints or Nones
+        Depth, height and width of the result; one number stands for all, None keeps a side.
+
+    Returns
+    -------
+    Tensor
+        (N, C, output_size[0], output_size[1], output_size[2]), or without N.
+
+    Raises
+    ------
+    RuntimeError, ValueError
+        If the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.functional.adaptive_avg_pool3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.adaptive_avg_pool3d.html
+
+    Examples
+    --------
+    >>> F.adaptive_avg_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 1).item()
+    3.5
+    >>> F.adaptive_avg_pool3d(torch.zeros(8, 3, 10, 9, 8), (5, None, 4)).shape
+    torch.Size([8, 3, 5, 9, 4])
+    """
     return _nn.adaptive_avg_pool3d(input, _list_with_default(output_size, input.size()))
 
 
@@ -94,9 +194,41 @@ def _adaptive_max_pools(n, what):
         values, indices = both(input, output_size)
         return (values, indices) if return_indices else values
 
-    about = f"""Largest elements of as many windows of {what} as output_size says; None keeps a side.
+    about = f"""Apply {n}-D adaptive max pooling over {what}: `output_size` says how many windows there are.
 
+    Parameters
+    ----------
+    input : Tensor
+        Input, with a dimension of channels and with or without one of the batch.
+    output_size : int or tuple of {n} ints{"" if n == 1 else " or Nones"}
+        Sides of the output{"" if n == 1 else "; one number stands for all, None keeps a side"}.
+    return_indices : bool, default False
+        Also return where the largest elements stand, as flat indices.
+        adaptive_max_pool{n}d_with_indices() always does.
+
+    Returns
+    -------
+    Tensor or tuple of 2 Tensors
+        The largest element of each window, and their indices, int64.
+
+    Raises
+    ------
+    RuntimeError{"" if n == 1 else ", ValueError"}
+        If the input has other dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.functional.adaptive_max_pool{n}d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.adaptive_max_pool{n}d.html
+
+    Examples
+    --------
+    >>> x = torch.arange({5**n}.0).reshape(1, {", ".join("5" * n)})
+    >>> F.adaptive_max_pool{n}d(x, 3).shape
+    torch.Size([1, {", ".join("3" * n)}])
+    >>> values, indices = F.adaptive_max_pool{n}d(x, 1, return_indices=True)
+    >>> values.item(), indices.item()
+    ({5**n - 1}.0, {5**n - 1})
     """
     names = ("_adaptive_max_pool{}d", alone), ("adaptive_max_pool{}d_with_indices", both)
     return _named(n, about, *names, ("adaptive_max_pool{}d", either))
@@ -134,7 +266,36 @@ def lp_pool1d(
     stride: int | tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """p-norm of each window of signals (N, C, L)."""
+    """Apply 1-D power-average pooling: the p-norm of each window, ``sum(x**p)**(1 / p)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Signals, (N, C, L) or (C, L).
+    norm_type : float
+        p of the norm; inf takes the largest.
+    kernel_size : int or tuple of 1 int
+        Size of the window.
+    stride : int or tuple of 1 int, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up.
+
+    Returns
+    -------
+    Tensor
+        (N, C, L_out) or (C, L_out).
+
+    Notes
+    -----
+    Same as torch.nn.functional.lp_pool1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.lp_pool1d.html
+
+    Examples
+    --------
+    >>> F.lp_pool1d(torch.tensor([[3.0, 4.0, 6.0, 8.0]]), 2, 2)
+    tensor([[ 5., 10.]])
+    """
     return _lp_pool(avg_pool1d, max_pool1d, input, norm_type, kernel_size, stride, ceil_mode, 1)
 
 
@@ -145,7 +306,42 @@ def lp_pool2d(
     stride: int | tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """p-norm of each window of images (N, C, H, W)."""
+    """Apply 2-D power-average pooling: the p-norm of each window, ``sum(x**p)**(1 / p)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (N, C, H, W) or (C, H, W).
+    norm_type : float
+        p of the norm; inf takes the largest.
+    kernel_size : int or tuple of 2 ints
+        Height and width of the window; one number stands for both, here and below.
+    stride : int or tuple of 2 ints, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up.
+
+    Returns
+    -------
+    Tensor
+        (N, C, H_out, W_out) or (C, H_out, W_out).
+
+    Raises
+    ------
+    ValueError
+        If `kernel_size` has another number of elements.
+
+    Notes
+    -----
+    Same as torch.nn.functional.lp_pool2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.lp_pool2d.html
+
+    Examples
+    --------
+    >>> F.lp_pool2d(torch.ones(1, 4, 4), 2, 2)
+    tensor([[[2., 2.],
+             [2., 2.]]])
+    """
     return _lp_pool(avg_pool2d, max_pool2d, input, norm_type, kernel_size, stride, ceil_mode, 2)
 
 
@@ -156,5 +352,39 @@ def lp_pool3d(
     stride: int | tuple[int, ...] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """p-norm of each window of volumes (N, C, D, H, W)."""
+    """Apply 3-D power-average pooling: the p-norm of each window, ``sum(x**p)**(1 / p)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Volumes, (N, C, D, H, W) or (C, D, H, W).
+    norm_type : float
+        p of the norm; inf takes the largest.
+    kernel_size : int or tuple of 3 ints
+        Depth, height and width of the window; one number stands for all, here and below.
+    stride : int or tuple of 3 ints, optional
+        Step of the window; `kernel_size` if not given.
+    ceil_mode : bool, default False
+        Round the size of the output up.
+
+    Returns
+    -------
+    Tensor
+        (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out).
+
+    Raises
+    ------
+    ValueError
+        If `kernel_size` has another number of elements.
+
+    Notes
+    -----
+    Same as torch.nn.functional.lp_pool3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.lp_pool3d.html
+
+    Examples
+    --------
+    >>> F.lp_pool3d(torch.ones(1, 2, 2, 2), 3, 2)
+    tensor([[[[2.]]]])
+    """
     return _lp_pool(avg_pool3d, max_pool3d, input, norm_type, kernel_size, stride, ceil_mode, 3)

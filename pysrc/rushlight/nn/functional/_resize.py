@@ -17,7 +17,48 @@ if TYPE_CHECKING:
 
 
 def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Pad the last dimensions: (left, right) of the last one first."""
+    """Pad the last dimensions of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    pad : list of ints
+        How many elements to add: before and after along the last dimension, then along the one before it, and
+        so on. Negative numbers cut off.
+    mode : {'constant', 'reflect', 'replicate', 'circular'}, default 'constant'
+        What to add: a constant, the mirror image (without the edge), the edge, or the other end.
+    value : float, optional
+        The constant; 0 if not given.
+
+    Returns
+    -------
+    Tensor
+        The padded tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If `pad` does not fit the input.
+    NotImplementedError
+        If `mode` is unknown or does not take such an input.
+
+    Notes
+    -----
+    Same as torch.nn.functional.pad:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.pad.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([[1.0, 2.0, 3.0]])
+    >>> F.pad(x, (1, 2))
+    tensor([[0., 1., 2., 3., 0., 0.]])
+    >>> F.pad(x, (2, 0), mode="reflect")
+    tensor([[3., 2., 1., 2., 3.]])
+    >>> F.pad(x, (0, 0, 1, 0), value=9.0)
+    tensor([[9., 9., 9.],
+            [1., 2., 3.]])
+    """
     return _nn.pad(input, pad, mode, value)
 
 
@@ -106,13 +147,53 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Resize signals (N, C, W), images (N, C, H, W) or volumes (N, C, D, H, W).
+    """Interpolate: resize signals, images or volumes.
 
-    Either `size` or `scale_factor` says how large the result is. `mode` is 'nearest', 'nearest-exact', 'area'
-    or, by the input's dims, 'linear', 'bilinear', 'bicubic', 'lanczos' or 'trilinear'. With `align_corners`
-    the middles of the corner elements stay where they are. `antialias` widens the filters of images that
-    become smaller; 'lanczos' needs it.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
+    Parameters
+    ----------
+    input : Tensor
+        Signals (N, C, W), images (N, C, H, W) or volumes (N, C, D, H, W).
+    size : int or tuple of ints, optional
+        Sides of the result.
+    scale_factor : float or tuple of floats, optional
+        Factors of the sides, in place of `size`.
+    mode : str, default 'nearest'
+        'nearest', 'nearest-exact' or 'area'; 'linear' for signals; 'bilinear', 'bicubic' or 'lanczos' for
+        images; 'trilinear' for volumes.
+    align_corners : bool, optional
+        Whether the middles of the corner elements stay where they are (True) or the edges (False, the
+        default); not with 'nearest', 'nearest-exact' and 'area'.
+    recompute_scale_factor : bool, optional
+        Compute the factors anew from the rounded sides of the result.
+    antialias : bool, default False
+        Widen the filter where images become smaller; 'lanczos' needs it.
+
+    Returns
+    -------
+    Tensor
+        Of the dimensions of the input.
+
+    Raises
+    ------
+    ValueError
+        If not just one of `size` and `scale_factor` is given, or an option does not go with `mode`.
+    NotImplementedError
+        If `mode` does not take such an input.
+
+    Notes
+    -----
+    Same as torch.nn.functional.interpolate:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.interpolate.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([[[1.0, 3.0]]])
+    >>> F.interpolate(x, scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    >>> F.interpolate(x, size=4, mode="linear", align_corners=True)
+    tensor([[[1.0000, 1.6667, 2.3333, 3.0000]]])
+    >>> F.interpolate(torch.zeros(1, 3, 10, 20), size=(5, 8), mode="bilinear", antialias=True).shape
+    torch.Size([1, 3, 5, 8])
     """
     if mode not in ("nearest", "area", "nearest-exact"):
         align_corners = False if align_corners is None else align_corners
@@ -162,7 +243,31 @@ def upsample(
     mode: str = "nearest",
     align_corners: Any = None,
 ) -> Tensor:
-    """Deprecated: use interpolate."""
+    """Upsample signals, images or volumes. Deprecated, with a warning: use interpolate().
+
+    Parameters
+    ----------
+    input : Tensor
+        As for interpolate().
+    size : int or tuple of ints, optional
+        Sides of the result.
+    scale_factor : float or tuple of floats, optional
+        Factors of the sides, in place of `size`.
+    mode : str, default 'nearest'
+        As for interpolate().
+    align_corners : bool, optional
+        As for interpolate().
+
+    Returns
+    -------
+    Tensor
+        As of interpolate().
+
+    Notes
+    -----
+    Same as torch.nn.functional.upsample:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.upsample.html
+    """
     warnings.warn(
         "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
     )
@@ -170,7 +275,27 @@ def upsample(
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Deprecated: use interpolate."""
+    """Upsample by the nearest elements. Deprecated, with a warning: use interpolate().
+
+    Parameters
+    ----------
+    input : Tensor
+        As for interpolate().
+    size : int or tuple of ints, optional
+        Sides of the result.
+    scale_factor : float or tuple of floats, optional
+        Factors of the sides, in place of `size`.
+
+    Returns
+    -------
+    Tensor
+        As of interpolate().
+
+    Notes
+    -----
+    Same as torch.nn.functional.upsample_nearest:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.upsample_nearest.html
+    """
     warnings.warn(
         "`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,
@@ -179,7 +304,27 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """Deprecated: use interpolate."""
+    """Upsample images bilinearly, with aligned corners. Deprecated, with a warning: use interpolate().
+
+    Parameters
+    ----------
+    input : Tensor
+        Images, (N, C, H, W).
+    size : int or tuple of ints, optional
+        Sides of the result.
+    scale_factor : float or tuple of floats, optional
+        Factors of the sides, in place of `size`.
+
+    Returns
+    -------
+    Tensor
+        As of interpolate().
+
+    Notes
+    -----
+    Same as torch.nn.functional.upsample_bilinear:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.upsample_bilinear.html
+    """
     warnings.warn(
         "`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
         stacklevel=2,

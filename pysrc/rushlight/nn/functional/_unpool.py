@@ -63,12 +63,52 @@ def _fractional(n, what):
         pair = both(input, kernel_size, output_size, output_ratio, True, _random_samples)
         return pair if return_indices else pair[0]
 
-    about = f"""Largest elements of windows of {what} at random places; with return_indices where they stand.
+    about = f"""Apply {n}-D fractional max pooling over {what}: windows at random places.
 
-    `output_size`, or the input's sides times `output_ratio`, says how many windows there are;
-    `_random_samples` (N, C, {n}) from [0, 1) says where, and is drawn when it is missing. ValueError without
-    a size.
+    Parameters
+    ----------
+    input : Tensor
+        Input, with a dimension of channels and with or without one of the batch.
+    kernel_size : int or tuple of {n} ints
+        Sides of the window; one number stands for all, here and below.
+    output_size : int or tuple of {n} ints, optional
+        Sides of the output.
+    output_ratio : tuple of {n} floats, optional
+        Sides of the output as parts of those of the input, in place of `output_size`.
+    return_indices : bool, default False
+        Also return where the largest elements stand, as flat indices.
+        fractional_max_pool{n}d_with_indices() always does.
+    _random_samples : Tensor, optional
+        (N, C, {n}) of numbers from [0, 1) that say where windows lie; drawn if not given.
+
+    Returns
+    -------
+    Tensor or tuple of 2 Tensors
+        The largest element of each window, and their indices, int64.
+
+    Raises
+    ------
+    ValueError
+        If neither `output_size` nor `output_ratio` is given.
+    RuntimeError
+        If a window does not fit.
+
+    Notes
+    -----
+    Same as torch.nn.functional.fractional_max_pool{n}d:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.fractional_max_pool{n}d.html
+
+    References
+    ----------
+    B. Graham, "Fractional max-pooling", 2014, https://arxiv.org/abs/1412.6071
+
+    Examples
+    --------
+    >>> x = torch.zeros(2, 3, {", ".join(["10"] * n)})
+    >>> F.fractional_max_pool{n}d(x, 2, output_size=7).shape
+    torch.Size([2, 3, {", ".join("7" * n)}])
+    >>> F.fractional_max_pool{n}d(x, 2, output_ratio=({", ".join(["0.5"] * n)})).shape
+    torch.Size([2, 3, {", ".join("5" * n)}])
     """
     names = ("_fractional_max_pool{}d", alone), ("fractional_max_pool{}d_with_indices", both)
     return _named(n, about, *names, ("fractional_max_pool{}d", either))
@@ -127,9 +167,45 @@ def max_unpool1d(
     padding: int | tuple[int, ...] = 0,
     output_size: int | tuple[int | None, ...] = None,
 ) -> Tensor:
-    """Signals of zeros in which the elements of `input` stand where max_pool1d() found them.
+    """Invert 1-D max pooling: put elements back where they stood, with zeros around.
 
-    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool1d.html
+    Parameters
+    ----------
+    input : Tensor
+        Pooled signals, (N, C, L) or (C, L).
+    indices : Tensor
+        Where its elements stood, as max_pool1d() returns them with `return_indices`.
+    kernel_size : int or tuple of 1 int
+        Window of the pooling.
+    stride : int or tuple of 1 int, optional
+        Its step; `kernel_size` if not given.
+    padding : int or tuple of 1 int, default 0
+        Its padding.
+    output_size : sequence of ints, optional
+        Size of the result, where several sizes give the pooled one.
+
+    Returns
+    -------
+    Tensor
+        (N, C, L_out) or (C, L_out).
+
+    Raises
+    ------
+    ValueError
+        If `output_size` is not possible.
+    RuntimeError
+        If an index is outside.
+
+    Notes
+    -----
+    Same as torch.nn.functional.max_unpool1d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool1d.html
+
+    Examples
+    --------
+    >>> pooled, indices = F.max_pool1d(torch.tensor([[1.0, 5.0, 3.0, 2.0]]), 2, return_indices=True)
+    >>> F.max_unpool1d(pooled, indices, 2)
+    tensor([[0., 5., 3., 0.]])
     """
     size = _unpool_output_size(input, *_sides(1, kernel_size, stride, padding), output_size)
     return _nn.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
@@ -143,9 +219,46 @@ def max_unpool2d(
     padding: int | tuple[int, ...] = 0,
     output_size: int | tuple[int | None, ...] = None,
 ) -> Tensor:
-    """Images of zeros in which the elements of `input` stand where max_pool2d() found them.
+    """Invert 2-D max pooling: put elements back where they stood, with zeros around.
 
-    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool2d.html
+    Parameters
+    ----------
+    input : Tensor
+        Pooled images, (N, C, H, W) or (C, H, W).
+    indices : Tensor
+        Where its elements stood, as max_pool2d() returns them with `return_indices`.
+    kernel_size : int or tuple of 2 ints
+        Window of the pooling.
+    stride : int or tuple of 2 ints, optional
+        Its step; `kernel_size` if not given.
+    padding : int or tuple of 2 ints, default 0
+        Its padding.
+    output_size : sequence of ints, optional
+        Size of the result, where several sizes give the pooled one.
+
+    Returns
+    -------
+    Tensor
+        (N, C, H_out, W_out) or (C, H_out, W_out).
+
+    Raises
+    ------
+    ValueError
+        If `output_size` is not possible.
+    RuntimeError
+        If an index is outside.
+
+    Notes
+    -----
+    Same as torch.nn.functional.max_unpool2d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool2d.html
+
+    Examples
+    --------
+    >>> pooled, indices = F.max_pool2d(torch.arange(4.0).reshape(1, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool2d(pooled, indices, 2)
+    tensor([[[0., 0.],
+             [0., 3.]]])
     """
     size = _unpool_output_size(input, *_sides(2, kernel_size, stride, padding), output_size)
     return _nn.max_unpool2d(input, indices, size)
@@ -159,9 +272,45 @@ def max_unpool3d(
     padding: int | tuple[int, ...] = 0,
     output_size: int | tuple[int | None, ...] = None,
 ) -> Tensor:
-    """Volumes of zeros in which the elements of `input` stand where max_pool3d() found them.
+    """Invert 3-D max pooling: put elements back where they stood, with zeros around.
 
-    RuntimeError for an index outside of the output. https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool3d.html
+    Parameters
+    ----------
+    input : Tensor
+        Pooled volumes, (N, C, D, H, W) or (C, D, H, W).
+    indices : Tensor
+        Where its elements stood, as max_pool3d() returns them with `return_indices`.
+    kernel_size : int or tuple of 3 ints
+        Window of the pooling.
+    stride : int or tuple of 3 ints, optional
+        Its step; `kernel_size` if not given.
+    padding : int or tuple of 3 ints, default 0
+        Its padding.
+    output_size : sequence of ints, optional
+        Size of the result, where several sizes give the pooled one.
+
+    Returns
+    -------
+    Tensor
+        (N, C, D_out, H_out, W_out) or (C, D_out, H_out, W_out).
+
+    Raises
+    ------
+    ValueError
+        If `output_size` is not possible.
+    RuntimeError
+        If an index is outside.
+
+    Notes
+    -----
+    Same as torch.nn.functional.max_unpool3d:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.functional.max_unpool3d.html
+
+    Examples
+    --------
+    >>> pooled, indices = F.max_pool3d(torch.arange(8.0).reshape(1, 2, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool3d(pooled, indices, 2).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
     """
     sides = _sides(3, kernel_size, stride, padding)
     return _nn.max_unpool3d(input, indices, _unpool_output_size(input, *sides, output_size), *sides[1:])
