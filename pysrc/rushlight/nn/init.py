@@ -62,7 +62,36 @@ def calculate_gain(
     ],
     param: int | float | None = None,
 ) -> float:
-    """Return the factor by which a nonlinearity shrinks the standard deviation of its input."""
+    """Return the recommended gain of a nonlinearity, by which initial weights are scaled.
+
+    1 for 'linear', convolutions and 'sigmoid', 5/3 for 'tanh', sqrt(2) for 'relu', 3/4 for 'selu' and
+    ``sqrt(2 / (1 + slope**2))`` for 'leaky_relu'.
+
+    Parameters
+    ----------
+    nonlinearity : str
+        Name of the function in ``nn.functional``.
+    param : float, optional
+        Negative slope of 'leaky_relu'; 0.01 if not given.
+
+    Returns
+    -------
+    float
+        The gain.
+
+    Raises
+    ------
+    ValueError
+        If the nonlinearity is unknown or the slope no number.
+
+    Notes ----- Same as torch.nn.init.calculate_gain:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.calculate_gain
+
+    Examples
+    --------
+    >>> nn.init.calculate_gain("leaky_relu", 1.0)
+    1.0
+    """
     if nonlinearity == "leaky_relu":
         if param is None:
             slope = 0.01
@@ -93,14 +122,68 @@ def _unrecorded(fill, *args, **kwargs):
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill with uniform numbers of [a, b)."""
+    """Fill a tensor with random numbers of the uniform distribution U(a, b).
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+    a : float, default 0.0
+        Lower bound.
+    b : float, default 1.0
+        Upper bound.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes
+    -----
+    Same as torch.nn.init.uniform_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.uniform_
+
+    Examples
+    --------
+    >>> x = nn.init.uniform_(torch.empty(1000), -1.0, 1.0)
+    >>> ((x >= -1) & (x < 1)).all()
+    tensor(True)
+    """
     return _unrecorded(tensor.uniform_, a, b, generator=generator)
 
 
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill a tensor with random numbers of the normal distribution N(mean, std**2).
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+    mean : float, default 0.0
+        Mean.
+    std : float, default 1.0
+        Standard deviation.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes
+    -----
+    Same as torch.nn.init.normal_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.normal_
+
+    Examples
+    --------
+    >>> x = nn.init.normal_(torch.empty(10000), mean=3.0, std=0.1)
+    >>> abs(x.mean().item() - 3.0) < 0.01
+    True
+    """
     return _unrecorded(tensor.normal_, mean, std, generator=generator)
 
 
@@ -145,7 +228,39 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill with normal numbers that lie within [a, b]."""
+    """Fill a tensor with random numbers of the normal distribution, truncated to [a, b].
+
+    It warns if the mean is more than two standard deviations outside of the bounds.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+    mean : float, default 0.0
+        Mean, before the truncation.
+    std : float, default 1.0
+        Standard deviation, before the truncation.
+    a : float, default -2.0
+        Lower bound.
+    b : float, default 2.0
+        Upper bound.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes ----- Same as torch.nn.init.trunc_normal_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.trunc_normal_
+
+    Examples
+    --------
+    >>> x = nn.init.trunc_normal_(torch.empty(1000), std=5.0)
+    >>> (x.abs() <= 2).all()
+    tensor(True)
+    """
     if (mean < a - 2 * std) or (mean > b + 2 * std):
         import warnings
 
@@ -164,17 +279,81 @@ def trunc_normal_(
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one number."""
+    """Fill a tensor with a constant.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+    val : float
+        The constant.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes
+    -----
+    Same as torch.nn.init.constant_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.constant_
+
+    Examples
+    --------
+    >>> nn.init.constant_(torch.empty(2), 0.3)
+    tensor([0.3000, 0.3000])
+    """
     return _unrecorded(tensor.fill_, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill a tensor with ones.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes
+    -----
+    Same as torch.nn.init.ones_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.ones_
+
+    Examples
+    --------
+    >>> nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill a tensor with zeros.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Notes
+    -----
+    Same as torch.nn.init.zeros_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.zeros_
+
+    Examples
+    --------
+    >>> layer = nn.Linear(3, 2)
+    >>> nn.init.zeros_(layer.bias)
+    Parameter containing:
+    tensor([0., 0.], requires_grad=True)
+    """
     return _unrecorded(tensor.zero_)
 
 
@@ -184,7 +363,33 @@ _no_grad_fill_, _no_grad_zero_ = constant_, zeros_
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with 1 on the diagonal and 0 elsewhere."""
+    """Fill a matrix with the identity: 1 on the diagonal, 0 elsewhere.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has not 2 dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.init.eye_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.eye_
+
+    Examples
+    --------
+    >>> nn.init.eye_(torch.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with rushlight.no_grad():
@@ -193,7 +398,38 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill the weight of a convolution so that it passes its input through."""
+    """Fill the weight of a convolution so that the layer returns its input.
+
+    It is 1 in the middle of a kernel for each channel, 0 elsewhere.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 3, 4 or 5 dimensions.
+    groups : int, default 1
+        Number of groups of the convolution.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has other dimensions or the first size cannot be divided by `groups`.
+
+    Notes
+    -----
+    Same as torch.nn.init.dirac_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.dirac_
+
+    Examples
+    --------
+    >>> layer = nn.Conv1d(1, 1, 3, padding=1, bias=False)
+    >>> _ = nn.init.dirac_(layer.weight)
+    >>> layer(torch.tensor([[1.0, 2.0, 3.0]])).detach()
+    tensor([[1., 2., 3.]])
+    """
     dimensions = tensor.ndimension()
     if dimensions not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -211,7 +447,43 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fill with a (semi-)orthogonal matrix; dimensions after the first count as one."""
+    """Fill a tensor with a random orthogonal matrix.
+
+    Its rows, or its columns if there are more rows, are orthonormal. Dimensions after the first count as one.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions or more.
+    gain : float, default 1
+        Factor of the matrix.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has less than 2 dimensions.
+
+    Notes ----- Same as torch.nn.init.orthogonal_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.orthogonal_
+
+    References
+    ----------
+    A. Saxe, J. McClelland, S. Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear
+    neural networks", 2014, https://arxiv.org/abs/1312.6120
+
+    Examples
+    --------
+    >>> q = nn.init.orthogonal_(torch.empty(3, 5))
+    >>> torch.allclose(q @ q.T, torch.eye(3), atol=1e-6)
+    True
+    """
     if tensor.ndimension() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
@@ -228,7 +500,42 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Fill with normal numbers, then zero the share sparsity of each column."""
+    """Fill a matrix with random numbers of N(0, std**2), and a part of each column with zeros.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions.
+    sparsity : float
+        Part of each column to become 0.
+    std : float, default 0.01
+        Standard deviation of the others.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has not 2 dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.init.sparse_: https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.sparse_
+
+    References ---------- J. Martens, "Deep learning via Hessian-free optimization", 2010,
+    https://icml.cc/Conferences/2010/papers/458.pdf
+
+    Examples
+    --------
+    >>> w = nn.init.sparse_(torch.empty(10, 4), sparsity=0.3)
+    >>> (w == 0).sum(0)
+    tensor([3, 3, 3, 3])
+    """
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -262,14 +569,86 @@ def _calculate_correct_fan(tensor, mode):
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill as Glorot and Bengio (2010) propose, uniformly."""
+    """Fill a tensor by Xavier (Glorot) initialization, uniformly distributed.
+
+    The numbers are of U(-k, k) with ``k = gain * sqrt(6 / (fan_in + fan_out))``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions or more.
+    gain : float, default 1.0
+        Factor, as calculate_gain() returns it.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has less than 2 dimensions.
+
+    Notes ----- Same as torch.nn.init.xavier_uniform_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.xavier_uniform_
+
+    References
+    ----------
+    X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010,
+    https://proceedings.mlr.press/v9/glorot10a.html
+
+    Examples
+    --------
+    >>> w = nn.init.xavier_uniform_(torch.empty(50, 100), gain=nn.init.calculate_gain("relu"))
+    >>> w.abs().max() <= 2**0.5 * (6 / 150) ** 0.5
+    tensor(True)
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill as Glorot and Bengio (2010) propose, normally distributed."""
+    """Fill a tensor by Xavier (Glorot) initialization, normally distributed.
+
+    The numbers are of N(0, std**2) with ``std = gain * sqrt(2 / (fan_in + fan_out))``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions or more.
+    gain : float, default 1.0
+        Factor, as calculate_gain() returns it.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has less than 2 dimensions.
+
+    Notes ----- Same as torch.nn.init.xavier_normal_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.xavier_normal_
+
+    References
+    ----------
+    X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010,
+    https://proceedings.mlr.press/v9/glorot10a.html
+
+    Examples
+    --------
+    >>> w = nn.init.xavier_normal_(torch.empty(100, 100))
+    >>> abs(w.std().item() - 0.1) < 0.01
+    True
+    """
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
@@ -303,7 +682,46 @@ def kaiming_uniform_(
     ] = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill as He et al. (2015) propose, uniformly."""
+    """Fill a tensor by Kaiming (He) initialization, uniformly distributed.
+
+    The numbers are of U(-k, k) with ``k = calculate_gain(nonlinearity, a) * sqrt(3 / fan)``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions or more.
+    a : float, default 0
+        Negative slope of 'leaky_relu'.
+    mode : {'fan_in', 'fan_out'}, default 'fan_in'
+        Keep the variance of activations going forward or of gradients going backward.
+    nonlinearity : str, default 'leaky_relu'
+        Function that follows; 'relu' and 'leaky_relu' are usual.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has less than 2 dimensions, or `mode` or `nonlinearity` is unknown.
+
+    Notes ----- Same as torch.nn.init.kaiming_uniform_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.kaiming_uniform_
+
+    References ---------- K. He et al., "Delving deep into rectifiers: Surpassing human-level performance on
+    ImageNet classification", 2015, https://arxiv.org/abs/1502.01852
+
+    Examples
+    --------
+    >>> layer = nn.Conv2d(3, 16, 3)
+    >>> w = nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
+    >>> w.abs().max() <= (6 / (3 * 9)) ** 0.5
+    tensor(True)
+    """
     if _nothing_to_do(tensor):
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
@@ -331,7 +749,45 @@ def kaiming_normal_(
     ] = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Fill as He et al. (2015) propose, normally distributed."""
+    """Fill a tensor by Kaiming (He) initialization, normally distributed.
+
+    The numbers are of N(0, std**2) with ``std = calculate_gain(nonlinearity, a) / sqrt(fan)``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor to fill, of 2 dimensions or more.
+    a : float, default 0
+        Negative slope of 'leaky_relu'.
+    mode : {'fan_in', 'fan_out'}, default 'fan_in'
+        Keep the variance of activations going forward or of gradients going backward.
+    nonlinearity : str, default 'leaky_relu'
+        Function that follows; 'relu' and 'leaky_relu' are usual.
+    generator : Generator, optional
+        Source of random numbers; the default generator if not given.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has less than 2 dimensions, or `mode` or `nonlinearity` is unknown.
+
+    Notes ----- Same as torch.nn.init.kaiming_normal_:
+    https://docs.pytorch.org/docs/2.13/nn.init.html#torch.nn.init.kaiming_normal_
+
+    References ---------- K. He et al., "Delving deep into rectifiers: Surpassing human-level performance on
+    ImageNet classification", 2015, https://arxiv.org/abs/1502.01852
+
+    Examples
+    --------
+    >>> w = nn.init.kaiming_normal_(torch.empty(300, 200), mode="fan_out", nonlinearity="relu")
+    >>> abs(w.std().item() - (2 / 300) ** 0.5) < 0.001
+    True
+    """
     if _nothing_to_do(tensor):
         return tensor
     fan = _calculate_correct_fan(tensor, mode)

@@ -57,11 +57,32 @@ def _sdpa_kernel(backends, set_priority=False):
 
 @contextmanager
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
-    """Allow attention only these ways in a block: an SDPBackend or a list of them.
+    """Choose within a context how attention may be computed.
 
-    ``set_priority`` keeps their order, which changes nothing on the CPU. Whatever is neither an SDPBackend
-    nor a list raises AssertionError; a call that no allowed way can compute raises RuntimeError.
+    Parameters
+    ----------
+    backends : SDPBackend or list of SDPBackends
+        Ways that are allowed.
+    set_priority : bool, default False
+        Prefer them in this order, which changes nothing on the CPU.
+
+    Raises
+    ------
+    AssertionError
+        If `backends` is something else.
+
+    Notes
+    -----
+    Same as torch.nn.attention.sdpa_kernel:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.sdpa_kernel.html
+
+    Examples
+    --------
+    >>> from rushlight.nn.attention import SDPBackend, sdpa_kernel
+    >>> q = torch.ones(1, 2, 3, 4)
+    >>> with sdpa_kernel(SDPBackend.MATH):
+    ...     F.scaled_dot_product_attention(q, q, q).shape
+    torch.Size([1, 2, 3, 4])
     """
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(

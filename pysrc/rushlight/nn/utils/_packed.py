@@ -27,7 +27,23 @@ def bind(optional: Any, fn: Any) -> Any:
 
 
 def invert_permutation(permutation: Any) -> Any:
-    """Return the inverse of a permutation (N,), or None for None."""
+    """Invert a permutation; None gives None.
+
+    Parameters
+    ----------
+    permutation : Tensor or None
+        The numbers from 0 to N - 1 in some order, (N).
+
+    Returns
+    -------
+    Tensor or None
+        Where each number stands, (N).
+
+    Examples
+    --------
+    >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     output = rushlight.empty_like(permutation, memory_format=rushlight.contiguous_format)
@@ -35,12 +51,31 @@ def invert_permutation(permutation: Any) -> Any:
 
 
 class PackedSequence(PackedSequence_):
-    """What pack_padded_sequence() and its kin make, for recurrent layers.
+    """Hold packed sequences of different lengths, as recurrent layers take and return them.
 
-    ``data`` has the first elements of all sequences, then all second ones and so on; ``batch_sizes`` (int64,
-    on the CPU) says how many there are of each. ``sorted_indices`` says which sequence of the batch each one
-    is, ``unsorted_indices`` where in the packed order one of the batch stands; both may be None.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.PackedSequence.html
+    pack_padded_sequence() and pack_sequence() make them.
+
+    Attributes
+    ----------
+    data : Tensor
+        The first elements of all sequences, then the second ones, and so on, (sum of lengths, *).
+    batch_sizes : Tensor
+        How many sequences have a first element, a second one, and so on; int64, on the CPU.
+    sorted_indices : Tensor or None
+        Which sequence of the batch each one is, in decreasing order of their lengths.
+    unsorted_indices : Tensor or None
+        Where each sequence of the batch stands in that order.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.PackedSequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.PackedSequence.html
+
+    Examples
+    --------
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):

@@ -51,17 +51,38 @@ def _get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of all tensors together, as if they were one vector.
+    """Compute the norm of several tensors together, as if they were one vector.
 
-    Args:
-        tensors: an iterable of tensors of any shapes, floating dtypes and devices, or one tensor
-        norm_type: the order; inf counts the largest element
-        error_if_nonfinite: a norm that is NaN or infinite raises a RuntimeError
-        foreach: accepted; True is refused for devices where PyTorch has no lists
+    Parameters
+    ----------
+    tensors : Tensor or iterable of Tensors
+        Floating tensors of any shapes and devices.
+    norm_type : float, default 2.0
+        p of the p-norm; inf counts the largest element.
+    error_if_nonfinite : bool, default False
+        Raise an error if the norm is NaN or infinite.
+    foreach : bool, optional
+        Accepted; True is refused on devices where PyTorch has no foreach functions.
 
-    The result is 0-dim, on the first tensor's device; without tensors it is 0.
+    Returns
+    -------
+    Tensor
+        The norm, without dimensions, on the device of the first tensor; 0 without tensors.
 
+    Raises
+    ------
+    RuntimeError
+        If the norm is not finite and `error_if_nonfinite` is set.
+
+    Notes
+    -----
+    Same as torch.nn.utils.get_total_norm:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.get_total_norm.html
+
+    Examples
+    --------
+    >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
@@ -86,15 +107,33 @@ def _get_total_norm(
 def _clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale all gradients in place so that a total norm of ``total_norm`` becomes at most ``max_norm``.
+    """Clip the gradients of parameters by a norm that is known, in place.
 
-    Args:
-        parameters: an iterable of tensors, or one, whose ``.grad`` is scaled where there is one
-        max_norm: a number
-        total_norm: a 0-dim tensor, as get_total_norm() answers it
-        foreach: accepted; True is refused for devices where PyTorch has no lists
+    Each is multiplied by ``max_norm / (total_norm + 1e-6)`` if that is less than 1.
 
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensors
+        Parameters; those without a gradient are left out.
+    max_norm : float
+        Largest norm.
+    total_norm : Tensor
+        Norm of all gradients, as get_total_norm() returns it.
+    foreach : bool, optional
+        Accepted; True is refused on devices where PyTorch has no foreach functions.
+
+    Notes
+    -----
+    Same as torch.nn.utils.clip_grads_with_norm_:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grads_with_norm_.html
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> nn.utils.clip_grads_with_norm_([w], 1.0, nn.utils.get_total_norm([w.grad]))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     gradients = _gradients(parameters)
     max_norm = float(max_norm)
@@ -114,12 +153,47 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients in place so that their total norm is at most ``max_norm``; return what it was.
+    """Clip the norm of the gradients of parameters, in place.
 
-    get_total_norm() of all gradients, then clip_grads_with_norm_(): their arguments, the same errors.
-    ``parameters`` may be a generator; an empty one is warned about.
+    All gradients count as one vector. If its norm is larger than `max_norm`, each is multiplied by
+    ``max_norm / (norm + 1e-6)``. It is called between ``loss.backward()`` and ``optimizer.step()``.
 
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensors
+        Parameters; those without a gradient are left out.
+    max_norm : float
+        Largest norm.
+    norm_type : float, default 2.0
+        p of the p-norm; inf counts the largest element.
+    error_if_nonfinite : bool, default False
+        Raise an error if the norm is NaN or infinite.
+    foreach : bool, optional
+        Accepted; True is refused on devices where PyTorch has no foreach functions.
+
+    Returns
+    -------
+    Tensor
+        Norm before the clipping, without dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If the norm is not finite and `error_if_nonfinite` is set.
+
+    Notes
+    -----
+    Same as torch.nn.utils.clip_grad_norm_:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_norm_.html
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([3.0, 4.0])
+    >>> nn.utils.clip_grad_norm_([w], max_norm=1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
     """
     if isinstance(parameters, Tensor):
         parameters = [parameters]
@@ -142,7 +216,26 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Deprecated: clip_grad_norm_."""
+    """Clip the norm of the gradients of parameters. Deprecated, with a warning: use clip_grad_norm_().
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensors
+        Parameters; those without a gradient are left out.
+    max_norm : float
+        Largest norm.
+    norm_type : float, default 2.0
+        p of the p-norm; inf counts the largest element.
+    error_if_nonfinite : bool, default False
+        Raise an error if the norm is NaN or infinite.
+    foreach : bool, optional
+        Accepted; True is refused on devices where PyTorch has no foreach functions.
+
+    Returns
+    -------
+    Tensor
+        Norm before the clipping, without dimensions.
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -154,14 +247,29 @@ def clip_grad_norm(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Cut the gradients in place to the range from -clip_value to clip_value.
+    """Clip the elements of the gradients of parameters to [-clip_value, clip_value], in place.
 
-    Args:
-        parameters: an iterable of tensors, or one, whose ``.grad`` is cut where there is one
-        clip_value: a number; NaN in a gradient stays
-        foreach: accepted; True is refused for devices where PyTorch has no lists
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensors
+        Parameters; those without a gradient are left out.
+    clip_value : float
+        Largest element; NaN in a gradient stays.
+    foreach : bool, optional
+        Accepted; True is refused on devices where PyTorch has no foreach functions.
 
+    Notes
+    -----
+    Same as torch.nn.utils.clip_grad_value_:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.clip_grad_value_.html
+
+    Examples
+    --------
+    >>> w = nn.Parameter(torch.zeros(2))
+    >>> w.grad = torch.tensor([0.5, -4.0])
+    >>> nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 0.5000, -1.0000])
     """
     clip_value = float(clip_value)
     with rushlight.no_grad():

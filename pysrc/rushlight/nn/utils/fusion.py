@@ -31,7 +31,40 @@ def _folded_bias(bias, mean, scale, bn_bias, dtype, requires_grad):
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
-    """A copy of the convolution that does what both do; both are in eval mode and stay as they are."""
+    """Fuse a convolution and the batch normalization after it into one convolution.
+
+    Parameters
+    ----------
+    conv : Module
+        Convolution, in evaluation mode.
+    bn : Module
+        Batch normalization, in evaluation mode, with running statistics.
+    transpose : bool, default False
+        Whether the convolution is a transposed one.
+
+    Returns
+    -------
+    Module
+        A new convolution that computes what both do.
+
+    Raises
+    ------
+    AssertionError
+        If one is in training mode or there are no running statistics.
+
+    Notes
+    -----
+    Same as torch.nn.utils.fuse_conv_bn_eval:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.fuse_conv_bn_eval.html
+
+    Examples
+    --------
+    >>> conv, bn = nn.Conv2d(1, 2, 3).eval(), nn.BatchNorm2d(2).eval()
+    >>> fused = nn.utils.fuse_conv_bn_eval(conv, bn)
+    >>> x = torch.randn(1, 1, 5, 5)
+    >>> torch.allclose(fused(x), bn(conv(x)), atol=1e-6)
+    True
+    """
     _check(conv, bn)
     fused = copy.deepcopy(conv)
     _check_statistics(bn)
@@ -51,7 +84,45 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of the fused convolution."""
+    """Fuse the weights of a convolution and of the batch normalization after it.
+
+    Parameters
+    ----------
+    conv_w : Tensor
+        Weight of the convolution.
+    conv_b : Tensor or None
+        Its bias.
+    bn_rm : Tensor
+        Running mean of the batch normalization.
+    bn_rv : Tensor
+        Its running variance.
+    bn_eps : float
+        Its eps.
+    bn_w : Tensor or None
+        Its weight.
+    bn_b : Tensor or None
+        Its bias.
+    transpose : bool, default False
+        Whether the convolution is a transposed one.
+
+    Returns
+    -------
+    tuple of 2 Parameters
+        Weight and bias of the fused convolution.
+
+    Notes
+    -----
+    Same as torch.nn.utils.fuse_conv_bn_weights:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.fuse_conv_bn_weights.html
+
+    Examples
+    --------
+    >>> conv, bn = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
+    >>> statistics = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    >>> weight, bias = nn.utils.fuse_conv_bn_weights(conv.weight, conv.bias, *statistics)
+    >>> weight.shape, bias.shape
+    (torch.Size([2, 1, 3, 3]), torch.Size([2]))
+    """
     bias_dtype = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = rushlight.zeros_like(bn_rm) if conv_b is None else conv_b
     bn_w = rushlight.ones_like(bn_rm) if bn_w is None else bn_w
@@ -63,7 +134,38 @@ def fuse_conv_bn_weights(
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
-    """A copy of the Linear that does what both do; both are in eval mode and stay as they are."""
+    """Fuse a linear layer and the batch normalization after it into one linear layer.
+
+    Parameters
+    ----------
+    linear : Module
+        Linear layer, in evaluation mode.
+    bn : Module
+        Batch normalization, in evaluation mode, with running statistics.
+
+    Returns
+    -------
+    Module
+        A new linear layer that computes what both do.
+
+    Raises
+    ------
+    AssertionError
+        If one is in training mode, there are no running statistics, or the sizes do not fit.
+
+    Notes
+    -----
+    Same as torch.nn.utils.fuse_linear_bn_eval:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.fuse_linear_bn_eval.html
+
+    Examples
+    --------
+    >>> linear, bn = nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval()
+    >>> fused = nn.utils.fuse_linear_bn_eval(linear, bn)
+    >>> x = torch.randn(4, 3)
+    >>> torch.allclose(fused(x), bn(linear(x)), atol=1e-6)
+    True
+    """
     _check(linear, bn)
     fused = copy.deepcopy(linear)
     if linear.out_features != bn.num_features and bn.num_features != 1:
@@ -87,7 +189,43 @@ def fuse_linear_bn_weights(
     bn_w: Tensor,
     bn_b: Tensor,
 ) -> tuple[Parameter, Parameter]:
-    """The weight and the bias of the fused Linear."""
+    """Fuse the weights of a linear layer and of the batch normalization after it.
+
+    Parameters
+    ----------
+    linear_w : Tensor
+        Weight of the linear layer.
+    linear_b : Tensor or None
+        Its bias.
+    bn_rm : Tensor
+        Running mean of the batch normalization.
+    bn_rv : Tensor
+        Its running variance.
+    bn_eps : float
+        Its eps.
+    bn_w : Tensor
+        Its weight.
+    bn_b : Tensor
+        Its bias.
+
+    Returns
+    -------
+    tuple of 2 Parameters
+        Weight and bias of the fused layer.
+
+    Notes
+    -----
+    Same as torch.nn.utils.fuse_linear_bn_weights:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.fuse_linear_bn_weights.html
+
+    Examples
+    --------
+    >>> linear, bn = nn.Linear(3, 2), nn.BatchNorm1d(2)
+    >>> statistics = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    >>> weight, bias = nn.utils.fuse_linear_bn_weights(linear.weight, linear.bias, *statistics)
+    >>> weight.shape, bias.shape
+    (torch.Size([2, 3]), torch.Size([2]))
+    """
     bias_dtype = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = rushlight.zeros_like(bn_rm) if linear_b is None else linear_b
     scale = bn_w * rushlight.rsqrt(bn_rv + bn_eps)

@@ -119,9 +119,46 @@ def orthogonal(
     *,
     use_trivialization: bool = True,
 ) -> Module:
-    """Keep a matrix, or each of a batch, orthogonal: ``Q.mT @ Q`` is the identity, or ``Q @ Q.mT`` if wide.
+    """Apply an orthogonal parametrization: keep a matrix, or each matrix of a batch, orthogonal.
 
-    ``orthogonal_map`` is "matrix_exp" (the default for square ones), "cayley" or "householder".
+    ``Q.mT @ Q`` is the identity, or ``Q @ Q.mT`` for matrices with more columns than rows.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+    orthogonal_map : {'matrix_exp', 'cayley', 'householder'}, optional
+        How the matrix is computed; 'matrix_exp' for square ones, else 'householder', if not given.
+    use_trivialization : bool, default True
+        Keep a base matrix, so that orthogonal matrices can be assigned.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such parameter, it has less than 2 dimensions, or the map is unknown.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrizations.orthogonal:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrizations.orthogonal.html
+
+    References
+    ----------
+    M. Lezcano-Casado, "Trivializations for gradient-based optimization on manifolds", 2019,
+    https://arxiv.org/abs/1909.09501
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(5, 3))
+    >>> torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
+    True
     """
     weight = _find_tensor(module, name)
     if weight.dim() < 2:
@@ -153,7 +190,41 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
-    """Split a parameter into sizes (original0, one for each slice of ``dim``) and directions (original1)."""
+    """Apply weight normalization: split a parameter into its size and its direction.
+
+    ``weight`` is then computed from ``parametrizations.weight.original0`` (sizes) and ``original1``
+    (direction).
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+    dim : int, default 0
+        Dimension whose slices have sizes of their own; None for one size.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrizations.weight_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrizations.weight_norm.html
+
+    References
+    ----------
+    T. Salimans, D. Kingma, "Weight normalization: A simple reparameterization to accelerate training of deep
+    neural networks", 2016, https://arxiv.org/abs/1602.07868
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    >>> {name: tuple(p.shape) for name, p in layer.parametrizations.weight.named_parameters()}
+    {'original0': (3, 1), 'original1': (3, 4)}
+    """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def load_older_names(
@@ -227,7 +298,51 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Module:
-    """Divide a parameter by its largest singular value; reading it in training mode estimates that anew."""
+    """Apply spectral normalization: divide a parameter by its largest singular value.
+
+    Reading the parameter in training mode estimates it by power iteration.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+    n_power_iterations : int, default 1
+        Number of power iterations each time.
+    eps : float, default 1e-12
+        Smallest norm to divide by.
+    dim : int, optional
+        Dimension of the outputs; 1 for transposed convolutions, else 0 if not given.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such parameter or `n_power_iterations` is not positive.
+    IndexError
+        If the parameter has no such dimension.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrizations.spectral_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrizations.spectral_norm.html
+
+    References
+    ----------
+    T. Miyato et al., "Spectral normalization for generative adversarial networks", 2018,
+    https://arxiv.org/abs/1802.05957
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 3))
+    >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1) < 1e-3
+    True
+    """
     weight = _find_tensor(module, name)
     dim = default_dim(module) if dim is None else dim
     norm = _SpectralNorm(weight, n_power_iterations, dim, eps)

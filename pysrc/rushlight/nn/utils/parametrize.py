@@ -38,7 +38,20 @@ _cache: dict = {}  # (id of the module, name): what was computed
 
 @contextmanager
 def cached() -> Any:
-    """Within this context each parametrized tensor is computed once only."""
+    """Cache parametrized tensors within a context: each is computed once only, when it is first read.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrize.cached:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.cached.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    >>> with nn.utils.parametrize.cached():
+    ...     layer.weight is layer.weight
+    True
+    """
     global _cache, _cache_enabled
     _cache_enabled += 1
     try:
@@ -66,7 +79,40 @@ def _originals(count):
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, and what it is computed from: ``original``, or ``original0`` ..."""
+    """Hold the parametrizations of one tensor, and what it is computed from.
+
+    register_parametrization() makes it, as ``module.parametrizations.<name>``.
+
+    Parameters
+    ----------
+    modules : sequence of Modules
+        Parametrizations, in their order.
+    original : Tensor or Parameter
+        The tensor.
+    unsafe : bool, default False
+        Allow them to change shape or dtype.
+
+    Attributes
+    ----------
+    original : Tensor or Parameter
+        What the tensor is computed from; ``original0``, ``original1`` and so on if there are several.
+
+    Raises
+    ------
+    ValueError
+        If there is no module, or shape or dtype change.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrize.ParametrizationList:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.ParametrizationList.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+    >>> layer.parametrizations.weight.original.shape
+    torch.Size([3, 3])
+    """
 
     def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if len(modules) == 0:
@@ -278,7 +324,48 @@ def _check_appended(name, parametrization, before) -> None:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Compute a parameter or buffer by ``parametrization`` from now on; several apply one after the other."""
+    """Register a parametrization: compute a parameter or buffer by a module whenever it is read.
+
+    The tensor moves to ``module.parametrizations.<name>.original``. A parametrization that has
+    ``right_inverse(value)`` allows assigning to the tensor. Several apply one after the other.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the tensor.
+    tensor_name : str
+        Name of the parameter or buffer.
+    parametrization : Module
+        Computes the tensor from its original.
+    unsafe : bool, default False
+        Allow it to change shape or dtype.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tensor, or shape or dtype change.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrize.register_parametrization:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.register_parametrization.html
+
+    Examples
+    --------
+    >>> class Symmetric(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).mT
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+    >>> torch.equal(layer.weight, layer.weight.T)
+    True
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'parametrizations.weight.original']
+    """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
@@ -304,7 +391,32 @@ def register_parametrization(
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a tensor of the module is parametrized, or any."""
+    """Return whether a module has parametrizations, or one of a certain tensor.
+
+    Parameters
+    ----------
+    module : Module
+        Module.
+    tensor_name : str, optional
+        Name of the parameter or buffer; any if not given.
+
+    Returns
+    -------
+    bool
+        Whether it has.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrize.is_parametrized:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.is_parametrized.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    >>> parametrize = nn.utils.parametrize
+    >>> parametrize.is_parametrized(layer), parametrize.is_parametrized(layer, "bias")
+    (True, False)
+    """
     parametrizations = getattr(module, "parametrizations", None)
     if not isinstance(parametrizations, ModuleDict):
         return False
@@ -312,7 +424,39 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
-    """Make the tensor an ordinary one: as it is computed now, or as its original was."""
+    """Remove the parametrizations of a tensor, which becomes an ordinary one again.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the tensor.
+    tensor_name : str
+        Name of the parameter or buffer.
+    leave_parametrized : bool, default True
+        Keep the value that is computed now; otherwise that of the original.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If it has none, or there are several originals and `leave_parametrized` is False.
+
+    Notes
+    -----
+    Same as torch.nn.utils.parametrize.remove_parametrizations:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.parametrize.remove_parametrizations.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parametrizations = module.parametrizations[tensor_name]
@@ -339,14 +483,53 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """Return the class of the module, without the one that parametrizations have put before it."""
+    """Return the class that a module had before parametrizations were registered.
+
+    Parameters
+    ----------
+    module : Module
+        Module.
+
+    Returns
+    -------
+    type
+        Its class.
+
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(4, 3))
+    >>> type(layer).__name__, nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return module.__class__.__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(
     from_module: Module, to_module: Module, tensor_name: str | None = None
 ) -> Module:
-    """Parametrize ``to_module`` as ``from_module`` is, and let both share what the tensors come from."""
+    """Transfer the parametrizations of a module to another one; both then share what the tensors come from.
+
+    Parameters
+    ----------
+    from_module : Module
+        Module that has them.
+    to_module : Module
+        Module that gets them.
+    tensor_name : str, optional
+        Name of the parameter or buffer; all if not given.
+
+    Returns
+    -------
+    Module
+        `to_module`, which is changed.
+
+    Examples
+    --------
+    >>> source = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
+    >>> target = nn.utils.parametrize.transfer_parametrizations_and_params(source, nn.Linear(3, 3))
+    >>> torch.equal(source.weight, target.weight)
+    True
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in from_module.parametrizations if tensor_name is None else [tensor_name]:

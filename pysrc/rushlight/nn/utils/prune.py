@@ -71,7 +71,27 @@ def _check_scores(importance_scores, shape, what) -> None:
 
 
 class BasePruningMethod(ABC):
-    """Base of the methods: a subclass defines ``compute_mask`` and says its ``PRUNING_TYPE``."""
+    """Represent a pruning method: what chooses the elements of a parameter to become 0.
+
+    The base class. A subclass sets ``PRUNING_TYPE`` ('unstructured', 'structured' or 'global') and defines
+    compute_mask().
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.BasePruningMethod:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.BasePruningMethod.html
+
+    Examples
+    --------
+    >>> class Negative(nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t > 0)
+    >>> layer = nn.Linear(4, 3)
+    >>> _ = Negative.apply(layer, "weight")
+    >>> (layer.weight >= 0).all()
+    tensor(True)
+    """
 
     _tensor_name: str
 
@@ -166,7 +186,37 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several methods on one parameter, each pruning what the ones before it left."""
+    """Hold several pruning methods of one parameter; each prunes what the ones before it left.
+
+    Pruning a parameter again makes it.
+
+    Parameters
+    ----------
+    *args : BasePruningMethod
+        Methods, in their order.
+
+    Raises
+    ------
+    TypeError
+        If one is no method.
+    ValueError
+        If they act on different parameters.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.PruningContainer:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.PruningContainer.html
+
+    Examples
+    --------
+    >>> layer = nn.Linear(4, 3)
+    >>> for _ in range(2):
+    ...     layer = nn.utils.prune.l1_unstructured(layer, "weight", amount=3)
+    >>> (layer.weight == 0).sum()
+    tensor(6)
+    >>> [type(hook).__name__ for hook in layer._forward_pre_hooks.values()]
+    ['PruningContainer']
+    """
 
     def __init__(self, *args: Any) -> None:
         self._pruning_methods: tuple = ()
@@ -227,7 +277,20 @@ class PruningContainer(BasePruningMethod):
 
 # ---- the methods ----
 class Identity(BasePruningMethod):
-    """Prunes nothing."""
+    """Prune nothing, but prepare a parameter as pruning does.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.Identity:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.Identity.html
+
+    Examples
+    --------
+    >>> layer = nn.Linear(4, 3)
+    >>> _ = nn.utils.prune.Identity.apply(layer, "weight")
+    >>> layer.weight_mask.all()
+    tensor(True)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -240,7 +303,31 @@ class Identity(BasePruningMethod):
 
 
 class RandomUnstructured(BasePruningMethod):
-    """Prunes entries at random: a number of them, or a fraction."""
+    """Prune elements at random.
+
+    Parameters
+    ----------
+    amount : int or float
+        How many elements to prune: a number, or a fraction in [0, 1].
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.RandomUnstructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.RandomUnstructured.html
+
+    Examples
+    --------
+    >>> method = nn.utils.prune.RandomUnstructured(amount=0.5)
+    >>> (method.prune(torch.ones(10)) == 0).sum()
+    tensor(5)
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -259,7 +346,30 @@ class RandomUnstructured(BasePruningMethod):
 
 
 class L1Unstructured(BasePruningMethod):
-    """Prunes the entries of least absolute value."""
+    """Prune the elements of the smallest absolute value.
+
+    Parameters
+    ----------
+    amount : int or float
+        How many elements to prune: a number, or a fraction in [0, 1].
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.L1Unstructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.L1Unstructured.html
+
+    Examples
+    --------
+    >>> nn.utils.prune.L1Unstructured(amount=2).prune(torch.tensor([3.0, 1.0, 0.5, -4.0]))
+    tensor([ 3.,  0.,  0., -4.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -277,7 +387,33 @@ class L1Unstructured(BasePruningMethod):
 
 
 class RandomStructured(BasePruningMethod):
-    """Prunes whole slices along a dimension at random."""
+    """Prune whole slices along a dimension at random, such as channels.
+
+    Parameters
+    ----------
+    amount : int or float
+        How many slices to prune: a number, or a fraction in [0, 1].
+    dim : int, default -1
+        Dimension of the slices.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.RandomStructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.RandomStructured.html
+
+    Examples
+    --------
+    >>> pruned = nn.utils.prune.RandomStructured(amount=1, dim=0).prune(torch.ones(3, 2))
+    >>> pruned.sum()
+    tensor(4.)
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -303,7 +439,37 @@ class RandomStructured(BasePruningMethod):
 
 
 class LnStructured(BasePruningMethod):
-    """Prunes the slices along a dimension that have the smallest norm of order n."""
+    """Prune the slices along a dimension that have the smallest norm, such as channels.
+
+    Parameters
+    ----------
+    amount : int or float
+        How many slices to prune: a number, or a fraction in [0, 1].
+    n : int, float, 'fro' or 'nuc'
+        Order of the norm.
+    dim : int, default -1
+        Dimension of the slices.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.LnStructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.LnStructured.html
+
+    Examples
+    --------
+    >>> method = nn.utils.prune.LnStructured(amount=1, n=2, dim=0)
+    >>> method.prune(torch.tensor([[3.0, 4.0], [0.1, 0.2], [1.0, 1.0]]))
+    tensor([[3., 4.],
+            [0., 0.],
+            [1., 1.]])
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -331,7 +497,23 @@ class LnStructured(BasePruningMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask that is given."""
+    """Prune by a mask of your own.
+
+    Parameters
+    ----------
+    mask : Tensor
+        0 where an element is pruned, else 1.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.CustomFromMask:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.CustomFromMask.html
+
+    Examples
+    --------
+    >>> nn.utils.prune.CustomFromMask(torch.tensor([1, 0, 1])).prune(torch.tensor([2.0, 3.0, 4.0]))
+    tensor([2., 0., 4.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -352,25 +534,158 @@ class CustomFromMask(BasePruningMethod):
 
 # ---- functions ----
 def identity(module: Module, name: str) -> Any:
-    """Prepare a parameter for pruning without pruning it."""
+    """Prepare a parameter for pruning without pruning it.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.identity:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.identity.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.identity(nn.Linear(4, 3), "weight")
+    >>> layer.weight_mask.all()
+    tensor(True)
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: Any) -> Any:
-    """Prune entries at random: a number of them, or a fraction."""
+    """Prune elements of a parameter at random.
+
+    ``weight`` becomes the product of the parameter ``weight_orig`` and the buffer ``weight_mask``.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+    amount : int or float
+        How many elements to prune: a number, or a fraction in [0, 1].
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.random_unstructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.random_unstructured.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.random_unstructured(nn.Linear(4, 3), "weight", amount=0.25)
+    >>> (layer.weight == 0).sum()
+    tensor(3)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Module, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Prune the entries of least absolute value, or of least importance."""
+    """Prune the elements of a parameter of the smallest absolute value.
+
+    ``weight`` becomes the product of the parameter ``weight_orig`` and the buffer ``weight_mask``.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+    amount : int or float
+        How many elements to prune: a number, or a fraction in [0, 1].
+    importance_scores : Tensor, optional
+        What decides in place of the values, of the shape of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.l1_unstructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.l1_unstructured.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 3), "weight", amount=5)
+    >>> (layer.weight == 0).sum()
+    tensor(5)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight_mask', 'weight_orig']
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Module, name: str, amount: Any, dim: int) -> Any:
-    """Prune whole slices along a dimension at random."""
+    """Prune whole slices of a parameter at random, such as channels.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+    amount : int or float
+        How many slices to prune: a number, or a fraction in [0, 1].
+    dim : int
+        Dimension of the slices.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds or the parameter has less than 2 dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.random_structured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.random_structured.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.random_structured(nn.Linear(4, 3), "weight", amount=1, dim=0)
+    >>> (layer.weight == 0).all(dim=1).sum()
+    tensor(1)
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
@@ -378,13 +693,78 @@ def random_structured(module: Module, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(
     module: Module, name: str, amount: Any, n: int, dim: int, importance_scores: Any = None
 ) -> Any:
-    """Prune the slices along a dimension that have the smallest norm of order n."""
+    """Prune the slices of a parameter that have the smallest norm, such as channels.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+    amount : int or float
+        How many slices to prune: a number, or a fraction in [0, 1].
+    n : int, float, 'fro' or 'nuc'
+        Order of the norm.
+    dim : int
+        Dimension of the slices.
+    importance_scores : Tensor, optional
+        What decides in place of the values, of the shape of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    TypeError
+        If `amount` is no number.
+    ValueError
+        If `amount` is out of bounds or the parameter has less than 2 dimensions.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.ln_structured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.ln_structured.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.ln_structured(nn.Conv2d(1, 4, 3), "weight", amount=0.5, n=2, dim=0)
+    >>> (layer.weight == 0).flatten(1).all(dim=1).sum()
+    tensor(2)
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
-    """Prune by a mask."""
+    """Prune a parameter by a mask of your own.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+    mask : Tensor
+        0 where an element is pruned, else 1, of the shape of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.custom_from_mask:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.custom_from_mask.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.custom_from_mask(nn.Linear(2, 2), "bias", torch.tensor([0, 1]))
+    >>> layer.bias == 0
+    tensor([ True, False])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -392,7 +772,38 @@ def custom_from_mask(module: Module, name: str, mask: Any) -> Any:
 def global_unstructured(
     parameters: Tensor | Iterable[Tensor], pruning_method: Any, importance_scores: Any = None, **kwargs: Any
 ) -> None:
-    """Prune several parameters, given as (module, name), as if they were one vector."""
+    """Prune several parameters as if they were one vector.
+
+    Parameters
+    ----------
+    parameters : iterable of (Module, str) pairs
+        Modules and the names of their parameters.
+    pruning_method : type
+        Class of a method for elements, such as `L1Unstructured`.
+    importance_scores : dict, optional
+        Maps such pairs to what decides in place of the values.
+    **kwargs
+        Arguments of the method, such as ``amount``.
+
+    Raises
+    ------
+    TypeError
+        If the method is none for elements, or an argument has another type.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.global_unstructured:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.global_unstructured.html
+
+    Examples
+    --------
+    >>> first, second = nn.Linear(4, 3), nn.Linear(3, 2)
+    >>> prune = nn.utils.prune
+    >>> pairs = [(first, "weight"), (second, "weight")]
+    >>> prune.global_unstructured(pairs, prune.L1Unstructured, amount=9)
+    >>> (first.weight == 0).sum() + (second.weight == 0).sum()
+    tensor(9)
+    """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")
     importance_scores = {} if importance_scores is None else importance_scores
@@ -428,7 +839,36 @@ def global_unstructured(
 
 
 def remove(module: Module, name: str) -> Any:
-    """Make the pruned values the parameter's own, for good."""
+    """Make pruning permanent: the parameter keeps its zeros and is an ordinary one again.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str
+        Name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If the parameter is not pruned.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.remove:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.remove.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(4, 3), "weight", amount=5)
+    >>> sorted(nn.utils.prune.remove(layer, "weight").state_dict())
+    ['bias', 'weight']
+    """
     for key, hook in _find_hooks(module, name):
         hook.remove(module)
         del module._forward_pre_hooks[key]
@@ -437,7 +877,28 @@ def remove(module: Module, name: str) -> Any:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a parameter of the module or of a module below it is pruned."""
+    """Return whether a parameter of a module, or of a module below it, is pruned.
+
+    Parameters
+    ----------
+    module : Module
+        Module.
+
+    Returns
+    -------
+    bool
+        Whether one is.
+
+    Notes
+    -----
+    Same as torch.nn.utils.prune.is_pruned:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.prune.is_pruned.html
+
+    Examples
+    --------
+    >>> nn.utils.prune.is_pruned(nn.Linear(4, 3))
+    False
+    """
     return any(
         isinstance(hook, BasePruningMethod)
         for each in module.modules()

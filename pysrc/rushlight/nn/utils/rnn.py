@@ -38,12 +38,40 @@ __dir__ = _missing.shows(__name__)
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Pack padded sequences (T, B, ...), or (B, T, ...) if ``batch_first``, whose lengths (B,) are given.
+    """Pack padded sequences of different lengths for a recurrent layer, which then skips the padding.
 
-    Lengths are a list or an int64 tensor on the CPU, in decreasing order; unless ``enforce_sorted``, the
-    sequences are sorted first. Raises RuntimeError for other lengths, and for those that do not fit the
-    batch.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
+    Parameters
+    ----------
+    input : Tensor
+        Padded sequences, (T, B, *) or, with `batch_first`, (B, T, *).
+    lengths : Tensor or list of ints
+        Lengths of the sequences, (B); a tensor is on the CPU.
+    batch_first : bool, default False
+        Whether the batch is the first dimension.
+    enforce_sorted : bool, default True
+        The lengths are in decreasing order; with False the sequences are sorted first.
+
+    Returns
+    -------
+    PackedSequence
+        The packed sequences.
+
+    Raises
+    ------
+    RuntimeError
+        If the lengths are not in decreasing order or do not fit.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.pack_padded_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_padded_sequence.html
+
+    Examples
+    --------
+    >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> packed = nn.utils.rnn.pack_padded_sequence(padded, [3, 1], batch_first=True)
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 3]), tensor([2, 1, 1]))
     """
     if isinstance(lengths, rushlight.Tensor):
         lengths = lengths.to(dtype=rushlight.int64)
@@ -64,11 +92,40 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return packed sequences as a padded tensor, in the order of their batch, and their lengths.
+    """Pad packed sequences: the inverse of pack_padded_sequence(), e.g. for the output of a recurrent layer.
 
-    The tensor is (T, B, ...), or (B, T, ...) if ``batch_first``; T is the longest length or ``total_length``.
-    Raises ValueError where that is shorter.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pad_packed_sequence.html
+    Parameters
+    ----------
+    sequence : PackedSequence
+        Packed sequences.
+    batch_first : bool, default False
+        Whether the batch is the first dimension of the result or the second.
+    padding_value : float, default 0.0
+        What is put where a sequence is shorter.
+    total_length : int, optional
+        Length to pad to; the largest length if not given.
+
+    Returns
+    -------
+    tuple of 2 Tensors
+        The padded sequences, (T, B, *) or (B, T, *), and their lengths, (B).
+
+    Raises
+    ------
+    ValueError
+        If `total_length` is less than the largest length.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.pad_packed_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pad_packed_sequence.html
+
+    Examples
+    --------
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2, 3],
+            [4, 0, 0]]), tensor([3, 1]))
     """
     longest = sequence.batch_sizes.size(0)
     if total_length is not None and total_length < longest:
@@ -90,18 +147,65 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack a list of tensors (L_i, ...) of decreasing lengths, or of any if not ``enforce_sorted``.
+    """Pack a list of sequences of different lengths for a recurrent layer.
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_sequence.html
+    Parameters
+    ----------
+    sequences : list of Tensors
+        Sequences, (L_i, *).
+    enforce_sorted : bool, default True
+        The lengths are in decreasing order; with False the sequences are sorted first.
+
+    Returns
+    -------
+    PackedSequence
+        The packed sequences.
+
+    Raises
+    ------
+    RuntimeError
+        If the lengths are not in decreasing order.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.pack_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pack_sequence.html
+
+    Examples
+    --------
+    >>> sequences = [torch.ones(2, 4), torch.ones(3, 4)]
+    >>> packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    >>> output, _ = nn.RNN(4, 5)(packed)
+    >>> output.data.shape
+    torch.Size([5, 5])
     """
     lengths = rushlight.as_tensor([each.size(0) for each in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """Return the list of tensors that were packed.
+    """Unpack packed sequences into a list of tensors: the inverse of pack_sequence().
 
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpack_sequence.html
+    Parameters
+    ----------
+    packed_sequences : PackedSequence
+        Packed sequences.
+
+    Returns
+    -------
+    list of Tensors
+        The sequences.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.unpack_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpack_sequence.html
+
+    Examples
+    --------
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])])
+    >>> nn.utils.rnn.unpack_sequence(packed)
+    [tensor([1, 2, 3]), tensor([4])]
     """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
@@ -113,11 +217,40 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Stack tensors (L_i, *) to one of (T, B, *), or (B, T, *) if ``batch_first``; T is the longest L_i.
+    """Pad sequences of different lengths and stack them.
 
-    What is missing is ``padding_value``, at the 'right' or 'left' end. The dtype is that of the first one.
-    Raises RuntimeError when there is no sequence, or when the other dims differ.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pad_sequence.html
+    Parameters
+    ----------
+    sequences : list of Tensors
+        Sequences, (L_i, *), equal in all other dimensions.
+    batch_first : bool, default False
+        Whether the batch is the first dimension of the result or the second.
+    padding_value : float, default 0.0
+        What is put where a sequence is shorter.
+    padding_side : {'right', 'left'}, default 'right'
+        At which end.
+
+    Returns
+    -------
+    Tensor
+        (T, B, *) or (B, T, *), where T is the largest length.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no sequence, or other dimensions differ.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.pad_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.pad_sequence.html
+
+    Examples
+    --------
+    >>> a, b = torch.tensor([1, 2, 3]), torch.tensor([4])
+    >>> nn.utils.rnn.pad_sequence([a, b], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
@@ -127,10 +260,33 @@ def pad_sequence(
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """Return the sequences of what pad_sequence() gave, by their lengths (B,), int64.
+    """Split padded sequences into a list of tensors: what pad_sequence() was made of.
 
-    As in PyTorch, the first two dims of the argument are exchanged in place unless ``batch_first``.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpad_sequence.html
+    Parameters
+    ----------
+    padded_sequences : Tensor
+        (T, B, *) or, with `batch_first`, (B, T, *). Without it the first two dimensions are exchanged in
+        place.
+    lengths : Tensor
+        Lengths of the sequences, (B).
+    batch_first : bool, default False
+        Whether the batch is the first dimension.
+
+    Returns
+    -------
+    list of Tensors
+        The sequences.
+
+    Notes
+    -----
+    Same as torch.nn.utils.rnn.unpad_sequence:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.rnn.unpad_sequence.html
+
+    Examples
+    --------
+    >>> padded = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    >>> nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1]), batch_first=True)
+    [tensor([1, 2, 3]), tensor([4])]
     """
     if not batch_first:
         padded_sequences.transpose_(0, 1)

@@ -175,7 +175,46 @@ def spectral_norm(
     eps: float = 1e-12,
     dim: int | None = None,
 ) -> Any:
-    """Divide a parameter by its largest singular value, which each call in training mode estimates anew."""
+    """Apply spectral normalization: divide a parameter by its largest singular value.
+
+    Calls in training mode estimate it by power iteration. The older form: ``parametrizations.spectral_norm``
+    does the same without hooks.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+    n_power_iterations : int, default 1
+        Number of power iterations in a call.
+    eps : float, default 1e-12
+        Smallest norm to divide by.
+    dim : int, optional
+        Dimension of the outputs; 1 for transposed convolutions, else 0 if not given.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Notes
+    -----
+    Same as torch.nn.utils.spectral_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.spectral_norm.html
+
+    References
+    ----------
+    T. Miyato et al., "Spectral normalization for generative adversarial networks", 2018,
+    https://arxiv.org/abs/1802.05957
+
+    Examples
+    --------
+    >>> layer = nn.utils.spectral_norm(nn.Linear(4, 3), n_power_iterations=30)
+    >>> _ = layer(torch.ones(4))
+    >>> abs(torch.linalg.matrix_norm(layer.weight, 2).item() - 1) < 1e-3
+    True
+    """
     SpectralNorm.apply(module, name, n_power_iterations, default_dim(module) if dim is None else dim, eps)
     return module
 
@@ -188,7 +227,36 @@ def _remove_hook(hooks, kind, name):
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Any:
-    """Make the parameter what it was computed to be, for good."""
+    """Remove spectral normalization: the parameter keeps its value and is an ordinary one again.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If the parameter has none.
+
+    Notes
+    -----
+    Same as torch.nn.utils.remove_spectral_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.remove_spectral_norm.html
+
+    Examples
+    --------
+    >>> layer = nn.utils.spectral_norm(nn.Linear(4, 3))
+    >>> [name for name, _ in nn.utils.remove_spectral_norm(layer).named_parameters()]
+    ['bias', 'weight']
+    """
     for hook in module._forward_pre_hooks.values():
         if isinstance(hook, SpectralNorm) and hook.name == name:
             hook.remove(module)

@@ -84,7 +84,28 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Deprecated: torch.func.functional_call."""
+    """Call a module with other parameters. Deprecated, with a warning: use func.functional_call().
+
+    Parameters
+    ----------
+    module : Module
+        Module.
+    parameters_and_buffers : dict of Tensors
+        Tensors by name; others are the module's own.
+    args : tuple, optional
+        Arguments of the module.
+    kwargs : dict, optional
+        Keyword arguments of the module.
+    tie_weights : bool, default True
+        Give tied parameters the same tensor.
+    strict : bool, default False
+        Names must be all those of the module.
+
+    Returns
+    -------
+    object
+        What the module returns.
+    """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 "
         "and will be removed in a future version of PyTorch. "

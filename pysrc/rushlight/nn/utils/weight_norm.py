@@ -68,13 +68,69 @@ class WeightNorm:
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
-    """Replace a parameter by its size ``name_g``, one for each slice of ``dim``, and direction ``name_v``."""
+    """Apply weight normalization: split a parameter into its size and its direction.
+
+    The parameter is replaced by ``name_g`` and ``name_v``. Deprecated, with a warning: use
+    ``parametrizations.weight_norm``.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+    dim : int, default 0
+        Dimension whose slices have sizes of their own; None for one size.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    RuntimeError
+        If it is applied already.
+
+    Notes
+    -----
+    Same as torch.nn.utils.weight_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.weight_norm.html
+
+    References
+    ----------
+    T. Salimans, D. Kingma, "Weight normalization: A simple reparameterization to accelerate training of deep
+    neural networks", 2016, https://arxiv.org/abs/1602.07868
+    """
     WeightNorm.apply(module, name, dim)
     return module
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Any:
-    """Make the parameter one again."""
+    """Remove weight normalization: the parameter keeps its value and is an ordinary one again.
+
+    Parameters
+    ----------
+    module : Module
+        Module that has the parameter.
+    name : str, default 'weight'
+        Name of the parameter.
+
+    Returns
+    -------
+    Module
+        The module, which is changed.
+
+    Raises
+    ------
+    ValueError
+        If the parameter has none.
+
+    Notes
+    -----
+    Same as torch.nn.utils.remove_weight_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.nn.utils.remove_weight_norm.html
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             hook.remove(module)
