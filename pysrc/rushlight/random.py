@@ -27,7 +27,36 @@ __dir__ = _missing.shows(__name__)
 
 
 def manual_seed(seed: Any) -> Any:
-    """Start the stream anew and return the default Generator."""
+    """Set the seed of random numbers: the stream begins anew, and is PyTorch's.
+
+    Parameters
+    ----------
+    seed : int
+        Seed, in [-2**63, 2**64).
+
+    Returns
+    -------
+    Generator
+        The default generator.
+
+    Raises
+    ------
+    ValueError
+        If the seed is out of bounds.
+
+    Notes
+    -----
+    Same as torch.manual_seed: https://docs.pytorch.org/docs/2.13/generated/torch.manual_seed.html
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    >>> _ = torch.manual_seed(0)
+    >>> torch.rand(2)
+    tensor([0.4963, 0.7682])
+    """
     seed = int(seed)
     if not -(2**63) <= seed < 2**64:
         raise ValueError("Overflow when unpacking long long")
@@ -35,22 +64,89 @@ def manual_seed(seed: Any) -> Any:
 
 
 def seed() -> int:
-    """Start the stream with a seed from the system and return it."""
+    """Set the seed of random numbers to one from the system.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Notes
+    -----
+    Same as torch.seed: https://docs.pytorch.org/docs/2.13/generated/torch.seed.html
+
+    Examples
+    --------
+    >>> torch.seed() == torch.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """Return the seed that the stream was started with."""
+    """Return the seed of random numbers that was set last.
+
+    Returns
+    -------
+    int
+        The seed.
+
+    Notes
+    -----
+    Same as torch.initial_seed: https://docs.pytorch.org/docs/2.13/generated/torch.initial_seed.html
+
+    Examples
+    --------
+    >>> _ = torch.manual_seed(42)
+    >>> torch.initial_seed()
+    42
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """Return the state of the stream: a uint8 tensor."""
+    """Return the state of the stream of random numbers, for set_rng_state().
+
+    Returns
+    -------
+    Tensor
+        The state, uint8.
+
+    Notes
+    -----
+    Same as torch.get_rng_state: https://docs.pytorch.org/docs/2.13/generated/torch.get_rng_state.html
+
+    Examples
+    --------
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(first, torch.rand(2))
+    True
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Continue from a state of get_rng_state()."""
+    """Set the state of the stream of random numbers.
+
+    Parameters
+    ----------
+    new_state : Tensor
+        What get_rng_state() returned.
+
+    Notes
+    -----
+    Same as torch.set_rng_state: https://docs.pytorch.org/docs/2.13/generated/torch.set_rng_state.html
+
+    Examples
+    --------
+    >>> state = torch.get_rng_state()
+    >>> first = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(first, torch.rand(2))
+    True
+    """
     default_generator.set_state(new_state)
 
 
@@ -62,7 +158,28 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: Any = None,
 ) -> Generator:
-    """Give back the state of the stream at the end of a block."""
+    """Fork the stream of random numbers: after this context it goes on as if nothing had been drawn within.
+
+    Parameters
+    ----------
+    devices : iterable of devices, optional
+        Accepted; the stream of the CPU is forked.
+    enabled : bool, default True
+        False does nothing.
+    device_type : str, optional
+        Accepted; 'meta' does nothing.
+
+    Notes
+    -----
+    Same as torch.random.fork_rng: https://docs.pytorch.org/docs/2.13/random.html#torch.random.fork_rng
+
+    Examples
+    --------
+    >>> with torch.random.fork_rng():
+    ...     first = torch.rand(2)
+    >>> torch.equal(first, torch.rand(2))
+    True
+    """
     if device_type == "meta" or not enabled:
         yield
         return

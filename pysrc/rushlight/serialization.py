@@ -600,6 +600,7 @@ def save(
     ``torch.load`` of PyTorch and of rushlight open it. Tensors that share memory are written once and share
     it after loading. A path gets a complete new file or stays as it was. A path that ends with
     ``.safetensors`` gets a file of that format, from a dict of tensors.
+    ``_use_new_zipfile_serialization=False`` writes the older stream instead of a zip archive.
 
     Parameters
     ----------
@@ -612,10 +613,6 @@ def save(
         Only ``pickle``.
     pickle_protocol : int, default 2
         Protocol of the pickle, 2 or more.
-    _use_new_zipfile_serialization : bool, default True
-        Write a zip archive; False writes the older stream.
-    _disable_byteorder_record : bool, default False
-        Leave out the record of the byte order.
 
     Raises
     ------

@@ -29,9 +29,27 @@ _PRIVATE = "privateuseone"  # the device that others may bring to PyTorch
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether PyTorch has autocast for a type of device, such as ``"cpu"``.
+    """Return whether autocast exists for a type of device.
 
-    See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.autocast_mode.is_autocast_available
+    Parameters
+    ----------
+    device_type : str
+        Type of device, such as 'cpu'.
+
+    Returns
+    -------
+    bool
+        Whether it exists.
+
+    Notes
+    -----
+    Same as torch.amp.is_autocast_available:
+    https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.autocast_mode.is_autocast_available
+
+    Examples
+    --------
+    >>> torch.amp.is_autocast_available("cpu")
+    True
     """
     return _C._is_autocast_available(device_type)
 
@@ -82,17 +100,42 @@ def _can_run(device_type, dtype):
 
 
 class autocast:
-    """Context manager and decorator: operators cast their floating tensors to what suits them.
+    """Compute with mixed precision within a context or function: operators choose their dtypes.
 
-    Products and convolutions compute in ``dtype`` (the default is bfloat16 on the CPU), losses,
-    factorisations and others that need it in float32, ``cat``, ``stack`` and ``index_copy`` in the widest
-    dtype they get; all others, calls in place and calls with ``out=`` as ever. float64 stays. Casts of
-    float32 leaves that require grad are kept until the outermost context ends, unless ``cache_enabled`` is
-    False. A thread has contexts of its own.
+    Products and convolutions compute in `dtype`; losses, factorizations and others that need it in float32;
+    ``cat`` and ``stack`` in the widest dtype they get. Others, calls in place and calls with ``out=`` do not
+    cast, and float64 stays. Backward runs in the same dtypes and belongs outside. Each thread has contexts of
+    its own.
 
-    Only ``"cpu"`` casts; ``"cuda"`` is switched off with a warning where there is no GPU. Another dtype than
-    bfloat16 and float16 switches the context off with a warning; an unknown device raises RuntimeError.
-    See https://docs.pytorch.org/docs/2.13/amp.html#torch.autocast
+    Parameters
+    ----------
+    device_type : str
+        Type of device. 'cpu' casts; 'cuda' is switched off with a warning where there is no GPU.
+    dtype : dtype, optional
+        bfloat16 or float16, others switch it off with a warning; bfloat16 on the CPU if not given.
+    enabled : bool, default True
+        False switches it off.
+    cache_enabled : bool, optional
+        Keep the casts of parameters until the outermost context ends; True if not given.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no autocast for the device.
+    ValueError
+        If `device_type` is no str.
+
+    Notes
+    -----
+    Same as torch.autocast: https://docs.pytorch.org/docs/2.13/amp.html#torch.autocast
+
+    Examples
+    --------
+    >>> model = nn.Linear(4, 2)
+    >>> with torch.autocast("cpu"):
+    ...     y = model(torch.ones(1, 4))
+    >>> y.dtype, model.weight.dtype
+    (torch.bfloat16, torch.float32)
     """
 
     def __init__(
@@ -194,11 +237,41 @@ def _check_device_type(device_type):
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype | None = None) -> Any:
-    """Decorate ``forward`` of an autograd Function: ``backward`` will know the state of autocast.
+    """Decorate the forward of an autograd Function, so that backward knows the state of autocast.
 
-    With ``cast_inputs``, a dtype, and under autocast, floating tensors among the arguments are cast to it,
-    and autocast is off inside. Without ``fwd`` the decorator is returned.
-    See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.custom_fwd
+    Parameters
+    ----------
+    fwd : callable, optional
+        The forward; the decorator is returned if not given.
+    device_type : str
+        Type of device.
+    cast_inputs : dtype, optional
+        Under autocast, cast floating arguments to it and switch autocast off within.
+
+    Returns
+    -------
+    callable
+        The decorated forward.
+
+    Raises
+    ------
+    ValueError
+        If `device_type` is no str.
+
+    Notes
+    -----
+    Same as torch.amp.custom_fwd: https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.custom_fwd
+
+    Examples
+    --------
+    >>> class Product(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    ...     def forward(ctx, a, b):
+    ...         return a @ b
+    >>> with torch.autocast("cpu"):
+    ...     Product.apply(torch.ones(2, 2), torch.ones(2, 2)).dtype
+    torch.float32
     """
     _check_device_type(device_type)
     if fwd is None:
@@ -219,10 +292,46 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: dtype | None =
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorate ``backward`` of an autograd Function: it runs as ``forward``, with ``custom_fwd``, did.
+    """Decorate the backward of an autograd Function, so that it runs under autocast as the forward did.
 
-    Without ``bwd`` the decorator is returned.
-    See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.custom_bwd
+    The forward has custom_fwd().
+
+    Parameters
+    ----------
+    bwd : callable, optional
+        The backward; the decorator is returned if not given.
+    device_type : str
+        Type of device.
+
+    Returns
+    -------
+    callable
+        The decorated backward.
+
+    Raises
+    ------
+    ValueError
+        If `device_type` is no str.
+
+    Notes
+    -----
+    Same as torch.amp.custom_bwd: https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.custom_bwd
+
+    Examples
+    --------
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
     """
     _check_device_type(device_type)
     if bwd is None:

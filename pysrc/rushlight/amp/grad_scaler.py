@@ -78,13 +78,50 @@ def _gradients(optimizer, allow_fp16):
 
 
 class GradScaler:
-    """Scales losses, unscales gradients, leaves out steps with infinite gradients, and finds a good scale.
+    """Scale losses, so that small gradients do not become 0 in float16, and unscale gradients.
 
-    The scale starts at ``init_scale``. A step with an infinite or NaN gradient multiplies it by
-    ``backoff_factor``, ``growth_interval`` steps in a row without one by ``growth_factor``. With
-    ``enabled=False``, or for ``device="cuda"`` without a GPU (a warning), nothing is scaled and steps are
-    always made. Raises AssertionError for factors that do not grow or do not shrink.
-    See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler
+    A step with an infinite or NaN gradient is skipped and lowers the scale; `growth_interval` good ones raise
+    it. With ``device='cuda'`` and no GPU it is disabled, with a warning.
+
+    Parameters
+    ----------
+    device : str, default 'cuda'
+        Type of device.
+    init_scale : float, default 65536.0
+        First scale.
+    growth_factor : float, default 2.0
+        Factor when it grows, above 1.
+    backoff_factor : float, default 0.5
+        Factor after a skipped step, below 1.
+    growth_interval : int, default 2000
+        Number of steps in a row after which it grows.
+    enabled : bool, default True
+        False scales nothing and skips no step.
+
+    Raises
+    ------
+    AssertionError
+        If a factor is out of bounds.
+
+    Notes
+    -----
+    Same as torch.amp.GradScaler: https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler
+
+    Examples
+    --------
+    >>> model = nn.Linear(2, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    >>> scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    >>> loss = model(torch.ones(1, 2)).sum()
+    >>> scaler.scale(loss).backward()
+    >>> model.bias.grad
+    tensor([1024.])
+    >>> scaler.step(optimizer)
+    >>> model.bias.grad
+    tensor([1.])
+    >>> scaler.update()
+    >>> scaler.get_scale()
+    1024.0
     """
 
     def __init__(

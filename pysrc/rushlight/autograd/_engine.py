@@ -17,7 +17,22 @@ if TYPE_CHECKING:
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])):
-    """Where a tensor's gradient is computed: a node, and which of its results the tensor is."""
+    """Represent an edge of the autograd graph: a node, and which of its results a tensor is.
+
+    backward() and grad() take it in place of the tensor, which need not live any more.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.GradientEdge:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.GradientEdge
+
+    Examples
+    --------
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> edge = torch.autograd.graph.get_gradient_edge(x**2)
+    >>> torch.autograd.grad(edge, x)
+    (tensor(6.),)
+    """
 
     __slots__ = ()
 
@@ -77,11 +92,39 @@ def backward(
     grad_variables: Tensor | Sequence[Tensor | None] | None = None,
     inputs: Any = None,
 ) -> None:
-    """Add the gradients of tensors (each weighted by its grad_tensor) to the ``.grad`` of the leaves.
+    """Compute gradients backward and accumulate them in the ``.grad`` of the leaves.
 
-    With ``inputs`` only theirs. Raises RuntimeError where a tensor has no history, where a gradient's shape
-    differs from its tensor's, and where a graph that was freed is run again.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensors
+        What to differentiate; also GradientEdges.
+    grad_tensors : Tensor or sequence of Tensors or Nones, optional
+        Gradients with respect to them, of their shapes; 1 for scalars if not given.
+    retain_graph : bool, optional
+        Keep the graph for another run; `create_graph` if not given.
+    create_graph : bool, default False
+        Record the computation of the gradients, so that they can be differentiated.
+    grad_variables : Tensor or sequence of Tensors, optional
+        Deprecated: use `grad_tensors`.
+    inputs : Tensor or sequence of Tensors, optional
+        Accumulate in these only, which may be no leaves.
+
+    Raises
+    ------
+    RuntimeError
+        If a tensor has no history, one that is no scalar has no gradient, shapes differ, or the graph was
+        freed.
+
+    Notes
+    -----
+    Same as torch.autograd.backward: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.backward.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward((x**2).sum())
+    >>> x.grad
+    tensor([2., 4.])
     """
     if grad_variables is not None:
         warnings.warn(
@@ -122,10 +165,55 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor, ...] | dict[str, Tensor]:
-    """Return the gradients of outputs (each weighted by its grad_output) with respect to inputs, as a tuple.
+    """Compute the gradients of outputs with respect to inputs and return them; no ``.grad`` changes.
 
-    Raises RuntimeError where an input was not used, unless ``allow_unused``.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensors
+        What to differentiate; also GradientEdges.
+    inputs : Tensor or sequence of Tensors
+        By what.
+    grad_outputs : Tensor or sequence of Tensors or Nones, optional
+        Gradients with respect to the outputs, of their shapes; 1 for scalars if not given.
+    retain_graph : bool, optional
+        Keep the graph for another run; `create_graph` if not given.
+    create_graph : bool, default False
+        Record the computation of the gradients, so that they can be differentiated.
+    only_inputs : bool, default True
+        Deprecated; without effect.
+    allow_unused : bool, optional
+        Return None for inputs that were not used instead of raising an error; `materialize_grads` if not
+        given.
+    is_grads_batched : bool, default False
+        The first dimension of `grad_outputs` counts runs; the results have it, too.
+    materialize_grads : bool, default False
+        Return zeros for inputs that were not used.
+
+    Returns
+    -------
+    tuple of Tensors
+        One gradient for each input.
+
+    Raises
+    ------
+    RuntimeError
+        If an input was not used and `allow_unused` is not set, an output has no history, shapes differ, or
+        the graph was freed.
+    ValueError
+        If `materialize_grads` meets ``allow_unused=False``.
+
+    Notes
+    -----
+    Same as torch.autograd.grad: https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad.html
+
+    Examples
+    --------
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
+    >>> slope.item()
+    27.0
+    >>> torch.autograd.grad(slope, x)
+    (tensor(18.),)
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(

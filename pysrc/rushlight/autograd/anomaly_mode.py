@@ -14,9 +14,20 @@ __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
 class detect_anomaly:
-    """While the block runs, nodes remember where they were made; a failing backward prints it.
+    """Detect anomalies within a context: find the forward call whose backward fails or gives NaN.
 
-    With ``check_nan`` a gradient that has nan is a RuntimeError. Slow: for debugging.
+    Nodes remember where they were made, and a failing backward prints it. Slow, with a warning: for
+    debugging.
+
+    Parameters
+    ----------
+    check_nan : bool, default True
+        Raise RuntimeError in backward for a gradient with NaN.
+
+    Notes
+    -----
+    Same as torch.autograd.detect_anomaly:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.detect_anomaly
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -38,7 +49,30 @@ class detect_anomaly:
 
 
 class set_detect_anomaly:
-    """Switch detect_anomaly on or off, at once as a function or for a block."""
+    """Enable or disable the detection of anomalies in backward.
+
+    As a function from now on, as a context manager within it. See detect_anomaly().
+
+    Parameters
+    ----------
+    mode : bool
+        Whether it is on.
+    check_nan : bool, default True
+        Raise RuntimeError in backward for a gradient with NaN.
+
+    Notes
+    -----
+    Same as torch.autograd.set_detect_anomaly:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.set_detect_anomaly
+
+    Examples
+    --------
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     (x**2).backward()
+    >>> x.grad
+    tensor(4.)
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.prev = _C.is_anomaly_enabled()

@@ -150,9 +150,32 @@ class _SingleLevelFunction(_C._FunctionBase, FunctionCtx, _HookMixin, metaclass=
 
 
 class Function(_SingleLevelFunction):
-    """The base of own operators: ``MyFunction.apply(*args)`` runs ``forward`` and records ``backward``.
+    """Define an operator with a backward of your own.
 
-    See https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.Function
+    The base class. A subclass has static methods ``forward(ctx, *args)``, which computes the results and
+    keeps tensors by ``ctx.save_for_backward(...)``, and ``backward(ctx, *grad_outputs)``, which returns a
+    gradient, or None, for each argument of forward. ``apply(*args)`` runs it. Beside ``setup_context(ctx,
+    inputs, output)`` forward takes no ctx.
+
+    Notes
+    -----
+    Same as torch.autograd.Function: https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.Function
+
+    Examples
+    --------
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * 3 * x**2
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
     """
 
     generate_vmap_rule = False

@@ -164,7 +164,44 @@ def _weights(tensors):
 
 @enable_grad()
 def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
-    """Return (func(*inputs), v times the Jacobian); v has the shapes of the outputs."""
+    """Compute a vector-Jacobian product: `v` times the Jacobian of a function, by one backward.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns a tensor or several.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    v : Tensor or tuple of Tensors, optional
+        Of the shapes of the outputs; not needed for one number.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where an output does not depend on an input, instead of returning zeros.
+
+    Returns
+    -------
+    tuple
+        What the function returns, and the product, of the shapes of the inputs.
+
+    Raises
+    ------
+    RuntimeError
+        If `v` has another shape, or with `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.vjp:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.vjp.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.vjp(lambda x: x**2, x, torch.tensor([1.0, 10.0]))
+    (tensor([1., 4.]), tensor([ 2., 40.]))
+    """
     several, inputs = _as_tuple(inputs, "inputs", "vjp")
     inputs = _fresh(inputs, create_graph)
     several_out, outputs = _call(func, inputs, "vjp", strict)
@@ -176,9 +213,43 @@ def vjp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
-    """Return (func(*inputs), the Jacobian times v); v has the shapes of the inputs.
+    """Compute a Jacobian-vector product: the Jacobian of a function times `v`, by two runs of backward.
 
-    Computed backward twice: what backward gives is linear in its weights, and the Jacobian its derivative.
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns a tensor or several.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    v : Tensor or tuple of Tensors, optional
+        Of the shapes of the inputs; not needed for one number.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where an output does not depend on an input, instead of returning zeros.
+
+    Returns
+    -------
+    tuple
+        What the function returns, and the product, of the shapes of the outputs.
+
+    Raises
+    ------
+    RuntimeError
+        If `v` has another shape, or with `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.jvp:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.jvp.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.jvp(lambda x: x.prod(), x, torch.tensor([1.0, 0.0]))
+    (tensor(2.), tensor(2.))
     """
     several, inputs = _as_tuple(inputs, "inputs", "jvp")
     inputs = _fresh(inputs, create_graph)
@@ -195,7 +266,44 @@ def jvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
-    """Return (func(*inputs), v times the Hessian); func gives one number."""
+    """Compute a vector-Hessian product: `v` times the matrix of second derivatives of a function.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns one number.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    v : Tensor or tuple of Tensors, optional
+        Of the shapes of the inputs; not needed for one number.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where the gradient does not depend on an input, instead of returning zeros.
+
+    Returns
+    -------
+    tuple
+        What the function returns, and the product, of the shapes of the inputs.
+
+    Raises
+    ------
+    RuntimeError
+        If `v` has another shape, the function returns more than one number, or with `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.vhp:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.vhp.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), x, torch.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     several, inputs = _as_tuple(inputs, "inputs", "vhp")
     inputs = _fresh(inputs, create_graph)
     v = _vector(v, inputs, several, create_graph, "vhp")
@@ -209,7 +317,46 @@ def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, stric
 
 @enable_grad()
 def hvp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Tensor:
-    """Return (func(*inputs), the Hessian times v); vhp gives the same numbers in less time."""
+    """Compute a Hessian-vector product: the matrix of second derivatives of a function times `v`.
+
+    vhp() gives the same numbers in less time.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns one number.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    v : Tensor or tuple of Tensors, optional
+        Of the shapes of the inputs; not needed for one number.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where the gradient does not depend on an input, instead of returning zeros.
+
+    Returns
+    -------
+    tuple
+        What the function returns, and the product, of the shapes of the inputs.
+
+    Raises
+    ------
+    RuntimeError
+        If `v` has another shape, the function returns more than one number, or with `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.hvp:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.hvp.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), x, torch.tensor([1.0, 1.0]))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
     several, inputs = _as_tuple(inputs, "inputs", "hvp")
     inputs = _fresh(inputs, create_graph)
     v = _vector(v, inputs, several, create_graph, "hvp")
@@ -284,10 +431,48 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Tensor:
-    """Return the derivatives of each element of func(*inputs) by each element of the inputs.
+    """Compute the Jacobian: the derivatives of all outputs of a function with respect to all its inputs.
 
-    A tensor of shape (output's, input's), or tuples of them: outputs outside, inputs inside. There is one way
-    to compute it, row by row backward, whatever ``vectorize`` and ``strategy`` say.
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns a tensor or several.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where an output does not depend on an input, instead of returning zeros.
+    vectorize : bool, default False
+        Accepted; it is computed row by row backward.
+    strategy : {'reverse-mode', 'forward-mode'}, default 'reverse-mode'
+        Accepted; 'forward-mode' needs `vectorize`.
+
+    Returns
+    -------
+    Tensor or tuples of Tensors
+        Of the shape (output's, input's); a tuple for each tuple of outputs, holding one for each tuple of
+        inputs.
+
+    Raises
+    ------
+    RuntimeError
+        With `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+    NotImplementedError
+        If 'forward-mode' meets `create_graph` or lacks `vectorize`.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.jacobian:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.jacobian.html
+
+    Examples
+    --------
+    >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
     if strategy not in _STRATEGIES:
         raise AssertionError(
@@ -314,7 +499,46 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Tensor:
-    """Return the second derivatives of func(*inputs), one number, by each two elements of the inputs."""
+    """Compute the Hessian: the second derivatives of a function with respect to its inputs.
+
+    Parameters
+    ----------
+    func : callable
+        Takes tensors and returns one number.
+    inputs : Tensor or tuple of Tensors
+        Its arguments.
+    create_graph : bool, default False
+        Record the computation, so that the results can be differentiated again.
+    strict : bool, default False
+        Raise an error where the gradient does not depend on an input, instead of returning zeros.
+    vectorize : bool, default False
+        Accepted; it is computed row by row backward.
+    outer_jacobian_strategy : {'reverse-mode', 'forward-mode'}, default 'reverse-mode'
+        Accepted; 'forward-mode' needs `vectorize`.
+
+    Returns
+    -------
+    Tensor or tuples of Tensors
+        Of the shape (input's, input's); tuples of tuples for a tuple of inputs.
+
+    Raises
+    ------
+    RuntimeError
+        If the function returns more than one number, or with `strict`.
+    TypeError
+        If inputs or outputs are no tensors.
+
+    Notes
+    -----
+    Same as torch.autograd.functional.hessian:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.functional.hessian.html
+
+    Examples
+    --------
+    >>> torch.autograd.functional.hessian(lambda x: x[0] ** 2 * x[1], torch.tensor([1.0, 2.0]))
+    tensor([[4., 2.],
+            [2., 0.]])
+    """
     several, inputs = _as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in _STRATEGIES:
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')

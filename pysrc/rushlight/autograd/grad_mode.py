@@ -142,7 +142,28 @@ class _ModeWithoutArguments(_Mode):
 
 
 class no_grad(_ModeWithoutArguments):
-    """Record nothing for gradients while the block or the function runs."""
+    """Disable gradients: nothing that runs in this context, or in this function, is recorded by autograd.
+
+    Results have ``requires_grad=False``. It saves memory and time in evaluation. A context manager and a
+    decorator; other threads are not affected.
+
+    Notes
+    -----
+    Same as torch.no_grad: https://docs.pytorch.org/docs/2.13/generated/torch.no_grad.html
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    >>> @torch.no_grad()
+    ... def double(x):
+    ...     return x * 2
+    >>> double(x).requires_grad
+    False
+    """
 
     def __init__(self, orig_func: Any = None) -> None:
         self.prev = False
@@ -156,7 +177,20 @@ class no_grad(_ModeWithoutArguments):
 
 
 class enable_grad(_ModeWithoutArguments):
-    """Record again, inside of no_grad."""
+    """Enable gradients in a context or function within no_grad(): operators are recorded again.
+
+    Notes
+    -----
+    Same as torch.enable_grad: https://docs.pytorch.org/docs/2.13/generated/torch.enable_grad.html
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     def __init__(self, orig_func: Any = None) -> None:
         self.prev = False
@@ -170,7 +204,27 @@ class enable_grad(_ModeWithoutArguments):
 
 
 class set_grad_enabled(_Mode):
-    """Switch recording on or off, at once as a function or for a block."""
+    """Enable or disable gradients: as a function from now on, as a context manager within it.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether operators are recorded.
+
+    Notes
+    -----
+    Same as torch.autograd.grad_mode.set_grad_enabled:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad_mode.set_grad_enabled.html
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> training = False
+    >>> with torch.set_grad_enabled(training):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.prev = _C.is_grad_enabled()
@@ -199,7 +253,28 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """As no_grad; what is made inside can never take part in recording."""
+    """Disable gradients, and all that autograd keeps of tensors made in this context, for inference.
+
+    As no_grad(), but these tensors can never take part in recording later. A context manager and a decorator.
+
+    Parameters
+    ----------
+    mode : bool, default True
+        False leaves inference mode within it.
+
+    Notes
+    -----
+    Same as torch.autograd.grad_mode.inference_mode:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad_mode.inference_mode.html
+
+    Examples
+    --------
+    >>> model = nn.Linear(2, 1)
+    >>> with torch.inference_mode():
+    ...     y = model(torch.ones(1, 2))
+    >>> y.requires_grad, y.is_inference()
+    (False, True)
+    """
 
     def __new__(cls, mode: bool = True) -> Self:
         self = super().__new__(cls)
@@ -228,7 +303,26 @@ class inference_mode(_Mode):
 
 
 class set_multithreading_enabled(_Mode):
-    """Accepted for compatibility: gradients are computed by one thread."""
+    """Accept whether backward may use several threads for devices; here one thread computes all gradients.
+
+    Parameters
+    ----------
+    mode : bool
+        Without effect.
+
+    Notes
+    -----
+    Same as torch.autograd.grad_mode.set_multithreading_enabled:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.grad_mode.set_multithreading_enabled.html
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     (x * 2).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode

@@ -47,11 +47,63 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Compare the gradients of func, by those inputs that want one, with finite differences.
+    """Check the gradients of a function against finite differences.
 
-    Inputs are to be float64, at points where func is differentiable. Returns True; a failure raises
-    GradcheckError, or returns False where ``raise_exception`` is false.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
+    Inputs should be float64, at points where the function is differentiable.
+
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs and returns a tensor or several.
+    inputs : Tensor or sequence of Tensors
+        Arguments; gradients are checked for those that require one.
+    eps : float, default 1e-6
+        Step of the differences.
+    atol : float, default 1e-5
+        Absolute tolerance.
+    rtol : float, default 1e-3
+        Relative tolerance.
+    raise_exception : bool, default True
+        Raise an error instead of returning False.
+    nondet_tol : float, default 0.0
+        Tolerance for differences between two runs of backward.
+    check_undefined_grad : bool, default True
+        Also check gradients of outputs that are not given.
+    check_grad_dtypes : bool, default False
+        Also check the dtypes of the gradients.
+    check_batched_grad : bool, default False
+        Also check ``grad(..., is_grads_batched=True)``.
+    check_batched_forward_grad : bool, default False
+        Must be False: there is no forward mode.
+    check_forward_ad : bool, default False
+        Must be False: there is no forward mode.
+    check_backward_ad : bool, default True
+        Check backward.
+    fast_mode : bool, default False
+        Compare random projections instead of every element.
+    masked : bool, optional
+        Accepted; for sparse tensors.
+
+    Returns
+    -------
+    bool
+        Whether all agree.
+
+    Raises
+    ------
+    GradcheckError
+        If they do not and `raise_exception` is set.
+
+    Notes
+    -----
+    Same as torch.autograd.gradcheck.gradcheck:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradcheck.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradcheck(torch.exp, x)
+    True
     """
     _require(
         check_forward_ad or check_backward_ad,
@@ -99,10 +151,63 @@ def gradgradcheck(
     fast_mode: bool = False,
     masked: bool = False,
 ) -> bool:
-    """Compare second derivatives with finite differences of first ones: gradcheck of func's gradients.
+    """Check the second derivatives of a function against finite differences of its gradients.
 
-    They are taken by the inputs and by grad_outputs, which are random where none are given.
-    See https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
+    Parameters
+    ----------
+    func : callable
+        Takes the inputs and returns a tensor or several.
+    inputs : Tensor or sequence of Tensors
+        Arguments, of float64.
+    grad_outputs : Tensor or sequence of Tensors, optional
+        Gradients with respect to the outputs; random if not given.
+    eps : float, default 1e-6
+        Step of the differences.
+    atol : float, default 1e-5
+        Absolute tolerance.
+    rtol : float, default 1e-3
+        Relative tolerance.
+    gen_non_contig_grad_outputs : bool, default False
+        Let random gradients be non-contiguous.
+    raise_exception : bool, default True
+        Raise an error instead of returning False.
+    nondet_tol : float, default 0.0
+        Tolerance for differences between two runs of backward.
+    check_undefined_grad : bool, default True
+        Also check gradients of outputs that are not given.
+    check_grad_dtypes : bool, default False
+        Also check the dtypes of the gradients.
+    check_batched_grad : bool, default False
+        Also check ``grad(..., is_grads_batched=True)``.
+    check_fwd_over_rev : bool, default False
+        Must be False: there is no forward mode.
+    check_rev_over_rev : bool, default True
+        Check backward of backward.
+    fast_mode : bool, default False
+        Compare random projections instead of every element.
+    masked : bool, default False
+        Accepted; for sparse tensors.
+
+    Returns
+    -------
+    bool
+        Whether all agree.
+
+    Raises
+    ------
+    GradcheckError
+        If they do not and `raise_exception` is set.
+
+    Notes
+    -----
+    Same as torch.autograd.gradcheck.gradgradcheck:
+    https://docs.pytorch.org/docs/2.13/generated/torch.autograd.gradcheck.gradgradcheck.html
+
+    Examples
+    --------
+    >>> x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> torch.autograd.gradgradcheck(torch.exp, x)
+    True
     """
     _require(
         check_fwd_over_rev or check_rev_over_rev,

@@ -56,7 +56,35 @@ def _node_of(t):
 
 
 def get_gradient_edge(tensor: Tensor) -> Any:
-    """Return where a tensor's gradient is computed; backward() and grad() take it in the tensor's place."""
+    """Return where the gradient of a tensor is computed: its edge of the autograd graph.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Tensor that requires a gradient.
+
+    Returns
+    -------
+    GradientEdge
+        What backward() and grad() take in place of the tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If it requires none.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.get_gradient_edge:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.get_gradient_edge
+
+    Examples
+    --------
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> edge = torch.autograd.graph.get_gradient_edge(x * 2)
+    >>> edge.node.name(), edge.output_nr
+    ('MulBackward0', 0)
+    """
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
@@ -65,7 +93,28 @@ def get_gradient_edge(tensor: Tensor) -> Any:
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Count a write that autograd could not see, of one tensor or of several."""
+    """Increment the version of tensors that were written where autograd could not see it.
+
+    Backward then fails where it needs the old values.
+
+    Parameters
+    ----------
+    tensor : Tensor or iterable of Tensors
+        Tensors that were written.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.increment_version:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.increment_version
+
+    Examples
+    --------
+    >>> x = torch.zeros(2)
+    >>> x.numpy()[0] = 1
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
     _C._increment_version((tensor,) if isinstance(tensor, _C.Tensor) else tensor)
 
 
@@ -78,7 +127,34 @@ _refusal = _Refusal()
 
 
 class saved_tensors_hooks:
-    """Keep ``pack_hook(tensor)`` in place of a saved tensor; ``unpack_hook`` makes it a tensor again."""
+    """Set hooks within a context that say how tensors are saved for backward, e.g. compressed or on disk.
+
+    Parameters
+    ----------
+    pack_hook : callable
+        Takes a tensor and returns what is kept in its place.
+    unpack_hook : callable
+        Takes that and returns the tensor, when backward needs it.
+
+    Raises
+    ------
+    RuntimeError
+        When entered within disable_saved_tensors_hooks().
+
+    Notes
+    -----
+    Same as torch.autograd.graph.saved_tensors_hooks:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.saved_tensors_hooks
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t.float()):
+    ...     y = (x**2).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
@@ -95,7 +171,31 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Keep saved tensors in the CPU's memory and move them back for backward."""
+    """Save tensors for backward on the CPU within a context, and move them back when they are needed.
+
+    It makes room on a GPU at the cost of time.
+
+    Parameters
+    ----------
+    pin_memory : bool, default False
+        Accepted.
+    device_type : str, default 'cuda'
+        Accepted.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.save_on_cpu:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.save_on_cpu
+
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = (x**2).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor):
@@ -110,7 +210,31 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Generator[None, None, None]:
-    """Refuse saved_tensors_hooks, with this text, while the block runs."""
+    """Disable hooks for saved tensors within a context: setting some raises an error.
+
+    Parameters
+    ----------
+    error_message : str
+        Text of that RuntimeError.
+
+    Raises
+    ------
+    RuntimeError
+        If such hooks are set already.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.disable_saved_tensors_hooks:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.disable_saved_tensors_hooks
+
+    Examples
+    --------
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
+    ...     (x**2).backward()
+    >>> x.grad
+    tensor(4.)
+    """
     active = _C._set_saved_tensors_hooks(None)
     _C._set_saved_tensors_hooks(active)
     if active is not None:
@@ -193,9 +317,39 @@ def register_multi_grad_hook(
     *,
     mode: Literal["all", "any"] = "all",
 ) -> Any:
-    """Call ``fn(grads)`` in each backward when the gradients of all tensors are known.
+    """Register a hook that runs in each backward when the gradients of several tensors are known.
 
-    With ``mode="any"`` call ``fn(grad)`` at the first of them.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors that require gradients.
+    fn : callable
+        Takes the list of gradients (None where there is none); with 'any' the gradient that came.
+    mode : {'all', 'any'}, default 'all'
+        Whether to wait for all or for the first.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` removes the hook.
+
+    Raises
+    ------
+    ValueError
+        If `mode` is unknown.
+
+    Notes
+    -----
+    Same as torch.autograd.graph.register_multi_grad_hook:
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.graph.register_multi_grad_hook
+
+    Examples
+    --------
+    >>> a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook([a, b], print)
+    >>> (a * b).backward()
+    [tensor(3.), tensor(2.)]
+    >>> handle.remove()
     """
     modes = {"all": _hooks_for_all, "any": _hooks_for_any}
     if mode not in modes:

@@ -47,10 +47,44 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Call the module with these tensors in place of its parameters and buffers, by name.
+    """Call a module with other tensors in place of its parameters and buffers; the module stays as it is.
 
-    ``args`` is a tuple, or one argument. What is tied in the module follows when one of its names is given;
-    ``strict`` demands exactly the module's names. The module itself stays as it is.
+    Parameters
+    ----------
+    module : Module
+        Module to call.
+    parameter_and_buffer_dicts : dict of Tensors or sequence of such dicts
+        Tensors by name; others are the module's own.
+    args : tuple, optional
+        Arguments of the module; one argument need not be in a tuple.
+    kwargs : dict, optional
+        Keyword arguments of the module.
+    tie_weights : bool, default True
+        Give tied parameters the same tensor.
+    strict : bool, default False
+        Names must be all those of the module.
+
+    Returns
+    -------
+    object
+        What the module returns.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs in several dicts, or tied parameters get different tensors.
+    RuntimeError
+        If names are missing or unexpected, with `strict`.
+
+    Notes ----- Same as torch.func.functional_call:
+    https://docs.pytorch.org/docs/2.13/generated/torch.func.functional_call.html
+
+    Examples
+    --------
+    >>> layer = nn.Linear(2, 1)
+    >>> tensors = {"weight": torch.tensor([[1.0, 2.0]]), "bias": torch.tensor([3.0])}
+    >>> torch.func.functional_call(layer, tensors, torch.ones(2))
+    tensor([6.])
     """
     from rushlight.nn.utils import stateless
 
@@ -67,7 +101,32 @@ def _stack(tensors, name):
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters and the buffers of models of one class, each name's tensors stacked."""
+    """Stack the parameters and the buffers of several models of one class, e.g. for an ensemble.
+
+    Parameters
+    ----------
+    models : iterable of Modules
+        Models of one class, all in training or all in evaluation mode.
+
+    Returns
+    -------
+    tuple of 2 dicts
+        Parameters and buffers by name, with a first dimension for the models.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no model or they differ.
+
+    Notes ----- Same as torch.func.stack_module_state:
+    https://docs.pytorch.org/docs/2.13/generated/torch.func.stack_module_state.html
+
+    Examples
+    --------
+    >>> params, buffers = torch.func.stack_module_state([nn.Linear(2, 1) for _ in range(3)])
+    >>> {name: tuple(value.shape) for name, value in params.items()}
+    {'weight': (3, 1, 2), 'bias': (3, 1)}
+    """
     models = list(models)
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")

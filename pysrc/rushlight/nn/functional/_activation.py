@@ -624,8 +624,6 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     dim : int, optional
         Dimension along which the results add up to 1. Without it one is chosen, with a UserWarning: 0 for
         inputs of 0, 1 or 3 dimensions, else 1.
-    _stacklevel : int, default 3
-        Whose line that warning names.
     dtype : dtype, optional
         dtype to convert the input to before.
 
@@ -660,8 +658,6 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     dim : int, optional
         Dimension along which the results add up to 1. Without it one is chosen, with a UserWarning: 0 for
         inputs of 0, 1 or 3 dimensions, else 1.
-    _stacklevel : int, default 3
-        Whose line that warning names.
     dtype : dtype, optional
         dtype to convert the input to before.
 
@@ -697,8 +693,6 @@ def log_softmax(
     dim : int, optional
         Dimension along which the probabilities add up to 1. Without it one is chosen, with a UserWarning: 0
         for inputs of 0, 1 or 3 dimensions, else 1.
-    _stacklevel : int, default 3
-        Whose line that warning names.
     dtype : dtype, optional
         dtype to convert the input to before.
 

@@ -65,6 +65,8 @@ def _fractional(n, what):
 
     about = f"""Apply {n}-D fractional max pooling over {what}: windows at random places.
 
+    ``_random_samples``, (N, C, {n}) of numbers from [0, 1), says where they lie; it is drawn if not given.
+
     Parameters
     ----------
     input : Tensor
@@ -78,8 +80,6 @@ def _fractional(n, what):
     return_indices : bool, default False
         Also return where the largest elements stand, as flat indices.
         fractional_max_pool{n}d_with_indices() always does.
-    _random_samples : Tensor, optional
-        (N, C, {n}) of numbers from [0, 1) that say where windows lie; drawn if not given.
 
     Returns
     -------
