@@ -61,7 +61,25 @@ def _to_dense(self, dtype=None, *, masked_grad=None):
 
 @as_pytorch
 def is_same_size(input: Tensor, other: Any) -> Any:
-    """Whether both have the same sizes."""
+    """Test whether two tensors have the same shape.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor.
+
+    Returns
+    -------
+    bool
+        Whether they have.
+
+    Examples
+    --------
+    >>> torch.zeros(2, 3).is_same_size(torch.zeros(3, 2))
+    False
+    """
     need_tensor("is_same_size", "input", 1, input)
     need_tensor("is_same_size", "other", 2, other)
     return input.size() == other.size()
@@ -105,6 +123,26 @@ globals().update({_name: _function(_name) for _name in _names})
 
 @as_pytorch
 def resize_as_(input: Tensor, the_template: Any, *, memory_format: Any = None) -> Any:
-    """Change input's size in place to the template's."""
+    """Resize a tensor in place to the shape of another one.
+
+    Parameters
+    ----------
+    input : Tensor
+        Tensor to resize.
+    the_template : Tensor
+        Tensor that has the shape.
+    memory_format : memory_format, optional
+        Order of the elements in memory.
+
+    Returns
+    -------
+    Tensor
+        `input`.
+
+    Examples
+    --------
+    >>> torch.resize_as_(torch.zeros(4), torch.zeros(2, 2)).shape
+    torch.Size([2, 2])
+    """
     need_tensor("resize_as_", "input", 1, input)
     return input.resize_as_(the_template, memory_format=memory_format)

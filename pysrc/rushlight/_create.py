@@ -36,9 +36,39 @@ def _with_grad(tensor, requires_grad):
 def frombuffer(
     buffer: Any, *, dtype: dtype | None, count: Any = -1, offset: int = 0, requires_grad: bool = False
 ) -> Any:
-    """Return a tensor of one dimension on the memory of a buffer, such as a bytearray.
+    """Make a tensor on the memory of a buffer, such as a bytearray: changes show on both sides.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.frombuffer.html
+    Parameters
+    ----------
+    buffer : object
+        Object with the buffer protocol.
+    dtype : dtype
+        dtype of the elements.
+    count : int, default -1
+        Number of elements; negative numbers take all.
+    offset : int, default 0
+        Bytes to skip.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+
+    Returns
+    -------
+    Tensor
+        Of one dimension.
+
+    Raises
+    ------
+    ValueError
+        If the buffer is too short.
+
+    Notes
+    -----
+    Same as torch.frombuffer: https://docs.pytorch.org/docs/2.13/generated/torch.frombuffer.html
+
+    Examples
+    --------
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
     """
     dtype = _dtype("frombuffer", dtype)
     if dtype is None:
@@ -62,9 +92,42 @@ def from_file(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return a tensor on the first bytes of a file; when shared, what is written goes to the file.
+    """Make a tensor on the bytes of a file, mapped into memory.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.from_file.html
+    Parameters
+    ----------
+    filename : str
+        File.
+    shared : bool, optional
+        Write changes to the file, which becomes as long as needed; else they stay in this process.
+    size : int, default 0
+        Number of elements.
+    dtype : dtype, optional
+        dtype of the elements; the default one if not given.
+    layout : layout, optional
+        Accepted.
+    device : device, optional
+        Accepted; it is on the CPU.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+    pin_memory : bool, default False
+        Accepted.
+
+    Returns
+    -------
+    Tensor
+        Of one dimension.
+
+    Notes
+    -----
+    Same as torch.from_file: https://docs.pytorch.org/docs/2.13/generated/torch.from_file.html
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> _ = pathlib.Path("bytes.bin").write_bytes(bytes([1, 2, 3]))
+    >>> torch.from_file("bytes.bin", size=3, dtype=torch.uint8)
+    tensor([1, 2, 3], dtype=torch.uint8)
     """
     if not isinstance(filename, str):
         raise wrong("from_file", "filename", 1, "str", filename)
@@ -126,9 +189,41 @@ def asarray(
     copy: Any = None,
     requires_grad: Any = None,
 ) -> Any:
-    """Return a tensor that shares memory with obj where it can.
+    """Convert an object to a tensor, which shares its memory where that is possible.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.asarray.html
+    Parameters
+    ----------
+    obj : object
+        Tensor, NumPy array, object with DLPack or the buffer protocol, number, or sequence.
+    dtype : dtype, optional
+        dtype of the tensor; that of the object if not given.
+    device : device, optional
+        Where the tensor is; where the object is if not given.
+    copy : bool, optional
+        True copies always, False never; None copies if it must.
+    requires_grad : bool, optional
+        Whether it requires a gradient.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    ValueError
+        If `copy` is False and memory cannot be shared.
+
+    Notes
+    -----
+    Same as torch.asarray: https://docs.pytorch.org/docs/2.13/generated/torch.asarray.html
+
+    Examples
+    --------
+    >>> array = np.zeros(2)
+    >>> torch.asarray(array)[0] = 1.0
+    >>> array
+    array([1., 0.])
     """
     dtype = _dtype("asarray", dtype)
     for name, value in (("copy", copy), ("requires_grad", requires_grad)):
@@ -180,7 +275,33 @@ def scalar_tensor(
     pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Any:
-    """Return a tensor of no dimensions, of the default dtype unless dtype says otherwise."""
+    """Make a tensor of one number, without dimensions.
+
+    Parameters
+    ----------
+    s : int or float
+        The number.
+    dtype : dtype, optional
+        dtype of the tensor; the default one, also for ints, if not given.
+    layout : layout, optional
+        Accepted.
+    device : device, optional
+        Where the tensor is.
+    pin_memory : bool, default False
+        Accepted.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Examples
+    --------
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
+    """
     if not isinstance(s, (int, float, complex)) and not (isinstance(s, _C.Tensor) and s.dim() == 0):
         raise wrong("scalar_tensor", "s", 1, "Number", s)
     dtype = _dtype("scalar_tensor", dtype) or _C.get_default_dtype()
@@ -212,9 +333,43 @@ def empty_strided(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return uninitialised memory of these sizes and strides.
+    """Make a tensor of given sizes and strides, whose elements are not set.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.empty_strided.html
+    Parameters
+    ----------
+    size : sequence of ints
+        Sizes.
+    stride : sequence of ints
+        Strides, in elements.
+    dtype : dtype, optional
+        dtype of the tensor; the default one if not given.
+    layout : layout, optional
+        Accepted.
+    device : device, optional
+        Where the tensor is.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+    pin_memory : bool, default False
+        Accepted.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers of sizes and strides differ or a size is negative.
+
+    Notes
+    -----
+    Same as torch.empty_strided: https://docs.pytorch.org/docs/2.13/generated/torch.empty_strided.html
+
+    Examples
+    --------
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
     """
     return _strided("empty_strided", size, stride, dtype, device, requires_grad)
 
@@ -230,9 +385,43 @@ def empty_permuted(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Any:
-    """Return uninitialised memory whose dimensions lie in the order of physical_layout, outermost first.
+    """Make a tensor whose dimensions lie in memory in a given order, and whose elements are not set.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.empty_permuted.html
+    Parameters
+    ----------
+    size : sequence of ints
+        Sizes.
+    physical_layout : sequence of ints
+        Order of the dimensions in memory, the outermost first.
+    dtype : dtype, optional
+        dtype of the tensor; the default one if not given.
+    layout : layout, optional
+        Accepted.
+    device : device, optional
+        Where the tensor is.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+    pin_memory : bool, default False
+        Accepted.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If the order does not name each dimension once.
+
+    Notes
+    -----
+    Same as torch.empty_permuted: https://docs.pytorch.org/docs/2.13/generated/torch.empty_permuted.html
+
+    Examples
+    --------
+    >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
     """
     size = sizes("empty_permuted", "size", 1, size)
     order = sizes("empty_permuted", "physical_layout", 2, physical_layout)

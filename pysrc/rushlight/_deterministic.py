@@ -20,10 +20,32 @@ def _fill_uninitialized_memory(value=None):
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask for results that do not change from run to run, as all operators answer them.
+    """Choose deterministic algorithms: results that do not change from run to run, which all operators give.
 
-    Tensors that ``empty()`` makes are filled with NaN, or with the largest number of their dtype, unless
+    Tensors whose elements are not set, as of empty(), are then filled with NaN or the largest number, unless
     ``utils.deterministic.fill_uninitialized_memory`` is False.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether to choose them.
+    warn_only : bool, default False
+        Accepted.
+
+    Raises
+    ------
+    TypeError
+        If one is no bool.
+
+    Notes ----- Same as torch.use_deterministic_algorithms:
+    https://docs.pytorch.org/docs/2.13/generated/torch.use_deterministic_algorithms.html
+
+    Examples
+    --------
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled(), torch.empty(2)
+    (True, tensor([nan, nan]))
+    >>> torch.use_deterministic_algorithms(False)
     """
     for place, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
@@ -35,17 +57,67 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Return what was asked for."""
+    """Return whether use_deterministic_algorithms() has chosen deterministic algorithms.
+
+    Returns
+    -------
+    bool
+        Whether it has.
+
+    Notes ----- Same as torch.are_deterministic_algorithms_enabled:
+    https://docs.pytorch.org/docs/2.13/generated/torch.are_deterministic_algorithms_enabled.html
+
+    Examples
+    --------
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
+    """
     return _asked["mode"]
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Return what was asked for."""
+    """Return the `warn_only` that use_deterministic_algorithms() has set.
+
+    Returns
+    -------
+    bool
+        What was set.
+
+    Notes ----- Same as torch.is_deterministic_algorithms_warn_only_enabled:
+    https://docs.pytorch.org/docs/2.13/generated/torch.is_deterministic_algorithms_warn_only_enabled.html
+
+    Examples
+    --------
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
+    """
     return _asked["warn_only"]
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
-    """Ask for deterministic algorithms: 'default' or 0 for none, 'warn' or 1, 'error' or 2."""
+    """Choose deterministic algorithms by a debug mode.
+
+    Parameters
+    ----------
+    debug_mode : {'default', 'warn', 'error'} or {0, 1, 2}
+        'default' does not choose them, the others do.
+
+    Raises
+    ------
+    RuntimeError
+        If the mode is unknown.
+    TypeError
+        If it is neither str nor int.
+
+    Notes ----- Same as torch.set_deterministic_debug_mode:
+    https://docs.pytorch.org/docs/2.13/generated/torch.set_deterministic_debug_mode.html
+
+    Examples
+    --------
+    >>> torch.set_deterministic_debug_mode("default")
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     if not isinstance(debug_mode, (int, str)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
     names = ("default", "warn", "error")
@@ -62,5 +134,19 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_deterministic_debug_mode() -> int:
-    """Return 0, 1 or 2: 'default', 'warn' or 'error'."""
+    """Return the debug mode of deterministic algorithms.
+
+    Returns
+    -------
+    int
+        0, 1 or 2 for 'default', 'warn' or 'error'.
+
+    Notes ----- Same as torch.get_deterministic_debug_mode:
+    https://docs.pytorch.org/docs/2.13/generated/torch.get_deterministic_debug_mode.html
+
+    Examples
+    --------
+    >>> torch.get_deterministic_debug_mode()
+    0
+    """
     return (1 if _asked["warn_only"] else 2) if _asked["mode"] else 0

@@ -24,7 +24,27 @@ def _at_least(n, make):
         return make(tensors[0] if len(tensors) == 1 else tensors)
 
     atleast.__name__ = atleast.__qualname__ = f"atleast_{n}d"
-    atleast.__doc__ = f"Return a view with at least {n} dimensions; of several tensors a tuple of them."
+    atleast.__doc__ = f"""Return a view of a tensor with at least {n} dimension{"" if n == 1 else "s"}.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        One tensor, or several, also as a list.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        A view, or one for each.
+
+    Notes
+    -----
+    Same as torch.atleast_{n}d: https://docs.pytorch.org/docs/2.13/generated/torch.atleast_{n}d.html
+
+    Examples
+    --------
+    >>> torch.atleast_{n}d(torch.tensor(3.0)).dim()
+    {n}
+    """
     return atleast
 
 
@@ -34,10 +54,39 @@ atleast_3d = _at_least(3, _C._nn.atleast_3d)
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Return a tuple of tensors of the shape (n1, n2, ...) that hold the coordinates of a grid.
+    """Make a grid of coordinates from vectors.
 
-    ``indexing='xy'`` swaps the first two dimensions. Raises RuntimeError for other words, more than one
-    dimension, and several dtypes. https://docs.pytorch.org/docs/2.13/generated/torch.meshgrid.html
+    Parameters
+    ----------
+    *tensors : Tensor
+        Vectors of coordinates, or one list of them.
+    indexing : {'ij', 'xy'}, optional
+        Whether the first vector runs along rows ('ij', the default, with a warning) or along columns ('xy').
+
+    Returns
+    -------
+    tuple of Tensors
+        For each vector a view of the shape of the grid.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no tensor, one has more than one dimension, dtypes or devices differ, or `indexing` is
+        unknown.
+
+    Notes
+    -----
+    Same as torch.meshgrid: https://docs.pytorch.org/docs/2.13/generated/torch.meshgrid.html
+
+    Examples
+    --------
+    >>> x, y = torch.meshgrid(torch.tensor([1, 2]), torch.tensor([3, 4, 5]), indexing="ij")
+    >>> x
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    >>> y
+    tensor([[3, 4, 5],
+            [3, 4, 5]])
     """
     tensors = _together(tensors)
     if not tensors:
@@ -65,7 +114,35 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """Return all tuples of one element of each vector, as rows; of one vector the vector."""
+    """Return all tuples of one element of each vector: their Cartesian product.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Vectors, or one list of them.
+
+    Returns
+    -------
+    Tensor
+        (n, number of vectors); one vector is returned as it is.
+
+    Raises
+    ------
+    RuntimeError
+        If one is no vector.
+
+    Notes
+    -----
+    Same as torch.cartesian_prod: https://docs.pytorch.org/docs/2.13/generated/torch.cartesian_prod.html
+
+    Examples
+    --------
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     tensors = _together(tensors)
     for t in tensors:
         if t.dim() != 1:
@@ -76,7 +153,38 @@ def cartesian_prod(*tensors: Any) -> Tensor:
 
 
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
-    """Return all choices of r elements of a vector, in the order of its elements, as rows."""
+    """Return all combinations of `r` elements of a vector, as rows.
+
+    Parameters
+    ----------
+    input : Tensor
+        Vector.
+    r : int, default 2
+        Number of elements in each.
+    with_replacement : bool, default False
+        Let an element occur several times.
+
+    Returns
+    -------
+    Tensor
+        (n, r).
+
+    Raises
+    ------
+    RuntimeError
+        If the input is no vector or `r` is negative.
+
+    Notes
+    -----
+    Same as torch.combinations: https://docs.pytorch.org/docs/2.13/generated/torch.combinations.html
+
+    Examples
+    --------
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if input.dim() != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -89,7 +197,34 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> A
 
 
 def block_diag(*tensors: Any) -> Any:
-    """Return a matrix with matrices (vectors count as rows) on its diagonal and zeros elsewhere."""
+    """Make a block diagonal matrix: matrices along the diagonal, zeros elsewhere.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Matrices; vectors count as rows.
+
+    Returns
+    -------
+    Tensor
+        Matrix of their joint size and dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If one has more than 2 dimensions.
+
+    Notes
+    -----
+    Same as torch.block_diag: https://docs.pytorch.org/docs/2.13/generated/torch.block_diag.html
+
+    Examples
+    --------
+    >>> torch.block_diag(torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5]]))
+    tensor([[1, 2, 0],
+            [3, 4, 0],
+            [0, 0, 5]])
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     for i, t in enumerate(tensors):
@@ -112,7 +247,38 @@ def block_diag(*tensors: Any) -> Any:
 
 
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """Return the powers 0 to N - 1 (the length of x when None) of a vector as columns, the highest first."""
+    """Make a Vandermonde matrix: the powers of the elements of a vector as columns.
+
+    Parameters
+    ----------
+    x : Tensor
+        Vector.
+    N : int, optional
+        Number of columns; the length of the vector if not given.
+    increasing : bool, default False
+        Begin with power 0 instead of the highest.
+
+    Returns
+    -------
+    Tensor
+        (length of the vector, N).
+
+    Raises
+    ------
+    RuntimeError
+        If `x` is no vector or `N` is negative.
+
+    Notes
+    -----
+    Same as torch.vander: https://docs.pytorch.org/docs/2.13/generated/torch.vander.html
+
+    Examples
+    --------
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = x.numel() if N is None else N
@@ -201,12 +367,41 @@ def _gradient_along(x, spacing, dim, order):
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: int | None = None, edge_order: int = 1, axis: Any = None
 ) -> Any:
-    """Return the derivatives of samples along dimensions, by central differences, as a tuple of tensors.
+    """Estimate derivatives of samples along dimensions, by central differences.
 
-    ``spacing`` is a number, or one number or one tensor of coordinates for each dimension; ``edge_order``, 1
-    or 2, is that of the one-sided differences at the ends.
+    Parameters
+    ----------
+    input : Tensor
+        Samples.
+    spacing : float, list of floats or list of Tensors, optional
+        Distance of the samples, for all or for each dimension, or their coordinates; 1 if not given.
+    dim : int or list of ints, optional
+        Dimensions; all if not given.
+    edge_order : {1, 2}, default 1
+        Order of the one-sided differences at the ends.
+    axis : int or list of ints, optional
+        The same as `dim`.
 
-    https://docs.pytorch.org/docs/2.13/generated/torch.gradient.html
+    Returns
+    -------
+    tuple of Tensors
+        One of the shape of the input for each dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If `spacing` or `edge_order` does not fit, or there are too few samples.
+    IndexError
+        If there is no such dimension.
+
+    Notes
+    -----
+    Same as torch.gradient: https://docs.pytorch.org/docs/2.13/generated/torch.gradient.html
+
+    Examples
+    --------
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
+    (tensor([3., 4., 6., 7.]),)
     """
     if axis is not None:
         if dim is not None:

@@ -161,10 +161,44 @@ def histogram(
     density: bool = False,
     out: Tensor | None = None,
 ) -> Any:
-    """Return (hist, bin_edges): how many elements lie in each of so many equal bins, or between these edges.
+    """Compute a histogram: how many elements lie in each bin.
 
-    The bins go from range[0] to range[1], else from the least to the largest element. weight counts for an
-    element instead of 1; density divides by the sum and by the widths of the bins.
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    bins : int or Tensor, default 100
+        Number of equal bins, or their edges.
+    range : tuple of 2 floats, optional
+        Where the bins begin and end; the smallest and the largest element if not given.
+    weight : Tensor, optional
+        What each element counts; 1 if not given.
+    density : bool, default False
+        Divide so that the integral is 1.
+    out : tuple of 2 Tensors, optional
+        Where the results go.
+
+    Returns
+    -------
+    named tuple of 2 Tensors
+        ``hist`` and ``bin_edges``.
+
+    Raises
+    ------
+    RuntimeError
+        If bins, range or weight do not fit.
+
+    Notes
+    -----
+    Same as torch.histogram: https://docs.pytorch.org/docs/2.13/generated/torch.histogram.html
+
+    Examples
+    --------
+    >>> hist, edges = torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0))
+    >>> hist
+    tensor([0., 2., 1., 0.])
+    >>> edges
+    tensor([0.0000, 0.7500, 1.5000, 2.2500, 3.0000])
     """
     _need_tensor(input, "histogram", "input", 1)
     flat = input.reshape(-1, 1)
@@ -181,9 +215,42 @@ def histogram(
 def histogramdd(
     input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """Return (hist, bin_edges) of points: the last dimension of input has their coordinates.
+    """Compute a histogram of points in several dimensions.
 
-    bins: a number for all dimensions, one for each, or the edges of each.
+    Parameters
+    ----------
+    input : Tensor
+        Points, (..., number of dimensions).
+    bins : int, list of ints or list of Tensors
+        Number of equal bins, for all or for each dimension, or the edges of each.
+    range : list of floats, optional
+        Where the bins of each dimension begin and end; the smallest and the largest element if not given.
+    weight : Tensor, optional
+        What each point counts; 1 if not given.
+    density : bool, default False
+        Divide so that the integral is 1.
+
+    Returns
+    -------
+    named tuple of (Tensor, tuple of Tensors)
+        ``hist`` and ``bin_edges``.
+
+    Raises
+    ------
+    RuntimeError
+        If bins, range or weight do not fit.
+
+    Notes
+    -----
+    Same as torch.histogramdd: https://docs.pytorch.org/docs/2.13/generated/torch.histogramdd.html
+
+    Examples
+    --------
+    >>> points = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+    >>> torch.histogramdd(points, bins=[3, 3]).hist
+    tensor([[0., 1., 0.],
+            [1., 0., 0.],
+            [1., 0., 1.]])
     """
     _need_tensor(input, "histogramdd", "input", 1)
     if input.dim() < 2:

@@ -38,11 +38,43 @@ def _from_lists(args):
 
 
 def einsum(*args: Any) -> Tensor:
-    """Sum products of operands over the dimensions that the equation names, as in ``"bij,bjk->bik"``.
+    """Sum products of tensors by the Einstein summation convention.
 
-    Operands follow the equation, or each is followed by a list of numbers: ``einsum(a, [0, 1], b, [1, 2])``.
-    Raises RuntimeError for an equation that does not suit the operands.
-    https://docs.pytorch.org/docs/2.13/generated/torch.einsum.html
+    The equation names the dimensions of each operand by letters. Letters that are not behind ``->`` are
+    summed; without an arrow those that occur once stay, in alphabetical order. ``...`` stands for dimensions
+    that are not named and broadcast.
+
+    Parameters
+    ----------
+    *args : str and Tensors
+        The equation, and the operands; or each operand followed by a list of numbers for its dimensions, and
+        a list for the result.
+
+    Returns
+    -------
+    Tensor
+        The sum of the products.
+
+    Raises
+    ------
+    RuntimeError
+        If the equation does not fit the operands.
+    ValueError
+        If there are too few arguments.
+
+    Notes
+    -----
+    Same as torch.einsum: https://docs.pytorch.org/docs/2.13/generated/torch.einsum.html
+
+    Examples
+    --------
+    >>> a, b = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    >>> torch.einsum("bij,bjk->bik", a, b).shape
+    torch.Size([2, 3, 5])
+    >>> torch.einsum("ii", torch.eye(3))
+    tensor(3.)
+    >>> torch.einsum(a, [0, 1, 2], b, [0, 2, 3], [0, 1, 3]).shape
+    torch.Size([2, 3, 5])
     """
     if len(args) < 2:
         raise ValueError(
@@ -93,9 +125,40 @@ def _dims_of(a, b, dims):
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """Sum products over the last ``dims`` dimensions of a and the first of b, or over those of two lists.
+    """Contract two tensors: sum products over several dimensions of each.
 
-    Raises RuntimeError when sizes do not match. https://docs.pytorch.org/docs/2.13/generated/torch.tensordot.html
+    Parameters
+    ----------
+    a : Tensor
+        First tensor.
+    b : Tensor
+        Second tensor.
+    dims : int or tuple of 2 lists of ints, default 2
+        The last dimensions of `a` and the first of `b`, so many; or which of each.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The other dimensions of `a`, then those of `b`.
+
+    Raises
+    ------
+    RuntimeError
+        If sizes differ or `dims` does not fit.
+
+    Notes
+    -----
+    Same as torch.tensordot: https://docs.pytorch.org/docs/2.13/generated/torch.tensordot.html
+
+    Examples
+    --------
+    >>> a, b = torch.ones(2, 3, 4), torch.ones(3, 4, 5)
+    >>> torch.tensordot(a, b).shape
+    torch.Size([2, 5])
+    >>> torch.tensordot(a, b, dims=([1], [0])).shape
+    torch.Size([2, 4, 4, 5])
     """
     first, second = _dims_of(a, b, dims)
     if out is not None and out.dtype is not a.dtype:
@@ -118,10 +181,40 @@ _MODES = {
 def cdist(
     x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
 ) -> Tensor:
-    """Return the distances of order p of all rows of x1 to all rows of x2, for each matrix of a batch.
+    """Compute the distances of all pairs of rows of two matrices.
 
-    The modes tell PyTorch where it may trade exactness for speed; all of them answer exactly here.
-    https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
+    Parameters
+    ----------
+    x1 : Tensor
+        (..., P, M).
+    x2 : Tensor
+        (..., R, M).
+    p : float, default 2.0
+        p of the p-norm of the difference, 0 or more.
+    compute_mode : str, default 'use_mm_for_euclid_dist_if_necessary'
+        Accepted; distances are computed exactly.
+
+    Returns
+    -------
+    Tensor
+        (..., P, R).
+
+    Raises
+    ------
+    ValueError
+        If `compute_mode` is unknown.
+    RuntimeError
+        If the shapes do not fit or `p` is negative.
+
+    Notes
+    -----
+    Same as torch.cdist: https://docs.pytorch.org/docs/2.13/generated/torch.cdist.html
+
+    Examples
+    --------
+    >>> torch.cdist(torch.tensor([[0.0, 0.0], [0.0, 1.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.0000],
+            [4.2426]])
     """
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")

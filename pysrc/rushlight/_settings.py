@@ -12,7 +12,27 @@ _switches = {"interop": None, "precision": "highest", "warn_always": False}
 
 
 def set_num_interop_threads(n: int) -> None:
-    """Accepted: operators never run beside each other."""
+    """Set the number of threads that run operators beside each other: accepted, operators run one by one.
+
+    Parameters
+    ----------
+    n : int
+        Number of threads.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not positive.
+    TypeError
+        If it is no int.
+
+    Notes ----- Same as torch.set_num_interop_threads:
+    https://docs.pytorch.org/docs/2.13/generated/torch.set_num_interop_threads.html
+
+    Examples
+    --------
+    >>> torch.set_num_interop_threads(torch.get_num_interop_threads())
+    """
     if not isinstance(n, int) or isinstance(n, bool):
         raise TypeError(f"set_num_interop_threads expects an int, but got {type(n).__name__}")
     if n <= 0:
@@ -21,24 +41,90 @@ def set_num_interop_threads(n: int) -> None:
 
 
 def get_num_interop_threads() -> Any:
-    """Return the number that was set."""
+    """Return the number of threads that set_num_interop_threads() has set.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Notes ----- Same as torch.get_num_interop_threads:
+    https://docs.pytorch.org/docs/2.13/generated/torch.get_num_interop_threads.html
+
+    Examples
+    --------
+    >>> torch.get_num_interop_threads() > 0
+    True
+    """
     return _switches["interop"] or _C.get_num_threads()
 
 
 def set_warn_always(b: bool, /) -> None:
-    """Say whether warnings that are given once come every time."""
+    """Choose whether warnings that come once come every time.
+
+    Parameters
+    ----------
+    b : bool
+        Whether they do.
+
+    Notes
+    -----
+    Same as torch.set_warn_always: https://docs.pytorch.org/docs/2.13/generated/torch.set_warn_always.html
+
+    Examples
+    --------
+    >>> torch.set_warn_always(True)
+    >>> torch.is_warn_always_enabled()
+    True
+    >>> torch.set_warn_always(False)
+    """
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
     _switches["warn_always"] = b
 
 
 def is_warn_always_enabled() -> bool:
-    """Return what was set."""
+    """Return what set_warn_always() has set.
+
+    Returns
+    -------
+    bool
+        Whether warnings come every time.
+
+    Notes ----- Same as torch.is_warn_always_enabled:
+    https://docs.pytorch.org/docs/2.13/generated/torch.is_warn_always_enabled.html
+
+    Examples
+    --------
+    >>> torch.is_warn_always_enabled()
+    False
+    """
     return _switches["warn_always"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Accepted: float32 products are always computed in float32."""
+    """Set the precision of matrix products of float32: accepted, they are always computed in float32.
+
+    Parameters
+    ----------
+    precision : {'highest', 'high', 'medium'}
+        The precision.
+
+    Raises
+    ------
+    RuntimeError
+        If it is unknown.
+
+    Notes ----- Same as torch.set_float32_matmul_precision:
+    https://docs.pytorch.org/docs/2.13/generated/torch.set_float32_matmul_precision.html
+
+    Examples
+    --------
+    >>> torch.set_float32_matmul_precision("high")
+    >>> torch.get_float32_matmul_precision()
+    'high'
+    >>> torch.set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(
             f"float32_matmul_precision should be one of 'highest', 'high' or 'medium' but got {precision}"
@@ -47,12 +133,54 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """Return what was set."""
+    """Return what set_float32_matmul_precision() has set.
+
+    Returns
+    -------
+    str
+        The precision.
+
+    Notes ----- Same as torch.get_float32_matmul_precision:
+    https://docs.pytorch.org/docs/2.13/generated/torch.get_float32_matmul_precision.html
+
+    Examples
+    --------
+    >>> torch.get_float32_matmul_precision()
+    'highest'
+    """
     return _switches["precision"]
 
 
 def compile(model: Any = None, **options: Any) -> Any:
-    """Return the model or function as it is; with options alone, a decorator that does so."""
+    """Return a model or function as it is: there is no compiler, scripts that ask for one run.
+
+    Parameters
+    ----------
+    model : Module or callable, optional
+        What to compile; a decorator is returned if not given.
+    **options
+        Accepted.
+
+    Returns
+    -------
+    Module or callable
+        `model` itself.
+
+    Raises
+    ------
+    AssertionError
+        If it cannot be called.
+
+    Notes
+    -----
+    Same as torch.compile: https://docs.pytorch.org/docs/2.13/generated/torch.compile.html
+
+    Examples
+    --------
+    >>> model = nn.Linear(2, 1)
+    >>> torch.compile(model) is model
+    True
+    """
     if model is None:
         return compile
     if not callable(model):

@@ -32,7 +32,34 @@ def set_printoptions(
     profile: Any = None,
     sci_mode: Any = None,
 ) -> None:
-    """Choose how tensors are printed: digits, when and how to summarise, line width, scientific notation."""
+    """Set how tensors are printed.
+
+    Parameters
+    ----------
+    precision : int, optional
+        Number of digits behind the point; 4 at the start.
+    threshold : float, optional
+        Number of elements above which tensors are summarized; 1000 at the start.
+    edgeitems : int, optional
+        Number of elements that a summary shows at each end; 3 at the start.
+    linewidth : int, optional
+        Number of characters in a line; 80 at the start.
+    profile : {'default', 'short', 'full'}, optional
+        Set all of these at once.
+    sci_mode : bool, optional
+        Use scientific notation always or never; None, also if not given, chooses it by the numbers.
+
+    Notes
+    -----
+    Same as torch.set_printoptions: https://docs.pytorch.org/docs/2.13/generated/torch.set_printoptions.html
+
+    Examples
+    --------
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1.23456])
+    tensor([1.23])
+    >>> torch.set_printoptions(profile="default")
+    """
     o = PRINT_OPTS
     if profile is not None:
         if profile in _PROFILES:

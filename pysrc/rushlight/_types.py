@@ -19,14 +19,59 @@ if TYPE_CHECKING:
 
 
 def is_storage(obj: object) -> Any:
-    """Is it the memory of a tensor?"""
+    """Test whether an object is a storage: the memory of a tensor.
+
+    Parameters
+    ----------
+    obj : object
+        Object.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    Notes
+    -----
+    Same as torch.is_storage: https://docs.pytorch.org/docs/2.13/generated/torch.is_storage.html
+
+    Examples
+    --------
+    >>> torch.is_storage(torch.ones(2).untyped_storage())
+    True
+    """
     return isinstance(obj, _C.UntypedStorage) or isinstance(
         getattr(obj, "_untyped_storage", None), _C.UntypedStorage
     )
 
 
 def get_device_module(device: Device = None) -> Any:
-    """Return the module of a device, such as ``torch.cuda``; without one that of the GPU or the CPU."""
+    """Return the module of a type of device, such as ``torch.cuda``.
+
+    Parameters
+    ----------
+    device : device, optional
+        Device; the GPU, or the CPU where there is none, if not given.
+
+    Returns
+    -------
+    module
+        The module.
+
+    Raises
+    ------
+    RuntimeError
+        If the device has none.
+
+    Notes
+    -----
+    Same as torch.get_device_module: https://docs.pytorch.org/docs/2.13/generated/torch.get_device_module.html
+
+    Examples
+    --------
+    >>> torch.get_device_module("cpu").__name__
+    'rushlight.cpu'
+    """
     if not isinstance(device, (_C.device, str, type(None))):
         raise RuntimeError(f"Invalid value of device '{device}', expect torch.device, str, or None")
     if device is None:
@@ -41,17 +86,62 @@ def get_device_module(device: Device = None) -> Any:
 
 
 def compiled_with_cxx11_abi() -> bool:
-    """Whether C++ strings are those of C++11; there is no C++ here, and no others are."""
+    """Return True, as PyTorch does: whether C++ strings are those of C++11. There is no C++ here.
+
+    Returns
+    -------
+    bool
+        True.
+
+    Notes ----- Same as torch.compiled_with_cxx11_abi:
+    https://docs.pytorch.org/docs/2.13/generated/torch.compiled_with_cxx11_abi.html
+
+    Examples
+    --------
+    >>> torch.compiled_with_cxx11_abi()
+    True
+    """
     return True
 
 
 def is_vulkan_available() -> Any:
-    """Whether there is Vulkan: no."""
+    """Return False: there is no Vulkan.
+
+    Returns
+    -------
+    bool
+        False.
+
+    Examples
+    --------
+    >>> torch.is_vulkan_available()
+    False
+    """
     return False
 
 
 def typename(obj: object) -> str:
-    """Return the name of the object's type, 'torch.FloatTensor' for a tensor."""
+    """Return the name of the type of an object, such as 'torch.FloatTensor' for a tensor.
+
+    Parameters
+    ----------
+    obj : object
+        Object.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Notes
+    -----
+    Same as torch.typename: https://docs.pytorch.org/docs/2.13/generated/torch.typename.html
+
+    Examples
+    --------
+    >>> torch.typename(torch.ones(2)), torch.typename(3)
+    ('torch.FloatTensor', 'int')
+    """
     if isinstance(obj, _C.Tensor):
         return obj.type()
     if isinstance(obj, ModuleType):

@@ -128,10 +128,39 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """Return the different elements in order (of dim: the different slices).
+    """Return the unique elements of a tensor, sorted.
 
-    With return_inverse also where each element went, with return_counts how often each was there. NaNs
-    differ from each other. `sorted` is always heeded.
+    NaNs differ from each other.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    sorted : bool, default True
+        Accepted; the result is always sorted.
+    return_inverse : bool, default False
+        Also return where each element of the input stands in the result.
+    return_counts : bool, default False
+        Also return how often each occurs.
+    dim : int, optional
+        Compare the slices along this dimension; elements if not given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        Unique elements, and what else is asked for.
+
+    Notes
+    -----
+    Same as torch.unique: https://docs.pytorch.org/docs/2.13/generated/torch.unique.html
+
+    Examples
+    --------
+    >>> torch.unique(torch.tensor([3, 1, 3, 2]), return_counts=True)
+    (tensor([1, 2, 3]), tensor([1, 1, 2]))
+    >>> torch.unique(torch.tensor([[1, 2], [0, 1], [1, 2]]), dim=0)
+    tensor([[0, 1],
+            [1, 2]])
     """
     _need_tensor(input, "_unique2" if dim is None else "unique_dim", "input", 1)
     return _unique(input, True, return_inverse, return_counts, dim)
@@ -140,6 +169,31 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the elements (of dim: the slices) without those that are equal to the one before."""
+    """Return the elements of a tensor without those that equal the one before them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+    return_inverse : bool, default False
+        Also return where each element of the input stands in the result.
+    return_counts : bool, default False
+        Also return the length of each run.
+    dim : int, optional
+        Compare the slices along this dimension; elements if not given.
+
+    Returns
+    -------
+    Tensor or tuple of Tensors
+        The elements, and what else is asked for.
+
+    Notes ----- Same as torch.unique_consecutive:
+    https://docs.pytorch.org/docs/2.13/generated/torch.unique_consecutive.html
+
+    Examples
+    --------
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 2, 2, 1]), return_counts=True)
+    (tensor([1, 2, 1]), tensor([2, 3, 1]))
+    """
     _need_tensor(input, "unique_consecutive", "input", 1)
     return _unique(input, False, return_inverse, return_counts, dim)

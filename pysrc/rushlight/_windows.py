@@ -42,7 +42,43 @@ def hamming_window(
     dtype: dtype | None = None,
     **options: Any,
 ) -> Any:
-    """Return alpha - beta cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
+    """Make a Hamming window: ``alpha - beta * cos(2 * pi * n / (N - 1))``.
+
+    Parameters
+    ----------
+    window_length : int
+        Number of elements.
+    periodic : bool, default True
+        One period of a periodic function, for a Fourier transform, with N one more than the length; else
+        symmetric.
+    alpha : float, default 0.54
+        See the formula.
+    beta : float, default 0.46
+        See the formula.
+    dtype : dtype, optional
+        Floating dtype; the default one if not given.
+    **options
+        ``device``, ``requires_grad`` and others of factory functions.
+
+    Returns
+    -------
+    Tensor
+        (window_length).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating or the length negative.
+
+    Notes
+    -----
+    Same as torch.hamming_window: https://docs.pytorch.org/docs/2.13/generated/torch.hamming_window.html
+
+    Examples
+    --------
+    >>> torch.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
 
     def compute(n, size):
         return n.mul_(pi * 2.0 / (size - 1)).cos_().mul_(-beta).add_(alpha)
@@ -53,7 +89,39 @@ def hamming_window(
 def hann_window(
     window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
 ) -> Any:
-    """Return 0.5 - 0.5 cos(2 pi n / (N - 1)) as a vector of window_length numbers."""
+    """Make a Hann window: ``0.5 - 0.5 * cos(2 * pi * n / (N - 1))``.
+
+    Parameters
+    ----------
+    window_length : int
+        Number of elements.
+    periodic : bool, default True
+        One period of a periodic function, for a Fourier transform, with N one more than the length; else
+        symmetric.
+    dtype : dtype, optional
+        Floating dtype; the default one if not given.
+    **options
+        ``device``, ``requires_grad`` and others of factory functions.
+
+    Returns
+    -------
+    Tensor
+        (window_length).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating or the length negative.
+
+    Notes
+    -----
+    Same as torch.hann_window: https://docs.pytorch.org/docs/2.13/generated/torch.hann_window.html
+
+    Examples
+    --------
+    >>> torch.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 
     def compute(n, size):
         return n.mul_(pi * 2.0 / (size - 1)).cos_().mul_(-0.5).add_(0.5)
@@ -64,7 +132,39 @@ def hann_window(
 def blackman_window(
     window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
 ) -> Any:
-    """Return 0.42 - 0.5 cos(2 pi n / (N - 1)) + 0.08 cos(4 pi n / (N - 1)) as a vector."""
+    """Make a Blackman window: ``0.42 - 0.5 * cos(2 * pi * n / (N - 1)) + 0.08 * cos(4 * pi * n / (N - 1))``.
+
+    Parameters
+    ----------
+    window_length : int
+        Number of elements.
+    periodic : bool, default True
+        One period of a periodic function, for a Fourier transform, with N one more than the length; else
+        symmetric.
+    dtype : dtype, optional
+        Floating dtype; the default one if not given.
+    **options
+        ``device``, ``requires_grad`` and others of factory functions.
+
+    Returns
+    -------
+    Tensor
+        (window_length).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating or the length negative.
+
+    Notes
+    -----
+    Same as torch.blackman_window: https://docs.pytorch.org/docs/2.13/generated/torch.blackman_window.html
+
+    Examples
+    --------
+    >>> torch.blackman_window(4)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
 
     def compute(n, size):
         n = n.mul_(pi / (size - 1))
@@ -76,7 +176,39 @@ def blackman_window(
 def bartlett_window(
     window_length: Any, periodic: bool = True, *, dtype: dtype | None = None, **options: Any
 ) -> Any:
-    """Return a triangle, 1 - |2 n / (N - 1) - 1|, as a vector of window_length numbers."""
+    """Make a Bartlett (triangular) window: ``1 - abs(2 * n / (N - 1) - 1)``.
+
+    Parameters
+    ----------
+    window_length : int
+        Number of elements.
+    periodic : bool, default True
+        One period of a periodic function, for a Fourier transform, with N one more than the length; else
+        symmetric.
+    dtype : dtype, optional
+        Floating dtype; the default one if not given.
+    **options
+        ``device``, ``requires_grad`` and others of factory functions.
+
+    Returns
+    -------
+    Tensor
+        (window_length).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating or the length negative.
+
+    Notes
+    -----
+    Same as torch.bartlett_window: https://docs.pytorch.org/docs/2.13/generated/torch.bartlett_window.html
+
+    Examples
+    --------
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
 
     def compute(n, size):
         half = ((size - 1) >> 1) + 1
@@ -94,7 +226,41 @@ def kaiser_window(
     dtype: dtype | None = None,
     **options: Any,
 ) -> Any:
-    """Return I0(beta sqrt(1 - (2 n / (N - 1) - 1)^2)) / I0(beta) as a vector of window_length numbers."""
+    """Make a Kaiser window: ``i0(beta * sqrt(1 - (2 * n / (N - 1) - 1)**2)) / i0(beta)``.
+
+    Parameters
+    ----------
+    window_length : int
+        Number of elements.
+    periodic : bool, default True
+        One period of a periodic function, for a Fourier transform, with N one more than the length; else
+        symmetric.
+    beta : float, default 12.0
+        Shape of the window.
+    dtype : dtype, optional
+        Floating dtype; the default one if not given.
+    **options
+        ``device``, ``requires_grad`` and others of factory functions.
+
+    Returns
+    -------
+    Tensor
+        (window_length).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating or the length negative.
+
+    Notes
+    -----
+    Same as torch.kaiser_window: https://docs.pytorch.org/docs/2.13/generated/torch.kaiser_window.html
+
+    Examples
+    --------
+    >>> torch.kaiser_window(4, beta=2.0)
+    tensor([0.4387, 0.8348, 1.0000, 0.8348])
+    """
 
     def compute(n, size):
         alpha = (size - 1) / 2.0

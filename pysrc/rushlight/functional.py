@@ -48,7 +48,40 @@ def isclose(
     atol: Tensor | float | None = 1e-08,
     equal_nan: bool = False,
 ) -> Tensor:
-    """Where is |input - other| <= atol + rtol * |other|?"""
+    """Test which elements of two tensors are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor, of the same dtype; shapes broadcast.
+    rtol : float, default 1e-05
+        Relative tolerance.
+    atol : float, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        NaN is close to NaN.
+
+    Returns
+    -------
+    Tensor
+        Of bool.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ or a tolerance is negative.
+
+    Notes
+    -----
+    Same as torch.isclose: https://docs.pytorch.org/docs/2.13/generated/torch.isclose.html
+
+    Examples
+    --------
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.000001, 2.1]))
+    tensor([ True, False])
+    """
     _need_tensor(input, "isclose", "input", 1)
     _need_tensor(other, "isclose", "other", 2)
     if input.dtype is not other.dtype:
@@ -79,14 +112,69 @@ def allclose(
     atol: Tensor | float | None = 1e-08,
     equal_nan: bool = False,
 ) -> bool:
-    """Is |input - other| <= atol + rtol * |other| everywhere?"""
+    """Test whether all elements of two tensors are close: ``abs(input - other) <= atol + rtol * abs(other)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor, of the same dtype; shapes broadcast.
+    rtol : float, default 1e-05
+        Relative tolerance.
+    atol : float, default 1e-08
+        Absolute tolerance.
+    equal_nan : bool, default False
+        NaN is close to NaN.
+
+    Returns
+    -------
+    bool
+        Whether all are.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtypes differ or a tolerance is negative.
+
+    Notes
+    -----
+    Same as torch.allclose: https://docs.pytorch.org/docs/2.13/generated/torch.allclose.html
+
+    Examples
+    --------
+    >>> torch.allclose(torch.tensor([1.0, 2.0]), torch.tensor([1.000001, 2.0]))
+    True
+    """
     _need_tensor(input, "allclose", "input", 1)
     _need_tensor(other, "allclose", "other", 2)
     return isclose(input, other, rtol, atol, equal_nan).all().item()
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Have both the same shape and the same elements?"""
+    """Test whether two tensors have the same shape and the same elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        First tensor.
+    other : Tensor
+        Second tensor.
+
+    Returns
+    -------
+    bool
+        Whether they have.
+
+    Notes
+    -----
+    Same as torch.equal: https://docs.pytorch.org/docs/2.13/generated/torch.equal.html
+
+    Examples
+    --------
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
+    """
     _need_tensor(input, "equal", "input", 1)
     _need_tensor(other, "equal", "other", 2)
     if input.is_meta:
@@ -98,7 +186,32 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes (tuples or numbers) have together; RuntimeError if none."""
+    """Return the shape that tensors of several shapes broadcast to.
+
+    Parameters
+    ----------
+    *shapes : tuple of ints or int
+        Shapes.
+
+    Returns
+    -------
+    Size
+        The joint shape.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+
+    Notes
+    -----
+    Same as torch.broadcast_shapes: https://docs.pytorch.org/docs/2.13/generated/torch.broadcast_shapes.html
+
+    Examples
+    --------
+    >>> torch.broadcast_shapes((2, 1), (3, 1, 5))
+    torch.Size([3, 2, 5])
+    """
     shapes = [(shape,) if isinstance(shape, int) else shape for shape in shapes]
     result = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
@@ -131,7 +244,34 @@ def _joined(a, b):
 
 
 def broadcast_tensors(*tensors: Any) -> list[Tensor]:
-    """Views of the tensors, stretched to the shape that they have together."""
+    """Broadcast tensors to their joint shape.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Tensors, or one list of them.
+
+    Returns
+    -------
+    tuple of Tensors
+        Views of that shape.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+
+    Notes
+    -----
+    Same as torch.broadcast_tensors: https://docs.pytorch.org/docs/2.13/generated/torch.broadcast_tensors.html
+
+    Examples
+    --------
+    >>> a, b = torch.broadcast_tensors(torch.tensor([1, 2]), torch.tensor([[3], [4]]))
+    >>> a
+    tensor([[1, 2],
+            [1, 2]])
+    """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tensors[0]
     shape = _C.Size()
@@ -142,7 +282,36 @@ def broadcast_tensors(*tensors: Any) -> list[Tensor]:
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int] | Size) -> tuple[Tensor, ...]:
-    """The indices along each dimension of `shape` (a number or some) that indices of the flat tensor mean."""
+    """Convert flat indices to indices along each dimension.
+
+    Parameters
+    ----------
+    indices : Tensor
+        Indices into the flattened tensor, of an integer dtype.
+    shape : int or sequence of ints
+        Shape of the tensor.
+
+    Returns
+    -------
+    tuple of Tensors
+        One for each dimension.
+
+    Raises
+    ------
+    TypeError
+        If a dtype or type is wrong.
+    ValueError
+        If a size is negative.
+
+    Notes
+    -----
+    Same as torch.unravel_index: https://docs.pytorch.org/docs/2.13/generated/torch.unravel_index.html
+
+    Examples
+    --------
+    >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
     if indices.is_complex() or indices.is_floating_point() or indices.dtype is _C.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if not isinstance(shape, (int, Sequence)):
@@ -161,24 +330,106 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | Size) -> tuple[T
 
 
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
-    """Return input.expand(size)."""
+    """Broadcast a tensor to a shape.
+
+    Parameters
+    ----------
+    input : Tensor
+        Tensor.
+    size : sequence of ints
+        Shape.
+
+    Returns
+    -------
+    Tensor
+        View of that shape.
+
+    Notes
+    -----
+    Same as torch.broadcast_to: https://docs.pytorch.org/docs/2.13/generated/torch.broadcast_to.html
+
+    Examples
+    --------
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (3, 2)).shape
+    torch.Size([3, 2])
+    """
     return input.expand(size)
 
 
 def numel(input: Tensor) -> int:
-    """Return the number of elements."""
+    """Return the number of elements of a tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Notes
+    -----
+    Same as torch.numel: https://docs.pytorch.org/docs/2.13/generated/torch.numel.html
+
+    Examples
+    --------
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
     _need_tensor(input, "numel", "input", 1)
     return input.numel()
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Are the elements of a floating dtype?"""
+    """Test whether the dtype of a tensor is a floating one.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    Notes
+    -----
+    Same as torch.is_floating_point: https://docs.pytorch.org/docs/2.13/generated/torch.is_floating_point.html
+
+    Examples
+    --------
+    >>> torch.is_floating_point(torch.tensor([1, 2]))
+    False
+    """
     _need_tensor(input, "is_floating_point", "input", 1)
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Are the elements complex?"""
+    """Test whether the dtype of a tensor is complex.
+
+    Parameters
+    ----------
+    input : Tensor
+        Input, of any shape.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    Notes
+    -----
+    Same as torch.is_complex: https://docs.pytorch.org/docs/2.13/generated/torch.is_complex.html
+
+    Examples
+    --------
+    >>> torch.is_complex(torch.tensor([1.0]))
+    False
+    """
     _need_tensor(input, "is_complex", "input", 1)
     return input.is_complex()
 
@@ -190,7 +441,32 @@ def imag(input: Tensor) -> Tensor:
 
 
 def is_nonzero(input: Tensor) -> bool:
-    """Is the only element not 0?"""
+    """Test whether the only element of a tensor is not 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        Tensor of one element.
+
+    Returns
+    -------
+    bool
+        Whether it is not.
+
+    Raises
+    ------
+    RuntimeError
+        If there is another number of elements.
+
+    Notes
+    -----
+    Same as torch.is_nonzero: https://docs.pytorch.org/docs/2.13/generated/torch.is_nonzero.html
+
+    Examples
+    --------
+    >>> torch.is_nonzero(torch.tensor([0.0]))
+    False
+    """
     _need_tensor(input, "is_nonzero", "input", 1)
     return bool(input)
 
@@ -199,7 +475,24 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
-    """linalg.multi_dot(), which PyTorch recommends instead."""
+    """Multiply several matrices. Deprecated, with a warning: use linalg.multi_dot().
+
+    Parameters
+    ----------
+    *matrices : Tensor
+        Matrices.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The product.
+
+    Notes
+    -----
+    Same as torch.chain_matmul: https://docs.pytorch.org/docs/2.13/generated/torch.chain_matmul.html
+    """
     from .linalg import multi_dot
 
     warnings.warn(
@@ -216,7 +509,28 @@ def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Tensor:
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Tensor | None = None) -> Any:
-    """linalg.lu_factor(), or with get_infos linalg.lu_factor_ex()."""
+    """Compute the LU factorization of matrices. Deprecated, with a warning: use linalg.lu_factor().
+
+    Parameters
+    ----------
+    A : Tensor
+        (..., m, n).
+    pivot : bool, default True
+        Exchange rows.
+    get_infos : bool, default False
+        Also return numbers that are not 0 where a matrix is singular.
+    out : tuple of Tensors, optional
+        Where the results go.
+
+    Returns
+    -------
+    tuple of Tensors
+        L and U in one matrix, and the pivots.
+
+    Notes
+    -----
+    Same as torch.lu: https://docs.pytorch.org/docs/2.13/generated/torch.lu.html
+    """
     results = tuple(_C._lu_with_info(A, pivot=pivot, check_errors=False))[: 3 if get_infos else 2]
     if out is None:
         return results

@@ -129,7 +129,43 @@ def matrix_norm(
     dtype: dtype | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The norm of matrices in two dims: 'fro', 'nuc', or of the orders inf, -inf, 1, -1, 2 and -2."""
+    """Compute a norm of matrices.
+
+    Parameters
+    ----------
+    input : Tensor
+        (..., m, n), floating.
+    ord : {'fro', 'nuc', inf, -inf, 1, -1, 2, -2}, default 'fro'
+        Frobenius norm, sum of singular values, largest (smallest) sum of rows or columns, or singular value.
+    dim : tuple of 2 ints, default (-2, -1)
+        Dimensions of the matrices.
+    keepdim : bool, default False
+        Keep these dimensions, with size 1.
+    dtype : dtype, optional
+        dtype to compute in.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The norms.
+
+    Raises
+    ------
+    RuntimeError
+        If `ord` is unknown or dimensions or dtypes do not fit.
+    IndexError
+        If there is no such dimension.
+
+    Notes ----- Same as torch.linalg.matrix_norm:
+    https://docs.pytorch.org/docs/2.13/generated/torch.linalg.matrix_norm.html
+
+    Examples
+    --------
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
+    """
     who = "linalg.matrix_norm"
     _need_tensor(input, "linalg_matrix_norm", "input", 1)
     _need_matrix(input, who)
@@ -198,7 +234,44 @@ def norm(
     out: Tensor | None = None,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """The norm of vectors or matrices, as dim says; of all elements without dim and ord."""
+    """Compute a norm of vectors or matrices.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating tensor.
+    ord : float or str, optional
+        Order: as of vector_norm() for vectors, of matrix_norm() for matrices. The 2-norm of all elements if
+        not given.
+    dim : int or tuple of ints, optional
+        Dimensions: one of vectors, two of matrices.
+    keepdim : bool, default False
+        Keep these dimensions, with size 1.
+    out : Tensor, optional
+        Where the result goes.
+    dtype : dtype, optional
+        dtype to compute in.
+
+    Returns
+    -------
+    Tensor
+        The norms.
+
+    Raises
+    ------
+    RuntimeError
+        If `ord` or the dimensions do not fit.
+
+    Notes
+    -----
+    Same as torch.linalg.norm: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.norm.html
+
+    Examples
+    --------
+    >>> A = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    >>> torch.linalg.norm(A), torch.linalg.norm(A, 1), torch.linalg.norm(A, dim=0)
+    (tensor(5.), tensor(4.), tensor([3., 4.]))
+    """
     _need_tensor(input, "linalg_norm", "input", 1)
     dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
     if dims is not None and len(dims) not in (1, 2):
@@ -220,7 +293,36 @@ def norm(
 
 
 def cond(input: Tensor, p: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """How much solving by A may amplify an error: the norm of A times that of its inverse."""
+    """Compute the condition number of matrices: the norm of A times that of its inverse.
+
+    Parameters
+    ----------
+    input : Tensor
+        (..., m, n); square but for `p` None, 2 and -2.
+    p : {None, 'fro', 'nuc', inf, -inf, 1, -1, 2, -2}, optional
+        Norm; 2 if not given.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        (...).
+
+    Raises
+    ------
+    RuntimeError
+        If `p` is unknown or a matrix not square.
+
+    Notes
+    -----
+    Same as torch.linalg.cond: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.cond.html
+
+    Examples
+    --------
+    >>> round(torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]])).item(), 4)
+    2.0
+    """
     _need_tensor(input, "linalg_cond", "input", 1)
     _need_matrix_of(input, "linalg.cond")
     input = _C._autocast(input, "float32")
@@ -270,7 +372,39 @@ def pinv(
     rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The pseudoinverse: singular values up to max(atol, rtol * the largest) count as zero."""
+    """Compute the pseudoinverse (Moore-Penrose inverse) of matrices.
+
+    Parameters
+    ----------
+    input : Tensor
+        (..., m, n).
+    rcond : float or Tensor, optional
+        Older name of `rtol`.
+    hermitian : bool, default False
+        The matrices are symmetric.
+    atol : float or Tensor, optional
+        Singular values up to ``max(atol, rtol * largest)`` count as 0; 0 if not given.
+    rtol : float or Tensor, optional
+        See `atol`; the eps of the dtype times ``max(m, n)``, or 0 with `atol`, if not given.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        (..., n, m).
+
+    Notes
+    -----
+    Same as torch.linalg.pinv: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.pinv.html
+
+    Examples
+    --------
+    >>> A = torch.tensor([[2.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+    >>> torch.linalg.pinv(A).abs()
+    tensor([[0.5000, 0.0000, 0.0000],
+            [0.0000, 0.2500, 0.0000]])
+    """
     _need_tensor(input, "linalg_pinv", "input", 1)
     rtol = rcond if rcond is not None else rtol
     return _deliver(_nn._linalg_pinv(input, _limit(atol, input), _limit(rtol, input), hermitian), out)
@@ -285,7 +419,41 @@ def matrix_rank(
     rtol: Tensor | float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """How many singular values are above max(atol, rtol * the largest), or above tol."""
+    """Compute the rank of matrices: the number of singular values that are not nearly 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        (..., m, n), float32 or float64.
+    tol : float or Tensor, optional
+        Older name of `atol`, with ``rtol=0``.
+    hermitian : bool, default False
+        The matrices are symmetric.
+    atol : float or Tensor, optional
+        Singular values up to ``max(atol, rtol * largest)`` do not count; 0 if not given.
+    rtol : float or Tensor, optional
+        See `atol`; the eps of the dtype times ``max(m, n)``, or 0 with `atol`, if not given.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        (...), int64.
+
+    Raises
+    ------
+    RuntimeError
+        If there are less than 2 dimensions or the dtype is another.
+
+    Notes ----- Same as torch.linalg.matrix_rank:
+    https://docs.pytorch.org/docs/2.13/generated/torch.linalg.matrix_rank.html
+
+    Examples
+    --------
+    >>> torch.linalg.matrix_rank(torch.ones(3, 3))
+    tensor(1)
+    """
     _need_tensor(input, "linalg_matrix_rank", "input", 1)
     if input.ndim < 2:
         raise RuntimeError(
@@ -320,7 +488,44 @@ def lstsq(
     driver: str | None = None,
     out: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The X with the least square of A @ X - B: solution, residuals, rank and singular values."""
+    """Solve linear least squares problems: the X for which the norm of A @ X - B is smallest.
+
+    Parameters
+    ----------
+    input : Tensor
+        A, (..., m, n).
+    b : Tensor
+        B, (..., m, k) or (..., m).
+    rcond : float, optional
+        Singular values up to it, relative to the largest, count as 0; the eps of the dtype times ``max(m,
+        n)`` if not given.
+    driver : {'gels', 'gelsy', 'gelsd', 'gelss'}, optional
+        Method of LAPACK; 'gelsy' if not given.
+    out : tuple of Tensors, optional
+        Where the results go.
+
+    Returns
+    -------
+    named tuple of 4 Tensors
+        ``solution``, ``residuals`` (squared, if m > n and the rank is full), ``rank`` and
+        ``singular_values``, each empty where the driver does not compute it.
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit or the driver is unknown.
+
+    Notes
+    -----
+    Same as torch.linalg.lstsq: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.lstsq.html
+
+    Examples
+    --------
+    >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> X = torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution
+    >>> torch.allclose(X, torch.tensor([[1.0], [2.0]]), atol=1e-5)
+    True
+    """
     if out is not None:
         return _nn.linalg_lstsq(input, b, rcond, driver=driver, out=out)
     found = _nn.linalg_lstsq(input, b, rcond, driver=driver)
@@ -340,12 +545,69 @@ def _of_batch(found, batch):
 
 # ---- products ----
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """A view of the diagonals of matrices."""
+    """Return the diagonals of matrices, as a view.
+
+    Parameters
+    ----------
+    A : Tensor
+        (..., m, n).
+    offset : int, default 0
+        Which diagonal: above the main one if positive, below it if negative.
+    dim1 : int, default -2
+        Dimension of the rows.
+    dim2 : int, default -1
+        Dimension of the columns.
+
+    Returns
+    -------
+    Tensor
+        The other dimensions, then the diagonal.
+
+    Notes
+    -----
+    Same as torch.linalg.diagonal: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.diagonal.html
+
+    Examples
+    --------
+    >>> torch.linalg.diagonal(torch.arange(4).reshape(2, 2))
+    tensor([0, 3])
+    """
     return A.diagonal(offset, dim1, dim2)
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
-    """The sums of products of vectors along dim."""
+    """Compute dot products of vectors along a dimension.
+
+    Parameters
+    ----------
+    x : Tensor
+        First vectors, floating.
+    y : Tensor
+        Second vectors; shapes broadcast.
+    dim : int, default -1
+        Dimension of the vectors.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The other dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not floating.
+
+    Notes
+    -----
+    Same as torch.linalg.vecdot: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.vecdot.html
+
+    Examples
+    --------
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
     if not x.is_floating_point():
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {_TITLE[x.dtype]}"
@@ -357,7 +619,36 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers 0 to N - 1 of each element, side by side."""
+    """Make Vandermonde matrices: the powers of the elements of vectors, from 0.
+
+    Parameters
+    ----------
+    x : Tensor
+        (..., n).
+    N : int, optional
+        Number of powers; n if not given.
+
+    Returns
+    -------
+    Tensor
+        (..., n, N).
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not supported or `N` is not greater than 1.
+
+    Notes
+    -----
+    Same as torch.linalg.vander: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.vander.html
+
+    Examples
+    --------
+    >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
+    """
     if x.dtype is _C.bool or (x.is_floating_point() and x.dtype not in (_C.float32, _C.float64)):
         raise RuntimeError(
             f"linalg.vander supports floating point, complex, and integer tensors, but got {_TITLE[x.dtype]}"
@@ -370,7 +661,34 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 
 def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """The product of two or more matrices, in the order that takes the fewest multiplications."""
+    """Multiply two or more matrices, in the order that takes the fewest operations.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Matrices; the first and the last may be vectors.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The product.
+
+    Raises
+    ------
+    RuntimeError
+        If there are less than two, or shapes or dtypes do not fit.
+
+    Notes
+    -----
+    Same as torch.linalg.multi_dot: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.multi_dot.html
+
+    Examples
+    --------
+    >>> torch.linalg.multi_dot([torch.ones(10, 100), torch.ones(100, 5), torch.ones(5, 50)]).shape
+    torch.Size([10, 50])
+    """
     matrices = matrices_of_chain(tensors)
     split = best_splits([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
 
@@ -383,7 +701,37 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 
 
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of the product of the reflections that geqrf() answers."""
+    """Compute the first columns of a product of Householder reflections, as geqrf() returns them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Reflections, (..., m, n), below the diagonal.
+    tau : Tensor
+        Their factors, (..., k).
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        (..., m, n).
+
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit.
+
+    Notes ----- Same as torch.linalg.householder_product:
+    https://docs.pytorch.org/docs/2.13/generated/torch.linalg.householder_product.html
+
+    Examples
+    --------
+    >>> A = torch.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> Q = torch.linalg.householder_product(*torch.geqrf(A))
+    >>> torch.allclose(Q.mT @ Q, torch.eye(2), atol=1e-6)
+    True
+    """
     if out is not None:
         return _nn.linalg_householder_product(input, tau, out=out)
     q = _nn.linalg_householder_product(input, tau)  # checks them, too
@@ -399,7 +747,36 @@ def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None
 
 # ---- tensors as matrices ----
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The inverse of A as a map from its last dims to its first ``ind``."""
+    """Compute the inverse of a tensor as a linear map from its last dimensions to its first `ind`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Tensor; the product of its first `ind` sizes is that of the others.
+    ind : int, default 2
+        Number of dimensions.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        The last sizes, then the first.
+
+    Raises
+    ------
+    RuntimeError
+        If `ind` or the sizes do not fit, or there is no inverse.
+
+    Notes
+    -----
+    Same as torch.linalg.tensorinv: https://docs.pytorch.org/docs/2.13/generated/torch.linalg.tensorinv.html
+
+    Examples
+    --------
+    >>> torch.linalg.tensorinv(torch.eye(6).reshape(2, 3, 6)).shape
+    torch.Size([6, 2, 3])
+    """
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     if ind > input.ndim:
@@ -415,7 +792,38 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
 
 
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """The X whose sums of products with A, over X's dims, are B."""
+    """Solve ``tensordot(A, X, X.ndim) = B`` for X.
+
+    Parameters
+    ----------
+    input : Tensor
+        A, of the shape (*B's, *X's).
+    other : Tensor
+        B.
+    dims : tuple of ints, optional
+        Dimensions of A to move to its end first.
+    out : Tensor, optional
+        Where the result goes.
+
+    Returns
+    -------
+    Tensor
+        X.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes do not fit or there is no solution.
+
+    Notes ----- Same as torch.linalg.tensorsolve:
+    https://docs.pytorch.org/docs/2.13/generated/torch.linalg.tensorsolve.html
+
+    Examples
+    --------
+    >>> A = torch.eye(6).reshape(2, 3, 6)
+    >>> torch.linalg.tensorsolve(A, torch.arange(6.0).reshape(2, 3))
+    tensor([0., 1., 2., 3., 4., 5.])
+    """
     if dims is not None:
         moved = (dims,) if isinstance(dims, int) else tuple(dims)
         input = input.movedim(moved, tuple(range(input.ndim - len(moved), input.ndim)))
