@@ -31,3 +31,10 @@ def test_a_wide_number_is_no_mode_of_volumes():
         torch._C._nn.grid_sampler_3d_input(grad, grid, x.shape, *cubic)
     with pytest.raises(RuntimeError, match="only supports 4D input"):
         torch._C._nn.grid_sampler_3d_grid(grad, x, grid, *cubic)
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_no_window_of_ceil_mode_starts_behind_the_input(kind):
+    pool = getattr(torch.nn.functional, f"{kind}_pool1d")
+    assert pool(torch.ones(1, 1, 2), 1, 3, ceil_mode=True).tolist() == [[[1]]]
+    assert pool(torch.ones(1, 1, 4), 1, 3, ceil_mode=True).tolist() == [[[1, 1]]]

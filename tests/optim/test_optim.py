@@ -244,3 +244,16 @@ def test_elements_that_lie_askew_are_stepped_one_by_one():
     param.grad = rushlight.ones(8).as_strided((2, 2, 2), (1, 1, 5))
     optim.SGD([param], lr=1.0).step()
     assert base[3:5].tolist() == [0, 0]
+
+
+def test_amsgrad_divides_by_the_largest_second_moment():
+    x = nn.Parameter(torch.zeros(1, dtype=torch.float64))
+    optimizer = torch.optim.Adam([x], lr=0.1, amsgrad=True)
+    at = first = second = most = 0.0
+    for n, grad in enumerate((10.0, 0.1, -0.1, 0.2), 1):
+        x.grad = torch.full_like(x, grad)
+        optimizer.step()
+        first, second = 0.9 * first + 0.1 * grad, 0.999 * second + 0.001 * grad * grad
+        most = max(most, second)
+        at -= 0.1 * first / (1 - 0.9**n) / ((most / (1 - 0.999**n)) ** 0.5 + 1e-8)
+        assert x.item() == pytest.approx(at, rel=1e-12)

@@ -130,3 +130,10 @@ def test_pin_memory_where_there_is_a_device(monkeypatch):
         assert type(list(loader)[1]) is Own
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     assert list(loader) == [torch.ones(1), "pinned"]
+
+
+@pytest.mark.parametrize("n", [0, 3, 4, 8])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_batch_samplers_know_how_many_batches_they_give(n, drop_last):
+    batches = torch.utils.data.BatchSampler(range(n), 4, drop_last)
+    assert len(batches) == len(list(batches)) == (n // 4 if drop_last else -(-n // 4))
