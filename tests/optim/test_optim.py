@@ -247,11 +247,11 @@ def test_elements_that_lie_askew_are_stepped_one_by_one():
 
 
 def test_amsgrad_divides_by_the_largest_second_moment():
-    x = nn.Parameter(torch.zeros(1, dtype=torch.float64))
-    optimizer = torch.optim.Adam([x], lr=0.1, amsgrad=True)
+    x = nn.Parameter(rushlight.zeros(1, dtype=rushlight.float64))
+    optimizer = optim.Adam([x], lr=0.1, amsgrad=True)
     at = first = second = most = 0.0
     for n, grad in enumerate((10.0, 0.1, -0.1, 0.2), 1):
-        x.grad = torch.full_like(x, grad)
+        x.grad = rushlight.full_like(x, grad)
         optimizer.step()
         first, second = 0.9 * first + 0.1 * grad, 0.999 * second + 0.001 * grad * grad
         most = max(most, second)
