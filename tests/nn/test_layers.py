@@ -105,3 +105,12 @@ def test_implicit_softmax_dim_warns_at_the_caller():
         nn.Softmax()(rushlight.ones(2, 2))
     assert [w.filename for w in warned][0] == __file__
     assert all("Implicit dimension choice for softmax" in str(w.message) for w in warned) and len(warned) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d"]
+)
+def test_dropout_takes_probabilities(name):
+    for p in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1, but got"):
+            getattr(F, name)(rushlight.ones(2, 3, 4), p)

@@ -246,14 +246,31 @@ def test_elements_that_lie_askew_are_stepped_one_by_one():
     assert base[3:5].tolist() == [0, 0]
 
 
-def test_amsgrad_divides_by_the_largest_second_moment():
-    x = nn.Parameter(rushlight.zeros(1, dtype=rushlight.float64))
+def steps_of_a_class(x, grads):
     optimizer = optim.Adam([x], lr=0.1, amsgrad=True)
-    at = first = second = most = 0.0
-    for n, grad in enumerate((10.0, 0.1, -0.1, 0.2), 1):
+    for grad in grads:
         x.grad = rushlight.full_like(x, grad)
         optimizer.step()
+        yield x.item()
+
+
+@rushlight.no_grad()
+def steps_of_a_function(x, grads):
+    moments = [[rushlight.zeros_like(x)] for _ in range(3)]
+    given = {"beta1": 0.9, "beta2": 0.999, "lr": 0.1, "weight_decay": 0, "eps": 1e-8, "maximize": False}
+    count = rushlight.tensor(0.0)
+    for grad in grads:
+        optim.adam.adam([x], [rushlight.full_like(x, grad)], *moments, [count], amsgrad=True, **given)
+        yield x.item()
+
+
+@pytest.mark.parametrize("steps", [steps_of_a_class, steps_of_a_function])
+def test_amsgrad_divides_by_the_largest_second_moment(steps):
+    grads, found = (10.0, 0.1, -0.1, 0.2), 0.0
+    first = second = most = 0.0
+    answers = steps(nn.Parameter(rushlight.zeros(1, dtype=rushlight.float64)), grads)
+    for n, (grad, answer) in enumerate(zip(grads, answers, strict=True), 1):
         first, second = 0.9 * first + 0.1 * grad, 0.999 * second + 0.001 * grad * grad
         most = max(most, second)
-        at -= 0.1 * first / (1 - 0.9**n) / ((most / (1 - 0.999**n)) ** 0.5 + 1e-8)
-        assert x.item() == pytest.approx(at, rel=1e-12)
+        found -= 0.1 * first / (1 - 0.9**n) / ((most / (1 - 0.999**n)) ** 0.5 + 1e-8)
+        assert answer == pytest.approx(found, rel=1e-6)
