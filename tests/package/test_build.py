@@ -250,7 +250,7 @@ def test_package_is_small():
     size = sum(p.stat().st_size for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     marks = [b"__asan_init", b"__ubsan", b"__gcov", b".debug_info"]
     built = pathlib.Path(_C.__file__).read_bytes()
-    assert size < 10_000_000 or any(m in built for m in marks), size
+    assert size < 11_000_000 or any(m in built for m in marks), size
 
 
 def test_package_has_what_type_checkers_need():
