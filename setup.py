@@ -21,7 +21,8 @@ from setuptools.errors import CompileError
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
-from build_objects import Failed, Objects, link, make_all  # noqa: E402
+from build_objects import Failed, Objects, link, make_all, renew  # noqa: E402
+from operator_help import c_source  # noqa: E402
 
 MODE = os.environ.get("RL_BUILD", "release")
 WERROR = os.environ.get("RL_WERROR") == "1"
@@ -56,6 +57,7 @@ def files(*patterns):
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
 NUMPY_GLUE = "csrc/object/numpy.c"
+HELP = "build/generated/operator_help.c"  # what help() says, from the declarations
 
 C_FLAGS = ["-std=gnu11", "-fvisibility=hidden", "-Wall", "-Wextra", "-fno-math-errno", *MODES[MODE][0]]
 LINK_FLAGS = MODES[MODE][1]
@@ -75,12 +77,12 @@ PYTHON_FREE = python_free_components()
 
 
 def knows_python(source):
-    return not any(str(p) in PYTHON_FREE for p in Path(source).relative_to("csrc").parents)
+    return source != HELP and not any(str(p) in PYTHON_FREE for p in Path(source).relative_to("csrc").parents)
 
 
 def c_extension():
     sources = [s for s in files("csrc/**/*.c") if s != CUDA_GLUE]
-    return Extension("rushlight._C", sources, depends=HEADERS)
+    return Extension("rushlight._C", [*sources, HELP], depends=HEADERS)
 
 
 def cuda_extension():
@@ -128,6 +130,7 @@ class BuildExt(build_ext):
                 self.extensions.remove(ext)
 
     def build_c(self, ext):
+        renew(ROOT / HELP, c_source())
         without, with_python, with_numpy = self.python_free(), self.python(), self.numpy()
         objects = self.compile(
             ext,

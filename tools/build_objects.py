@@ -45,6 +45,13 @@ def replace(path, text):
     os.replace(unfinished, path)
 
 
+def renew(path, text):
+    """Writes a generated source; one that would say the same stays as old as it is."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(path, text)
+
+
 def identity(command):
     """Which compiler a command starts, in lines: the name it goes by does not count, its version does."""
     words = list(command)

@@ -2,9 +2,8 @@
  * Tensor.add_.
  */
 #include "call/call.h"
+#include "ops/help.h"
 #include "bindings.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What Python calls: rushlight.add, Tensor.add, Tensor.add_. */
@@ -63,75 +62,16 @@ static const struct {
 #include "ops/declarations/all.def"
 };
 
-/* Text put together: what does not fit is left out. */
-typedef struct {
-    char text[8192];
-    size_t n;
-} writing;
-static void write_text(writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void write_text(writing *w, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(w->text + w->n, sizeof w->text - w->n, format, args);
-    va_end(args);
-    if (n > 0) w->n += (size_t)n < sizeof w->text - w->n ? (size_t)n : sizeof w->text - w->n - 1;
-}
-
-static void write_default(writing *w, const rl_slot *d) {
-    if (d->tag == RL_INT)
-        write_text(w, "=%lld", (long long)d->u.i);
-    else if (d->tag == RL_TRUTH)
-        write_text(w, "=%s", d->u.i ? "True" : "False");
-    else if (d->tag == RL_TEXT)
-        write_text(w, "='%s'", d->u.s);
-    else if (d->tag == RL_FLOAT) {
-        char *number = PyOS_double_to_string(d->u.d, 'r', 0, Py_DTSF_ADD_DOT_0, NULL);
-        write_text(w, "=%s", number ? number : "None");
-        PyMem_Free(number);
-    } else if (d->tag == RL_INTS) {
-        for (int i = 0; i < d->n; i++) write_text(w, "%s%lld", i ? ", " : "=[", (long long)d->u.ints[i]);
-        write_text(w, "]");
-    } else
-        write_text(w, "=None");
-}
-
-/* "add(input, other, *, alpha=1)\n--\n\ndoc": what help() and inspect.signature() read */
-static void write_doc(writing *w, const rl_schema *s, const char *name, bool method) {
-    bool starred = false, comma = method;
-    w->n = 0;
-    write_text(w, "%s(%s", name, method ? "$self, /" : "");
-    for (int i = method ? 1 : 0; i < s->n; i++) {
-        const rl_arg *a = &s->arg[i];
-        /* a plain parameter cannot follow one with a default: those operators take it by keyword */
-        write_text(w, "%s%s%s", comma ? ", " : "", a->keyword_only && !starred ? "*, " : "", a->name);
-        starred |= a->keyword_only;
-        comma = true;
-        if (a->has_fallback) write_default(w, &a->fallback);
-    }
-    const bool inplace = name[strlen(name) - 1] == '_';
-    if ((s->op->variants & RL_OUT) && !method && !inplace)
-        write_text(w, "%sout=None", starred ? ", " : ", *, ");
-    write_text(w, ")\n--\n\n%s", s->op->doc);
-}
-
-static PyMethodDef *method_def(const rl_schema *s, const char *name, const char *suffix, entry_fn fn,
-                               bool method) {
-    static writing w; /* with the GIL, at import */
-    const size_t n = strlen(name) + strlen(suffix) + 1;
-    char whole[64];
-    if (n > sizeof whole) return NULL;
-    strcat(strcpy(whole, name), suffix);
-    write_doc(&w, s, whole, method);
-    PyMethodDef *def = PyMem_Malloc(sizeof *def + n + w.n + 1);
-    if (!def) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    char *kept = (char *)(def + 1), *doc = kept + n;
-    memcpy(kept, whole, n);
-    memcpy(doc, w.text, w.n + 1);
-    *def = (PyMethodDef){kept, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, doc};
-    return def; /* lives as long as the process, as its function does */
+/* name and suffix live behind it, as long as the process, as its function does */
+static PyMethodDef *method_def(const char *name, const char *suffix, entry_fn fn, const char *help) {
+    if (!help) return PyErr_Format(PyExc_SystemError, "no help of operator %s%s", name, suffix), NULL;
+    const size_t n = strlen(name), more = strlen(suffix) + 1;
+    PyMethodDef *def = PyMem_Malloc(sizeof *def + n + more);
+    if (!def) return PyErr_NoMemory(), NULL;
+    char *kept = memcpy(def + 1, name, n);
+    memcpy(kept + n, suffix, more);
+    *def = (PyMethodDef){kept, (PyCFunction)(void (*)(void))fn, METH_FASTCALL | METH_KEYWORDS, help};
+    return def;
 }
 
 /* pickles find it by the module's name and its own */
@@ -174,25 +114,26 @@ typedef struct {
 } homes;
 
 /* What Python sees of a name, whose overloads begin with s. */
-static int add_entries(const homes *h, const rl_schema *s, const char *name) {
+static int add_entries(const homes *h, const rl_schema *s, const char *name, const rl_help *help) {
     const int id = (int)(s - rl_schemas);
     const uint32_t variants = variants_of(s);
     const bool in_nn = variants & RL_NN, method = variants & RL_METHOD;
     PyObject *home = in_nn ? h->nn : h->m, *home_name = in_nn ? h->nn_name : h->name;
     /* operators that only write in place carry the underscore in their name */
     if ((variants & RL_FUNCTION) &&
-        add_function(h->m, method_def(s, name, "", entries[id].function, false), h->name) < 0)
+        add_function(h->m, method_def(name, "", entries[id].function, help->function), h->name) < 0)
         return -1;
-    if (in_nn && add_function(h->nn, method_def(s, name, "", entries[id].function, false), h->nn_name) < 0)
+    if (in_nn &&
+        add_function(h->nn, method_def(name, "", entries[id].function, help->function), h->nn_name) < 0)
         return -1;
-    if (method && add_method(method_def(s, name, "", entries[id].method, true)) < 0) return -1;
+    if (method && add_method(method_def(name, "", entries[id].method, help->method)) < 0) return -1;
     if (!(variants & RL_INPLACE)) return 0;
-    if (method && add_method(method_def(s, name, "_", entries[id].inplace, true)) < 0) return -1;
+    if (method && add_method(method_def(name, "_", entries[id].inplace, help->inplace_method)) < 0) return -1;
     /* F.relu_(x), torch.exp_(x); arithmetic has no such functions in PyTorch, and few others have */
     const uint32_t tensors = s->op->tensors;
     const bool usual = s->op->kind == RL_KIND_OP && !(tensors & (tensors - 1)) && !s->op->no_grad;
     if (!in_nn && !usual && !(variants & RL_INPLACE_FUNCTION)) return 0;
-    return add_function(home, method_def(s, name, "_", entries[id].inplace, false), home_name);
+    return add_function(home, method_def(name, "_", entries[id].inplace, help->inplace_function), home_name);
 }
 
 /* other names of operators */
@@ -213,9 +154,11 @@ int rl_ops_init(PyObject *m) {
     if (!name || !nn) return -1;
     const homes h = {m, name, nn, nn_name};
     for (int i = 0; i < RL_OP_COUNT; i++)
-        if (rl_schemas[i].first && add_entries(&h, &rl_schemas[i], rl_operators[i].name) < 0) return -1;
+        if (rl_schemas[i].first &&
+            add_entries(&h, &rl_schemas[i], rl_operators[i].name, &rl_operator_help[i]) < 0)
+            return -1;
     for (size_t i = 0; i < Py_ARRAY_LENGTH(aliases); i++)
-        if (add_entries(&h, &rl_schemas[aliases[i].id], aliases[i].name) < 0) return -1;
+        if (add_entries(&h, &rl_schemas[aliases[i].id], aliases[i].name, &rl_alias_help[i]) < 0) return -1;
     if (PyModule_AddFunctions(m, ops_functions) < 0) return -1;
     return PyModule_AddObjectRef(m, "_nn", nn);
 }
