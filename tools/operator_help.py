@@ -39,6 +39,7 @@ ABOUT = {
     "requires_grad": "Whether autograd records what is done with the result.",
     "memory_format": "How the result lies in memory.",
     "layout": "`strided` is the only one.",
+    "out": "Where the result is written; it is returned.",
     "pin_memory": "Accepted, without effect on the CPU.",
     "reduction": "0: 'none', 1: 'mean', 2: 'sum'.",
     "ceil_mode": "Whether the output size is rounded up, not down.",
@@ -61,6 +62,15 @@ DTYPES = {
     "NO_HALVES": "float32, float64, integers, bool",
     "ANY": "every dtype",
 }
+# operators that refuse, when they see the tensors, what their kernels would take
+_REFUSING = {
+    "FLOATS": "addcdiv var std var_mean std_mean frexp matrix_exp norm exponential_ cauchy_"
+    " linalg_matrix_exp linalg_vector_norm",
+    "WIDE_FLOATS": "det slogdet cholesky_inverse cholesky_solve orgqr ormqr binomial"
+    " linalg_det linalg_slogdet linalg_eigvals linalg_eigvalsh linalg_svdvals linalg_householder_product",
+    "NUMBERS": "argmax argmin neg relu topk",
+}
+NARROWER = {name: words for words, names in _REFUSING.items() for name in names.split()}
 COMMON = "Different dtypes are promoted to a common one."
 # by rule of TYPES: what is said where several tensors are given, and what always
 RULES = {
@@ -144,7 +154,7 @@ def condition(overload, first):
     for argument in overload.arguments:
         if known[argument.name] != argument.type:
             kind = type_text(argument.type)
-            return f"With {'an' if kind.startswith('int') else 'a'} {kind} as `{argument.name}`"
+            return f"With `{argument.name}` as {'an' if kind.startswith('int') else 'a'} {kind}"
     return "Without " + listed([name for name in known if name not in {a.name for a in overload.arguments}])
 
 
@@ -209,12 +219,18 @@ def returns_section(name, overloads):
     return section("Returns", lines) if lines != ["Tensor"] else None
 
 
+def admitted(first):
+    """The set of dtypes that it takes."""
+    factorised = "WIDE_FLOATS" if first.is_traited("LAPACK") else first.parts["TYPES"][1]
+    return NARROWER.get(first.name, factorised)
+
+
 def dtypes_note(first):
-    rule, admitted, *_ = first.parts["TYPES"]
+    rule = first.parts["TYPES"][0]
     several, always = RULES.get(rule, ("", ""))
     tensors = [a for a in first.arguments if a.may_be_tensor]
     common = several if len(tensors) > 1 or any("[" in a.type for a in tensors) else ""
-    return " ".join(filter(None, [f"Dtypes: {DTYPES[admitted]}.", common, always]))
+    return " ".join(filter(None, [f"Dtypes: {DTYPES[admitted(first)]}.", common, always]))
 
 
 def gradient_note(first):
@@ -252,9 +268,10 @@ def notes(operator, how):
     """What the table knows, a line for each fact."""
     first = in_reading_order(operator.overloads)[0]
     autocast = AUTOCAST.get(first.parts.get("AUTOCAST", [None])[0])
+    owner = "the tensor" if how.is_method else f"`{first.arguments[0].name}`"
     return [
         dtypes_note(first) if "TYPES" in first.parts else None,
-        "A view: it shares memory with `input`." if first.kind == "VIEW" else None,
+        f"A view: it shares memory with {owner}." if first.kind == "VIEW" else None,
         gradient_note(first),
         f"Under autocast it computes {autocast}." if autocast else None,
         variants_note(operator.name, operator.overloads) if how is FUNCTION else None,
@@ -318,7 +335,7 @@ def method_help(operator):
     if not overloads or not operator.called("FUNCTION"):
         return whole(operator, overloads, METHOD, page) if overloads else None
     shown = in_reading_order(overloads)
-    more = f"`rushlight.{operator.name}` tells of parameters and dtypes."
+    more = f"Refer to `rushlight.{operator.name}` for parameters and dtypes."
     blocks = ["\n".join(signatures.signature_lines(operator.name, shown, METHOD)), *description(overloads)]
     signature = signatures.text_signature(operator.name, shown, METHOD)
     return complete(signature, [*blocks, more, reference(page)])
@@ -333,9 +350,11 @@ def in_place_help(operator, how):
     page = pages.of_method(name) if how.is_method else pages.of_function(name)
     blocks = [
         "\n".join(signatures.signature_lines(name, shown, how)),
-        paragraph(f"In-place variant of `{same}{operator.name}`: its result is written into the tensor."),
-        *description(overloads),
-        reference(page) if how.is_method else None,
+        paragraph(
+            f"In-place variant of `{same}{operator.name}`: the tensor takes the result, and is returned."
+        ),
+        paragraph(shown[0].help),
+        reference(page),
     ]
     return complete(signatures.text_signature(name, shown, how), blocks)
 

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-PLURALS = {"dims": "more_dims", "repeats": "more_repeats"}
-
 
 def default_text(default):
     """A default of a schema in Python."""
@@ -59,6 +57,11 @@ def rest_of(overload):
     return positional[-1].name if overload.is_traited("VARARGS") else None
 
 
+def more(name):
+    """size, *sizes"""
+    return f"more_{name}" if name.endswith("s") else f"{name}s"
+
+
 def joined(found):
     """The parameters as one text, with the star before those that go by keyword."""
     parts, starred = [], False
@@ -95,9 +98,7 @@ def merged(overloads, how):
         if parameter.name in rest:
             if any(o.is_traited("FACTORY") for o in overloads):
                 parameter.default = "()"
-            result.insert(
-                i + 1, Parameter(PLURALS.get(parameter.name, parameter.name + "s"), None, False, True)
-            )
+            result.insert(i + 1, Parameter(more(parameter.name), None, False, True))
             break
     return required_first(sorted(result, key=lambda p: p.name == "out"))
 

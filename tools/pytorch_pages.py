@@ -38,6 +38,7 @@ _NO_METHOD = """
     unsafe_split_with_sizes index_reduce
 """
 FUNCTIONAL, NO_FUNCTION, NO_METHOD = (frozenset(t.split()) for t in (_FUNCTIONAL, _NO_FUNCTION, _NO_METHOD))
+_IN_PLACE = {"relu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "threshold_"}  # functions that have one
 MODULES = {"linalg_": "torch.linalg", "special_": "torch.special"}
 
 
@@ -45,6 +46,8 @@ def of_function(name):
     """What PyTorch calls it where it is described, or None."""
     if name.startswith("_") or name.endswith(("_backward", "_copy")) or name in NO_FUNCTION:
         return None
+    if name.endswith("_"):
+        return f"torch.nn.functional.{name}" if name in _IN_PLACE else None
     for prefix, module in MODULES.items():
         if name.startswith(prefix):
             rest = name.removeprefix(prefix)

@@ -1,6 +1,7 @@
 """inspect.signature() admits what can be called, and help() says what the table knows of an operator."""
 
 import inspect
+import re
 
 import pytest
 
@@ -102,3 +103,82 @@ amax(input, dim=(), keepdim=False, *, out=None)
 def test_a_signature_is(text):
     name, _, inside = text.partition("(")
     assert str(inspect.signature(getattr(torch, name))) == f"({inside}"
+
+
+# ---- what help() says ----
+WORDS = {"integers": samples.WHOLE[1:], "every dtype": samples.DTYPES}
+
+
+def runs(name, dtype):
+    """Does a sample run in this dtype?"""
+    function = samples.function(_C, samples.OPERATORS[name])
+    for sample in samples.of(name):
+        args, kwargs = sample.build(_C, dtype)
+        try:
+            function(*args, **kwargs, **({"dtype": getattr(_C, dtype)} if name in samples.FACTORIES else {}))
+            return dtype not in sample.without
+        except (RuntimeError, ValueError):
+            pass
+    return False
+
+
+@pytest.mark.parametrize("name", samples.OPERATORS)
+def test_help_tells_the_dtypes(name):
+    operator = OPERATORS[samples.OPERATORS[name]["name"]]
+    first = operator_help.in_reading_order(operator.overloads)[0]
+    if operator_help.is_private(operator) or "TYPES" not in first.parts or first.id != name:
+        return
+    said = re.match(r"Dtypes: (.*?)\.", operator_help.dtypes_note(first))[1].split(", ")
+    said = {dtype for word in said for dtype in WORDS.get(word, [word])}
+    works = {dtype for dtype in samples.DTYPES if runs(name, dtype)}
+    assert said in (works, works - {"bool"})  # bool beside integers is one
+
+
+def public(name):
+    """What `Tensor.add_`, `return_types.max` or `relu` is."""
+    found = torch
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found or getattr(_C._nn, name, None)
+
+
+def test_help_names_what_is_there():
+    for name, operator in OPERATORS.items():
+        if operator_help.is_private(operator):
+            continue
+        text = "\n".join(filter(None, operator_help.texts(operator)))
+        named = re.findall(r"`rushlight\.([\w.]+)`", text)
+        for line in re.findall(r"^\* (?:Also|Alias).*?\.$", text, flags=re.M | re.S):
+            named += re.findall(r"`([\w.]+)`", line)
+        assert all(map(public, named)), (name, named)
+
+
+def test_help_begins_with_every_overload():
+    assert torch.max.__doc__.startswith(
+        "max(input, *, out=None) -> Tensor\n"
+        "max(input, dim, keepdim=False, *, out=None) -> (values, indices)\n"
+        "max(input, other, *, out=None) -> Tensor\n\n"
+    )
+    assert torch.Tensor.view.__doc__.startswith(
+        "view(size) -> Tensor\nview(*size) -> Tensor\nview(dtype) -> Tensor\n\n"
+    )
+    assert torch.relu_.__doc__.startswith("relu_(input) -> Tensor\n\nIn-place variant of `relu`")
+    for operator in OPERATORS.values():
+        for function in functions_of(operator.name, operator.overloads):
+            if not inspect.isfunction(inspect.unwrap(function)):  # some methods stand in Python
+                assert function.__doc__.startswith(f"{function.__name__}("), function
+
+
+def test_help_says_what_the_table_knows():
+    for text in (
+        "Returns",
+        "rushlight.return_types.max",
+        "docs/2.13/generated/torch.max.html",
+        "`Tensor.max`",
+    ):
+        assert text in torch.max.__doc__
+    assert "* Under autocast it computes in the dtype of the context." in torch.conv2d.__doc__
+    assert "* Not differentiable." in torch.argmax.__doc__ and "* Differentiable." in torch.exp.__doc__
+    assert "* A view: it shares memory with `input`." in torch.transpose.__doc__
+    assert "* Alias of `acos`." in torch.arccos.__doc__ and "* Alias: `arccos`." in torch.acos.__doc__
+    assert torch.max.__doc__.count("\n\n\n") == 0
