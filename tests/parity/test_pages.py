@@ -1,7 +1,8 @@
 """The pages of PyTorch's documentation that help() names: what they describe is there and has a docstring."""
 
-import operator_help
 import pytest
+
+import operator_help
 import pytorch_pages as pages
 
 torch = pytest.importorskip("torch")

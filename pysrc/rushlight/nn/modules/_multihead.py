@@ -8,6 +8,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
@@ -129,7 +130,11 @@ class MultiheadAttention(Module):
         device: Device = None,
         dtype: dtype | None = None,
     ) -> None:
-        if embed_dim <= 0 or num_heads <= 0:
+        try:
+            empty = embed_dim <= 0 or num_heads <= 0
+        except TypeError as error:
+            raise wrong_size(error, embed_dim=embed_dim, num_heads=num_heads) from None
+        if empty:
             raise ValueError(
                 "embed_dim and num_heads must be greater than 0, "
                 f"got embed_dim={embed_dim} and num_heads={num_heads} instead"

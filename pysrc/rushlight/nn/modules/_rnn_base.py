@@ -15,6 +15,7 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 from rushlight.nn.utils.rnn import PackedSequence
 
+from ._sizes import wrong_size
 from .module import Module
 
 TYPE_CHECKING = False
@@ -142,12 +143,15 @@ class RNNBase(Module):
         self.proj_size = proj_size
         self._flat_weight_refs = []
         _check_dropout(dropout, num_layers)
-        self._check_options()
         self._flat_weights_names = []
         self._all_weights = []
-        for layer in range(num_layers):
-            for direction in range(2 if bidirectional else 1):
-                self._add_weights(layer, direction, {"device": device, "dtype": dtype})
+        try:
+            self._check_options()
+            for layer in range(num_layers):
+                for direction in range(2 if bidirectional else 1):
+                    self._add_weights(layer, direction, {"device": device, "dtype": dtype})
+        except TypeError as error:
+            raise wrong_size(error, num_layers=num_layers, proj_size=proj_size) from None
         self._init_flat_weights()
         self.reset_parameters()
 

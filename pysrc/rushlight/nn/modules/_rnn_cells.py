@@ -10,6 +10,7 @@ from rushlight._homes import adopt
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .module import Module
 
 TYPE_CHECKING = False
@@ -68,10 +69,13 @@ class RNNCellBase(Module):
         self.bias = bias
         rows = num_chunks * hidden_size
         shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
-        for name, shape in {**shapes, "bias_ih": (rows,), "bias_hh": (rows,)}.items():
-            wanted = bias or name in shapes
-            made = Parameter(rushlight.empty(shape, device=device, dtype=dtype)) if wanted else None
-            self.register_parameter(name, made)
+        try:
+            for name, shape in {**shapes, "bias_ih": (rows,), "bias_hh": (rows,)}.items():
+                wanted = bias or name in shapes
+                made = Parameter(rushlight.empty(shape, device=device, dtype=dtype)) if wanted else None
+                self.register_parameter(name, made)
+        except TypeError as error:
+            raise wrong_size(error, input_size=input_size, hidden_size=hidden_size) from None
         self.reset_parameters()
 
     def extra_repr(self) -> str:

@@ -10,6 +10,7 @@ from rushlight.nn import init as init_
 from rushlight.nn.parameter import Parameter
 
 from ._multihead import MultiheadAttention
+from ._sizes import wrong_size
 from .module import Module
 from .utils import _own_init
 
@@ -729,7 +730,10 @@ class PReLU(Module):
         self.num_parameters = num_parameters
         super().__init__()
         self.init = init
-        self.weight = Parameter(rushlight.empty(num_parameters, device=device, dtype=dtype))
+        try:
+            self.weight = Parameter(rushlight.empty(num_parameters, device=device, dtype=dtype))
+        except TypeError as error:
+            raise wrong_size(error, num_parameters=num_parameters) from None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -7,6 +7,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .module import Module
 from .utils import _own_init
 
@@ -48,9 +49,12 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            value = Parameter(rushlight.empty(num_features, **options)) if wanted else None
-            self.register_parameter(name, value)
+        try:
+            for name, wanted in (("weight", affine), ("bias", affine and bias)):
+                value = Parameter(rushlight.empty(num_features, **options)) if wanted else None
+                self.register_parameter(name, value)
+        except TypeError as error:
+            raise wrong_size(error, num_features=num_features) from None
         if track_running_stats:
             self.register_buffer("running_mean", rushlight.zeros(num_features, **options))
             self.register_buffer("running_var", rushlight.ones(num_features, **options))

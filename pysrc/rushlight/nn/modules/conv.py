@@ -9,6 +9,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .module import Module
 from .utils import _own_init, _pair, _reverse_repeat_tuple, _single, _triple
 
@@ -31,6 +32,11 @@ def _same_padding(kernel_size, dilation):
         total = d * (k - 1)
         padding += [total // 2, total - total // 2]
     return padding
+
+
+def _wrong_size(error, in_channels, out_channels, groups, kernel_size):
+    sizes = {"in_channels": in_channels, "out_channels": out_channels, "kernel_size": kernel_size}
+    return wrong_size(error, **sizes, groups=groups)
 
 
 class _ConvNd(Module):
@@ -68,12 +74,15 @@ class _ConvNd(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        if groups <= 0:
-            raise ValueError("groups must be a positive integer")
-        if in_channels % groups != 0:
-            raise ValueError("in_channels must be divisible by groups")
-        if out_channels % groups != 0:
-            raise ValueError("out_channels must be divisible by groups")
+        try:
+            if groups <= 0:
+                raise ValueError("groups must be a positive integer")
+            if in_channels % groups != 0:
+                raise ValueError("in_channels must be divisible by groups")
+            if out_channels % groups != 0:
+                raise ValueError("out_channels must be divisible by groups")
+        except TypeError as error:
+            raise _wrong_size(error, in_channels, out_channels, groups, kernel_size) from None
         if isinstance(padding, str):
             words = {"same", "valid"}
             if padding not in words:
@@ -101,7 +110,10 @@ class _ConvNd(Module):
         else:
             self._reversed_padding_repeated_twice = _reverse_repeat_tuple(padding, 2)
         shape = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
-        self.weight = Parameter(rushlight.empty((*shape, *kernel_size), device=device, dtype=dtype))
+        try:
+            self.weight = Parameter(rushlight.empty((*shape, *kernel_size), device=device, dtype=dtype))
+        except TypeError as error:
+            raise _wrong_size(error, in_channels, out_channels, groups, kernel_size) from None
         if bias:
             self.bias = Parameter(rushlight.empty(out_channels, device=device, dtype=dtype))
         else:

@@ -20,7 +20,11 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if p < 0 or p > 1:
+        try:
+            outside = p < 0 or p > 1
+        except TypeError:
+            raise TypeError(f"p should be of type float, got: {type(p).__name__}") from None
+        if outside:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
         self.inplace = inplace

@@ -9,6 +9,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .module import Module
 
 TYPE_CHECKING = False
@@ -118,7 +119,11 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(rushlight.empty((out_features, in_features), device=device, dtype=dtype))
+        try:
+            weight = rushlight.empty((out_features, in_features), device=device, dtype=dtype)
+        except TypeError as error:
+            raise wrong_size(error, in_features=in_features, out_features=out_features) from None
+        self.weight = Parameter(weight)
         if bias:
             self.bias = Parameter(rushlight.empty(out_features, device=device, dtype=dtype))
         else:
@@ -226,7 +231,11 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         shape = (out_features, in1_features, in2_features)
-        self.weight = Parameter(rushlight.empty(shape, device=device, dtype=dtype))
+        try:
+            self.weight = Parameter(rushlight.empty(shape, device=device, dtype=dtype))
+        except TypeError as error:
+            sizes = {"in1_features": in1_features, "in2_features": in2_features, "out_features": out_features}
+            raise wrong_size(error, **sizes) from None
         if bias:
             self.bias = Parameter(rushlight.empty(out_features, device=device, dtype=dtype))
         else:

@@ -10,6 +10,7 @@ from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
 from ._functions import CrossMapLRN2d as _cross_map_lrn2d
+from ._sizes import wrong_size
 from .module import Module
 
 TYPE_CHECKING = False
@@ -20,11 +21,25 @@ if TYPE_CHECKING:
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-def _register(module, names, shape, device, dtype) -> None:
+def _register(module, names, device, dtype, **size) -> None:
     """Give the module a parameter for each name, or None where it is not wanted."""
-    for name, wanted in names:
-        value = Parameter(rushlight.empty(shape, device=device, dtype=dtype)) if wanted else None
-        module.register_parameter(name, value)
+    (shape,) = size.values()
+    try:
+        for name, wanted in names:
+            value = Parameter(rushlight.empty(shape, device=device, dtype=dtype)) if wanted else None
+            module.register_parameter(name, value)
+    except TypeError as error:
+        raise wrong_size(error, **size) from None
+
+
+def _as_shape(normalized_shape):
+    """Return a tuple: a number is the last dimension alone."""
+    if isinstance(normalized_shape, numbers.Integral):
+        return (normalized_shape,)
+    try:
+        return tuple(normalized_shape)
+    except TypeError as error:
+        raise wrong_size(error, normalized_shape=normalized_shape) from None
 
 
 class LocalResponseNorm(Module):
@@ -216,13 +231,11 @@ class LayerNorm(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(normalized_shape, numbers.Integral):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         wanted = (("weight", elementwise_affine), ("bias", elementwise_affine and bias))
-        _register(self, wanted, self.normalized_shape, device, dtype)
+        _register(self, wanted, device, dtype, normalized_shape=self.normalized_shape)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -318,13 +331,18 @@ class GroupNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        if num_channels % num_groups != 0:
+        try:
+            divides = num_channels % num_groups == 0
+        except TypeError as error:
+            raise wrong_size(error, num_groups=num_groups, num_channels=num_channels) from None
+        if not divides:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        _register(self, (("weight", affine), ("bias", affine and bias)), num_channels, device, dtype)
+        wanted = (("weight", affine), ("bias", affine and bias))
+        _register(self, wanted, device, dtype, num_channels=num_channels)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -406,12 +424,11 @@ class RMSNorm(Module):
         dtype: dtype | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(normalized_shape, numbers.Integral):
-            normalized_shape = (normalized_shape,)
-        self.normalized_shape = tuple(normalized_shape)
+        self.normalized_shape = _as_shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        _register(self, (("weight", elementwise_affine),), self.normalized_shape, device, dtype)
+        wanted = (("weight", elementwise_affine),)
+        _register(self, wanted, device, dtype, normalized_shape=self.normalized_shape)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -7,6 +7,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.parameter import Parameter
 
+from ._sizes import wrong_size
 from .module import Module
 
 TYPE_CHECKING = False
@@ -17,6 +18,26 @@ if TYPE_CHECKING:
     from rushlight.types import Device
 
 __all__ = ["Embedding", "EmbeddingBag"]
+
+
+def _empty_table(num_embeddings, embedding_dim, device, dtype):
+    try:
+        return rushlight.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+    except TypeError as error:
+        raise wrong_size(error, num_embeddings=num_embeddings, embedding_dim=embedding_dim) from None
+
+
+def _checked_padding_idx(padding_idx, num_embeddings, name):
+    """Return the row that padding_idx names, counted from the end where it is negative, or None."""
+    if padding_idx is None:
+        return None
+    try:
+        inside = -num_embeddings <= padding_idx < max(num_embeddings, 1)
+    except TypeError as error:
+        raise wrong_size(error, num_embeddings=num_embeddings, padding_idx=padding_idx) from None
+    if not inside:
+        raise AssertionError(f"{name} must be within num_embeddings")
+    return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
 class Embedding(Module):
@@ -108,17 +129,12 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < max(num_embeddings, 1):
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            if padding_idx < 0:
-                padding_idx += num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx = _checked_padding_idx(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         if _weight is None:
-            table = rushlight.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            table = _empty_table(num_embeddings, embedding_dim, device, dtype)
             self.weight = Parameter(table, requires_grad=not _freeze)
             self.reset_parameters()
         else:
@@ -323,16 +339,9 @@ class EmbeddingBag(Module):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < max(num_embeddings, 1):
-                raise AssertionError("padding_idx must be within num_embeddings")
-            if padding_idx < 0:
-                padding_idx += num_embeddings
-        self.padding_idx = padding_idx
+        self.padding_idx = _checked_padding_idx(padding_idx, num_embeddings, "padding_idx")
         if _weight is None:
-            self.weight = Parameter(
-                rushlight.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            )
+            self.weight = Parameter(_empty_table(num_embeddings, embedding_dim, device, dtype))
             self.reset_parameters()
         else:
             if list(_weight.shape) != [num_embeddings, embedding_dim]:
