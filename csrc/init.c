@@ -209,6 +209,19 @@ static PyMethodDef functions[] = {
      "omp, the machine and this process have so many CPUs, and the files of cgroups lie below root."},
     {NULL, NULL, 0, NULL}};
 
+/* Public functions are the package's: there users find them, and pickles look for them. */
+static int adopt_functions(PyObject *m) {
+    RL_OWNED PyObject *home = PyUnicode_InternFromString("rushlight");
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (home && PyDict_Next(PyModule_GetDict(m), &at, &name, &value)) {
+        if (!PyCFunction_CheckExact(value) || PyUnicode_READ_CHAR(name, 0) == '_') continue;
+        PyCFunctionObject *function = (PyCFunctionObject *)value;
+        if (function->m_module != home) Py_XSETREF(function->m_module, Py_NewRef(home));
+    }
+    return home ? 0 : -1;
+}
+
 static int fill_module(PyObject *m) {
     rl_blocks_init();
     rl_packed_guard_fork();
@@ -229,7 +242,7 @@ static int fill_module(PyObject *m) {
         rl_grad_init,      rl_module_init,   rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
-    return PyModule_AddFunctions(m, functions);
+    return PyModule_AddFunctions(m, functions) < 0 ? -1 : adopt_functions(m);
 }
 
 static struct PyModuleDef definition = {

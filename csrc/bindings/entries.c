@@ -148,7 +148,7 @@ static const struct {
 
 int rl_ops_init(PyObject *m) {
     if (rl_names_init() < 0) return -1;
-    RL_OWNED PyObject *name = PyUnicode_FromString("rushlight");
+    RL_OWNED PyObject *name = PyUnicode_InternFromString("rushlight");
     RL_OWNED PyObject *nn_name = PyUnicode_FromString("rushlight._C._nn");
     RL_OWNED PyObject *nn = nn_name ? PyModule_NewObject(nn_name) : NULL;
     if (!name || !nn) return -1;

@@ -1,4 +1,4 @@
-"""Where a layer's constructor names an argument of a wrong type, PyTorch raises TypeError, too, in other words."""
+"""Where a constructor names an argument of a wrong type, PyTorch raises TypeError, too, in other words."""
 
 import pytest
 from tests.nn.test_wrong_arguments import CASES
