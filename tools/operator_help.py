@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import declarations
 import operator_signatures as signatures
@@ -45,7 +46,17 @@ ABOUT = {
     "ceil_mode": "Whether the output size is rounded up, not down.",
     "align_corners": "Whether the corners of input and output lie on each other.",
     "unbiased": "Whether n - 1, not n, is in the denominator.",
-    "correction": "What is subtracted from n in the denominator; 1 when None.",
+    "correction": "What is subtracted from n in the denominator, 1 by default.",
+    "rounding_mode": "None, 'trunc' (towards zero) or 'floor' (down).",
+    "descending": "Whether the largest come first.",
+    "dim": "The dimension, or dimensions; a negative one counts from the end.",
+}
+OF_WINDOWS = {
+    "kernel_size": "The size of the window.",
+    "stride": "How far the window moves.",
+    "padding": "How much is added on both sides of each dimension.",
+    "dilation": "How far apart the elements of the window lie.",
+    "groups": "Into how many groups, convolved apart, channels are divided.",
 }
 FLOATS = "float16, bfloat16, float32, float64"
 DTYPES = {
@@ -103,7 +114,11 @@ AUTOCAST = {
     "pad": "in float32",
 }
 
-EXAMPLES = {}
+# {name: its example}; they begin with `import rushlight as torch` and `import rushlight.nn.functional as F`
+EXAMPLES = dict(
+    each.strip().split("\n", 1)
+    for each in Path(__file__).with_name("operator_examples.txt").read_text().split("\n\n")
+)
 
 
 # ---- words ----
@@ -191,14 +206,15 @@ def results_of(overload):
 
 def parameters_section(overloads, how):
     types, lines = parameter_types(overloads, how), []
+    known = ABOUT | OF_WINDOWS if {"kernel_size", "weight"} & set(types) else ABOUT
     for each in signatures.merged(overloads, how):
         if each.rest:
             continue
         optional = {None: "", "None": ", optional"}.get(each.default, f", default {each.default}")
         lines.append(f"{each.name} : {types[each.name]}{optional}")
-        about = ABOUT.get(each.name)
-        if about:
-            lines.append(paragraph(about, "    "))
+        about = known.get(each.name, "")
+        about = about.replace(", or dimensions", "") if "tuple" not in types[each.name] else about
+        lines += [paragraph(about, "    ")] if about else []
     return section("Parameters", lines) if lines else None
 
 
@@ -280,6 +296,10 @@ def notes(operator, how):
     ]
 
 
+def example_section(name):
+    return section("Examples", [EXAMPLES[name]]) if name in EXAMPLES else None
+
+
 def reference(page):
     return f"Same as {page}: {pages.link(page)}" if page else None
 
@@ -318,7 +338,7 @@ def whole(operator, overloads, how, page):
             parameters_section(shown, how),
             returns_section(operator.alias_of or operator.name, overloads),
             section("Notes", facts) if facts else None,
-            EXAMPLES.get(operator.name),
+            example_section(operator.name),
             reference(page),
         ]
     return complete(signatures.text_signature(operator.name, shown, how), blocks)

@@ -1,5 +1,6 @@
 """inspect.signature() admits what can be called, and help() says what the table knows of an operator."""
 
+import doctest
 import inspect
 import re
 
@@ -7,6 +8,7 @@ import pytest
 
 import operator_help
 import rushlight as torch
+import rushlight.nn.functional as F
 import samples
 from rushlight import _C
 
@@ -182,3 +184,11 @@ def test_help_says_what_the_table_knows():
     assert "* A view: it shares memory with `input`." in torch.transpose.__doc__
     assert "* Alias of `acos`." in torch.arccos.__doc__ and "* Alias: `arccos`." in torch.acos.__doc__
     assert torch.max.__doc__.count("\n\n\n") == 0
+
+
+@pytest.mark.parametrize("name", operator_help.EXAMPLES)
+def test_examples_run(name):
+    operator = OPERATORS[name]
+    function = functions_of(name, operator.overloads)[0]
+    test = doctest.DocTestParser().get_doctest(function.__doc__, {"torch": torch, "F": F}, name, None, None)
+    assert test.examples and not doctest.DocTestRunner(verbose=False).run(test).failed
