@@ -228,9 +228,29 @@ static PyObject *api_increment_version(PyObject *m, PyObject *tensors) {
 static PyMethodDef backward_method = {
     "backward", (PyCFunction)(void (*)(void))api_backward, METH_FASTCALL | METH_KEYWORDS,
     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
-    "Compute the gradients of this tensor, of its sum weighted by `gradient`, and add them to the .grad of "
-    "the leaves.\n\nSee "
-    "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.backward.html"};
+    "Compute the gradients of this tensor, of its sum weighted by `gradient`, and add them to the .grad of\n"
+    "the leaves.\n\n"
+    "Parameters\n"
+    "----------\n"
+    "gradient : Tensor, optional\n"
+    "    The gradient with respect to this tensor; needed unless it has one element.\n"
+    "retain_graph : bool, optional\n"
+    "    Whether the graph may be used once more; create_graph when None.\n"
+    "create_graph : bool, default False\n"
+    "    Whether the gradients can be differentiated again.\n"
+    "inputs : Tensor or sequence of Tensor, optional\n"
+    "    The leaves whose .grad is filled; all of them when None.\n\n"
+    "Raises\n"
+    "------\n"
+    "RuntimeError\n"
+    "    No gradient is wanted, the graph was freed, or gradient is missing.\n\n"
+    "Examples\n"
+    "--------\n"
+    ">>> x = torch.tensor([1.0, 2.0], requires_grad=True)\n"
+    ">>> (x * x).sum().backward()\n"
+    ">>> x.grad\n"
+    "tensor([2., 4.])\n\n"
+    "Same as torch.Tensor.backward: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.backward.html"};
 static PyMethodDef functions[] = {
     {"_run_backward", api_run, METH_VARARGS,
      "_run_backward(tensors, grads, keep_graph, create_graph, inputs, allow_unused, accumulate)\n--\n\n"

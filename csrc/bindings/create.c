@@ -181,13 +181,40 @@ static PyMethodDef create_functions[] = {
     {"tensor", (PyCFunction)(void (*)(void))create_tensor, METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False)\n--\n\n"
      "Create a tensor from a copy of data: a number, nested sequences, an array or a tensor.\n\n"
-     "Raises ValueError for ragged sequences, TypeError for other objects, RuntimeError for numbers that "
-     "dtype\n"
-     "cannot hold. https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html"},
+     "Parameters\n"
+     "----------\n"
+     "data : number, nested sequence of numbers, ndarray or Tensor\n"
+     "dtype : dtype, optional\n"
+     "    Inferred when None: float32 for Python's floats, int64 for ints, bool, or that of an array.\n"
+     "device : device, optional\n"
+     "requires_grad : bool, default False\n"
+     "    Whether autograd records what is done with it.\n"
+     "pin_memory : bool, default False\n"
+     "    Accepted, without effect on the CPU.\n\n"
+     "Raises\n"
+     "------\n"
+     "ValueError\n"
+     "    A ragged sequence.\n"
+     "TypeError\n"
+     "    Any other object.\n"
+     "RuntimeError\n"
+     "    A number that dtype cannot hold.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+     "tensor([[1., 2.],\n"
+     "        [3., 4.]])\n\n"
+     "Same as torch.tensor: https://docs.pytorch.org/docs/2.13/generated/torch.tensor.html"},
     {"as_tensor", (PyCFunction)(void (*)(void))create_as_tensor, METH_VARARGS | METH_KEYWORDS,
-     "as_tensor(data, *, dtype=None, device=None)\n--\n\nConvert data to a tensor, on the same memory where "
-     "dtype and device allow.\n\n"
-     "https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
+     "as_tensor(data, *, dtype=None, device=None)\n--\n\n"
+     "Convert data to a tensor, on the same memory where dtype and device allow.\n\n"
+     "A tensor or an ndarray of this dtype and device is not copied; anything else is, as tensor() does.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> x = torch.ones(2)\n"
+     ">>> torch.as_tensor(x) is x\n"
+     "True\n\n"
+     "Same as torch.as_tensor: https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
     {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
      "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},
     {"_as_subclass", (PyCFunction)(void (*)(void))create_as_subclass, METH_FASTCALL,

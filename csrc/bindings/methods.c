@@ -252,9 +252,21 @@ Py_hash_t rl_tensor_hash(PyObject *self) {
 #define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
 PyMethodDef rl_tensor_methods[] = {
     {"size", KEYWORDS(m_size), METH_FASTCALL | METH_KEYWORDS,
-     "size($self, /, dim=None)\n--\n\nReturn the shape of the tensor, or the size of the dimension `dim`."},
+     "size($self, /, dim=None)\n--\n\n"
+     "Return the shape of the tensor, or the size of the dimension `dim`.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.zeros(2, 3).size(), torch.zeros(2, 3).size(-1)\n"
+     "(torch.Size([2, 3]), 3)\n\n"
+     "Same as torch.Tensor.size: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.size.html"},
     {"stride", KEYWORDS(m_stride), METH_FASTCALL | METH_KEYWORDS,
-     "stride($self, /, dim=None)\n--\n\nReturn the strides in elements, of all dimensions or of `dim`."},
+     "stride($self, /, dim=None)\n--\n\n"
+     "Return the strides in elements, of all dimensions or of `dim`.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.zeros(2, 3).stride(), torch.zeros(2, 3).t().stride()\n"
+     "((3, 1), (1, 3))\n\n"
+     "Same as torch.Tensor.stride: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.stride.html"},
     {"dim", m_dim, METH_NOARGS, "dim($self, /)\n--\n\nReturn the number of dimensions."},
     {"ndimension", m_dim, METH_NOARGS,
      "ndimension($self, /)\n--\n\nReturn the number of dimensions: an alias of dim()."},
@@ -268,15 +280,25 @@ PyMethodDef rl_tensor_methods[] = {
     {"data_ptr", m_data_ptr, METH_NOARGS,
      "data_ptr($self, /)\n--\n\nReturn the memory address of the first element."},
     {"is_contiguous", KEYWORDS(m_is_contiguous), METH_VARARGS | METH_KEYWORDS,
-     "is_contiguous($self, /, memory_format=None)\n--\n\nTest whether the memory is contiguous: row-major "
-     "without gaps, or in the order `memory_format`."},
+     "is_contiguous($self, /, memory_format=None)\n--\n\n"
+     "Test whether the memory is contiguous: row-major without gaps, or in the order `memory_format`.\n\n"
+     "Same as torch.Tensor.is_contiguous: "
+     "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.is_contiguous.html"},
     {"detach", m_detach, METH_NOARGS,
-     "detach($self, /)\n--\n\nReturn a tensor on the same memory, detached from the autograd graph."},
+     "detach($self, /)\n--\n\n"
+     "Return a tensor on the same memory, detached from the autograd graph.\n\n"
+     "Same as torch.Tensor.detach: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.detach.html"},
     {"detach_", m_detach_, METH_NOARGS,
      "detach_($self, /)\n--\n\nDetach the tensor from the autograd graph, in place: it becomes a leaf."},
     {"requires_grad_", KEYWORDS(m_requires_grad_), METH_VARARGS | METH_KEYWORDS,
-     "requires_grad_($self, /, requires_grad=True)\n--\n\nSet whether autograd computes gradients for this "
-     "tensor; return it."},
+     "requires_grad_($self, /, requires_grad=True)\n--\n\n"
+     "Set whether autograd computes gradients for this tensor; return it.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.zeros(2).requires_grad_()\n"
+     "tensor([0., 0.], requires_grad=True)\n\n"
+     "Same as torch.Tensor.requires_grad_: "
+     "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.requires_grad_.html"},
     {"is_floating_point", m_is_floating_point, METH_NOARGS,
      "is_floating_point($self, /)\n--\n\nTest whether the dtype is a floating-point one."},
     {"is_complex", m_is_complex, METH_NOARGS,
@@ -295,13 +317,37 @@ PyMethodDef rl_tensor_methods[] = {
      "memory of `data`."},
     {"zero_", m_zero_, METH_NOARGS, "zero_($self, /)\n--\n\nFill the tensor with zeros."},
     {"item", rl_tensor_item, METH_NOARGS,
-     "item($self, /)\n--\n\nReturn the only element as a Python number. More than one raises RuntimeError."},
+     "item($self, /)\n--\n\n"
+     "Return the only element as a Python number. More than one raises RuntimeError.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.tensor([2.5]).item()\n"
+     "2.5\n\n"
+     "Same as torch.Tensor.item: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.item.html"},
     {"tolist", rl_tensor_tolist, METH_NOARGS,
-     "tolist($self, /)\n--\n\nReturn the elements as nested lists of Python numbers; of a 0-D tensor a "
-     "number."},
+     "tolist($self, /)\n--\n\n"
+     "Return the elements as nested lists of Python numbers; of a 0-D tensor a number.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.tensor([[1, 2], [3, 4]]).tolist()\n"
+     "[[1, 2], [3, 4]]\n\n"
+     "Same as torch.Tensor.tolist: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.tolist.html"},
     {"numpy", KEYWORDS(m_numpy), METH_VARARGS | METH_KEYWORDS,
-     "numpy($self, /, *, force=False)\n--\n\nReturn a NumPy array on the same memory. `force` detaches, and "
-     "copies to the CPU."},
+     "numpy($self, /, *, force=False)\n--\n\n"
+     "Return a NumPy array on the same memory. `force` detaches, and copies to the CPU.\n\n"
+     "Parameters\n"
+     "----------\n"
+     "force : bool, default False\n"
+     "    Whether a tensor that requires grad is detached first, where it is refused otherwise.\n\n"
+     "Raises\n"
+     "------\n"
+     "RuntimeError\n"
+     "    The tensor requires grad.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.tensor([1.0, 2.0]).numpy()\n"
+     "array([1., 2.], dtype=float32)\n\n"
+     "Same as torch.Tensor.numpy: https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.numpy.html"},
     {"__array__", KEYWORDS(m_array), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nReturn a NumPy array, for numpy.asarray()."},
     {NULL, NULL, 0, NULL}};

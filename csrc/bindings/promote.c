@@ -82,13 +82,29 @@ static PyObject *promote_result_type(PyObject *m, PyObject *args, PyObject *kwar
 #define WORDS(f) (PyCFunction)(void (*)(void)) f, METH_VARARGS | METH_KEYWORDS
 static PyMethodDef functions[] = {
     {"promote_types", WORDS(promote_types),
-     "promote_types(type1, type2)\n--\n\nReturn the smallest dtype that holds both."},
+     "promote_types(type1, type2)\n--\n\n"
+     "Return the smallest dtype that holds both.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.promote_types(torch.int32, torch.float16)\n"
+     "torch.float16\n\n"
+     "Same as torch.promote_types: https://docs.pytorch.org/docs/2.13/generated/torch.promote_types.html"},
     {"can_cast", WORDS(promote_can_cast),
-     "can_cast(from_, to)\n--\n\nTest whether type promotion lets a dtype be cast to another: not from float "
-     "to integer, nor from a number to bool."},
+     "can_cast(from_, to)\n--\n\n"
+     "Test whether type promotion lets a dtype be cast to another: not from float to\n"
+     "integer, nor from a number to bool.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)\n"
+     "(True, False)"},
     {"result_type", WORDS(promote_result_type),
-     "result_type(tensor1, tensor2)\n--\n\nReturn the dtype of an operation with two tensors or numbers.\n\n"
-     "https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html"},
+     "result_type(tensor1, tensor2)\n--\n\n"
+     "Return the dtype of an operation with two tensors or numbers.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> torch.result_type(torch.tensor([1, 2]), 1.5)\n"
+     "torch.float32\n\n"
+     "Same as torch.result_type: https://docs.pytorch.org/docs/2.13/generated/torch.result_type.html"},
     {NULL, NULL, 0, NULL}};
 
 int rl_promote_init(PyObject *m) {

@@ -84,7 +84,10 @@ static PyMethodDef attr_functions[] = {
      "set_flush_denormal(mode)\n--\n\nSet whether denormal (subnormal) numbers are flushed to zero on the "
      "CPU. Return whether the processor can."},
     {"set_num_threads", f_set_num_threads, METH_O,
-     "set_num_threads(n)\n--\n\nSet the number of threads that an operator may use on the CPU, at least 1."},
+     "set_num_threads(n)\n--\n\n"
+     "Set the number of threads that an operator may use on the CPU, at least 1.\n\n"
+     "Same as torch.set_num_threads: "
+     "https://docs.pytorch.org/docs/2.13/generated/torch.set_num_threads.html"},
     {NULL, NULL, 0, NULL}};
 
 int rl_attr_init(PyObject *m) {

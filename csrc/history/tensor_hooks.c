@@ -77,12 +77,26 @@ static int set_hooks(PyObject *self, PyObject *value, void *which) {
 #define KEYWORDS(fn) (PyCFunction)(void (*)(void)) fn
 static PyMethodDef methods[] = {
     {"register_hook", KEYWORDS(tensor_register_hook), METH_VARARGS | METH_KEYWORDS,
-     "register_hook($self, /, hook)\n--\n\nRegister a backward hook: hook(grad) runs when the gradient of "
-     "the tensor is known and may return another one. The handle that is returned removes it.\n\nSee "
+     "register_hook($self, /, hook)\n--\n\n"
+     "Register a backward hook: hook(grad) runs when the gradient of the tensor is known.\n\n"
+     "What it returns, unless None, takes the place of the gradient.\n\n"
+     "Returns\n"
+     "-------\n"
+     "RemovableHandle\n"
+     "    Its remove() takes the hook away.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> x = torch.ones(1, requires_grad=True)\n"
+     ">>> handle = x.register_hook(lambda grad: grad * 2)\n"
+     ">>> (x * 3).backward()\n"
+     ">>> x.grad\n"
+     "tensor([6.])\n\n"
+     "Same as torch.Tensor.register_hook: "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_hook.html"},
     {"register_post_accumulate_grad_hook", KEYWORDS(tensor_register_post), METH_VARARGS | METH_KEYWORDS,
-     "register_post_accumulate_grad_hook($self, /, hook)\n--\n\nRegister a hook of a leaf: hook(tensor) runs "
-     "after a gradient was accumulated in its .grad.\n\nSee "
+     "register_post_accumulate_grad_hook($self, /, hook)\n--\n\n"
+     "Register a hook of a leaf: hook(tensor) runs after a gradient was accumulated in its .grad.\n\n"
+     "Same as torch.Tensor.register_post_accumulate_grad_hook: "
      "https://docs.pytorch.org/docs/2.13/generated/torch.Tensor.register_post_accumulate_grad_hook.html"},
     {"retain_grad", tensor_retain_grad, METH_NOARGS,
      "retain_grad($self, /)\n--\n\nKeep the gradient of a tensor that is no leaf: backward() fills its "

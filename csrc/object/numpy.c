@@ -213,11 +213,22 @@ static PyObject *numpy_from(PyObject *m, PyObject *o) {
 }
 static PyMethodDef numpy_functions[] = {
     {"from_numpy", numpy_from, METH_O,
-     "from_numpy(ndarray)\n--\n\nCreate a tensor on the memory of a NumPy array: both see what is "
-     "written.\n\nTypeError for other objects and dtypes, "
-     "ValueError for "
-     "negative strides and foreign byte order. "
-     "https://docs.pytorch.org/docs/2.13/generated/torch.from_numpy.html"},
+     "from_numpy(ndarray)\n--\n\n"
+     "Create a tensor on the memory of a NumPy array: both see what is written.\n\n"
+     "Raises\n"
+     "------\n"
+     "TypeError\n"
+     "    No ndarray, or a dtype that tensors do not have.\n"
+     "ValueError\n"
+     "    Negative strides, or foreign byte order.\n\n"
+     "Examples\n"
+     "--------\n"
+     ">>> a = np.zeros(2)\n"
+     ">>> torch.from_numpy(a).fill_(3.0)\n"
+     "tensor([3., 3.], dtype=torch.float64)\n"
+     ">>> a\n"
+     "array([3., 3.])\n\n"
+     "Same as torch.from_numpy: https://docs.pytorch.org/docs/2.13/generated/torch.from_numpy.html"},
     {NULL, NULL, 0, NULL}};
 
 int rl_numpy_init(PyObject *m) {

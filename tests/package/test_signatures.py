@@ -4,6 +4,7 @@ import doctest
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 import operator_help
@@ -186,9 +187,22 @@ def test_help_says_what_the_table_knows():
     assert torch.max.__doc__.count("\n\n\n") == 0
 
 
-@pytest.mark.parametrize("name", operator_help.EXAMPLES)
-def test_examples_run(name):
-    operator = OPERATORS[name]
-    function = functions_of(name, operator.overloads)[0]
-    test = doctest.DocTestParser().get_doctest(function.__doc__, {"torch": torch, "F": F}, name, None, None)
+def examples():
+    """(name, docstring) of what C made, public, with an example."""
+    for home in (torch, torch.Tensor, _C._nn):
+        for name, member in vars(home).items():
+            if type(member) in (type(len), DESCRIPTOR) and name[0] != "_" and ">>>" in member.__doc__:
+                yield f"{home.__name__}.{name}", member.__doc__
+
+
+@pytest.mark.parametrize("name, text", examples(), ids=lambda value: value.partition("\n")[0])
+def test_examples_run(name, text):
+    names = {"torch": torch, "F": F, "np": np}
+    test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
     assert test.examples and not doctest.DocTestRunner(verbose=False).run(test).failed
+
+
+def test_every_example_is_shown():
+    assert set(operator_help.EXAMPLES) <= set(OPERATORS)
+    shown = "".join(text for _, text in examples())
+    assert all(example in shown for example in operator_help.EXAMPLES.values())
