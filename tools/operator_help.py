@@ -82,6 +82,10 @@ _REFUSING = {
     "NUMBERS": "argmax argmin neg relu topk",
 }
 NARROWER = {name: words for words, names in _REFUSING.items() for name in names.split()}
+# composites whose results have no gradient
+_WITHOUT_GRADIENT = set(
+    "detach_copy searchsorted bucketize isin bincount nonzero argwhere one_hot multinomial".split()
+)
 COMMON = "Different dtypes are promoted to a common one."
 # by rule of TYPES: what is said where several tensors are given, and what always
 RULES = {
@@ -162,10 +166,11 @@ def in_reading_order(overloads):
 def condition(overload, first):
     """When a call is one of this overload, not of the first."""
     known = {a.name: a.type for a in first.arguments}
-    more = [a for a in overload.arguments if a.name not in known]
-    telling = [a.name for a in more if a.is_required] or [a.name for a in more]
-    if telling:
-        return f"With {listed(telling)}"
+    needed = {a.name for a in first.arguments if a.is_required}
+    more = [a.name for a in overload.arguments if a.name not in known]
+    must = [a.name for a in overload.arguments if a.is_required and a.name not in needed]
+    if more:
+        return f"With {listed([n for n in must if n not in more] + ([n for n in more if n in must] or more))}"
     for argument in overload.arguments:
         if known[argument.name] != argument.type:
             kind = type_text(argument.type)
@@ -176,7 +181,9 @@ def condition(overload, first):
 def description(overloads):
     """The help of the first overload, then what others say."""
     first, *others = in_reading_order(overloads)
-    blocks, said = [paragraph(first.help)], {first.help}
+    summary, _, rest = first.help.partition(". ")
+    blocks = [paragraph(summary.rstrip(".") + "."), *([paragraph(rest)] if rest else [])]
+    said = {first.help}
     for other in others:
         if other.help not in said and not signatures.is_mirrored(other):
             said.add(other.help)
@@ -255,12 +262,10 @@ def gradient_note(first):
     free = [name for name in tensors if name not in fixed]
     if not tensors:
         return None
-    if "NO_GRAD" in first.parts:
+    if "NO_GRAD" in first.parts or first.name in _WITHOUT_GRADIENT:
         return "Not differentiable."
     if "GRAD_NOT_IMPLEMENTED" in first.parts:
-        return "Its derivative is not implemented."
-    if first.kind == "COMPOSITE":
-        return "Made of other operators, and differentiable as they are."
+        return "Its derivative is not implemented: backward() raises RuntimeError."
     return "Differentiable." if free == tensors else f"Differentiable in {listed(free)}."
 
 
@@ -373,7 +378,7 @@ def in_place_help(operator, how):
         paragraph(
             f"In-place variant of `{same}{operator.name}`: the tensor takes the result, and is returned."
         ),
-        paragraph(shown[0].help),
+        description(overloads)[0],
         reference(page),
     ]
     return complete(signatures.text_signature(name, shown, how), blocks)

@@ -228,12 +228,11 @@ static PyObject *api_increment_version(PyObject *m, PyObject *tensors) {
 static PyMethodDef backward_method = {
     "backward", (PyCFunction)(void (*)(void))api_backward, METH_FASTCALL | METH_KEYWORDS,
     "backward($self, /, gradient=None, retain_graph=None, create_graph=False, inputs=None)\n--\n\n"
-    "Compute the gradients of this tensor, of its sum weighted by `gradient`, and add them to the .grad of\n"
-    "the leaves.\n\n"
+    "Compute the gradients of this tensor and add them to the .grad of the leaves.\n\n"
     "Parameters\n"
     "----------\n"
     "gradient : Tensor, optional\n"
-    "    The gradient with respect to this tensor; needed unless it has one element.\n"
+    "    The weights of its elements, which are summed; needed unless there is one element.\n"
     "retain_graph : bool, optional\n"
     "    Whether the graph may be used once more; create_graph when None.\n"
     "create_graph : bool, default False\n"

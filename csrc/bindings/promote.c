@@ -91,8 +91,8 @@ static PyMethodDef functions[] = {
      "Same as torch.promote_types: https://docs.pytorch.org/docs/2.13/generated/torch.promote_types.html"},
     {"can_cast", WORDS(promote_can_cast),
      "can_cast(from_, to)\n--\n\n"
-     "Test whether type promotion lets a dtype be cast to another: not from float to\n"
-     "integer, nor from a number to bool.\n\n"
+     "Test whether type promotion lets a dtype be cast to another.\n\n"
+     "It does not from float to integer, nor from a number to bool.\n\n"
      "Examples\n"
      "--------\n"
      ">>> torch.can_cast(torch.float64, torch.float32), torch.can_cast(torch.float32, torch.int64)\n"

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import itertools
 import re
 
 import numpy as np
@@ -137,6 +138,38 @@ def test_help_tells_the_dtypes(name):
     assert said in (works, works - {"bool"})  # bool beside integers is one
 
 
+def wanting(value):
+    """Floating tensors that require grad, and are no leaves, which must not be written into."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(wanting, value))
+    floating = isinstance(value, _C.Tensor) and value.is_floating_point()
+    return value.detach().requires_grad_().clone() if floating else value
+
+
+def gives_gradients(name):
+    """Does a result of some sample have a history?"""
+    function = samples.function(_C, samples.OPERATORS[name])
+    for sample, dtype in itertools.product(samples.of(name), ("float32", "float64")):
+        args, kwargs = sample.build(_C, dtype)
+        try:
+            results = samples.flat_results(function(*map(wanting, args), **kwargs))
+        except RuntimeError:
+            continue
+        if any(isinstance(r, _C.Tensor) and r.requires_grad for r in results):
+            return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", samples.OPERATORS)
+def test_help_tells_whether_there_is_a_gradient(name):
+    operator = OPERATORS[samples.OPERATORS[name]["name"]]
+    first = operator_help.in_reading_order(operator.overloads)[0]
+    note = operator_help.gradient_note(first)
+    if note and first.id == name and not operator_help.is_private(operator):
+        assert (note != "Not differentiable.") == gives_gradients(name), note
+
+
 def public(name):
     """What `Tensor.add_`, `return_types.max` or `relu` is."""
     found = torch
@@ -166,6 +199,8 @@ def test_help_begins_with_every_overload():
         "view(size) -> Tensor\nview(*size) -> Tensor\nview(dtype) -> Tensor\n\n"
     )
     assert torch.relu_.__doc__.startswith("relu_(input) -> Tensor\n\nIn-place variant of `relu`")
+    assert "\n\nWith `dim`\n    Return the maximum along the dimension" in torch.max.__doc__
+    assert "\n\nWith `dim` and `unbiased`\n" in torch.var.__doc__
     for operator in OPERATORS.values():
         for function in functions_of(operator.name, operator.overloads):
             if not inspect.isfunction(inspect.unwrap(function)):  # some methods stand in Python
