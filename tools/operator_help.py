@@ -170,7 +170,8 @@ def condition(overload, first):
     more = [a.name for a in overload.arguments if a.name not in known]
     must = [a.name for a in overload.arguments if a.is_required and a.name not in needed]
     if more:
-        return f"With {listed([n for n in must if n not in more] + ([n for n in more if n in must] or more))}"
+        telling = [n for n in must if n not in more] + ([n for n in more if n in must] or more)
+        return f"With {listed(telling if len(telling) < 4 else more)}"
     for argument in overload.arguments:
         if known[argument.name] != argument.type:
             kind = type_text(argument.type)
@@ -306,7 +307,10 @@ def example_section(name):
 
 
 def reference(page):
-    return f"Same as {page}: {pages.link(page)}" if page else None
+    if not page:
+        return None
+    behind = page.startswith("torch.nn.functional.") and page.rpartition(".")[2] in pages.BEHIND
+    return f"{'Called by' if behind else 'Same as'} {page}: {pages.link(page)}"
 
 
 # ---- whole texts ----

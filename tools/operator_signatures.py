@@ -130,9 +130,11 @@ IN_PLACE, IN_PLACE_METHOD = How(in_place=True), How(is_method=True, in_place=Tru
 
 
 def text_signature(name, overloads, how):
-    """What inspect.signature() reads."""
-    inside = joined(merged(overloads, how))
-    return f"{name}({', '.join(filter(None, ['$self, /' if how.is_method else '', inside]))})"
+    """What inspect.signature() reads; what has no keyword in Python goes by position."""
+    found = joined(merged(overloads, how)).split(", ")
+    at = next((i + 1 for i, text in enumerate(found) if text.startswith("from_")), 0)
+    parts = [*["$self"] * how.is_method, *found[:at], *["/"] * (how.is_method or at > 0), *found[at:]]
+    return f"{name}({', '.join(filter(None, parts))})"
 
 
 def results_text(results):

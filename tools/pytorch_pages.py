@@ -1,18 +1,21 @@
 """Which page of PyTorch's documentation tells about an operator. `tests/parity/test_pages.py` compares."""
 
 SITE = "https://docs.pytorch.org/docs/2.13/generated/"
-# functions that are described as those of torch.nn.functional
+# functions that are those of torch.nn.functional
 _FUNCTIONAL = """
-    relu gelu silu leaky_relu elu celu selu hardtanh relu6 softplus hardswish hardsigmoid mish prelu rrelu
-    threshold softshrink hardshrink glu log_softmax scaled_dot_product_attention linear bilinear
-    pairwise_distance cosine_similarity pdist conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-    conv_transpose3d max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d
-    adaptive_max_pool3d max_unpool2d fractional_max_pool2d max_unpool3d fractional_max_pool3d avg_pool1d
-    avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d batch_norm layer_norm
-    rms_norm group_norm instance_norm mse_loss l1_loss smooth_l1_loss huber_loss soft_margin_loss kl_div
-    binary_cross_entropy binary_cross_entropy_with_logits multi_margin_loss multilabel_margin_loss
-    poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss
-    nll_loss ctc_loss pixel_shuffle pixel_unshuffle pad embedding one_hot embedding_bag dropout
+    adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d conv_transpose3d cosine_similarity gelu hardshrink linear one_hot pairwise_distance
+    pdist pixel_shuffle pixel_unshuffle prelu scaled_dot_product_attention softplus softshrink
+"""
+# what functions of torch.nn.functional with other arguments call
+_BEHIND = """
+    relu silu leaky_relu elu celu selu hardtanh relu6 hardswish hardsigmoid mish rrelu threshold glu
+    log_softmax max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
+    max_unpool2d fractional_max_pool2d max_unpool3d fractional_max_pool3d adaptive_avg_pool2d
+    adaptive_avg_pool3d batch_norm layer_norm rms_norm group_norm instance_norm mse_loss l1_loss
+    smooth_l1_loss huber_loss soft_margin_loss kl_div binary_cross_entropy binary_cross_entropy_with_logits
+    multi_margin_loss multilabel_margin_loss poisson_nll_loss hinge_embedding_loss margin_ranking_loss
+    cosine_embedding_loss triplet_margin_loss nll_loss ctc_loss pad embedding embedding_bag dropout
     alpha_dropout feature_alpha_dropout
 """
 # functions and methods without a page
@@ -37,7 +40,8 @@ _NO_METHOD = """
     clamp_min clamp_max clamp_min_ clamp_max_ relu relu_ prelu log_softmax split_with_sizes
     unsafe_split_with_sizes index_reduce
 """
-FUNCTIONAL, NO_FUNCTION, NO_METHOD = (frozenset(t.split()) for t in (_FUNCTIONAL, _NO_FUNCTION, _NO_METHOD))
+FUNCTIONAL, BEHIND = (frozenset(text.split()) for text in (_FUNCTIONAL, _BEHIND))
+NO_FUNCTION, NO_METHOD = (frozenset(text.split()) for text in (_NO_FUNCTION, _NO_METHOD))
 _IN_PLACE = {"relu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "threshold_"}  # functions that have one
 MODULES = {"linalg_": "torch.linalg", "special_": "torch.special"}
 
@@ -52,7 +56,7 @@ def of_function(name):
         if name.startswith(prefix):
             rest = name.removeprefix(prefix)
             return None if rest.startswith("_") else f"{module}.{rest}"
-    return f"torch.nn.functional.{name}" if name in FUNCTIONAL else f"torch.{name}"
+    return f"torch.nn.functional.{name}" if name in FUNCTIONAL | BEHIND else f"torch.{name}"
 
 
 def of_method(name):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import operator_help
+import pytorch_pages
 import rushlight as torch
 import rushlight.nn.functional as F
 import samples
@@ -100,13 +101,20 @@ add(input, other, *, alpha=1, out=None)
 max(input, dim=None, keepdim=False, *, other=None, out=None)
 sum(input, dim=None, keepdim=False, *, dtype=None, out=None)
 amax(input, dim=(), keepdim=False, *, out=None)
+relu_(input)
+where(condition, input=None, other=None, *, out=None)
+Tensor.max(self, /, dim=None, keepdim=False, *, other=None)
+Tensor.add_(self, /, other, *, alpha=1)
+Tensor.view(self, /, size=None, *sizes, dtype=None)
+Tensor.random_(self, from_=None, /, to=None, *, generator=None)
+gelu_(input, *, approximate='none')
 """
 
 
 @pytest.mark.parametrize("text", SIGNATURES.split("\n")[1:-1])
 def test_a_signature_is(text):
     name, _, inside = text.partition("(")
-    assert str(inspect.signature(getattr(torch, name))) == f"({inside}"
+    assert str(inspect.signature(public(name))) == f"({inside}"
 
 
 # ---- what help() says ----
@@ -241,3 +249,11 @@ def test_every_example_is_shown():
     assert set(operator_help.EXAMPLES) <= set(OPERATORS)
     shown = "".join(text for _, text in examples())
     assert all(example in shown for example in operator_help.EXAMPLES.values())
+
+
+def test_what_is_the_same_is():
+    """As a function of nn.functional; what those written in Python call is not."""
+    for name in pytorch_pages.FUNCTIONAL:
+        assert getattr(F, name) in (getattr(_C, name, None), getattr(_C._nn, name, None)), name
+    for name in pytorch_pages.BEHIND:
+        assert inspect.isfunction(getattr(F, name)), name
