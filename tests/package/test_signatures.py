@@ -238,7 +238,7 @@ def examples():
                 yield f"{home.__name__}.{name}", member.__doc__
 
 
-@pytest.mark.parametrize("name, text", examples(), ids=lambda value: value.partition("\n")[0])
+@pytest.mark.parametrize("name, text", list(examples()), ids=lambda value: value.partition("\n")[0])
 def test_examples_run(name, text):
     names = {"torch": torch, "F": F, "np": np}
     test = doctest.DocTestParser().get_doctest(text, names, name, None, None)
