@@ -9,6 +9,7 @@
 #include "call/call.h"
 #include "history/node.h"
 #include "ops/table.h"
+#include "profile/profile.h"
 
 /* ---- autograd/engine.c ---- */
 typedef struct {
@@ -33,6 +34,10 @@ int rl_hooks_before(rl_node *node, PyObject **grads); /* tensor hooks, retain_gr
 int rl_hooks_prehooks(rl_node *node, PyObject **grads);
 int rl_hooks_accumulated(rl_tensor *leaf);
 int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
+
+/* ---- autograd/profiled.c: nodes that a profiler records ---- */
+rl_mark rl_profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads); /* or NULL */
+int rl_profiled_apply(rl_node *node, PyObject **grads, PyObject **results);
 
 /* ---- autograd/accumulate.c ---- */
 PyObject *rl_grad_zeros(const rl_meta *like);

@@ -25,6 +25,7 @@ typedef struct {
     state small_states[SMALL];
     int32_t small_table[SMALL_TABLE], small_ready[SMALL];
     int64_t id; /* what hooks know the run by */
+    bool profiled;
 } task;
 
 static _Thread_local task *running; /* the innermost run of this thread */
@@ -253,7 +254,8 @@ static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
             unwanted[e] = node->edge[e].to && !t->states[state_find(t, node->edge[e].to)].needed;
     }
     rl_node_unwanted = unwanted;
-    int failed = node->kind->apply(node, grads, results);
+    int failed = RL_UNLIKELY(t->profiled) ? rl_profiled_apply(node, grads, results)
+                                          : node->kind->apply(node, grads, results);
     rl_node_unwanted = outer;
     if (!failed && node->extras && node->extras->after) failed = rl_hooks_after(node, results, grads);
     for (int e = 0; !failed && e < node->n_edge; e++) {
@@ -337,7 +339,11 @@ static int task_run(task *t) {
             continue;
         }
         rl_node_running = t->states[at].node;
-        if (run_state(t, at) < 0) {
+        rl_mark mark = {0};
+        if (RL_UNLIKELY(t->profiled)) mark = rl_profiled_begin(rl_node_running, RL_EVENT_EVALUATE, NULL);
+        const int failed = run_state(t, at);
+        if (RL_UNLIKELY(t->profiled)) rl_profile_end(mark);
+        if (failed) {
             if (RL_UNLIKELY(rl_anomaly_mode)) rl_anomaly_report(rl_node_running);
             return -1;
         }
@@ -364,6 +370,7 @@ int rl_backward_run_here(rl_backward *run) {
     int grad = rl_here.grad;
     task_begin(&t, run);
     t.id = ids++;
+    t.profiled = rl_profile_here();
     running = &t;
     rl_here.grad = run->create_graph;
     for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);

@@ -12,7 +12,7 @@ typedef struct {
     PyInterpreterState *interpreter;
     PyObject *saved_hooks, *type, *error, *trace; /* the last three: how it failed */
     rl_node *running;
-    uint64_t sequence;
+    uint64_t sequence, profile;
     int grad, inference, device, failed;
     rl_autocast autocast;
 } deep_run;
@@ -21,6 +21,7 @@ static void deep_modes(const deep_run *d) {
     rl_here.grad = d->grad;
     rl_here.inference = d->inference;
     rl_here.device = d->device;
+    rl_here.profile = d->profile;
     rl_here.autocast = (rl_autocast){0};
     rl_autocast_become(&d->autocast);
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
@@ -55,6 +56,7 @@ static int run_deep(rl_backward *run) {
                   .grad = rl_here.grad,
                   .inference = rl_here.inference,
                   .device = rl_here.device,
+                  .profile = rl_here.profile,
                   .autocast = rl_here.autocast,
                   .failed = NO_THREAD};
     pthread_t id;

@@ -14,12 +14,10 @@
 #include "call.h"
 #include <string.h>
 
-int rl_autocast_threads; /* one that ended with it on still counts */
-
 void rl_autocast_enable(int device, bool on) {
     const uint32_t before = rl_here.autocast.enabled, bit = 1u << device;
     rl_here.autocast.enabled = on ? before | bit : before & ~bit;
-    if (device == RL_CPU && on != (bool)(before & bit)) rl_autocast_threads += on ? 1 : -1;
+    if (device == RL_CPU && on != (bool)(before & bit)) rl_detours += on ? 1 : -1;
 }
 
 void rl_autocast_become(const rl_autocast *state) {

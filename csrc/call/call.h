@@ -145,7 +145,6 @@ PyObject *rl_call_composite_out(rl_bound *b);
 /* How operators that are made of others are called: set by what stands above. */
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/autocast.c */
-extern int rl_autocast_threads;         /* 0: no thread has it on for the CPU */
 int rl_autocast_arguments(rl_bound *b); /* casts them, as the operator's rule says */
 /* what an operator that casts to the lower dtype of the context, or to float32, sees of t; owned */
 PyObject *rl_autocast_tensor(rl_tensor *t, bool lower);

@@ -3,6 +3,8 @@
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
 #include "call.h"
+#include "history/node.h"
+#include "profile/profile.h"
 
 /* ---- whole lists, for optimisers: their tensors are written, below autograd ---- */
 static rl_status run_lists(rl_bound *b) {
@@ -49,6 +51,37 @@ static RL_APART PyObject *dispatch_cast(rl_bound *b, int how) {
     return result;
 }
 
+/* A profiler hears of the storages that a call makes. Views and composites make none of their own. */
+static void tell_allocated(const rl_bound *b, int how, PyObject *result) {
+    const rl_operator *op = b->schema->op;
+    if (op->kind != RL_KIND_OP || how == RL_CALL_INPLACE || b->out || (op->traits & RL_LISTS) ||
+        (op->variants & RL_ONLY_INPLACE))
+        return;
+    const bool several = PyTuple_Check(result);
+    for (Py_ssize_t i = 0; i < (several ? PyTuple_GET_SIZE(result) : 1); i++) {
+        PyObject *each = several ? PyTuple_GET_ITEM(result, i) : result;
+        if (rl_tensor_check(each)) rl_profile_allocated(((rl_tensor *)each)->v.storage);
+    }
+}
+
+static PyObject *dispatch_recorded(rl_bound *b, int how) {
+    const rl_event_begin what = {.kind = how == RL_CALL_INPLACE ? RL_EVENT_INPLACE : RL_EVENT_OPERATOR,
+                                 .name = b->schema->op->name,
+                                 .sequence =
+                                     rl_here.grad && !rl_here.inference ? (int64_t)rl_node_sequence : -1,
+                                 .inputs = b->k.arg,
+                                 .n_inputs = b->k.n_arg};
+    const rl_mark mark = rl_profile_begin(&what);
+    PyObject *result = dispatch_cast(b, how);
+    if (result && rl_profiling.wants.memory) tell_allocated(b, how, result);
+    rl_profile_end(mark);
+    return result;
+}
+
+static RL_APART PyObject *dispatch_detour(rl_bound *b, int how) {
+    return rl_profile_here() ? dispatch_recorded(b, how) : dispatch_cast(b, how);
+}
+
 PyObject *rl_dispatcher_call(rl_bound *b, int how) {
-    return RL_UNLIKELY(rl_autocast_threads) ? dispatch_cast(b, how) : dispatch(b, how);
+    return RL_UNLIKELY(rl_detours) ? dispatch_detour(b, how) : dispatch(b, how);
 }

@@ -11,7 +11,7 @@ typedef enum { RL_CPU, RL_CUDA, RL_META, RL_NDEVICES } rl_device_type;
 
 typedef struct rl_packed rl_packed;
 /* Note [Storage]
- *   owned     header and bytes lie in one block      free == NULL
+ *   owned     header and bytes lie in one block      free == NULL, or owner is itself: somebody counts bytes
  *   borrowed  bytes belong to NumPy, a file map ...  free(owner) gives them back
  *   hollow    on the meta device: mem_ is NULL, and no kernel ever runs on it
  * `writes` is a sequence lock: Note [Writes]. Packed weights are the same values in a kernel's layout,

@@ -167,8 +167,15 @@ void *rl_storage_bytes(rl_storage *s, int mode) {
     return s->mem_;
 }
 
+bool rl_storage_watch(rl_storage *s, void (*freed)(void *s)) {
+    if (s->free) return false;
+    s->free = freed;
+    s->owner = s;
+    return true;
+}
+
 void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner) {
-    if (!s->free) rl_block_hollow(home_of(s), HEADER);
+    if (!s->free || s->owner == s) rl_block_hollow(home_of(s), HEADER);
     storage_release_mem(s);
     s->mem_ = mem;
     s->free = free;

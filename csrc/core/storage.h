@@ -18,6 +18,8 @@ rl_status rl_storage_resize(rl_storage *s, rl_count nbytes);
 void *rl_storage_bytes(rl_storage *s, int mode); /* the whole block; mode as for rl_data */
 void rl_storage_export(rl_storage *s);           /* somebody outside may write from now on ... */
 void rl_storage_unexport(rl_storage *s);         /* ... until here */
+/* freed(s) is called once, when the bytes of s go: its own, where nobody watches yet (else false). */
+bool rl_storage_watch(rl_storage *s, void (*freed)(void *s));
 size_t rl_storage_room(const rl_storage *s); /* the bytes that are there: tensors may see more than nbytes */
 /* The bytes have been copied to `mem`, where they and all views are from now on; free(owner) gives it back.
  */

@@ -96,9 +96,11 @@ void rl_node_dealloc(PyObject *self); /* the slots of every subtype made in C */
 int rl_node_traverse(PyObject *self, visitproc visit, void *arg);
 int rl_node_clear(PyObject *self);
 PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs);
-const char *rl_node_name(const rl_node *node);     /* "MulBackward0" */
-int rl_node_name_short(const char *name);          /* how much of it is "Mul" */
-extern _Thread_local rl_node *rl_node_running;     /* of this thread's engine, or NULL */
+const char *rl_node_name(const rl_node *node); /* "MulBackward0" */
+const char *
+rl_node_prefix(const rl_node *node);           /* "torch::autograd::" of what PyTorch wrote by hand, or "" */
+int rl_node_name_short(const char *name);      /* how much of it is "Mul" */
+extern _Thread_local rl_node *rl_node_running; /* of this thread's engine, or NULL */
 extern _Thread_local const bool *rl_node_unwanted; /* which of its edges no target needs; NULL: none */
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
 PyObject *rl_node_metadata(rl_node *node);         /* a dict, borrowed; made when missing */

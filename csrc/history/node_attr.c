@@ -6,13 +6,15 @@
 
 #define N(self) ((rl_node *)(self))
 
+/* PyTorch generates nodes with a number; those written by hand show where they come from */
+const char *rl_node_prefix(const rl_node *node) {
+    const char *end = node->name ? node->name + rl_node_name_short(node->name) : "";
+    const bool by_hand = node->name && !(*end && Py_ISDIGIT(end[strlen("Backward")]));
+    return by_hand ? "torch::autograd::" : "";
+}
 static PyObject *node_name(PyObject *self, PyObject *unused) {
     (void)unused;
-    rl_node *node = N(self);
-    /* PyTorch generates nodes with a number; those written by hand show where they come from */
-    const char *end = node->name ? node->name + rl_node_name_short(node->name) : "";
-    bool by_hand = node->name && !(*end && Py_ISDIGIT(end[strlen("Backward")]));
-    return PyUnicode_FromFormat("%s%s", by_hand ? "torch::autograd::" : "", rl_node_name(node));
+    return PyUnicode_FromFormat("%s%s", rl_node_prefix(N(self)), rl_node_name(N(self)));
 }
 static PyObject *node_sequence(PyObject *self, PyObject *unused) {
     (void)unused;

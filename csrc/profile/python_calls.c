@@ -1,0 +1,103 @@
+/* Calls of Python functions on the thread that profiles, as the interpreter tells of them. */
+#include "session.h"
+#include <frameobject.h>
+#include <string.h>
+
+static rl_mark innermost; /* the call that is running */
+static PyObject *names;   /* {code: its name in a capsule}: codes live as long as the session */
+static uint64_t of_session;
+static int64_t lost; /* calls within it that got no event */
+
+static void enter(const char *name, bool borrowed) {
+    const rl_event_begin what = {.kind = RL_EVENT_PYTHON, .name = name, .borrowed = borrowed, .sequence = -1};
+    rl_mark mark = rl_profile_begin(&what);
+    if (lost || !mark.event) {
+        lost++;
+        return;
+    }
+    mark.event->outer = innermost.event;
+    innermost = mark;
+}
+
+static void leave(void) {
+    rl_event *e = innermost.event;
+    if (lost) lost--;
+    if (lost || !e) return;
+    rl_profile_end(innermost);
+    innermost.event = e->outer;
+}
+
+/* "file(line): function" in the session's text; NULL where there is no memory, with nothing raised */
+static const char *name_at(PyCodeObject *code, int line) {
+    RL_OWNED PyObject *text = PyUnicode_FromFormat("%U(%d): %U", code->co_filename, line, code->co_name);
+    Py_ssize_t n;
+    const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+    char *room = bytes ? rl_session_room((size_t)n + 1) : NULL;
+    if (!bytes) PyErr_Clear();
+    return room ? memcpy(room, bytes, (size_t)n + 1) : NULL;
+}
+
+static const char *name_of(PyCodeObject *code) {
+    PyObject *kept = PyDict_GetItemWithError(names, (PyObject *)code);
+    if (kept) return PyCapsule_GetPointer(kept, NULL);
+    const char *name = name_at(code, code->co_firstlineno);
+    RL_OWNED PyObject *fresh = name ? PyCapsule_New((void *)name, NULL, NULL) : NULL;
+    if (!fresh || PyDict_SetItem(names, (PyObject *)code, fresh) < 0) PyErr_Clear();
+    return name;
+}
+
+static void enter_builtin(PyObject *function) {
+    RL_OWNED PyObject *text = PyObject_Repr(function);
+    const char *name = text ? PyUnicode_AsUTF8(text) : NULL;
+    if (!name) PyErr_Clear();
+    enter(name ? name : "<built-in>", true);
+}
+
+static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    PyObject *type, *error, *trace;
+    (void)self;
+    if (rl_profiling.id != of_session) return 0;
+    PyErr_Fetch(&type, &error, &trace); /* what left the function */
+    if (what == PyTrace_CALL) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        const char *name = name_of(code);
+        Py_DECREF(code);
+        enter(name ? name : "<function>", false);
+    } else if (what == PyTrace_C_CALL)
+        enter_builtin(arg);
+    else if (what == PyTrace_RETURN || what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION)
+        leave();
+    PyErr_Restore(type, error, trace);
+    return 0;
+}
+
+/* those that run already, the outermost first */
+static void enter_running(PyFrameObject *frame) {
+    if (!frame) return;
+    PyFrameObject *outer = PyFrame_GetBack(frame);
+    enter_running(outer);
+    Py_XDECREF(outer);
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    const char *name = name_at(code, PyFrame_GetLineNumber(frame));
+    Py_DECREF(code);
+    enter(name ? name : "<function>", false);
+}
+
+int rl_python_calls_start(void) {
+    Py_XSETREF(names, PyDict_New());
+    if (!names) return -1;
+    innermost = (rl_mark){0};
+    lost = 0;
+    of_session = rl_profiling.id;
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    enter_running(frame);
+    Py_XDECREF(frame);
+    PyEval_SetProfile(on_call, NULL);
+    return 0;
+}
+
+void rl_python_calls_stop(void) {
+    if (!names) return;
+    PyEval_SetProfile(NULL, NULL);
+    Py_CLEAR(names);
+}
