@@ -25,7 +25,6 @@ typedef struct {
     state small_states[SMALL];
     int32_t small_table[SMALL_TABLE], small_ready[SMALL];
     int64_t id; /* what hooks know the run by */
-    bool profiled;
 } task;
 
 static _Thread_local task *running; /* the innermost run of this thread */
@@ -227,6 +226,8 @@ static int heap_pop(task *t) {
 }
 
 /* ---- one node ---- */
+/* compiled twice, so that who is not profiled is not asked */
+#define EITHER_WAY inline __attribute__((always_inline))
 static int deliver(task *t, const rl_edge *edge, PyObject *grad_steal) {
     int at = state_find(t, edge->to);
     state *s = &t->states[at];
@@ -245,7 +246,7 @@ static void capture(task *t, const rl_node *node, PyObject *const *grads) {
             t->run->found[i] = Py_NewRef(grads[t->run->targets[i].nr]);
 }
 
-static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
+static EITHER_WAY int apply(task *t, rl_node *node, PyObject **grads, PyObject **results, bool profiled) {
     bool small[16], *unwanted = NULL;
     const bool *outer = rl_node_unwanted;
     if (t->run->n_targets && node->n_edge <= (int)Py_ARRAY_LENGTH(small)) {
@@ -254,8 +255,7 @@ static int apply(task *t, rl_node *node, PyObject **grads, PyObject **results) {
             unwanted[e] = node->edge[e].to && !t->states[state_find(t, node->edge[e].to)].needed;
     }
     rl_node_unwanted = unwanted;
-    int failed = RL_UNLIKELY(t->profiled) ? rl_profiled_apply(node, grads, results)
-                                          : node->kind->apply(node, grads, results);
+    int failed = profiled ? rl_profiled_apply(node, grads, results) : node->kind->apply(node, grads, results);
     rl_node_unwanted = outer;
     if (!failed && node->extras && node->extras->after) failed = rl_hooks_after(node, results, grads);
     for (int e = 0; !failed && e < node->n_edge; e++) {
@@ -283,7 +283,7 @@ static int refuse_nan(const rl_node *node, PyObject *const *results) {
     return failed;
 }
 
-static int run_state(task *t, int at) {
+static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     PyObject *small[8], **results = small, *grad = t->states[at].grad, **several = t->states[at].grads;
     rl_node *node = t->states[at].node;
     bool runs = t->states[at].runs;
@@ -305,7 +305,7 @@ static int run_state(task *t, int at) {
         failed = rl_hooks_before(node, grads);
     if (!failed && !runs) capture(t, node, grads);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
-    if (!failed && runs) failed = apply(t, node, grads, results);
+    if (!failed && runs) failed = apply(t, node, grads, results, profiled);
     if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);
     PyMem_Free(several);
@@ -317,6 +317,13 @@ static int run_state(task *t, int at) {
             Py_XDECREF(results[e]);
     }
     if (results != small) PyMem_Free(results);
+    return failed;
+}
+
+static RL_APART int run_profiled(task *t, int at) {
+    const rl_mark mark = rl_profiled_begin(t->states[at].node, RL_EVENT_EVALUATE, NULL);
+    const int failed = run_state(t, at, true);
+    rl_profile_end(mark);
     return failed;
 }
 
@@ -339,11 +346,7 @@ static int task_run(task *t) {
             continue;
         }
         rl_node_running = t->states[at].node;
-        rl_mark mark = {0};
-        if (RL_UNLIKELY(t->profiled)) mark = rl_profiled_begin(rl_node_running, RL_EVENT_EVALUATE, NULL);
-        const int failed = run_state(t, at);
-        if (RL_UNLIKELY(t->profiled)) rl_profile_end(mark);
-        if (failed) {
+        if ((RL_UNLIKELY(rl_profiling.id) ? run_profiled(t, at) : run_state(t, at, false)) < 0) {
             if (RL_UNLIKELY(rl_anomaly_mode)) rl_anomaly_report(rl_node_running);
             return -1;
         }
@@ -370,7 +373,6 @@ int rl_backward_run_here(rl_backward *run) {
     int grad = rl_here.grad;
     task_begin(&t, run);
     t.id = ids++;
-    t.profiled = rl_profile_here();
     running = &t;
     rl_here.grad = run->create_graph;
     for (int i = 0; i < run->n_roots; i++) Py_INCREF((PyObject *)run->roots[i].to);

@@ -4,6 +4,7 @@
 
 rl_mark rl_profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads) {
     rl_slot inputs[RL_MAX_OUT];
+    if (!rl_profile_here()) return (rl_mark){0};
     const int n = grads && node->n_out <= RL_MAX_OUT ? node->n_out : 0;
     for (int i = 0; i < n; i++)
         inputs[i] = grads[i] ? (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)grads[i])->v}
