@@ -37,6 +37,7 @@ int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 
 /* ---- autograd/profiled.c: nodes that a profiler records ---- */
 rl_mark rl_profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads); /* or NULL */
+rl_mark rl_profiled_function(PyObject *cls); /* a Function's forward */
 int rl_profiled_apply(rl_node *node, PyObject **grads, PyObject **results);
 
 /* ---- autograd/accumulate.c ---- */

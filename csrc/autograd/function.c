@@ -283,12 +283,15 @@ static PyObject *apply(PyObject *cls, PyObject *const *args, Py_ssize_t n, PyObj
                        .n_args = n + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0),
                        .kwnames = kwnames,
                        .has_setup = has_setup};
+    rl_mark mark = {0};
+    if (RL_UNLIKELY(rl_profiling.id)) mark = rl_profiled_function(cls);
     RL_OWNED PyObject *answer = begin(&c) < 0 ? NULL : run_forward(&c), *result = NULL;
     if (answer && finish(&c, answer) == 0)
         result = PyTuple_Check(answer) ? Py_NewRef(c.results) : Py_NewRef(PyTuple_GET_ITEM(c.results, 0));
     Py_XDECREF(c.raw);
     Py_XDECREF(c.results);
     Py_XDECREF((PyObject *)c.ctx);
+    rl_profile_end(mark);
     return rl_give(&result);
 }
 

@@ -19,6 +19,15 @@ rl_mark rl_profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *con
     return rl_profile_begin(&what);
 }
 
+rl_mark rl_profiled_function(PyObject *cls) {
+    if (!rl_profile_here()) return (rl_mark){0};
+    const rl_event_begin what = {.kind = RL_EVENT_FUNCTION,
+                                 .name = ((PyTypeObject *)cls)->tp_name,
+                                 .borrowed = true,
+                                 .sequence = rl_here.grad ? (int64_t)rl_node_sequence : -1};
+    return rl_profile_begin(&what);
+}
+
 int rl_profiled_apply(rl_node *node, PyObject **grads, PyObject **results) {
     const rl_mark mark = rl_profiled_begin(node, RL_EVENT_NODE, grads);
     const int failed = node->kind->apply(node, grads, results);

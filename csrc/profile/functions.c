@@ -48,16 +48,22 @@ static PyObject *start(PyObject *m, PyObject *args, PyObject *kwargs) {
     return PyLong_FromUnsignedLongLong(rl_profiling.id);
 }
 
+/* "_" behind the name of what writes in place, unless it is there */
+static const char *last_of(const rl_event *e) {
+    const size_t n = strlen(e->name);
+    return e->kind == RL_EVENT_INPLACE && !(n && e->name[n - 1] == '_') ? "_" : "";
+}
+
 static PyObject *event_tuple(const rl_event *e) {
     static const char *const front[RL_EVENT_KINDS] = {
-        "aten::", "aten::", "autograd::engine::evaluate_function: ", "", "", "", "", ""};
+        "aten::", "aten::", "autograd::engine::evaluate_function: ", "", "", "", "", "", ""};
     RL_OWNED PyObject *inputs = rl_inputs_list(e->inputs, e->n_inputs);
-    RL_OWNED PyObject *name = inputs ? PyUnicode_FromFormat("%s%s%s%s", front[e->kind], e->prefix, e->name,
-                                                            e->kind == RL_EVENT_INPLACE ? "_" : "")
-                                     : NULL;
-    return name ? Py_BuildValue("(iOLLIILLLOO)", (int)e->kind, name, (long long)e->start, (long long)e->end,
+    RL_OWNED PyObject *name =
+        inputs ? PyUnicode_FromFormat("%s%s%s%s", front[e->kind], e->prefix, e->name, last_of(e)) : NULL;
+    return name ? Py_BuildValue("(iOLLIILLLOOO)", (int)e->kind, name, (long long)e->start, (long long)e->end,
                                 e->thread, e->system_thread, (long long)e->sequence, (long long)e->before,
-                                (long long)e->after, inputs, e->elsewhere ? Py_True : Py_False)
+                                (long long)e->after, inputs, e->elsewhere ? Py_True : Py_False,
+                                e->unfinished ? Py_True : Py_False)
                 : NULL;
 }
 

@@ -15,6 +15,7 @@ typedef enum {
     RL_EVENT_INPLACE,  /* ... and "_" */
     RL_EVENT_EVALUATE, /* "autograd::engine::evaluate_function: " name */
     RL_EVENT_NODE,     /* name */
+    RL_EVENT_FUNCTION, /* the forward of an autograd.Function */
     RL_EVENT_USER,
     RL_EVENT_MODULE,
     RL_EVENT_PYTHON,
@@ -31,7 +32,7 @@ typedef struct rl_event {
     const int64_t *inputs;     /* Note [Inputs], or NULL */
     uint32_t thread, system_thread;
     uint8_t kind, n_inputs;
-    bool elsewhere; /* ended by another thread */
+    bool elsewhere, unfinished; /* ended by another thread; by the end of the session */
 } rl_event;
 
 /* An event that began; event NULL: nothing is recorded. Of an older session it is no more. */

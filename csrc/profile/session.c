@@ -167,6 +167,7 @@ rl_recording rl_session_stop(void) {
             rl_event *e = &c->at[i];
             if (e->end) continue;
             e->end = done.stop;
+            e->unfinished = true;
             e->after = __atomic_load_n(&counted, __ATOMIC_RELAXED);
         }
     return done;

@@ -30,8 +30,11 @@ Variable = _C.Tensor
 _homes.adopt(__name__, backward, grad)
 
 # modules that are imported when something first asks for them, and names that live in them
-_LAZY = {name: name for name in ("anomaly_mode", "function", "functional", "graph")}
+_LAZY = {
+    name: name for name in ("anomaly_mode", "function", "functional", "graph", "profiler", "profiler_util")
+}
 _LAZY |= {"Function": "function"}
+_LAZY |= {name: "profiler" for name in ("DeviceType", "ProfilerActivity", "kineto_available")}
 _LAZY |= {"detect_anomaly": "anomaly_mode", "set_detect_anomaly": "anomaly_mode"}
 _missing_name = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__, _LAZY)

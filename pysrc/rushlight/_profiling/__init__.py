@@ -1,0 +1,1 @@
+"""What stands below rushlight.profiler and rushlight.autograd.profiler."""

@@ -1,0 +1,420 @@
+"""Events that a profiler recorded, lists of them and their averages.
+
+See https://docs.pytorch.org/docs/2.13/autograd.html#profiler
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, namedtuple
+
+from rushlight import _missing
+from rushlight._profiling import table as _table
+from rushlight._profiling.kinds import DeviceType
+from rushlight._profiling.table import format_memory as _format_memory  # noqa: F401
+from rushlight._profiling.table import format_time as _format_time
+from rushlight._profiling.table import format_time_share as _format_time_share  # noqa: F401
+
+__all__ = [
+    "EventList",
+    "FormattedTimesMixin",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "Interval",
+    "Kernel",
+    "MemRecordsAcc",
+    "StringTable",
+]
+__getattr__ = _missing.lacks(__name__)
+
+MEMORY_EVENT_NAME = "[memory]"
+OUT_OF_MEMORY_EVENT_NAME = "[OutOfMemory]"
+_BACKWARD = 1  # RecordScope.BACKWARD_FUNCTION
+
+Kernel = namedtuple("Kernel", ["name", "device", "duration"])
+
+
+class Interval:
+    """From one time to another, in microseconds."""
+
+    def __init__(self, start, end) -> None:
+        self.start = start
+        self.end = end
+
+    def elapsed_us(self):
+        """Return how long it is."""
+        return self.end - self.start
+
+
+def _as_text(name):
+    return property(lambda self: _format_time(getattr(self, name)))
+
+
+class FormattedTimesMixin:
+    """Times as texts, and averages over ``count`` calls."""
+
+    cpu_time_str = _as_text("cpu_time")
+    device_time_str = _as_text("device_time")
+    cpu_time_total_str = _as_text("cpu_time_total")
+    device_time_total_str = _as_text("device_time_total")
+    self_cpu_time_total_str = _as_text("self_cpu_time_total")
+    self_device_time_total_str = _as_text("self_device_time_total")
+
+    @property
+    def cpu_time(self):
+        """The time of one call on the average, in microseconds."""
+        return 0.0 if self.count == 0 else 1.0 * self.cpu_time_total / self.count
+
+    @property
+    def device_time(self):
+        """The same on a GPU; 0 here."""
+        return 0.0 if self.count == 0 else 1.0 * self.device_time_total / self.count
+
+
+class FunctionEvent(FormattedTimesMixin):
+    """One call that was recorded: an operator, a node of a backward pass, a block with a name.
+
+    Times are microseconds since the profiler began. ``cpu_children`` are the calls that it made,
+    ``cpu_parent`` the one that made it; ``input_shapes`` the sizes of its tensors (``record_shapes=True``),
+    ``cpu_memory_usage`` the bytes of tensors that it left (``profile_memory=True``), ``stack`` the Python
+    functions that led to it (``with_stack=True``).
+
+    Reference
+    ---------
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.profiler_util.FunctionEvent
+    """
+
+    is_legacy = is_remote = False
+    use_device = None
+    device_type = DeviceType.CPU
+    device_memory_usage = self_device_memory_usage = 0
+    device_time_total = self_device_time_total = 0
+
+    def __init__(
+        self,
+        id,
+        name,
+        thread,
+        start_us,
+        end_us,
+        overload_name=None,
+        fwd_thread=None,
+        input_shapes=None,
+        stack=None,
+        scope=0,
+        cpu_memory_usage=0,
+        is_async=False,
+        sequence_nr=-1,
+        node_id=-1,
+        device_index=0,
+        flops=None,
+        trace_name=None,
+        concrete_inputs=None,
+        kwinputs=None,
+        is_user_annotation=False,
+        is_python_function=False,
+        activity_type=None,
+        structured_input_shapes=None,
+        input_dtypes=None,
+    ) -> None:
+        self.id, self.node_id, self.name = id, node_id, name
+        self.overload_name, self.trace_name = overload_name, trace_name
+        self.time_range = Interval(start_us, end_us)
+        self.thread, self.fwd_thread, self.device_resource_id = thread, fwd_thread, thread
+        self.kernels, self.cpu_children, self.cpu_parent = [], [], None
+        self.count = 1
+        self.input_shapes, self.structured_input_shapes = input_shapes, structured_input_shapes
+        self.input_dtypes, self.concrete_inputs, self.kwinputs = input_dtypes, concrete_inputs, kwinputs
+        self.stack, self.scope, self.sequence_nr = stack, scope, sequence_nr
+        self.cpu_memory_usage, self.flops = cpu_memory_usage, flops
+        self.is_async, self.device_index = is_async, device_index
+        self.is_user_annotation, self.is_python_function = is_user_annotation, is_python_function
+        self.activity_type = activity_type
+
+    def append_cpu_child(self, child) -> None:
+        """Add a call that this one made itself."""
+        self.cpu_children.append(child)
+
+    def set_cpu_parent(self, parent) -> None:
+        """Say which call made this one."""
+        self.cpu_parent = parent
+
+    @property
+    def key(self):
+        """What calls are averaged by."""
+        return self.name
+
+    @property
+    def cpu_time_total(self):
+        """Its time, in microseconds."""
+        return self.time_range.elapsed_us()
+
+    @property
+    def self_cpu_time_total(self):
+        """Its time without that of its children."""
+        if self.is_async:
+            return 0
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    @property
+    def self_cpu_memory_usage(self):
+        """The bytes that it left without those of its children."""
+        if self.is_async:
+            return 0
+        return self.cpu_memory_usage - sum(child.cpu_memory_usage for child in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return (
+            f"<FunctionEvent id={self.id} name={self.name} overload_name={self.overload_name} "
+            f"device_type={self.device_type} node_id={self.node_id} cpu_time={self.cpu_time_str} "
+            f"start_us={self.time_range.start} end_us={self.time_range.end} "
+            f"cpu_children={[child.id for child in self.cpu_children]} {self.use_device}_time="
+            f"{self.device_time_str} name={self.name} thread={self.thread} input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage} {self.use_device}_memory_usage="
+            f"{self.device_memory_usage} is_async={self.is_async} is_remote={self.is_remote} "
+            f"seq_nr={self.sequence_nr} is_legacy={self.is_legacy}>"
+        )
+
+
+_TAKEN_OVER = (  # from the first event of an average
+    *("key", "node_id", "is_async", "is_remote", "cpu_parent", "cpu_children", "overload_name"),
+    *("input_shapes", "stack", "scope", "device_type", "is_legacy", "use_device", "is_user_annotation"),
+)
+_ADDED = (
+    *("cpu_time_total", "device_time_total", "self_cpu_time_total", "self_device_time_total"),
+    *("cpu_memory_usage", "device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage"),
+    "count",
+)
+
+
+class FunctionEventAvg(FormattedTimesMixin):
+    """Sums over the events of one key; ``cpu_time`` is their average.
+
+    Reference
+    ---------
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.profiler_util.FunctionEventAvg
+    """
+
+    def __init__(self) -> None:
+        for name in _TAKEN_OVER:
+            setattr(self, name, None)
+        for name in _ADDED:
+            setattr(self, name, 0)
+        self.node_id, self.device_type, self.flops = 0, DeviceType.CPU, 0
+        self.is_async = self.is_remote = self.is_legacy = False
+
+    def add(self, other):
+        """Count another event, or average, of the same key."""
+        if not isinstance(other, (FunctionEvent, FunctionEventAvg)):
+            raise AssertionError("Expected other to be a FunctionEvent or FunctionEventAvg")
+        if self.key is None:
+            for name in _TAKEN_OVER:
+                setattr(self, name, getattr(other, name))
+        if other.key != self.key:
+            raise AssertionError(f"Expected keys to match, but got {other.key} vs {self.key}")
+        for name in _ADDED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        if other.flops is not None:
+            self.flops = (self.flops or 0) + other.flops
+        return self
+
+    __iadd__ = add
+
+    def __repr__(self) -> str:
+        device = self.use_device or "cuda"
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+            f"cpu_time={self.cpu_time_str}  self_{device}_time={self.self_device_time_total_str} "
+            f"{device}_time={self.device_time_str} input_shapes={self.input_shapes} "
+            f"cpu_memory_usage={self.cpu_memory_usage} {device}_memory_usage={self.device_memory_usage}>"
+        )
+
+
+class EventList(list):
+    """A list of events: of calls in the order in which they began, or of averages.
+
+    Reference
+    ---------
+    https://docs.pytorch.org/docs/2.13/autograd.html#torch.autograd.profiler_util.EventList
+    """
+
+    def __init__(self, *args, use_device=None, profile_memory=False, with_flops=False) -> None:
+        super().__init__(*args)
+        self._use_device, self._profile_memory, self._with_flops = use_device, profile_memory, with_flops
+        self._tree_built = False
+
+    def __str__(self) -> str:
+        return self.table()
+
+    # ---- who called whom ----
+    def _build_tree(self):
+        self._find_parents()
+        self._join_repeated()
+        self._find_forward_stacks()
+        self._tree_built = True
+
+    def _find_parents(self):
+        """Of two events of a thread one made the other where it lies within it."""
+        open_of = defaultdict(list)
+        for event in sorted(
+            (e for e in self if not e.is_async), key=lambda e: (e.time_range.start, -e.time_range.end)
+        ):
+            around = open_of[event.thread, event.node_id]
+            time = event.time_range
+            while around and (
+                time.start >= around[-1].time_range.end or time.end > around[-1].time_range.end
+            ):
+                around.pop()
+            if around:
+                around[-1].append_cpu_child(event)
+                event.set_cpu_parent(around[-1])
+            around.append(event)
+
+    def _join_repeated(self):
+        """An event with one child of its own name stands for both."""
+        joined = set()
+        for event in self:
+            while len(event.cpu_children) == 1 and event.cpu_children[0].name == event.name:
+                child = event.cpu_children[0]
+                event.cpu_children, event.kernels = child.cpu_children, child.kernels
+                for each in child.cpu_children:
+                    each.set_cpu_parent(event)
+                child.cpu_children = []
+                joined.add(id(child))
+        if joined:
+            self[:] = [event for event in self if id(event) not in joined]
+
+    def _find_forward_stacks(self):
+        """What runs backward shows the stack of the call that it is the derivative of."""
+        backward, stacks = {}, {}
+        for event in self:
+            parent = event.cpu_parent
+            backward[id(event)] = event if event.scope == _BACKWARD else backward.get(id(parent))
+            if backward[id(event)] is None and event.stack is not None:
+                stacks.setdefault((event.sequence_nr, event.thread), event.stack)
+        for event in self:
+            node = backward[id(event)]
+            if node is not None:
+                event.stack = stacks.get((node.sequence_nr, node.fwd_thread), [])
+
+    # ---- sums ----
+    @property
+    def self_cpu_time_total(self):
+        """The time of all events, in microseconds."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+        """Return an EventList of FunctionEventAvg: one for each key, and on request for each kind of input
+        shapes and for the innermost functions of the stack."""
+        if not self._tree_built:
+            raise AssertionError("Expected tree to be built before calling key_averages")
+        averages = defaultdict(FunctionEventAvg)
+        for event in self:
+            key = (event.key, event.node_id, event.is_user_annotation)
+            key += (event.overload_name,) if group_by_overload_name else ()
+            key += (str(event.input_shapes),) if group_by_input_shapes else ()
+            key += tuple(event.stack[:group_by_stack_n]) if group_by_stack_n > 0 else ()
+            averages[key].add(event)
+        found = EventList(
+            averages.values(),
+            use_device=self._use_device,
+            profile_memory=self._profile_memory,
+            with_flops=self._with_flops,
+        )
+        for average in found:
+            average.stack = (average.stack or [])[:group_by_stack_n]
+            average.input_shapes = average.input_shapes if group_by_input_shapes else ""
+            average.overload_name = average.overload_name if group_by_overload_name else ""
+        return found
+
+    def total_average(self):
+        """Return one FunctionEventAvg with the key ``Total``: the sums over all events."""
+        total = FunctionEventAvg()
+        for event in self:
+            total += event
+            total.key = None
+        total.key = "Total"
+        return total
+
+    # ---- texts and files ----
+    def table(
+        self,
+        sort_by=None,
+        row_limit=100,
+        max_src_column_width=75,
+        max_name_column_width=55,
+        max_shapes_column_width=80,
+        header=None,
+        top_level_events_only=False,
+        time_unit=None,
+    ):
+        """Return the events as a table.
+
+        Parameters
+        ----------
+        sort_by : str, optional
+            An attribute of the events, the largest first: ``"cpu_time_total"``, ``"self_cpu_time_total"``,
+            ``"cpu_time"``, ``"count"``, ``"self_cpu_memory_usage"`` ... As they were recorded without.
+        row_limit : int
+            How many rows there may be; -1 shows all.
+        header : str, optional
+            A line to stand above the table.
+        top_level_events_only : bool
+            Without the calls that other calls made.
+        time_unit : str, optional
+            ``"s"``, ``"ms"`` or ``"us"`` for all times; without it each has the unit that suits.
+        """
+        return _table.build_table(
+            self,
+            sort_by=sort_by,
+            row_limit=row_limit,
+            max_src_column_width=max_src_column_width,
+            max_name_column_width=max_name_column_width,
+            max_shapes_column_width=max_shapes_column_width,
+            header=header,
+            profile_memory=self._profile_memory,
+            with_flops=self._with_flops,
+            top_level_events_only=top_level_events_only,
+            time_unit=time_unit,
+        )
+
+    def export_chrome_trace(self, path) -> None:
+        """Write the events alone to a file that chrome://tracing and Perfetto open."""
+        from rushlight._profiling import chrome
+
+        chrome.write_events(self, path)
+
+    def supported_export_stacks_metrics(self):
+        """Return what export_stacks() can count."""
+        return [f"self_{device}_time_total" for device in ("cpu", "cuda", "xpu", "privateuse1")]
+
+    def export_stacks(self, path: str, metric: str) -> None:
+        """Write stacks and their times, a line for each event: what flame graphs are drawn from."""
+        if metric not in self.supported_export_stacks_metrics():
+            raise ValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
+        name = metric if metric == "self_cpu_time_total" else "self_device_time_total"
+        plain = str.maketrans(" ;\t\n", "____")
+        with open(path, "w") as file:
+            for event in self:
+                value = int(getattr(event, name))
+                if event.stack and value > 0:
+                    stack = ";".join(entry.translate(plain) for entry in reversed(event.stack))
+                    file.write(f"{stack} {value}\n")
+
+
+class StringTable(defaultdict):
+    """Names as they are shown; PyTorch demangles C++ names here."""
+
+    def __missing__(self, key):
+        self[key] = key
+        return key
+
+
+class MemRecordsAcc:
+    """Finds records ``(event, seen)`` by the time of their event."""
+
+    def __init__(self, mem_records) -> None:
+        self._records = sorted(mem_records, key=lambda record: record[0].start_ns())
+        self._starts = [record[0].start_ns() for record in self._records]
+
+    def in_interval(self, start_ns, end_ns):
+        """Yield the records between two times, both included."""
+        yield from self._records[bisect_left(self._starts, start_ns) : bisect_right(self._starts, end_ns)]
