@@ -55,7 +55,7 @@ static size_t put_slot(int64_t *to, const rl_slot *s) {
 const int64_t *rl_inputs_keep(const rl_slot *args, int n) {
     size_t words = 0, at = 0;
     for (int i = 0; i < n; i++) words += put_slot(NULL, &args[i]);
-    int64_t *kept = rl_session_room(words * sizeof *kept);
+    int64_t *kept = rl_text_room(words * sizeof *kept);
     for (int i = 0; kept && i < n; i++) at += put_slot(kept + at, &args[i]);
     return kept;
 }

@@ -32,7 +32,7 @@ static const char *name_at(PyCodeObject *code, int line) {
     RL_OWNED PyObject *text = PyUnicode_FromFormat("%U(%d): %U", code->co_filename, line, code->co_name);
     Py_ssize_t n;
     const char *bytes = text ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
-    char *room = bytes ? rl_session_room((size_t)n + 1) : NULL;
+    char *room = bytes ? rl_text_room((size_t)n + 1) : NULL;
     if (!bytes) PyErr_Clear();
     return room ? memcpy(room, bytes, (size_t)n + 1) : NULL;
 }

@@ -1,6 +1,5 @@
 /* Sessions: events in chunks that never move, so that what is open can be pointed at. */
 #include "session.h"
-#include "core/error.h"
 #include "core/memory.h"
 #include "core/storage.h"
 #include <string.h>
@@ -8,12 +7,8 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
-/* A profiler that is never stopped must not eat the machine. */
-#define MOST_BYTES ((size_t)1 << 30)
-
 rl_profile_state rl_profiling;
 static rl_recording now;
-static size_t bytes_left;
 static uint64_t sessions;
 static int64_t counted; /* bytes of storages that sessions saw come and that are still there; atomic */
 
@@ -23,21 +18,10 @@ int64_t rl_profile_now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- memory of a session ---- */
-/* NULL: none is left. An event that is lost is no error of the call that it stands for. */
-static void *session_alloc(size_t bytes) {
-    if (bytes > bytes_left) return NULL;
-    void *p = rl_alloc(RL_COUNT((int64_t)bytes), 1);
-    if (p)
-        bytes_left -= bytes;
-    else
-        rl_error_clear();
-    return p;
-}
-
+/* ---- room for events and names ---- */
 static rl_event *event_room(void) {
     if (!now.last || now.last->n == CHUNK) {
-        rl_chunk *fresh = session_alloc(sizeof *fresh);
+        rl_chunk *fresh = rl_room_take(sizeof *fresh);
         if (!fresh) return NULL;
         fresh->next = NULL;
         fresh->n = 0;
@@ -51,23 +35,9 @@ static rl_event *event_room(void) {
     return &now.last->at[now.last->n++];
 }
 
-void *rl_session_room(size_t bytes) {
-    const size_t size = (bytes + 7) / 8 * 8;
-    if (!now.text || now.text->size - now.text->used < size) {
-        const size_t whole = size > TEXT ? size : TEXT;
-        rl_text *fresh = session_alloc(sizeof *fresh + whole);
-        if (!fresh) return NULL;
-        *fresh = (rl_text){.next = now.text, .size = whole};
-        now.text = fresh;
-    }
-    void *room = (char *)now.text->words + now.text->used;
-    now.text->used += size;
-    return room;
-}
-
 static const char *text_keep(const char *text) {
     const size_t n = strlen(text) + 1;
-    char *room = rl_session_room(n);
+    char *room = rl_text_room(n);
     return room ? memcpy(room, text, n) : NULL;
 }
 
@@ -76,10 +46,7 @@ void rl_recording_free(rl_recording *r) {
         next = c->next;
         rl_free(c);
     }
-    for (rl_text *t = r->text, *next; t; t = next) {
-        next = t->next;
-        rl_free(t);
-    }
+    rl_text_free(r->text);
     *r = (rl_recording){0};
 }
 
@@ -90,9 +57,15 @@ static uint32_t thread_number(void) {
     return number ? number : (number = ++threads);
 }
 
+/* looked up once a session: a forked child is another one */
 static uint32_t system_thread(void) {
+    static _Thread_local uint64_t session;
     static _Thread_local uint32_t id;
-    return id ? id : (id = (uint32_t)syscall(SYS_gettid));
+    if (session != rl_profiling.id) {
+        session = rl_profiling.id;
+        id = (uint32_t)syscall(SYS_gettid);
+    }
+    return id;
 }
 
 rl_mark rl_profile_begin(const rl_event_begin *what) {
@@ -150,7 +123,7 @@ void rl_profile_allocated(rl_storage *s) {
 /* ---- start and end ---- */
 void rl_session_start(const rl_profile_options *wants) {
     now = (rl_recording){.start = rl_profile_now()};
-    bytes_left = MOST_BYTES;
+    rl_room_begin();
     rl_profiling = (rl_profile_state){++sessions, *wants};
     rl_here.profile = sessions;
     rl_detours++;
@@ -158,6 +131,7 @@ void rl_session_start(const rl_profile_options *wants) {
 
 rl_recording rl_session_stop(void) {
     rl_recording done = now;
+    done.text = rl_text_steal();
     now = (rl_recording){0};
     rl_profiling = (rl_profile_state){0};
     rl_detours--;

@@ -3,7 +3,7 @@
 #define RL_PROFILE_SESSION_H
 #include "profile.h"
 
-enum { CHUNK = 512, TEXT = 1 << 16 };
+enum { CHUNK = 512 };
 typedef struct rl_chunk {
     struct rl_chunk *next;
     int n;
@@ -25,7 +25,13 @@ void rl_session_start(const rl_profile_options *wants);
 /* Ends it; what it recorded is the caller's, who gives it back with rl_recording_free. */
 rl_recording rl_session_stop(void);
 void rl_recording_free(rl_recording *r);
-void *rl_session_room(size_t bytes); /* that lasts as long as the recording; NULL: there is none */
+
+/* profile/room.c; NULL: there is none left */
+void rl_room_begin(void);
+void *rl_room_take(int64_t bytes); /* the caller's */
+void *rl_text_room(size_t bytes);  /* that lasts as long as the recording */
+rl_text *rl_text_steal(void);
+void rl_text_free(rl_text *t);
 
 /* Note [Inputs]: each argument is one word, tag │ dtype << 8 │ n << 16, and n words: sizes, numbers; a list
  * of tensors is followed by its tensors as arguments. A text lies in the words. */
