@@ -117,8 +117,9 @@ def _conv_flops(shapes, values):
     stride, padding, dilation = (
         each if isinstance(each, list) else [each] * len(sizes) for each in values[3:6]
     )
-    if not all(isinstance(number, int) for number in (*stride, *padding, *dilation)):
-        return 0  # padding="same"
+    numbers = (*stride, *padding, *dilation)
+    if len(sizes) != len(kernel) or not all(isinstance(number, int) for number in numbers):
+        return 0  # one image without a batch; padding="same"
     places = [
         (size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1
         for i, size in enumerate(sizes)
