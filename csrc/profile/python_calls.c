@@ -56,7 +56,7 @@ static void enter_builtin(PyObject *function) {
 static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     PyObject *type, *error, *trace;
     (void)self;
-    if (rl_profiling.id != of_session) return 0;
+    if (rl_profiling.id != of_session || rl_here.profile != of_session) return 0; /* of an older session */
     PyErr_Fetch(&type, &error, &trace); /* what left the function */
     if (what == PyTrace_CALL) {
         PyCodeObject *code = PyFrame_GetCode(frame);

@@ -149,7 +149,19 @@ def test_activities():
     with pytest.raises(TypeError, match="Expected ProfilerActivity or dict"):
         profile(activities=[ProfilerActivity.CPU, 3])
     with pytest.raises(AssertionError, match="No activities specified for the profiler"):
-        profile(activities=[ProfilerActivity.CUDA]).start()
+        profile(activities=[ProfilerActivity.PrivateUse1]).start()
+
+
+def test_gpus():
+    with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
+            torch.ones(1)
+    averages = prof.key_averages()
+    assert "CUDA" not in averages.table(sort_by="self_cuda_time_total")
+    with pytest.warns(FutureWarning, match=r"`cuda_time_total` is deprecated\. Use `device_time_total`"):
+        assert prof.events()[0].cuda_time_total == 0
+    with pytest.warns(FutureWarning, match="`cuda_time` is deprecated"):
+        assert averages[0].cuda_time == 0
 
 
 def test_options_of_the_lower_profiler():

@@ -149,20 +149,26 @@ class profile:
         self._recording, self._metadata = None, {}
         self._uninstall = hooks.install(self.with_modules or self.with_stack)
         self.profiling_start_time_ns = time.time_ns()
-        self._session = _C._profile_start(
-            inputs=self.record_shapes,
-            memory=self.profile_memory,
-            python=self.with_stack,
-            all_threads=getattr(self.experimental_config, "profile_all_threads", False),
-        )
+        try:
+            self._session = _C._profile_start(
+                inputs=self.record_shapes,
+                memory=self.profile_memory,
+                python=self.with_stack,
+                all_threads=getattr(self.experimental_config, "profile_all_threads", False),
+            )
+        except BaseException:
+            self._uninstall()
+            raise
 
     def __exit__(self, exc_type, exc_val, exc_tb):
         if not self.enabled or self._session is None:
             return None
-        stopped = _C._profile_stop(self._session)
+        session, self._session = self._session, None
+        try:
+            stopped = _C._profile_stop(session)
+        finally:
+            self._uninstall()
         self.profiling_end_time_ns = time.time_ns()
-        self._session = None
-        self._uninstall()
         if stopped is None:
             warn(_LOST, stacklevel=2)
         if self.acc_events:

@@ -5,6 +5,7 @@ See https://docs.pytorch.org/docs/2.13/autograd.html#profiler
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict, namedtuple
+from warnings import warn
 
 from rushlight import _missing
 from rushlight._profiling import table as _table
@@ -48,6 +49,17 @@ def _as_text(name):
     return property(lambda self: _format_time(getattr(self, name)))
 
 
+def _deprecated(name, instead=". Use"):
+    """The name that an attribute had when GPUs were CUDA's."""
+    old = name.replace("device", "cuda")
+
+    def get(self):
+        warn(f"`{old}` is deprecated{instead} `{name}` instead.", FutureWarning, stacklevel=2)
+        return getattr(self, name)
+
+    return property(get)
+
+
 class FormattedTimesMixin:
     """Times as texts, and averages over ``count`` calls."""
 
@@ -57,6 +69,7 @@ class FormattedTimesMixin:
     device_time_total_str = _as_text("device_time_total")
     self_cpu_time_total_str = _as_text("self_cpu_time_total")
     self_device_time_total_str = _as_text("self_device_time_total")
+    cuda_time = _deprecated("device_time", ", please use")
 
     @property
     def cpu_time(self):
@@ -87,6 +100,9 @@ class FunctionEvent(FormattedTimesMixin):
     device_type = DeviceType.CPU
     device_memory_usage = self_device_memory_usage = 0
     device_time_total = self_device_time_total = 0
+    cuda_time_total = _deprecated("device_time_total")
+    self_cuda_time_total = _deprecated("self_device_time_total")
+    self_cuda_memory_usage = _deprecated("self_device_memory_usage")
 
     def __init__(
         self,

@@ -85,7 +85,14 @@ class _KinetoProfile:
         self.custom_trace_id_callback = custom_trace_id_callback
         self.post_processing_timeout_s = post_processing_timeout_s
         self.profiler: prof.profile | None = None
-        self.use_device = None
+        self.use_device = next(
+            (
+                name.lower()
+                for name in ("CUDA", "XPU", "MTIA", "HPU")
+                if ProfilerActivity[name] in self.activities
+            ),
+            None,
+        )
         self.preset_metadata: dict[str, str] = {}
 
     # ---- on and off ----
@@ -105,6 +112,7 @@ class _KinetoProfile:
         if self.profiler is None or not self.acc_events:
             self.profiler = prof.profile(
                 use_cpu=ProfilerActivity.CPU in self.activities,
+                use_device=self.use_device,
                 use_kineto=True,
                 record_shapes=self.record_shapes,
                 with_flops=self.with_flops,
