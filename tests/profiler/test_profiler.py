@@ -28,6 +28,9 @@ from rushlight.profiler import (
     tensorboard_trace_handler,
 )
 
+# said once in a process
+pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+
 
 def run(**options):
     x = torch.ones(20, 30)
@@ -74,6 +77,13 @@ def test_events_are_kept_on_request():
     plan = schedule(wait=0, warmup=1, active=1)
     assert [len(trace) for trace in steps(6, schedule=plan)[1]] == [2, 2, 2]
     assert [len(trace) for trace in steps(6, schedule=plan, acc_events=True)[1]] == [2, 4, 6]
+
+
+def test_events_that_go_are_spoken_of_once(monkeypatch):
+    monkeypatch.setattr(torch.profiler.profiler, "_WARNINGS_SHOWN", set())
+    with pytest.warns(UserWarning, match="Profiler clears events") as caught:
+        steps(9, schedule=schedule(wait=0, warmup=1, active=1))
+    assert len(caught) == 1
 
 
 def test_stop_and_start():
