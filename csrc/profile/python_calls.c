@@ -57,7 +57,7 @@ static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
     PyObject *type, *error, *trace;
     (void)self;
     if (rl_profiling.id != of_session || rl_here.profile != of_session) return 0; /* of an older session */
-    PyErr_Fetch(&type, &error, &trace); /* what left the function */
+    PyErr_Fetch(&type, &error, &trace);                                           /* what left the function */
     if (what == PyTrace_CALL) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         const char *name = name_of(code);

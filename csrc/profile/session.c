@@ -2,6 +2,7 @@
 #include "session.h"
 #include "core/memory.h"
 #include "core/storage.h"
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,7 +58,7 @@ static uint32_t thread_number(void) {
     return number ? number : (number = ++threads);
 }
 
-/* looked up once a session: a forked child is another one */
+/* looked up once a session: in a forked child it is another */
 static uint32_t system_thread(void) {
     static _Thread_local uint64_t session;
     static _Thread_local uint32_t id;
@@ -121,7 +122,18 @@ void rl_profile_allocated(rl_storage *s) {
 }
 
 /* ---- start and end ---- */
+/* Nobody would ask a forked child for what it records: workers that load data, servers. */
+static void forget_after_fork(void) {
+    if (!rl_profiling.id) return;
+    rl_profiling = (rl_profile_state){0};
+    rl_detours--;
+    now = (rl_recording){0};
+    rl_text_steal();
+}
+
 void rl_session_start(const rl_profile_options *wants) {
+    static bool guarded;
+    if (!guarded) guarded = pthread_atfork(NULL, NULL, forget_after_fork) == 0;
     now = (rl_recording){.start = rl_profile_now()};
     rl_room_begin();
     rl_profiling = (rl_profile_state){++sessions, *wants};

@@ -172,7 +172,8 @@ def test_a_thread_that_ends_within_a_block():
     assert names(prof) == ["open"] and prof.function_events[0].cpu_time_total > 0
 
 
-def test_fork_while_profiling():
+@pytest.mark.filterwarnings("ignore:disableProfiler called")
+def test_a_forked_child_records_nothing():
     with profile(record_shapes=True) as prof:
         torch.ones(2)
         read, write = os.pipe()
@@ -180,15 +181,19 @@ def test_fork_while_profiling():
         if child == 0:
             try:
                 torch.zeros(2)
+                was_on = _C._profile_is_on()
                 prof.__exit__(None, None, None)
-                os.write(write, ",".join(names(prof)).encode())
+                with profile() as own:
+                    torch.zeros(2)
+                os.write(write, f"{was_on} {names(prof)} {names(own)}".encode())
             finally:
                 os._exit(0)
         os.close(write)
-        assert os.read(read, 1000) == b"aten::ones,aten::zeros"
+        assert os.read(read, 1000) == b"False [] ['aten::zeros']"
         os.close(read)
         os.waitpid(child, 0)
-    assert names(prof) == ["aten::ones"]
+        torch.ones(2)
+    assert names(prof) == ["aten::ones", "aten::ones"]
 
 
 # ---- short of memory ----
