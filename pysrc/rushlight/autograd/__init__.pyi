@@ -5,6 +5,8 @@ from . import function as function
 from . import functional as functional
 from . import grad_mode as grad_mode
 from . import graph as graph
+from . import profiler as profiler
+from . import profiler_util as profiler_util
 from ._engine import backward as backward
 from ._engine import grad as grad
 from .anomaly_mode import detect_anomaly as detect_anomaly
@@ -17,5 +19,8 @@ from .grad_mode import set_grad_enabled as set_grad_enabled
 from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
+from .profiler import kineto_available as kineto_available
 from rushlight._C import Tensor as Variable
+from rushlight._profiling.kinds import DeviceType as DeviceType
+from rushlight._profiling.kinds import ProfilerActivity as ProfilerActivity
 
