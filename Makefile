@@ -47,10 +47,10 @@ test: $(VENV)/.installed
 
 # the tests on the reference kernels alone; as on a CPU without AVX-512; without oneDNN
 ref: $(VENV)/.installed
-	RL_KERNELS=ref $(PYTEST)
+	RUSHLIGHT_KERNELS=ref $(PYTEST)
 
 isa: $(VENV)/.installed
-	RL_ISA=avx2 $(PYTEST)
+	RUSHLIGHT_ISA=avx2 $(PYTEST)
 
 no-onednn: $(VENV)/.installed
 	RUSHLIGHT_ONEDNN=0 $(PYTEST)
@@ -70,7 +70,7 @@ asan: $(VENV)/.asan
 GC_TESTS = $(filter-out %/test_callbacks.py, \
 	$(wildcard $(patsubst %,tests/%/test_*.py,autograd module files) tests/*/test_gc*.py))
 gc: $(VENV)/.asan
-	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) $(GC_TESTS)
+	$(ASAN) RUSHLIGHT_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) $(GC_TESTS)
 
 fuzz: fuzz-files fuzz-ops
 
@@ -104,11 +104,11 @@ fuzz-long: fuzz-files
 
 # what takes longer than CI allows
 full: $(VENV)/.installed $(VENV)/.asan
-	RL_FULL=1 $(RUN) -m pytest -n $(JOBS) tests/ops/test_gradient_subsets.py
+	RUSHLIGHT_FULL=1 $(RUN) -m pytest -n $(JOBS) tests/ops/test_gradient_subsets.py
 	$(MAKE) asan isa no-onednn
 	$(MAKE) fuzz-files MUTANTS=2000000
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
-	$(ASAN) RL_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
+	$(ASAN) RUSHLIGHT_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
 		$(filter-out %/test_callbacks.py tests/parity/%,$(wildcard tests/*/test_*.py))
 
 # errors of the vector functions over every float32, in units in the last place; EVERY=n: over every nth
@@ -123,7 +123,7 @@ ulp:
 
 # warnings are errors
 werror: $(VENV)/.tools
-	RL_WERROR=1 RUSHLIGHT_CUDA=0 $(RUN) setup.py -q build_ext --build-lib build/werror
+	RUSHLIGHT_WERROR=1 RUSHLIGHT_CUDA=0 $(RUN) setup.py -q build_ext --build-lib build/werror
 
 # against real PyTorch, in an environment of its own
 parity: $(PARITY_VENV)/.parity $(PARITY_VENV)/.weights
@@ -214,13 +214,13 @@ $(VENV)/.demo: $(VENV)/.installed
 
 $(VENV)/.asan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/asan
-	$(call install,RL_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
+	$(call install,RUSHLIGHT_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/asan .)
 	@touch $@
 
 $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/tsan
-	$(call install,RL_BUILD=tsan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
+	$(call install,RUSHLIGHT_BUILD=tsan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/tsan .)
 	@touch $@
 

@@ -1,7 +1,7 @@
 """Builds rushlight._C, and rushlight._cuda where nvcc is.
 
-RL_BUILD=release|debug|asan|ubsan|tsan|cov   how
-RL_WERROR=1                                  warnings are errors
+RUSHLIGHT_BUILD=release|debug|asan|ubsan|tsan|cov   how
+RUSHLIGHT_WERROR=1                                  warnings are errors
 RUSHLIGHT_CUDA=auto|0|1                      auto: _cuda is skipped, with the reason, where it cannot be built
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """
@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 from build_objects import Failed, Objects, link, make_all, renew  # noqa: E402
 from operator_help import c_source  # noqa: E402
 
-MODE = os.environ.get("RL_BUILD", "release")
-WERROR = os.environ.get("RL_WERROR") == "1"
+MODE = os.environ.get("RUSHLIGHT_BUILD", "release")
+WERROR = os.environ.get("RUSHLIGHT_WERROR") == "1"
 CUDA = os.environ.get("RUSHLIGHT_CUDA", "auto")
 CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", "80;90+PTX")
 
@@ -45,7 +45,7 @@ MODES = {  # compiler options, linker options
     "cov": (["-O0", "-g", "-UNDEBUG", "--coverage"], ["--coverage"]),
 }
 if MODE not in MODES:
-    sys.exit(f"RL_BUILD={MODE}: it is one of {', '.join(MODES)}")
+    sys.exit(f"RUSHLIGHT_BUILD={MODE}: it is one of {', '.join(MODES)}")
 if CUDA not in ("auto", "0", "1"):
     sys.exit(f"RUSHLIGHT_CUDA={CUDA}: it is auto, 0 or 1")
 

@@ -14,7 +14,8 @@ round counts, of more rounds where it was an accident; a case that other work di
 out of the means and timed again when the run is started again. On a busy machine --threads 1 tells more: then
 the time of the process counts. As on a machine with AVX2 alone:
 
-    RL_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 python ...
+    export RUSHLIGHT_ISA=avx2 ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2
+    export MKL_ENABLE_INSTRUCTIONS=AVX2
 """
 
 import argparse

@@ -23,7 +23,8 @@ RECORD = HERE / "instructions.txt"
 LIMIT = 2  # per cent
 PROBE = "interpreter"
 HEAD = """\
-# Instructions of small operations: callgrind, RL_ISA=none, no oneDNN, one thread, the empty loop subtracted.
+# Instructions of small operations under callgrind: RUSHLIGHT_ISA=none, no oneDNN, one thread, the empty
+# loop subtracted.
 # `make instructions` compares and fails above +2 %; `make instructions-record` writes this file anew.
 # A commit that raises a figure says why in its message. Counts of other tools than these cannot be compared;
 # "interpreter" is what some plain Python costs and tells other builds of the same versions.
@@ -175,7 +176,7 @@ def count(package, valgrind, totals=False):
     """name -> instructions, of a copy of the package at a path that has the same length everywhere."""
     python = getattr(sys, "_base_executable", sys.executable)
     environment = {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-    environment |= {"RL_ISA": "none", "RUSHLIGHT_ONEDNN": "0"}
+    environment |= {"RUSHLIGHT_ISA": "none", "RUSHLIGHT_ONEDNN": "0"}
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     with tempfile.TemporaryDirectory() as made:

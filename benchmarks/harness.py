@@ -126,7 +126,7 @@ def processor():
     except OSError:
         pass
     widest = "avx512" if "avx512f" in flags else "avx2" if "avx2" in flags else "none"
-    return name, os.environ.get("RL_ISA", widest)
+    return name, os.environ.get("RUSHLIGHT_ISA", widest)
 
 
 def onednn():

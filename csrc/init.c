@@ -148,7 +148,7 @@ static PyObject *get_cpu_capability(PyObject *m, PyObject *unused) {
     return PyUnicode_FromString(isa & RL_ISA_AVX512 ? "AVX512" : isa & RL_ISA_AVX2 ? "AVX2" : "DEFAULT");
 }
 
-/* RL_BUILD as setup.py's options for it show: its name itself would make every object another one */
+/* RUSHLIGHT_BUILD as setup.py's options for it show: its name itself would make every object another one */
 #if defined(__SANITIZE_THREAD__)
 #define BUILD_MODE "tsan"
 #elif defined(__SANITIZE_ADDRESS__)
@@ -197,7 +197,8 @@ static PyMethodDef functions[] = {
     {"_get_cpu_capability", get_cpu_capability, METH_NOARGS,
      "_get_cpu_capability()\n--\n\nThe widest vectors that kernels use: DEFAULT, AVX2 or AVX512."},
     {"_build", build_describe, METH_NOARGS,
-     "_build()\n--\n\nThe compiler of this extension, RL_BUILD, and the Python that it was built for."},
+     "_build()\n--\n\nThe compiler of this extension, RUSHLIGHT_BUILD, and the Python that it was built "
+     "for."},
     {"_lapack_names", lapack_names, METH_NOARGS,
      "_lapack_names()\n--\n\nThe functions of LAPACK that are used, and the modules that have them."},
     {"_lapack_offer", lapack_offer, METH_O,

@@ -19,8 +19,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """RL_SAMPLE=n: of the generated cases of tests/ops every nth, always the same."""
-    n = int(os.environ.get("RL_SAMPLE") or 1)
+    """RUSHLIGHT_SAMPLE=n: of the generated cases of tests/ops every nth, always the same."""
+    n = int(os.environ.get("RUSHLIGHT_SAMPLE") or 1)
     if n > 1:
         sampled = [
             item

@@ -45,10 +45,8 @@ def installed(python, *there):
 def tests(python, *paths):
     install(python, "pytest", "pytest-xdist")
     options = ["-n", "2", "-p", "no:cacheprovider", *paths]
-    print(
-        run(python, "-m", "pytest", *options, cwd=ROOT, env={**OWN, "RL_SAMPLE": "8"}).splitlines()[-1],
-        flush=True,
-    )
+    said = run(python, "-m", "pytest", *options, cwd=ROOT, env={**OWN, "RUSHLIGHT_SAMPLE": "8"})
+    print(said.splitlines()[-1], flush=True)
 
 
 # ---- the sdist ----

@@ -63,7 +63,7 @@ enum { RL_JOIN_SET, RL_JOIN_ADD, RL_JOIN_MUL, RL_JOIN_MAX, RL_JOIN_MIN, RL_JOIN_
 typedef struct rl_call rl_call;
 typedef struct rl_services {
     int abi;
-    int isa; /* RL_ISA_* of this CPU (0 when RL_KERNELS=ref) */
+    int isa; /* RL_ISA_* of this CPU (0 when RUSHLIGHT_KERNELS=ref) */
     /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
     void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
     /* body(ctx, begin, end, thread) over [0, n) in pieces, in any order; thread is less than k->threads. One

@@ -41,7 +41,7 @@ void rl_services_init(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         services.isa |= RL_ISA_AVX512;
-    const char *isa = getenv("RL_ISA");
+    const char *isa = getenv("RUSHLIGHT_ISA");
     if (isa && strcmp(isa, "avx2") == 0) services.isa &= RL_ISA_AVX2;
     if (isa && strcmp(isa, "none") == 0) services.isa = 0;
 #endif

@@ -3,12 +3,13 @@
 #define RL_CORE_SERVICES_H
 #include "contract/kernel.h"
 
-void rl_services_init(void); /* asks the CPU what it can; RL_ISA=avx2|none limits the instruction set */
+void rl_services_init(
+    void); /* asks the CPU what it can; RUSHLIGHT_ISA=avx2|none limits the instruction set */
 /* What svc->vendor asks from now on; any thread, with or without the GIL. */
 void rl_services_vendor(bool (*open)(void));
 void rl_services_fill_unset(bool on);
 int rl_services_isa(void);    /* RL_ISA_* that kernels may use */
-void rl_services_limit(void); /* no vector instructions at all: RL_KERNELS=ref */
+void rl_services_limit(void); /* no vector instructions at all: RUSHLIGHT_KERNELS=ref */
 void rl_call_begin(rl_call *k);
 void rl_call_end(rl_call *k); /* gives the scratch back */
 #endif

@@ -23,7 +23,7 @@ int rl_held_changed(void) {
 #if RL_CHECKED
 static _Thread_local int raw_depth;
 static _Thread_local bool inside;
-static bool every;        /* RL_GC_EVERY: the youngest generation is collected at each point */
+static bool every;        /* RUSHLIGHT_GC_EVERY: the youngest generation is collected at each point */
 static PyObject *hostile; /* _gc_every(f): f() runs at each point, too */
 static PyObject *collect, *youngest;
 
@@ -71,11 +71,11 @@ static PyObject *gc_every(PyObject *m, PyObject *function) {
 static PyMethodDef functions[] = {
     {"_gc_every", gc_every, METH_O,
      "_gc_every(function)\n--\n\nfunction() runs wherever the C code makes a Python object; None: no more. "
-     "Answers whether RL_GC_EVERY=1."},
+     "Answers whether RUSHLIGHT_GC_EVERY=1."},
     {NULL, NULL, 0, NULL}};
 
 int rl_gc_init(PyObject *m) {
-    const char *wanted = getenv("RL_GC_EVERY");
+    const char *wanted = getenv("RUSHLIGHT_GC_EVERY");
     RL_OWNED PyObject *gc = PyImport_ImportModule("gc");
     RL_OWNED PyObject *frozen = gc ? PyObject_CallMethod(gc, "freeze", NULL) : NULL;
     if (!frozen || !(collect = PyObject_GetAttrString(gc, "collect")) || !(youngest = PyLong_FromLong(0)))

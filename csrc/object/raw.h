@@ -14,8 +14,8 @@
  * Dims are copied before they are handed on; tests/architecture/test_python_between.py refuses x->shape
  * elsewhere.
  *
- * With RL_BUILD=debug or asan every allocation of a Python object is a gc point (object/gc.c): RL_GC_EVERY=1
- * has the collector run at each, and _gc_every(f) whatever Python code a test brings. */
+ * With RUSHLIGHT_BUILD=debug or asan every allocation of a Python object is a gc point (object/gc.c):
+ * RUSHLIGHT_GC_EVERY=1 has the collector run at each, and _gc_every(f) whatever Python code a test brings. */
 #ifndef RL_OBJECT_RAW_H
 #define RL_OBJECT_RAW_H
 

@@ -14,7 +14,7 @@ bool rl_dispatch_watched;
 static bool only_ref, trace;
 
 void rl_dispatch_init(void) {
-    const char *kernels = getenv("RL_KERNELS"), *tracing = getenv("RL_TRACE");
+    const char *kernels = getenv("RUSHLIGHT_KERNELS"), *tracing = getenv("RUSHLIGHT_TRACE");
     only_ref = kernels && strcmp(kernels, "ref") == 0;
     trace = tracing && *tracing && strcmp(tracing, "0") != 0;
     rl_dispatch_watched = only_ref || trace;

@@ -5,7 +5,7 @@
 #include "format.h"
 #include "table.h"
 
-void rl_dispatch_init(void); /* reads RL_KERNELS and RL_TRACE */
+void rl_dispatch_init(void); /* reads RUSHLIGHT_KERNELS and RUSHLIGHT_TRACE */
 extern bool rl_dispatch_watched;
 rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device); /* under one of the two */
 rl_status rl_dispatch_refuse(const rl_operator *op, int device);            /* RL_FAIL: no kernel does it */

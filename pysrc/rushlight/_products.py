@@ -222,7 +222,7 @@ def cdist(
 
 
 # ---- multi_dot ----
-def matrices_of_chain(tensors):
+def _matrices_of_chain(tensors):
     """The operands of multi_dot() as matrices; errors as PyTorch's."""
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
@@ -254,7 +254,7 @@ def matrices_of_chain(tensors):
     return matrices
 
 
-def best_splits(sizes: Any) -> Any:
+def _best_splits(sizes: Any) -> Any:
     """For sizes[i] x sizes[i + 1] matrices: where the product of i .. j is best split."""
     n = len(sizes) - 1
     cost, split = {(i, i): 0 for i in range(n)}, {}

@@ -7,7 +7,7 @@ import math
 from . import _C, _missing
 from ._C import _LinAlgError as LinAlgError
 from ._C import _nn
-from ._products import best_splits, matrices_of_chain
+from ._products import _best_splits, _matrices_of_chain
 from ._tensor import _TYPE_NAMES, _need_tensor
 
 TYPE_CHECKING = False
@@ -689,8 +689,8 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     >>> torch.linalg.multi_dot([torch.ones(10, 100), torch.ones(100, 5), torch.ones(5, 50)]).shape
     torch.Size([10, 50])
     """
-    matrices = matrices_of_chain(tensors)
-    split = best_splits([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
+    matrices = _matrices_of_chain(tensors)
+    split = _best_splits([m.shape[0] for m in matrices] + [matrices[-1].shape[1]])
 
     def product(i, j):
         return matrices[i] if i == j else _C.mm(product(i, split[i, j]), product(split[i, j] + 1, j))

@@ -19,7 +19,7 @@ from rushlight.version import __version__
 
 def fresh(code, **environment):
     """What a fresh interpreter prints under these switches."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RL_", "RUSHLIGHT_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RUSHLIGHT_")}
     env = {**kept, "PYTHONPATH": str(Path(torch.__file__).parents[1]), **environment}
     done = subprocess.run([sys.executable, *code], env=env, capture_output=True, text=True, check=True)
     return done.stdout
@@ -44,9 +44,9 @@ ASK = ("-c", "import rushlight; print(rushlight.backends.cpu.get_cpu_capability(
     ("switches", "most"),
     [
         ({}, "AVX512"),
-        ({"RL_ISA": "avx2"}, "AVX2"),
-        ({"RL_ISA": "none"}, "DEFAULT"),
-        ({"RL_KERNELS": "ref"}, "DEFAULT"),
+        ({"RUSHLIGHT_ISA": "avx2"}, "AVX2"),
+        ({"RUSHLIGHT_ISA": "none"}, "DEFAULT"),
+        ({"RUSHLIGHT_KERNELS": "ref"}, "DEFAULT"),
     ],
 )
 def test_cpu_capability_is_what_kernels_use(switches, most):
@@ -59,7 +59,7 @@ def test_facts_as_json():
         "OMP_NUM_THREADS": "1",
         "RUSHLIGHT_ONEDNN": "0",
         "RUSHLIGHT_SCIPY": "off",
-        "RL_ODD": "\x1b[1m",
+        "RUSHLIGHT_ODD": "\x1b[1m",
     }
     found = json.loads(fresh(("-m", "rushlight", "info", "--json"), **switches))
     assert found["schema"] == 1 and found["rushlight"]["version"] == __version__
@@ -73,7 +73,7 @@ def test_facts_as_json():
 
 
 def test_text_has_a_line_for_each_topic(capsys, monkeypatch):
-    monkeypatch.setenv("RL_ODD", "a\x1b[1m\nb")
+    monkeypatch.setenv("RUSHLIGHT_ODD", "a\x1b[1m\nb")
     assert main(["info"]) == 0
     out = capsys.readouterr().out
     for topic in (
@@ -89,7 +89,7 @@ def test_text_has_a_line_for_each_topic(capsys, monkeypatch):
         assert f"\n{topic} " in "\n" + out
     for topic in ("memory", "oneDNN", "LAPACK", "NumPy", "CUDA", "packages", "environment"):
         assert f"\n{topic} " in out
-    assert "RL_ODD=a\\x1b[1m\\nb\n" in out and "\x1b" not in out
+    assert "RUSHLIGHT_ODD=a\\x1b[1m\\nb\n" in out and "\x1b" not in out
     assert [text.split()[0] for text in collect_env.get_pretty_env_info().splitlines()] == [
         text.split()[0] for text in out.splitlines()
     ]

@@ -2,7 +2,7 @@
 answers what it answers when all inputs need one, or raises PyTorch's error; a value is never lost or made up.
 
 A derivative that reads what its node does not save for these inputs raises "not given or not saved".
-RL_FULL=1 takes every sample and every subset."""
+RUSHLIGHT_FULL=1 takes every sample and every subset."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ from rushlight import _C, autograd
 
 from .test_gradients import ONCE, REFUSED, refused
 
-FULL = bool(os.environ.get("RL_FULL"))
+FULL = bool(os.environ.get("RUSHLIGHT_FULL"))
 SAMPLES, SUBSETS = (1000, 1000) if FULL else (3, 4)
 DETACHED = "has been detached in-place"
 WRITTEN = "has been modified by an inplace operation"

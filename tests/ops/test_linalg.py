@@ -244,9 +244,9 @@ def test_small_matrices_do_not_import_scipy():
 @pytest.mark.skipif(not HAS_SCIPY, reason="SciPy is not installed: make scipy")
 def test_large_matrices_use_scipys_lapack():
     code = "import sys, rushlight as rl; rl.linalg.inv(rl.eye(60)); assert 'scipy' in sys.modules"
-    assert "-> lapack_linalg_inv " in run(code, RL_TRACE="1").stderr
+    assert "-> lapack_linalg_inv " in run(code, RUSHLIGHT_TRACE="1").stderr
     code = code.replace("' in", "' not in")
-    assert "-> ref_linalg_inv " in run(code, RL_TRACE="1", RUSHLIGHT_SCIPY="0").stderr
+    assert "-> ref_linalg_inv " in run(code, RUSHLIGHT_TRACE="1", RUSHLIGHT_SCIPY="0").stderr
 
 
 def test_capsules_of_others_are_refused():

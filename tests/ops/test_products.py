@@ -97,7 +97,7 @@ def test_products(dtype):
 
 def test_products_in_narrower_vectors():
     here = pathlib.Path(__file__).parents[1]
-    env = {**os.environ, "RL_ISA": "avx2", "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
+    env = {**os.environ, "RUSHLIGHT_ISA": "avx2", "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
     run = subprocess.run([sys.executable, __file__], env=env, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == []
 

@@ -213,7 +213,7 @@ def test_kernels_draw_the_same_normals():
     answers = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env=os.environ | {"RL_KERNELS": kernels, "RL_ISA": isa},
+            env=os.environ | {"RUSHLIGHT_KERNELS": kernels, "RUSHLIGHT_ISA": isa},
             capture_output=True,
             text=True,
             check=True,

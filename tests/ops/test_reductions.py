@@ -15,7 +15,7 @@ import pytest
 
 import rushlight as torch
 
-KERNELS = {"ref": {"RL_KERNELS": "ref"}, "avx2": {"RL_ISA": "avx2"}, "best": {}}
+KERNELS = {"ref": {"RUSHLIGHT_KERNELS": "ref"}, "avx2": {"RUSHLIGHT_ISA": "avx2"}, "best": {}}
 FLOATS = {"float32": 2e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2}
 WHOLE = ("int64", "int32", "int16", "int8", "uint8", "bool")
 INF, NAN = float("inf"), float("nan")

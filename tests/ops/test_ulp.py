@@ -135,11 +135,13 @@ def measure_all():
 
 @functools.cache
 def measured(isa):
-    return json.loads(in_process("from ops import test_ulp\nprint(test_ulp.measure_all())", RL_ISA=isa))
+    return json.loads(
+        in_process("from ops import test_ulp\nprint(test_ulp.measure_all())", RUSHLIGHT_ISA=isa)
+    )
 
 
 # "avx512" is no limit: what the machine has
-@pytest.mark.skipif(os.environ.get("RL_KERNELS") == "ref", reason="of the kernels in vectors")
+@pytest.mark.skipif(os.environ.get("RUSHLIGHT_KERNELS") == "ref", reason="of the kernels in vectors")
 @pytest.mark.parametrize("isa", ["avx2", "avx512"])
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_error(name, isa):

@@ -55,7 +55,7 @@ def check_training():
 def kernel(**settings):
     """Which one computes a convolution."""
     code = f"import rushlight as torch; from rushlight import nn; {CONVOLUTION}"
-    traced = {**os.environ, "RL_TRACE": "1", **settings}
+    traced = {**os.environ, "RUSHLIGHT_TRACE": "1", **settings}
     done = subprocess.run([sys.executable, "-I", "-c", code], env=traced, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return TRACED.search(done.stderr)[1]
@@ -95,7 +95,7 @@ def main(there):
     check_place()
     check_training()
     numpy = check_numpy() if "numpy" in there else check_no_numpy()
-    without_vectors = kernel(RL_ISA="none")  # where rushlight's own come last
+    without_vectors = kernel(RUSHLIGHT_ISA="none")  # where rushlight's own come last
     assert without_vectors.startswith("dnnl_") == ("onednn" in there), without_vectors
     versions = f"rushlight {torch.__version__}, Python {sys.version.split()[0]}, {numpy}"
     print(f"{versions}: conv2d by {kernel()}, without vectors by {without_vectors}")

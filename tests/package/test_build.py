@@ -144,7 +144,9 @@ def test_tensors_on_a_missing_gpu(device):
             make()
 
 
-@pytest.mark.parametrize("setting, text", [("RL_BUILD=fast", "release"), ("RUSHLIGHT_CUDA=maybe", "auto")])
+@pytest.mark.parametrize(
+    "setting, text", [("RUSHLIGHT_BUILD=fast", "release"), ("RUSHLIGHT_CUDA=maybe", "auto")]
+)
 @pytest.mark.skipif(not importlib.util.find_spec("setuptools"), reason="no setuptools")
 def test_build_settings_are_checked(setting, text):
     name, value = setting.split("=")
@@ -226,13 +228,13 @@ def test_a_build_compiles_what_changed(tmp_path):
 
 def test_a_build_with_other_flags_compiles_anew(tmp_path):
     project = Project(tmp_path)
-    assert project.build(RL_WERROR="1") == COMPILED | {"linked"}
+    assert project.build(RUSHLIGHT_WERROR="1") == COMPILED | {"linked"}
     assert project.build() == {"linked"}  # what has no warnings serves where they are allowed
     project.touch("csrc/core/view.c")
     assert project.build() == {"view.c", "linked"}
-    assert project.build(RL_WERROR="1") == {"view.c", "linked"}  # not the other way round
+    assert project.build(RUSHLIGHT_WERROR="1") == {"view.c", "linked"}  # not the other way round
     assert project.build(CFLAGS="-DX") == COMPILED | {"linked"}
-    assert project.build(RL_BUILD="debug") == COMPILED | {"linked"}
+    assert project.build(RUSHLIGHT_BUILD="debug") == COMPILED | {"linked"}
     assert project.build() == set()
 
 

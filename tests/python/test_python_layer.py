@@ -305,7 +305,7 @@ with warnings.catch_warnings(record=True) as warned:
 print(rushlight.backends.mkldnn.is_available(), end=" ")
 print(y[0, 0, 0, 0].item(), [(w.category.__name__, "file too short" in str(w.message)) for w in warned])
 """
-    every = {"RL_ISA": "", "RL_KERNELS": ""}  # the reference kernels never ask for it
+    every = {"RUSHLIGHT_ISA": "", "RUSHLIGHT_KERNELS": ""}  # the reference kernels never ask for it
     assert python(code, RUSHLIGHT_ONEDNN=str(broken), **every) == "False 1152.0 [('RuntimeWarning', True)]\n"
     assert python(code, RUSHLIGHT_ONEDNN="off") == "False 1152.0 []\n"
 
@@ -334,7 +334,7 @@ for thread in threads:
     thread.join()
 print(opened() == rushlight.backends.mkldnn.is_available(), {*said} == {2.0 * 64 * 64 * 1152})
 """
-    assert python(code, RL_ISA="", RL_KERNELS="").splitlines() == ["False 75.0", "True True"]
+    assert python(code, RUSHLIGHT_ISA="", RUSHLIGHT_KERNELS="").splitlines() == ["False 75.0", "True True"]
 
 
 def test_where_onednn_is_looked_for(monkeypatch, tmp_path):

@@ -68,7 +68,7 @@ def test_no_stale_pack_stays_on_other_machines(isa):
         "from threads import test_beside as t\n"
         "for name in t.ways_to_use_weights():\n"
         "    t.check_no_stale_pack_stays(name, 3)\n",
-        RL_ISA=isa,
+        RUSHLIGHT_ISA=isa,
     )
 
 
@@ -200,7 +200,7 @@ def test_the_number_of_threads_changes_on_other_machines(isa):
     in_process(
         "from threads import test_beside as t\n"
         "t.check_threads_change_beside(t.kernels_with_exact_answers(), t.fewer(10))\n",
-        RL_ISA=isa,
+        RUSHLIGHT_ISA=isa,
     )
 
 
@@ -395,4 +395,4 @@ for worker in workers:
 @pytest.mark.parametrize("isa", ["", "none"])
 def test_children_forked_beside_kernels_compute_and_draw(isa):
     """Whatever locks the other threads held when the child was made: it has none of those threads."""
-    in_process(FORK, RL_ISA=isa)
+    in_process(FORK, RUSHLIGHT_ISA=isa)

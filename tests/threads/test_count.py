@@ -184,7 +184,7 @@ def test_set_num_threads_holds_in_every_thread(where, isa):
 
     def started(n, omp):
         head = f"import sys; sys.argv = ['', '{n}', '{where}']\n"
-        (grown,) = fresh(head + TASKS, OMP_NUM_THREADS=omp, RL_ISA=isa)
+        (grown,) = fresh(head + TASKS, OMP_NUM_THREADS=omp, RUSHLIGHT_ISA=isa)
         return int(grown)
 
     assert started(1, omp="4") == 0

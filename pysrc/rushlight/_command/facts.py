@@ -8,7 +8,7 @@ import sys
 from .. import _C
 from ..version import __version__
 
-_SWITCHES = ("RUSHLIGHT_", "RL_", "OMP_", "GOMP_", "KMP_", "ONEDNN_", "DNNL_", "OPENBLAS_", "MKL_", "TORCH_")
+_SWITCHES = ("RUSHLIGHT_", "OMP_", "GOMP_", "KMP_", "ONEDNN_", "DNNL_", "OPENBLAS_", "MKL_", "TORCH_")
 _SINGLE_SWITCHES = ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH")
 _FEATURES = (
     *("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni"),

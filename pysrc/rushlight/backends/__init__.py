@@ -51,7 +51,7 @@ def _has_onednn():
 def get_cpu_capability() -> str:
     """Return the widest vectors that rushlight's kernels use here: "DEFAULT", "AVX2" or "AVX512".
 
-    RL_ISA and RL_KERNELS limit them. oneDNN decides for itself. See
+    RUSHLIGHT_ISA and RUSHLIGHT_KERNELS limit them. oneDNN decides for itself. See
     https://docs.pytorch.org/docs/2.13/backends.html#torch.backends.cpu.get_cpu_capability
 
     Examples
