@@ -291,9 +291,13 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 
 def _range(*args, **kwargs):
-    """Return start, start + step, ... up to and including end: ``range(start, end, step=1, ...)``.
+    """Return the numbers from `start` to `end`, which is included. Deprecated, with a warning: use arange().
 
-    Deprecated: arange() leaves end out, as Python does.
+    Its arguments are those of arange(). ``range(start, end, step=1)``
+
+    Notes
+    -----
+    Same as torch.range: https://docs.pytorch.org/docs/2.13/generated/torch.range.html
     """
     from warnings import warn
 

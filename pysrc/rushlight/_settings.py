@@ -173,7 +173,7 @@ def compile(model: Any = None, **options: Any) -> Any:
 
     Notes
     -----
-    Same as torch.compile: https://docs.pytorch.org/docs/2.13/generated/torch.compile.html
+    torch.compile of PyTorch: https://docs.pytorch.org/docs/2.13/generated/torch.compile.html
 
     Examples
     --------

@@ -153,7 +153,21 @@ def typename(obj: object) -> str:
 
 
 def set_default_tensor_type(t: type[Tensor] | str) -> None:
-    """Deprecated: set_default_dtype()."""
+    """Set the default dtype by a type of tensors. Deprecated, with a warning: use set_default_dtype().
+
+    Parameters
+    ----------
+    t : type or str
+        Floating type, such as ``torch.DoubleTensor``, or its name.
+
+    Raises
+    ------
+    TypeError
+        If it is no floating type of tensors.
+
+    Notes ----- Same as torch.set_default_tensor_type:
+    https://docs.pytorch.org/docs/2.13/generated/torch.set_default_tensor_type.html
+    """
     _warn_once(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() and torch.set_default_device() as alternatives."

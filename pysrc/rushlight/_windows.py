@@ -258,7 +258,7 @@ def kaiser_window(
 
     Examples
     --------
-    >>> torch.kaiser_window(4, beta=2.0)
+    >>> torch.kaiser_window(4, True, 2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348])
     """
 

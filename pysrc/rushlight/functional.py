@@ -435,7 +435,27 @@ def is_complex(input: Tensor) -> bool:
 
 
 def imag(input: Tensor) -> Tensor:
-    """Return the imaginary part, which real tensors do not have."""
+    """Return the imaginary part of a tensor, which real tensors do not have.
+
+    Parameters
+    ----------
+    input : Tensor
+        Complex tensor.
+
+    Returns
+    -------
+    Tensor
+        The imaginary part.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is real.
+
+    Notes
+    -----
+    Same as torch.imag: https://docs.pytorch.org/docs/2.13/generated/torch.imag.html
+    """
     _need_tensor(input, "imag", "input", 1)
     return input.imag
 

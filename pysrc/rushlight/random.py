@@ -191,5 +191,16 @@ def fork_rng(
 
 
 def thread_safe_generator() -> Any:
-    """Return the Generator of a thread that loads data; None elsewhere, for the default one."""
+    """Return the generator of a thread that loads data; None elsewhere, which stands for the default one.
+
+    Returns
+    -------
+    Generator or None
+        The generator.
+
+    Examples
+    --------
+    >>> torch.random.thread_safe_generator() is None
+    True
+    """
     return None

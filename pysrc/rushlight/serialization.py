@@ -245,7 +245,23 @@ def _validate_device(location, backend):
 
 
 def validate_cuda_device(location: Any) -> Any:
-    """The index of a CUDA device that is there."""
+    """Return the index of a CUDA device that a file names.
+
+    Parameters
+    ----------
+    location : str
+        Name of the device.
+
+    Returns
+    -------
+    int
+        Its index.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such device.
+    """
     return _validate_device(location, "cuda").index
 
 

@@ -29,9 +29,6 @@ WITHOUT_EXAMPLE = {
     "rushlight.nn.functional": """
         upsample upsample_bilinear upsample_nearest
     """,
-    "rushlight.nn.attention": """
-        SDPBackend
-    """,
     "rushlight.nn.utils": """
         clip_grad_norm remove_weight_norm weight_norm
     """,
@@ -43,12 +40,6 @@ WITHOUT_EXAMPLE = {
         functional_datapipe guaranteed_datapipes_determinism non_deterministic runtime_validation
         runtime_validation_disabled
     """,
-    "rushlight.utils.checkpoint": """
-        CheckpointFunction DefaultDeviceType
-    """,
-    "rushlight.utils.dlpack": """
-        DLDeviceType
-    """,
     "rushlight": """
         BFloat16Tensor Bits16Tensor Bits1x8Tensor Bits2x4Tensor Bits4x2Tensor Bits8Tensor BoolTensor
         ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor ComplexHalfTensor
@@ -59,7 +50,7 @@ WITHOUT_EXAMPLE = {
         UInt32Tensor UInt64Tensor UntypedStorage best_splits chain_matmul detach detach_ device dtype
         finfo get_device iinfo imag is_conj is_distributed is_inference is_neg is_signed layout lu
         matrices_of_chain memory_format qscheme range resolve_conj resolve_neg set_default_tensor_type
-        thread_safe_generator zero_
+        zero_
     """,
     "rushlight.serialization": """
         validate_cuda_device

@@ -176,7 +176,18 @@ class GradScaler:
         return self._scale.to(device=device, non_blocking=True)
 
     def scale(self, outputs: Tensor | Iterable[Tensor]) -> Tensor | Iterable[Tensor]:
-        """Multiply a tensor, or those of an iterable, by the scale; lists and tuples stay what they are."""
+        """Multiply losses by the scale.
+
+        Parameters
+        ----------
+        outputs : Tensor or iterable of Tensors
+            Losses; lists and tuples stay what they are.
+
+        Returns
+        -------
+        Tensor or iterable of Tensors
+            The scaled losses; the same ones if the scaler is disabled.
+        """
         if not self._enabled:
             return outputs
         if isinstance(outputs, _C.Tensor):
@@ -198,10 +209,19 @@ class GradScaler:
         return found._per_device_tensors
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide the gradients of an optimizer by the scale, which ``step`` does by itself if nobody did.
+        """Divide the gradients of an optimizer by the scale, e.g. to clip them; step() does it if nobody did.
 
-        Raises RuntimeError the second time in an iteration, ValueError for gradients in float16.
-        See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler.unscale_
+        Parameters
+        ----------
+        optimizer : Optimizer
+            Optimizer whose gradients to unscale.
+
+        Raises
+        ------
+        RuntimeError
+            If it was called, or a step made, since the last update().
+        ValueError
+            If a gradient is of float16.
         """
         if not self._enabled:
             return
@@ -263,11 +283,26 @@ class GradScaler:
         return result
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> float | None:
-        """Unscale the gradients if nobody did, and return ``optimizer.step(...)``.
+        """Unscale the gradients of an optimizer and make its step, unless one is infinite or NaN.
 
-        The step is left out, and None returned, if a gradient is infinite or NaN.
-        Raises RuntimeError the second time in an iteration, and for a closure.
-        See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler.step
+        Parameters
+        ----------
+        optimizer : Optimizer
+            Optimizer.
+        *args
+            Arguments of its step().
+        **kwargs
+            Keyword arguments of its step().
+
+        Returns
+        -------
+        float or None
+            What its step() returns; None if it is skipped.
+
+        Raises
+        ------
+        RuntimeError
+            If a step was made since the last update(), or for a closure.
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -301,9 +336,12 @@ class GradScaler:
         self._scale.copy_(new_scale)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """End the iteration: adapt the scale to what the steps found, or set it to a float or a tensor.
+        """Adapt the scale, at the end of an iteration, to what the steps found.
 
-        See https://docs.pytorch.org/docs/2.13/amp.html#torch.amp.GradScaler.update
+        Parameters
+        ----------
+        new_scale : float or Tensor, optional
+            Set the scale to it instead.
         """
         if not self._enabled:
             return

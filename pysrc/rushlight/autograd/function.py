@@ -33,7 +33,13 @@ class FunctionCtx:
     """What forward, setup_context and backward get as ``ctx``."""
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward, where they are ``ctx.saved_tensors``; None may be among them."""
+        """Save tensors for backward, where they are ``ctx.saved_tensors``.
+
+        Parameters
+        ----------
+        *tensors : Tensor or None
+            Arguments or results of forward. Other tensors, and what is no tensor, may be attributes of `ctx`.
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
@@ -47,7 +53,13 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
-        """Name the arguments that forward has written; each must be a result as well."""
+        """Mark arguments that forward has changed in place; each must be returned, too.
+
+        Parameters
+        ----------
+        *args : Tensor
+            The arguments.
+        """
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs: Any) -> None:
@@ -60,11 +72,23 @@ class FunctionCtx:
         )
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """Name the results that no gradient comes through."""
+        """Mark results that have no gradient, such as indices.
+
+        Parameters
+        ----------
+        *args : Tensor
+            The results.
+        """
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether backward gets zeros (True, as at first) or None for results that nobody used."""
+        """Choose what backward gets for results that were not used: zeros, as at the start, or None.
+
+        Parameters
+        ----------
+        value : bool
+            True for zeros.
+        """
         self.materialize_grads = value
 
 

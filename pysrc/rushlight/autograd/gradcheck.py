@@ -21,7 +21,7 @@ __dir__ = _missing.shows(__name__)
 
 
 class GradcheckError(RuntimeError):
-    """A derivative that is not what finite differences say, or a backward that breaks a rule."""
+    """Signal that gradients do not agree with finite differences, or that a backward breaks a rule."""
 
 
 def _require(condition, text):

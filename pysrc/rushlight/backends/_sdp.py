@@ -14,10 +14,20 @@ if TYPE_CHECKING:
 
 
 class SDPBackend(enum.Enum):
-    """Ways in which attention may be computed: FLASH_ATTENTION in blocks, MATH by separate operators.
+    """Name the ways in which attention may be computed.
 
-    The others are names only: where they alone are allowed, attention raises.
+    FLASH_ATTENTION computes in blocks, MATH by separate operators. The others are names only: where they
+    alone are allowed, attention raises.
+
+    Notes
+    -----
+    Same as torch.nn.attention.SDPBackend:
     https://docs.pytorch.org/docs/2.13/generated/torch.nn.attention.SDPBackend.html
+
+    Examples
+    --------
+    >>> torch.nn.attention.SDPBackend.FLASH_ATTENTION
+    <SDPBackend.FLASH_ATTENTION: 1>
     """
 
     ERROR = -1

@@ -78,14 +78,36 @@ def register_optimizer_step_pre_hook(
         [Optimizer, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
     ],
 ) -> Any:
-    """Call ``hook(optimizer, args, kwargs)`` before every step of every optimiser."""
+    """Register a hook that runs before each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` removes the hook.
+    """
     return _register(_global_optimizer_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(
     hook: Callable[[Optimizer, tuple[Any, ...], dict[str, Any]], None],
 ) -> Any:
-    """Call ``hook(optimizer, args, kwargs)`` after every step of every optimiser."""
+    """Register a hook that runs after each step of every optimizer.
+
+    Parameters
+    ----------
+    hook : callable
+        Takes ``(optimizer, args, kwargs)``.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` removes the hook.
+    """
     return _register(_global_optimizer_post_hooks, hook)
 
 
@@ -260,33 +282,107 @@ class Optimizer:
             [Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
         ],
     ) -> Any:
-        """Call ``hook(optimizer, args, kwargs)`` before a step; it may return new arguments."""
+        """Register a hook that runs before each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> Any:
-        """Call ``hook(optimizer, args, kwargs)`` after a step."""
+        """Register a hook that runs after each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> Any:
-        """Call ``hook(optimizer)`` before state_dict()."""
+        """Register a hook that runs before state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
     ) -> Any:
-        """Call ``hook(optimizer, state_dict)`` after state_dict(); it may return another dict."""
+        """Register a hook that runs after state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
     ) -> Any:
-        """Call ``hook(optimizer, state_dict)`` before load_state_dict(); it may return another dict."""
+        """Register a hook that runs before load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[[Optimizer], None], prepend: bool = False
     ) -> Any:
-        """Call ``hook(optimizer)`` after load_state_dict()."""
+        """Register a hook that runs after load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state ----

@@ -49,7 +49,7 @@ __dir__ = _missing.shows(__name__)
 
 
 class CheckpointError(RuntimeError):
-    """Computing again gave other tensors than the first time."""
+    """Signal that the second run of a checkpoint did not save the same tensors as the first."""
 
 
 # ---- what both kinds need ----
@@ -116,7 +116,13 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 class DefaultDeviceType:
-    """Which devices' random numbers are kept besides the CPU's."""
+    """Keep the type of devices whose random numbers checkpoints preserve besides the CPU's.
+
+    Examples
+    --------
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cpu'
+    """
 
     _default_device_type = None
 
@@ -163,7 +169,17 @@ def _without_tensors(values):
 
 # ---- reentrant ----
 class CheckpointFunction(Function):
-    """Computes without history; backward computes again with one."""
+    """Run a part of a model without recording it; backward runs it again.
+
+    What checkpoint() with ``use_reentrant=True`` applies.
+
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.CheckpointFunction.apply(torch.exp, True, x).sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any) -> Tensor:

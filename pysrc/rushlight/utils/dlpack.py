@@ -17,7 +17,13 @@ __all__ = ["DLDeviceType", "from_dlpack"]
 
 
 class DLDeviceType(enum.IntEnum):
-    """Kinds of devices, as DLPack counts them."""
+    """Name the types of devices, as DLPack counts them.
+
+    Examples
+    --------
+    >>> torch.zeros(1).__dlpack_device__() == (torch.utils.dlpack.DLDeviceType.kDLCPU, 0)
+    True
+    """
 
     kDLCPU = (1,)
     kDLCUDA = (2,)
