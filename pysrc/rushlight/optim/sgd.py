@@ -20,7 +20,7 @@ __all__ = ["SGD", "sgd"]
 class SGD(GroupOptimizer):
     """Implement stochastic gradient descent (SGD) with momentum, Nesterov momentum and weight decay.
 
-    With gradient ``g``, a step is, after the first one, where ``v = g``::
+    With gradient ``g``, a step is (but for ``v = g`` in the first one)::
 
         g = g + weight_decay * p
         v = momentum * v + (1 - dampening) * g
