@@ -639,10 +639,8 @@ from ._histogram import histogramdd as histogramdd
 from ._lowrank import nuclear_norm as nuclear_norm
 from ._lowrank import pca_lowrank as pca_lowrank
 from ._lowrank import svd_lowrank as svd_lowrank
-from ._products import best_splits as best_splits
 from ._products import cdist as cdist
 from ._products import einsum as einsum
-from ._products import matrices_of_chain as matrices_of_chain
 from ._products import tensordot as tensordot
 from ._settings import compile as compile
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision

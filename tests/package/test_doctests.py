@@ -47,10 +47,9 @@ WITHOUT_EXAMPLE = {
         Float8_e4m3fnTensor Float8_e4m3fnuzTensor Float8_e5m2Tensor Float8_e5m2fnuzTensor
         Float8_e8m0fnuTensor FloatTensor Generator HalfTensor IntTensor LongTensor QInt32Tensor
         QInt8Tensor QUInt2x4Tensor QUInt4x2Tensor QUInt8Tensor ShortTensor Size Tensor UInt16Tensor
-        UInt32Tensor UInt64Tensor UntypedStorage best_splits chain_matmul detach detach_ device dtype
-        finfo get_device iinfo imag is_conj is_distributed is_inference is_neg is_signed layout lu
-        matrices_of_chain memory_format qscheme range resolve_conj resolve_neg set_default_tensor_type
-        zero_
+        UInt32Tensor UInt64Tensor UntypedStorage chain_matmul detach detach_ device dtype finfo
+        get_device iinfo imag is_conj is_distributed is_inference is_neg is_signed layout lu
+        memory_format qscheme range resolve_conj resolve_neg set_default_tensor_type zero_
     """,
     "rushlight.serialization": """
         validate_cuda_device
