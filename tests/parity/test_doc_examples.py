@@ -37,6 +37,11 @@ EXCEPTIONS = {
     "torch.svd": "prints vectors whose signs are free",
     "torch.sort": "sorts equal elements without stable=True: PyTorch's order of them is unspecified",
 }
+# names whose examples ask for nothing else than what rushlight lacks: nothing could be compared
+COMPLEX = "Tensor.imag Tensor.real angle conj_physical imag isreal real linalg.cholesky linalg.cholesky_ex"
+COMPLEX += " linalg.cond linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh"
+SPARSE = "Tensor.col_indices Tensor.crow_indices Tensor.to_dense"
+LACKING = {f"torch.{name}" for name in f"{COMPLEX} {SPARSE}".split()}
 # sums of products, which each library adds in its own order: numbers may differ in the fifth digit
 ROUNDED = ("torch.conv", "torch.linalg.", "torch.baddbmm", "torch.addbmm", "torch.bmm", "torch.einsum")
 ROUNDED += ("torch.matmul", "torch.tensordot", "torch.nn.functional.linear", "torch.nn.functional.bilinear")
@@ -160,7 +165,7 @@ def test_close():
 
 
 def test_exceptions_are_examples():
-    assert set(EXCEPTIONS) <= set(EXAMPLES)
+    assert set(EXCEPTIONS) | LACKING <= set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", sorted(set(EXAMPLES) - set(EXCEPTIONS)))
@@ -179,4 +184,4 @@ def test_prints_the_same(name, tmp_path, monkeypatch):
                 break  # from here on the example computes with them
             assert found == expected or (name.startswith(ROUNDED) and close(found, expected)), code
             compared += 1
-    assert compared
+    assert bool(compared) != (name in LACKING)
