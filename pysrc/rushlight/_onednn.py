@@ -1,6 +1,6 @@
 """Where oneDNN is. C calls offer() at the first heavy operator; the first kernel that needs it opens it.
 
-RUSHLIGHT_ONEDNN names the library, or switches it off ("0" or "off").
+RUSHLIGHT_ONEDNN names the library, or switches it off ("0" or "off"); "1" or "on" is the default.
 """
 
 import os
@@ -9,7 +9,7 @@ import sys
 from . import _C
 
 NAME = "libdnnl.so.3"
-_OFF = ("0", "off", "no", "false")
+_OFF, _ON = ("0", "off", "no", "false"), ("", "1", "on", "yes", "true")
 
 
 def _in_wheel():
@@ -35,7 +35,7 @@ def find():
     wanted = os.environ.get("RUSHLIGHT_ONEDNN", "").strip()
     if wanted.lower() in _OFF:
         return None
-    if wanted:
+    if wanted.lower() not in _ON:
         return wanted
     path = os.path.join(sys.prefix, "lib", NAME)  # where its wheel puts it, too
     return path if os.path.exists(path) else _in_wheel() or NAME

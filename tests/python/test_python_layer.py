@@ -348,6 +348,11 @@ def test_where_onednn_is_looked_for(monkeypatch, tmp_path):
         monkeypatch.setenv("RUSHLIGHT_ONEDNN", off)
         assert _onednn.find() is None
     monkeypatch.delenv("RUSHLIGHT_ONEDNN")
+    default = _onednn.find()
+    for on in ("", "1", "on"):
+        monkeypatch.setenv("RUSHLIGHT_ONEDNN", on)
+        assert _onednn.find() == default
+    monkeypatch.delenv("RUSHLIGHT_ONEDNN")
     wheel = tmp_path / "onednn_cpu_gomp-3.0.dist-info"
     wheel.mkdir()
     (wheel / "METADATA").write_text("Metadata-Version: 2.1\nName: onednn-cpu-gomp\nVersion: 3.0\n")
