@@ -103,6 +103,17 @@ def test_a_onednn_that_cannot_be_opened_says_why():
     assert "not used: /nowhere/libdnnl.so: cannot open shared object file" in line
 
 
+def test_what_only_one_thread_is_for(monkeypatch, capsys):
+    def missing(name):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    assert facts.collect()["processor"]["one_thread"] is None
+    monkeypatch.setattr("ctypes.CDLL", missing)
+    assert main(["info"]) == 0
+    line = next(text for text in capsys.readouterr().out.splitlines() if text.startswith("threads "))
+    assert line.endswith("; only one works: libgomp.so.1: cannot open shared object file")
+
+
 @pytest.mark.parametrize(
     ("devices", "told"),
     [(2, {"devices": 2}), (0, {"reason": "no GPU was found: no CUDA-capable device is detected"})],

@@ -84,6 +84,16 @@ def _cpu_fields():
     return fields
 
 
+def _why_one_thread():
+    """Return why operators do not share their work between threads; None where they do."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libgomp.so.1")
+    except OSError as error:
+        return str(error)
+
+
 def _processor():
     fields = _cpu_fields()
     flags = set((fields.get("flags") or fields.get("Features") or "").split())
@@ -97,6 +107,7 @@ def _processor():
         "allowed": allowed,
         "cgroup_limit": granted if granted < allowed else None,
         "threads": _C.get_num_threads(),
+        "one_thread": _why_one_thread(),
     }
 
 

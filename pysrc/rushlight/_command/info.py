@@ -43,7 +43,8 @@ def _processor(f):
     )
     limit = f", {f['cgroup_limit']} granted by its cgroup" if f["cgroup_limit"] else ""
     yield "CPUs", f"{f['online']} online, {f['allowed']} for this process{limit}"
-    yield "threads", str(f["threads"])
+    lacking = f"; only one works: {f['one_thread']}" if f["one_thread"] else ""
+    yield "threads", f"{f['threads']}{lacking}"
 
 
 def _memory(f):
