@@ -225,7 +225,7 @@ $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 	@touch $@
 
 $(VENV)/.checkers: $(VENV)/.installed
-	$(BIN)/pip install -q --disable-pip-version-check mypy==2.4.1 basedpyright==1.40.2
+	$(BIN)/pip install -q --disable-pip-version-check mypy==2.4.1 basedpyright==1.40.2 matplotlib types-tqdm
 	@touch $@
 
 $(VENV)/.site: $(VENV)/.installed

@@ -10,6 +10,7 @@ each resumes what the other saved. `--steps FILE` writes the loss of every step,
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from show import print_row, progress, save_png, tile
+from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -27,13 +29,13 @@ CODE = 6  # numbers
 class Encoder(nn.Module):
     """Codes (N, CODE) of images (N, 1, 8, 8)."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(1, 16, 3, padding=1)
         self.conv2 = nn.Conv2d(16, 32, 3, stride=2, padding=1)
         self.code = nn.Linear(32 * 4 * 4, CODE)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = F.elu(self.conv1(x))
         x = F.elu(self.conv2(x))
         return self.code(x.flatten(1))
@@ -42,24 +44,30 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """Images (N, 1, 8, 8) of codes (N, CODE), their pixels from 0 to 1."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.start = nn.Linear(CODE, 32 * 4 * 4)
         self.grow = nn.ConvTranspose2d(32, 16, 4, stride=2, padding=1)
         self.end = nn.Conv2d(16, 1, 3, padding=1)
 
-    def forward(self, code):
+    def forward(self, code: Tensor) -> Tensor:
         x = F.elu(self.start(code)).view(-1, 32, 4, 4)
         return torch.sigmoid(self.end(F.elu(self.grow(x))))
 
 
-def load_images():
+def load_images() -> Tensor:
     """All images as float32 (1797, 1, 8, 8) from 0 to 1."""
     with np.load(DATA / "digits.npz") as digits:
         return torch.from_numpy(digits["images"].astype(np.float32) / 16).unsqueeze(1)
 
 
-def train_epoch(loader, encoder, decoder, optimizers, epoch):
+def train_epoch(
+    loader: DataLoader[tuple[Tensor, ...]],
+    encoder: Encoder,
+    decoder: Decoder,
+    optimizers: Sequence[torch.optim.Optimizer],
+    epoch: int,
+) -> list[float]:
     losses = []
     for (images,) in progress(loader, f"epoch {epoch}"):
         loss = F.mse_loss(decoder(encoder(images)), images)
@@ -72,8 +80,8 @@ def train_epoch(loader, encoder, decoder, optimizers, epoch):
     return losses
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--epochs", type=int, default=12, help="train until so many are done")
     parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
     parser.add_argument("--steps", type=Path, help="file for the loss of every step")

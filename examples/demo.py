@@ -8,38 +8,42 @@ trained on images 0 to 1436, so the 360 from 1437 on are new to it.
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from civilnet import CivilNet
 
 import rushlight as torch
 import rushlight.nn.functional as F
+from rushlight import Tensor, nn
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 FIRST_HELD_BACK = 1437
 SHADES = " .:-=+*#%@"
+Array = np.ndarray[Any, Any]
 
 
-def load_digits():
+def load_digits() -> tuple[Array, Array]:
     """The held-back images as uint8 (360, 8, 8) with values 0 to 16, and their labels (360,)."""
     with np.load(DATA / "digits.npz") as digits:
         return digits["images"][FIRST_HELD_BACK:], digits["labels"][FIRST_HELD_BACK:]
 
 
-def to_input(images):
+def to_input(images: Array) -> Tensor:
     """What the network was trained on: float32 (N, 3, 32, 32) in [0, 1]."""
     x = torch.from_numpy(images.astype(np.float32) / 16).unsqueeze(1)
     x = F.interpolate(x, size=(32, 32), mode="bilinear", align_corners=False)
     return x.expand(-1, 3, -1, -1).contiguous()
 
 
-def print_summary(net, example):
+def print_summary(net: nn.Module, example: Tensor) -> None:
     """One line a layer, from forward hooks: output shape and number of parameters."""
     rows, handles = [], []
 
-    def note(name):
-        def hook(module, args, output):
+    def note(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
+        def hook(module: nn.Module, args: Any, output: Tensor) -> None:
             count = sum(p.numel() for p in module.parameters())
             rows.append((name, type(module).__name__, str(list(output.shape)), count))
 
@@ -57,7 +61,7 @@ def print_summary(net, example):
     print(f"{'':<40}{sum(p.numel() for p in net.parameters()):>10,}\n")
 
 
-def print_pictures(images, labels, predictions):
+def print_pictures(images: Array, labels: Array, predictions: Array) -> None:
     """Images side by side in characters, four to a row."""
     for start in range(0, len(images), 4):
         row = range(start, min(start + 4, len(images)))
@@ -70,7 +74,7 @@ def print_pictures(images, labels, predictions):
         print("   ".join(captions) + "\n")
 
 
-def save_grid(path, images, labels, predictions):
+def save_grid(path: Path, images: Array, labels: Array, predictions: Array) -> bool:
     """The same sixteen as a PNG: green titles are right, red ones wrong. False without matplotlib."""
     try:
         import matplotlib
@@ -92,7 +96,7 @@ def save_grid(path, images, labels, predictions):
     return True
 
 
-def time_per_image(net, x, repeats=50):
+def time_per_image(net: CivilNet, x: Tensor, repeats: int = 50) -> float:
     """Seconds for one image: the best of several runs."""
     best = float("inf")
     for _ in range(repeats):
@@ -102,8 +106,8 @@ def time_per_image(net, x, repeats=50):
     return best / len(x)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the files that it writes")
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)

@@ -10,11 +10,13 @@ prints the same losses. `--steps FILE` writes the loss of every step, one to a l
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from show import progress, save_png, tile
+from torch import Tensor
 from torch.utils.data import DataLoader, TensorDataset
 from train_civilnet import DATA, TRAINING, load_digits
 
@@ -24,20 +26,20 @@ HOLES = torch.tensor([1, 0, 0, 0, 0, 0, 1, 0, 2, 1])  # of the digits 0 to 9
 class HoleNet(nn.Module):
     """Scores of 0, 1 and 2 holes from images (N, 3, 32, 32); up to the head, it is CivilNet."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, 6, 5)
         self.pool = nn.MaxPool2d(2, 2)
         self.conv2 = nn.Conv2d(6, 16, 5)
         self.head = nn.Sequential(nn.Linear(16 * 5 * 5, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Linear(48, 3))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = self.pool(F.relu(self.conv1(x)))
         x = self.pool(F.relu(self.conv2(x)))
         return self.head(x.flatten(1))
 
 
-def pretrained():
+def pretrained() -> HoleNet:
     """The net with the convolutions of the checkpoint, which no longer learn."""
     net = HoleNet()
     keys = net.load_state_dict(torch.load(DATA / "civilnet_digits.pth"), strict=False)
@@ -48,7 +50,7 @@ def pretrained():
     return net
 
 
-def groups(net):
+def groups(net: HoleNet) -> list[dict[str, Any]]:
     """What learns, in two groups: biases and norms do not decay."""
     learning = [p for p in net.parameters() if p.requires_grad]
     frozen = sum(p.numel() for p in net.parameters() if not p.requires_grad)
@@ -59,7 +61,13 @@ def groups(net):
     ]
 
 
-def train_epoch(net, loader, optimizer, scheduler, epoch):
+def train_epoch(
+    net: HoleNet,
+    loader: DataLoader[tuple[Tensor, ...]],
+    optimizer: torch.optim.Optimizer,
+    scheduler: torch.optim.lr_scheduler.LRScheduler,
+    epoch: int,
+) -> list[float]:
     net.train()
     losses = []
     for images, holes in progress(loader, f"epoch {epoch}"):
@@ -73,12 +81,13 @@ def train_epoch(net, loader, optimizer, scheduler, epoch):
 
 
 @torch.no_grad()
-def predict(net, images):
+def predict(net: HoleNet, images: Tensor) -> Tensor:
     net.eval()
-    return net(images).argmax(1)
+    scores: Tensor = net(images)
+    return scores.argmax(1)
 
 
-def picture(images, seen, right):
+def picture(images: Tensor, seen: Tensor, right: Tensor) -> Tensor:
     """Digits in three blocks, by how many holes the net sees; the wrong ones are red."""
     blocks = []
     for holes in range(3):
@@ -91,8 +100,8 @@ def picture(images, seen, right):
     return torch.cat(blocks)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--steps", type=Path, help="file for the loss of every step")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for checkpoint and picture")

@@ -16,7 +16,7 @@ CHECKPOINT = Path(__file__).parent.parent / "tests" / "data" / "civilnet_digits.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=CHECKPOINT)
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the files that it writes")
     options = parser.parse_args()

@@ -10,12 +10,14 @@ prints the same losses. `--steps FILE` writes the loss of every step, one to a l
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from show import print_curve, progress
+from torch import Tensor
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 from torch.utils.data import DataLoader
 
@@ -31,27 +33,29 @@ WORDS = {
     "home": "oui",
 }
 BANDS = 24
+Pair = tuple[Tensor, int]  # log energies (T, BANDS) and the number of the word
 CENTRES = 700 * (10 ** torch.linspace(0.1, 1.45, BANDS) - 1) / 1.8  # Hz, evenly on the ear's scale
 
 
 class Listener(nn.Module):
     """From bands (T, BANDS) of several words, packed, to the scores of WORDS."""
 
-    def __init__(self, hidden=32):
+    def __init__(self, hidden: int = 32) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(BANDS)
         self.lstm = nn.LSTM(BANDS, hidden, num_layers=2, bidirectional=True)
         self.head = nn.Linear(2 * hidden, len(WORDS))
 
-    def forward(self, sounds, lengths):
+    def forward(self, sounds: Tensor, lengths: Tensor) -> Tensor:
         packed = pack_padded_sequence(self.norm(sounds), lengths, enforce_sorted=False)
         _, (hidden, _) = self.lstm(packed)
         return self.head(torch.cat([hidden[-2], hidden[-1]], dim=1))
 
 
-def pronounce(word, generator):
+def pronounce(word: str, generator: torch.Generator) -> Tensor:
     """What a new speaker makes of a word: log energies (T, BANDS)."""
-    pitch, throat, speed, ripple = torch.rand(4, generator=generator).tolist()
+    voice: list[float] = torch.rand(4, generator=generator).tolist()
+    pitch, throat, speed, ripple = voice
     frames = int(14 + 16 * speed)
     targets = torch.tensor([FORMANTS[vowel] for vowel in WORDS[word]], dtype=torch.float32)
     formants = F.interpolate(targets.T[None], size=frames, mode="linear", align_corners=True)[0].T
@@ -63,20 +67,22 @@ def pronounce(word, generator):
     return (energy * harmonics + 0.15 * noise + 1e-3).log()
 
 
-def record(count, seed):
+def record(count: int, seed: int) -> list[Pair]:
     """Words as pairs (bands, number of the word)."""
     generator = torch.Generator().manual_seed(seed)
     names = list(WORDS)
     return [(pronounce(names[i % len(names)], generator), i % len(names)) for i in range(count)]
 
 
-def batch_of(pairs):
+def batch_of(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor]:
     """Sounds of one length (T, N, BANDS), what their lengths were, and the words."""
     sounds, words = zip(*pairs)
     return pad_sequence(sounds), torch.tensor([len(s) for s in sounds]), torch.tensor(words)
 
 
-def train_epoch(net, loader, optimizer, epoch):
+def train_epoch(
+    net: Listener, loader: DataLoader[Pair], optimizer: torch.optim.Optimizer, epoch: int
+) -> list[float]:
     net.train()
     losses = []
     for sounds, lengths, words in progress(loader, f"epoch {epoch}"):
@@ -89,14 +95,16 @@ def train_epoch(net, loader, optimizer, epoch):
 
 
 @torch.no_grad()
-def hear(net, pairs):
+def hear(net: Listener, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor, float]:
+    """What the net hears, the words that they were, and the share of those that are right."""
     net.eval()
     sounds, lengths, words = batch_of(pairs)
-    return net(sounds, lengths).argmax(1), words
+    heard: Tensor = net(sounds, lengths).argmax(1)
+    return heard, words, (heard == words).float().mean().item()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--steps", type=Path, help="file for the loss of every step")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the net")
@@ -114,10 +122,10 @@ def main():
     for epoch in range(1, options.epochs + 1):
         losses = train_epoch(net, loader, optimizer, epoch)
         steps += losses
-        heard, words = hear(net, new)
-        share = (heard == words).float().mean().item()
+        *_, share = hear(net, new)
         print(f"epoch {epoch:2}: loss {sum(losses) / len(losses):.4f}, words of new speakers {share:.1%}")
     torch.save(net.state_dict(), options.out / "listener.pth")
+    heard, words, share = hear(net, new)
 
     print("\nloss of the steps:\n")
     print_curve(steps)

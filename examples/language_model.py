@@ -18,6 +18,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from show import print_curve, progress
+from torch import Tensor
 
 LETTERS = "\n" + "".join(map(chr, range(32, 127)))
 LENGTH, BATCH, STEPS = 64, 16, 60  # letters of an example, examples of a step, steps of an epoch
@@ -27,7 +28,7 @@ WIDTH, HEADS, LAYERS = 64, 4, 2
 class Writer(nn.Module):
     """From letters (N, T) to the scores (N, T, letters) of what comes next."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.letters = nn.Embedding(len(LETTERS), WIDTH)
         self.places = nn.Embedding(LENGTH, WIDTH)
@@ -37,32 +38,39 @@ class Writer(nn.Module):
         self.layers = nn.TransformerEncoder(layer, LAYERS, nn.LayerNorm(WIDTH), enable_nested_tensor=False)
         self.head = nn.Linear(WIDTH, len(LETTERS))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         count = x.shape[1]
         hidden = self.letters(x) + self.places(torch.arange(count))
         mask = nn.Transformer.generate_square_subsequent_mask(count)
         return self.head(self.layers(hidden, mask=mask, is_causal=True))
 
 
-def load_text(letters=200_000):
+def load_text(letters: int = 200_000) -> Tensor:
     """Numbers of letters; what is no letter is left out."""
     numbers = {letter: i for i, letter in enumerate(LETTERS)}
     text = "\n".join(topics[name] for name in sorted(topics))
     return torch.tensor([numbers[letter] for letter in text[:letters] if letter in numbers])
 
 
-def examples(text, count, generator):
+def examples(text: Tensor, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Pieces of text that begin anywhere, and the same pieces one letter on."""
     starts = torch.randint(len(text) - LENGTH, (count, 1), generator=generator)
     pieces = text[starts + torch.arange(LENGTH + 1)]
     return pieces[:, :-1], pieces[:, 1:]
 
 
-def loss_of(net, x, wanted):
+def loss_of(net: Writer, x: Tensor, wanted: Tensor) -> Tensor:
     return F.cross_entropy(net(x).flatten(0, 1), wanted.flatten())
 
 
-def train_epoch(net, text, optimizer, scheduler, generator, epoch):
+def train_epoch(
+    net: Writer,
+    text: Tensor,
+    optimizer: torch.optim.Optimizer,
+    scheduler: torch.optim.lr_scheduler.LRScheduler,
+    generator: torch.Generator,
+    epoch: int,
+) -> list[float]:
     net.train()
     losses = []
     for _ in progress(range(STEPS), f"epoch {epoch}"):
@@ -77,7 +85,7 @@ def train_epoch(net, text, optimizer, scheduler, generator, epoch):
 
 
 @torch.no_grad()
-def bits(net, text):
+def bits(net: Writer, text: Tensor) -> float:
     """How many bits a letter of a new text takes."""
     net.eval()
     pieces = text[: len(text) // (LENGTH + 1) * (LENGTH + 1)].view(-1, LENGTH + 1)[:64]
@@ -85,19 +93,19 @@ def bits(net, text):
 
 
 @torch.no_grad()
-def write(net, beginning, count, warmth=0.7):
+def write(net: Writer, beginning: str, count: int, warmth: float = 0.7) -> str:
     """Go on with a beginning: letters are drawn, the likely ones the more often the colder it is."""
     net.eval()
     generator = torch.Generator().manual_seed(0)
     letters = [LETTERS.index(letter) for letter in beginning]
     for _ in range(count):
         scores = net(torch.tensor([letters[-LENGTH:]]))[0, -1]
-        letters.append(torch.multinomial(F.softmax(scores / warmth, 0), 1, generator=generator).item())
+        letters.append(int(torch.multinomial(F.softmax(scores / warmth, 0), 1, generator=generator)))
     return "".join(LETTERS[i] for i in letters)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--steps", type=Path, help="file for the loss of every step")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the net")
@@ -113,7 +121,7 @@ def main():
     optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, options.epochs * STEPS)
     generator = torch.Generator().manual_seed(0)
-    steps = []
+    steps: list[float] = []
     for epoch in range(1, options.epochs + 1):
         steps += train_epoch(net, seen, optimizer, scheduler, generator, epoch)
         mean = sum(steps[-STEPS:]) / STEPS

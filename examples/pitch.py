@@ -10,9 +10,10 @@ Estimation" (2018), in its smallest size: six convolutions over 1024 samples at 
 
 import math
 import sys
+from collections.abc import Sequence
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 RATE, FRAME = 16000, 1024
@@ -22,7 +23,7 @@ CENTS_PER_NOTE, FIRST_NOTE = 20, 1997.3794084376191  # cents above 10 Hz
 class Crepe(nn.Module):
     """From (n, 1024) samples to how well each of 360 notes fits."""
 
-    def __init__(self, channels=(128, 16, 16, 16, 32, 64)):
+    def __init__(self, channels: Sequence[int] = (128, 16, 16, 16, 32, 64)) -> None:
         super().__init__()
         previous = 1
         for i, count in enumerate(channels, 1):
@@ -33,7 +34,7 @@ class Crepe(nn.Module):
         self.layers = len(channels)
         self.classifier = nn.Linear(4 * previous, 360)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
         x = x.reshape(-1, 1, FRAME, 1)
         for i in range(1, self.layers + 1):
@@ -44,23 +45,23 @@ class Crepe(nn.Module):
         return torch.sigmoid(self.classifier(x))
 
 
-def hertz(fit):
+def hertz(fit: Tensor) -> float:
     """The mean of the best note and its four neighbours on each side, weighted by how well they fit."""
     best = int(fit.argmax())
     low, high = max(0, best - 4), min(len(fit), best + 5)
     weights = fit[low:high].tolist()
-    mean = sum(w * note for w, note in zip(weights, range(low, high))) / sum(weights)
+    mean: float = sum(w * note for w, note in zip(weights, range(low, high))) / sum(weights)
     return 10 * 2 ** ((FIRST_NOTE + CENTS_PER_NOTE * mean) / 1200)
 
 
-def tone(frequency):
+def tone(frequency: float) -> Tensor:
     """One frame of a note with a few overtones."""
     return torch.tensor(
         [[sum(math.sin(2 * math.pi * frequency * k * t / RATE) / k for k in (1, 2, 3)) for t in range(FRAME)]]
     )
 
 
-def listen(path, frequencies):
+def listen(path: str, frequencies: Sequence[float]) -> list[float]:
     """What the network of a file hears for each tone."""
     net = Crepe()
     net.load_state_dict(torch.load(path))

@@ -3,15 +3,19 @@
 import struct
 import sys
 import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 WIDTH = 30  # of the bar
 SHADES = " .:-=+*#%@"
 
 
-def progress(batches, text):
+def progress(batches: Any, text: str) -> Iterator[Any]:
     """Hand on the batches; a terminal sees a bar behind the text, whatever else reads stderr sees nothing."""
     count = len(batches)
     for done, batch in enumerate(batches):
@@ -24,7 +28,7 @@ def progress(batches, text):
         sys.stderr.write("\r\x1b[K")
 
 
-def tile(images, columns, scale=6, edge=1):
+def tile(images: Tensor, columns: int, scale: int = 6, edge: int = 1) -> Tensor:
     """One picture (H, W) of the images (N, h, w) in rows of so many columns, each pixel a square."""
     images = images.repeat_interleave(scale, 1).repeat_interleave(scale, 2)
     images = F.pad(images, (edge, edge, edge, edge), value=1.0)
@@ -33,7 +37,7 @@ def tile(images, columns, scale=6, edge=1):
     return rows.flatten(0, 1).flatten(1)
 
 
-def save_png(path, picture):
+def save_png(path: Path, picture: Tensor) -> None:
     """Write numbers from 0, black, to 1, white: (H, W) as a grey PNG, (H, W, 3) as one in colours."""
     height, width = picture.shape[:2]
     pixels = (picture * 255).round().clamp(0, 255).to(torch.uint8).reshape(height, -1)
@@ -50,7 +54,7 @@ def save_png(path, picture):
             file.write(struct.pack(">I", zlib.crc32(kind + data)))
 
 
-def print_row(images):
+def print_row(images: Tensor) -> None:
     """Images (N, h, w) of numbers from 0 to 1 side by side, in characters."""
     levels = (images * (len(SHADES) - 1)).round().clamp(0, len(SHADES) - 1).to(torch.int64).tolist()
     for lines in zip(*levels):
@@ -58,7 +62,7 @@ def print_row(images):
     print()
 
 
-def print_curve(values, height=8, columns=60):
+def print_curve(values: Sequence[float], height: int = 8, columns: int = 60) -> None:
     """Numbers in their order as a curve of so many lines: each column is the mean of some of them."""
     count = min(columns, len(values))
     bounds = [len(values) * i // count for i in range(count + 1)]

@@ -8,6 +8,7 @@ resumes what the other saved. `--steps FILE` writes the loss of every step, one 
 
 import argparse
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 import torch.optim as optim
+from torch import Tensor
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
 TRAINING = 1437  # images; the 360 after them judge
@@ -24,7 +26,7 @@ BATCH = 32
 class CivilNet(nn.Module):
     """Ten digit scores from images of shape (N, 3, 32, 32), float32."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.conv1 = nn.Conv2d(3, 6, 5)
         self.pool = nn.MaxPool2d(2, 2)
@@ -33,7 +35,7 @@ class CivilNet(nn.Module):
         self.fc2 = nn.Linear(120, 84)
         self.fc3 = nn.Linear(84, 10)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         x = self.pool(F.relu(self.conv1(x)))
         x = self.pool(F.relu(self.conv2(x)))
         x = x.view(-1, 16 * 5 * 5)
@@ -42,7 +44,7 @@ class CivilNet(nn.Module):
         return self.fc3(x)
 
 
-def load_digits():
+def load_digits() -> tuple[Tensor, Tensor]:
     """All images as float32 (1797, 3, 32, 32) in [0, 1], and their labels as int64 (1797,)."""
     with np.load(DATA / "digits.npz") as digits:
         images, labels = digits["images"], digits["labels"]
@@ -51,7 +53,7 @@ def load_digits():
     return x.expand(-1, 3, -1, -1).contiguous(), torch.from_numpy(labels.astype(np.int64))
 
 
-def with_progress(batches, epoch):
+def with_progress(batches: Iterable[Tensor], epoch: int) -> Iterable[Tensor]:
     """The batches behind a tqdm bar, if tqdm is installed."""
     try:
         from tqdm import tqdm
@@ -60,10 +62,17 @@ def with_progress(batches, epoch):
     return tqdm(batches, desc=f"epoch {epoch}", unit="batch", leave=False)
 
 
-def train_epoch(net, optimizer, criterion, x, y, epoch):
+def train_epoch(
+    net: CivilNet,
+    optimizer: optim.Optimizer,
+    criterion: nn.CrossEntropyLoss,
+    x: Tensor,
+    y: Tensor,
+    epoch: int,
+) -> tuple[list[float], Tensor]:
     """One pass in the order that the epoch's number gives; each step's loss, and the last as a tensor."""
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(epoch))
-    losses = []
+    losses, loss = [], torch.tensor(0.0)
     net.train()
     for batch in with_progress(order.split(BATCH), epoch):
         optimizer.zero_grad()
@@ -75,12 +84,13 @@ def train_epoch(net, optimizer, criterion, x, y, epoch):
 
 
 @torch.no_grad()
-def accuracy(net, x, y):
+def accuracy(net: CivilNet, x: Tensor, y: Tensor) -> float:
     net.eval()
-    return (net(x).argmax(1) == y).float().mean().item()
+    scores: Tensor = net(x)
+    return (scores.argmax(1) == y).float().mean().item()
 
 
-def plot(path, losses, accuracies):
+def plot(path: Path, losses: Sequence[float], accuracies: Sequence[float]) -> bool:
     """Loss and accuracy of each epoch as a PNG. False without matplotlib."""
     try:
         import matplotlib
@@ -101,8 +111,8 @@ def plot(path, losses, accuracies):
     return True
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--epochs", type=int, default=12, help="train until so many are done")
     parser.add_argument("--resume", type=Path, help="a checkpoint to go on from")
     parser.add_argument("--steps", type=Path, help="file for the loss of every step")

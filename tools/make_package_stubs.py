@@ -108,8 +108,10 @@ def header(node, source):
 
 def public(module):
     names = {*getattr(module, "__all__", ()), *(name for name in dir(module) if name[0] != "_")}
+    names |= {"__version__"} & vars(module).keys()
+    names |= {"__version__"} & vars(module).keys()
     for name in sorted(names):
-        if not name.startswith("__"):
+        if not name.startswith("__") or name == "__version__":
             value = getattr(module, name)
             foreign = (
                 value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)

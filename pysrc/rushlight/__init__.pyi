@@ -695,6 +695,7 @@ from .serialization import save as save
 from .storage import TypedStorage as TypedStorage
 from .utils.dlpack import from_dlpack as from_dlpack
 from .utils.dlpack import to_dlpack as to_dlpack
+from .version import __version__ as __version__
 
 class BFloat16Storage(TypedStorage): ...
 class BFloat16Tensor: ...

@@ -11,12 +11,12 @@ from . import _pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
     from rushlight._C import Tensor
 
 
-def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Pad the last dimensions of a tensor.
 
     Parameters
@@ -140,8 +140,8 @@ def _sizes(input, size, scale_factor, recompute):
 
 def interpolate(
     input: Tensor,
-    size: int | None = None,
-    scale_factor: list[float] | None = None,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
@@ -238,10 +238,10 @@ def _refusal(dims, mode):
 
 def upsample(
     input: Tensor,
-    size: Any = None,
-    scale_factor: Any = None,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
-    align_corners: Any = None,
+    align_corners: bool | None = None,
 ) -> Tensor:
     """Upsample signals, images or volumes. Deprecated, with a warning: use interpolate().
 
@@ -274,7 +274,11 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_nearest(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
     """Upsample by the nearest elements. Deprecated, with a warning: use interpolate().
 
     Parameters
@@ -303,7 +307,11 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
-def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+def upsample_bilinear(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+) -> Tensor:
     """Upsample images bilinearly, with aligned corners. Deprecated, with a warning: use interpolate().
 
     Parameters

@@ -1,0 +1,1 @@
+from rushlight.utils import *

@@ -1,0 +1,1 @@
+from rushlight.nn.utils.rnn import *
