@@ -2,13 +2,15 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Self, SupportsIndex, TypeVar, overload
+from typing import Any, NamedTuple, ParamSpec, Protocol, Self, SupportsIndex, TypeVar, overload
 
 from typing_extensions import TypeIs
 
 from .utils.hooks import RemovableHandle
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
 # rushlight's own int, bool, dtype ... hide these names further down
 _int = builtins.int
 _float = builtins.float
@@ -35,6 +37,9 @@ class _Asking:
     def __enter__(self) -> None: ...
     def __exit__(self, /, *args: object) -> None: ...
 
+class _Forward(Protocol[_P, _R]):
+    def forward(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+
 class Generator:
     def __new__(cls, device: _Device = "cpu") -> Self: ...
     @property
@@ -59,7 +64,7 @@ class Module:
     _modules: dict[_str, Module | None]
     _version: _int
     def __init__(self, /, *args: Any, **kwargs: Any) -> None: ...
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self: _Forward[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __getattr__(self, name: _str, /) -> Any: ...
     def __setattr__(self, /, name: _str, value: Any) -> None: ...
     def __delattr__(self, name: _str, /) -> None: ...

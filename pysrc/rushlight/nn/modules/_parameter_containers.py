@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from typing import overload
 
 import rushlight
 from rushlight._C import Parameter, Tensor
@@ -12,8 +13,8 @@ from rushlight.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, Self
+    from collections.abc import Iterator, KeysView
+    from typing import Any, Self, SupportsIndex
 
 
 def _line(key, value, kind) -> str:
@@ -64,7 +65,7 @@ class ParameterList(Module):
     )
     """
 
-    def __init__(self, values: Iterable | None = None) -> None:
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
@@ -76,12 +77,16 @@ class ParameterList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
+    @overload
+    def __getitem__(self, idx: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, idx: slice) -> Self: ...
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__([self[i] for i in range(*idx.indices(len(self)))])
         return getattr(self, self._get_abs_string_index(idx))
 
-    def __setitem__(self, idx, param) -> None:
+    def __setitem__(self, idx: SupportsIndex, param: Any) -> None:
         setattr(self, self._get_abs_string_index(idx), _as_parameter(param))
 
     def __len__(self) -> int:
@@ -90,13 +95,13 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self[i] for i in range(len(self)))
 
-    def __iadd__(self, parameters):
+    def __iadd__(self, parameters: Iterable[Any]) -> Self:
         return self.extend(parameters)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [key for key in super().__dir__() if not key.isdigit()]
 
-    def append(self, value: float) -> Self:
+    def append(self, value: Any) -> Self:
         """Add a value at the end and return the list."""
         self._size += 1
         self[self._size - 1] = value
@@ -162,7 +167,9 @@ class ParameterDict(Module):
     )
     """
 
-    def __init__(self, parameters: Tensor | Iterable[Tensor] | None = None) -> None:
+    def __init__(
+        self, parameters: ParameterDict | Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None
+    ) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}  # in the order of insertion, whatever kind the values are
         if parameters is not None:
@@ -180,7 +187,7 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         return getattr(self, self._key_to_attr(key))
 
-    def __setitem__(self, key: str, value) -> None:
+    def __setitem__(self, key: str, value: Any) -> None:
         self._keys[key] = None
         setattr(self, self._key_to_attr(key), _as_parameter(value))
 
@@ -194,13 +201,13 @@ class ParameterDict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 
-    def __reversed__(self):
+    def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
 
     def __contains__(self, key: str) -> bool:
         return key in self._keys
 
-    def copy(self) -> Any:
+    def copy(self) -> ParameterDict:
         """Return a ParameterDict with the same values."""
         return ParameterDict(OrderedDict(self.items()))
 
@@ -231,11 +238,11 @@ class ParameterDict(Module):
         """Return the value of a key, ``default`` when it is missing."""
         return self[key] if key in self else default
 
-    def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> Any:
+    def fromkeys(self, keys: Iterable[str], default: Any | None = None) -> ParameterDict:
         """Return a ParameterDict that has ``default`` under each of the keys."""
         return ParameterDict((key, default) for key in keys)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """Return the keys."""
         return self._keys.keys()
 
@@ -247,7 +254,7 @@ class ParameterDict(Module):
         """Return the values."""
         return (self[key] for key in self._keys)
 
-    def update(self, parameters: Tensor | Iterable[Tensor]) -> None:
+    def update(self, parameters: ParameterDict | Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Take over the values of a mapping (a plain dict in the order of its sorted keys) or of pairs."""
         if not isinstance(parameters, Iterable):
             raise TypeError(
@@ -276,16 +283,16 @@ class ParameterDict(Module):
     def __call__(self, input: Tensor) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
-    def __or__(self, other):
+    def __or__(self, other: ParameterDict) -> ParameterDict:
         result = self.copy()
         result.update(other)
         return result
 
-    def __ror__(self, other):
+    def __ror__(self, other: ParameterDict) -> ParameterDict:
         result = other.copy()
         result.update(self)
         return result
 
-    def __ior__(self, other):
+    def __ior__(self, other: ParameterDict) -> Self:
         self.update(other)
         return self

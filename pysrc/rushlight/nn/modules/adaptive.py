@@ -161,7 +161,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             narrow.reset_parameters()
             wide.reset_parameters()
 
-    def forward(self, input_: Tensor, target_: Tensor) -> Tensor:
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         _check_dims(input_, target_)
         batch = target_.dim() > 0
         input, target = (input_, target_) if batch else (input_.unsqueeze(0), target_.unsqueeze(0))

@@ -7,6 +7,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
+from typing import overload
 
 from rushlight import _homes
 from rushlight.nn.modules._parameter_containers import ParameterDict, ParameterList
@@ -14,8 +15,8 @@ from rushlight.nn.modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any, Self
+    from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+    from typing import Any, Self, SupportsIndex
 
     from rushlight._C import Tensor
 
@@ -110,15 +111,19 @@ class Sequential(Module):
             raise IndexError(f"index {idx} is out of range")
         return next(islice(iterator, idx % size, None))
 
+    @overload
+    def __getitem__(self, idx: SupportsIndex) -> Module: ...
+    @overload
+    def __getitem__(self, idx: slice) -> Self: ...
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
 
-    def __setitem__(self, idx, module) -> None:
+    def __setitem__(self, idx: SupportsIndex, module: Module) -> None:
         setattr(self, self._get_item_by_idx(self._modules.keys(), idx), module)
 
-    def __delitem__(self, idx) -> None:
+    def __delitem__(self, idx: SupportsIndex | slice) -> None:
         if isinstance(idx, slice):
             for key in list(self._modules.keys())[idx]:
                 delattr(self, key)
@@ -129,7 +134,7 @@ class Sequential(Module):
     def __len__(self) -> int:
         return len(self._modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Sequential) -> Sequential:
         _check_sequential(other)
         result = Sequential()
         for layer in chain(self, other):
@@ -142,7 +147,7 @@ class Sequential(Module):
         del self[key]
         return value
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Sequential) -> Self:
         _check_sequential(other)
         offset = len(self)
         for index, module in enumerate(other):
@@ -155,17 +160,17 @@ class Sequential(Module):
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
 
-    def __mul__(self, other):
+    def __mul__(self, other: int) -> Sequential:
         self._check_factor(other)
         result = Sequential()
         for index, module in enumerate(chain.from_iterable([self] * other)):
             result.add_module(str(index), module)
         return result
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: int) -> Sequential:
         return self.__mul__(other)
 
-    def __imul__(self, other):
+    def __imul__(self, other: int) -> Self:
         self._check_factor(other)
         size = len(self)
         for offset in range(size, size * other, size or 1):
@@ -173,13 +178,13 @@ class Sequential(Module):
                 self.add_module(str(index + offset), self._modules[str(index)])
         return self
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Any) -> Tensor:
         for module in self:
             input = module(input)
         return input
@@ -273,15 +278,19 @@ class ModuleList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
+    @overload
+    def __getitem__(self, idx: SupportsIndex) -> Module: ...
+    @overload
+    def __getitem__(self, idx: slice) -> Self: ...
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __setitem__(self, idx, module) -> None:
+    def __setitem__(self, idx: SupportsIndex, module: Module) -> None:
         setattr(self, self._get_abs_string_index(idx), module)
 
-    def __delitem__(self, idx) -> None:
+    def __delitem__(self, idx: SupportsIndex | slice) -> None:
         if isinstance(idx, slice):
             for k in range(len(self._modules))[idx]:
                 delattr(self, str(k))
@@ -295,10 +304,10 @@ class ModuleList(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
         combined = ModuleList()
         for index, module in enumerate(chain(self, other)):
             combined.add_module(str(index), module)
@@ -321,7 +330,7 @@ class ModuleList(Module):
             lines.append(_indent_all(line))
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [key for key in super().__dir__() if not key.isdigit()]
 
     def insert(self, index: int, module: Module) -> None:
@@ -394,7 +403,9 @@ class ModuleDict(Module):
     torch.Size([1, 10, 2, 2])
     """
 
-    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+    def __init__(
+        self, modules: ModuleDict | Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None
+    ) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
@@ -427,19 +438,19 @@ class ModuleDict(Module):
         del self[key]
         return value
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         """Return the names."""
         return self._modules.keys()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, Module]:
         """Return the pairs of name and module."""
         return self._modules.items()
 
-    def values(self) -> Any:
+    def values(self) -> ValuesView[Module]:
         """Return the modules."""
         return self._modules.values()
 
-    def update(self, modules: Mapping[str, Module]) -> None:
+    def update(self, modules: ModuleDict | Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Take over the modules of a mapping, or of an iterable of pairs."""
         if not isinstance(modules, Iterable):
             raise TypeError(

@@ -580,7 +580,7 @@ class ConvTranspose1d(_ConvTransposeNd):
 
     _numbers = staticmethod(_single)
 
-    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] | None = None) -> Tensor:
         """Return the transposed convolution of the input.
 
         Parameters
@@ -682,7 +682,7 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     _numbers = staticmethod(_pair)
 
-    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] | None = None) -> Tensor:
         """Return the transposed convolution of the input.
 
         Parameters
@@ -774,7 +774,7 @@ class ConvTranspose3d(_ConvTransposeNd):
 
     _numbers = staticmethod(_triple)
 
-    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] = None) -> Tensor:
+    def forward(self, input: Tensor, output_size: int | tuple[int | None, ...] | None = None) -> Tensor:
         """Return the transposed convolution of the input.
 
         Parameters

@@ -287,7 +287,7 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """
 
     def forward(
-        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] | None = None
     ) -> Tensor:
         return self._unpool(F.max_unpool1d, input, indices, output_size)
 
@@ -345,7 +345,7 @@ class MaxUnpool2d(_MaxUnpoolNd):
     _sides = staticmethod(_pair)
 
     def forward(
-        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] | None = None
     ) -> Tensor:
         return self._unpool(F.max_unpool2d, input, indices, output_size)
 
@@ -397,7 +397,7 @@ class MaxUnpool3d(_MaxUnpoolNd):
     _sides = staticmethod(_triple)
 
     def forward(
-        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] = None
+        self, input: Tensor, indices: Tensor, output_size: int | tuple[int | None, ...] | None = None
     ) -> Tensor:
         return self._unpool(F.max_unpool3d, input, indices, output_size)
 
@@ -410,7 +410,7 @@ class _FractionalMaxPoolNd(Module):
     def __init__(
         self,
         kernel_size: int | tuple[int, ...],
-        output_size: int | tuple[int | None, ...] = None,
+        output_size: int | tuple[int | None, ...] | None = None,
         output_ratio: float | tuple[float, ...] | None = None,
         return_indices: bool = False,
         _random_samples: Any = None,

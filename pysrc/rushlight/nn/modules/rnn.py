@@ -9,9 +9,13 @@ from ._rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar
 
     from rushlight._C import Tensor
+    from rushlight.nn.utils.rnn import PackedSequence
+
+    # Module.__call__ has the types of forward(), which mypy cannot tell where a type variable is in them
+    _Sequences = TypeVar("_Sequences", Tensor, PackedSequence)
 
 __all__ = [
     "RNNBase",
@@ -113,7 +117,7 @@ class RNN(RNNBase):
             raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(f"RNN_{self.nonlinearity.upper()}", *args, **kwargs)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    def forward(self, input: _Sequences, hx: Tensor | None = None) -> tuple[_Sequences, Tensor]:
         """Return the outputs and the last states.
 
         Parameters
@@ -135,6 +139,9 @@ class RNN(RNNBase):
         if self.mode not in _rnn_impls:
             raise AssertionError(f"mode must be RNN_TANH or RNN_RELU, got {self.mode}")
         return self._closed(sequence, *self._ran(_rnn_impls[self.mode], sequence, hx))
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class LSTM(RNNBase):
@@ -268,7 +275,9 @@ class LSTM(RNNBase):
             )
         return hx if is_batched else (hx[0].unsqueeze(1), hx[1].unsqueeze(1))
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    def forward(
+        self, input: _Sequences, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[_Sequences, tuple[Tensor, Tensor]]:
         """Return the outputs and the last states and cells.
 
         Parameters
@@ -288,6 +297,9 @@ class LSTM(RNNBase):
         sequence = self._opened(input, "")
         output, *last = self._ran(_VF.lstm, sequence, self._states(sequence, hx))
         return self._closed(sequence, output, tuple(last))
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 class GRU(RNNBase):
@@ -371,7 +383,7 @@ class GRU(RNNBase):
         _refuse_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+    def forward(self, input: _Sequences, hx: Tensor | None = None) -> tuple[_Sequences, Tensor]:
         """Return the outputs and the last states.
 
         Parameters
@@ -391,6 +403,9 @@ class GRU(RNNBase):
         hx = self._states(sequence, hx)
         self.check_forward_args(sequence.data, hx, sequence.batch_sizes)
         return self._closed(sequence, *self._ran(_VF.gru, sequence, hx))
+
+    if TYPE_CHECKING:
+        __call__ = forward
 
 
 def _refuse_projection(kwargs):
