@@ -190,6 +190,7 @@ def stub(package, homes):
 
 
 NAMES = {
+    "collections.abc": ("Mapping", "Sequence"),
     "typing": ("Any", "Final", "Literal", "overload"),
     "rushlight._C": ("Tensor", "_nn", "dtype", "memory_format"),
     "rushlight.storage": ("TypedStorage",),

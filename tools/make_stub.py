@@ -67,7 +67,7 @@ def parse(entry):
         arguments.append((argument, argument_type(kind), default.strip(), starred))
     fields = re.findall(r"Tensor (\w+)", result) if result.startswith("(") else []
     if not fields:
-        result = "list[Tensor]" if result.endswith("[]") else "Tensor"
+        result = "tuple[Tensor, ...]" if result.endswith("[]") else "Tensor"
     return name, arguments, result, fields
 
 

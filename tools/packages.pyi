@@ -221,3 +221,29 @@ class cuda:
     def manual_seed_all(seed: int) -> None: ...
     def max_memory_allocated(device: Device = None) -> int: ...
     def memory_reserved(device: Device = None) -> int: ...
+
+class autograd:
+    @overload
+    def grad(
+        outputs: Any,
+        inputs: Tensor | Sequence[Any],
+        grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> tuple[Tensor, ...]: ...
+    @overload
+    def grad(
+        outputs: Any,
+        inputs: Mapping[str, Any],
+        grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        only_inputs: bool = True,
+        allow_unused: bool | None = None,
+        is_grads_batched: bool = False,
+        materialize_grads: bool = False,
+    ) -> dict[str, Tensor]: ...

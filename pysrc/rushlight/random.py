@@ -26,7 +26,7 @@ __getattr__ = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__)
 
 
-def manual_seed(seed: Any) -> Any:
+def manual_seed(seed: int) -> Generator:
     """Set the seed of random numbers: the stream begins anew, and is PyTorch's.
 
     Parameters

@@ -1,12 +1,11 @@
-"""What type checkers know of modules, parameters, optimisers and files."""
+"""What type checkers know of modules, parameters, layers and losses."""
 
 from collections.abc import Iterator
 from typing import Any, assert_type
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight import Tensor, nn, optim
-from rushlight.utils.data import DataLoader, TensorDataset
+from rushlight import Tensor, nn
 
 
 class Block(nn.Module):
@@ -24,11 +23,17 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.max_pool2d(F.relu(self.norm(self.conv(x))), 2)
-        logits: Tensor = self.head(self.drop(self.pool(y)))
-        return logits * self.scale + self.bias
+        return self.head(self.drop(self.pool(y))) * self.scale + self.bias
+
+
+class Pair(nn.Module):
+    def forward(self, x: Tensor, *, times: int = 1) -> tuple[Tensor, int]:
+        return x * times, times
 
 
 net = Block(8)
+assert_type(net(torch.rand(1, 3, 8, 8)), Tensor)  # a call has the types of forward()
+assert_type(Pair()(torch.rand(2), times=2), tuple[Tensor, int])
 assert_type(net.conv, nn.Conv2d)
 assert_type(net.conv.weight, nn.Parameter)
 assert_type(net.bias, nn.Parameter)
@@ -43,48 +48,48 @@ for name, child in net.named_children():
     assert_type(name, str)
     assert_type(child, nn.Module)
 
+x = torch.rand(2, 2)
 layers = nn.ModuleList([nn.Linear(2, 2), nn.ReLU()])
 assert_type(len(layers), int)
+assert_type(layers[0], nn.Module)
+assert_type(layers[:1], nn.ModuleList)
+for layer in layers:
+    assert_type(layer, nn.Module)
+stack = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+assert_type(stack[0], nn.Module)
+assert_type(stack[1:], nn.Sequential)
+assert_type(stack(x), Tensor)
+named = nn.ModuleDict({"first": nn.Linear(2, 2)})
+assert_type(named["first"], nn.Module)
+assert_type([key for key in named], list[str])
+assert_type(dict(named.items()), dict[str, nn.Module])
+assert_type(nn.ParameterList([torch.rand(2)])[:1], nn.ParameterList)
+assert_type(nn.Parameter(x, requires_grad=False), nn.Parameter)
+assert_type(nn.Parameter(x) + 1, Tensor)
+
+assert_type(nn.ReLU()(x), Tensor)
+assert_type(nn.Embedding(3, 4)(torch.tensor([1])), Tensor)
+assert_type(nn.LayerNorm((2,))(x), Tensor)
+assert_type(nn.LSTM(2, 3)(x), tuple[Tensor, tuple[Tensor, Tensor]])
+packed = nn.utils.rnn.pack_sequence([x, x])
+assert_type(nn.GRU(2, 3)(packed), tuple[nn.utils.rnn.PackedSequence, Tensor])
+assert_type(nn.MultiheadAttention(2, 1)(x, x, x), tuple[Tensor, Tensor | None])
+assert_type(nn.CrossEntropyLoss(label_smoothing=0.1)(x, x), Tensor)
 pooled, where = F.max_pool2d(torch.rand(1, 1, 4, 4), 2, return_indices=True)
 assert_type(pooled, Tensor)
 assert_type(where, Tensor)
 assert_type(F.max_pool2d(torch.rand(1, 1, 4, 4), (2, 2), stride=2), Tensor)
 assert_type(F.cross_entropy(torch.rand(2, 10), torch.tensor([1, 2])), Tensor)
+assert_type(F.cross_entropy(x, x, reduction="none", label_smoothing=0.1), Tensor)
+assert_type(F.mse_loss(x, x), Tensor)
+assert_type(F.nll_loss(x, torch.tensor([0, 1]), ignore_index=1), Tensor)
+assert_type(F.binary_cross_entropy_with_logits(x, x, pos_weight=x), Tensor)
+assert_type(F.interpolate(torch.rand(1, 1, 2, 2), size=(4, 4), mode="bilinear"), Tensor)
+assert_type(F.interpolate(torch.rand(1, 1, 2, 2), scale_factor=2), Tensor)
+assert_type(F.pad(x, (1, 1), value=0.5), Tensor)
+assert_type(F.layer_norm(x, (2,)), Tensor)
+assert_type(F.scaled_dot_product_attention(x, x, x, is_causal=True), Tensor)
+assert_type(F.conv2d(x[None], x[None, None], None, stride=2, padding=(1, 1)), Tensor)
 
-optimizer = optim.AdamW(net.parameters(), lr=1e-3, weight_decay=0.01)
-scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=10)
-assert_type(optimizer.zero_grad(), None)
-assert_type(nn.utils.clip_grad_norm_(net.parameters(), 1.0), Tensor)
-assert_type(scheduler.step(), None)
-assert_type(optimizer.param_groups, list[dict[str, Any]])
-
-data = TensorDataset(torch.rand(8, 3, 4, 4), torch.zeros(8, dtype=torch.int64))
-loader = DataLoader(data, batch_size=4, shuffle=True)
-for images, targets in loader:
-    print(F.cross_entropy(net(images), targets))
-
-torch.save(net.state_dict(), "net.pth")
-net.load_state_dict(torch.load("net.pth", map_location="cpu", weights_only=True))
-
-
-def hook(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
-    print(type(module).__name__, output.shape)
-
-
-net.conv.register_forward_hook(hook).remove()
-
-
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Tensor:
-        (x,) = ctx.saved_tensors
-        result: Tensor = 2 * x * grad_outputs[0]
-        return result
-
-
-Square.apply(torch.rand(2))
+keys = net.load_state_dict({}, strict=False)
+assert_type(keys.missing_keys, list[str])

@@ -17,9 +17,12 @@ from rushlight import _C, _missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Callable
+    from typing import Any, Self, TypeVar
 
     from rushlight._C import dtype
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 __getattr__ = _missing.lacks(__name__)
@@ -54,7 +57,7 @@ def is_autocast_available(device_type: str) -> bool:
     return _C._is_autocast_available(device_type)
 
 
-def autocast_decorator(autocast_instance: Any, func: Any) -> Any:
+def autocast_decorator(autocast_instance: autocast, func: F) -> F:
     """Make a function that runs in the context."""
 
     @functools.wraps(func)
@@ -182,7 +185,7 @@ class autocast:
             del self._before[get_ident()]
         return False
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: F) -> F:
         if not callable(func):
             raise TypeError(
                 f"autocast()(func) requires a callable, but got {type(func).__name__}. "

@@ -16,12 +16,13 @@ from rushlight.autograd import no_grad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from rushlight._C import Tensor
     from rushlight.optim import Optimizer
     from rushlight.types import Device
+
+    _Outputs = TypeVar("_Outputs", bound=Tensor | abc.Iterable[Any])
 
 __all__ = ["GradScaler", "OptState"]
 __getattr__ = _missing.lacks(__name__)
@@ -175,7 +176,7 @@ class GradScaler:
             self._lazy_init_scale_growth_tracker(device)
         return self._scale.to(device=device, non_blocking=True)
 
-    def scale(self, outputs: Tensor | Iterable[Tensor]) -> Tensor | Iterable[Tensor]:
+    def scale(self, outputs: _Outputs) -> _Outputs:
         """Multiply losses by the scale.
 
         Parameters

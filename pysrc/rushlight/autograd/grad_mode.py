@@ -7,7 +7,7 @@ from rushlight import _C
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Self, TypeVar
+    from typing import Any, Self, TypeVar, overload
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,7 +134,14 @@ class _Mode:
 class _ModeWithoutArguments(_Mode):
     """Can decorate without parentheses, too."""
 
-    def __new__(cls, orig_func: Any = None) -> Self:
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, orig_func: F) -> F: ...
+        @overload
+        def __new__(cls, orig_func: None = None) -> Self: ...
+
+    def __new__(cls, orig_func: Any = None) -> Any:
         self = super().__new__(cls)
         if orig_func is None:
             return self
@@ -276,7 +283,14 @@ class inference_mode(_Mode):
     (False, True)
     """
 
-    def __new__(cls, mode: bool = True) -> Self:
+    if TYPE_CHECKING:
+
+        @overload
+        def __new__(cls, mode: F) -> F: ...
+        @overload
+        def __new__(cls, mode: bool = True) -> Self: ...
+
+    def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
         if isinstance(mode, bool):
             return self

@@ -7,7 +7,9 @@ from rushlight import _missing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 __all__ = [
     "export",
@@ -29,12 +31,12 @@ __dir__ = _missing.shows(__name__)
 
 
 def script(
-    obj: object,
+    obj: _T,
     optimize: Any = None,
     _frames_up: int = 0,
     _rcb: Callable[[str], Any] | None = None,
     example_inputs: list[tuple] | dict[Callable[..., Any], list[tuple]] | None = None,
-) -> Any:
+) -> _T:
     """Return the module, function or class as it is."""
     return obj
 

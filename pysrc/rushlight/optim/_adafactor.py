@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+    from .optimizer import _Loss
+
 __all__ = ["Adafactor", "adafactor"]
 _OPTIONS = ("lr", "beta2_decay", "d", "weight_decay", "foreach", "maximize")
 
@@ -127,7 +129,7 @@ class Adafactor(Optimizer):
         return False  # none is complex
 
     @rushlight.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], _Loss] | None = None) -> _Loss | None:
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
         loss = None
         if closure is not None:

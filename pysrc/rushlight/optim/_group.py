@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+    from .optimizer import _Loss
+
 
 def count(value: float, group: Any) -> Any:
     """Make a number of the state that counts for a whole parameter: a tensor without dimensions."""
@@ -158,7 +160,7 @@ class GroupOptimizer(Optimizer):
         if fused and foreach:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], _Loss] | None = None) -> _Loss | None:
         """Update every parameter that has a gradient.
 
         Parameters

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+    from .optimizer import _Loss
+
 __all__ = ["Muon"]
 EPS = 1e-7
 DEFAULT_A = 3.4445
@@ -165,7 +167,7 @@ class Muon(Optimizer):
         return False  # none is complex
 
     @rushlight.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], _Loss] | None = None) -> _Loss | None:
         """Change every parameter that has a gradient; ``closure`` computes the loss anew before."""
         loss = None
         if closure is not None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+    from .optimizer import _Loss
+
 __all__ = ["LBFGS"]
 # what a step hands to the next one, besides its counts
 _KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
@@ -270,7 +272,7 @@ class LBFGS(Optimizer):
 
     # ---- a step ----
     @rushlight.no_grad()
-    def step(self, closure: Callable[[], Any] | None) -> Any:
+    def step(self, closure: Callable[[], _Loss] | None) -> _Loss | None:
         """Make up to `max_iter` moves, until a tolerance is met.
 
         Parameters

@@ -36,9 +36,11 @@ from ._helpers import (  # noqa: F401 (optimizers that others write import them 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Self
+    from typing import Any, Self, TypeVar
 
     from rushlight._C import Tensor
+
+    _Loss = TypeVar("_Loss")
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 __getattr__ = _missing.lacks(__name__)
@@ -481,7 +483,7 @@ class Optimizer:
                     p.grad.requires_grad_(False)
                 p.grad.zero_()
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], _Loss] | None = None) -> _Loss | None:
         """Update the parameters by their gradients; subclasses define it.
 
         Parameters

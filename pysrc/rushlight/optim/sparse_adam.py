@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from rushlight._C import Tensor
 
+    from .optimizer import _Loss
+
 __all__ = ["SparseAdam"]
 
 
@@ -81,7 +83,7 @@ class SparseAdam(Optimizer):
                 f"Complex params at indices {complex_params}: SparseAdam does not support complex parameters"
             )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], _Loss] | None = None) -> _Loss | None:
         """Refuse dense gradients; ``closure`` computes the loss before."""
         loss = None
         if closure is not None:

@@ -8,6 +8,8 @@ from rushlight import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rushlight._C import Tensor
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -95,7 +97,7 @@ def grid_sample(
     )
 
 
-def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = None) -> Tensor:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Make the grid of an affine map, for grid_sample().
 
     Parameters

@@ -9,6 +9,8 @@ from rushlight._C import _nn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rushlight._C import Tensor
 
 
@@ -152,7 +154,7 @@ def instance_norm(
 
 def layer_norm(
     input: Tensor,
-    normalized_shape: list[int],
+    normalized_shape: Sequence[int],
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
@@ -203,7 +205,7 @@ def layer_norm(
 
 
 def rms_norm(
-    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """Apply root mean square (RMS) normalization over the last dimensions.
 

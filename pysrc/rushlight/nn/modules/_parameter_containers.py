@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import overload
 
 import rushlight
 from rushlight._C import Parameter, Tensor
@@ -14,7 +13,7 @@ from rushlight.nn.modules.module import Module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, KeysView
-    from typing import Any, Self, SupportsIndex
+    from typing import Any, Self, SupportsIndex, overload
 
 
 def _line(key, value, kind) -> str:
@@ -77,10 +76,13 @@ class ParameterList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
-    @overload
-    def __getitem__(self, idx: SupportsIndex) -> Any: ...
-    @overload
-    def __getitem__(self, idx: slice) -> Self: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, idx: SupportsIndex) -> Any: ...
+        @overload
+        def __getitem__(self, idx: slice) -> Self: ...
+
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__([self[i] for i in range(*idx.indices(len(self)))])

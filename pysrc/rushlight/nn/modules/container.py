@@ -7,7 +7,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, islice
-from typing import overload
 
 from rushlight import _homes
 from rushlight.nn.modules._parameter_containers import ParameterDict, ParameterList
@@ -16,7 +15,7 @@ from rushlight.nn.modules.module import Module
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView, ValuesView
-    from typing import Any, Self, SupportsIndex
+    from typing import Any, Self, SupportsIndex, overload
 
     from rushlight._C import Tensor
 
@@ -111,10 +110,13 @@ class Sequential(Module):
             raise IndexError(f"index {idx} is out of range")
         return next(islice(iterator, idx % size, None))
 
-    @overload
-    def __getitem__(self, idx: SupportsIndex) -> Module: ...
-    @overload
-    def __getitem__(self, idx: slice) -> Self: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, idx: SupportsIndex) -> Module: ...
+        @overload
+        def __getitem__(self, idx: slice) -> Self: ...
+
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
@@ -278,10 +280,13 @@ class ModuleList(Module):
             raise IndexError(f"index {idx} is out of range")
         return str(idx + len(self) if idx < 0 else idx)
 
-    @overload
-    def __getitem__(self, idx: SupportsIndex) -> Module: ...
-    @overload
-    def __getitem__(self, idx: slice) -> Self: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, idx: SupportsIndex) -> Module: ...
+        @overload
+        def __getitem__(self, idx: slice) -> Self: ...
+
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])

@@ -32,6 +32,8 @@ from rushlight.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rushlight._C import Tensor
 
 __all__ = [
@@ -52,7 +54,9 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
-    mismatched_keys = ()
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+    mismatched_keys: Sequence[str] = ()
 
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:

@@ -15,7 +15,9 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from rushlight._C import Size, Tensor, dtype
+    from collections.abc import Sequence
+
+    from rushlight._C import Tensor, dtype
     from rushlight.types import Device
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
@@ -223,7 +225,7 @@ class LayerNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: int | list[int] | Size,
+        normalized_shape: int | Sequence[int],
         eps: float = 1e-5,
         elementwise_affine: bool = True,
         bias: bool = True,
@@ -417,7 +419,7 @@ class RMSNorm(Module):
 
     def __init__(
         self,
-        normalized_shape: int | list[int] | Size,
+        normalized_shape: int | Sequence[int],
         eps: float | None = None,
         elementwise_affine: bool = True,
         device: Device = None,

@@ -24,6 +24,7 @@ __all__ = [
 ]
 __getattr__ = _missing.lacks(__name__)
 
+_T = TypeVar("_T")
 _T_co = TypeVar("_T_co", covariant=True)
 
 
@@ -52,7 +53,7 @@ class Dataset(Generic[_T_co]):
     def __getitem__(self, index: Any) -> _T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other):
+    def __add__(self, other: Dataset[_T_co]) -> ConcatDataset[_T_co]:
         return ConcatDataset([self, other])
 
 
@@ -78,7 +79,7 @@ class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
-    def __add__(self, other):
+    def __add__(self, other: Dataset[_T_co]) -> ChainDataset:
         return ChainDataset([self, other])
 
 
@@ -111,12 +112,12 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     tensors: tuple[Tensor, ...]
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: Tensor) -> None:
         if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
         return tuple([tensor[index] for tensor in self.tensors])
 
     def __len__(self) -> int:
@@ -227,7 +228,7 @@ class ConcatDataset(Dataset[_T_co]):
         """Return where each dataset ends."""
         return list(itertools.accumulate(map(len, sequence)))
 
-    def __init__(self, datasets: Any) -> None:
+    def __init__(self, datasets: Iterable[Dataset[_T_co]]) -> None:
         super().__init__()
         self.datasets = list(datasets)
         if not self.datasets:
@@ -239,7 +240,7 @@ class ConcatDataset(Dataset[_T_co]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> _T_co:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -286,7 +287,7 @@ class ChainDataset(IterableDataset):
     [0, 1, 2, 10, 11]
     """
 
-    def __init__(self, datasets: Any) -> None:
+    def __init__(self, datasets: Iterable[Dataset[_T_co]]) -> None:
         super().__init__()
         self.datasets = datasets
 
@@ -335,7 +336,7 @@ class Subset(Dataset[_T_co]):
 
     dataset: Dataset[_T_co]
 
-    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+    def __init__(self, dataset: Dataset[_T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
         cls = type(self)
@@ -349,7 +350,7 @@ class Subset(Dataset[_T_co]):
                 "    return [self.__getitem__(idx) for idx in indices]"
             )
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: Any) -> _T_co:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
@@ -373,8 +374,8 @@ def _from_fractions(fractions, total):
 
 
 def random_split(
-    dataset: Dataset, lengths: Sequence[int | float], generator: Generator | None = default_generator
-) -> Any:
+    dataset: Dataset[_T], lengths: Sequence[int | float], generator: Generator | None = default_generator
+) -> list[Subset[_T]]:
     """Split a dataset at random into parts that share no sample, e.g. for training and validation.
 
     Parameters
