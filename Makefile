@@ -145,11 +145,12 @@ stubs: $(VENV)/.installed
 	$(RUN) tools/make_stub.py pysrc/rushlight/_C.pyi
 	$(RUN) -W ignore tools/make_package_stubs.py
 
-# what type checkers say of examples, tests/typing and the README's code
+# what type checkers say of examples, tests/typing and the README's code, and of the stubs beside what runs
 types: $(VENV)/.checkers
 	$(RUN) tools/readme_code.py README.md $(VENV)/readme.py
 	$(BIN)/mypy examples tests/typing/*.py $(VENV)/readme.py
 	$(BIN)/basedpyright --pythonpath $(RUN) examples tests/typing/*.py $(VENV)/readme.py
+	$(BIN)/stubtest rushlight --concise --mypy-config-file pyproject.toml --allowlist tests/typing/stubtest.txt
 
 # the documentation as pages, in build/site
 site: $(VENV)/.site

@@ -23,7 +23,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 images, labels = torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,))
 
 
-def step():
+def step() -> None:
     optimizer.zero_grad()
     with record_function("forward"):
         loss = nn.functional.cross_entropy(net(images), labels)

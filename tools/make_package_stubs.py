@@ -22,6 +22,7 @@ PACKAGES = [
     "autograd",
     "cpu",
     "cuda",
+    "distributions",
     "nn",
     "nn.attention",
     "nn.functional",
@@ -153,7 +154,10 @@ def said(name, value):
     kind = type(value)
     if inspect.isclass(value):
         base = next(b for b in value.__mro__[1:] if b is object or b.__name__ in ("Tensor", "TypedStorage"))
-        return f"class {name}{'' if base is object else f'({base.__name__})'}: ..."
+        bases = [] if base is object else [base.__name__]
+        bases += [] if kind is type else [f"metaclass={kind.__name__}"]
+        typed = "\n    dtype: _dtype" if "dtype" in vars(value) else " ..."
+        return f"class {name}({', '.join(bases)}):{typed}"
     if method_of_tensor(name, value):
         return f"{name} = Tensor.{value.__name__}"
     if callable(value) and getattr(_C._nn, value.__name__, None) is value:
@@ -193,7 +197,8 @@ NAMES = {
     "collections.abc": ("Mapping", "Sequence"),
     "typing": ("Any", "Final", "Literal", "overload"),
     "rushlight._C": ("Tensor", "_nn", "dtype", "memory_format"),
-    "rushlight.storage": ("TypedStorage",),
+    "rushlight._types": ("_LegacyType",),
+    "rushlight.storage": ("TypedStorage", "_LegacyStorageMeta"),
     "rushlight.types": ("Device",),
 }
 RENAMED = {

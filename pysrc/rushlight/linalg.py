@@ -123,7 +123,7 @@ def _order_name(order):
 def matrix_norm(
     input: Tensor,
     ord: Any = "fro",
-    dim: int = (-2, -1),
+    dim: tuple[int, int] = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: dtype | None = None,

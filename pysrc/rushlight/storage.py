@@ -116,7 +116,7 @@ class TypedStorage:
     """
 
     is_sparse = False
-    dtype = None
+    dtype: Any = None
 
     def __new__(cls, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
         if not _internal:

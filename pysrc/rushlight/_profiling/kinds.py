@@ -12,10 +12,17 @@ class _Kind(Enum):
     __index__ = __int__
 
 
-ProfilerActivity = _Kind(
-    "ProfilerActivity", {"CPU": 0, "XPU": 1, "MTIA": 4, "CUDA": 2, "HPU": 3, "PrivateUse1": 5}
-)
-ProfilerActivity.__doc__ = "What a profiler records: the work of this kind of device."
+class ProfilerActivity(_Kind):
+    """What a profiler records: the work of this kind of device."""
+
+    CPU = 0
+    XPU = 1
+    MTIA = 4
+    CUDA = 2
+    HPU = 3
+    PrivateUse1 = 5
+
+
 DeviceType = _Kind(
     "DeviceType",
     "CPU CUDA MKLDNN OPENGL OPENCL IDEEP HIP FPGA MAIA XLA Vulkan Metal XPU MPS Meta HPU VE Lazy IPU MTIA "

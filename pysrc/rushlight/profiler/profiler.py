@@ -154,7 +154,7 @@ class _KinetoProfile:
         return self.profiler
 
     # ---- what was recorded ----
-    def events(self):
+    def events(self) -> prof.EventList:
         """Return all events, an EventList of FunctionEvent."""
         return self._need("Profiler must be initialized before accessing events").function_events
 

@@ -165,7 +165,7 @@ def max_unpool1d(
     kernel_size: int | tuple[int, ...],
     stride: int | tuple[int, ...] | None = None,
     padding: int | tuple[int, ...] = 0,
-    output_size: int | tuple[int | None, ...] = None,
+    output_size: int | tuple[int | None, ...] | None = None,
 ) -> Tensor:
     """Invert 1-D max pooling: put elements back where they stood, with zeros around.
 
@@ -217,7 +217,7 @@ def max_unpool2d(
     kernel_size: int | tuple[int, ...],
     stride: int | tuple[int, ...] | None = None,
     padding: int | tuple[int, ...] = 0,
-    output_size: int | tuple[int | None, ...] = None,
+    output_size: int | tuple[int | None, ...] | None = None,
 ) -> Tensor:
     """Invert 2-D max pooling: put elements back where they stood, with zeros around.
 
@@ -270,7 +270,7 @@ def max_unpool3d(
     kernel_size: int | tuple[int, ...],
     stride: int | tuple[int, ...] | None = None,
     padding: int | tuple[int, ...] = 0,
-    output_size: int | tuple[int | None, ...] = None,
+    output_size: int | tuple[int | None, ...] | None = None,
 ) -> Tensor:
     """Invert 3-D max pooling: put elements back where they stood, with zeros around.
 
