@@ -1,6 +1,6 @@
 """Squeezes digits into six numbers and draws them again: two models, two optimizers, one checkpoint.
 
-    python -m rushlight examples/autoencoder.py [--epochs 12] [--resume out/autoencoder.tar] [--out out]
+    rushlight run examples/autoencoder.py [--epochs 12] [--resume out/autoencoder.tar] [--out out]
 
 Encoder and decoder learn together, each by an optimizer of its own. All four, the epochs that are done with
 their losses, and the state of the shuffling lie in one `.tar` file: what is resumed goes on as if it had

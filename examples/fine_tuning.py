@@ -1,6 +1,6 @@
 """Teaches the digit net something new: how many holes a digit has, with the convolutions that it already has.
 
-    python -m rushlight examples/fine_tuning.py [--epochs 8] [--out out]
+    rushlight run examples/fine_tuning.py [--epochs 8] [--out out]
 
 The checkpoint's convolutions are loaded and frozen, its classifier is left behind (strict=False), and a new
 head learns from the same images. The same file runs under PyTorch (`python examples/fine_tuning.py`) and

@@ -1,6 +1,6 @@
 """Which word was that? An LSTM that hears commands, in sounds that are made up here.
 
-    python -m rushlight examples/keywords.py [--epochs 8] [--out out]
+    rushlight run examples/keywords.py [--epochs 8] [--out out]
 
 A word is a few vowels and a vowel two formants; every speaker has a pitch, a size of the throat and a speed.
 The net hears the logarithms of the energies in 24 bands of a spectrum under noise, in words of any length,

