@@ -60,7 +60,9 @@ def _is_own(name, value):
     """Whether a name of a module is meant for others, not what its file imports for itself."""
     if name[0] == "_" or name in ("TYPE_CHECKING", "annotations"):
         return False
-    home = value.__name__ if type(value) is type(sys) else getattr(value, "__module__", None)
+    if type(value) is type(sys):
+        return value.__name__.startswith("rushlight.")
+    home = getattr(value, "__module__", None)
     return not isinstance(home, str) or home.startswith("rushlight")
 
 

@@ -89,7 +89,7 @@ def test_text_has_a_line_for_each_topic(capsys, monkeypatch):
         assert f"\n{topic} " in "\n" + out
     for topic in ("memory", "oneDNN", "LAPACK", "NumPy", "CUDA", "packages", "environment"):
         assert f"\n{topic} " in out
-    assert "RUSHLIGHT_ODD=a\\x1b[1m\\nb\n" in out and "\x1b" not in out
+    assert "RUSHLIGHT_ODD=a\\x1b[1m\\nb (unknown to this build)\n" in out and "\x1b" not in out
     assert [text.split()[0] for text in collect_env.get_pretty_env_info().splitlines()] == [
         text.split()[0] for text in out.splitlines()
     ]
@@ -151,3 +151,12 @@ def test_what_the_build_says_of_itself():
     assert f"CPU capability usage: {torch.backends.cpu.get_cpu_capability()}\n" in shown
     assert torch._C._build()["mode"] in ("release", "debug", "asan", "ubsan", "tsan", "cov")
     assert f"at::get_num_threads() : {torch.get_num_threads()}\n" in torch.__config__.parallel_info()
+
+
+def test_values_that_nobody_reads_are_told(capsys, monkeypatch):
+    monkeypatch.setenv("RUSHLIGHT_ISA", "avx9")
+    monkeypatch.setenv("RUSHLIGHT_SCIPY", "0")
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert "RUSHLIGHT_ISA=avx9 (ignored: it is avx512 or avx2 or none)\n" in out
+    assert "RUSHLIGHT_SCIPY=0\n" in out

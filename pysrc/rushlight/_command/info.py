@@ -74,11 +74,30 @@ def _libraries(facts):
     yield "packages", ", ".join(f"{name} {version or '-'}" for name, version in facts["packages"].items())
 
 
+# what rushlight's switches may be; None: anything
+_VALUES = {
+    "RUSHLIGHT_ISA": ("avx512", "avx2", "none"),
+    "RUSHLIGHT_KERNELS": ("ref",),
+    **dict.fromkeys(("RUSHLIGHT_CACHE_BYTES", "RUSHLIGHT_ONEDNN", "RUSHLIGHT_SCIPY", "RUSHLIGHT_TRACE")),
+}
+
+
+def _switch(name, value):
+    """A switch that is set, and whether rushlight knows it."""
+    if not name.startswith("RUSHLIGHT_"):
+        return f"{name}={value}"
+    if name not in _VALUES:
+        return f"{name}={value} (unknown to this build)"
+    known = _VALUES[name]
+    ignored = f" (ignored: it is {' or '.join(known)})" if known and value not in known else ""
+    return f"{name}={value}{ignored}"
+
+
 def lines(facts):
     """Return facts as lines of text."""
     rows = [*_build(facts["rushlight"]), *_python(facts["python"]), *_system(facts["system"])]
     rows += [*_processor(facts["processor"]), *_memory(facts["memory"]), *_libraries(facts)]
-    switches = [f"{name}={value}" for name, value in facts["environment"].items()] or ["no switch is set"]
+    switches = [_switch(*each) for each in facts["environment"].items()] or ["no switch is set"]
     rows += [("" if i else "environment", text) for i, text in enumerate(switches)]
     width = max(len(name) for name, _ in rows)
     return [f"{name.ljust(width)}  {_shown.plain(text)}" for name, text in rows]
