@@ -14,9 +14,9 @@ static struct { /* the functions are set once and then only read; the numbers ch
     void (*set_num_threads)(int);
     int (*pause)(int);
     int wanted, used; /* what get_num_threads() says, and what a call takes; 0 until somebody asks */
-    bool paused;      /* before a fork: no worker waits for the thread that forks */
     bool forked;      /* this is a child, and libgomp takes workers for its own that it does not have */
 } pool;
+static _Thread_local bool paused; /* before a fork of this thread: no worker waits for it */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 enum { MOST = 1024 }; /* kernels take scratch for each thread that they may have */
 
@@ -27,11 +27,11 @@ enum { MOST = 1024 }; /* kernels take scratch for each thread that they may have
  * the rest of its life. */
 enum { OMP_PAUSE_HARD = 2 };
 static void pool_before_fork(void) {
-    pool.paused = pool.pause && pool.pause(OMP_PAUSE_HARD) == 0;
+    paused = pool.pause && pool.pause(OMP_PAUSE_HARD) == 0;
 }
 
 static void pool_after_fork(void) {
-    if (pool.paused || !pool.parallel) return;
+    if (paused || !pool.parallel) return;
     pool.forked = true;
     pool.wanted = pool.used = 1;
 }

@@ -49,6 +49,10 @@ static void map_drop(void *owner) {
 
 int rl_loader_map(loader *c) {
     rl_reader *r = c->reader;
+    if (r->start) { /* the mapping begins with the file */
+        PyErr_SetString(PyExc_ValueError, "only whole files can be mapped");
+        return -1;
+    }
     file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
     if (!m) {
         rl_error_clear();

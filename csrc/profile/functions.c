@@ -37,14 +37,19 @@ static PyObject *start(PyObject *m, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$pppp:_profile_start", names, &inputs, &memory, &python,
                                      &all_threads))
         return NULL;
-    if (rl_profiling.id) {
-        rl_python_calls_stop();
+    while (rl_profiling.id) {
         rl_recording lost = rl_session_stop();
+        rl_python_calls_stop(); /* runs Python: audit hooks, what sys.setprofile() was given */
         rl_recording_free(&lost);
     }
     const rl_profile_options wants = {inputs, memory, all_threads, python};
     rl_session_start(&wants);
-    if (python && rl_python_calls_start() < 0) return NULL;
+    if (python && rl_python_calls_start() < 0) {
+        rl_recording none = rl_session_stop();
+        rl_python_calls_stop();
+        rl_recording_free(&none);
+        return NULL;
+    }
     return PyLong_FromUnsignedLongLong(rl_profiling.id);
 }
 
@@ -70,12 +75,14 @@ static PyObject *event_tuple(const rl_event *e) {
 static PyObject *events_list(const rl_recording *r) {
     RL_OWNED PyObject *list = PyList_New(r->n);
     Py_ssize_t at = 0;
+    if (list) PyObject_GC_UnTrack(list); /* nobody may see its NULLs */
     for (const rl_chunk *c = list ? r->first : NULL; c; c = c->next)
         for (int i = 0; i < c->n; i++) {
             PyObject *event = event_tuple(&c->at[i]);
             if (!event) return NULL;
             PyList_SET_ITEM(list, at++, event);
         }
+    if (list) PyObject_GC_Track(list);
     return rl_give(&list);
 }
 
@@ -84,8 +91,9 @@ static PyObject *stop(PyObject *m, PyObject *id) {
     const unsigned long long session = PyLong_AsUnsignedLongLong(id);
     if (PyErr_Occurred()) return NULL;
     if (!rl_profiling.id || rl_profiling.id != session) Py_RETURN_NONE;
-    if (rl_profiling.wants.python) rl_python_calls_stop();
+    const bool python = rl_profiling.wants.python;
     rl_recording done = rl_session_stop();
+    if (python) rl_python_calls_stop(); /* runs Python, which may come here again */
     RL_OWNED PyObject *events = events_list(&done);
     PyObject *result = events ? Py_BuildValue("(OLLL)", events, (long long)done.start, (long long)done.stop,
                                               (long long)done.dropped)

@@ -75,11 +75,13 @@ static PyObject *get_slot(const int64_t **at);
 
 static PyObject *get_list(const int64_t **at, int64_t n) {
     RL_OWNED PyObject *list = PyList_New(n);
+    if (list) PyObject_GC_UnTrack(list); /* nobody may see its NULLs */
     for (int64_t i = 0; list && i < n; i++) {
         PyObject *each = get_slot(at);
         if (!each) return NULL;
         PyList_SET_ITEM(list, i, each);
     }
+    if (list) PyObject_GC_Track(list);
     return rl_give(&list);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static rl_mark innermost; /* the call that is running */
-static PyObject *names;   /* {code: its name in a capsule}: codes live as long as the session */
+static PyObject *names;   /* {address of a code: its name in a capsule, which keeps the code} */
 static uint64_t of_session;
 static int64_t lost; /* calls within it that got no event */
 
@@ -21,8 +21,11 @@ static void enter(const char *name, bool borrowed) {
 
 static void leave(void) {
     rl_event *e = innermost.event;
-    if (lost) lost--;
-    if (lost || !e) return;
+    if (lost) {
+        lost--;
+        return;
+    }
+    if (!e) return;
     rl_profile_end(innermost);
     innermost.event = e->outer;
 }
@@ -37,12 +40,19 @@ static const char *name_at(PyCodeObject *code, int line) {
     return room ? memcpy(room, bytes, (size_t)n + 1) : NULL;
 }
 
+static void forget_code(PyObject *capsule) {
+    Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+/* By address: the hash of a code is that of its constants, which may run Python and end the session. */
 static const char *name_of(PyCodeObject *code) {
-    PyObject *kept = PyDict_GetItemWithError(names, (PyObject *)code);
+    RL_OWNED PyObject *key = PyLong_FromVoidPtr(code);
+    PyObject *kept = key ? PyDict_GetItemWithError(names, key) : NULL;
     if (kept) return PyCapsule_GetPointer(kept, NULL);
     const char *name = name_at(code, code->co_firstlineno);
-    RL_OWNED PyObject *fresh = name ? PyCapsule_New((void *)name, NULL, NULL) : NULL;
-    if (!fresh || PyDict_SetItem(names, (PyObject *)code, fresh) < 0) PyErr_Clear();
+    RL_OWNED PyObject *fresh = name ? PyCapsule_New((void *)name, NULL, forget_code) : NULL;
+    if (fresh && PyCapsule_SetContext(fresh, code) == 0) Py_INCREF(code);
+    if (!key || !fresh || PyDict_SetItem(names, key, fresh) < 0) PyErr_Clear();
     return name;
 }
 
@@ -56,8 +66,9 @@ static void enter_builtin(PyObject *function) {
 static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     PyObject *type, *error, *trace;
     (void)self;
-    if (rl_profiling.id != of_session || rl_here.profile != of_session) return 0; /* of an older session */
-    PyErr_Fetch(&type, &error, &trace);                                           /* what left the function */
+    if (!names || rl_profiling.id != of_session || rl_here.profile != of_session)
+        return 0;                       /* of an older session */
+    PyErr_Fetch(&type, &error, &trace); /* what left the function */
     if (what == PyTrace_CALL) {
         PyCodeObject *code = PyFrame_GetCode(frame);
         const char *name = name_of(code);
@@ -72,15 +83,33 @@ static int on_call(PyObject *self, PyFrameObject *frame, int what, PyObject *arg
 }
 
 /* those that run already, the outermost first */
-static void enter_running(PyFrameObject *frame) {
-    if (!frame) return;
-    PyFrameObject *outer = PyFrame_GetBack(frame);
-    enter_running(outer);
-    Py_XDECREF(outer);
-    PyCodeObject *code = PyFrame_GetCode(frame);
-    const char *name = name_at(code, PyFrame_GetLineNumber(frame));
-    Py_DECREF(code);
-    enter(name ? name : "<function>", false);
+static int enter_running(PyFrameObject *frame_steal) {
+    PyFrameObject **all = NULL; /* there may be more of them than a C stack has room for calls */
+    size_t n = 0, room = 0;
+    for (PyFrameObject *f = frame_steal; f; f = PyFrame_GetBack(f)) {
+        if (n == room) {
+            PyFrameObject **more = PyMem_Realloc(all, (room = room * 2 + 64) * sizeof *all);
+            if (!more) {
+                Py_DECREF(f);
+                while (n) Py_DECREF(all[--n]);
+                PyMem_Free(all);
+                PyErr_NoMemory();
+                return -1;
+            }
+            all = more;
+        }
+        all[n++] = f;
+    }
+    while (n) {
+        PyFrameObject *f = all[--n];
+        PyCodeObject *code = PyFrame_GetCode(f);
+        const char *name = name_at(code, PyFrame_GetLineNumber(f));
+        Py_DECREF(code);
+        Py_DECREF(f);
+        enter(name ? name : "<function>", false);
+    }
+    PyMem_Free(all);
+    return 0;
 }
 
 int rl_python_calls_start(void) {
@@ -89,15 +118,15 @@ int rl_python_calls_start(void) {
     innermost = (rl_mark){0};
     lost = 0;
     of_session = rl_profiling.id;
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    enter_running(frame);
-    Py_XDECREF(frame);
+    if (enter_running(PyThreadState_GetFrame(PyThreadState_Get())) < 0) return -1;
     PyEval_SetProfile(on_call, NULL);
     return 0;
 }
 
 void rl_python_calls_stop(void) {
-    if (!names) return;
+    PyObject *was = names;
+    if (!was) return;
+    names = NULL; /* what follows may run Python */
     PyEval_SetProfile(NULL, NULL);
-    Py_CLEAR(names);
+    Py_DECREF(was);
 }

@@ -39,6 +39,12 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)
 _HOOKS = [name for name, hooks in vars(module).items() if "_hooks" in name and isinstance(hooks, dict)]
 
 
+def _handler(number):
+    """What answers a signal; PyTorch's loaders set a handler of SIGCHLD for good."""
+    handler = signal.getsignal(number)
+    return signal.SIG_DFL if getattr(handler, "__module__", "").startswith("torch.") else handler
+
+
 def _of_module(name, attribute, first):
     found = getattr(sys.modules.get(name), attribute, first)
     return found() if callable(found) else found
@@ -50,7 +56,7 @@ def process_state():
     state |= {key: _of_module(*key, first) for key, first in _LATER.items()}
     state |= {name: len(getattr(module, name)) for name in _HOOKS}
     state["autocast"] = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-    state["signals"] = [signal.getsignal(number) for number in _SIGNALS]
+    state["signals"] = [_handler(number) for number in _SIGNALS]
     state["sys"] = [*sys.path], sys.modules.get("torch"), sys.excepthook, sys.displayhook
     state["locale"] = locale.setlocale(locale.LC_ALL)
     state |= {f"${name}": value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}

@@ -37,6 +37,8 @@ _OTHER_NAMES = {
     ("torch.nn.functional", "_threshold"): ("torch.nn.functional", "threshold"),
     ("torch._C", "TensorBase"): ("torch", "Tensor"),
     ("torch._C", "_TensorBase"): ("torch", "Tensor"),
+    ("torch._C._autograd", "DeviceType"): ("torch.profiler", "DeviceType"),
+    ("torch._C._profiler", "ProfilerActivity"): ("torch.profiler", "ProfilerActivity"),
 }
 # Layers live here; one that rushlight lacks still keeps what the file says about it.
 # Other layers with the names of plain ones.

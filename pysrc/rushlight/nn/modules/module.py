@@ -256,7 +256,8 @@ def register_module_forward_hook(
     >>> names
     ['Linear', 'ReLU', 'Sequential']
     """
-    handle = _register(_global_forward_hooks, hook, _global_forward_hooks_always_called)
+    extra = [_global_forward_hooks_with_kwargs, _global_forward_hooks_always_called]
+    handle = _register(_global_forward_hooks, hook, extra)
     if with_kwargs:
         _global_forward_hooks_with_kwargs[handle.id] = True
     if always_call:
