@@ -113,7 +113,11 @@ def test_what_is_not_needed_is_not_imported(tmp_path):
 def test_ctrl_c_ends_without_a_traceback(tmp_path):
     code = "import time\nprint('here', flush=True)\ntime.sleep(60)\n"
     (tmp_path / "slow.py").write_text(code)
-    process = start("summary", "slow.py:Net", cwd=tmp_path)
+
+    def heard():  # jobs of a shell's background ignore it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    process = start("summary", "slow.py:Net", cwd=tmp_path, preexec_fn=heard)
     assert process.stdout.readline() == "here\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate() == ("", "") and process.returncode == -signal.SIGINT
