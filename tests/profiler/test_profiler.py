@@ -234,7 +234,7 @@ def test_table():
         + "".join(f"{title:>12}  " for title in ("Self CPU %", "Self CPU", "CPU total %", "CPU total"))
         + f"{'CPU time avg':>12}  {'# of Calls':>12}  "
     )
-    assert len(lines) == 7 and lines[3].split()[0] == "block" and lines[4].split()[0] == "aten::add"
+    assert len(lines) == 7 and lines[3].split()[0] == "block" and lines[4].split()[0].startswith("aten::")
     assert re.fullmatch(r"Self CPU time total: \d+\.\d{3}(us|ms|s)", lines[-1])
 
 
