@@ -151,10 +151,10 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
 
     Examples
     --------
-    >>> import pathlib
-    >>> torch.save({"path": pathlib.PurePosixPath("data")}, "checkpoint.pt")
+    >>> import fractions
+    >>> torch.save({"rate": fractions.Fraction(1, 3)}, "checkpoint.pt")
     >>> torch.serialization.get_unsafe_globals_in_checkpoint("checkpoint.pt")
-    ['pathlib.PurePosixPath']
+    ['fractions.Fraction']
     """
     if not is_path(f):
         _check_seekable(f)

@@ -103,6 +103,7 @@ def own_net(monkeypatch):
 
 
 @mark
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the interpreter's own
 @pytest.mark.usefixtures("alone", "own_net")
 @pytest.mark.parametrize("name", ACTIONS)
 def test_failing_allocations(name):

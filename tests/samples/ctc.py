@@ -16,7 +16,7 @@ def _logs(*shape):
 _LENGTHS = index(6, 4), index(3, 2)
 _LISTS = [6, 4], [3, 2]
 _PADDED, _JOINED = index(1, 2, 2, 3, 1, 1), index(1, 3, 3, 0, 1)
-_PADDED.values.shape = 2, 3
+_PADDED.values = _PADDED.values.reshape(2, 3)
 _GIVEN = [
     *(S(_logs(6, 2, 4), _PADDED, *_LISTS, 0, n) for n in (0, 1, 2)),
     S(_logs(6, 2, 4), _JOINED, *_LISTS, 2, 1),
