@@ -72,19 +72,7 @@ from ._grid import (
 )
 from ._linear import gumbel_softmax, linear, one_hot
 from ._linear_cross_entropy import linear_cross_entropy
-from ._loss_each import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    multilabel_soft_margin_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
-)
+from ._loss_differences import huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from ._loss_margin import (
     cosine_embedding_loss,
     hinge_embedding_loss,
@@ -93,6 +81,15 @@ from ._loss_margin import (
     multilabel_margin_loss,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
+)
+from ._loss_probabilities import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    gaussian_nll_loss,
+    kl_div,
+    multilabel_soft_margin_loss,
+    poisson_nll_loss,
+    soft_margin_loss,
 )
 from ._multihead import (  # noqa: F401  (scripts import these helpers)
     _canonical_mask,

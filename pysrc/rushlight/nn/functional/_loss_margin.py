@@ -6,7 +6,7 @@ from rushlight import _C
 from rushlight._C import _nn
 
 from .. import _reduction
-from ._loss_each import _reduced
+from ._loss_differences import _reduced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

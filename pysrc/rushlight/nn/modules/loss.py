@@ -10,19 +10,7 @@ from rushlight.nn import functional as F
 from ._ctc import CTCLoss
 from ._linear_cross_entropy import LinearCrossEntropyLoss
 from ._loss_base import _Loss, _WeightedLoss
-from ._loss_each import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    GaussianNLLLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    MultiLabelSoftMarginLoss,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-    SoftMarginLoss,
-)
+from ._loss_differences import HuberLoss, L1Loss, MSELoss, SmoothL1Loss
 from ._loss_margin import (
     CosineEmbeddingLoss,
     HingeEmbeddingLoss,
@@ -31,6 +19,15 @@ from ._loss_margin import (
     MultiMarginLoss,
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
+)
+from ._loss_probabilities import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    GaussianNLLLoss,
+    KLDivLoss,
+    MultiLabelSoftMarginLoss,
+    PoissonNLLLoss,
+    SoftMarginLoss,
 )
 
 TYPE_CHECKING = False
