@@ -616,6 +616,9 @@ from ._C import zeros as zeros
 from ._C import zeros_like as zeros_like
 from ._asking import is_same_size as is_same_size
 from ._asking import resize_as_ as resize_as_
+from ._comparing import allclose as allclose
+from ._comparing import equal as equal
+from ._comparing import isclose as isclose
 from ._create import asarray as asarray
 from ._create import empty_permuted as empty_permuted
 from ._create import empty_strided as empty_strided
@@ -672,17 +675,14 @@ from .autograd.grad_mode import enable_grad as enable_grad
 from .autograd.grad_mode import inference_mode as inference_mode
 from .autograd.grad_mode import no_grad as no_grad
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from .functional import allclose as allclose
 from .functional import broadcast_shapes as broadcast_shapes
 from .functional import broadcast_tensors as broadcast_tensors
 from .functional import broadcast_to as broadcast_to
 from .functional import chain_matmul as chain_matmul
-from .functional import equal as equal
 from .functional import imag as imag
 from .functional import is_complex as is_complex
 from .functional import is_floating_point as is_floating_point
 from .functional import is_nonzero as is_nonzero
-from .functional import isclose as isclose
 from .functional import lu as lu
 from .functional import numel as numel
 from .functional import unravel_index as unravel_index
