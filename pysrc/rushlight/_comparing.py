@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from . import _C
-from ._C import norm, split  # noqa: F401
-from ._grids import (  # noqa: F401
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    block_diag,
-    cartesian_prod,
-    meshgrid,
-)
-from ._products import cdist, einsum, tensordot  # noqa: F401
 from ._tensor import _TYPE_NAMES, _need_tensor
-from ._unique import unique, unique_consecutive  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

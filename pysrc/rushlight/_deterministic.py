@@ -37,7 +37,9 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     TypeError
         If one is no bool.
 
-    Notes ----- Same as torch.use_deterministic_algorithms:
+    Notes
+    -----
+    Same as torch.use_deterministic_algorithms:
     https://docs.pytorch.org/docs/2.13/generated/torch.use_deterministic_algorithms.html
 
     Examples
@@ -64,7 +66,9 @@ def are_deterministic_algorithms_enabled() -> bool:
     bool
         Whether it has.
 
-    Notes ----- Same as torch.are_deterministic_algorithms_enabled:
+    Notes
+    -----
+    Same as torch.are_deterministic_algorithms_enabled:
     https://docs.pytorch.org/docs/2.13/generated/torch.are_deterministic_algorithms_enabled.html
 
     Examples
@@ -83,7 +87,9 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     bool
         What was set.
 
-    Notes ----- Same as torch.is_deterministic_algorithms_warn_only_enabled:
+    Notes
+    -----
+    Same as torch.is_deterministic_algorithms_warn_only_enabled:
     https://docs.pytorch.org/docs/2.13/generated/torch.is_deterministic_algorithms_warn_only_enabled.html
 
     Examples
@@ -109,7 +115,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     TypeError
         If it is neither str nor int.
 
-    Notes ----- Same as torch.set_deterministic_debug_mode:
+    Notes
+    -----
+    Same as torch.set_deterministic_debug_mode:
     https://docs.pytorch.org/docs/2.13/generated/torch.set_deterministic_debug_mode.html
 
     Examples
@@ -141,7 +149,9 @@ def get_deterministic_debug_mode() -> int:
     int
         0, 1 or 2 for 'default', 'warn' or 'error'.
 
-    Notes ----- Same as torch.get_deterministic_debug_mode:
+    Notes
+    -----
+    Same as torch.get_deterministic_debug_mode:
     https://docs.pytorch.org/docs/2.13/generated/torch.get_deterministic_debug_mode.html
 
     Examples

@@ -26,7 +26,9 @@ def set_num_interop_threads(n: int) -> None:
     TypeError
         If it is no int.
 
-    Notes ----- Same as torch.set_num_interop_threads:
+    Notes
+    -----
+    Same as torch.set_num_interop_threads:
     https://docs.pytorch.org/docs/2.13/generated/torch.set_num_interop_threads.html
 
     Examples
@@ -48,7 +50,9 @@ def get_num_interop_threads() -> Any:
     int
         The number.
 
-    Notes ----- Same as torch.get_num_interop_threads:
+    Notes
+    -----
+    Same as torch.get_num_interop_threads:
     https://docs.pytorch.org/docs/2.13/generated/torch.get_num_interop_threads.html
 
     Examples
@@ -91,7 +95,9 @@ def is_warn_always_enabled() -> bool:
     bool
         Whether warnings come every time.
 
-    Notes ----- Same as torch.is_warn_always_enabled:
+    Notes
+    -----
+    Same as torch.is_warn_always_enabled:
     https://docs.pytorch.org/docs/2.13/generated/torch.is_warn_always_enabled.html
 
     Examples
@@ -115,7 +121,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     RuntimeError
         If it is unknown.
 
-    Notes ----- Same as torch.set_float32_matmul_precision:
+    Notes
+    -----
+    Same as torch.set_float32_matmul_precision:
     https://docs.pytorch.org/docs/2.13/generated/torch.set_float32_matmul_precision.html
 
     Examples
@@ -140,7 +148,9 @@ def get_float32_matmul_precision() -> str:
     str
         The precision.
 
-    Notes ----- Same as torch.get_float32_matmul_precision:
+    Notes
+    -----
+    Same as torch.get_float32_matmul_precision:
     https://docs.pytorch.org/docs/2.13/generated/torch.get_float32_matmul_precision.html
 
     Examples

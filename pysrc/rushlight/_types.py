@@ -93,7 +93,9 @@ def compiled_with_cxx11_abi() -> bool:
     bool
         True.
 
-    Notes ----- Same as torch.compiled_with_cxx11_abi:
+    Notes
+    -----
+    Same as torch.compiled_with_cxx11_abi:
     https://docs.pytorch.org/docs/2.13/generated/torch.compiled_with_cxx11_abi.html
 
     Examples
@@ -165,7 +167,9 @@ def set_default_tensor_type(t: type[Tensor] | str) -> None:
     TypeError
         If it is no floating type of tensors.
 
-    Notes ----- Same as torch.set_default_tensor_type:
+    Notes
+    -----
+    Same as torch.set_default_tensor_type:
     https://docs.pytorch.org/docs/2.13/generated/torch.set_default_tensor_type.html
     """
     _warn_once(

@@ -187,7 +187,9 @@ def unique_consecutive(
     Tensor or tuple of Tensors
         The elements, and what else is asked for.
 
-    Notes ----- Same as torch.unique_consecutive:
+    Notes
+    -----
+    Same as torch.unique_consecutive:
     https://docs.pytorch.org/docs/2.13/generated/torch.unique_consecutive.html
 
     Examples

@@ -76,7 +76,9 @@ def functional_call(
     RuntimeError
         If names are missing or unexpected, with `strict`.
 
-    Notes ----- Same as torch.func.functional_call:
+    Notes
+    -----
+    Same as torch.func.functional_call:
     https://docs.pytorch.org/docs/2.13/generated/torch.func.functional_call.html
 
     Examples
@@ -118,7 +120,9 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     RuntimeError
         If there is no model or they differ.
 
-    Notes ----- Same as torch.func.stack_module_state:
+    Notes
+    -----
+    Same as torch.func.stack_module_state:
     https://docs.pytorch.org/docs/2.13/generated/torch.func.stack_module_state.html
 
     Examples

@@ -9,32 +9,10 @@ from itertools import chain
 import rushlight
 from rushlight.utils.hooks import RemovableHandle
 
-from ._helpers import (  # noqa: F401 (optimizers that others write import them from here)
-    ParamsT,
-    StateDict,
-    _capturable_doc,
-    _default_to_fused_or_foreach,
-    _device_dtype_check_for_fused,
-    _differentiable_doc,
-    _disable_dynamo_if_unsupported,
-    _dispatch_sqrt,
-    _foreach_doc,
-    _fused_doc,
-    _get_capturable_supported_devices,
-    _get_scalar_dtype,
-    _get_value,
-    _maximize_doc,
-    _params_doc,
-    _stack_if_compiling,
-    _to_scalar,
-    _use_grad_for_differentiable,
-    _view_as_real,
-)
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any, Self, TypeVar
 
     _Loss = TypeVar("_Loss")
 
@@ -42,8 +20,6 @@ if TYPE_CHECKING:
 
 
 _global_optimizer_pre_hooks = OrderedDict()
-
-
 _global_optimizer_post_hooks = OrderedDict()
 
 
@@ -159,3 +135,116 @@ def _split_names(params):
     if pairs and len(pairs) != len(params):
         raise ValueError("all optimizer params should be with/without names. Some param names are missing")
     return [p[1] for p in pairs] if pairs else params, [p[0] for p in pairs]
+
+
+class _Hooked:
+    """Registration of hooks of one optimizer."""
+
+    def register_step_pre_hook(
+        self,
+        hook: Callable[
+            [Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
+        ],
+    ) -> Any:
+        """Register a hook that runs before each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> Any:
+        """Register a hook that runs after each step.
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, args, kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> Any:
+        """Register a hook that runs before state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs after state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(
+        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs before load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes ``(optimizer, state_dict)``; it may return another dict.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(
+        self, hook: Callable[[Optimizer], None], prepend: bool = False
+    ) -> Any:
+        """Register a hook that runs after load_state_dict().
+
+        Parameters
+        ----------
+        hook : callable
+            Takes the optimizer.
+        prepend : bool, default False
+            Run it before the other hooks instead of after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` removes the hook.
+        """
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)

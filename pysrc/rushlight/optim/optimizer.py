@@ -30,9 +30,12 @@ from ._helpers import (  # noqa: F401 (optimizers that others write import them 
     _use_grad_for_differentiable,
     _view_as_real,
 )
-from ._optimizer_hooks import (
+from ._optimizer_hooks import (  # noqa: F401 (as above)
     _changed_arguments,
     _fit,
+    _global_optimizer_post_hooks,
+    _global_optimizer_pre_hooks,
+    _Hooked,
     _hooked_step,
     _register,
     _RequiredParameter,
@@ -45,7 +48,7 @@ from ._optimizer_hooks import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Self, TypeVar
+    from typing import Any, TypeVar
 
     from rushlight._C import Tensor
 
@@ -64,7 +67,7 @@ _HOOK_DICTS = (
 )
 
 
-class Optimizer:
+class Optimizer(_Hooked):
     """Implement what all optimizers share: groups of parameters, their state, state dicts and hooks.
 
     The base class of optimizers. A subclass calls ``super().__init__(params, defaults)`` and defines step(),
@@ -169,116 +172,6 @@ class Optimizer:
         from rushlight.utils._foreach_utils import _group_tensors_by_device_and_dtype
 
         return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
-
-    # ---- hooks ----
-    def register_step_pre_hook(
-        self,
-        hook: Callable[
-            [Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None
-        ],
-    ) -> Any:
-        """Register a hook that runs before each step.
-
-        Parameters
-        ----------
-        hook : callable
-            Takes ``(optimizer, args, kwargs)``; it may return new ``(args, kwargs)``.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_step_pre_hooks, hook)
-
-    def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> Any:
-        """Register a hook that runs after each step.
-
-        Parameters
-        ----------
-        hook : callable
-            Takes ``(optimizer, args, kwargs)``.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_step_post_hooks, hook)
-
-    def register_state_dict_pre_hook(self, hook: Callable[[Optimizer], None], prepend: bool = False) -> Any:
-        """Register a hook that runs before state_dict().
-
-        Parameters
-        ----------
-        hook : callable
-            Takes the optimizer.
-        prepend : bool, default False
-            Run it before the other hooks instead of after them.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
-
-    def register_state_dict_post_hook(
-        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
-    ) -> Any:
-        """Register a hook that runs after state_dict().
-
-        Parameters
-        ----------
-        hook : callable
-            Takes ``(optimizer, state_dict)``; it may return another dict.
-        prepend : bool, default False
-            Run it before the other hooks instead of after them.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
-
-    def register_load_state_dict_pre_hook(
-        self, hook: Callable[[Optimizer, dict[str, Any]], dict[str, Any] | None], prepend: bool = False
-    ) -> Any:
-        """Register a hook that runs before load_state_dict().
-
-        Parameters
-        ----------
-        hook : callable
-            Takes ``(optimizer, state_dict)``; it may return another dict.
-        prepend : bool, default False
-            Run it before the other hooks instead of after them.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
-
-    def register_load_state_dict_post_hook(
-        self, hook: Callable[[Optimizer], None], prepend: bool = False
-    ) -> Any:
-        """Register a hook that runs after load_state_dict().
-
-        Parameters
-        ----------
-        hook : callable
-            Takes the optimizer.
-        prepend : bool, default False
-            Run it before the other hooks instead of after them.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` removes the hook.
-        """
-        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state ----
     def state_dict(self) -> dict[str, Any]:
@@ -468,6 +361,7 @@ class Optimizer:
 
 _homes.adopt(
     __name__,
+    _Hooked,
     _RequiredParameter,
     _register,
     register_optimizer_step_pre_hook,

@@ -1,36 +1,9 @@
-"""Activations."""
+"""Activations that are operators as they are."""
 
 from __future__ import annotations
 
 from rushlight import _C
 from rushlight._C import _nn
-
-from ._activation_rectified import (  # noqa: F401
-    celu,
-    elu,
-    hardtanh,
-    leaky_relu,
-    relu,
-    relu6,
-    rrelu,
-    selu,
-    threshold,
-)
-from ._activation_smooth import (  # noqa: F401
-    _get_softmax_dim,
-    glu,
-    hardsigmoid,
-    hardswish,
-    log_softmax,
-    mish,
-    sigmoid,
-    silu,
-    softmax,
-    softmin,
-    softsign,
-    tanh,
-    tanhshrink,
-)
 
 gelu = _nn.gelu
 hardshrink = _C.hardshrink

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from ._batchnorm_base import _BatchNorm
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 
 class BatchNorm1d(_BatchNorm):
     """Apply 1-D batch normalization over features or signals.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import _homes
+from rushlight.nn import functional as F  # noqa: F401  (scripts import these from here)
 
 from ._activation_exponential import CELU, ELU, GELU, SELU, Softplus
 from ._activation_rectified import (
@@ -29,6 +30,7 @@ from ._activation_softmax import (
     _Softmax,
 )
 from ._multihead import MultiheadAttention
+from .module import Module  # noqa: F401  (scripts import these from here)
 
 __all__ = [
     "CELU",

@@ -7,10 +7,7 @@ from rushlight.nn.modules._parameter_containers import ParameterDict, ParameterL
 
 from ._module_containers import ModuleDict, ModuleList, _indent_all
 from ._sequential import Container, Sequential, _check_sequential, _renumber
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
+from .module import Module  # noqa: F401  (scripts import these from here)
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

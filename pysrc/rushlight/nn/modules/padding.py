@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import _homes
+from rushlight.nn import functional as F  # noqa: F401  (scripts import these from here)
 
 from ._padding_constant import (
     CircularPad1d,
@@ -28,6 +29,8 @@ from ._padding_mirrored import (
     _ReflectionPadNd,
     _ReplicationPadNd,
 )
+from .module import Module  # noqa: F401  (scripts import these from here)
+from .utils import _ntuple, _pair, _quadruple  # noqa: F401  (scripts import these from here)
 
 __all__ = [
     "CircularPad1d",

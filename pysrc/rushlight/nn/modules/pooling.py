@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rushlight import _homes
+from rushlight.nn import functional as F  # noqa: F401  (scripts import these from here)
 
 from ._pool_adaptive import (
     AdaptiveAvgPool1d,
@@ -38,10 +39,8 @@ from ._pool_max import (
     _MaxPoolNd,
     _MaxUnpoolNd,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
+from .module import Module  # noqa: F401  (scripts import these from here)
+from .utils import _pair, _single, _triple  # noqa: F401  (scripts import these from here)
 
 __all__ = [
     "AdaptiveAvgPool1d",

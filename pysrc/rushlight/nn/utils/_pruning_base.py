@@ -6,19 +6,6 @@ from abc import ABC, abstractmethod
 
 import rushlight
 
-from ._masks import (  # noqa: F401
-    _compute_norm,
-    _compute_nparams_toprune,
-    _count_to_prune,
-    _keep_slices,
-    _largest,
-    _validate_pruning_amount,
-    _validate_pruning_amount_init,
-    _validate_pruning_dim,
-    _validate_structured_pruning,
-    _zero_largest,
-)
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any

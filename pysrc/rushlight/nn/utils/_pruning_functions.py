@@ -6,18 +6,6 @@ from collections.abc import Iterable
 
 import rushlight
 
-from ._masks import (  # noqa: F401
-    _compute_norm,
-    _compute_nparams_toprune,
-    _count_to_prune,
-    _keep_slices,
-    _largest,
-    _validate_pruning_amount,
-    _validate_pruning_amount_init,
-    _validate_pruning_dim,
-    _validate_structured_pruning,
-    _zero_largest,
-)
 from ._pruning_base import BasePruningMethod, PruningContainer, _find_hooks
 from ._pruning_methods import (
     CustomFromMask,

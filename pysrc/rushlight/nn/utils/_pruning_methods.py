@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import rushlight
 
-from ._masks import (  # noqa: F401
+from ._masks import (
     _compute_norm,
-    _compute_nparams_toprune,
     _count_to_prune,
     _keep_slices,
     _largest,
-    _validate_pruning_amount,
     _validate_pruning_amount_init,
     _validate_pruning_dim,
     _validate_structured_pruning,

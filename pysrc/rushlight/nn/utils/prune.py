@@ -42,10 +42,6 @@ from ._pruning_methods import (
     RandomUnstructured,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
     "BasePruningMethod",
     "CustomFromMask",
