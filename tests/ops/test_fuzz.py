@@ -28,7 +28,7 @@ def run(*arguments):
 def test_what_goes_wrong_is_found(tmp_path):
     programs = tmp_path / "programs"
     programs.write_text("\n\n".join(PLANTED))
-    done = run("--programs", programs, "--calls", str(len(PLANTED)), "--limit", "1")
+    done = run("--programs", programs, "--calls", str(len(PLANTED)), "--limit", "4")
     assert done.returncode == 1 and done.stderr == ""
     for text in PLANTED.values():
         assert text in done.stdout
