@@ -2,7 +2,8 @@
 
 RUSHLIGHT_BUILD=release|debug|asan|ubsan|tsan|cov   how
 RUSHLIGHT_WERROR=1                                  warnings are errors
-RUSHLIGHT_CUDA=auto|0|1                      auto: _cuda is skipped, with the reason, where it cannot be built
+RUSHLIGHT_CUDA=auto|0|1|sim                  auto: _cuda is skipped, with the reason, where it cannot be built;
+                                             sim: _cuda_sim is built, the simulated device of the tests
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """
 
@@ -46,8 +47,8 @@ MODES = {  # compiler options, linker options
 }
 if MODE not in MODES:
     sys.exit(f"RUSHLIGHT_BUILD={MODE}: it is one of {', '.join(MODES)}")
-if CUDA not in ("auto", "0", "1"):
-    sys.exit(f"RUSHLIGHT_CUDA={CUDA}: it is auto, 0 or 1")
+if CUDA not in ("auto", "0", "1", "sim"):
+    sys.exit(f"RUSHLIGHT_CUDA={CUDA}: it is auto, 0, 1 or sim")
 
 
 def files(*patterns):
@@ -56,6 +57,10 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
+CUDA_SIM_HOOKS = [
+    *("-fsanitize=thread", "--param", "tsan-instrument-func-entry-exit=0", "-fsanitize=alignment"),
+    "-ffp-contract=off",
+]
 NUMPY_GLUE = "csrc/object/numpy.c"
 HELP = "build/generated/operator_help.c"  # what help() says, from the declarations
 
@@ -86,6 +91,9 @@ def c_extension():
 
 
 def cuda_extension():
+    if CUDA == "sim":
+        sources = [CUDA_GLUE, *files("csrc/cuda/*.cu", "csrc/cuda/sim/*.cpp")]
+        return Extension("rushlight._cuda_sim", sources, depends=HEADERS)
     return Extension("rushlight._cuda", [CUDA_GLUE, *files("csrc/cuda/*.cu")], depends=HEADERS)
 
 
@@ -120,7 +128,7 @@ class BuildExt(build_ext):
         self.objects = Path(self.get_finalized_command("build").build_base, "objects")
         for ext in list(self.extensions):
             try:
-                (self.build_c if ext.name == "rushlight._C" else self.build_cuda)(ext)
+                self.builder_of(ext)(ext)
             except Failed as why:
                 raise CompileError(str(why)) from None
             except Skipped as why:
@@ -128,6 +136,10 @@ class BuildExt(build_ext):
                     raise SystemExit(f"RUSHLIGHT_CUDA=1, but {why}") from None
                 print(f"rushlight: the CUDA extension is skipped: {why}", flush=True)
                 self.extensions.remove(ext)
+
+    def builder_of(self, ext):
+        builders = {"rushlight._C": self.build_c, "rushlight._cuda_sim": self.build_cuda_sim}
+        return builders.get(ext.name, self.build_cuda)
 
     def build_c(self, ext):
         renew(ROOT / HELP, c_source())
@@ -155,7 +167,24 @@ class BuildExt(build_ext):
             raise Skipped(f"nvcc failed:\n{str(why)[-2000:]}") from None
         print(f"rushlight: built the CUDA extension ({built.stat().st_size >> 10} KB)", flush=True)
 
+    def build_cuda_sim(self, ext):
+        """The sources of _cuda by the C++ compiler, every access of a kernel under a hook of csrc/cuda/sim."""
+        kernels = self.cxx(["-x", "c++", "-O1", *CUDA_SIM_HOOKS])
+        checks = self.cxx(["-O2"])
+        glue = self.python("simulated", flags=["-DRL_CUDA_SIM"])
+        of = {".cu": kernels, ".cpp": checks, ".c": glue}
+        objects = self.compile(ext, lambda source: of[Path(source).suffix])
+        self.link(ext, [*self.compiler_cxx(), "-shared"], objects, ["-ldl", "-lpthread"], glue.folder)
+
     # ---- who compiles what ----
+    def compiler_cxx(self):
+        return shlex.split(os.environ.get("CXX", "g++"))
+
+    def cxx(self, flags):
+        flags = ["-Icsrc/cuda/sim/include", "-Icsrc", "-std=gnu++17", "-g", "-fPIC", *flags]
+        flags += ["-fvisibility=hidden", "-Wall", "-Wextra"]
+        return Objects(self.objects, self.compiler_cxx(), flags, strict=["-Werror"], is_strict=WERROR)
+
     def c_objects(self, command, flags, **options):
         flags = ["-Icsrc", *flags, *C_FLAGS]
         return Objects(self.objects, command, flags, strict=["-Werror"], is_strict=WERROR, **options)
@@ -167,11 +196,11 @@ class BuildExt(build_ext):
         given = [word for name in ("CPPFLAGS", "CFLAGS") for word in shlex.split(os.environ.get(name, ""))]
         return self.c_objects(command, [*SHARED_FLAGS, *given])
 
-    def python(self, about="", **options):
+    def python(self, about="", flags=(), **options):
         of_environment = os.path.join(sys.exec_prefix, "include")  # of a venv: nothing is there
         folders = [f"-I{folder}" for folder in self.compiler.include_dirs if folder != of_environment]
         about = f"{sysconfig.get_config_var('SOABI')} {platform.python_version()} {about}"
-        return self.c_objects(self.compiler.compiler_so, folders, about=about, **options)
+        return self.c_objects(self.compiler.compiler_so, [*folders, *flags], about=about, **options)
 
     def numpy(self):
         import numpy

@@ -59,7 +59,7 @@ def modules():
 
     found = {}
     for each in pkgutil.walk_packages([str(ROOT)], "rushlight.", onerror=lambda name: None):
-        if each.name.rpartition(".")[2] in ("_C", "_cuda", "__main__"):
+        if each.name.rpartition(".")[2] in ("_C", "_cuda", "_cuda_sim", "__main__"):
             continue
         found[each.name] = importlib.import_module(each.name)
     return {"rushlight": rushlight, **found}

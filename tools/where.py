@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).parent.parent
 DECLARATIONS = "csrc/ops/declarations"
 # what a definition is written with, and where those stand
-KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "FORMULA": "formula"}
+KINDS = {"RL_SHAPE": "shape", "RL_KERNEL": "kernel", "CUDA_KERNEL": "kernel", "FORMULA": "formula"}
 DEFINED_IN = ("csrc/ops/shape", "csrc/kernels", "csrc/cuda", "csrc/derivatives")
 TIERS = ("simd", "dnnl", "ref", "cuda")
 

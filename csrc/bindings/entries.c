@@ -91,10 +91,10 @@ static PyObject *ops_table(PyObject *m, PyObject *unused) {
     for (int i = 0; list && i < RL_OP_COUNT; i++) {
         const rl_operator *op = &rl_operators[i];
         RL_OWNED PyObject *item = Py_BuildValue(
-            "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i,s:i}", "id", op->id, "name", op->name, "schema", op->schema,
+            "{s:s,s:s,s:s,s:s,s:i,s:K,s:s,s:i,s:i,s:s}", "id", op->id, "name", op->name, "schema", op->schema,
             "doc", op->doc, "flags", (int)(op->variants | op->traits | (op->no_grad ? 256 : 0)), "dtypes",
             (unsigned long long)op->dtypes, "node", op->node ? op->node : "", "kind", (int)op->kind,
-            "autocast", (int)op->autocast);
+            "autocast", (int)op->autocast, "cuda", op->cuda_names ? op->cuda_names : "");
         if (!item || PyList_Append(list, item) < 0) return NULL;
     }
     return rl_give(&list);

@@ -238,6 +238,8 @@ rl_status rl_run_kernels(rl_bound *b, rl_results results) {
     rl_call_begin(k);
     if (RL_UNLIKELY(b->device != RL_CPU)) {
         if (b->device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
+        k->device = b->device;
+        k->device_index = b->index;
         k->stream = rl_device_driver_get(b->device)->stream(b->index);
     }
     for (int i = 0; i < k->n_out; i++) {

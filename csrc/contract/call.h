@@ -13,7 +13,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 7
+#define RL_KERNEL_ABI 8
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -64,7 +64,8 @@ typedef struct rl_call rl_call;
 typedef struct rl_services {
     int abi;
     int isa; /* RL_ISA_* of this CPU (0 when RUSHLIGHT_KERNELS=ref) */
-    /* Memory for this call, 64-byte aligned; NULL when there is none (then: return RL_FAIL). */
+    /* Memory of the call's device for this call, 64-byte aligned; NULL when there is none (then: return
+     * RL_FAIL). */
     void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
     /* body(ctx, begin, end, thread) over [0, n) in pieces, in any order; thread is less than k->threads. One
      * item takes one thread about `ns` nanoseconds: Note [Regions] in core/threads.c. */
@@ -95,6 +96,7 @@ struct rl_call {
     rl_slot arg[RL_MAX_ARGS];  /* in the order of the operator's schema */
     rl_view *out[RL_MAX_OUT];  /* allocated by the dispatcher; never overlap an input unless in-place */
     int64_t attr[RL_MAX_ATTR]; /* what the shape rule normalised for the kernels */
+    int device, device_index;  /* where it runs */
     void *stream;              /* device stream; NULL on the CPU */
     void *scratch_;            /* the dispatcher's: memory of this call, */
     rl_packed *packing_;       /*   packed weights not yet published, */

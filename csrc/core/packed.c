@@ -101,6 +101,7 @@ void rl_packed_free(rl_packed *p) {
 void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size_t itemsize) {
     uint64_t writes = writes_of(v->storage);
     packed_of of;
+    if (k->device != RL_CPU) return NULL;
     if ((writes & RL_WRITERS) || is_exported(v->storage) || !packed_of_view(&of, v)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
     const rl_count bytes = rl_count_plus(rl_count_times(n, itemsize), HEAD);

@@ -1,6 +1,7 @@
 /* What a kernel gets from its call: scratch memory, parallel loops, errors, packed weights. */
 #include "services.h"
 #include "blocks.h"
+#include "device.h"
 #include "error.h"
 #include "packed.h"
 #include "threads.h"
@@ -70,7 +71,35 @@ typedef struct scratch {
 } scratch;
 enum { SCRATCH_HEADER = 64 };
 
+/* On another device the block here only says what to give back there. */
+typedef struct {
+    scratch head;
+    const rl_device_driver *driver;
+    int index;
+    void *mem;
+} device_scratch;
+
+static void *scratch_on_device(rl_call *k, rl_count n, size_t itemsize) {
+    const rl_device_driver *driver = rl_device_driver_get(k->device);
+    rl_count bytes = rl_count_times(n, itemsize);
+    device_scratch *s = rl_block_take(rl_count_times(RL_COUNT(1), sizeof *s), RL_BLOCK_SCRATCH);
+    if (!s) return NULL;
+    void *mem = bytes.n < 0 ? NULL : driver->alloc(k->device_index, bytes.n ? (size_t)bytes.n : 1);
+    if (!mem) {
+        rl_block_give(s);
+        rl_error_set(RL_MEMORY, "CUDA out of memory. Tried to allocate %lld bytes.", (long long)bytes.n);
+        return NULL;
+    }
+    s->driver = driver;
+    s->index = k->device_index;
+    s->mem = mem;
+    s->head.next = k->scratch_;
+    k->scratch_ = s;
+    return mem;
+}
+
 static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
+    if (RL_UNLIKELY(k->device != RL_CPU)) return scratch_on_device(k, n, itemsize);
     rl_count bytes = rl_count_plus(rl_count_times(n, itemsize), SCRATCH_HEADER);
     scratch *block = rl_block_take(bytes, RL_BLOCK_SCRATCH);
     if (!block) return NULL;
@@ -83,6 +112,8 @@ void rl_call_begin(rl_call *k) {
     k->threads = rl_threads_get();
     k->region_ns = rl_threads_region();
     k->svc = &services;
+    k->device = RL_CPU;
+    k->device_index = 0;
     k->stream = NULL;
     k->scratch_ = NULL;
     k->packing_ = NULL;
@@ -93,6 +124,10 @@ void rl_call_end(rl_call *k) {
     while (k->scratch_) {
         scratch *block = k->scratch_;
         k->scratch_ = block->next;
+        if (RL_UNLIKELY(k->device != RL_CPU)) {
+            const device_scratch *s = (const device_scratch *)block;
+            s->driver->free(s->index, s->mem);
+        }
         rl_block_give(block);
     }
     if (RL_UNLIKELY(k->packing_ || k->n_used_)) rl_packed_leave(k);

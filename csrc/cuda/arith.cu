@@ -73,12 +73,12 @@ static int64_t alpha_of(const rl_call *k, int64_t) {
 
 template <class T, class C>
 static void launch(const rl_call *k, const cuda_walk &w, const rl_view *const *views) {
-    add_elements<T, C><<<cuda_walk_blocks(&w), CUDA_THREADS, 0, (cudaStream_t)k->stream>>>(
-        w, (T *)rl_data(views[0], RL_WRITE), operand_of<C>(views[1]), operand_of<C>(views[2]),
-        alpha_of(k, (C)0));
+    CUDA_LAUNCH((add_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+                (T *)rl_data(views[0], RL_WRITE), operand_of<C>(views[1]), operand_of<C>(views[2]),
+                alpha_of(k, (C)0));
 }
 
-extern "C" RL_KERNEL(cuda_add) {
+CUDA_KERNEL(cuda_add) {
     const rl_view *views[3] = {k->out[0], rl_in(k, 0), rl_in(k, 1)};
     cuda_walk w;
     for (int i = 1; i < 3; i++) {

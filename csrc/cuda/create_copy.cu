@@ -63,7 +63,7 @@ template <class To> __global__ void copy_cast(cuda_walk w, To *to, const void *f
 }
 
 template <class T> static void launch_bits(const cuda_walk &w, void *to, const void *from, cudaStream_t s) {
-    copy_bits<T><<<cuda_walk_blocks(&w), CUDA_THREADS, 0, s>>>(w, (T *)to, (const T *)from);
+    CUDA_LAUNCH((copy_bits<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)to, (const T *)from);
 }
 
 static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from) {
@@ -78,8 +78,8 @@ static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from
     return rl_fail(k, RL_RUNTIME, "%s", rl_cuda_last_error());
 }
 
-extern "C" RL_KERNEL(cuda_copy) {
-    const rl_view *views[2] = {k->out[0], rl_in(k, 1)}, *to = views[0], *from = views[1];
+static rl_status copy(rl_call *k, const rl_view *to, const rl_view *from) {
+    const rl_view *views[2] = {to, from};
     cuda_walk w;
     if (to->device != from->device || to->device_index != from->device_index)
         return copy_between(k, to, from);
@@ -104,11 +104,19 @@ extern "C" RL_KERNEL(cuda_copy) {
     switch (to->dtype) {
 #define X(tag, T, Compute)                                                                                   \
     case tag:                                                                                                \
-        copy_cast<T><<<cuda_walk_blocks(&w), CUDA_THREADS, 0, s>>>(w, (T *)target, source, from->dtype);     \
+        CUDA_LAUNCH((copy_cast<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)target, source,           \
+                    from->dtype);                                                                            \
         break;
         CUDA_DTYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;
     }
     return rl_cuda_end(k);
+}
+
+CUDA_KERNEL(cuda_copy) {
+    return copy(k, k->out[0], rl_in(k, 1));
+}
+CUDA_KERNEL(cuda_clone) {
+    return copy(k, k->out[0], rl_in(k, 0));
 }

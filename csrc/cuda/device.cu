@@ -2,19 +2,15 @@
  * error. Memory comes from cudaMalloc, whose cudaFree waits for kernels in flight, so nothing is freed in
  * use. */
 #include "device.h"
-#include <cuda_runtime.h>
+#include "launch.h"
 #include <cstdio>
-#include <cstring>
+#include <dlfcn.h>
 #include <type_traits>
 
 enum { MAX_DEVICES = 64 };
 static thread_local cudaStream_t current_stream[MAX_DEVICES];
 static thread_local char last_error[256];
 
-/* Every kernel of the list is one as the dispatcher calls it; a wrong signature ends the build here. */
-#define X(name) static_assert(std::is_same<decltype(&name), rl_kernel_fn>::value, #name " is no RL_KERNEL");
-RL_CUDA_KERNELS(X)
-#undef X
 static_assert(std::is_same<decltype(rl_call::stream), void *>::value, "a cudaStream_t travels as void *");
 
 static rl_status check(cudaError_t error) {
@@ -78,7 +74,8 @@ extern "C" rl_status rl_cuda_stream_use(int index, void *stream) {
 
 extern "C" void *rl_cuda_stream_new(int index) {
     cudaStream_t s = nullptr;
-    if (select_device(index) != RL_OK || check(cudaStreamCreate(&s)) != RL_OK) return nullptr;
+    if (select_device(index) != RL_OK || check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)) != RL_OK)
+        return nullptr;
     return s;
 }
 
@@ -103,16 +100,13 @@ extern "C" rl_status rl_cuda_end(rl_call *k) {
     return rl_fail(k, RL_RUNTIME, "%s", last_error);
 }
 
+/* Those that CUDA_KERNEL defines are what this library shows to others. */
 extern "C" rl_kernel_fn rl_cuda_kernel(const char *name) {
-    static const struct {
-        const char *name;
-        rl_kernel_fn fn;
-    } kernels[] = {
-#define X(name) {#name, name},
-        RL_CUDA_KERNELS(X)
-#undef X
-    };
-    for (const auto &kernel : kernels)
-        if (strcmp(kernel.name, name) == 0) return kernel.fn;
-    return nullptr;
+    Dl_info own;
+    if (!dladdr((const void *)rl_cuda_kernel, &own)) return nullptr;
+    void *library = dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return nullptr;
+    rl_kernel_fn found = (rl_kernel_fn)dlsym(library, name);
+    dlclose(library);
+    return found;
 }

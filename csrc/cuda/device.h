@@ -29,12 +29,6 @@ rl_status rl_cuda_stream_use(int index, void *stream); /* this thread's current 
 rl_status rl_cuda_begin(rl_call *k, const rl_view *v); /* makes v's GPU the current one */
 rl_status rl_cuda_end(rl_call *k);                     /* did the launch succeed? */
 
-/* ---- every kernel here: the operator's CUDA(name) finds it by name ---- */
-#define RL_CUDA_KERNELS(X) X(cuda_add) X(cuda_copy)
-#define X(name)            rl_status name(rl_call *k);
-RL_CUDA_KERNELS(X)
-#undef X
-
 #ifdef __cplusplus
 }
 #endif

@@ -2,9 +2,7 @@
  */
 #ifndef RL_CUDA_WALK_H
 #define RL_CUDA_WALK_H
-#include "contract/kernel.h"
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include "launch.h"
 
 /* Note [CUDA walk]
  * Operand 0 gives the dims, the others stretch to it with step 0; sizes of 1 go and neighbours that all
@@ -57,7 +55,6 @@ static inline unsigned cuda_walk_blocks(const cuda_walk *w) {
     return blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
 }
 
-#ifdef __CUDACC__
 __device__ inline void cuda_walk_seek(const cuda_walk &w, int64_t i, int64_t *offset) {
     for (int op = 0; op < w.nops; op++) offset[op] = w.flat ? i : 0;
     if (w.flat) return;
@@ -72,7 +69,6 @@ __device__ inline void cuda_walk_seek(const cuda_walk &w, int64_t i, int64_t *of
 #define CUDA_EACH(i, w)                                                                                      \
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < (w).numel;                          \
          i += (int64_t)gridDim.x * blockDim.x)
-#endif
 
 /* X(dtype, the type in device memory, the type to compute in) */
 #define CUDA_DTYPES(X)                                                                                       \

@@ -92,7 +92,8 @@ rl_status rl_device_kernels(const rl_device_driver *driver) {
             kernel_name(rl_operators[op].cuda_names, i, name, sizeof name);
             if (*name == '?') break;
             rl_kernel_fn fn = driver->kernel(name);
-            if (fn) rl_operators[op].cuda[n++] = fn;
+            if (!fn) return rl_error_set(RL_RUNTIME, "this device extension has no kernel '%s'", name);
+            rl_operators[op].cuda[n++] = fn;
         }
     }
     return RL_OK;

@@ -1,5 +1,7 @@
 """Finds the extensions of devices other than the CPU, when something first asks for one."""
 
+import os
+
 _cuda_devices: int | None = None
 
 
@@ -14,9 +16,20 @@ def cuda_driver() -> int:
     return _cuda_devices
 
 
+def cuda_extension():
+    """The extension of real GPUs, or in tests that of simulated ones."""
+    if os.environ.get("RUSHLIGHT_CUDA_SIM"):
+        from rushlight import _cuda_sim
+
+        return _cuda_sim
+    from rushlight import _cuda
+
+    return _cuda
+
+
 def _register_cuda() -> int:
     try:
-        from rushlight import _cuda
+        _cuda = cuda_extension()
     except ImportError:
         return 0
     count = _cuda.device_count()

@@ -146,7 +146,7 @@ def kernels_own_nothing(path, text):
 
 
 def is_kernel(path):
-    return component(path).partition("/")[0] in ("kernels", "cuda")
+    return component(path).partition("/")[0] == "kernels" or component(path) == "cuda"
 
 
 def mutable_state(text):
@@ -167,7 +167,7 @@ def names(path, text):
     own, clean = component(path), code(text)
     if is_kernel(path):
         prefix = own.rpartition("/")[2] + "_"
-        for name in re.findall(r"^(?:extern \"\" )?RL_KERNEL\((\w+)\)", clean, flags=re.M):
+        for name in re.findall(r"^(?:RL|CUDA)_KERNEL\((\w+)\)", clean, flags=re.M):
             if not name.startswith(prefix) and "##" not in name:
                 yield f"{path}: kernel {name} does not start with {prefix}"
     defined = r"^(?!static|typedef|#|return|else|template)[A-Za-z_][\w \*]*?[ \*](\w+)\([^;{}]*\)\s*\{"

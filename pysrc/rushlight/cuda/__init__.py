@@ -94,9 +94,9 @@ def get_device_name(device: Device = None) -> str:
 def synchronize(device: Device = None) -> None:
     """Wait until the GPU has finished."""
     _need_gpu()
-    from rushlight import _cuda
+    from rushlight._device import cuda_extension
 
-    _cuda.synchronize()
+    cuda_extension().synchronize()
 
 
 def empty_cache() -> None:

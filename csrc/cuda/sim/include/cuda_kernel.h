@@ -1,0 +1,196 @@
+/* What a kernel may write: the words of the language, the places of a thread, barriers, exchanges, atomics.
+ */
+#ifndef RL_SIM_CUDA_KERNEL_H
+#define RL_SIM_CUDA_KERNEL_H
+#include "cuda_host.h"
+#include "cuda_vectors.h"
+#include <math.h>
+#include <stdint.h>
+#include <type_traits>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+#define __align__(n) alignas(n)
+
+extern "C" {
+/* they stay the same within one thread: a compiler may ask once */
+uint3 cuda_sim_thread(void) __attribute__((const));
+uint3 cuda_sim_block(void) __attribute__((const));
+dim3 cuda_sim_block_dim(void) __attribute__((const));
+dim3 cuda_sim_grid_dim(void) __attribute__((const));
+void *cuda_sim_shared(const void *key, size_t bytes, size_t align, const char *name);
+void *cuda_sim_dynamic_shared(void);
+
+enum { CUDA_SIM_BARRIER_PLAIN, CUDA_SIM_BARRIER_OR, CUDA_SIM_BARRIER_AND, CUDA_SIM_BARRIER_COUNT };
+int cuda_sim_barrier(int kind, int value, int line);
+/* All lanes of `mask` meet; each gives `value` and gets what lane `from` gave. */
+uint64_t cuda_sim_shuffle(unsigned mask, uint64_t value, int from, int line);
+unsigned cuda_sim_ballot(unsigned mask, int value, int line);
+void cuda_sim_warp(unsigned mask, int line);
+/* All 32 lanes meet, and act(values, ctx) runs once with what each gave. */
+void cuda_sim_collect(void *value, void (*act)(void *const *values, void *ctx), void *ctx, int line);
+/* One thread runs at a time, so these two are one step together. */
+uint64_t cuda_sim_atomic_read(const void *p, size_t bytes);
+void cuda_sim_atomic_write(void *p, size_t bytes, uint64_t bits);
+void cuda_sim_trap(void);
+
+typedef enum { CUDA_SIM_ALONE, CUDA_SIM_TOGETHER } cuda_sim_kind;
+void cuda_sim_enqueue(const char *name, const void *kernel, dim3 grid, dim3 block, size_t shared,
+                      cudaStream_t stream, cuda_sim_kind kind, void (*run)(void *), const void *arguments,
+                      size_t bytes);
+cudaError_t cuda_sim_shared_limit(const void *kernel, int bytes);
+}
+
+#define threadIdx (cuda_sim_thread())
+#define blockIdx  (cuda_sim_block())
+#define blockDim  (cuda_sim_block_dim())
+#define gridDim   (cuda_sim_grid_dim())
+enum { warpSize = 32 };
+
+#define __syncthreads()        ((void)cuda_sim_barrier(CUDA_SIM_BARRIER_PLAIN, 0, __LINE__))
+#define __syncthreads_or(x)    cuda_sim_barrier(CUDA_SIM_BARRIER_OR, (x) != 0, __LINE__)
+#define __syncthreads_and(x)   cuda_sim_barrier(CUDA_SIM_BARRIER_AND, (x) != 0, __LINE__)
+#define __syncthreads_count(x) cuda_sim_barrier(CUDA_SIM_BARRIER_COUNT, (x) != 0, __LINE__)
+#define __syncwarp(...)        cuda_sim_warp(cuda_sim_mask(__VA_ARGS__), __LINE__)
+#define __shfl_sync(mask, value, lane, ...)                                                                  \
+    cuda_sim_exchange(mask, value, cuda_sim_from(0, lane, cuda_sim_width(__VA_ARGS__)), __LINE__)
+#define __shfl_up_sync(mask, value, by, ...)                                                                 \
+    cuda_sim_exchange(mask, value, cuda_sim_from(1, by, cuda_sim_width(__VA_ARGS__)), __LINE__)
+#define __shfl_down_sync(mask, value, by, ...)                                                               \
+    cuda_sim_exchange(mask, value, cuda_sim_from(2, by, cuda_sim_width(__VA_ARGS__)), __LINE__)
+#define __shfl_xor_sync(mask, value, by, ...)                                                                \
+    cuda_sim_exchange(mask, value, cuda_sim_from(3, by, cuda_sim_width(__VA_ARGS__)), __LINE__)
+#define __ballot_sync(mask, x) cuda_sim_ballot(mask, (x) != 0, __LINE__)
+#define __any_sync(mask, x)    (cuda_sim_ballot(mask, (x) != 0, __LINE__) != 0)
+#define __all_sync(mask, x)    (cuda_sim_ballot(mask, (x) == 0, __LINE__) == 0)
+#define __threadfence()        ((void)0) /* the simulator runs one thread at a time, in its order */
+#define __trap()               cuda_sim_trap()
+
+static inline unsigned cuda_sim_mask(unsigned mask = 0xffffffffu) {
+    return mask;
+}
+static inline int cuda_sim_width(int width = 32) {
+    return width;
+}
+static inline int cuda_sim_lane(void) {
+    uint3 t = threadIdx;
+    dim3 n = blockDim;
+    return (int)((t.x + n.x * (t.y + n.y * t.z)) & 31);
+}
+/* the lane that shfl, its _up, _down and _xor read: its own where that lies outside its part of the warp */
+static inline int cuda_sim_from(int kind, int by, int width) {
+    int lane = cuda_sim_lane(), first = lane & ~(width - 1), at = lane - first;
+    if (kind == 0) return first + (by & (width - 1));
+    int to = kind == 1 ? at - by : kind == 2 ? at + by : at ^ by;
+    return to < 0 || to >= width ? lane : first + to;
+}
+template <class T> static inline T cuda_sim_exchange(unsigned mask, T value, int from, int line) {
+    static_assert(sizeof(T) <= 8 && std::is_trivially_copyable<T>::value, "a value of at most 8 bytes");
+    union {
+        uint64_t bits;
+        T value;
+    } x = {0};
+    x.value = value;
+    x.bits = cuda_sim_shuffle(mask, x.bits, from, line);
+    return x.value;
+}
+
+/* ---- atomics ---- */
+template <class T> static inline T cuda_sim_from_bits(uint64_t bits) {
+    T x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+template <class T, class Next> static inline T cuda_sim_update(T *p, Next next) {
+    const T old = cuda_sim_from_bits<T>(cuda_sim_atomic_read(p, sizeof(T))), made = next(old);
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &made, sizeof made);
+    cuda_sim_atomic_write(p, sizeof(T), bits);
+    return old;
+}
+#define CUDA_SIM_ATOMIC(name, T, made)                                                                       \
+    static inline T name(T *p, T value) {                                                                    \
+        return cuda_sim_update(p, [=](T old) -> T { return (void)old, (made); });                            \
+    }
+#define CUDA_SIM_CAS(T)                                                                                      \
+    static inline T atomicCAS(T *p, T expected, T value) {                                                   \
+        return cuda_sim_update(p, [=](T old) -> T { return old == expected ? value : old; });                \
+    }
+#define CUDA_SIM_INT_ATOMICS(T)                                                                              \
+    CUDA_SIM_ATOMIC(atomicAdd, T, (T)(old + value))                                                          \
+    CUDA_SIM_ATOMIC(atomicExch, T, value)                                                                    \
+    CUDA_SIM_ATOMIC(atomicMax, T, old > value ? old : value)                                                 \
+    CUDA_SIM_ATOMIC(atomicMin, T, old < value ? old : value)                                                 \
+    CUDA_SIM_ATOMIC(atomicOr, T, old | value)                                                                \
+    CUDA_SIM_ATOMIC(atomicAnd, T, old &value)                                                                \
+    CUDA_SIM_CAS(T)
+CUDA_SIM_INT_ATOMICS(int)
+CUDA_SIM_INT_ATOMICS(unsigned)
+CUDA_SIM_INT_ATOMICS(unsigned long long)
+CUDA_SIM_ATOMIC(atomicAdd, float, old + value)
+CUDA_SIM_ATOMIC(atomicExch, float, value)
+CUDA_SIM_ATOMIC(atomicAdd, double, old + value)
+CUDA_SIM_CAS(unsigned short)
+#undef CUDA_SIM_ATOMIC
+#undef CUDA_SIM_CAS
+#undef CUDA_SIM_INT_ATOMICS
+
+/* ---- arithmetic that has names of its own ---- */
+#define CUDA_SIM_AS(name, To, From)                                                                          \
+    static inline To name(From x) {                                                                          \
+        To y;                                                                                                \
+        static_assert(sizeof x == sizeof y, "the same bits");                                                \
+        __builtin_memcpy(&y, &x, sizeof y);                                                                  \
+        return y;                                                                                            \
+    }
+CUDA_SIM_AS(__float_as_uint, unsigned, float)
+CUDA_SIM_AS(__float_as_int, int, float)
+CUDA_SIM_AS(__uint_as_float, float, unsigned)
+CUDA_SIM_AS(__int_as_float, float, int)
+CUDA_SIM_AS(__double_as_longlong, long long, double)
+CUDA_SIM_AS(__longlong_as_double, double, long long)
+#undef CUDA_SIM_AS
+static inline float rsqrtf(float x) {
+    return 1.0f / sqrtf(x);
+}
+static inline double rsqrt(double x) {
+    return 1.0 / sqrt(x);
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+static inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+static inline int __ffs(int x) {
+    return __builtin_ffs(x);
+}
+static inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+
+/* ---- launches: the arguments are converted to the kernel's own types, and copied, at once ---- */
+template <class... P> struct cuda_sim_call {
+    static auto bind(void (*kernel)(P...), P... arguments) {
+        return [=] { kernel(arguments...); };
+    }
+};
+
+template <class... P, class... A>
+static inline void cuda_sim_launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
+                                   size_t shared, cudaStream_t stream, cuda_sim_kind kind, A... arguments) {
+    auto call = cuda_sim_call<P...>::bind(kernel, (P)arguments...);
+    static_assert(std::is_trivially_copyable<decltype(call)>::value, "a kernel takes plain values");
+    cuda_sim_enqueue(
+        name, (const void *)kernel, grid, block, shared, stream, kind,
+        [](void *p) { (*(decltype(call) *)p)(); }, &call, sizeof call);
+}
+template <class... P>
+static inline cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute, int value) {
+    return cuda_sim_shared_limit((const void *)kernel, value);
+}
+#endif
