@@ -25,7 +25,9 @@ Call::Call(const char *name, cudaError_t if_told_to_fail) : lock_(door), error(b
     }
     if (error != cudaSuccess) last = error;
 }
+/* What ran meanwhile may have broken the device. */
 cudaError_t Call::end(cudaError_t result) {
+    if (result == cudaSuccess) result = broken;
     if (result != cudaSuccess) last = result;
     return result;
 }
