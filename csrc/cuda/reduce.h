@@ -1,0 +1,55 @@
+/* Joining values over a warp and over a block. A value is a number or a small struct of them, a join how two
+ * become one: commutative, with a neutral value for threads that have nothing. */
+#ifndef RL_CUDA_REDUCE_H
+#define RL_CUDA_REDUCE_H
+#include "launch.h"
+
+enum { CUDA_WARP = 32, CUDA_FULL_MASK = -1 };
+
+/* ---- joins ---- */
+struct cuda_sum {
+    __device__ float operator()(float a, float b) const { return a + b; }
+    __device__ double operator()(double a, double b) const { return a + b; }
+    __device__ int64_t operator()(int64_t a, int64_t b) const { return (int64_t)((uint64_t)a + (uint64_t)b); }
+};
+/* NaN beats every number */
+struct cuda_largest {
+    template <class C> __device__ C operator()(C a, C b) const { return a > b || a != a ? a : b; }
+};
+struct cuda_smallest {
+    template <class C> __device__ C operator()(C a, C b) const { return a < b || a != a ? a : b; }
+};
+
+/* ---- exchanges of values of any size ---- */
+template <class V> union cuda_words {
+    static_assert(sizeof(V) % sizeof(unsigned) == 0, "a value is made of words");
+    V value;
+    unsigned word[sizeof(V) / sizeof(unsigned)];
+};
+template <class V> __device__ V cuda_shuffle_xor(V v, int by) {
+    cuda_words<V> x;
+    x.value = v;
+    for (size_t i = 0; i < sizeof(V) / sizeof(unsigned); i++)
+        x.word[i] = __shfl_xor_sync((unsigned)CUDA_FULL_MASK, x.word[i], by);
+    return x.value;
+}
+
+/* ---- over a warp: all 32 lanes take part, and neighbours of `width` lanes (a power of 2) join ---- */
+template <class V, class Join> __device__ V cuda_warp_join(V v, Join join, int width = CUDA_WARP) {
+    for (int by = width / 2; by > 0; by /= 2) v = join(v, cuda_shuffle_xor(v, by));
+    return v;
+}
+
+/* ---- over a block of whole warps along x: every thread gets the same answer ---- */
+template <class V, class Join> __device__ V cuda_block_join(V v, Join join) {
+    CUDA_SHARED(V, of_warp, [CUDA_WARP]);
+    const int lane = threadIdx.x % CUDA_WARP, warp = threadIdx.x / CUDA_WARP;
+    v = cuda_warp_join(v, join);
+    __syncthreads(); /* of_warp may still be read, from the join before */
+    if (lane == 0) of_warp[warp] = v;
+    __syncthreads();
+    v = of_warp[0];
+    for (int i = 1; i < (int)(blockDim.x / CUDA_WARP); i++) v = join(v, of_warp[i]);
+    return v;
+}
+#endif
