@@ -5,11 +5,14 @@
 #include "launch.h"
 #include <cstdio>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <type_traits>
 
 enum { MAX_DEVICES = 64 };
 static thread_local cudaStream_t current_stream[MAX_DEVICES];
 static thread_local char last_error[256];
+static volatile unsigned *faults[MAX_DEVICES]; /* pinned memory of the host, which kernels write to */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `faults` */
 
 static_assert(std::is_same<decltype(rl_call::stream), void *>::value, "a cudaStream_t travels as void *");
 
@@ -23,6 +26,19 @@ static rl_status check(cudaError_t error) {
 static rl_status select_device(int index) {
     if (index < 0 || index >= MAX_DEVICES) return check(cudaErrorInvalidDevice);
     return check(cudaSetDevice(index));
+}
+
+/* After a wait: what did the kernels find? Nothing broke, so it is said once. */
+static rl_status check_fault(int index) {
+    unsigned found = 0;
+    pthread_mutex_lock(&lock);
+    if (faults[index]) {
+        found = *faults[index];
+        *faults[index] = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!found) return RL_OK;
+    return check(cudaErrorAssert);
 }
 
 extern "C" const char *rl_cuda_last_error(void) {
@@ -58,7 +74,8 @@ extern "C" rl_status rl_cuda_move(int index, void *to, const void *from, size_t 
         check(cudaMemcpyAsync(to, from, bytes, copy_kind(to_device, from_device), s)) != RL_OK)
         return RL_FAIL;
     if (to_device != RL_CPU && from_device != RL_CPU) return RL_OK;
-    return check(cudaStreamSynchronize(s)); /* the CPU's side may be freed or written at once */
+    /* the CPU's side may be freed or written at once */
+    return check(cudaStreamSynchronize(s)) == RL_OK ? check_fault(index) : RL_FAIL;
 }
 
 /* ---- streams ---- */
@@ -86,7 +103,8 @@ extern "C" rl_status rl_cuda_stream_free(int index, void *stream) {
 }
 
 extern "C" rl_status rl_cuda_synchronize(int index) {
-    return select_device(index) == RL_OK ? check(cudaDeviceSynchronize()) : RL_FAIL;
+    if (select_device(index) != RL_OK || check(cudaDeviceSynchronize()) != RL_OK) return RL_FAIL;
+    return check_fault(index);
 }
 
 /* ---- kernels ---- */
@@ -98,6 +116,22 @@ extern "C" rl_status rl_cuda_begin(rl_call *k, const rl_view *v) {
 extern "C" rl_status rl_cuda_end(rl_call *k) {
     if (check(cudaGetLastError()) == RL_OK) return RL_OK;
     return rl_fail(k, RL_RUNTIME, "%s", last_error);
+}
+
+extern "C" unsigned *rl_cuda_fault(rl_call *k) {
+    volatile unsigned **word = &faults[k->device_index];
+    rl_status status = RL_OK;
+    void *p = nullptr;
+    pthread_mutex_lock(&lock);
+    if (!*word && (status = check(cudaHostAlloc(&p, sizeof **word, cudaHostAllocMapped))) == RL_OK) {
+        *word = (unsigned volatile *)p;
+        **word = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    if (status == RL_OK)
+        return (unsigned *)*word; /* one address for both sides, where addresses are unified */
+    rl_fail(k, RL_RUNTIME, "%s", last_error);
+    return nullptr;
 }
 
 /* Those that CUDA_KERNEL defines are what this library shows to others. */

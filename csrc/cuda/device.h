@@ -28,6 +28,10 @@ rl_status rl_cuda_stream_use(int index, void *stream); /* this thread's current 
 /* ---- around a launch ---- */
 rl_status rl_cuda_begin(rl_call *k, const rl_view *v); /* makes v's GPU the current one */
 rl_status rl_cuda_end(rl_call *k);                     /* did the launch succeed? */
+/* A word of the call's GPU that a kernel gives a code by cuda_fault() in launch.h when it finds, say, an
+ * index out of range; whoever waits for the GPU next gets the error. Asked for after rl_cuda_begin; NULL:
+ * RL_FAIL. */
+unsigned *rl_cuda_fault(rl_call *k);
 
 #ifdef __cplusplus
 }

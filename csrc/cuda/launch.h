@@ -39,4 +39,11 @@
         *(name##_type *)cuda_sim_shared(&name##_key, sizeof(name##_type), alignof(type), #name)
 #define CUDA_DYNAMIC_SHARED(type, name) type *const name = (type *)cuda_sim_dynamic_shared()
 #endif
+
+/* What a kernel does that cannot go on with its numbers; `fault` comes from rl_cuda_fault. It goes on all the
+ * same, with numbers that do no harm. */
+enum { CUDA_FAULT_INDEX = 1, CUDA_FAULT_VALUE };
+static __device__ inline void cuda_fault(unsigned *fault, unsigned code) {
+    atomicExch(fault, code);
+}
 #endif
