@@ -4,61 +4,23 @@
 #include "walk.h"
 
 /* ---- equal dtypes: only the size of an element matters ---- */
-template <class T> __global__ void copy_bits(cuda_walk w, T *to, const T *from) {
+template <class T>
+__global__ void __launch_bounds__(CUDA_THREADS) copy_bits(cuda_walk w, T *to, const T *from) {
     CUDA_EACH(i, w) {
-        int64_t at[CUDA_OPS];
+        int64_t at[2];
         cuda_walk_seek(w, i, at);
         to[at[0]] = from[at[1]];
     }
 }
 
-/* ---- casts: integers travel as int64, floats as double, which hold every value exactly ---- */
-template <class To> struct store {
-    static __device__ To from(int64_t x) { return (To)x; }
-    static __device__ To from(double x) { return (To)(int64_t)x; }
-};
-template <> struct store<bool> {
-    static __device__ bool from(int64_t x) { return x != 0; }
-    static __device__ bool from(double x) { return x != 0; }
-};
-template <> struct store<float> {
-    static __device__ float from(int64_t x) { return (float)x; }
-    static __device__ float from(double x) { return (float)x; }
-};
-template <> struct store<double> {
-    static __device__ double from(int64_t x) { return (double)x; }
-    static __device__ double from(double x) { return x; }
-};
-template <> struct store<__half> {
-    static __device__ __half from(int64_t x) { return __float2half_rn((float)x); }
-    static __device__ __half from(double x) { return __float2half_rn((float)x); }
-};
-template <> struct store<__nv_bfloat16> {
-    static __device__ __nv_bfloat16 from(int64_t x) { return __float2bfloat16_rn((float)x); }
-    static __device__ __nv_bfloat16 from(double x) { return __float2bfloat16_rn((float)x); }
-};
-
-/* one dtype of the source for the whole launch: the branch is the same in every thread */
-template <class To> __device__ To load_as(int dtype, const void *from, int64_t i) {
-    switch (dtype) {
-    case RL_U8: return store<To>::from((int64_t)((const uint8_t *)from)[i]);
-    case RL_I8: return store<To>::from((int64_t)((const int8_t *)from)[i]);
-    case RL_I16: return store<To>::from((int64_t)((const int16_t *)from)[i]);
-    case RL_I32: return store<To>::from((int64_t)((const int32_t *)from)[i]);
-    case RL_I64: return store<To>::from(((const int64_t *)from)[i]);
-    case RL_BOOL: return store<To>::from((int64_t)(((const uint8_t *)from)[i] != 0));
-    case RL_F16: return store<To>::from((double)__half2float(((const __half *)from)[i]));
-    case RL_BF16: return store<To>::from((double)__bfloat162float(((const __nv_bfloat16 *)from)[i]));
-    case RL_F32: return store<To>::from((double)((const float *)from)[i]);
-    default: return store<To>::from(((const double *)from)[i]);
-    }
-}
-
-template <class To> __global__ void copy_cast(cuda_walk w, To *to, const void *from, int from_dtype) {
+/* ---- casts ---- */
+template <class To>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    copy_cast(cuda_walk w, To *to, const void *from, int from_dtype) {
     CUDA_EACH(i, w) {
-        int64_t at[CUDA_OPS];
+        int64_t at[2];
         cuda_walk_seek(w, i, at);
-        to[at[0]] = load_as<To>(from_dtype, from, at[1]);
+        to[at[0]] = cuda_load<To>(from_dtype, from, at[1]);
     }
 }
 
@@ -85,7 +47,7 @@ static rl_status copy(rl_call *k, const rl_view *to, const rl_view *from) {
         return copy_between(k, to, from);
     bool kept = rl_is_converted(to->dtype) || rl_is_converted(from->dtype);
     if (kept && to->dtype != from->dtype) return RL_UNSUPPORTED;
-    if (!cuda_walk_make(&w, views, 2)) return RL_UNSUPPORTED;
+    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, to) != RL_OK) return RL_FAIL;
     void *target = rl_data(to, RL_WRITE);

@@ -20,6 +20,8 @@
     extern "C" rl_status name(rl_call *k)
 
 #ifdef __CUDACC__
+#define CUDA_UNROLL _Pragma("unroll")   /* before a loop over what lies in registers */
+#define CUDA_ROLLED _Pragma("unroll 1") /* before one that copies would only make larger */
 #define CUDA_LAUNCH(kernel, grid, block, stream, ...) kernel<<<grid, block, 0, stream>>>(__VA_ARGS__)
 #define CUDA_LAUNCH_BLOCKS(kernel, grid, block, shared, stream, ...)                                         \
     kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
@@ -28,6 +30,8 @@
     extern __shared__ __align__(16) unsigned char cuda_dynamic_shared[];                                     \
     type *const name = (type *)cuda_dynamic_shared
 #else
+#define CUDA_UNROLL
+#define CUDA_ROLLED
 #define CUDA_LAUNCH(kernel, grid, block, stream, ...)                                                        \
     cuda_sim_launch(#kernel, kernel, grid, block, 0, stream, CUDA_SIM_ALONE, __VA_ARGS__)
 #define CUDA_LAUNCH_BLOCKS(kernel, grid, block, shared, stream, ...)                                         \

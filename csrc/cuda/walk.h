@@ -1,8 +1,8 @@
-/* What every elementwise cuda_ kernel stands on: a strided, broadcast walk that fits into launch arguments.
- */
+/* What elementwise cuda_ kernels stand on: a strided, broadcast walk that fits into launch arguments, and
+ * operands of any dtype, in device memory or numbers. */
 #ifndef RL_CUDA_WALK_H
 #define RL_CUDA_WALK_H
-#include "launch.h"
+#include "types.h"
 
 /* Note [CUDA walk]
  * Operand 0 gives the dims, the others stretch to it with step 0; sizes of 1 go and neighbours that all
@@ -10,76 +10,85 @@
  *
  *     size  [ outer ... inner ]     step[op]  [ elements, one row for each operand ]
  *
- * `flat`: every operand is one strip, so that offset == i. */
-enum { CUDA_OPS = 3, CUDA_DIMS = 12, CUDA_THREADS = 256, CUDA_BLOCKS = 65535 };
+ * `is_flat`: one strip, in which operand 0 has step 1 and the others 1 or 0, so that the offset is i or 0.
+ * `is_narrow`: every offset, and i with what a loop adds to it, stay below cuda_index_limit(), so that 32
+ * bits do. */
+enum { CUDA_OPS = 6, CUDA_DIMS = 16, CUDA_THREADS = 256, CUDA_BLOCKS = 65535 };
 typedef struct {
-    int ndim, nops, flat;
+    int ndim, nops;
+    bool is_flat, is_narrow;
     int64_t numel, size[CUDA_DIMS], step[CUDA_OPS][CUDA_DIMS];
 } cuda_walk;
 
-static inline int64_t cuda_walk_step(const rl_view *v, int d, int ndim) {
-    int own = d - (ndim - v->ndim);
-    return own < 0 || v->shape[own] == 1 ? 0 : v->strides[own];
-}
+/* Element i is that of operand 0, row by row. false: more dims than a launch carries. */
+bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops);
+/* ... or in the order of operand 0's memory, for what is the same wherever an element stands */
+bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops);
+/* 2^31, or RUSHLIGHT_CUDA_MAX_INDEX: tests take large tensors' way with small ones */
+int64_t cuda_index_limit(void);
 
-/* false: more dims than a launch carries */
-static inline bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops) {
-    const rl_view *first = views[0];
-    int n = 0;
-    for (int d = 0; d < first->ndim; d++) {
-        int64_t step[CUDA_OPS], size = first->shape[d];
-        bool merges = n > 0;
-        if (size == 1) continue;
-        for (int op = 0; op < nops; op++) {
-            step[op] = cuda_walk_step(views[op], d, first->ndim);
-            merges = merges && w->step[op][n - 1] == step[op] * size;
-        }
-        if (merges) {
-            w->size[n - 1] *= size;
-        } else {
-            if (n == CUDA_DIMS) return false;
-            w->size[n++] = size;
-        }
-        for (int op = 0; op < nops; op++) w->step[op][n - 1] = step[op];
-    }
-    w->ndim = n;
-    w->nops = nops;
-    w->numel = first->numel;
-    w->flat = n <= 1;
-    for (int op = 0; n == 1 && op < nops; op++) w->flat = w->flat && w->step[op][0] == 1;
-    return true;
-}
-
-static inline unsigned cuda_walk_blocks(const cuda_walk *w) {
-    int64_t blocks = (w->numel + CUDA_THREADS - 1) / CUDA_THREADS;
+/* blocks for n threads of work, each of which may come again */
+static inline unsigned cuda_blocks_of(int64_t n) {
+    int64_t blocks = (n + CUDA_THREADS - 1) / CUDA_THREADS;
     return blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
 }
+static inline unsigned cuda_walk_blocks(const cuda_walk *w) {
+    return cuda_blocks_of(w->numel);
+}
 
-__device__ inline void cuda_walk_seek(const cuda_walk &w, int64_t i, int64_t *offset) {
-    for (int op = 0; op < w.nops; op++) offset[op] = w.flat ? i : 0;
-    if (w.flat) return;
+/* for each i of this thread below n */
+#define CUDA_EACH_OF(i, n)                                                                                   \
+    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < (n);                                \
+         i += (int64_t)gridDim.x * blockDim.x)
+#define CUDA_EACH(i, w) CUDA_EACH_OF(i, (w).numel)
+
+template <class Index, int N>
+__device__ void cuda_walk_seek_as(const cuda_walk &w, Index i, int64_t (&offset)[N]) {
+    Index at[N] = {0};
+    CUDA_ROLLED
     for (int d = w.ndim - 1; d >= 0; d--) {
-        int64_t rest = i / w.size[d], at = i - rest * w.size[d];
-        for (int op = 0; op < w.nops; op++) offset[op] += at * w.step[op][d];
+        const Index rest = i / (Index)w.size[d], here = i - rest * (Index)w.size[d];
+        CUDA_UNROLL
+        for (int op = 0; op < N; op++) at[op] += here * (Index)w.step[op][d];
         i = rest;
+    }
+    CUDA_UNROLL
+    for (int op = 0; op < N; op++) offset[op] = (int64_t)at[op];
+}
+/* where element i of the first N operands lies */
+template <int N> __device__ void cuda_walk_seek(const cuda_walk &w, int64_t i, int64_t (&offset)[N]) {
+    if (w.is_flat) {
+        CUDA_UNROLL
+        for (int op = 0; op < N; op++) offset[op] = i * w.step[op][0];
+    } else if (w.is_narrow) {
+        cuda_walk_seek_as(w, (uint32_t)i, offset);
+    } else {
+        cuda_walk_seek_as(w, (uint64_t)i, offset);
     }
 }
 
-/* for each element of this thread */
-#define CUDA_EACH(i, w)                                                                                      \
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < (w).numel;                          \
-         i += (int64_t)gridDim.x * blockDim.x)
+/* ---- operands that are read ---- */
+template <class C> struct cuda_operand {
+    const void *at; /* NULL: it is the number */
+    int dtype;
+    C number;
+};
+template <class C> __device__ C cuda_read(const cuda_operand<C> &x, int64_t i) {
+    return x.at ? cuda_load<C>(x.dtype, x.at, i) : x.number;
+}
+/* May kernels on `out` read v: is it there, or one number on the CPU? */
+bool cuda_can_read(const rl_view *out, const rl_view *v);
+/* one element in the CPU's memory */
+void cuda_number_get(const rl_view *v, double *x);
+void cuda_number_get(const rl_view *v, float *x);
+void cuda_number_get(const rl_view *v, int64_t *x);
 
-/* X(dtype, the type in device memory, the type to compute in) */
-#define CUDA_DTYPES(X)                                                                                       \
-    X(RL_U8, uint8_t, int64_t)                                                                               \
-    X(RL_I8, int8_t, int64_t)                                                                                \
-    X(RL_I16, int16_t, int64_t)                                                                              \
-    X(RL_I32, int32_t, int64_t)                                                                              \
-    X(RL_I64, int64_t, int64_t)                                                                              \
-    X(RL_F16, __half, float)                                                                                 \
-    X(RL_F32, float, float)                                                                                  \
-    X(RL_F64, double, double)                                                                                \
-    X(RL_BOOL, bool, int64_t)                                                                                \
-    X(RL_BF16, __nv_bfloat16, float)
+template <class C> static inline cuda_operand<C> cuda_operand_of(const rl_view *v) {
+    cuda_operand<C> x = {nullptr, v->dtype, 0};
+    if (v->device == RL_CPU)
+        cuda_number_get(v, &x.number);
+    else
+        x.at = rl_const_data(v);
+    return x;
+}
 #endif

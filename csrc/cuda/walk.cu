@@ -1,0 +1,144 @@
+/* Walks as the host makes them: Note [CUDA walk]. */
+#include "walk.h"
+#include <cstdlib>
+
+static int64_t limit_asked_for(void) {
+    const char *asked = getenv("RUSHLIGHT_CUDA_MAX_INDEX");
+    return asked ? strtoll(asked, nullptr, 10) : INT64_C(1) << 31;
+}
+static const int64_t index_limit = limit_asked_for();
+
+int64_t cuda_index_limit(void) {
+    return index_limit;
+}
+
+/* ---- dims ---- */
+typedef struct {
+    int64_t size, step[CUDA_OPS];
+} walk_dim;
+
+static int64_t step_of(const rl_view *v, int d, int ndim) {
+    int own = d - (ndim - v->ndim);
+    return own < 0 || v->shape[own] == 1 ? 0 : v->strides[own];
+}
+
+static int dims_of(walk_dim *dim, const rl_view *const *views, int nops) {
+    const int ndim = views[0]->ndim;
+    int n = 0;
+    for (int d = 0; d < ndim; d++) {
+        if (views[0]->shape[d] == 1) continue;
+        dim[n].size = views[0]->shape[d];
+        for (int op = 0; op < nops; op++) dim[n].step[op] = step_of(views[op], d, ndim);
+        n++;
+    }
+    return n;
+}
+
+/* the largest step of operand 0 first */
+static void sort_dims(walk_dim *dim, int n) {
+    for (int i = 1; i < n; i++) {
+        const walk_dim moved = dim[i];
+        int at = i;
+        for (; at > 0 && dim[at - 1].step[0] < moved.step[0]; at--) dim[at] = dim[at - 1];
+        dim[at] = moved;
+    }
+}
+
+/* Is `inner` what comes next, in every operand, once `outer` has made a step? */
+static bool are_one(const walk_dim *outer, const walk_dim *inner, int nops) {
+    for (int op = 0; op < nops; op++)
+        if (outer->step[op] != inner->step[op] * inner->size) return false;
+    return true;
+}
+
+static int merge_dims(walk_dim *dim, int n, int nops) {
+    int made = 0;
+    for (int d = 0; d < n; d++) {
+        const int64_t outer = made > 0 && are_one(&dim[made - 1], &dim[d], nops) ? dim[--made].size : 1;
+        dim[made] = dim[d];
+        dim[made++].size *= outer;
+    }
+    return made;
+}
+
+/* ---- what the walk is ---- */
+static bool is_flat(const cuda_walk *w) {
+    if (w->ndim != 1) return w->ndim == 0;
+    for (int op = 0; op < w->nops; op++)
+        if (w->step[op][0] != 1 && (op == 0 || w->step[op][0] != 0)) return false;
+    return true;
+}
+
+static bool is_narrow(const cuda_walk *w) {
+    const int64_t limit = cuda_index_limit();
+    if (w->numel + (int64_t)cuda_walk_blocks(w) * CUDA_THREADS > limit) return false;
+    for (int op = 0; op < w->nops; op++) {
+        int64_t last = 0;
+        for (int d = 0; d < w->ndim; d++) last += (w->size[d] - 1) * w->step[op][d];
+        if (last >= limit) return false;
+    }
+    return true;
+}
+
+static bool walk_make(cuda_walk *w, const rl_view *const *views, int nops, bool is_sorted) {
+    walk_dim dim[RL_MAX_DIMS];
+    int n = dims_of(dim, views, nops);
+    *w = {};
+    w->nops = nops;
+    w->numel = views[0]->numel;
+    if (w->numel == 0) return true;
+    if (is_sorted) sort_dims(dim, n);
+    n = merge_dims(dim, n, nops);
+    if (n > CUDA_DIMS) return false;
+    for (int d = 0; d < n; d++) {
+        w->size[d] = dim[d].size;
+        for (int op = 0; op < nops; op++) w->step[op][d] = dim[d].step[op];
+    }
+    w->ndim = n;
+    w->is_flat = is_flat(w);
+    w->is_narrow = is_narrow(w);
+    return true;
+}
+
+bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops) {
+    return walk_make(w, views, nops, false);
+}
+bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops) {
+    return walk_make(w, views, nops, true);
+}
+
+/* ---- numbers on the CPU ---- */
+bool cuda_can_read(const rl_view *out, const rl_view *v) {
+    if (v->device == RL_CPU) return v->numel == 1;
+    return v->device == out->device && v->device_index == out->device_index;
+}
+
+void cuda_number_get(const rl_view *v, double *x) {
+    const void *p = rl_const_data(v);
+    int64_t whole;
+    switch (v->dtype) {
+    case RL_F16: *x = rl_from_half(*(const rl_half *)p); break;
+    case RL_BF16: *x = rl_from_bfloat(*(const rl_bfloat *)p); break;
+    case RL_F32: *x = *(const float *)p; break;
+    case RL_F64: *x = *(const double *)p; break;
+    default: cuda_number_get(v, &whole); *x = (double)whole;
+    }
+}
+void cuda_number_get(const rl_view *v, float *x) {
+    double wide;
+    cuda_number_get(v, &wide);
+    *x = (float)wide;
+}
+void cuda_number_get(const rl_view *v, int64_t *x) {
+    const void *p = rl_const_data(v);
+    double wide;
+    switch (v->dtype) {
+    case RL_U8: *x = *(const uint8_t *)p; break;
+    case RL_I8: *x = *(const int8_t *)p; break;
+    case RL_I16: *x = *(const int16_t *)p; break;
+    case RL_I32: *x = *(const int32_t *)p; break;
+    case RL_I64: *x = *(const int64_t *)p; break;
+    case RL_BOOL: *x = *(const uint8_t *)p != 0; break;
+    default: cuda_number_get(v, &wide); *x = (int64_t)wide;
+    }
+}
