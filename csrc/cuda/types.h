@@ -3,6 +3,7 @@
 #ifndef RL_CUDA_TYPES_H
 #define RL_CUDA_TYPES_H
 #include "launch.h"
+#include <type_traits>
 
 /* a byte that may be any number, of which only 0 is false */
 struct cuda_bool {
@@ -93,7 +94,7 @@ template <class T, int V> struct __align__(sizeof(T) * V < 16 ? sizeof(T) * V : 
     T at[V];
 };
 template <class T, int V> __device__ bool cuda_is_aligned(const T *p) {
-    return (uintptr_t)p % sizeof(cuda_vector<T, V>) == 0;
+    return V == 1 || (uintptr_t)p % alignof(cuda_vector<T, V>) == 0;
 }
 template <class T, int V> __device__ cuda_vector<T, V> cuda_get(const T *p) {
     cuda_vector<T, V> v;
@@ -111,34 +112,48 @@ template <class T, int V> __device__ void cuda_put(T *p, const cuda_vector<T, V>
     for (int j = 0; j < V; j++) p[j] = v.at[j];
 }
 
-template <class C, class T, int V> __device__ void cuda_get_as(const T *p, C (&x)[V]) {
-    const cuda_vector<T, V> v = cuda_get<T, V>(p);
-    CUDA_UNROLL
-    for (int j = 0; j < V; j++) x[j] = cuda_cast<C>(v.at[j]);
-}
-template <class C, class T, int V> __device__ void cuda_put_as(T *p, const C (&x)[V]) {
-    cuda_vector<T, V> v;
-    CUDA_UNROLL
-    for (int j = 0; j < V; j++) v.at[j] = cuda_cast<T>(x[j]);
-    cuda_put<T, V>(p, v);
-}
-/* elements i to i + V - 1 of any dtype */
+/* elements i to i + V - 1 of a dtype that computes in C */
 template <class C, int V> __device__ void cuda_load_vector(int dtype, const void *p, int64_t i, C (&x)[V]) {
     switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
-    case tag: cuda_get_as((const T *)p + i, x); break;
+    case tag:                                                                                                \
+        if constexpr (std::is_same<C, Compute>::value) {                                                     \
+            const cuda_vector<T, V> v = cuda_get<T, V>((const T *)p + i);                                    \
+            CUDA_UNROLL                                                                                      \
+            for (int j = 0; j < V; j++) x[j] = cuda_cast<C>(v.at[j]);                                        \
+        }                                                                                                    \
+        break;
         CUDA_DTYPES(X)
 #undef X
     default: break;
     }
 }
+/* ... and as bool, too, which is what comparisons answer */
 template <class C, int V> __device__ void cuda_store_vector(int dtype, void *p, int64_t i, const C (&x)[V]) {
     switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
-    case tag: cuda_put_as((T *)p + i, x); break;
+    case tag:                                                                                                \
+        if constexpr (std::is_same<C, Compute>::value || tag == RL_BOOL) {                                   \
+            cuda_vector<T, V> v;                                                                             \
+            CUDA_UNROLL                                                                                      \
+            for (int j = 0; j < V; j++) v.at[j] = cuda_cast<T>(x[j]);                                        \
+            cuda_put<T, V>((T *)p + i, v);                                                                   \
+        }                                                                                                    \
+        break;
         CUDA_DTYPES(X)
 #undef X
     default: break;
+    }
+}
+
+/* Does a kernel that computes in C load this dtype as it is? */
+template <class C> static inline bool cuda_computes_in(int dtype) {
+    switch (dtype) {
+#define X(tag, T, Compute)                                                                                   \
+    case tag: return std::is_same<C, Compute>::value;
+        CUDA_DTYPES(X)
+#undef X
+    default: return false;
     }
 }
 #endif

@@ -1,0 +1,168 @@
+/* The kernel that works element by element, and how the host launches it: Note [Elementwise kernels]. */
+#ifndef RL_CUDA_ELEMENTWISE_H
+#define RL_CUDA_ELEMENTWISE_H
+#include "device.h"
+#include "walk.h"
+
+/* Note [Elementwise kernels]
+ * Operators of one family share a kernel for each type that they compute in: float, double, int64. The family
+ * is a struct of the launch's numbers that turns V elements of each input into V results, by a switch over
+ * the operator that is the same in every thread:
+ *
+ *     template <class C> struct pairs : cuda_job<C> {
+ *         enum { INPUTS = 2, VECTOR = 4, HAS_INTS = 0 };
+ *         template <int V> __device__ void operator()(const C (&x)[2][V], C (&y)[V]) const {
+ *             switch (this->op) { CUDA_CASE_2(MUL, a * b) ... }
+ *
+ * A block takes a tile of VECTOR elements for each thread: neighbours where all lies in one strip, else
+ * those that stand CUDA_THREADS apart, so that the threads of a warp still touch neighbours. */
+enum { CUDA_NUMBERS = 3 };
+template <class C> struct cuda_job {
+    int op, dtype; /* of the inputs */
+    C n[CUDA_NUMBERS];
+};
+/* numbers of a call, before the dtype chooses among them */
+typedef struct {
+    double d[CUDA_NUMBERS];
+    int64_t i[CUDA_NUMBERS];
+} cuda_numbers;
+
+/* `expr` of an element a (and b, c) and the numbers n */
+#define CUDA_CASE_OF(name, expr, ...)                                                                        \
+    case name:                                                                                               \
+        CUDA_UNROLL                                                                                          \
+        for (int j = 0; j < V; j++) {                                                                        \
+            __VA_ARGS__;                                                                                     \
+            y[j] = (expr);                                                                                   \
+        }                                                                                                    \
+        break;
+#define CUDA_CASE_1(name, expr) CUDA_CASE_OF(name, expr, const C a = x[0][j])
+#define CUDA_CASE_2(name, expr) CUDA_CASE_OF(name, expr, const C a = x[0][j], b = x[1][j])
+#define CUDA_CASE_3(name, expr) CUDA_CASE_OF(name, expr, const C a = x[0][j], b = x[1][j], c = x[2][j])
+
+typedef struct {
+    void *at;
+    int dtype;
+} cuda_result;
+template <class C, int N> struct cuda_inputs {
+    cuda_operand<C> of[N];
+};
+
+/* ---- a tile's part of one thread ---- */
+template <class C, int V>
+__device__ void cuda_read_vector(const cuda_operand<C> &from, int64_t step, int64_t i, C (&x)[V]) {
+    C same[1] = {from.number};
+    if (from.at && step != 0) {
+        cuda_load_vector(from.dtype, from.at, i, x);
+        return;
+    }
+    if (from.at) cuda_load_vector(from.dtype, from.at, 0, same);
+    CUDA_UNROLL
+    for (int j = 0; j < V; j++) x[j] = same[0];
+}
+
+template <class C, int N, int V>
+__device__ void cuda_read_strip(const cuda_walk &w, const cuda_inputs<C, N> &in, int64_t i, C (&x)[N][V]) {
+    CUDA_UNROLL
+    for (int op = 0; op < N; op++) cuda_read_vector(in.of[op], w.step[op + 1][0], i, x[op]);
+}
+
+/* what lies CUDA_THREADS apart; element i in place of those behind the end */
+template <class C, int N, int V>
+__device__ void cuda_read_apart(const cuda_walk &w, const cuda_inputs<C, N> &in, int64_t i, C (&x)[N][V],
+                                int64_t (&to)[V]) {
+    CUDA_UNROLL
+    for (int j = 0; j < V; j++) {
+        const int64_t wanted = i + j * CUDA_THREADS;
+        int64_t at[N + 1];
+        cuda_walk_seek(w, wanted < w.numel ? wanted : i, at);
+        to[j] = at[0];
+        CUDA_UNROLL
+        for (int op = 0; op < N; op++) {
+            C one[1];
+            cuda_read_vector(in.of[op], 1, at[op + 1], one);
+            x[op][j] = one[0];
+        }
+    }
+}
+
+template <class F, class C, int N>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    cuda_elements(cuda_walk w, cuda_result out, cuda_inputs<C, N> in, F f) {
+    enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
+    for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
+        const bool is_strip = w.is_flat && first + TILE <= w.numel;
+        const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
+        C x[N][V], y[V] = {};
+        int64_t to[V];
+        if (i >= w.numel) return;
+        if (is_strip)
+            cuda_read_strip(w, in, i, x);
+        else
+            cuda_read_apart(w, in, i, x, to);
+        f(x, y);
+        if (is_strip) {
+            cuda_store_vector(out.dtype, out.at, i, y);
+            continue;
+        }
+        CUDA_UNROLL
+        for (int j = 0; j < V; j++)
+            if (i + j * CUDA_THREADS < w.numel) cuda_store(out.dtype, out.at, to[j], y[j]);
+    }
+}
+
+/* ---- the host's side ---- */
+template <class F, class C>
+static void cuda_elements_launch(const rl_call *k, cuda_walk w, const rl_view *const *views,
+                                 const cuda_numbers &numbers, int op) {
+    F f;
+    cuda_inputs<C, F::INPUTS> in;
+    const rl_view *out = views[0];
+    f.op = op;
+    f.dtype = views[1]->dtype;
+    for (int i = 0; i < CUDA_NUMBERS; i++)
+        f.n[i] = std::is_same<C, int64_t>::value ? (C)numbers.i[i] : (C)numbers.d[i];
+    for (int i = 0; i < F::INPUTS; i++) in.of[i] = cuda_operand_of<C>(views[i + 1]);
+    if (!cuda_computes_in<C>(out->dtype) && out->dtype != RL_BOOL) w.is_flat = false; /* stored one by one */
+    const int64_t tiles = (w.numel + F::VECTOR - 1) / F::VECTOR;
+    CUDA_LAUNCH((cuda_elements<F, C, F::INPUTS>), cuda_blocks_of(tiles), CUDA_THREADS,
+                (cudaStream_t)k->stream, w, cuda_result{rl_data(out, RL_WRITE), out->dtype}, in, f);
+}
+
+template <class C> static bool cuda_can_compute(const rl_view *const *views, int inputs) {
+    for (int i = 1; i <= inputs; i++)
+        if (!cuda_computes_in<C>(views[i]->dtype) || !cuda_can_read(views[0], views[i])) return false;
+    return true;
+}
+
+/* views: the result, then what is read */
+template <template <class> class Family>
+static rl_status cuda_elementwise(rl_call *k, const rl_view *const *views, int op,
+                                  const cuda_numbers &numbers) {
+    typedef Family<float> Floats;
+    const int inputs = Floats::INPUTS;
+    const bool floats = cuda_can_compute<float>(views, inputs),
+               doubles = cuda_can_compute<double>(views, inputs),
+               ints = Floats::HAS_INTS && cuda_can_compute<int64_t>(views, inputs);
+    cuda_walk w;
+    if (!floats && !doubles && !ints) return RL_UNSUPPORTED;
+    if (!cuda_walk_make_along(&w, views, inputs + 1)) return RL_UNSUPPORTED;
+    if (w.numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
+    if (floats)
+        cuda_elements_launch<Floats, float>(k, w, views, numbers, op);
+    else if (doubles)
+        cuda_elements_launch<Family<double>, double>(k, w, views, numbers, op);
+    else if constexpr (Floats::HAS_INTS)
+        cuda_elements_launch<Family<int64_t>, int64_t>(k, w, views, numbers, op);
+    return rl_cuda_end(k);
+}
+
+/* of the first arguments, to the first result */
+template <template <class> class Family>
+static rl_status cuda_elementwise(rl_call *k, int op, const cuda_numbers &numbers = {}) {
+    const rl_view *views[CUDA_OPS] = {k->out[0]};
+    for (int i = 0; i < Family<float>::INPUTS; i++) views[i + 1] = rl_in(k, i);
+    return cuda_elementwise<Family>(k, views, op, numbers);
+}
+#endif
