@@ -28,7 +28,15 @@ static inline rl_count rl_count_round_up(rl_count c, int64_t multiple) {
     return c.n < 0 ? c : (rl_count){c.n / multiple * multiple};
 }
 /* RL_COUNT(rows, cols, threads): their product, checked */
+#ifdef __cplusplus /* which has no arrays without a name */
+template <class... N> static inline rl_count rl_count_of(N... factors) {
+    const int64_t all[] = {factors...};
+    return rl_count_product(all, (int)sizeof...(factors));
+}
+#define RL_COUNT(...) rl_count_of(__VA_ARGS__)
+#else
 #define RL_COUNT(...)                                                                                        \
     rl_count_product((const int64_t[]){__VA_ARGS__},                                                         \
                      (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#endif
 #endif

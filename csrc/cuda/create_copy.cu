@@ -1,7 +1,6 @@
 /* copy_: on one GPU any strides, broadcast and cast; between devices dense memory of one dtype, which the
  * dispatcher sees to. */
-#include "device.h"
-#include "walk.h"
+#include "moves.h"
 
 /* ---- equal dtypes: only the size of an element matters ---- */
 template <class T>
@@ -28,6 +27,91 @@ template <class T> static void launch_bits(const cuda_walk &w, void *to, const v
     CUDA_LAUNCH((copy_bits<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)to, (const T *)from);
 }
 
+static void move_bits(const cuda_walk &w, void *to, const void *from, int64_t item, cudaStream_t s) {
+    switch (item) {
+#define X(bytes, T)                                                                                          \
+    case bytes: launch_bits<T>(w, to, from, s); break;
+        CUDA_SIZES(X)
+#undef X
+    default: break;
+    }
+}
+
+rl_status cuda_move(rl_call *k, const cuda_walk &w, void *to, int to_dtype, const void *from,
+                    int from_dtype) {
+    const cudaStream_t s = cuda_stream_of(k);
+    if (to_dtype != from_dtype && (rl_is_converted(to_dtype) || rl_is_converted(from_dtype)))
+        return RL_UNSUPPORTED;
+    if (w.numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    if (to_dtype == from_dtype) {
+        move_bits(w, to, from, rl_itemsize(to_dtype), s);
+        return rl_cuda_end(k);
+    }
+    switch (to_dtype) {
+#define X(tag, T, Compute)                                                                                   \
+    case tag:                                                                                                \
+        CUDA_LAUNCH((copy_cast<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)to, from, from_dtype);    \
+        break;
+        CUDA_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
+
+rl_status cuda_move_views(rl_call *k, const rl_view *to, const rl_view *from) {
+    const rl_view *views[2] = {to, from};
+    cuda_walk w;
+    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
+    return cuda_move(k, w, rl_data(to, RL_WRITE), to->dtype, rl_const_data(from), from->dtype);
+}
+
+bool cuda_dims_walk(cuda_walk *w, cuda_dims *dims, int nops) {
+    rl_view view[CUDA_OPS] = {};
+    const rl_view *views[CUDA_OPS] = {};
+    for (int op = 0; op < nops; op++) {
+        view[op].ndim = (uint8_t)dims->ndim;
+        view[op].numel = dims->numel;
+        view[op].shape = dims->size;
+        view[op].strides = dims->step[op];
+        views[op] = &view[op];
+    }
+    if (!cuda_walk_make_along(w, views, nops)) return false;
+    for (int op = 0; op < nops; op++)
+        for (int d = 0; d < w->ndim; d++) w->is_narrow = w->is_narrow && w->step[op][d] >= 0;
+    return true;
+}
+
+rl_status cuda_move_dims(rl_call *k, cuda_dims *dims, void *to, int to_dtype, const void *from,
+                         int from_dtype) {
+    cuda_walk w;
+    if (!cuda_dims_walk(&w, dims, 2)) return RL_UNSUPPORTED;
+    return cuda_move(k, w, to, to_dtype, from, from_dtype);
+}
+
+rl_status cuda_start(rl_call *k) {
+    const rl_view *to = k->out[0], *from = rl_in(k, 0);
+    return rl_const_data(to) == rl_const_data(from) ? RL_OK : cuda_move_views(k, to, from);
+}
+
+const void *cuda_gapless(rl_call *k, const rl_view *v) {
+    int64_t steps[RL_MAX_DIMS], step = 1;
+    rl_view gapless = *v;
+    cuda_walk w;
+    if (rl_is_contiguous(v)) return rl_const_data(v);
+    gapless.strides = steps;
+    for (int d = v->ndim - 1; d >= 0; d--) steps[d] = step, step *= v->shape[d];
+    const rl_view *views[2] = {&gapless, v};
+    void *to = k->svc->scratch(k, RL_COUNT(v->numel), (size_t)rl_itemsize(v->dtype));
+    if (!to) return nullptr;
+    if (!cuda_walk_make(&w, views, 2)) {
+        rl_fail(k, RL_NOTIMPL, "%s: CUDA kernels walk over at most %d dimensions", k->name, CUDA_DIMS);
+        return nullptr;
+    }
+    return cuda_move(k, w, to, v->dtype, rl_const_data(v), v->dtype) == RL_OK ? to : nullptr;
+}
+
 static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from) {
     if (to->dtype != from->dtype || to->numel != from->numel || !rl_is_contiguous(to) ||
         !rl_is_contiguous(from))
@@ -41,39 +125,7 @@ static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from
 }
 
 static rl_status copy(rl_call *k, const rl_view *to, const rl_view *from) {
-    const rl_view *views[2] = {to, from};
-    cuda_walk w;
-    if (to->device != from->device || to->device_index != from->device_index)
-        return copy_between(k, to, from);
-    bool kept = rl_is_converted(to->dtype) || rl_is_converted(from->dtype);
-    if (kept && to->dtype != from->dtype) return RL_UNSUPPORTED;
-    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
-    if (w.numel == 0) return RL_OK;
-    if (rl_cuda_begin(k, to) != RL_OK) return RL_FAIL;
-    void *target = rl_data(to, RL_WRITE);
-    const void *source = rl_const_data(from);
-    cudaStream_t s = (cudaStream_t)k->stream;
-    if (to->dtype == from->dtype) {
-        switch (rl_itemsize(to->dtype)) {
-        case 1: launch_bits<uint8_t>(w, target, source, s); break;
-        case 2: launch_bits<uint16_t>(w, target, source, s); break;
-        case 4: launch_bits<uint32_t>(w, target, source, s); break;
-        case 8: launch_bits<uint64_t>(w, target, source, s); break;
-        default: launch_bits<double2>(w, target, source, s); break;
-        }
-        return rl_cuda_end(k);
-    }
-    switch (to->dtype) {
-#define X(tag, T, Compute)                                                                                   \
-    case tag:                                                                                                \
-        CUDA_LAUNCH((copy_cast<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)target, source,           \
-                    from->dtype);                                                                            \
-        break;
-        CUDA_DTYPES(X)
-#undef X
-    default: return RL_UNSUPPORTED;
-    }
-    return rl_cuda_end(k);
+    return cuda_same_place(to, from) ? cuda_move_views(k, to, from) : copy_between(k, to, from);
 }
 
 CUDA_KERNEL(cuda_copy) {

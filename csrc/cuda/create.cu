@@ -1,0 +1,181 @@
+/* New tensors, and one number for all elements. */
+#include "moves.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- filling ---- */
+template <class T>
+__global__ void __launch_bounds__(CUDA_THREADS) fill_elements(cuda_walk w, T *to, T value) {
+    CUDA_EACH(i, w) {
+        int64_t at[1];
+        cuda_walk_seek(w, i, at);
+        to[at[0]] = value;
+    }
+}
+
+template <class T> static T from_words(const uint64_t *words) {
+    T value;
+    memcpy(&value, words, sizeof value);
+    return value;
+}
+
+rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element) {
+    if (w.numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    switch (item) {
+#define X(bytes, T)                                                                                          \
+    case bytes:                                                                                              \
+        CUDA_LAUNCH((fill_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
+                    from_words<T>(element));                                                                 \
+        break;
+        CUDA_SIZES(X)
+#undef X
+    default: break;
+    }
+    return rl_cuda_end(k);
+}
+
+/* elements that share memory get it once */
+rl_status cuda_fill_view(rl_call *k, const rl_view *to, const uint64_t *element) {
+    cuda_dims dims = cuda_dims_none();
+    cuda_walk w;
+    if (to->numel == 0) return RL_OK;
+    for (int d = 0; d < to->ndim; d++)
+        if (to->strides[d] != 0) cuda_dims_add(&dims, to->shape[d], to->strides[d]);
+    if (!cuda_dims_walk(&w, &dims, 1)) return RL_UNSUPPORTED;
+    return cuda_fill_walk(k, w, rl_data(to, RL_WRITE), rl_itemsize(to->dtype), element);
+}
+
+/* ---- numbers of a call ---- */
+static bool holds(int dtype, double x, bool whole) {
+    switch (dtype) {
+    case RL_U8: return x >= (whole ? -255 : 0) && x <= 255; /* PyTorch lets whole ones wrap */
+    case RL_I8: return x >= -128 && x <= 127;
+    case RL_I16: return x >= -32768 && x <= 32767;
+    case RL_I32: return x >= -0x1p31 && x <= 0x1p31 - 1;
+    case RL_I64: return whole || (x >= -0x1p63 && x < 0x1p63);
+    case RL_F16: return !(fabs(x) > 65504) || isinf(x);
+    case RL_F32: return !(fabs(x) > 0x1.fffffep127) || isinf(x);
+    case RL_BF16: return !(fabs(x) > 0x1.fep127) || isinf(x);
+    default: return true;
+    }
+}
+
+static const char *type_name(int dtype) {
+    switch (dtype) {
+    case RL_U8: return "uint8_t";
+    case RL_I8: return "int8_t";
+    case RL_I16: return "int16_t";
+    case RL_I32: return "int";
+    case RL_I64: return "int64_t";
+    case RL_F16: return "c10::Half";
+    case RL_F32: return "float";
+    default: return "c10::BFloat16";
+    }
+}
+
+template <class T> static uint64_t bits_of(T value) {
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+/* exactly one of the two numbers counts */
+static uint64_t element_bits(int dtype, bool whole, int64_t i, double d) {
+    const double number = whole ? (double)i : d;
+    switch (dtype) {
+    case RL_F16: return bits_of(rl_to_half((float)number));
+    case RL_BF16: return bits_of(rl_to_bfloat((float)number));
+    case RL_F32: return bits_of((float)number);
+    case RL_F64: return bits_of(number);
+    case RL_BOOL: return whole ? i != 0 : d != 0;
+    default: return whole ? (uint64_t)i : (uint64_t)(int64_t)d;
+    }
+}
+
+double cuda_element_number(int dtype, uint64_t bits) {
+    const void *p = &bits;
+    switch (dtype) {
+    case RL_U8:
+    case RL_BOOL: return *(const uint8_t *)p;
+    case RL_I8: return *(const int8_t *)p;
+    case RL_I16: return *(const int16_t *)p;
+    case RL_I32: return *(const int32_t *)p;
+    case RL_I64: return (double)(int64_t)bits;
+    case RL_F16: return rl_from_half(from_words<rl_half>(&bits));
+    case RL_BF16: return rl_from_bfloat(from_words<rl_bfloat>(&bits));
+    case RL_F32: return from_words<float>(&bits);
+    default: return from_words<double>(&bits);
+    }
+}
+
+rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits) {
+    const rl_slot *s = &k->arg[arg];
+    if (s->tag == RL_TENSOR) {
+        const rl_view *v = s->u.t;
+        uint64_t own = 0;
+        memcpy(&own, rl_const_data(v), (size_t)rl_itemsize(v->dtype));
+        const double number = cuda_element_number(v->dtype, own);
+        *bits = v->dtype == RL_I64 ? element_bits(dtype, true, (int64_t)own, 0)
+                                   : element_bits(dtype, false, 0, number);
+        return RL_OK;
+    }
+    const bool whole = s->tag != RL_FLOAT;
+    if (!holds(dtype, whole ? (double)s->u.i : s->u.d, whole))
+        return rl_fail(k, RL_RUNTIME, "value cannot be converted to type %s without overflow",
+                       type_name(dtype));
+    *bits = element_bits(dtype, whole, s->u.i, s->u.d);
+    return RL_OK;
+}
+
+/* ---- the operators ---- */
+static rl_status fill_out(rl_call *k, double number) {
+    const uint64_t element[2] = {element_bits(k->out[0]->dtype, false, 0, number), 0};
+    return cuda_fill_view(k, k->out[0], element);
+}
+
+CUDA_KERNEL(cuda_empty) {
+    const int dtype = k->out[0]->dtype;
+    const int part = dtype == RL_C32 ? RL_F16 : dtype == RL_C64 ? RL_F32 : dtype == RL_C128 ? RL_F64 : dtype;
+    const int64_t item = rl_itemsize(dtype), part_item = rl_itemsize(part);
+    uint64_t element[2] = {0, 0};
+    if (RL_LIKELY(!k->svc->fill_unset)) return RL_OK;
+    for (int64_t at = 0; at < item && rl_is_float(part); at += part_item) {
+        const uint64_t nan = element_bits(part, false, 0, NAN);
+        memcpy((char *)element + at, &nan, (size_t)part_item);
+    }
+    if (!rl_is_float(part)) {
+        const bool is_signed = dtype == RL_I8 || dtype == RL_I16 || dtype == RL_I32 || dtype == RL_I64;
+        element[0] = dtype == RL_BOOL ? 1 : UINT64_MAX >> (64 - 8 * item + is_signed);
+    }
+    return cuda_fill_view(k, k->out[0], element);
+}
+
+CUDA_KERNEL(cuda_zeros) {
+    const uint64_t zero[2] = {0, 0};
+    return cuda_fill_view(k, k->out[0], zero);
+}
+CUDA_KERNEL(cuda_ones) {
+    return fill_out(k, 1);
+}
+
+/* fill_, full and full_like: argument 1 is the number */
+CUDA_KERNEL(cuda_fill) {
+    const rl_view *value = rl_in(k, 1);
+    uint64_t element[2] = {0, 0};
+    if (value && value->device != RL_CPU) return cuda_move_views(k, k->out[0], value);
+    if (cuda_element(k, 1, k->out[0]->dtype, element) != RL_OK) return RL_FAIL;
+    return cuda_fill_view(k, k->out[0], element);
+}
+
+CUDA_KERNEL(cuda_eye) {
+    const rl_view *out = k->out[0];
+    const int64_t rows = out->shape[0], columns = out->shape[1], step = columns + 1;
+    const uint64_t one[2] = {element_bits(out->dtype, true, 1, 0), 0};
+    cuda_dims line = cuda_dims_none();
+    cuda_walk w;
+    cuda_dims_add(&line, rows < columns ? rows : columns, step);
+    if (!cuda_dims_walk(&w, &line, 1)) return RL_UNSUPPORTED;
+    if (cuda_zeros(k) != RL_OK) return RL_FAIL;
+    return cuda_fill_walk(k, w, rl_data(out, RL_WRITE), rl_itemsize(out->dtype), one);
+}
