@@ -13,12 +13,6 @@ __global__ void __launch_bounds__(CUDA_THREADS) fill_elements(cuda_walk w, T *to
     }
 }
 
-template <class T> static T from_words(const uint64_t *words) {
-    T value;
-    memcpy(&value, words, sizeof value);
-    return value;
-}
-
 rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element) {
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
@@ -26,7 +20,7 @@ rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item,
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \
         CUDA_LAUNCH((fill_elements<T>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, (T *)to,   \
-                    from_words<T>(element));                                                                 \
+                    cuda_from_words<T>(element));                                                            \
         break;
         CUDA_SIZES(X)
 #undef X
@@ -102,10 +96,10 @@ double cuda_element_number(int dtype, uint64_t bits) {
     case RL_I16: return *(const int16_t *)p;
     case RL_I32: return *(const int32_t *)p;
     case RL_I64: return (double)(int64_t)bits;
-    case RL_F16: return rl_from_half(from_words<rl_half>(&bits));
-    case RL_BF16: return rl_from_bfloat(from_words<rl_bfloat>(&bits));
-    case RL_F32: return from_words<float>(&bits);
-    default: return from_words<double>(&bits);
+    case RL_F16: return rl_from_half(cuda_from_words<rl_half>(&bits));
+    case RL_BF16: return rl_from_bfloat(cuda_from_words<rl_bfloat>(&bits));
+    case RL_F32: return cuda_from_words<float>(&bits);
+    default: return cuda_from_words<double>(&bits);
     }
 }
 

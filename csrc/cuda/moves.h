@@ -4,6 +4,7 @@
 #define RL_CUDA_MOVES_H
 #include "device.h"
 #include "walk.h"
+#include <string.h>
 
 /* ---- dims and steps that are no tensor's, outermost first ---- */
 typedef struct {
@@ -30,6 +31,13 @@ bool cuda_dims_walk(cuda_walk *w, cuda_dims *dims, int nops);
 /* ---- X(bytes of an element, a type of that size) ---- */
 #define CUDA_SIZES(X) X(1, uint8_t) X(2, uint16_t) X(4, uint32_t) X(8, uint64_t) X(16, ulonglong2)
 
+/* X(dtype, the type in device memory, the type to compute in) */
+#define CUDA_FLOAT_TYPES(X)                                                                                  \
+    X(RL_F16, __half, float)                                                                                 \
+    X(RL_F32, float, float)                                                                                  \
+    X(RL_F64, double, double)                                                                                \
+    X(RL_BF16, __nv_bfloat16, float)
+
 /* operand 0 takes what operand 1 has, cast where the dtypes differ; RL_UNSUPPORTED: no such cast */
 rl_status cuda_move(rl_call *k, const cuda_walk &w, void *to, int to_dtype, const void *from, int from_dtype);
 rl_status cuda_move_dims(rl_call *k, cuda_dims *dims, void *to, int to_dtype, const void *from,
@@ -47,6 +55,11 @@ const void *cuda_gapless(rl_call *k, const rl_view *v);
 rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits);
 rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element);
 rl_status cuda_fill_view(rl_call *k, const rl_view *to, const uint64_t *element); /* two words */
+template <class T> static inline T cuda_from_words(const uint64_t *words) {
+    T value;
+    memcpy(&value, words, sizeof value);
+    return value;
+}
 double cuda_element_number(int dtype, uint64_t bits);
 
 static inline cudaStream_t cuda_stream_of(const rl_call *k) {
