@@ -1,0 +1,164 @@
+/* A tensor folded over some of its dims: Note [CUDA folds]. */
+#ifndef RL_CUDA_REDUCE_DIMS_H
+#define RL_CUDA_REDUCE_DIMS_H
+#include "device.h"
+#include "reduce.h"
+#include "walk.h"
+
+/* Note [CUDA folds]
+ * A block of threads has `width` outputs, each of `per` threads. They lie beside each other along the
+ * reduced elements (rows), or where the outputs are neighbours in memory, along those (columns):
+ *
+ *     rows      |output 0: 0 1 2 .. per - 1|output 1: 0 1 2 ..|      columns   |part 0: 0 1 2 .. width -
+ * 1|part 1: ..
+ *
+ * Few outputs of many elements are split over grid.y; a second launch joins the parts. Sizes alone decide
+ * all this, and nothing is added by atomics: equal calls give equal bits.
+ *
+ * A fold is a struct that travels with the launch:
+ *     value_type, number_type                what is joined; what an element is loaded as
+ *     value_type start()                     joins as nothing
+ *     value_type take(v, x, i)               v and element number i of the reduced ones
+ *     value_type join(a, b)                  commutative
+ *     void store(at, v)                      output number `at` */
+enum { REDUCE_THREADS = 256, REDUCE_UNROLL = 4 };
+typedef struct {
+    cuda_walk kept, reduced; /* operands: the input; the output or the number of the element */
+    const void *from;
+    int dtype, per;
+    bool rows, strip; /* strip: elements are neighbours in memory */
+    unsigned blocks, splits;
+    int64_t share; /* elements of a split */
+} cuda_reduction;
+
+/* false: more dims than a launch carries. `numbered`: the fold asks for the elements' numbers. */
+bool cuda_reduction_make(cuda_reduction *r, const rl_view *v, uint64_t mask, bool numbered);
+
+template <class C>
+__device__ void cuda_load_each(const cuda_reduction &r, int64_t base, const int64_t *at,
+                               C (&x)[REDUCE_UNROLL]) {
+    switch (r.dtype) {
+#define X(tag, T, Compute)                                                                                   \
+    case tag:                                                                                                \
+        for (int j = 0; j < REDUCE_UNROLL; j++) x[j] = cuda_cast<C>(((const T *)r.from)[base + at[j]]);      \
+        break;
+        CUDA_DTYPES(X)
+#undef X
+    default: break;
+    }
+}
+
+/* element i of the reduced ones: where it lies after the first, and its number */
+__device__ inline int64_t cuda_reduced_at(const cuda_reduction &r, int64_t i, int64_t *number) {
+    int64_t at[CUDA_OPS] = {0, i};
+    if (r.reduced.ndim > 1)
+        cuda_walk_seek(r.reduced, i, at);
+    else if (r.reduced.ndim == 1)
+        at[0] = i * r.reduced.step[0][0];
+    *number = r.reduced.nops > 1 ? at[1] : i;
+    return at[0];
+}
+
+/* what thread `part` of `per` folds of elements begin to end - 1 */
+template <class F>
+__device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduction &r, int64_t base,
+                                                 int part, int64_t begin, int64_t end) {
+    typename F::value_type v = fold.start();
+    const int64_t apart = r.strip ? 1 : r.per, first = r.strip ? (int64_t)part * REDUCE_UNROLL : part;
+    for (int64_t i = begin + first; i < end; i += (int64_t)r.per * REDUCE_UNROLL) {
+        typename F::number_type x[REDUCE_UNROLL];
+        int64_t at[REDUCE_UNROLL], number[REDUCE_UNROLL];
+        const int64_t left = (end - i + apart - 1) / apart;
+        const int n = left < REDUCE_UNROLL ? (int)left : REDUCE_UNROLL;
+        for (int j = 0; j < REDUCE_UNROLL; j++) /* those behind the end read the first again */
+            at[j] = cuda_reduced_at(r, i + (j < n ? j * apart : 0), &number[j]);
+        if (r.strip && n == REDUCE_UNROLL)
+            cuda_load_vector(r.dtype, r.from, base + at[0], x);
+        else
+            cuda_load_each(r, base, at, x);
+        for (int j = 0; j < REDUCE_UNROLL; j++)
+            if (j < n) v = fold.take(v, x[j], number[j]);
+    }
+    return v;
+}
+
+template <class F> struct cuda_fold_join {
+    F fold;
+    __device__ typename F::value_type operator()(const typename F::value_type &a,
+                                                 const typename F::value_type &b) const {
+        return fold.join(a, b);
+    }
+};
+
+/* the threads of each output: over memory while they lie in several warps, then by exchanges */
+template <class F>
+__device__ typename F::value_type cuda_fold_threads(const F &fold, const cuda_reduction &r,
+                                                    typename F::value_type v) {
+    typedef typename F::value_type V;
+    CUDA_SHARED(V, of_thread, [REDUCE_THREADS]);
+    const int t = threadIdx.x, width = REDUCE_THREADS / r.per, apart = r.rows ? 1 : width;
+    const int last = r.rows ? CUDA_WARP : 1, part = r.rows ? t % r.per : t / width;
+    for (int half = r.per / 2; half >= last; half /= 2) {
+        if (part < 2 * half) of_thread[t] = v;
+        __syncthreads();
+        if (part < half) v = fold.join(v, of_thread[t + half * apart]);
+        __syncthreads();
+    }
+    if (!r.rows) return v;
+    return cuda_warp_join(v, cuda_fold_join<F>{fold}, r.per < CUDA_WARP ? r.per : CUDA_WARP);
+}
+
+template <class F>
+__global__ void __launch_bounds__(REDUCE_THREADS)
+    cuda_reduce_elements(F fold, cuda_reduction r, typename F::value_type *parts) {
+    const int t = threadIdx.x, width = REDUCE_THREADS / r.per;
+    const int own = r.rows ? t / r.per : t % width, part = r.rows ? t % r.per : t / width;
+    const int64_t begin = blockIdx.y * r.share, end = begin + r.share;
+    for (int64_t first = (int64_t)blockIdx.x * width; first < r.kept.numel;
+         first += (int64_t)gridDim.x * width) {
+        typename F::value_type v = fold.start();
+        int64_t at[CUDA_OPS] = {0};
+        const bool mine = first + own < r.kept.numel;
+        if (mine) {
+            cuda_walk_seek(r.kept, first + own, at);
+            v = cuda_fold_part(fold, r, at[0], part, begin, end < r.reduced.numel ? end : r.reduced.numel);
+        }
+        v = cuda_fold_threads(fold, r, v);
+        if (mine && part == 0 && r.splits == 1) fold.store(at[1], v);
+        if (mine && part == 0 && r.splits > 1) parts[(first + own) * r.splits + blockIdx.y] = v;
+    }
+}
+
+/* a warp for each output */
+template <class F>
+__global__ void __launch_bounds__(REDUCE_THREADS)
+    cuda_reduce_parts(F fold, cuda_reduction r, const typename F::value_type *parts) {
+    const int lane = threadIdx.x % CUDA_WARP;
+    const int64_t i = blockIdx.x * (int64_t)(REDUCE_THREADS / CUDA_WARP) + threadIdx.x / CUDA_WARP;
+    int64_t at[CUDA_OPS] = {0};
+    typename F::value_type v = fold.start();
+    for (int64_t j = lane; i < r.kept.numel && j < r.splits; j += CUDA_WARP)
+        v = fold.join(v, parts[i * r.splits + j]);
+    v = cuda_warp_join(v, cuda_fold_join<F>{fold});
+    if (i >= r.kept.numel || lane) return;
+    cuda_walk_seek(r.kept, i, at);
+    fold.store(at[1], v);
+}
+
+template <class F> static rl_status cuda_reduce(rl_call *k, const cuda_reduction &r, const F &fold) {
+    typedef typename F::value_type V;
+    V *parts = nullptr;
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    if (r.splits > 1 &&
+        !(parts = (V *)k->svc->scratch(k, rl_count_times(rl_count{r.kept.numel}, r.splits), sizeof(V))))
+        return RL_FAIL;
+    CUDA_LAUNCH_BLOCKS((cuda_reduce_elements<F>), dim3(r.blocks, r.splits), REDUCE_THREADS, 0,
+                       (cudaStream_t)k->stream, fold, r, parts);
+    if (r.splits > 1) {
+        const int64_t warps = REDUCE_THREADS / CUDA_WARP;
+        CUDA_LAUNCH_BLOCKS((cuda_reduce_parts<F>), (unsigned)((r.kept.numel + warps - 1) / warps),
+                           REDUCE_THREADS, 0, (cudaStream_t)k->stream, fold, r, parts);
+    }
+    return rl_cuda_end(k);
+}
+#endif
