@@ -64,7 +64,8 @@ bool cuda_reduction_make(cuda_reduction *r, const rl_view *v, uint64_t mask, boo
     const int64_t width = REDUCE_THREADS / r->per, blocks = (kept + width - 1) / width;
     const int64_t whole = rounds / ((int64_t)r->per * SHARE), wanted = blocks ? MANY_BLOCKS / blocks : 0;
     const int64_t splits = whole < wanted ? whole : wanted;
-    r->blocks = blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
+    r->blocks = (unsigned)blocks;
+    if (blocks > INT32_MAX) return false;
     r->splits = splits > 1 ? (unsigned)splits : 1;
     r->share = (rounds + r->splits - 1) / r->splits * REDUCE_UNROLL; /* vectors stay aligned */
     return true;

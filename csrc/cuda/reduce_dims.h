@@ -34,13 +34,13 @@ typedef struct {
 /* false: more dims than a launch carries. `numbered`: the fold asks for the elements' numbers. */
 bool cuda_reduction_make(cuda_reduction *r, const rl_view *v, uint64_t mask, bool numbered);
 
-template <class C>
-__device__ void cuda_load_each(const cuda_reduction &r, int64_t base, const int64_t *at,
-                               C (&x)[REDUCE_UNROLL]) {
-    switch (r.dtype) {
+/* elements that lie anywhere, in one go */
+template <class C, int N>
+__device__ void cuda_load_each(int dtype, const void *p, const int64_t (&at)[N], C (&x)[N]) {
+    switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
     case tag:                                                                                                \
-        for (int j = 0; j < REDUCE_UNROLL; j++) x[j] = cuda_cast<C>(((const T *)r.from)[base + at[j]]);      \
+        for (int j = 0; j < N; j++) x[j] = cuda_cast<C>(((const T *)p)[at[j]]);                              \
         break;
         CUDA_DTYPES(X)
 #undef X
@@ -48,38 +48,49 @@ __device__ void cuda_load_each(const cuda_reduction &r, int64_t base, const int6
     }
 }
 
-/* element i of the reduced ones: where it lies after the first, and its number */
-__device__ inline int64_t cuda_reduced_at(const cuda_reduction &r, int64_t i, int64_t *number) {
-    int64_t at[CUDA_OPS] = {0, i};
-    if (r.reduced.ndim > 1)
+/* elements begin to end - 1 of several dims */
+template <class F>
+__device__ typename F::value_type cuda_fold_walked(const F &fold, const cuda_reduction &r, int64_t base,
+                                                   int64_t begin, int64_t end) {
+    typename F::value_type v = fold.start();
+    for (int64_t i = begin; i < end; i += r.per) {
+        int64_t at[CUDA_OPS] = {0, 0};
         cuda_walk_seek(r.reduced, i, at);
-    else if (r.reduced.ndim == 1)
-        at[0] = i * r.reduced.step[0][0];
-    *number = r.reduced.nops > 1 ? at[1] : i;
-    return at[0];
+        v = fold.take(v, cuda_load<typename F::number_type>(r.dtype, r.from, base + at[0]),
+                      r.reduced.nops > 1 ? at[1] : i);
+    }
+    return v;
+}
+
+/* ... of one dim, several loads at a time */
+template <class F>
+__device__ typename F::value_type cuda_fold_strided(const F &fold, const cuda_reduction &r, int64_t base,
+                                                    int64_t begin, int64_t end) {
+    typename F::value_type v = fold.start();
+    const int64_t step = r.reduced.step[0][0];
+    const int apart = r.strip ? 1 : r.per;
+    for (int64_t i = begin; i < end; i += (int64_t)r.per * REDUCE_UNROLL) {
+        typename F::number_type x[REDUCE_UNROLL];
+        int64_t at[REDUCE_UNROLL];
+        for (int j = 0; j < REDUCE_UNROLL; j++) /* what would lie behind the end reads element i again */
+            at[j] = base + (i + j * apart < end ? i + j * apart : i) * step;
+        if (r.strip && i + REDUCE_UNROLL <= end)
+            cuda_load_vector(r.dtype, r.from, at[0], x);
+        else
+            cuda_load_each(r.dtype, r.from, at, x);
+        for (int j = 0; j < REDUCE_UNROLL; j++)
+            if (i + j * apart < end) v = fold.take(v, x[j], i + j * apart);
+    }
+    return v;
 }
 
 /* what thread `part` of `per` folds of elements begin to end - 1 */
 template <class F>
 __device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduction &r, int64_t base,
                                                  int part, int64_t begin, int64_t end) {
-    typename F::value_type v = fold.start();
-    const int64_t apart = r.strip ? 1 : r.per, first = r.strip ? (int64_t)part * REDUCE_UNROLL : part;
-    for (int64_t i = begin + first; i < end; i += (int64_t)r.per * REDUCE_UNROLL) {
-        typename F::number_type x[REDUCE_UNROLL];
-        int64_t at[REDUCE_UNROLL], number[REDUCE_UNROLL];
-        const int64_t left = (end - i + apart - 1) / apart;
-        const int n = left < REDUCE_UNROLL ? (int)left : REDUCE_UNROLL;
-        for (int j = 0; j < REDUCE_UNROLL; j++) /* those behind the end read the first again */
-            at[j] = cuda_reduced_at(r, i + (j < n ? j * apart : 0), &number[j]);
-        if (r.strip && n == REDUCE_UNROLL)
-            cuda_load_vector(r.dtype, r.from, base + at[0], x);
-        else
-            cuda_load_each(r, base, at, x);
-        for (int j = 0; j < REDUCE_UNROLL; j++)
-            if (j < n) v = fold.take(v, x[j], number[j]);
-    }
-    return v;
+    if (end > r.reduced.numel) end = r.reduced.numel;
+    if (r.reduced.ndim > 1) return cuda_fold_walked(fold, r, base, begin + part, end);
+    return cuda_fold_strided(fold, r, base, begin + (r.strip ? part * REDUCE_UNROLL : part), end);
 }
 
 template <class F> struct cuda_fold_join {
@@ -113,20 +124,17 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
     cuda_reduce_elements(F fold, cuda_reduction r, typename F::value_type *parts) {
     const int t = threadIdx.x, width = REDUCE_THREADS / r.per;
     const int own = r.rows ? t / r.per : t % width, part = r.rows ? t % r.per : t / width;
-    const int64_t begin = blockIdx.y * r.share, end = begin + r.share;
-    for (int64_t first = (int64_t)blockIdx.x * width; first < r.kept.numel;
-         first += (int64_t)gridDim.x * width) {
-        typename F::value_type v = fold.start();
-        int64_t at[CUDA_OPS] = {0};
-        const bool mine = first + own < r.kept.numel;
-        if (mine) {
-            cuda_walk_seek(r.kept, first + own, at);
-            v = cuda_fold_part(fold, r, at[0], part, begin, end < r.reduced.numel ? end : r.reduced.numel);
-        }
-        v = cuda_fold_threads(fold, r, v);
-        if (mine && part == 0 && r.splits == 1) fold.store(at[1], v);
-        if (mine && part == 0 && r.splits > 1) parts[(first + own) * r.splits + blockIdx.y] = v;
-    }
+    const int64_t begin = blockIdx.y * r.share, out = (int64_t)blockIdx.x * width + own;
+    const bool is_out = out < r.kept.numel;
+    int64_t at[CUDA_OPS] = {0};
+    cuda_walk_seek(r.kept, is_out ? out : 0, at);
+    typename F::value_type v = cuda_fold_part(fold, r, at[0], part, begin, begin + r.share);
+    v = cuda_fold_threads(fold, r, v);
+    if (!is_out || part) return;
+    if (r.splits == 1)
+        fold.store(at[1], v);
+    else
+        parts[out * r.splits + blockIdx.y] = v;
 }
 
 /* a warp for each output */

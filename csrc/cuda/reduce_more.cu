@@ -1,0 +1,123 @@
+/* Variances and deviations with or without their means, logsumexp, norms of vectors: of floats. */
+#include "reduce_dims.h"
+#include <math.h>
+
+/* the fold for the input's dtype; `results` and the numbers go on to it */
+template <template <class> class Fold, class... A> static rl_status reduce_floats(rl_call *k, A... numbers) {
+    cuda_reduction r;
+    const int dtype = rl_in(k, 0)->dtype;
+    if (!rl_is_float(dtype) || !cuda_reduction_make(&r, rl_in(k, 0), (uint64_t)k->attr[0], false))
+        return RL_UNSUPPORTED;
+    if (r.kept.numel == 0) return RL_OK;
+    if (dtype == RL_F64) return cuda_reduce(k, r, Fold<double>::make(k, r.reduced.numel, numbers...));
+    return cuda_reduce(k, r, Fold<float>::make(k, r.reduced.numel, numbers...));
+}
+
+/* ---- variances: the mean so far and the squares around it (Welford, 1962) ---- */
+template <class C> struct moments {
+    C mean, square, count;
+};
+template <class C> struct moments_fold {
+    typedef moments<C> value_type;
+    typedef C number_type;
+    bool is_root;
+    int dtype;
+    void *to, *to_mean; /* NULL: not asked for */
+    C left;             /* what the squares are divided by */
+    static moments_fold make(rl_call *k, int64_t count, bool is_root, double correction) {
+        const double left = (double)count - correction;
+        return {is_root, k->out[0]->dtype, rl_data(k->out[0], RL_WRITE),
+                k->n_out > 1 ? rl_data(k->out[1], RL_WRITE) : nullptr, (C)(left > 0 ? left : 0)};
+    }
+    __device__ value_type start() const { return {0, 0, 0}; }
+    __device__ value_type take(const value_type &v, C x, int64_t) const {
+        const C count = v.count + 1, gap = x - v.mean, mean = v.mean + gap / count;
+        return {mean, v.square + gap * (x - mean), count};
+    }
+    __device__ value_type join(const value_type &a, const value_type &b) const {
+        const C count = a.count + b.count, gap = b.mean - a.mean;
+        if (a.count == 0 || b.count == 0) return a.count == 0 ? b : a;
+        return {a.mean + gap * (b.count / count),
+                a.square + b.square + gap * gap * (a.count * b.count / count), count};
+    }
+    __device__ void store(int64_t at, const value_type &v) const {
+        const C variance = v.square / left;
+        cuda_store(dtype, to, at, is_root ? sqrt(variance) : variance);
+        if (to_mean) cuda_store(dtype, to_mean, at, v.count > 0 ? v.mean : (C)NAN);
+    }
+};
+
+static rl_status reduce_moments(rl_call *k, bool is_root) {
+    /* the argument may be a fraction; the shape rules leave whole numbers in attr[1] */
+    const bool is_fraction = k->n_arg > 2 && k->arg[2].tag == RL_FLOAT;
+    return reduce_floats<moments_fold>(k, is_root, is_fraction ? k->arg[2].u.d : (double)k->attr[1]);
+}
+CUDA_KERNEL(cuda_var) {
+    return reduce_moments(k, false);
+}
+CUDA_KERNEL(cuda_std) {
+    return reduce_moments(k, true);
+}
+
+/* ---- logsumexp: sum * exp(most), where `most` is a number, so that infinities count in the sum ---- */
+template <class C> struct powers {
+    C most, sum;
+};
+template <class C> struct powers_fold {
+    typedef powers<C> value_type;
+    typedef C number_type;
+    int dtype;
+    void *to;
+    static powers_fold make(rl_call *k, int64_t) { return {k->out[0]->dtype, rl_data(k->out[0], RL_WRITE)}; }
+    __device__ value_type start() const {
+        return {sizeof(C) == 4 ? (C)-3.4028235e38f : (C)-1.7976931348623157e308, 0};
+    }
+    static __device__ C scaled(C sum, C by) { return isinf(sum) ? sum : sum * exp(by); }
+    __device__ value_type take(const value_type &v, C x, int64_t) const {
+        if (x > v.most && !isinf(x)) return {x, scaled(v.sum, v.most - x) + 1};
+        return {v.most, v.sum + exp(x - v.most)};
+    }
+    __device__ value_type join(const value_type &a, const value_type &b) const {
+        const C most = a.most > b.most ? a.most : b.most;
+        return {most, scaled(a.sum, a.most - most) + scaled(b.sum, b.most - most)};
+    }
+    __device__ void store(int64_t at, const value_type &v) const {
+        cuda_store(dtype, to, at, v.most + log(v.sum));
+    }
+};
+CUDA_KERNEL(cuda_logsumexp) {
+    return reduce_floats<powers_fold>(k);
+}
+
+/* ---- norms ---- */
+enum { COUNT, SUM, SQUARES, MOST, LEAST, POWERS };
+template <class C> struct norm_fold {
+    typedef C value_type, number_type;
+    int op, dtype;
+    void *to;
+    C order;
+    static norm_fold make(rl_call *k, int64_t, double order) {
+        const int op = order == 0           ? COUNT
+                       : order == 1         ? SUM
+                       : order == 2         ? SQUARES
+                       : order == INFINITY  ? MOST
+                       : order == -INFINITY ? LEAST
+                                            : POWERS;
+        return {op, k->out[0]->dtype, rl_data(k->out[0], RL_WRITE), (C)order};
+    }
+    __device__ C start() const { return op == LEAST ? (C)INFINITY : 0; }
+    __device__ C take(C v, C x, int64_t) const {
+        const C size = fabs(x);
+        return join(v, op == COUNT ? x != 0 : op == SQUARES ? x * x : op == POWERS ? pow(size, order) : size);
+    }
+    __device__ C join(C a, C b) const {
+        return op == MOST ? cuda_largest()(a, b) : op == LEAST ? cuda_smallest()(a, b) : a + b;
+    }
+    __device__ void store(int64_t at, C v) const {
+        cuda_store(dtype, to, at, op == SQUARES ? sqrt(v) : op == POWERS ? pow(v, 1 / order) : v);
+    }
+};
+CUDA_KERNEL(cuda_vector_norm) {
+    const int tag = k->arg[1].tag;
+    return reduce_floats<norm_fold>(k, tag == RL_NONE || tag == RL_TEXT ? 2 : rl_num(k, 1));
+}
