@@ -54,7 +54,7 @@ __device__ typename F::value_type cuda_fold_walked(const F &fold, const cuda_red
                                                    int64_t begin, int64_t end) {
     typename F::value_type v = fold.start();
     for (int64_t i = begin; i < end; i += r.per) {
-        int64_t at[CUDA_OPS] = {0, 0};
+        int64_t at[2] = {0, 0};
         cuda_walk_seek(r.reduced, i, at);
         v = fold.take(v, cuda_load<typename F::number_type>(r.dtype, r.from, base + at[0]),
                       r.reduced.nops > 1 ? at[1] : i);
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
     const int own = r.rows ? t / r.per : t % width, part = r.rows ? t % r.per : t / width;
     const int64_t begin = blockIdx.y * r.share, out = (int64_t)blockIdx.x * width + own;
     const bool is_out = out < r.kept.numel;
-    int64_t at[CUDA_OPS] = {0};
+    int64_t at[2] = {0};
     cuda_walk_seek(r.kept, is_out ? out : 0, at);
     typename F::value_type v = cuda_fold_part(fold, r, at[0], part, begin, begin + r.share);
     v = cuda_fold_threads(fold, r, v);
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
     cuda_reduce_parts(F fold, cuda_reduction r, const typename F::value_type *parts) {
     const int lane = threadIdx.x % CUDA_WARP;
     const int64_t i = blockIdx.x * (int64_t)(REDUCE_THREADS / CUDA_WARP) + threadIdx.x / CUDA_WARP;
-    int64_t at[CUDA_OPS] = {0};
+    int64_t at[2] = {0};
     typename F::value_type v = fold.start();
     for (int64_t j = lane; i < r.kept.numel && j < r.splits; j += CUDA_WARP)
         v = fold.join(v, parts[i * r.splits + j]);
