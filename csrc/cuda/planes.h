@@ -1,0 +1,81 @@
+/* Views of batches, channels and up to three spaces: pictures, sounds, volumes. */
+#ifndef RL_CUDA_PLANES_H
+#define RL_CUDA_PLANES_H
+#include "device.h"
+#include "walk.h"
+
+/* Note [Planes]
+ * A view as (N, C, D, H, W): what it lacks has size 1 and step 0. Thread i visits element i in an order that
+ * follows the memory: channels innermost where they lie side by side. */
+enum { CUDA_BATCH, CUDA_CHANNEL, CUDA_SPACE };
+typedef struct {
+    int64_t numel, size[5], step[5];
+    bool last; /* channels are innermost */
+} cuda_planes;
+typedef struct {
+    int64_t at[5];
+} cuda_place;
+
+/* `spatial`: how many of three spaces the view has. false: it has other dims, too. */
+static inline bool cuda_planes_of(const rl_view *v, int spatial, cuda_planes *p) {
+    const int lead = v->ndim - spatial;
+    if (lead < 0 || lead > 2 || spatial > 3) return false;
+    p->numel = v->numel;
+    for (int i = 0; i < 5; i++) {
+        const int d = i < CUDA_SPACE ? i - (2 - lead) : v->ndim - 5 + i;
+        const bool lacks = i < CUDA_SPACE ? d < 0 : i - CUDA_SPACE < 3 - spatial;
+        p->size[i] = lacks ? 1 : v->shape[d];
+        p->step[i] = lacks ? 0 : v->strides[d];
+    }
+    p->last = p->step[CUDA_CHANNEL] == 1 && p->step[4] != 1;
+    return true;
+}
+
+/* the same places, side by side in scratch */
+static inline cuda_planes cuda_planes_dense(const cuda_planes *like) {
+    cuda_planes p = *like;
+    int64_t step = 1;
+    for (int i = 4; i >= 0; step *= p.size[i--]) p.step[i] = step;
+    p.last = false;
+    return p;
+}
+
+static inline unsigned cuda_planes_blocks(int64_t numel) {
+    const int64_t blocks = (numel + CUDA_THREADS - 1) / CUDA_THREADS;
+    return blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
+}
+
+__device__ inline int64_t cuda_planes_step(int64_t *i, int64_t size) {
+    const int64_t rest = *i / size, at = *i - rest * size;
+    *i = rest;
+    return at;
+}
+__device__ inline cuda_place cuda_planes_seek(const cuda_planes &p, int64_t i) {
+    cuda_place here;
+    if (p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(&i, p.size[CUDA_CHANNEL]);
+    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(&i, p.size[d]);
+    if (!p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(&i, p.size[CUDA_CHANNEL]);
+    here.at[CUDA_BATCH] = i;
+    return here;
+}
+__device__ inline int64_t cuda_planes_first(const cuda_planes &p, const cuda_place &here) { /* of its plane */
+    return here.at[CUDA_BATCH] * p.step[CUDA_BATCH] + here.at[CUDA_CHANNEL] * p.step[CUDA_CHANNEL];
+}
+__device__ inline int64_t cuda_planes_offset(const cuda_planes &p, int64_t d, int64_t h, int64_t w) {
+    return d * p.step[2] + h * p.step[3] + w * p.step[4];
+}
+__device__ inline int64_t cuda_planes_at(const cuda_planes &p, const cuda_place &here) {
+    return cuda_planes_first(p, here) + cuda_planes_offset(p, here.at[2], here.at[3], here.at[4]);
+}
+/* the number of a place among those of its plane */
+__device__ inline int64_t cuda_planes_number(const cuda_planes &p, int64_t d, int64_t h, int64_t w) {
+    return (d * p.size[3] + h) * p.size[4] + w;
+}
+
+/* X(dtype, the type in device memory, the type to compute in) */
+#define CUDA_FLOAT_DTYPES(X)                                                                                 \
+    X(RL_F16, __half, float)                                                                                 \
+    X(RL_BF16, __nv_bfloat16, float)                                                                         \
+    X(RL_F32, float, float)                                                                                  \
+    X(RL_F64, double, double)
+#endif

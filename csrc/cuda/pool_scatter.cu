@@ -1,0 +1,207 @@
+/* Pooling whose windows nobody can compute back: unpooling, and windows at random places (Graham, 2014). An
+ * index out of range ends the launch, as an assertion of a device does. */
+#include "pool.h"
+#include <math.h>
+#include <type_traits>
+
+/* ---- unpooling: of several inputs with one index the last wins, whatever the order of threads ---- */
+__global__ void __launch_bounds__(CUDA_THREADS)
+    claim_places(cuda_planes in, cuda_planes places, int64_t volume, const int64_t *indices,
+                 unsigned long long *winners) {
+    CUDA_EACH(i, in) {
+        const cuda_place here = cuda_planes_seek(in, i);
+        const int64_t index = indices[cuda_planes_at(places, here)];
+        if (index < 0 || index >= volume) __trap();
+        const int64_t plane = here.at[CUDA_BATCH] * in.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
+        const int64_t number = cuda_planes_number(in, here.at[2], here.at[3], here.at[4]);
+        atomicMax(&winners[plane * volume + index], (unsigned long long)number + 1);
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    take_winners(cuda_planes in, cuda_planes out, const T *from, const unsigned long long *winners, T *to) {
+    const int64_t volume = out.size[2] * out.size[3] * out.size[4];
+    CUDA_EACH(i, out) {
+        const cuda_place here = cuda_planes_seek(out, i);
+        const int64_t plane = here.at[CUDA_BATCH] * out.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
+        const int64_t place = cuda_planes_number(out, here.at[2], here.at[3], here.at[4]);
+        int64_t number = (int64_t)winners[plane * volume + place] - 1;
+        T *target = &to[cuda_planes_at(out, here)];
+        *target = 0;
+        if (number < 0) continue;
+        const int64_t w = cuda_planes_step(&number, in.size[4]), h = cuda_planes_step(&number, in.size[3]);
+        *target = from[cuda_planes_first(in, here) + cuda_planes_offset(in, number, h, w)];
+    }
+}
+
+template <class T>
+static void launch_unpool(const rl_call *k, const cuda_planes &in, const cuda_planes &out,
+                          const unsigned long long *winners) {
+    CUDA_LAUNCH((take_winners<T>), cuda_planes_blocks(out.numel), CUDA_THREADS, (cudaStream_t)k->stream, in,
+                out, (const T *)rl_const_data(rl_in(k, 0)), winners, (T *)rl_data(k->out[0], RL_WRITE));
+}
+
+static void *zeroed(rl_call *k, int64_t n, size_t itemsize) {
+    void *p = k->svc->scratch(k, RL_COUNT(n), itemsize);
+    if (!p || rl_cuda_begin(k, k->out[0]) != RL_OK) return nullptr;
+    if (cudaMemsetAsync(p, 0, (size_t)n * itemsize, (cudaStream_t)k->stream) == cudaSuccess) return p;
+    rl_cuda_end(k);
+    return nullptr;
+}
+
+CUDA_KERNEL(cuda_max_unpool) {
+    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    const int spatial = (int)rl_window_of(k)->spatial;
+    cuda_planes in, places, to;
+    if (!cuda_planes_of(x, spatial, &in) || !cuda_planes_of(rl_in(k, 1), spatial, &places) ||
+        !cuda_planes_of(out, spatial, &to))
+        return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    unsigned long long *winners = (unsigned long long *)zeroed(k, out->numel, sizeof *winners);
+    if (!winners) return RL_FAIL;
+    if (x->numel)
+        CUDA_LAUNCH(claim_places, cuda_planes_blocks(x->numel), CUDA_THREADS, (cudaStream_t)k->stream, in,
+                    places, to.size[2] * to.size[3] * to.size[4], (const int64_t *)rl_const_data(rl_in(k, 1)),
+                    winners);
+    switch (rl_itemsize(x->dtype)) {
+    case 2: launch_unpool<uint16_t>(k, in, to, winners); break;
+    case 4: launch_unpool<uint32_t>(k, in, to, winners); break;
+    default: launch_unpool<uint64_t>(k, in, to, winners); break;
+    }
+    return rl_cuda_end(k);
+}
+
+/* ---- windows at random places ---- */
+typedef struct {
+    int64_t kernel[3], sample_step[3]; /* of batch, channel, space */
+    int spatial;
+    cuda_planes in, out, places;
+} random_windows;
+
+template <class C> __device__ inline int64_t whole(C x, int64_t most) { /* samples may be anything */
+    return x >= (C)most ? most : x > -(C)most ? (int64_t)x : -most;
+}
+
+/* where window `at` of space i begins: PyTorch's steps, each rounded as the dtype does */
+template <class T, class C>
+__device__ int64_t random_start(const random_windows &w, int i, int64_t at, const T *samples) {
+    const int64_t size = w.in.size[CUDA_SPACE + i], n = w.out.size[CUDA_SPACE + i], rest = size - w.kernel[i];
+    if (i < 3 - w.spatial) return 0;
+    if (at == n - 1) return rest;
+    /* the first number is that of the last space, but of volumes that of the first */
+    const C sample = (C)samples[(w.spatial == 2 ? 2 - i : i) * w.sample_step[2]];
+    const C alpha = (C)(T)((C)(T)(C)rest / (C)(T)(C)(n - 1));
+    const int64_t first = whole((C)(T)(sample * alpha), size);
+    const C along = (C)(T)((C)(T)(C)at + sample);
+    const int64_t start = whole((C)(T)(along * alpha), 2 * size) - first;
+    return start < 0 ? 0 : start > rest ? rest : start;
+}
+
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    max_random_windows(random_windows w, const T *from, const T *samples, T *to, int64_t *indices) {
+    CUDA_EACH(i, w.out) {
+        const cuda_place here = cuda_planes_seek(w.out, i);
+        const T *own = samples + here.at[0] * w.sample_step[0] + here.at[1] * w.sample_step[1];
+        const T *plane = from + cuda_planes_first(w.in, here);
+        int64_t start[3];
+        for (int d = 0; d < 3; d++) start[d] = random_start<T, C>(w, d, here.at[CUDA_SPACE + d], own);
+        C most = -(C)INFINITY;
+        int64_t place = cuda_planes_number(w.in, start[0], start[1], start[2]);
+        for (int64_t z = start[0]; z < start[0] + w.kernel[0]; z++)
+            for (int64_t y = start[1]; y < start[1] + w.kernel[1]; y++)
+                for (int64_t x = start[2]; x < start[2] + w.kernel[2]; x++) {
+                    const C found = (C)plane[cuda_planes_offset(w.in, z, y, x)];
+                    if (!(found > most || found != found)) continue;
+                    most = found;
+                    place = cuda_planes_number(w.in, z, y, x);
+                }
+        to[cuda_planes_at(w.out, here)] = (T)most;
+        indices[cuda_planes_at(w.places, here)] = place;
+    }
+}
+
+CUDA_KERNEL(cuda_fractional_max_pool) {
+    const rl_view *x = rl_in(k, 0), *samples = rl_in(k, 3), *out = k->out[0];
+    random_windows w;
+    w.spatial = (int)rl_window_of(k)->spatial;
+    if (samples->dtype != x->dtype || !cuda_planes_of(x, w.spatial, &w.in) ||
+        !cuda_planes_of(out, w.spatial, &w.out) || !cuda_planes_of(k->out[1], w.spatial, &w.places))
+        return RL_UNSUPPORTED;
+    for (int i = 0; i < 3; i++) {
+        w.kernel[i] = i < 3 - w.spatial ? 1 : rl_window_of(k)->kernel[i];
+        w.sample_step[i] = samples->strides[i];
+    }
+    if (out->numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    switch (x->dtype) {
+#define X(tag, T, C)                                                                                         \
+    case tag:                                                                                                \
+        CUDA_LAUNCH((max_random_windows<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                \
+                    (cudaStream_t)k->stream, w, (const T *)rl_const_data(x),                                 \
+                    (const T *)rl_const_data(samples), (T *)rl_data(out, RL_WRITE),                          \
+                    (int64_t *)rl_data(k->out[1], RL_WRITE));                                                \
+        break;
+        CUDA_FLOAT_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
+
+/* ---- its gradient: added up by atomics, as in PyTorch ---- */
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    add_gradients(cuda_planes grads, cuda_planes places, int64_t volume, const T *grad,
+                  const int64_t *indices, C *sums) {
+    CUDA_EACH(i, grads) {
+        const cuda_place here = cuda_planes_seek(grads, i);
+        const int64_t index = indices[cuda_planes_at(places, here)];
+        if (index < 0 || index >= volume) __trap();
+        const int64_t plane = here.at[CUDA_BATCH] * grads.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
+        atomicAdd(&sums[plane * volume + index], (C)grad[cuda_planes_at(grads, here)]);
+    }
+}
+
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS) store_sums(cuda_planes out, const C *sums, T *to) {
+    CUDA_EACH(i, out) {
+        const cuda_place here = cuda_planes_seek(out, i);
+        const int64_t plane = here.at[CUDA_BATCH] * out.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
+        const int64_t number = cuda_planes_number(out, here.at[2], here.at[3], here.at[4]);
+        to[cuda_planes_at(out, here)] = (T)sums[plane * (out.size[2] * out.size[3] * out.size[4]) + number];
+    }
+}
+
+template <class T, class C>
+static void launch_gradients(const rl_call *k, const cuda_planes &grads, const cuda_planes &places,
+                             const cuda_planes &out, void *sums) {
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    if (grads.numel)
+        CUDA_LAUNCH((add_gradients<T, C>), cuda_planes_blocks(grads.numel), CUDA_THREADS, stream, grads,
+                    places, out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
+                    (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums);
+    CUDA_LAUNCH((store_sums<T, C>), cuda_planes_blocks(out.numel), CUDA_THREADS, stream, out, (const C *)sums,
+                (T *)rl_data(k->out[0], RL_WRITE));
+}
+
+CUDA_KERNEL(cuda_fractional_max_pool_back) {
+    const rl_view *grad = rl_in(k, 0), *out = k->out[0];
+    const int spatial = (int)rl_window_of(k)->spatial;
+    cuda_planes grads, places, to;
+    if (!cuda_planes_of(grad, spatial, &grads) || !cuda_planes_of(rl_in(k, 4), spatial, &places) ||
+        !cuda_planes_of(out, spatial, &to))
+        return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    void *sums = zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
+    if (!sums) return RL_FAIL;
+    switch (grad->dtype) {
+#define X(tag, T, C)                                                                                         \
+    case tag: launch_gradients<T, C>(k, grads, places, to, sums); break;
+        CUDA_FLOAT_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
