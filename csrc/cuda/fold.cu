@@ -77,11 +77,11 @@ __global__ void __launch_bounds__(CUDA_THREADS) image_of_columns(fold_job j, con
             for (int64_t x = 0; h >= 0 && x < j.kernel[1]; x++) {
                 const int64_t w = block_at(j, 1, x, here.at[4]);
                 if (w < 0) continue;
-                sum += (C)columns[cuda_planes_offset(j.columns, 0, first + y * j.kernel[1] + x,
-                                                     h * j.blocks[1] + w)];
+                sum += cuda_cast<C>(columns[cuda_planes_offset(j.columns, 0, first + y * j.kernel[1] + x,
+                                                               h * j.blocks[1] + w)]);
             }
         }
-        to[cuda_planes_at(j.image, here)] = (T)sum; /* booleans: is one of them set? */
+        to[cuda_planes_at(j.image, here)] = cuda_cast<T>(sum); /* booleans: is one of them set? */
     }
 }
 
@@ -98,7 +98,7 @@ CUDA_KERNEL(cuda_col2im) {
                     (cudaStream_t)k->stream, j, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE));   \
         break;
         CUDA_FLOAT_DTYPES(X)
-        X(RL_BOOL, bool, int64_t)
+        X(RL_BOOL, cuda_bool, int64_t)
 #undef X
     default: return RL_UNSUPPORTED;
     }

@@ -78,4 +78,10 @@ __device__ inline int64_t cuda_planes_number(const cuda_planes &p, int64_t d, in
     X(RL_BF16, __nv_bfloat16, float)                                                                         \
     X(RL_F32, float, float)                                                                                  \
     X(RL_F64, double, double)
+#define CUDA_INT_DTYPES(X)                                                                                   \
+    X(RL_U8, uint8_t, int64_t)                                                                               \
+    X(RL_I8, int8_t, int64_t)                                                                                \
+    X(RL_I16, int16_t, int64_t)                                                                              \
+    X(RL_I32, int32_t, int64_t)                                                                              \
+    X(RL_I64, int64_t, int64_t)
 #endif

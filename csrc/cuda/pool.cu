@@ -24,12 +24,12 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         for (int64_t d = z.start; d < z.end; d += w.dilation[0])
             for (int64_t h = y.start; h < y.end; h += w.dilation[1])
                 for (int64_t v = x.start; v < x.end; v += w.dilation[2]) {
-                    const C found = (C)plane[cuda_planes_offset(w.in, d, h, v)];
+                    const C found = cuda_cast<C>(plane[cuda_planes_offset(w.in, d, h, v)]);
                     if (!(found > most || found != found)) continue;
                     most = found;
                     place = cuda_planes_number(w.in, d, h, v);
                 }
-        if (to) to[cuda_planes_at(w.out, here)] = (T)most;
+        if (to) to[cuda_planes_at(w.out, here)] = cuda_cast<T>(most);
         if (indices) indices[cuda_planes_at(places, here)] = place;
     }
 }
@@ -44,7 +44,8 @@ static rl_status find_largest(rl_call *k, const pool_windows &w, const cuda_plan
         CUDA_LAUNCH((max_windows<T, C>), cuda_planes_blocks(w.out.numel), CUDA_THREADS,                      \
                     (cudaStream_t)k->stream, w, places, (const T *)rl_const_data(x), (T *)to, indices);      \
         break;
-        CUDA_DTYPES(X)
+        CUDA_FLOAT_DTYPES(X)
+        CUDA_INT_DTYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;
     }
@@ -88,9 +89,10 @@ __global__ void __launch_bounds__(CUDA_THREADS) mean_windows(pool_windows w, con
         C sum = 0;
         for (int64_t d = z.start; d < z.end; d++)
             for (int64_t h = y.start; h < y.end; h++)
-                for (int64_t v = x.start; v < x.end; v++) sum += (C)plane[cuda_planes_offset(w.in, d, h, v)];
+                for (int64_t v = x.start; v < x.end; v++)
+                    sum += cuda_cast<C>(plane[cuda_planes_offset(w.in, d, h, v)]);
         const int64_t by = w.divisor ? w.divisor : w.count_padding ? z.full * y.full * x.full : count;
-        to[cuda_planes_at(w.out, here)] = (T)(is_empty ? (C)0 : sum / (C)by);
+        to[cuda_planes_at(w.out, here)] = cuda_cast<T>(is_empty ? (C)0 : sum / (C)by);
     }
 }
 

@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(CUDA_THREADS)
             for (int64_t h = y.first; h < y.end; h++)
                 for (int64_t v = x.first; v < x.end; v++)
                     if (indices[index + cuda_planes_offset(places, d, h, v)] == own)
-                        sum += (C)grad[plane + cuda_planes_offset(w.out, d, h, v)];
-        to[cuda_planes_at(w.in, here)] = (T)sum;
+                        sum += cuda_cast<C>(grad[plane + cuda_planes_offset(w.out, d, h, v)]);
+        to[cuda_planes_at(w.in, here)] = cuda_cast<T>(sum);
     }
 }
 
@@ -86,10 +86,10 @@ __global__ void __launch_bounds__(CUDA_THREADS) gather_means(pool_windows w, con
             for (int64_t h = y.first; h < y.end; h++) {
                 const int64_t outer = counted(w, pool_span_of(w, 0, d)) * counted(w, pool_span_of(w, 1, h));
                 for (int64_t v = x.first; v < x.end; v++)
-                    sum += (C)plane[cuda_planes_offset(w.out, d, h, v)] /
+                    sum += cuda_cast<C>(plane[cuda_planes_offset(w.out, d, h, v)]) /
                            (C)(outer * counted(w, pool_span_of(w, 2, v)));
             }
-        to[cuda_planes_at(w.in, here)] = (T)(w.divisor ? sum / (C)w.divisor : sum);
+        to[cuda_planes_at(w.in, here)] = cuda_cast<T>(w.divisor ? sum / (C)w.divisor : sum);
     }
 }
 

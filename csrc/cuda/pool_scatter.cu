@@ -1,5 +1,5 @@
 /* Pooling whose windows nobody can compute back: unpooling, and windows at random places (Graham, 2014). An
- * index out of range ends the launch, as an assertion of a device does. */
+ * index out of range is a fault of the launch. */
 #include "pool.h"
 #include <math.h>
 #include <type_traits>
@@ -7,11 +7,14 @@
 /* ---- unpooling: of several inputs with one index the last wins, whatever the order of threads ---- */
 __global__ void __launch_bounds__(CUDA_THREADS)
     claim_places(cuda_planes in, cuda_planes places, int64_t volume, const int64_t *indices,
-                 unsigned long long *winners) {
+                 unsigned long long *winners, unsigned *fault) {
     CUDA_EACH(i, in) {
         const cuda_place here = cuda_planes_seek(in, i);
         const int64_t index = indices[cuda_planes_at(places, here)];
-        if (index < 0 || index >= volume) __trap();
+        if (index < 0 || index >= volume) {
+            cuda_fault(fault, CUDA_FAULT_INDEX);
+            continue;
+        }
         const int64_t plane = here.at[CUDA_BATCH] * in.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
         const int64_t number = cuda_planes_number(in, here.at[2], here.at[3], here.at[4]);
         atomicMax(&winners[plane * volume + index], (unsigned long long)number + 1);
@@ -59,11 +62,12 @@ CUDA_KERNEL(cuda_max_unpool) {
         return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     unsigned long long *winners = (unsigned long long *)zeroed(k, out->numel, sizeof *winners);
-    if (!winners) return RL_FAIL;
+    unsigned *fault = winners ? rl_cuda_fault(k) : nullptr;
+    if (!fault) return RL_FAIL;
     if (x->numel)
         CUDA_LAUNCH(claim_places, cuda_planes_blocks(x->numel), CUDA_THREADS, (cudaStream_t)k->stream, in,
                     places, to.size[2] * to.size[3] * to.size[4], (const int64_t *)rl_const_data(rl_in(k, 1)),
-                    winners);
+                    winners, fault);
     switch (rl_itemsize(x->dtype)) {
     case 2: launch_unpool<uint16_t>(k, in, to, winners); break;
     case 4: launch_unpool<uint32_t>(k, in, to, winners); break;
@@ -83,6 +87,10 @@ template <class C> __device__ inline int64_t whole(C x, int64_t most) { /* sampl
     return x >= (C)most ? most : x > -(C)most ? (int64_t)x : -most;
 }
 
+template <class T, class C> __device__ inline C rounded(C x) {
+    return cuda_cast<C>(cuda_cast<T>(x));
+}
+
 /* where window `at` of space i begins: PyTorch's steps, each rounded as the dtype does */
 template <class T, class C>
 __device__ int64_t random_start(const random_windows &w, int i, int64_t at, const T *samples) {
@@ -90,11 +98,11 @@ __device__ int64_t random_start(const random_windows &w, int i, int64_t at, cons
     if (i < 3 - w.spatial) return 0;
     if (at == n - 1) return rest;
     /* the first number is that of the last space, but of volumes that of the first */
-    const C sample = (C)samples[(w.spatial == 2 ? 2 - i : i) * w.sample_step[2]];
-    const C alpha = (C)(T)((C)(T)(C)rest / (C)(T)(C)(n - 1));
-    const int64_t first = whole((C)(T)(sample * alpha), size);
-    const C along = (C)(T)((C)(T)(C)at + sample);
-    const int64_t start = whole((C)(T)(along * alpha), 2 * size) - first;
+    const C sample = cuda_cast<C>(samples[(w.spatial == 2 ? 2 - i : i) * w.sample_step[2]]);
+    const C alpha = rounded<T>(rounded<T>((C)rest) / rounded<T>((C)(n - 1)));
+    const int64_t first = whole(rounded<T>(sample * alpha), size);
+    const C along = rounded<T>(rounded<T>((C)at) + sample);
+    const int64_t start = whole(rounded<T>(along * alpha), 2 * size) - first;
     return start < 0 ? 0 : start > rest ? rest : start;
 }
 
@@ -112,12 +120,12 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         for (int64_t z = start[0]; z < start[0] + w.kernel[0]; z++)
             for (int64_t y = start[1]; y < start[1] + w.kernel[1]; y++)
                 for (int64_t x = start[2]; x < start[2] + w.kernel[2]; x++) {
-                    const C found = (C)plane[cuda_planes_offset(w.in, z, y, x)];
+                    const C found = cuda_cast<C>(plane[cuda_planes_offset(w.in, z, y, x)]);
                     if (!(found > most || found != found)) continue;
                     most = found;
                     place = cuda_planes_number(w.in, z, y, x);
                 }
-        to[cuda_planes_at(w.out, here)] = (T)most;
+        to[cuda_planes_at(w.out, here)] = cuda_cast<T>(most);
         indices[cuda_planes_at(w.places, here)] = place;
     }
 }
@@ -154,13 +162,16 @@ CUDA_KERNEL(cuda_fractional_max_pool) {
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     add_gradients(cuda_planes grads, cuda_planes places, int64_t volume, const T *grad,
-                  const int64_t *indices, C *sums) {
+                  const int64_t *indices, C *sums, unsigned *fault) {
     CUDA_EACH(i, grads) {
         const cuda_place here = cuda_planes_seek(grads, i);
         const int64_t index = indices[cuda_planes_at(places, here)];
-        if (index < 0 || index >= volume) __trap();
+        if (index < 0 || index >= volume) {
+            cuda_fault(fault, CUDA_FAULT_INDEX);
+            continue;
+        }
         const int64_t plane = here.at[CUDA_BATCH] * grads.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
-        atomicAdd(&sums[plane * volume + index], (C)grad[cuda_planes_at(grads, here)]);
+        atomicAdd(&sums[plane * volume + index], cuda_cast<C>(grad[cuda_planes_at(grads, here)]));
     }
 }
 
@@ -170,18 +181,19 @@ __global__ void __launch_bounds__(CUDA_THREADS) store_sums(cuda_planes out, cons
         const cuda_place here = cuda_planes_seek(out, i);
         const int64_t plane = here.at[CUDA_BATCH] * out.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
         const int64_t number = cuda_planes_number(out, here.at[2], here.at[3], here.at[4]);
-        to[cuda_planes_at(out, here)] = (T)sums[plane * (out.size[2] * out.size[3] * out.size[4]) + number];
+        to[cuda_planes_at(out, here)] =
+            cuda_cast<T>(sums[plane * (out.size[2] * out.size[3] * out.size[4]) + number]);
     }
 }
 
 template <class T, class C>
 static void launch_gradients(const rl_call *k, const cuda_planes &grads, const cuda_planes &places,
-                             const cuda_planes &out, void *sums) {
+                             const cuda_planes &out, void *sums, unsigned *fault) {
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (grads.numel)
         CUDA_LAUNCH((add_gradients<T, C>), cuda_planes_blocks(grads.numel), CUDA_THREADS, stream, grads,
                     places, out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
-                    (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums);
+                    (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums, fault);
     CUDA_LAUNCH((store_sums<T, C>), cuda_planes_blocks(out.numel), CUDA_THREADS, stream, out, (const C *)sums,
                 (T *)rl_data(k->out[0], RL_WRITE));
 }
@@ -195,10 +207,11 @@ CUDA_KERNEL(cuda_fractional_max_pool_back) {
         return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     void *sums = zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
-    if (!sums) return RL_FAIL;
+    unsigned *fault = sums ? rl_cuda_fault(k) : nullptr;
+    if (!fault) return RL_FAIL;
     switch (grad->dtype) {
 #define X(tag, T, C)                                                                                         \
-    case tag: launch_gradients<T, C>(k, grads, places, to, sums); break;
+    case tag: launch_gradients<T, C>(k, grads, places, to, sums, fault); break;
         CUDA_FLOAT_DTYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;

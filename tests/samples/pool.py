@@ -69,6 +69,25 @@ def _apart(shape, volume, spatial):
     return fixed(np.array(rows).reshape(shape))
 
 
+def _plain(kernel, stride, pad):
+    return lambda o, size, _: range(max(o * stride - pad, 0), min(o * stride - pad + kernel, size))
+
+
+def _adaptive(o, size, many):
+    return range(o * size // many, -(-(o + 1) * size // many))
+
+
+def _seen(shape, size, window):
+    """Indices of a plane's elements, each among those that its output sees."""
+    rng = np.random.default_rng(math.prod(size))
+    first, chosen = len(shape) - len(size), np.zeros(shape, np.int64)
+    for d, n in enumerate(size, first):
+        spans = [window(o, n, shape[d]) for o in range(shape[d])]
+        along = np.array([rng.choice(span, shape) for span in spans])
+        chosen = chosen * n + np.take_along_axis(along, np.indices(shape)[d][None], 0)[0]
+    return fixed(chosen)
+
+
 SAMPLES |= {
     "max_unpool2d": [
         S(x(2, 3, 3, 2), _apart((2, 3, 3, 2), 35, 2), (7, 5)),
@@ -120,21 +139,23 @@ BACKWARD = {
         S(x(0, 2, 2, 3, 2), x(0, *_CUBE[1:]), 2),
     ],
     "max_pool1d_with_indices_backward": [
-        S(x(2, 3, 4), x(2, 3, 9), 2, None, 0, 1, False, _places((2, 3, 4), 9))
+        S(x(2, 3, 4), x(2, 3, 9), 2, None, 0, 1, False, _seen((2, 3, 4), (9,), _plain(2, 2, 0)))
     ],
     "max_pool2d_with_indices_backward": [
-        S(x(2, 3, 3, 3), x(*_IMAGE), 2, 2, 0, 1, False, _places((2, 3, 3, 3), 42)),
-        S(x(3, 4, 4), x(3, 7, 6), 3, 2, 1, 1, True, _places((3, 4, 4), 42)),
+        S(x(2, 3, 3, 3), x(*_IMAGE), 2, 2, 0, 1, False, _seen((2, 3, 3, 3), (7, 6), _plain(2, 2, 0))),
+        S(x(3, 4, 4), x(3, 7, 6), 3, 2, 1, 1, True, _seen((3, 4, 4), (7, 6), _plain(3, 2, 1))),
     ],
     "max_pool3d_with_indices_backward": [
-        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2, 2, 0, 1, False, _places((2, 2, 2, 3, 2), 120))
+        S(x(2, 2, 2, 3, 2), x(*_CUBE), 2, 2, 0, 1, False, _seen((2, 2, 2, 3, 2), (5, 6, 4), _plain(2, 2, 0)))
     ],
-    "adaptive_max_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9), _places((2, 3, 4), 9))],
+    "adaptive_max_pool1d_backward": [S(x(2, 3, 4), x(2, 3, 9), _seen((2, 3, 4), (9,), _adaptive))],
     "adaptive_max_pool2d_backward": [
-        S(x(2, 3, 3, 4), x(*_IMAGE), _places((2, 3, 3, 4), 42)),
-        S(x(3, 1, 1), x(3, 7, 6), _places((3, 1, 1), 42)),
+        S(x(2, 3, 3, 4), x(*_IMAGE), _seen((2, 3, 3, 4), (7, 6), _adaptive)),
+        S(x(3, 1, 1), x(3, 7, 6), _seen((3, 1, 1), (7, 6), _adaptive)),
     ],
-    "adaptive_max_pool3d_backward": [S(x(2, 2, 3, 4, 2), x(*_CUBE), _places((2, 2, 3, 4, 2), 120))],
+    "adaptive_max_pool3d_backward": [
+        S(x(2, 2, 3, 4, 2), x(*_CUBE), _seen((2, 2, 3, 4, 2), (5, 6, 4), _adaptive))
+    ],
     "fractional_max_pool2d_backward": [
         S(x(2, 3, 4, 3), x(*_IMAGE), 2, (4, 3), _places((2, 3, 4, 3), 42)),
         S(x(3, 1, 1), x(3, 7, 6), 2, 1, _places((3, 1, 1), 42)),
