@@ -22,13 +22,14 @@ from setuptools.errors import CompileError
 
 ROOT = Path(__file__).resolve().parent
 sys.path.insert(0, str(ROOT / "tools"))
+import cuda_build  # noqa: E402
 from build_objects import Failed, Objects, link, make_all, renew  # noqa: E402
 from operator_help import c_source  # noqa: E402
 
 MODE = os.environ.get("RUSHLIGHT_BUILD", "release")
 WERROR = os.environ.get("RUSHLIGHT_WERROR") == "1"
 CUDA = os.environ.get("RUSHLIGHT_CUDA", "auto")
-CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", "80;90+PTX")
+CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", cuda_build.ARCHS)
 
 SANITIZE_UNDEFINED = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
 MODES = {  # compiler options, linker options
@@ -57,10 +58,6 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
-CUDA_SIM_HOOKS = [
-    *("-fsanitize=thread", "--param", "tsan-instrument-func-entry-exit=0", "-fsanitize=alignment"),
-    "-ffp-contract=off",
-]
 NUMPY_GLUE = "csrc/object/numpy.c"
 HELP = "build/generated/operator_help.c"  # what help() says, from the declarations
 
@@ -99,22 +96,6 @@ def cuda_extension():
 
 class Skipped(Exception):
     """Why the CUDA extension cannot be built here."""
-
-
-def find_nvcc():
-    home = os.environ.get("CUDA_HOME")
-    for found in (os.environ.get("NVCC"), home and os.path.join(home, "bin", "nvcc"), shutil.which("nvcc")):
-        if found and os.path.exists(found):
-            return found
-    raise Skipped("nvcc was not found (CUDA_HOME or NVCC say where it is)")
-
-
-def gencode(archs):
-    """ "80;90+PTX": machine code for both, and for later GPUs the text to compile at first use."""
-    for arch in archs.split(";"):
-        number = arch.removesuffix("+PTX")
-        code = f"[sm_{number},compute_{number}]" if arch.endswith("+PTX") else f"sm_{number}"
-        yield from ("-gencode", f"arch=compute_{number},code={code}")
 
 
 class BuildExt(build_ext):
@@ -156,35 +137,30 @@ class BuildExt(build_ext):
     def build_cuda(self, ext):
         if CUDA == "0":
             raise Skipped("RUSHLIGHT_CUDA=0")
-        nvcc, archs, with_python = find_nvcc(), list(gencode(CUDA_ARCH)), self.python()
+        with_python = self.python()
         try:
-            device = self.cuda(nvcc, archs)
+            device = cuda_build.by_nvcc(
+                self.objects, CUDA_ARCH, optimised=MODE == "release", is_strict=WERROR
+            )
             objects = self.compile(ext, lambda source: with_python if knows_python(source) else device)
             options = [word for flag in LINK_FLAGS for word in ("-Xcompiler", flag.replace(",", r"\,"))]
-            command = [nvcc, "-shared", "-cudart", "static", "--no-device-link", *archs]
-            built = self.link(ext, command, objects, options, with_python.folder)
+            built = self.link(ext, cuda_build.nvcc_link(CUDA_ARCH), objects, options, with_python.folder)
+        except cuda_build.NoCompiler as why:
+            raise Skipped(str(why)) from None
         except Failed as why:
             raise Skipped(f"nvcc failed:\n{str(why)[-2000:]}") from None
         print(f"rushlight: built the CUDA extension ({built.stat().st_size >> 10} KB)", flush=True)
 
     def build_cuda_sim(self, ext):
-        """The sources of _cuda by the C++ compiler, every access of a kernel under a hook of csrc/cuda/sim."""
-        kernels = self.cxx(["-x", "c++", "-O1", *CUDA_SIM_HOOKS])
-        checks = self.cxx(["-O2"])
+        """The sources of _cuda by the C++ compiler, every access of a kernel under a check."""
+        sanitized = MODE == "asan"
         glue = self.python("simulated", flags=["-DRL_CUDA_SIM"])
-        of = {".cu": kernels, ".cpp": checks, ".c": glue}
+        of = cuda_build.simulated(self.objects, sanitized=sanitized, is_strict=WERROR) | {".c": glue}
         objects = self.compile(ext, lambda source: of[Path(source).suffix])
-        self.link(ext, [*self.compiler_cxx(), "-shared"], objects, ["-ldl", "-lpthread"], glue.folder)
+        options = cuda_build.link_flags(sanitized)
+        self.link(ext, [*cuda_build.cxx(), "-shared"], objects, options, glue.folder)
 
     # ---- who compiles what ----
-    def compiler_cxx(self):
-        return shlex.split(os.environ.get("CXX", "g++"))
-
-    def cxx(self, flags):
-        flags = ["-Icsrc/cuda/sim/include", "-Icsrc", "-std=gnu++17", "-g", "-fPIC", *flags]
-        flags += ["-fvisibility=hidden", "-Wall", "-Wextra"]
-        return Objects(self.objects, self.compiler_cxx(), flags, strict=["-Werror"], is_strict=WERROR)
-
     def c_objects(self, command, flags, **options):
         flags = ["-Icsrc", *flags, *C_FLAGS]
         return Objects(self.objects, command, flags, strict=["-Werror"], is_strict=WERROR, **options)
@@ -206,12 +182,6 @@ class BuildExt(build_ext):
         import numpy
 
         return self.python(f"numpy {numpy.__version__}", hidden=["-isystem", numpy.get_include()])
-
-    def cuda(self, nvcc, archs):
-        flags = ["-Xcompiler", "-fPIC,-fvisibility=hidden,-Wall,-Wextra", "--threads", "0", *archs, "-Icsrc"]
-        flags += ["-O3"] if MODE == "release" else ["-O1", "-g"]
-        strict = ["-Xcompiler", "-Werror"]
-        return Objects(self.objects, [nvcc], flags, strict=strict, is_strict=WERROR)
 
     def compile(self, ext, objects_of):
         made, compiled = make_all([(objects_of(source), source) for source in ext.sources])

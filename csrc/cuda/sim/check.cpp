@@ -1,13 +1,13 @@
 /* The check of one access, and the hooks that the compiler puts before each (-fsanitize=thread). */
 #include "sim.h"
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 namespace sim {
 /* Note [Cells]
- * Four bytes have one cell, which remembers who wrote, read and updated them last. A stretch of 4 KB where
- * somebody touched less than four bytes at once has one for each byte from then on. Threads run undisturbed
- * from barrier to barrier; whether two accesses race is a rule about who they were, never about when. */
+ * Four bytes have one cell, which remembers who wrote, read and updated them last; from an access to some of
+ * them on, each has one, until their block ends. Threads run undisturbed from barrier to barrier; whether two
+ * accesses race is a rule about who they were, never about when. */
 struct Seen {
     Place last;
     uint8_t many; /* who else since: SEVERAL_... of the last one's kernel, block or interval */
@@ -20,47 +20,47 @@ struct Cell {
 };
 enum { STRETCH = 4096, WORDS = STRETCH / 4 };
 struct Stretch {
-    bool by_byte;
-    std::vector<Cell> cells;
+    Cell words[WORDS];
+    bool is_split[WORDS];
+    Cell (*bytes)[4]; /* of the words that are split */
 };
-typedef std::vector<std::unique_ptr<Stretch>> Map;
-static std::map<uintptr_t, Map> maps; /* by where an arena, or shared memory, begins */
 
-static Stretch *stretch_at(uintptr_t base, size_t bytes, uintptr_t p, bool make) {
-    static uintptr_t last_base;
-    static Map *last;
-    if (last_base != base) {
-        last = &maps[base];
-        last_base = base;
-        if (last->empty()) last->resize(bytes / STRETCH + 1);
-    }
-    std::unique_ptr<Stretch> &s = (*last)[(p - base) / STRETCH];
-    if (!s && make) {
-        s.reset(new Stretch{false, {}});
-        s->cells.resize(WORDS);
-    }
-    return s.get();
+template <class T> static T *zeroed(size_t n) {
+    T *p = (T *)calloc(n, sizeof(T));
+    if (!p) abort();
+    return p;
 }
-static void split(Stretch &s) {
-    std::vector<Cell> bytes(STRETCH);
-    for (size_t i = 0; i < STRETCH; i++) {
-        bytes[i] = s.cells[i / 4];
-        bytes[i].is_set = bytes[i].is_set >> (i & 3) & 1;
+static Stretch *stretch_at(Shadow &shadow, size_t at, bool make) {
+    if (!shadow.stretches) shadow.stretches = zeroed<Stretch *>(shadow.bytes / STRETCH + 1);
+    Stretch *&s = shadow.stretches[at / STRETCH];
+    if (!s && make) s = zeroed<Stretch>(1);
+    return s;
+}
+static Cell &byte_cell(Stretch &s, size_t at) {
+    const size_t word = at % STRETCH / 4;
+    if (!s.is_split[word]) {
+        if (!s.bytes) s.bytes = zeroed<Cell[4]>(WORDS);
+        for (int i = 0; i < 4; i++) {
+            s.bytes[word][i] = s.words[word];
+            s.bytes[word][i].is_set = s.words[word].is_set >> i & 1;
+        }
+        s.is_split[word] = true;
     }
-    s.cells.swap(bytes);
-    s.by_byte = true;
+    return s.bytes[word][at & 3];
 }
 
 /* ---- the rule ---- */
 static bool unordered(uint32_t a, uint32_t b) {
-    static uint32_t last_a, last_b;
-    static bool last;
-    if (a != last_a || b != last_b) {
-        last = !is_ordered(a, b);
-        last_a = a;
-        last_b = b;
+    enum { KNOWN = 64 };
+    static uint32_t asked_for, asked[KNOWN];
+    static bool known[KNOWN];
+    if (b != asked_for) memset(asked, 0, sizeof asked);
+    asked_for = b;
+    if (asked[a % KNOWN] != a) {
+        asked[a % KNOWN] = a;
+        known[a % KNOWN] = !is_ordered(a, b);
     }
-    return last;
+    return known[a % KNOWN];
 }
 static bool same_warp(const Place &a, const Place &b) {
     return a.thread / 32 == b.thread / 32;
@@ -105,10 +105,12 @@ static bool of_this_block(const Place &p) {
     return p.op == here.op && p.block == here.block;
 }
 
-static const char *visit(Cell &c, Kind kind, uint8_t mask, bool is_shared) {
-    if (is_shared && c.write.op && !of_this_block(c.write)) c.write = Place(), c.is_set = 0;
-    if (is_shared && c.read.last.op && !of_this_block(c.read.last)) c.read = Seen();
-    if (is_shared && c.atomic.last.op && !of_this_block(c.atomic.last)) c.atomic = Seen();
+template <bool is_shared> static inline const char *visit(Cell &c, Kind kind, uint8_t mask) {
+    if (is_shared) { /* a block finds nothing of the block before it there */
+        if (!of_this_block(c.write)) c.write = Place(), c.is_set = 0;
+        if (!of_this_block(c.read.last)) c.read = Seen();
+        if (!of_this_block(c.atomic.last)) c.atomic = Seen();
+    }
     const char *wrong = nullptr;
     if (kind != WRITE && (c.is_set & mask) != mask) wrong = "reads memory that nobody has written";
     if (races(c.write, here))
@@ -127,52 +129,76 @@ static const char *visit(Cell &c, Kind kind, uint8_t mask, bool is_shared) {
     return wrong;
 }
 
-static const char *visit_all(uintptr_t base, size_t size, uintptr_t p, size_t bytes, Kind kind,
-                             bool is_shared) {
+template <bool is_shared>
+static inline const char *visit_all(Shadow &shadow, size_t at, size_t bytes, Kind kind) {
     const char *wrong = nullptr;
-    for (uintptr_t end = p + bytes; p < end;) {
-        Stretch *s = stretch_at(base, size, p, true);
-        const size_t at = (p - base) % STRETCH;
-        if (!s->by_byte && (p % 4 || end - p < 4)) split(*s);
-        const char *found = s->by_byte ? visit(s->cells[at], kind, 1, is_shared)
-                                       : visit(s->cells[at / 4], kind, 15, is_shared);
+    for (const size_t end = at + bytes; at < end;) {
+        Stretch &s = *stretch_at(shadow, at, true);
+        const size_t word = at % STRETCH / 4;
+        const bool is_whole = at % 4 == 0 && end - at >= 4 && !s.is_split[word];
+        const char *found = is_whole ? visit<is_shared>(s.words[word], kind, 15)
+                                     : visit<is_shared>(byte_cell(s, at), kind, 1);
         if (found) wrong = found;
-        p += s->by_byte ? 1 : 4;
+        at += is_whole ? 4 : 1;
     }
     return wrong;
 }
 
 /* ---- one access of a kernel ---- */
-static const Block *known_block(uintptr_t p, size_t bytes) {
+/* The blocks that the running kernel touched last, by their addresses: no block begins or ends meanwhile. */
+struct Known {
+    uintptr_t at;
+    size_t bytes;
+    Arena *arena;
+};
+enum { KNOWN_BLOCKS = 64 };
+static Known known_blocks[KNOWN_BLOCKS];
+void forget_blocks(void) {
+    memset(known_blocks, 0, sizeof known_blocks);
+}
+static inline bool is_within(const Known &k, uintptr_t p, size_t bytes) {
+    return p - k.at < k.bytes && bytes <= k.bytes - (p - k.at);
+}
+/* what is wrong with an address in device memory */
+static const char *find_block(Known &k, uintptr_t p, size_t bytes) {
+    Arena *a = arena_of((const void *)p);
     const Block *b = block_at(p);
-    return b && p - b->at + bytes <= b->bytes ? b : nullptr;
+    if (!b || p - b->at + bytes > b->bytes) return "touches memory outside of a block";
+    if (!may_reach(a)) return "touches memory of another device, which is no peer";
+    k = Known{b->at, b->bytes, a};
+    return nullptr;
 }
 
-void check(const void *address, size_t bytes, Kind kind, bool must_align, const void *pc) {
-    const uintptr_t p = (uintptr_t)address;
-    if (!in_kernel || is_own_stack(p, bytes)) return;
-    in_kernel = false; /* the check's own accesses are none of the kernel's */
-    const char *wrong = nullptr;
-    cudaError_t fatal = cudaErrorIllegalAddress;
-    if (must_align && p % bytes) {
-        wrong = "touches memory at an address that is not aligned";
-        fatal = cudaErrorMisalignedAddress;
-    } else if (p >= shared.at && p < shared.end) {
-        if (!shared_variable(p, bytes))
-            wrong = "touches shared memory outside of a variable";
-        else if ((wrong = visit_all(shared.at, shared.end - shared.at, p, bytes, kind, true)))
-            fatal = cudaSuccess;
-    } else if (Arena *a = arena_of(address)) {
-        if (!known_block(p, bytes))
-            wrong = "touches memory outside of a block";
-        else if ((wrong = visit_all(a->at, a->bytes, p, bytes, kind, false)))
-            fatal = cudaSuccess;
-    } else if (!is_pinned(address)) {
-        wrong = is_any_stack(p) ? "touches the stack of another thread" : "touches memory of the host";
-    }
-    if (wrong) report(wrong, pc, address);
+static void complain(const char *wrong, uintptr_t p, cudaError_t fatal, const void *pc) {
+    in_kernel = false; /* the report's own accesses are none of the kernel's */
+    report(wrong, pc, (const void *)p);
     in_kernel = true;
-    if (wrong && fatal) abandon(fatal);
+    if (fatal) abandon(fatal);
+}
+static void check_elsewhere(uintptr_t p, const void *pc) {
+    if (is_pinned((const void *)p)) return;
+    complain(is_any_stack(p) ? "touches the stack of another thread" : "touches memory of the host", p,
+             cudaErrorIllegalAddress, pc);
+}
+static inline void check(const void *address, size_t bytes, Kind kind, bool must_align, const void *pc) {
+    const uintptr_t p = (uintptr_t)address;
+    if (is_own_stack(p) || !in_kernel) return;
+    if (must_align && p % bytes)
+        complain("touches memory at an address that is not aligned", p, cudaErrorMisalignedAddress, pc);
+    const char *wrong;
+    if (p - shared.at < shared.shadow.bytes) {
+        if (!shared_variable(p, bytes))
+            complain("touches shared memory outside of a variable", p, cudaErrorIllegalAddress, pc);
+        wrong = visit_all<true>(shared.shadow, p - shared.at, bytes, kind);
+    } else {
+        Known &k = known_blocks[p / 512 % KNOWN_BLOCKS];
+        if (!is_within(k, p, bytes)) {
+            if (!arena_of(address)) return check_elsewhere(p, pc);
+            if ((wrong = find_block(k, p, bytes))) complain(wrong, p, cudaErrorIllegalAddress, pc);
+        }
+        wrong = visit_all<false>(k.arena->shadow, p - k.arena->at, bytes, kind);
+    }
+    if (wrong) complain(wrong, p, cudaSuccess, pc);
 }
 
 /* ---- accesses of other entries ---- */
@@ -184,7 +210,7 @@ void touch(const void *address, size_t bytes, Kind kind, const char *who) {
     here = Place{running_op(), 0, 0, 0, 0};
     for (uintptr_t p = (uintptr_t)address, end = p + bytes; p < end;) {
         const uintptr_t next = std::min<uintptr_t>(end, p - (p - a->at) % STRETCH + STRETCH);
-        const char *wrong = visit_all(a->at, a->bytes, p, next - p, kind, false);
+        const char *wrong = visit_all<false>(a->shadow, p - a->at, next - p, kind);
         /* a copy may carry along what nobody has written, as empty().clone() does */
         if (wrong && strcmp(wrong, "reads memory that nobody has written") != 0)
             report(std::string(who) + " " + wrong, nullptr, (const void *)p);
@@ -196,15 +222,16 @@ void forget(const void *address, size_t bytes, bool is_written) {
     const Place now = {is_written ? running_op() : 0, 0, 0, 0, 0};
     if (!a) return;
     for (uintptr_t p = (uintptr_t)address, end = p + bytes; p < end;) {
-        Stretch *s = stretch_at(a->at, a->bytes, p, false);
-        const size_t at = (p - a->at) % STRETCH;
+        const size_t at = p - a->at, word = at % STRETCH / 4;
+        Stretch *s = stretch_at(a->shadow, at, false);
         if (!s) {
-            p += STRETCH - at;
+            p += STRETCH - at % STRETCH;
             continue;
         }
-        if (!s->by_byte && (p % 4 || end - p < 4)) split(*s);
-        s->cells[s->by_byte ? at : at / 4] = Cell{now, Seen(), Seen(), 0};
-        p += s->by_byte ? 1 : 4;
+        const bool is_whole = at % 4 == 0 && end - p >= 4;
+        if (is_whole) s->is_split[word] = false;
+        (is_whole ? s->words[word] : byte_cell(*s, at)) = Cell{now, Seen(), Seen(), 0};
+        p += is_whole ? 4 : 1;
     }
 }
 } // namespace sim
@@ -254,7 +281,7 @@ CUDA_SIM_HOOK __tsan_vptr_read(void **) {}
 /* Vectors are loaded as scalars, whose hooks do not see what the vector demands: -fsanitize=alignment asks
  * here. */
 CUDA_SIM_HOOK __ubsan_handle_type_mismatch_v1(void *, uintptr_t p) {
-    if (!in_kernel || is_own_stack(p, 1)) return;
+    if (is_own_stack(p) || !in_kernel) return;
     report("touches memory at an address that is not aligned", __builtin_return_address(0), (const void *)p);
     abandon(cudaErrorMisalignedAddress);
 }

@@ -4,7 +4,14 @@
 
 namespace sim {
 static bool is_peer[8][8];
+bool may_reach(const Arena *a) {
+    const int here = running_device();
+    if (a == &arena(here)) return true;
+    for (int i = 0; i < device_count(); i++)
+        if (a == &arena(i)) return is_peer[here][i];
+    return false;
 }
+} // namespace sim
 using namespace sim;
 extern "C" {
 cudaError_t cudaDriverGetVersion(int *version) {

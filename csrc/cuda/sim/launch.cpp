@@ -6,12 +6,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 #if !defined __x86_64__
 #error "the simulated device switches stacks on x86-64 only"
 #endif
 
 namespace sim {
-enum { STACK = 64 << 10, GUARD = 4096, MOST_ARGUMENTS = 4096, SHARED_GAP = 64 };
+enum { GUARD = 4096, MOST_ARGUMENTS = 4096, SHARED_GAP = 64 };
 enum State { RUNS, AT_BARRIER, AT_WARP, AT_EXCHANGE, DONE };
 struct Thread {
     void *stack; /* where it stopped */
@@ -30,18 +35,19 @@ struct Variable { /* in memory of the block */
     const char *name;
 };
 
-thread_local bool in_kernel;
+__thread bool in_kernel;
 Place here;
 Shared shared;
+uintptr_t own_stack;
 static Thread threads[MAX_THREADS];
 static std::vector<Variable> variables;
 static uintptr_t stacks, next_variable, dynamic_shared;
 static size_t static_bytes, dynamic_bytes;
 static void *scheduler; /* its stack */
 static unsigned current, n_threads;
-static bool is_over, is_together;
+static bool is_over = true, is_together;
 static dim3 grid, block;
-static uint3 block_index;
+static uint3 block_index, thread_index[MAX_THREADS];
 static void (*run_thread)(void *);
 static std::map<const void *, int> shared_limits;
 static uint64_t exchanged[MAX_THREADS / 32][32]; /* what the lanes of each warp gave last */
@@ -59,16 +65,47 @@ static uintptr_t stack_of(unsigned i) {
 static void *arguments_of(unsigned i) {
     return (void *)(stack_of(i) + STACK - MOST_ARGUMENTS);
 }
-bool is_own_stack(uintptr_t p, size_t bytes) {
-    const uintptr_t own = stack_of(is_together ? current : 0);
-    return p >= own && p + bytes <= own + STACK;
-}
 bool is_any_stack(uintptr_t p) {
     return p - stacks < (size_t)MAX_THREADS * (STACK + GUARD);
 }
 
+/* Which stack runs is told to the address sanitizer, where it is there: before each switch, and after. */
+struct Stack {
+    const void *bottom;
+    size_t bytes;
+    void *fake; /* what the sanitizer keeps of it */
+};
+static Stack of_scheduler, of_thread[MAX_THREADS];
+static void arrive(Stack *at, Stack *from) {
+#ifdef __SANITIZE_ADDRESS__
+    const void *bottom;
+    size_t bytes;
+    __sanitizer_finish_switch_fiber(at->fake, &bottom, &bytes);
+    if (from) from->bottom = bottom, from->bytes = bytes;
+#else
+    (void)at, (void)from;
+#endif
+}
+static void leave(Stack *from, const Stack *to) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(from ? &from->fake : nullptr, to->bottom, to->bytes);
+#else
+    (void)from, (void)to;
+#endif
+}
+/* an abandoned launch left frames there */
+static void clear_stack(unsigned i) {
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_UNPOISON_MEMORY_REGION((void *)stack_of(i), STACK);
+#endif
+    of_thread[i] = Stack{(void *)stack_of(i), STACK, nullptr};
+}
+
 static void to_scheduler(void) {
-    cuda_sim_switch(&threads[is_together ? current : 0].stack, scheduler);
+    const unsigned i = is_together ? current : 0;
+    leave(threads[i].state == DONE ? nullptr : &of_thread[i], &of_scheduler);
+    cuda_sim_switch(&threads[i].stack, scheduler);
+    arrive(&of_thread[i], &of_scheduler);
 }
 void abandon(cudaError_t error) {
     is_over = true;
@@ -78,10 +115,11 @@ void abandon(cudaError_t error) {
 }
 static void set_thread(unsigned i) {
     current = i;
-    here.thread = i;
-    here.warp_interval = threads[i].warp_interval;
+    here.thread = i & (MAX_THREADS - 1);
+    here.warp_interval = threads[i].warp_interval & 0x3fffff;
 }
 static void stack_main(void) {
+    arrive(&of_thread[is_together ? current : 0], &of_scheduler);
     if (is_together) {
         run_thread(arguments_of(current));
     } else {
@@ -104,15 +142,22 @@ static void prepare(unsigned i, const std::string &arguments) {
 }
 static void resume(unsigned i) {
     set_thread(i);
+    own_stack = stack_of(i);
+    leave(&of_scheduler, &of_thread[i]);
     in_kernel = true;
     cuda_sim_switch(&scheduler, threads[i].stack);
     in_kernel = false;
+    arrive(&of_scheduler, nullptr);
 }
 
 /* ---- memory of the block ---- */
 const char *shared_variable(uintptr_t p, size_t bytes) {
-    for (const Variable &v : variables)
-        if (p >= v.at && p + bytes <= v.at + v.bytes) return v.name;
+    static size_t last;
+    for (size_t n = variables.size(), tried = 0; tried < n; tried++, last++) {
+        if (last >= n) last = 0;
+        const Variable &v = variables[last];
+        if (p - v.at < v.bytes && bytes <= v.bytes - (p - v.at)) return v.name;
+    }
     if (p >= dynamic_shared && p + bytes <= dynamic_shared + dynamic_bytes) return "of the launch";
     return nullptr;
 }
@@ -121,7 +166,7 @@ static void shared_begin(size_t bytes) {
     if (!shared.at) {
         shared.at = (uintptr_t)mmap(nullptr, room, PROT_READ | PROT_WRITE,
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        shared.end = shared.at + room;
+        shared.shadow.bytes = room;
     }
     dynamic_shared = shared.at + SHARED_GAP;
     next_variable = dynamic_shared + bytes + SHARED_GAP;
@@ -242,8 +287,13 @@ static void run_launch(const std::string &arguments) {
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         for (unsigned i = 0; i < MAX_THREADS; i++) mprotect((void *)(stack_of(i) - GUARD), GUARD, PROT_NONE);
     }
+    if (is_over)
+        for (unsigned i = 0; i < MAX_THREADS; i++) clear_stack(i);
     is_over = false;
+    for (unsigned i = 0; i < n_threads; i++)
+        thread_index[i] = {i % block.x, i / block.x % block.y, i / block.x / block.y};
     here.op = running_op();
+    forget_blocks();
     const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z, first = random_below(1u << 30) % blocks;
     for (uint64_t i = 0; i < blocks && !is_over; i++) run_block((first + i) % blocks, arguments);
 }
@@ -262,6 +312,10 @@ void cuda_sim_enqueue(const char *name, const void *kernel, dim3 g, dim3 b, size
         kernel_name = name;
         report("a launch that no device can run: an empty one, or one beyond the limits");
         call.end(cudaErrorInvalidConfiguration);
+        return;
+    }
+    if (!is_of_device(stream)) {
+        call.end(cudaErrorInvalidResourceHandle);
         return;
     }
     std::string copy((const char *)arguments, n);
@@ -286,7 +340,7 @@ cudaError_t cuda_sim_shared_limit(const void *kernel, int bytes) {
 
 /* ---- what kernels call ---- */
 uint3 cuda_sim_thread(void) {
-    return {current % block.x, current / block.x % block.y, current / block.x / block.y};
+    return thread_index[current];
 }
 uint3 cuda_sim_block(void) {
     return block_index;

@@ -23,7 +23,7 @@ Arena &arena(int device) {
     if (a.at) return a;
     files[device] = memfd_create("cuda_sim", MFD_CLOEXEC);
     if (files[device] < 0 || ftruncate(files[device], (off_t)1 << ARENA_BYTES_LOG2)) abort();
-    a.bytes = a.limit = (size_t)1 << ARENA_BYTES_LOG2;
+    a.bytes = a.shadow.bytes = a.limit = (size_t)1 << ARENA_BYTES_LOG2;
     a.inside = map(files[device], PROT_READ | PROT_WRITE);
     a.at = map(files[device], PROT_NONE);
     return a;

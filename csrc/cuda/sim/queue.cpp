@@ -13,6 +13,7 @@ struct cuda_sim_stream {
 };
 struct cuda_sim_event {
     bool is_timed, is_recorded;
+    int device;
     uint32_t stream, number;
     sim::Clock clock;
     std::shared_ptr<double> ms; /* when it happened; its entry may outlive it */
@@ -37,6 +38,7 @@ static std::deque<Queue> queues;            /* [id] */
 static Clock host;                          /* what the host has waited for */
 static std::deque<Op> ops;                  /* those since all was done the last time */
 static uint32_t ops_before, running;
+static int device_of_running;
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
 
 unsigned random_below(unsigned n) {
@@ -112,6 +114,12 @@ bool is_ordered(uint32_t a, uint32_t b) {
 uint32_t running_op(void) {
     return running;
 }
+int running_device(void) {
+    return device_of_running;
+}
+bool is_of_device(cudaStream_t stream) {
+    return stream_of(stream)->device == device;
+}
 
 static bool may_run(const Queue &q) {
     if (q.entries.empty()) return false;
@@ -131,6 +139,7 @@ static bool step(void) {
     Entry entry = std::move(q.entries.front());
     q.entries.pop_front();
     running = entry.op;
+    device_of_running = q.device;
     if (!is_broken()) entry.run();
     running = 0;
     q.done++;
@@ -253,7 +262,7 @@ cudaError_t cudaDeviceSynchronize(void) {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
     Call call("cudaEventCreateWithFlags", cudaErrorMemoryAllocation);
     if (call.error) return call.error;
-    *event = new cuda_sim_event{!(flags & cudaEventDisableTiming), false, 0, 0, {}, nullptr};
+    *event = new cuda_sim_event{!(flags & cudaEventDisableTiming), false, device, 0, 0, {}, nullptr};
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -266,7 +275,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     Call call("cudaEventRecord");
     if (call.error) return call.error;
-    if (!event || !is_stream(stream)) return call.end(cudaErrorInvalidResourceHandle);
+    if (!event || !is_stream(stream) || stream_of(stream)->device != event->device)
+        return call.end(cudaErrorInvalidResourceHandle);
     cuda_sim_stream *s = stream_of(stream);
     auto ms = std::make_shared<double>(0);
     enqueue(s, "an event", [ms] { *ms = now_ms(); });

@@ -32,7 +32,7 @@ static std::string place_of(const void *address) {
     char text[128];
     const uintptr_t p = (uintptr_t)address;
     if (!p) return "";
-    if (p >= shared.at && p < shared.end) {
+    if (p - shared.at < shared.shadow.bytes) {
         const char *name = shared_variable(p, 1);
         return std::string(", shared memory ") + (name ? name : "outside of all variables");
     }

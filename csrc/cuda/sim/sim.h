@@ -40,6 +40,7 @@ struct Op {
 /* Does entry `a` come before `b`, whatever the devices do? Ids are never 0. */
 bool is_ordered(uint32_t a, uint32_t b);
 uint32_t running_op(void); /* the one that runs */
+int running_device(void);
 
 /* ---- memory: memory.cpp ----
  * The arena of a device is mapped twice: at `at`, the addresses that everybody knows, without access but
@@ -49,10 +50,15 @@ struct Block {
     size_t bytes;
     bool is_cut; /* an allocator cuts blocks out of it: it is none itself */
 };
+struct Shadow { /* what the checks remember of so many bytes */
+    size_t bytes;
+    struct Stretch **stretches;
+};
 struct Arena {
     uintptr_t at, inside;
     size_t bytes, used, limit;
     std::map<uintptr_t, Block> segments, blocks; /* of cudaMalloc; cut out of those */
+    Shadow shadow;
 };
 enum { ARENA_BYTES_LOG2 = 34 };
 Arena *arena_of(const void *p); /* NULL: no device memory */
@@ -68,6 +74,7 @@ extern thread_local int device;
 int device_count(void);
 void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run);
 void drain_device(int device);
+bool is_of_device(cudaStream_t stream); /* of the current one: kernels and events demand it */
 unsigned random_below(unsigned n);
 
 /* ---- one call of the runtime: may it go on? error.cpp ---- */
@@ -88,14 +95,19 @@ extern std::string kernel_name;
 
 /* ---- kernels: launch.cpp ---- */
 struct Place { /* of the thread that runs */
-    uint32_t op, block, interval, warp_interval, thread;
+    uint32_t op, block, interval, thread : 10, warp_interval : 22;
 };
-extern thread_local bool in_kernel;
+extern __thread bool in_kernel __attribute__((tls_model("initial-exec")));
 extern Place here;
-bool is_own_stack(uintptr_t p, size_t bytes);
+enum { STACK = 64 << 10 };
+extern uintptr_t own_stack;
+static inline bool is_own_stack(uintptr_t p) {
+    return p - own_stack < STACK;
+}
 bool is_any_stack(uintptr_t p);
 struct Shared { /* memory of the block */
-    uintptr_t at, end;
+    uintptr_t at;
+    Shadow shadow;
 };
 extern Shared shared;
 const char *shared_variable(uintptr_t p, size_t bytes); /* NULL: these bytes are in none */
@@ -103,7 +115,8 @@ const char *shared_variable(uintptr_t p, size_t bytes); /* NULL: these bytes are
 
 /* ---- accesses: check.cpp ---- */
 enum Kind { READ, WRITE, ATOMIC };
-void check(const void *address, size_t bytes, Kind kind, bool must_align, const void *pc);
+void forget_blocks(void);       /* a kernel begins */
+bool may_reach(const Arena *a); /* may the running kernel? device.cpp */
 /* by an entry that is no kernel */
 void touch(const void *address, size_t bytes, Kind kind, const char *who);
 void forget(const void *address, size_t bytes,
