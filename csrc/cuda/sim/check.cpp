@@ -30,11 +30,13 @@ template <class T> static T *zeroed(size_t n) {
     if (!p) abort();
     return p;
 }
-static Stretch *stretch_at(Shadow &shadow, size_t at, bool make) {
+static Stretch *stretch_new(Stretch *&s) {
+    return s = zeroed<Stretch>(1);
+}
+static inline Stretch *stretch_at(Shadow &shadow, size_t at, bool make) {
     if (!shadow.stretches) shadow.stretches = zeroed<Stretch *>(shadow.bytes / STRETCH + 1);
     Stretch *&s = shadow.stretches[at / STRETCH];
-    if (!s && make) s = zeroed<Stretch>(1);
-    return s;
+    return s || !make ? s : stretch_new(s);
 }
 static Cell &byte_cell(Stretch &s, size_t at) {
     const size_t word = at % STRETCH / 4;
@@ -50,30 +52,28 @@ static Cell &byte_cell(Stretch &s, size_t at) {
 }
 
 /* ---- the rule ---- */
-static bool unordered(uint32_t a, uint32_t b) {
-    enum { KNOWN = 64 };
-    static uint32_t asked_for, asked[KNOWN];
-    static bool known[KNOWN];
-    if (b != asked_for) memset(asked, 0, sizeof asked);
-    asked_for = b;
-    if (asked[a % KNOWN] != a) {
-        asked[a % KNOWN] = a;
-        known[a % KNOWN] = !is_ordered(a, b);
-    }
-    return known[a % KNOWN];
+enum { KNOWN_OPS = 64 };
+static struct {
+    uint32_t before, now;
+    bool is_unordered;
+} known_ops[KNOWN_OPS];
+static inline bool unordered(uint32_t a, uint32_t b) {
+    auto &known = known_ops[a % KNOWN_OPS];
+    if (known.before != a || known.now != b) known = {a, b, !is_ordered(a, b)};
+    return known.is_unordered;
 }
 static bool same_warp(const Place &a, const Place &b) {
     return a.thread / 32 == b.thread / 32;
 }
 /* Does nothing order `now` after `then`? */
-static bool races(const Place &then, const Place &now) {
+static inline bool races(const Place &then, const Place &now) {
     if (!then.op) return false;
     if (then.op != now.op) return unordered(then.op, now.op);
     if (then.block != now.block) return true;
     if (then.interval != now.interval || then.thread == now.thread) return false;
     return !(same_warp(then, now) && then.warp_interval != now.warp_interval);
 }
-static bool races(const Seen &then, const Place &now) {
+static inline bool races(const Seen &then, const Place &now) {
     if (races(then.last, now)) return true;
     if (then.last.op != now.op || !then.last.op) return false;
     if (then.many & SEVERAL_BLOCKS) return true;
@@ -84,7 +84,7 @@ static bool races(const Seen &then, const Place &now) {
 static bool is_same(const Place &a, const Place &b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }
-static void note(Seen &seen, const Place &now) {
+static inline void note(Seen &seen, const Place &now) {
     const Place &last = seen.last;
     if (is_same(last, now)) return;
     if (last.op != now.op)
@@ -105,7 +105,8 @@ static bool of_this_block(const Place &p) {
     return p.op == here.op && p.block == here.block;
 }
 
-template <bool is_shared> static inline const char *visit(Cell &c, Kind kind, uint8_t mask) {
+template <bool is_shared>
+__attribute__((always_inline)) static inline const char *visit(Cell &c, Kind kind, uint8_t mask) {
     if (is_shared) { /* a block finds nothing of the block before it there */
         if (!of_this_block(c.write)) c.write = Place(), c.is_set = 0;
         if (!of_this_block(c.read.last)) c.read = Seen();
@@ -130,7 +131,8 @@ template <bool is_shared> static inline const char *visit(Cell &c, Kind kind, ui
 }
 
 template <bool is_shared>
-static inline const char *visit_all(Shadow &shadow, size_t at, size_t bytes, Kind kind) {
+__attribute__((always_inline)) static inline const char *visit_all(Shadow &shadow, size_t at, size_t bytes,
+                                                                   Kind kind) {
     const char *wrong = nullptr;
     for (const size_t end = at + bytes; at < end;) {
         Stretch &s = *stretch_at(shadow, at, true);
@@ -180,7 +182,9 @@ static void check_elsewhere(uintptr_t p, const void *pc) {
     complain(is_any_stack(p) ? "touches the stack of another thread" : "touches memory of the host", p,
              cudaErrorIllegalAddress, pc);
 }
-static inline void check(const void *address, size_t bytes, Kind kind, bool must_align, const void *pc) {
+/* inlined for each size and kind: it runs at every access */
+__attribute__((always_inline)) static inline void check(const void *address, size_t bytes, Kind kind,
+                                                        bool must_align, const void *pc) {
     const uintptr_t p = (uintptr_t)address;
     if (is_own_stack(p) || !in_kernel) return;
     if (must_align && p % bytes)
@@ -217,7 +221,8 @@ void touch(const void *address, size_t bytes, Kind kind, const char *who) {
         p = next;
     }
 }
-void forget(const void *address, size_t bytes, bool is_written) {
+void renew(const void *address, size_t bytes, bool is_written) {
+    enum { EVERY = 512 }; /* no block is smaller than that, by an allocator */
     Arena *a = arena_of(address);
     const Place now = {is_written ? running_op() : 0, 0, 0, 0, 0};
     if (!a) return;
@@ -229,6 +234,8 @@ void forget(const void *address, size_t bytes, bool is_written) {
             continue;
         }
         const bool is_whole = at % 4 == 0 && end - p >= 4;
+        if (is_whole && at % EVERY == 0 && is_written && races(s->words[word].write, now))
+            report("a block begins where nothing says that the one before has ended", nullptr, address);
         if (is_whole) s->is_split[word] = false;
         (is_whole ? s->words[word] : byte_cell(*s, at)) = Cell{now, Seen(), Seen(), 0};
         p += is_whole ? 4 : 1;

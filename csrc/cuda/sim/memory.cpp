@@ -101,7 +101,7 @@ cudaError_t cudaFree(void *p) {
     a->blocks.erase(a->blocks.lower_bound(b.at), a->blocks.lower_bound(b.at + b.bytes));
     a->segments.erase(found);
     a->used -= b.bytes;
-    forget(p, b.bytes, false);
+    renew(p, b.bytes, false);
     /* the whole pages within go back to the system */
     size_t page = 4096, first = ((size_t)(b.at - a->at) + page - 1) / page * page,
            end = (size_t)(b.at - a->at + b.bytes) / page * page;
@@ -172,7 +172,7 @@ void cuda_sim_block_begin(void *p, size_t bytes, cudaStream_t stream) {
     segment->is_cut = true;
     enqueue(stream, "the beginning of a block", [=] {
         a->blocks[(uintptr_t)p] = Block{(uintptr_t)p, bytes, false};
-        forget(p, bytes, true);
+        renew(p, bytes, true);
     });
 }
 void cuda_sim_block_end(void *p, cudaStream_t stream) {
@@ -186,7 +186,6 @@ void cuda_sim_block_end(void *p, cudaStream_t stream) {
         touch(p, bytes, WRITE, "the end of a block"); /* nobody may still be at work on it */
         memset(inside(p), 0xdb, bytes < 1 << 20 ? bytes : 1 << 20);
         a->blocks.erase(found);
-        forget(p, bytes, true);
     });
 }
 

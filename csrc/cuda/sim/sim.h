@@ -119,7 +119,7 @@ void forget_blocks(void);       /* a kernel begins */
 bool may_reach(const Arena *a); /* may the running kernel? device.cpp */
 /* by an entry that is no kernel */
 void touch(const void *address, size_t bytes, Kind kind, const char *who);
-void forget(const void *address, size_t bytes,
-            bool is_written); /* the bytes of a block that begins or ends */
+/* the bytes of a block: what was before is forgotten; is_written: by the entry that runs */
+void renew(const void *address, size_t bytes, bool is_written);
 } // namespace sim
 #endif
