@@ -135,7 +135,7 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how);
 PyObject *rl_call_new(rl_bound *b);
 PyObject *rl_call_view(rl_bound *b);
 int rl_call_allocate(rl_tensor *t, int device, int index);
-void rl_call_generator(rl_bound *b);
+int rl_call_generator(rl_bound *b); /* once the device is known: that of the device, or its kind */
 /* call/write.c */
 PyObject *rl_call_inplace(rl_bound *b);
 PyObject *rl_call_view_inplace(rl_bound *b);

@@ -3,6 +3,7 @@
 #include "history/node.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/generator.h"
 #include "core/storage.h"
 #include "ops/format.h"
 #include <string.h>
@@ -76,10 +77,19 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-void rl_call_generator(rl_bound *b) {
-    int i = b->schema->op->rng_arg;
-    if (i >= 0 && b->k.arg[i].tag == RL_NONE)
-        b->k.arg[i] = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default()};
+int rl_call_generator(rl_bound *b) {
+    const int i = b->schema->op->rng_arg;
+    if (RL_LIKELY(i < 0)) return 0;
+    rl_slot *s = &b->k.arg[i];
+    if (s->tag == RL_NONE) {
+        *s = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default(b->device, b->index)};
+        return 0;
+    }
+    const int device = rl_generator_shared(s->u.g)->device;
+    if (device == b->device || b->device == RL_META) return 0;
+    PyErr_Format(PyExc_RuntimeError, "Expected a '%s' device type for generator but found '%s'",
+                 rl_device_name(b->device), rl_device_name(device));
+    return -1;
 }
 
 static rl_status run_new(rl_bound *b, rl_tensor **out) {
@@ -128,7 +138,6 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
         out[made]->inference = inference;
         b->k.out[made] = &out[made]->v;
     }
-    rl_call_generator(b);
     rl_call_look(b);
     if (RL_UNLIKELY(b->look.needs & op->refused) && refuse_gradient(b) < 0) goto fail;
     const bool history = b->k.n_out == op->n_out && rl_history_wanted(op, b->look.needs);
@@ -136,7 +145,7 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
         memcpy(inputs, b->k.arg, (size_t)b->k.n_arg * sizeof *inputs);
         b->became = rl_data_changes;
     }
-    if (rl_call_prepare(b) < 0) goto fail;
+    if (rl_call_prepare(b) < 0 || rl_call_generator(b) < 0) goto fail;
     if (run_new(b, out) != RL_OK) {
         rl_raise_call(b);
         goto fail;

@@ -144,11 +144,10 @@ RL_APART PyObject *rl_call_inplace(rl_bound *b) {
         if (!(hidden = hidden_new(b, history))) return NULL;
         out[1] = c.hidden = (rl_tensor *)hidden;
     }
-    rl_call_generator(b);
     if (check_writable(self, history, b) < 0) return NULL;
     RL_OWNED PyObject *original =
         history && rl_history_saves_self(b->schema->op, b->k.arg) ? copy_of(self) : NULL;
-    if (PyErr_Occurred() || inplace_prepare(b, &c) < 0) return NULL;
+    if (PyErr_Occurred() || inplace_prepare(b, &c) < 0 || rl_call_generator(b) < 0) return NULL;
     if (RL_UNLIKELY(original || b->n_keep) && still_writable(self, history, b) < 0) return NULL;
     if (inplace_run(b, &c) != RL_OK) return rl_raise_call(b);
     bool direct = c.direct;

@@ -13,7 +13,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 8
+#define RL_KERNEL_ABI 9
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -1,5 +1,7 @@
 /* The generator behind every random operator: mt19937 as PyTorch's CPU generator draws it
- * (Matsumoto and Nishimura, 1998). Header only, so that kernels draw without calling the core. */
+ * (Matsumoto and Nishimura, 1998). Header only, so that kernels draw without calling the core. Kernels of a
+ * device draw from a function of seed and counter, and only move `offset`: Note [Device draws] in
+ * cuda/philox.h. */
 #ifndef RL_CONTRACT_RANDOM_H
 #define RL_CONTRACT_RANDOM_H
 #include <stdbool.h>
@@ -9,7 +11,7 @@ enum { RL_MT_N = 624, RL_MT_M = 397 };
 #define RL_DEFAULT_SEED 67280421310721ULL
 
 typedef struct rl_generator {
-    uint64_t seed;
+    uint64_t seed, offset;
     int left; /* draws before the state must be stirred again */
     uint32_t next;
     uint32_t state[RL_MT_N];
@@ -20,6 +22,7 @@ typedef struct rl_generator {
 
 static inline void rl_generator_seed(rl_generator *g, uint64_t seed) {
     g->seed = seed;
+    g->offset = 0;
     g->state[0] = (uint32_t)seed;
     for (uint32_t i = 1; i < RL_MT_N; i++) {
         uint32_t last = g->state[i - 1];

@@ -19,7 +19,9 @@ void rl_generator_guard_fork(void) {
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-void rl_generator_make(rl_shared_generator *s) {
+void rl_generator_make(rl_shared_generator *s, int device, int index) {
+    s->device = (int8_t)device;
+    s->device_index = (int8_t)index;
     pthread_mutex_init(&s->lock, NULL);
     s->users = 0;
     s->epoch = epoch;

@@ -1,6 +1,8 @@
-/* torch.Generator: the object around rl_generator, the default one, and PyTorch's 5056-byte state. */
+/* torch.Generator: the object around rl_generator, the default ones, and PyTorch's state: 5056 bytes of the
+ * CPU's, 16 of a device's. */
 #include "tensor.h"
 #include "numpy.h"
+#include "core/device.h"
 #include "core/generator.h"
 #include <string.h>
 
@@ -9,9 +11,12 @@ typedef struct {
 } generator_object;
 static PyTypeObject *generator_type;
 static generator_object *the_default;
+static PyObject *of_devices;                  /* the tuple of GPUs' default ones, once there are GPUs */
+static uint64_t first_seed = RL_DEFAULT_SEED; /* which they start from */
 
-rl_generator *rl_generator_default(void) {
-    return &the_default->shared.g;
+rl_generator *rl_generator_default(int device, int index) {
+    if (RL_LIKELY(device != RL_CUDA)) return &the_default->shared.g;
+    return &((generator_object *)PyTuple_GET_ITEM(of_devices, index))->shared.g;
 }
 
 int rl_generator_parse(PyObject *o, rl_generator **g) {
@@ -20,10 +25,14 @@ int rl_generator_parse(PyObject *o, rl_generator **g) {
     return 1;
 }
 
-static generator_object *generator_alloc(PyTypeObject *type) {
+static generator_object *generator_alloc(PyTypeObject *type, int device, int index) {
     generator_object *o = (generator_object *)type->tp_alloc(type, 0);
-    if (o) rl_generator_make(&o->shared);
+    if (o) rl_generator_make(&o->shared, device, index);
     return o;
+}
+
+static int device_of(PyObject *self) {
+    return ((generator_object *)self)->shared.device;
 }
 
 /* ---- Note [Drawing]: the numbers of the stream are read and set between draws ---- */
@@ -88,12 +97,15 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         PyErr_SetString(PyExc_RuntimeError, "META device type not an accelerator.");
         return NULL;
     }
-    if (kind != RL_CPU) {
-        PyErr_Format(PyExc_RuntimeError, "Device type %S is not supported for torch.Generator() api.",
-                     device);
+    if (kind != RL_CPU && (kind != RL_CUDA || rl_device_find(kind) <= 0)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_RuntimeError, "Device type %S is not supported for torch.Generator() api.",
+                         device);
         return NULL;
     }
-    return (PyObject *)generator_alloc(type);
+    if (kind == RL_CPU || index < 0) index = 0;
+    if (rl_device_need(kind, index) < 0) return NULL;
+    return (PyObject *)generator_alloc(type, kind, index);
 }
 
 /* any int, also of NumPy: negative ones wrap as in PyTorch */
@@ -133,10 +145,13 @@ static PyObject *generator_initial_seed(PyObject *self, PyObject *unused) {
 }
 
 /* Note [Generator state]
- * What get_state answers, byte for byte PyTorch's: seed u64, left i32, seeded i32, next u64, 624 words as
- * u64, three doubles (x, y, rho of the double Box-Muller), valid i32 and padding, float sample, its flag. */
+ * What get_state answers, byte for byte PyTorch's. Of a device: seed u64, offset u64. Of the CPU: seed u64,
+ * left i32, seeded i32, next u64, 624 words as u64, three doubles (x, y, rho of the double Box-Muller), valid
+ * i32 and padding, float sample, its flag. */
 enum {
     STATE_BYTES = 5056,
+    AT_OFFSET = 8,
+    DEVICE_STATE_BYTES = 16,
     AT_LEFT = 8,
     AT_SEEDED = 12,
     AT_NEXT = 16,
@@ -147,15 +162,7 @@ enum {
     AT_FLOAT_VALID = 5052
 };
 
-static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
-    rl_generator now, *g = &now;
-    int64_t n = STATE_BYTES;
-    (void)unused;
-    rl_tensor *t = rl_tensor_new(RL_U8, RL_CPU, 0, &n, 1);
-    if (!t) return NULL;
-    generator_do(self, step_read, g);
-    RL_RAW;
-    char *p = rl_data(&t->v, RL_FRESH);
+static void state_write(const rl_generator *g, char *p) {
     int32_t left = g->left, seeded = 1, valid = g->has_normal;
     uint64_t next = g->next;
     memset(p, 0, STATE_BYTES);
@@ -171,12 +178,42 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     memcpy(p + AT_VALID, &valid, 4);
     if (g->has_normal_float) memcpy(p + AT_FLOAT, &g->normal_float, 4);
     p[AT_FLOAT_VALID] = g->has_normal_float;
+}
+
+static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
+    rl_generator now;
+    const bool is_cpu = device_of(self) == RL_CPU;
+    int64_t n = is_cpu ? STATE_BYTES : DEVICE_STATE_BYTES;
+    (void)unused;
+    rl_tensor *t = rl_tensor_new(RL_U8, RL_CPU, 0, &n, 1);
+    if (!t) return NULL;
+    generator_do(self, step_read, &now);
+    RL_RAW;
+    char *p = rl_data(&t->v, RL_FRESH);
+    if (is_cpu) {
+        state_write(&now, p);
+    } else {
+        memcpy(p, &now.seed, 8);
+        memcpy(p + AT_OFFSET, &now.offset, 8);
+    }
     return (PyObject *)t;
 }
 
-static int state_read(const rl_view *v, rl_generator *g) {
-    RL_RAW;
-    const char *p = rl_const_data(v);
+/* A counter stands for four numbers. */
+static int device_state_read(const char *p, rl_generator *g) {
+    uint64_t seed, offset;
+    memcpy(&seed, p, 8);
+    memcpy(&offset, p + AT_OFFSET, 8);
+    if (offset % 4) {
+        PyErr_SetString(PyExc_RuntimeError, "offset must be a multiple of 4");
+        return -1;
+    }
+    rl_generator_seed(g, seed);
+    g->offset = offset;
+    return 0;
+}
+
+static int state_read(const char *p, rl_generator *g) {
     int32_t left, valid;
     uint64_t next;
     memcpy(&left, p + AT_LEFT, 4);
@@ -189,6 +226,7 @@ static int state_read(const rl_view *v, rl_generator *g) {
         return -1;
     }
     memcpy(&g->seed, p, 8);
+    g->offset = 0;
     for (int i = 0; i < RL_MT_N; i++) {
         uint64_t word;
         memcpy(&word, p + AT_WORDS + 8 * i, 8);
@@ -212,19 +250,24 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     }
     const rl_view *v = &((rl_tensor *)state)->v;
     if (!rl_is_contiguous(v)) return PyErr_Format(PyExc_RuntimeError, "RNG state must be contiguous");
-    if (v->numel != STATE_BYTES)
+    const bool is_cpu = device_of(self) == RL_CPU;
+    if (!is_cpu && v->numel != DEVICE_STATE_BYTES)
+        return PyErr_Format(PyExc_RuntimeError, "RNG state is wrong size");
+    if (is_cpu && v->numel != STATE_BYTES)
         return PyErr_Format(PyExc_RuntimeError,
                             "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
                             "to be %lld",
                             STATE_BYTES, (long long)v->numel);
-    if (state_read(v, &fresh) < 0) return NULL;
+    RL_RAW;
+    if ((is_cpu ? state_read : device_state_read)(rl_const_data(v), &fresh) < 0) return NULL;
     generator_do(self, step_write, &fresh);
     return Py_NewRef(self);
 }
 
 static PyObject *generator_get_device(PyObject *self, void *c) {
-    (void)self, (void)c;
-    return rl_device_new(RL_CPU, -1);
+    const rl_shared_generator *s = &((generator_object *)self)->shared;
+    (void)c;
+    return rl_device_new(s->device, s->device == RL_CPU ? -1 : s->device_index);
 }
 static PyMethodDef generator_methods[] = {
     {"manual_seed", generator_manual_seed, METH_O,
@@ -232,27 +275,64 @@ static PyMethodDef generator_methods[] = {
     {"initial_seed", generator_initial_seed, METH_NOARGS,
      "initial_seed($self, /)\n--\n\nReturn the seed that the stream started from."},
     {"get_state", generator_get_state, METH_NOARGS,
-     "get_state($self, /)\n--\n\nReturn the state of the stream, a uint8 tensor of 5056 bytes."},
+     "get_state($self, /)\n--\n\nReturn the state of the stream, a uint8 tensor: 5056 bytes, 16 of a GPU's."},
     {"set_state", generator_set_state, METH_O,
      "set_state($self, state, /)\n--\n\nSet the state that get_state() returned. Anything else raises "
      "RuntimeError."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef generator_getset[] = {
-    {"device", generator_get_device, NULL, "The device of the generator: the CPU.", NULL},
+    {"device", generator_get_device, NULL, "The device whose numbers it draws.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot generator_slots[] = {
     {Py_tp_new, generator_new},
     {Py_tp_methods, generator_methods},
     {Py_tp_getset, generator_getset},
-    {Py_tp_doc, "Generator(device='cpu')\n--\n\nA pseudo-random number generator (mt19937), with PyTorch's "
-                "numbers for the same seed."},
+    {Py_tp_doc, "Generator(device='cpu')\n--\n\nA pseudo-random number generator (mt19937; of a GPU: "
+                "Philox4x32-10), with PyTorch's numbers for the same seed."},
     {0, NULL}};
 static PyType_Spec generator_spec = {"rushlight._C.Generator", sizeof(generator_object), 0,
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};
 
+/* ---- the default ones of GPUs ---- */
+int rl_generators_make(int device, int count) {
+    if (device != RL_CUDA || of_devices) return 0;
+    RL_OWNED PyObject *all = PyTuple_New(count);
+    for (int i = 0; all && i < count; i++) {
+        generator_object *o = generator_alloc(generator_type, device, i);
+        if (!o) return -1;
+        rl_generator_seed(&o->shared.g, first_seed);
+        PyTuple_SET_ITEM(all, i, (PyObject *)o);
+    }
+    of_devices = rl_give(&all);
+    return of_devices ? 0 : -1;
+}
+
+static PyObject *device_generators(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    return of_devices ? Py_NewRef(of_devices) : PyTuple_New(0);
+}
+
+static PyObject *seed_devices(PyObject *m, PyObject *seed) {
+    (void)m;
+    if (parse_seed(seed, &first_seed) < 0) return NULL;
+    for (Py_ssize_t i = 0; of_devices && i < PyTuple_GET_SIZE(of_devices); i++) {
+        RL_OWNED PyObject *same = generator_manual_seed(PyTuple_GET_ITEM(of_devices, i), seed);
+        if (!same) return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef generator_functions[] = {
+    {"_device_generators", device_generators, METH_NOARGS,
+     "_device_generators()\n--\n\nThe default generator of each GPU."},
+    {"_seed_devices", seed_devices, METH_O,
+     "_seed_devices(seed)\n--\n\nSets the seed of all of them, also if they are yet to be made."},
+    {NULL, NULL, 0, NULL}};
+
 int rl_generator_init(PyObject *m) {
     generator_type = (PyTypeObject *)PyType_FromSpec(&generator_spec);
     if (!generator_type || PyModule_AddType(m, generator_type) < 0) return -1;
-    the_default = generator_alloc(generator_type);
+    the_default = generator_alloc(generator_type, RL_CPU, 0);
+    if (PyModule_AddFunctions(m, generator_functions) < 0) return -1;
     return the_default ? PyModule_AddObjectRef(m, "default_generator", (PyObject *)the_default) : -1;
 }
