@@ -112,23 +112,21 @@ template <class T, int V> __device__ void cuda_put(T *p, const cuda_vector<T, V>
     for (int j = 0; j < V; j++) p[j] = v.at[j];
 }
 
-/* elements i to i + V - 1 of a dtype that computes in C */
+/* elements i to i + V - 1 of any dtype */
 template <class C, int V> __device__ void cuda_load_vector(int dtype, const void *p, int64_t i, C (&x)[V]) {
     switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
-    case tag:                                                                                                \
-        if constexpr (std::is_same<C, Compute>::value) {                                                     \
-            const cuda_vector<T, V> v = cuda_get<T, V>((const T *)p + i);                                    \
-            CUDA_UNROLL                                                                                      \
-            for (int j = 0; j < V; j++) x[j] = cuda_cast<C>(v.at[j]);                                        \
-        }                                                                                                    \
-        break;
+    case tag: {                                                                                              \
+        const cuda_vector<T, V> v = cuda_get<T, V>((const T *)p + i);                                        \
+        CUDA_UNROLL                                                                                          \
+        for (int j = 0; j < V; j++) x[j] = cuda_cast<C>(v.at[j]);                                            \
+    } break;
         CUDA_DTYPES(X)
 #undef X
     default: break;
     }
 }
-/* ... and as bool, too, which is what comparisons answer */
+/* ... of one that computes in C, or as bool, which is what comparisons answer */
 template <class C, int V> __device__ void cuda_store_vector(int dtype, void *p, int64_t i, const C (&x)[V]) {
     switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
