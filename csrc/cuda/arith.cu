@@ -86,11 +86,6 @@ template <> struct arith<int64_t> : cuda_job<int64_t> {
 };
 
 /* ---- add and its kin, which scale one operand ---- */
-static double rounded_to(int dtype, double x) {
-    if (dtype == RL_F16) return rl_from_half(rl_to_half((float)x));
-    return dtype == RL_BF16 ? (double)rl_from_bfloat(rl_to_bfloat((float)x)) : x;
-}
-
 static rl_status scaled(rl_call *k, int op) {
     const int dtype = rl_in(k, 0)->dtype, tag = k->arg[2].tag;
     cuda_numbers numbers = {{1}, {1}};
@@ -100,7 +95,7 @@ static rl_status scaled(rl_call *k, int op) {
         return rl_fail(k, RL_RUNTIME,
                        "For integral input tensors, argument alpha must not be a floating point number.");
     if (tag != RL_NONE) {
-        numbers.d[0] = rounded_to(dtype, rl_num(k, 2));
+        numbers.d[0] = cuda_number_as(dtype, rl_num(k, 2));
         numbers.i[0] = rl_int(k, 2);
     }
     return cuda_elementwise<arith>(k, op, numbers);

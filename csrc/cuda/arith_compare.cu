@@ -1,7 +1,7 @@
 /* Two operands: comparisons and logic, whose result is 0 or 1, and bits of integers. */
 #include "elementwise.h"
 
-enum { EQ, NE, LT, LE, GT, GE, BOTH, ANY, ONE, BIT_AND, BIT_OR, BIT_XOR, LEFT, RIGHT };
+enum { EQ, NE, LT, LE, GT, GE, BOTH, ANY, ONE, BIT_AND, BIT_OR, BIT_XOR, LEFT, RIGHT, NOT, BIT_NOT };
 
 #define COMPARISONS                                                                                          \
     CUDA_CASE_2(EQ, a == b)                                                                                  \
@@ -12,7 +12,8 @@ enum { EQ, NE, LT, LE, GT, GE, BOTH, ANY, ONE, BIT_AND, BIT_OR, BIT_XOR, LEFT, R
     CUDA_CASE_2(GE, a >= b)                                                                                  \
     CUDA_CASE_2(BOTH, a != 0 && b != 0)                                                                      \
     CUDA_CASE_2(ANY, a != 0 || b != 0)                                                                       \
-    CUDA_CASE_2(ONE, (a != 0) != (b != 0))
+    CUDA_CASE_2(ONE, (a != 0) != (b != 0))                                                                   \
+    CUDA_CASE_1(NOT, a == 0)
 
 template <class C> struct comparisons : cuda_job<C> {
     enum { INPUTS = 2, VECTOR = 4, HAS_INTS = 1 };
@@ -26,6 +27,7 @@ template <> struct comparisons<int64_t> : cuda_job<int64_t> {
     enum { INPUTS = 2, VECTOR = 4, HAS_INTS = 1 };
     template <int V> __device__ void operator()(const C (&x)[2][V], C (&y)[V]) const {
         const C bits = n[0];
+        const bool truth = dtype == RL_BOOL;
         switch (op) {
             COMPARISONS
             CUDA_CASE_2(BIT_AND, a & b)
@@ -34,6 +36,7 @@ template <> struct comparisons<int64_t> : cuda_job<int64_t> {
             /* by any number, as if bit by bit; to the left by less than 0 leaves nothing */
             CUDA_CASE_2(LEFT, b < 0 || b >= bits ? 0 : (C)((uint64_t)a << b))
             CUDA_CASE_2(RIGHT, a >> (b < 0 || b >= bits ? 63 : b))
+            CUDA_CASE_1(BIT_NOT, truth ? (C)!a : ~a)
         }
     }
 };
@@ -66,3 +69,15 @@ OF_BITS(bitwise_or, BIT_OR)
 OF_BITS(bitwise_xor, BIT_XOR)
 OF_BITS(bitwise_left_shift, LEFT)
 OF_BITS(bitwise_right_shift, RIGHT)
+
+/* ---- of one operand ---- */
+static rl_status of_one(rl_call *k, int op) {
+    const rl_view *views[] = {k->out[0], rl_in(k, 0), rl_in(k, 0)};
+    return cuda_elementwise<comparisons>(k, views, op, {});
+}
+CUDA_KERNEL(cuda_logical_not) {
+    return of_one(k, NOT);
+}
+CUDA_KERNEL(cuda_bitwise_not) {
+    return rl_is_float(rl_in(k, 0)->dtype) ? RL_UNSUPPORTED : of_one(k, BIT_NOT);
+}

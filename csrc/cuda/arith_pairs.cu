@@ -11,7 +11,6 @@ enum {
     LOGADDEXP,
     LOGADDEXP2,
     XLOGY,
-    XLOG1PY,
     LDEXP,
     NEXTAFTER,
     GCD,
@@ -87,7 +86,6 @@ template <class C> struct arith_pairs : cuda_job<C> {
             CUDA_CASE_2(LOGADDEXP, log_add(a, b))
             CUDA_CASE_2(LOGADDEXP2, log_add_2(a, b))
             CUDA_CASE_2(XLOGY, b != b ? b : a == 0 ? (C)0 : a * log(b))
-            CUDA_CASE_2(XLOG1PY, b != b ? b : a == 0 ? (C)0 : a * log1p(b))
             CUDA_CASE_2(LDEXP, scale_by(a, b))
             CUDA_CASE_2(NEXTAFTER, next_of(dtype, a, b))
         }
@@ -154,7 +152,6 @@ PAIR(hypot, HYPOT)
 PAIR(logaddexp, LOGADDEXP)
 PAIR(logaddexp2, LOGADDEXP2)
 PAIR(xlogy, XLOGY)
-PAIR(special_xlog1py, XLOG1PY)
 PAIR(ldexp, LDEXP)
 PAIR(nextafter, NEXTAFTER)
 PAIR(gcd, GCD)

@@ -1,5 +1,7 @@
 /* Walks as the host makes them: Note [CUDA walk]. */
 #include "walk.h"
+#include <cfloat>
+#include <cmath>
 #include <cstdlib>
 
 static int64_t limit_asked_for(void) {
@@ -141,4 +143,47 @@ void cuda_number_get(const rl_view *v, int64_t *x) {
     case RL_BOOL: *x = *(const uint8_t *)p != 0; break;
     default: cuda_number_get(v, &wide); *x = (int64_t)wide;
     }
+}
+
+double cuda_number_as(int dtype, double x) {
+    switch (dtype) {
+    case RL_F16: return rl_from_half(rl_to_half((float)x));
+    case RL_BF16: return rl_from_bfloat(rl_to_bfloat((float)x));
+    case RL_F32: return (float)x;
+    default: return x;
+    }
+}
+
+/* of PyTorch's numbers uint8 lets negative ones wrap */
+static bool number_fits(double x, int dtype) {
+    switch (dtype) {
+    case RL_U8: return fabs(x) <= UINT8_MAX;
+    case RL_I8: return x >= INT8_MIN && x <= INT8_MAX;
+    case RL_I16: return x >= INT16_MIN && x <= INT16_MAX;
+    case RL_I32: return x >= INT32_MIN && x <= INT32_MAX;
+    case RL_I64: return x >= -0x1p63 && x < 0x1p63;
+    case RL_F16: return !(fabs(x) > 65504) || isinf(x);
+    case RL_F32: return !(fabs(x) > (double)FLT_MAX) || isinf(x);
+    case RL_BF16: return !(fabs(x) > 0x1.fep127) || isinf(x);
+    default: return true;
+    }
+}
+
+rl_status cuda_number_of(rl_call *k, int arg, int dtype, double *d, int64_t *i) {
+    static const char *const names[] = {"uint8_t",   "int8_t", "int16_t", "int",  "int64_t",
+                                        "c10::Half", "float",  "double",  "bool", "c10::BFloat16"};
+    const rl_slot *s = &k->arg[arg];
+    if (s->tag == RL_TENSOR) {
+        cuda_number_get(s->u.t, d);
+        cuda_number_get(s->u.t, i);
+    } else {
+        *d = rl_num(k, arg);
+        *i = rl_int(k, arg);
+    }
+    if (s->tag == RL_TENSOR || (s->tag != RL_FLOAT && dtype == RL_I64) || number_fits(*d, dtype)) {
+        if (dtype == RL_U8) *i = (uint8_t)*i;
+        *d = cuda_number_as(dtype, *d);
+        return RL_OK;
+    }
+    return rl_fail(k, RL_RUNTIME, "value cannot be converted to type %s without overflow", names[dtype]);
 }

@@ -82,6 +82,11 @@ bool cuda_can_read(const rl_view *out, const rl_view *v);
 void cuda_number_get(const rl_view *v, double *x);
 void cuda_number_get(const rl_view *v, float *x);
 void cuda_number_get(const rl_view *v, int64_t *x);
+/* x as an element of dtype would keep it */
+double cuda_number_as(int dtype, double x);
+/* A number argument or a 0-dim tensor on the CPU, as one element of dtype keeps it: *d of a float, *i of an
+ * integer. PyTorch's text when it does not fit. */
+rl_status cuda_number_of(rl_call *k, int arg, int dtype, double *d, int64_t *i);
 
 template <class C> static inline cuda_operand<C> cuda_operand_of(const rl_view *v) {
     cuda_operand<C> x = {nullptr, v->dtype, 0};
