@@ -86,6 +86,18 @@ __device__ void cuda_read_apart(const cuda_walk &w, const cuda_inputs<C, N> &in,
     }
 }
 
+/* what f makes of them; to: where that goes, if they lie apart */
+template <class F, class C, int N, int V>
+__device__ void cuda_compute(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
+                             bool is_strip, C (&y)[V], int64_t (&to)[V]) {
+    C x[N][V];
+    if (is_strip)
+        cuda_read_strip(w, in, i, x);
+    else
+        cuda_read_apart(w, in, i, x, to);
+    f(x, y);
+}
+
 template <class F, class C, int N>
 __global__ void __launch_bounds__(CUDA_THREADS)
     cuda_elements(cuda_walk w, cuda_result out, cuda_inputs<C, N> in, F f) {
@@ -93,14 +105,10 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
         const bool is_strip = w.is_flat && first + TILE <= w.numel;
         const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
-        C x[N][V], y[V] = {};
+        C y[V] = {};
         int64_t to[V];
         if (i >= w.numel) return;
-        if (is_strip)
-            cuda_read_strip(w, in, i, x);
-        else
-            cuda_read_apart(w, in, i, x, to);
-        f(x, y);
+        cuda_compute(w, in, f, i, is_strip, y, to);
         if (is_strip) {
             cuda_store_vector(out.dtype, out.at, i, y);
             continue;
@@ -111,31 +119,42 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     }
 }
 
-/* ---- the host's side ---- */
+/* ---- the host's side. views: the result, then what is read; one that is NULL is the number 1 ---- */
 template <class F, class C>
-static void cuda_elements_launch(const rl_call *k, cuda_walk w, const rl_view *const *views,
-                                 const cuda_numbers &numbers, int op) {
+static F cuda_job_of(const rl_view *const *views, const cuda_numbers &numbers, int op) {
     F f;
-    cuda_inputs<C, F::INPUTS> in;
-    const rl_view *out = views[0];
     f.op = op;
     f.dtype = views[1]->dtype;
     for (int i = 0; i < CUDA_NUMBERS; i++)
         f.n[i] = std::is_same<C, int64_t>::value ? (C)numbers.i[i] : (C)numbers.d[i];
-    for (int i = 0; i < F::INPUTS; i++) in.of[i] = cuda_operand_of<C>(views[i + 1]);
+    return f;
+}
+template <class C, int N> static cuda_inputs<C, N> cuda_inputs_of(const rl_view *const *views) {
+    cuda_inputs<C, N> in;
+    for (int i = 0; i < N; i++)
+        in.of[i] = views[i + 1] ? cuda_operand_of<C>(views[i + 1]) : cuda_operand<C>{nullptr, 0, 1};
+    return in;
+}
+
+template <class F, class C>
+static void cuda_elements_launch(const rl_call *k, cuda_walk w, const rl_view *const *views,
+                                 const cuda_numbers &numbers, int op) {
+    const F f = cuda_job_of<F, C>(views, numbers, op);
+    const rl_view *out = views[0];
     if (!cuda_computes_in<C>(out->dtype) && out->dtype != RL_BOOL) w.is_flat = false; /* stored one by one */
     const int64_t tiles = (w.numel + F::VECTOR - 1) / F::VECTOR;
     CUDA_LAUNCH((cuda_elements<F, C, F::INPUTS>), cuda_blocks_of(tiles), CUDA_THREADS,
-                (cudaStream_t)k->stream, w, cuda_result{rl_data(out, RL_WRITE), out->dtype}, in, f);
+                (cudaStream_t)k->stream, w, cuda_result{rl_data(out, RL_WRITE), out->dtype},
+                (cuda_inputs_of<C, F::INPUTS>(views)), f);
 }
 
 template <class C> static bool cuda_can_compute(const rl_view *const *views, int inputs) {
     for (int i = 1; i <= inputs; i++)
-        if (!cuda_computes_in<C>(views[i]->dtype) || !cuda_can_read(views[0], views[i])) return false;
+        if (views[i] && (!cuda_computes_in<C>(views[i]->dtype) || !cuda_can_read(views[0], views[i])))
+            return false;
     return true;
 }
 
-/* views: the result, then what is read */
 template <template <class> class Family>
 static rl_status cuda_elementwise(rl_call *k, const rl_view *const *views, int op,
                                   const cuda_numbers &numbers) {

@@ -30,7 +30,7 @@ static int dims_of(walk_dim *dim, const rl_view *const *views, int nops) {
     for (int d = 0; d < ndim; d++) {
         if (views[0]->shape[d] == 1) continue;
         dim[n].size = views[0]->shape[d];
-        for (int op = 0; op < nops; op++) dim[n].step[op] = step_of(views[op], d, ndim);
+        for (int op = 0; op < nops; op++) dim[n].step[op] = views[op] ? step_of(views[op], d, ndim) : 0;
         n++;
     }
     return n;

@@ -20,7 +20,8 @@ typedef struct {
     int64_t numel, size[CUDA_DIMS], step[CUDA_OPS][CUDA_DIMS];
 } cuda_walk;
 
-/* Element i is that of operand 0, row by row. false: more dims than a launch carries. */
+/* Element i is that of operand 0, row by row. A view that is NULL has step 0. false: more dims than a launch
+ * carries. */
 bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops);
 /* ... or in the order of operand 0's memory, for what is the same wherever an element stands */
 bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops);

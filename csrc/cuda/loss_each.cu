@@ -1,0 +1,210 @@
+/* Losses that work element by element, and their gradients: Note [Element losses] in
+ * kernels/ref/loss_each.c. They compute in float, or in double where the tensors are. */
+#include "elementwise.h"
+#include "reduce.h"
+
+enum {
+    MSE,
+    L1,
+    HUBER,
+    SMOOTH_L1,
+    SOFT_MARGIN,
+    KL_DIV,
+    KL_DIV_LOG,
+    BCE,
+    BCE_LOGITS,
+    NONE = 0,
+    MEAN = 1 /* reductions */
+};
+
+/* ---- values: a is the input, b the target, c and d are weights ---- */
+template <class C> static __device__ C bowl(C gap, C border) {
+    return gap < border ? (C)0.5 * gap * gap : border * (gap - (C)0.5 * border);
+}
+template <class C> static __device__ C smooth(C gap, C beta) {
+    return beta > 0 ? bowl(gap, beta) / beta : gap;
+}
+/* outside [0, 1], where the CPU refuses them, they are NaN */
+template <class C> static __device__ C bce(C p, C target) {
+    if (!(p >= 0 && p <= 1 && target >= 0 && target <= 1)) return (C)NAN;
+    return (target - 1) * fmax(log1p(-p), (C)-100) - target * fmax(log(p), (C)-100);
+}
+template <class C> static __device__ C log_sigmoid(C x) {
+    return x != x ? x : fmin(x, (C)0) - log1p(exp(-fabs(x)));
+}
+
+#define CASE_4(name, expr)                                                                                   \
+    CUDA_CASE_OF(name, expr, const C a = x[0][j], b = x[1][j], c = x[2][j], d = x[3][j])
+template <class C> struct loss_value : cuda_job<C> {
+    enum { INPUTS = 4, VECTOR = sizeof(C) == sizeof(float) ? 4 : 1, HAS_INTS = 0 };
+    template <int V> __device__ void operator()(const C (&x)[4][V], C (&y)[V]) const {
+        const C border = this->n[0];
+        switch (this->op) {
+            CUDA_CASE_2(MSE, (a - b) * (a - b))
+            CUDA_CASE_2(L1, fabs(a - b))
+            CUDA_CASE_2(HUBER, bowl(fabs(a - b), border))
+            CUDA_CASE_2(SMOOTH_L1, smooth(fabs(a - b), border))
+            CUDA_CASE_2(SOFT_MARGIN, log1p(exp(-a * b)))
+            CUDA_CASE_2(KL_DIV, (b == 0 ? (C)0 : b * log(b)) - b * a)
+            CUDA_CASE_2(KL_DIV_LOG, exp(b) * (b - a))
+            CUDA_CASE_3(BCE, c * bce(a, b))
+            CASE_4(BCE_LOGITS, c * ((1 - b) * a - ((d - 1) * b + 1) * log_sigmoid(a)))
+        }
+    }
+};
+
+/* ---- slopes: a is the gradient of the result, then what the values are of; after a mean `by` is 1 over
+ * how many there are ---- */
+template <class C> static __device__ C within(C x, C border) { /* NaN stays NaN */
+    return x <= -border ? -border : x >= border ? border : x;
+}
+template <class C> static __device__ C slope_of(C gap, C beta) {
+    return gap <= -beta ? (C)-1 : gap >= beta ? (C)1 : gap / beta;
+}
+template <class C> static __device__ C soft_margin_slope(C x, C target) {
+    const C z = exp(-x * target);
+    return -target * z / (1 + z);
+}
+template <class C> static __device__ C bce_slope(C p, C target) {
+    return (p - target) / fmax((1 - p) * p, (C)1e-12);
+}
+template <class C> static __device__ C logits_slope(C x, C target, C positive) {
+    return (positive * target + 1 - target) / (1 + exp(-x)) - positive * target;
+}
+
+#define CASE_5(name, expr)                                                                                   \
+    CUDA_CASE_OF(name, expr, const C a = x[0][j], b = x[1][j], c = x[2][j], d = x[3][j], e = x[4][j])
+template <class C> struct loss_slope : cuda_job<C> {
+    enum { INPUTS = 5, VECTOR = sizeof(C) == sizeof(float) ? 4 : 1, HAS_INTS = 0 };
+    template <int V> __device__ void operator()(const C (&x)[5][V], C (&y)[V]) const {
+        const C by = this->n[0], border = this->n[1];
+        switch (this->op) {
+            CUDA_CASE_3(MSE, 2 * (b - c) * a * by)
+            CUDA_CASE_3(L1, ((b > c) - (b < c)) * a * by)
+            CUDA_CASE_3(HUBER, within(b - c, border) * a * by)
+            CUDA_CASE_3(SMOOTH_L1, slope_of(b - c, border) * a * by)
+            CUDA_CASE_3(SOFT_MARGIN, soft_margin_slope(b, c) * a * by)
+            CUDA_CASE_OF(KL_DIV, -c * a * by, const C a = x[0][j], c = x[2][j])
+            CUDA_CASE_OF(KL_DIV_LOG, -exp(c) * a * by, const C a = x[0][j], c = x[2][j])
+            CUDA_CASE_OF(BCE, a * bce_slope(b, c) * d * by, const C a = x[0][j], b = x[1][j], c = x[2][j],
+                         d = x[3][j])
+            CASE_5(BCE_LOGITS, a * d * by * logits_slope(b, c, e))
+        }
+    }
+};
+
+/* ---- one sum: each block's, whose number the sizes alone decide, then that of all of them ---- */
+enum { MOST_SUMS = 1024 };
+
+template <class F, class C, int N>
+__global__ void __launch_bounds__(CUDA_THREADS) loss_sums(cuda_walk w, C *sums, cuda_inputs<C, N> in, F f) {
+    enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
+    C sum = 0;
+    for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
+        const bool is_strip = w.is_flat && first + TILE <= w.numel;
+        const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
+        C y[V] = {};
+        int64_t to[V];
+        if (i < w.numel) cuda_compute(w, in, f, i, is_strip, y, to);
+        CUDA_UNROLL
+        for (int j = 0; j < V; j++)
+            if (is_strip || i + j * CUDA_THREADS < w.numel) sum += y[j];
+    }
+    sum = cuda_block_join(sum, cuda_sum());
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS) loss_total(cuda_result out, const C *sums, int n, C divisor) {
+    C sum = 0;
+    for (int i = threadIdx.x; i < n; i += CUDA_THREADS) sum += sums[i];
+    sum = cuda_block_join(sum, cuda_sum());
+    if (threadIdx.x == 0) cuda_store(out.dtype, out.at, 0, sum / divisor);
+}
+
+/* `all`: a view of the dims that the operands stretch to */
+template <class C>
+static rl_status reduced(rl_call *k, const rl_view *const *views, const rl_view *all, int op,
+                         const cuda_numbers &numbers, bool is_mean) {
+    typedef loss_value<C> F;
+    const rl_view *walked[1 + F::INPUTS] = {all}, *out = views[0];
+    cuda_walk w;
+    for (int i = 1; i <= F::INPUTS; i++) walked[i] = views[i];
+    if (!cuda_can_compute<C>(views, F::INPUTS) || !cuda_walk_make_along(&w, walked, 1 + F::INPUTS))
+        return RL_UNSUPPORTED;
+    const unsigned wanted = cuda_blocks_of((w.numel + F::VECTOR - 1) / F::VECTOR),
+                   blocks = wanted < MOST_SUMS ? wanted : (unsigned)MOST_SUMS;
+    C *sums = (C *)k->svc->scratch(k, RL_COUNT(MOST_SUMS), sizeof *sums);
+    if (!sums || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    if (blocks)
+        CUDA_LAUNCH_BLOCKS((loss_sums<F, C, F::INPUTS>), blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, w,
+                           sums, (cuda_inputs_of<C, F::INPUTS>(views)),
+                           (cuda_job_of<F, C>(views, numbers, op)));
+    CUDA_LAUNCH_BLOCKS((loss_total<C>), 1, CUDA_THREADS, 0, (cudaStream_t)k->stream,
+                       cuda_result{rl_data(out, RL_WRITE), out->dtype}, sums, (int)blocks,
+                       is_mean ? (C)w.numel : (C)1);
+    return rl_cuda_end(k);
+}
+
+/* the dims that a and b stretch to, as if dense; operators have looked whether they do */
+static void stretch(rl_view *all, const rl_view *a, const rl_view *b, int64_t *shape, int64_t *strides) {
+    const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+    all->ndim = (uint8_t)ndim;
+    all->shape = shape;
+    all->strides = strides;
+    all->numel = 1;
+    for (int d = ndim - 1; d >= 0; d--) {
+        const int of_a = d - (ndim - a->ndim), of_b = d - (ndim - b->ndim);
+        shape[d] = of_a < 0 || a->shape[of_a] == 1 ? of_b < 0 ? 1 : b->shape[of_b] : a->shape[of_a];
+        strides[d] = all->numel;
+        all->numel *= shape[d];
+    }
+}
+
+/* ---- whole calls ---- */
+/* weights: how many arguments behind input and target are weights, which may be None */
+static rl_status values(rl_call *k, int op, int weights, int reduction, double number) {
+    const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1), *views[] = {k->out[0], a, b, NULL, NULL};
+    const cuda_numbers numbers = {{number}, {}};
+    int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS];
+    for (int i = 0; i < weights; i++) views[3 + i] = rl_in(k, 2 + i);
+    if (rl_int(k, reduction) == NONE) return cuda_elementwise<loss_value>(k, views, op, numbers);
+    rl_view all = *a;
+    stretch(&all, a, b, shape, strides);
+    if (all.numel == a->numel) all = *a; /* whose memory says in which order to go */
+    const bool is_mean = rl_int(k, reduction) == MEAN;
+    return a->dtype == RL_F64 ? reduced<double>(k, views, &all, op, numbers, is_mean)
+                              : reduced<float>(k, views, &all, op, numbers, is_mean);
+}
+
+static rl_status slopes(rl_call *k, int op, int weights, int reduction, double number) {
+    const rl_view *out = k->out[0], *views[6] = {out, rl_in(k, 0), rl_in(k, 1), rl_in(k, 2)};
+    const double by = rl_int(k, reduction) == MEAN ? 1 / (double)out->numel : 1;
+    for (int i = 0; i < weights; i++) views[4 + i] = rl_in(k, 3 + i);
+    return cuda_elementwise<loss_slope>(k, views, op, {{by, number}, {}});
+}
+
+#define LOSS(name, op, weights, reduction, number)                                                           \
+    CUDA_KERNEL(cuda_##name) {                                                                               \
+        return values(k, op, weights, reduction, number);                                                    \
+    }
+#define SLOPE(name, op, weights, reduction, number)                                                          \
+    CUDA_KERNEL(cuda_##name##_backward) {                                                                    \
+        return slopes(k, op, weights, reduction, number);                                                    \
+    }
+LOSS(mse_loss, MSE, 0, 2, 0)
+SLOPE(mse_loss, MSE, 0, 3, 0)
+LOSS(l1_loss, L1, 0, 2, 0)
+SLOPE(l1_loss, L1, 0, 3, 0)
+LOSS(huber_loss, HUBER, 0, 2, rl_num(k, 3))
+SLOPE(huber_loss, HUBER, 0, 3, rl_num(k, 4))
+LOSS(smooth_l1_loss, SMOOTH_L1, 0, 2, rl_num(k, 3))
+SLOPE(smooth_l1_loss, SMOOTH_L1, 0, 3, rl_num(k, 4))
+LOSS(soft_margin_loss, SOFT_MARGIN, 0, 2, 0)
+SLOPE(soft_margin_loss, SOFT_MARGIN, 0, 3, 0)
+LOSS(kl_div, rl_int(k, 3) ? KL_DIV_LOG : KL_DIV, 0, 2, 0)
+SLOPE(kl_div, rl_int(k, 4) ? KL_DIV_LOG : KL_DIV, 0, 3, 0)
+LOSS(binary_cross_entropy, BCE, 1, 3, 0)
+SLOPE(binary_cross_entropy, BCE, 1, 4, 0)
+LOSS(binary_cross_entropy_with_logits, BCE_LOGITS, 2, 4, 0)
+SLOPE(binary_cross_entropy_with_logits, BCE_LOGITS, 2, 5, 0)
