@@ -87,6 +87,10 @@ static uint64_t element_bits(int dtype, bool whole, int64_t i, double d) {
     }
 }
 
+uint64_t cuda_number_bits(int dtype, double number) {
+    return element_bits(dtype, false, 0, number);
+}
+
 double cuda_element_number(int dtype, uint64_t bits) {
     const void *p = &bits;
     switch (dtype) {
@@ -120,6 +124,27 @@ rl_status cuda_element(rl_call *k, int arg, int dtype, uint64_t *bits) {
                        type_name(dtype));
     *bits = element_bits(dtype, whole, s->u.i, s->u.d);
     return RL_OK;
+}
+
+const void *cuda_bits_there(rl_call *k, uint64_t bits, int dtype) {
+    const uint64_t element[2] = {bits, 0};
+    cuda_dims one = cuda_dims_none();
+    cuda_walk w;
+    void *there = k->svc->scratch(k, RL_COUNT(1), 16);
+    if (!there || !cuda_dims_walk(&w, &one, 1)) return nullptr;
+    return cuda_fill_walk(k, w, there, rl_itemsize(dtype), element) == RL_OK ? there : nullptr;
+}
+
+const void *cuda_element_there(rl_call *k, int arg, int dtype) {
+    const rl_view *v = rl_in(k, arg);
+    cuda_dims one = cuda_dims_none();
+    uint64_t bits;
+    if (!v || v->device == RL_CPU)
+        return cuda_element(k, arg, dtype, &bits) == RL_OK ? cuda_bits_there(k, bits, dtype) : nullptr;
+    if (v->dtype == dtype) return rl_const_data(v);
+    void *there = k->svc->scratch(k, RL_COUNT(1), 16);
+    if (!there || cuda_move_dims(k, &one, there, dtype, rl_const_data(v), v->dtype) != RL_OK) return nullptr;
+    return there;
 }
 
 /* ---- the operators ---- */

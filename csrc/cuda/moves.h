@@ -17,13 +17,12 @@ static inline cuda_dims cuda_dims_none(void) {
     return dims;
 }
 static inline void cuda_dims_add(cuda_dims *dims, int64_t size, int64_t step0, int64_t step1 = 0,
-                                 int64_t step2 = 0) {
-    const int d = dims->ndim;
+                                 int64_t step2 = 0, int64_t step3 = 0, int64_t step4 = 0) {
+    const int64_t step[] = {step0, step1, step2, step3, step4};
     dims->numel *= size;
     if (size == 1) return; /* so that there is always room: no size has more factors */
-    dims->size[d] = size;
-    dims->step[0][d] = step0, dims->step[1][d] = step1, dims->step[2][d] = step2;
-    dims->ndim++;
+    for (int op = 0; op < 5; op++) dims->step[op][dims->ndim] = step[op];
+    dims->size[dims->ndim++] = size;
 }
 /* in the order of operand 0's memory; false: more dims than a launch carries */
 bool cuda_dims_walk(cuda_walk *w, cuda_dims *dims, int nops);
@@ -60,12 +59,25 @@ template <class T> static inline T cuda_from_words(const uint64_t *words) {
     memcpy(&value, words, sizeof value);
     return value;
 }
+uint64_t cuda_number_bits(int dtype, double number);
 double cuda_element_number(int dtype, uint64_t bits);
 
 static inline cudaStream_t cuda_stream_of(const rl_call *k) {
     return (cudaStream_t)k->stream;
 }
+/* one element of device memory: a number as cuda_element reads it, or a 0-D tensor; NULL: failed */
+const void *cuda_element_there(rl_call *k, int arg, int dtype);
+const void *cuda_bits_there(rl_call *k, uint64_t bits, int dtype);
+
 static inline bool cuda_same_place(const rl_view *a, const rl_view *b) {
     return a->device == b->device && a->device_index == b->device_index;
+}
+/* Do all tensors lie where the call runs, but for argument `except`? */
+static inline bool cuda_all_here(const rl_call *k, int except = -1) {
+    for (int i = 0; i < k->n_arg; i++) {
+        const rl_view *v = i == except ? NULL : rl_in(k, i);
+        if (v && !cuda_same_place(v, k->out[0])) return false;
+    }
+    return true;
 }
 #endif
