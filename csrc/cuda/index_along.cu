@@ -48,7 +48,7 @@ static rl_status by_vector(rl_call *k, cuda_scattering *s, const rl_view *to, co
     if (rl_cuda_begin(k, k->out[0]) != RL_OK || cuda_places_of(k, &s->places, index, to, dim) != RL_OK)
         return RL_FAIL;
     s->slots = s->places;
-    s->slots.step = 1;
+    s->slots.step = to->ndim && to->strides[dim] != 0; /* what shares memory is one place */
     return RL_OK;
 }
 
