@@ -17,11 +17,9 @@ static V truths_of(rl_values *g, V x) {
 /* how many elements are not zero */
 static int64_t count_of(rl_values *g, V x) {
     if (FAILED) return 0;
-    if (x.u.t->device != RL_CPU) {
+    if (x.u.t->device == RL_META) {
         RAISE(PyExc_NotImplementedError,
-              x.u.t->device == RL_META
-                  ? "which elements are not zero cannot be known of meta tensors: they have no data"
-                  : "rushlight finds non-zero elements on the CPU only");
+              "which elements are not zero cannot be known of meta tensors: they have no data");
         return 0;
     }
     V count = OP(nonzero_count, x);
