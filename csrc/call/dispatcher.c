@@ -26,6 +26,11 @@ static RL_APART PyObject *call_lists(rl_bound *b) {
     Py_RETURN_NONE;
 }
 
+static bool indexes_on_device(const rl_bound *b) {
+    return b->schema->arg[1].kind == RL_ARG_MAYBE_TENSORS && b->k.arg[0].tag == RL_TENSOR &&
+           b->k.arg[0].u.t->device == RL_CUDA;
+}
+
 static PyObject *dispatch(rl_bound *b, int how) {
     const rl_operator *op = b->schema->op;
     const bool inplace = how == RL_CALL_INPLACE;
@@ -35,6 +40,7 @@ static PyObject *dispatch(rl_bound *b, int how) {
         return b->out    ? rl_call_composite_out(b)
                : inplace ? rl_call_composite_inplace(b)
                          : rl_compose((int)(op - rl_operators), b);
+    if (RL_UNLIKELY(op->lists) && indexes_on_device(b) && rl_device_indices(b) < 0) return NULL;
     if (inplace || (op->variants & RL_ONLY_INPLACE)) return rl_call_inplace(b);
     return RL_LIKELY(!b->out) ? rl_call_new(b) : rl_call_out(b);
 }

@@ -82,8 +82,6 @@ static rl_status check_mask(const rl_view *x, const rl_view *mask, int64_t dim) 
 static rl_status check_index(const rl_view *index) {
     if (index->dtype != RL_I64 && index->dtype != RL_I32 && !is_mask(index))
         return rl_error_set(RL_INDEX, "tensors used as indices must be long, int, byte or bool tensors");
-    if (is_mask(index) && index->device != RL_CPU)
-        return rl_error_set(RL_NOTIMPL, "rushlight indexes with masks on the CPU only");
     return RL_OK;
 }
 
@@ -104,6 +102,8 @@ static rl_status picks_of(rl_call *k, picks *p) {
         int width = index && is_mask(index) ? index->ndim : 1;
         if (index && is_mask(index)) {
             if (check_mask(x, index, dim) != RL_OK) return RL_FAIL;
+            if (index->device != RL_CPU) /* the dispatcher made integers of what a device can count */
+                return rl_error_set(RL_NOTIMPL, "rushlight indexes with masks on the CPU only");
             int64_t found = mask_count(index);
             fits &= picks_join(p, &found, 1);
         } else if (index) {
