@@ -1,0 +1,162 @@
+/* Negative log likelihood and its gradient. Reductions: 0 none, 1 mean, 2 sum. */
+#include "total.h"
+
+enum { NONE, MEAN };
+
+/* What every place of an image sees: its target, x of class 0 or the gradient, the weight of a class. */
+typedef struct {
+    const void *target, *x, *weight; /* weight NULL: 1 */
+    int64_t classes, ignore, class_step, weight_step;
+    bool bytes; /* the target is uint8, not int64 */
+    int dtype;
+} nll;
+
+/* false: this place does not count. A class that there is not ends the launch, as in PyTorch. */
+__device__ static bool class_at(const nll &l, int64_t i, int64_t *at) {
+    *at = l.bytes ? ((const uint8_t *)l.target)[i] : ((const int64_t *)l.target)[i];
+    if (*at == l.ignore) return false;
+    if ((uint64_t)*at >= (uint64_t)l.classes) __trap();
+    return true;
+}
+template <class C> __device__ C weight_of(const nll &l, int64_t at) {
+    return l.weight ? cuda_load<C>(l.dtype, l.weight, at * l.weight_step) : 1;
+}
+template <class C> __device__ C loss_of(const nll &l, int64_t x, int64_t at) {
+    return -weight_of<C>(l, at) * cuda_load<C>(l.dtype, l.x, x + at * l.class_step);
+}
+
+/* the arguments from `target` on are target, weight, reduction, ignore_index */
+static nll nll_begin(const rl_call *k, int target, const rl_view *x) {
+    const rl_view *classes = rl_in(k, target), *weight = rl_in(k, target + 1);
+    nll l = {};
+    l.target = rl_const_data(classes);
+    l.x = rl_const_data(x);
+    l.classes = k->attr[1];
+    l.ignore = rl_int(k, target + 3);
+    l.class_step = x->strides[x->ndim > 1];
+    l.bytes = classes->dtype == RL_U8;
+    l.dtype = x->dtype;
+    if (weight) {
+        l.weight = rl_const_data(weight);
+        l.weight_step = weight->strides[0];
+    }
+    return l;
+}
+
+/* v with the dims of x, whose dim of classes all share; v has the others, or is one number */
+typedef struct {
+    rl_view view;
+    int64_t strides[RL_MAX_DIMS];
+} spread;
+static void spread_make(spread *s, const rl_view *v, const rl_view *x) {
+    const int dim = x->ndim > 1;
+    s->view = *v;
+    for (int d = 0, own = 0; d < x->ndim; d++)
+        s->strides[d] = d == dim || own >= v->ndim ? 0 : v->strides[own++];
+    if (x->ndim == 1) s->strides[0] = 0;
+    s->view.ndim = x->ndim;
+    s->view.shape = x->shape;
+    s->view.strides = s->strides;
+    s->view.numel = x->numel;
+}
+
+/* ---- forward ---- */
+template <class C> struct nll_sums {
+    C sum, total; /* of losses, of weights */
+};
+template <class C> struct nll_total {
+    typedef nll_sums<C> value_type;
+    enum { OPERANDS = 2 };
+    nll l;
+    bool is_mean;
+    void *out, *total_weight;
+    __device__ value_type start() const { return {0, 0}; }
+    __device__ value_type value(const int64_t (&at)[OPERANDS]) const {
+        int64_t c;
+        if (!class_at(l, at[0], &c)) return start();
+        return {loss_of<C>(l, at[1], c), weight_of<C>(l, c)};
+    }
+    __device__ value_type join(const value_type &a, const value_type &b) const {
+        return {a.sum + b.sum, a.total + b.total};
+    }
+    __device__ void store(const value_type &v) const {
+        cuda_store(l.dtype, out, 0, is_mean ? v.sum / v.total : v.sum);
+        cuda_store(l.dtype, total_weight, 0, v.total);
+    }
+};
+
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS) nll_each(nll l, cuda_walk w, void *out, void *total_weight) {
+    CUDA_EACH(i, w) {
+        int64_t at[3], c;
+        cuda_walk_seek(w, i, at);
+        cuda_store(l.dtype, out, at[2], class_at(l, at[0], &c) ? loss_of<C>(l, at[1], c) : 0);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) cuda_store<C>(l.dtype, total_weight, 0, 0);
+}
+
+template <class C> static rl_status nll_forward(rl_call *k, const nll &l, const cuda_walk &w, bool each) {
+    void *out = rl_data(k->out[0], RL_WRITE), *total = rl_data(k->out[1], RL_WRITE);
+    if (!each) return cuda_total(k, w, nll_total<C>{l, rl_int(k, 3) == MEAN, out, total});
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    const unsigned blocks = w.numel ? cuda_walk_blocks(&w) : 1;
+    CUDA_LAUNCH((nll_each<C>), blocks, CUDA_THREADS, (cudaStream_t)k->stream, l, w, out, total);
+    return rl_cuda_end(k);
+}
+
+/* The places are walked as the dims of x without that of the classes. */
+CUDA_KERNEL(cuda_nll_loss) {
+    const rl_view *x = rl_in(k, 0);
+    const bool each = rl_int(k, 3) == NONE && x->ndim > 1;
+    spread target, out;
+    rl_view first = *x;
+    int64_t shape[RL_MAX_DIMS];
+    cuda_walk w;
+    spread_make(&target, rl_in(k, 1), x);
+    spread_make(&out, k->out[0], x);
+    for (int d = 0; d < x->ndim; d++) shape[d] = d == (x->ndim > 1) ? 1 : x->shape[d];
+    first.numel = target.view.numel = out.view.numel = rl_in(k, 1)->numel;
+    first.shape = target.view.shape = out.view.shape = shape;
+    const rl_view *views[3] = {&target.view, &first, &out.view};
+    if (!cuda_walk_make(&w, views, each ? 3 : 2)) return RL_UNSUPPORTED;
+    const nll l = nll_begin(k, 1, x);
+    if (x->dtype == RL_F64) return nll_forward<double>(k, l, w, each);
+    return nll_forward<float>(k, l, w, each);
+}
+
+/* ---- backward: operands are the gradient of x, the target, the gradient of the output, the class ---- */
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    nll_back(nll l, cuda_walk w, void *to, const void *grad, const void *total_weight) {
+    const C factor = total_weight ? 1 / cuda_load<C>(l.dtype, total_weight, 0) : 1;
+    CUDA_EACH(i, w) {
+        int64_t at[4], c;
+        cuda_walk_seek(w, i, at);
+        const bool counts = class_at(l, at[1], &c) && c == at[3];
+        const C value = counts ? -weight_of<C>(l, c) * (factor * cuda_load<C>(l.dtype, grad, at[2])) : 0;
+        cuda_store(l.dtype, to, at[0], value);
+    }
+}
+
+template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const cuda_walk &w) {
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    CUDA_LAUNCH((nll_back<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, l, w,
+                rl_data(k->out[0], RL_WRITE), rl_const_data(rl_in(k, 0)),
+                rl_int(k, 4) == MEAN ? rl_const_data(rl_in(k, 6)) : nullptr);
+    return rl_cuda_end(k);
+}
+
+CUDA_KERNEL(cuda_nll_loss_backward) {
+    const rl_view *out = k->out[0];
+    spread target, grad, number;
+    cuda_walk w;
+    if (out->numel == 0) return RL_OK;
+    spread_make(&target, rl_in(k, 2), out);
+    spread_make(&grad, rl_in(k, 0), out);
+    spread_make(&number, out, out);
+    for (int d = 0; d < out->ndim; d++) number.strides[d] = d == (out->ndim > 1);
+    const rl_view *views[4] = {out, &target.view, &grad.view, &number.view};
+    if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
+    const nll l = nll_begin(k, 2, out);
+    return out->dtype == RL_F64 ? nll_backward<double>(k, l, w) : nll_backward<float>(k, l, w);
+}
