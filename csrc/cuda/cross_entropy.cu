@@ -1,5 +1,6 @@
 /* Negative log likelihood and its gradient. Reductions: 0 none, 1 mean, 2 sum. */
-#include "total.h"
+#include "dims.h"
+#include "reduce_dims.h"
 
 enum { NONE, MEAN };
 
@@ -43,28 +44,15 @@ static nll nll_begin(const rl_call *k, int target, const rl_view *x) {
     return l;
 }
 
-/* v with the dims of x, whose dim of classes all share; v has the others, or is one number */
-typedef struct {
-    rl_view view;
-    int64_t strides[RL_MAX_DIMS];
-} spread;
-static void spread_make(spread *s, const rl_view *v, const rl_view *x) {
-    const int dim = x->ndim > 1;
-    s->view = *v;
-    for (int d = 0, own = 0; d < x->ndim; d++)
-        s->strides[d] = d == dim || own >= v->ndim ? 0 : v->strides[own++];
-    if (x->ndim == 1) s->strides[0] = 0;
-    s->view.ndim = x->ndim;
-    s->view.shape = x->shape;
-    s->view.strides = s->strides;
-    s->view.numel = x->numel;
+static uint64_t all_but_classes(const rl_view *x) {
+    return ~((uint64_t)1 << (x->ndim > 1));
 }
 
 /* ---- forward ---- */
 template <class C> struct nll_sums {
     C sum, total; /* of losses, of weights */
 };
-template <class C> struct nll_total {
+template <class C> struct nll_fold {
     typedef nll_sums<C> value_type;
     enum { OPERANDS = 2 };
     nll l;
@@ -79,7 +67,7 @@ template <class C> struct nll_total {
     __device__ value_type join(const value_type &a, const value_type &b) const {
         return {a.sum + b.sum, a.total + b.total};
     }
-    __device__ void store(const value_type &v) const {
+    __device__ void store(int64_t, const value_type &v) const {
         cuda_store(l.dtype, out, 0, is_mean ? v.sum / v.total : v.sum);
         cuda_store(l.dtype, total_weight, 0, v.total);
     }
@@ -95,33 +83,34 @@ __global__ void __launch_bounds__(CUDA_THREADS) nll_each(nll l, cuda_walk w, voi
     if (blockIdx.x == 0 && threadIdx.x == 0) cuda_store<C>(l.dtype, total_weight, 0, 0);
 }
 
-template <class C> static rl_status nll_forward(rl_call *k, const nll &l, const cuda_walk &w, bool each) {
-    void *out = rl_data(k->out[0], RL_WRITE), *total = rl_data(k->out[1], RL_WRITE);
-    if (!each) return cuda_total(k, w, nll_total<C>{l, rl_int(k, 3) == MEAN, out, total});
+/* operands of both: the target, x at class 0 */
+template <class C> static rl_status nll_sum(rl_call *k, const nll &l, const rl_view *const *views) {
+    cuda_reduction r;
+    if (!cuda_reduction_make(&r, views, 2, ~(uint64_t)0, false)) return RL_UNSUPPORTED;
+    return cuda_reduce(
+        k, r,
+        nll_fold<C>{l, rl_int(k, 3) == MEAN, rl_data(k->out[0], RL_WRITE), rl_data(k->out[1], RL_WRITE)});
+}
+template <class C> static rl_status nll_values(rl_call *k, const nll &l, const rl_view *const *views) {
+    cuda_walk w;
+    if (!cuda_walk_make(&w, views, 3)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     const unsigned blocks = w.numel ? cuda_walk_blocks(&w) : 1;
-    CUDA_LAUNCH((nll_each<C>), blocks, CUDA_THREADS, (cudaStream_t)k->stream, l, w, out, total);
+    CUDA_LAUNCH((nll_each<C>), blocks, CUDA_THREADS, (cudaStream_t)k->stream, l, w,
+                rl_data(k->out[0], RL_WRITE), rl_data(k->out[1], RL_WRITE));
     return rl_cuda_end(k);
 }
 
-/* The places are walked as the dims of x without that of the classes. */
 CUDA_KERNEL(cuda_nll_loss) {
     const rl_view *x = rl_in(k, 0);
-    const bool each = rl_int(k, 3) == NONE && x->ndim > 1;
-    spread target, out;
-    rl_view first = *x;
-    int64_t shape[RL_MAX_DIMS];
-    cuda_walk w;
-    spread_make(&target, rl_in(k, 1), x);
-    spread_make(&out, k->out[0], x);
-    for (int d = 0; d < x->ndim; d++) shape[d] = d == (x->ndim > 1) ? 1 : x->shape[d];
-    first.numel = target.view.numel = out.view.numel = rl_in(k, 1)->numel;
-    first.shape = target.view.shape = out.view.shape = shape;
-    const rl_view *views[3] = {&target.view, &first, &out.view};
-    if (!cuda_walk_make(&w, views, each ? 3 : 2)) return RL_UNSUPPORTED;
     const nll l = nll_begin(k, 1, x);
-    if (x->dtype == RL_F64) return nll_forward<double>(k, l, w, each);
-    return nll_forward<float>(k, l, w, each);
+    cuda_dims first, target;
+    cuda_dims_pick(&first, x, all_but_classes(x));
+    cuda_dims_spread(&target, rl_in(k, 1), &first.view, ~(uint64_t)0);
+    const rl_view *views[3] = {&target.view, &first.view, k->out[0]};
+    if (rl_int(k, 3) == NONE && x->ndim > 1)
+        return x->dtype == RL_F64 ? nll_values<double>(k, l, views) : nll_values<float>(k, l, views);
+    return x->dtype == RL_F64 ? nll_sum<double>(k, l, views) : nll_sum<float>(k, l, views);
 }
 
 /* ---- backward: operands are the gradient of x, the target, the gradient of the output, the class ---- */
@@ -148,13 +137,12 @@ template <class C> static rl_status nll_backward(rl_call *k, const nll &l, const
 
 CUDA_KERNEL(cuda_nll_loss_backward) {
     const rl_view *out = k->out[0];
-    spread target, grad, number;
+    cuda_dims target, grad, number;
     cuda_walk w;
     if (out->numel == 0) return RL_OK;
-    spread_make(&target, rl_in(k, 2), out);
-    spread_make(&grad, rl_in(k, 0), out);
-    spread_make(&number, out, out);
-    for (int d = 0; d < out->ndim; d++) number.strides[d] = d == (out->ndim > 1);
+    cuda_dims_spread(&target, rl_in(k, 2), out, all_but_classes(out));
+    cuda_dims_spread(&grad, rl_in(k, 0), out, all_but_classes(out));
+    cuda_dims_number(&number, out, ~all_but_classes(out));
     const rl_view *views[4] = {out, &target.view, &grad.view, &number.view};
     if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
     const nll l = nll_begin(k, 2, out);

@@ -1,5 +1,6 @@
 /* Lines as the host makes them: Note [CUDA lines]. */
 #include "lines.h"
+#include "dims.h"
 
 enum { LONG_LINE = 1024, LONGEST_LINE = 16384 }; /* for a block of LINE_THREADS, of LINE_MOST_THREADS */
 
@@ -14,19 +15,15 @@ static int threads_of(const cuda_lines *l, int64_t across) {
 }
 
 bool cuda_lines_make(cuda_lines *l, const rl_view *const *views, int nops, int64_t dim) {
-    rl_view first[CUDA_LINE_OPS];
+    cuda_dims first[CUDA_LINE_OPS];
     const rl_view *firsts[CUDA_LINE_OPS];
-    int64_t shape[CUDA_LINE_OPS][RL_MAX_DIMS];
     const bool is_scalar = views[0]->ndim == 0;
-    l->n = is_scalar ? 1 : views[0]->shape[dim];
-    for (int op = 0; op < nops; op++) { /* the views without the dim: as if its size were 1 */
-        first[op] = *views[op];
-        firsts[op] = &first[op];
-        for (int d = 0; d < views[op]->ndim; d++) shape[op][d] = d == dim ? 1 : views[op]->shape[d];
-        first[op].shape = shape[op];
-        first[op].numel = l->n ? views[0]->numel / l->n : 0;
+    for (int op = 0; op < nops; op++) {
+        cuda_dims_pick(&first[op], views[op], ~(is_scalar ? 0 : (uint64_t)1 << dim));
+        firsts[op] = &first[op].view;
         l->step[op] = is_scalar ? 0 : views[op]->strides[dim];
     }
+    l->n = is_scalar ? 1 : views[0]->shape[dim];
     if (!cuda_walk_make_along(&l->walk, firsts, nops)) return false;
     const int last = l->walk.ndim - 1;
     l->per = threads_of(l, last < 0 ? INT64_MAX : l->walk.step[0][last]);

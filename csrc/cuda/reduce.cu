@@ -41,7 +41,7 @@ template <class C> static rl_status fold_numbers(rl_call *k, const cuda_reductio
 static rl_status reduce_numbers(rl_call *k, int op) {
     cuda_reduction r;
     const int dtype = rl_in(k, 0)->dtype;
-    if (!cuda_reduction_make(&r, rl_in(k, 0), (uint64_t)k->attr[0], false)) return RL_UNSUPPORTED;
+    if (!cuda_reduction_of(k, &r, false)) return RL_UNSUPPORTED;
     if (r.kept.numel == 0) return RL_OK;
     if (dtype == RL_F64) return fold_numbers<double>(k, r, op);
     return rl_is_float(dtype) ? fold_numbers<float>(k, r, op) : fold_numbers<int64_t>(k, r, op);
@@ -75,7 +75,7 @@ struct truth_fold {
 
 static rl_status reduce_truths(rl_call *k, int op) {
     cuda_reduction r;
-    if (!cuda_reduction_make(&r, rl_in(k, 0), (uint64_t)k->attr[0], false)) return RL_UNSUPPORTED;
+    if (!cuda_reduction_of(k, &r, false)) return RL_UNSUPPORTED;
     if (r.kept.numel == 0) return RL_OK;
     return cuda_reduce(k, r, truth_fold{op, k->out[0]->dtype, rl_data(k->out[0], RL_WRITE)});
 }
@@ -119,7 +119,7 @@ static rl_status reduce_extreme(rl_call *k, bool is_least, const rl_view *values
     const rl_view *x = rl_in(k, 0);
     void *to = values ? rl_data(values, RL_WRITE) : nullptr,
          *at = places ? rl_data(places, RL_WRITE) : nullptr;
-    if (!cuda_reduction_make(&r, x, (uint64_t)k->attr[0], true)) return RL_UNSUPPORTED;
+    if (!cuda_reduction_of(k, &r, true)) return RL_UNSUPPORTED;
     if (r.kept.numel == 0) return RL_OK;
     if (rl_is_float(x->dtype)) return cuda_reduce(k, r, extreme_fold<double>{is_least, x->dtype, to, at});
     return cuda_reduce(k, r, extreme_fold<int64_t>{is_least, x->dtype, to, at});

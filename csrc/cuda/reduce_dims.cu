@@ -1,43 +1,23 @@
 /* How a reduction is spread over threads and blocks: Note [CUDA folds]. */
 #include "reduce_dims.h"
+#include "dims.h"
 
 enum {
     MANY_BLOCKS = 1024, /* with fewer, outputs are split, */
     SHARE = 16          /* into parts that give a thread this many times REDUCE_UNROLL elements */
 };
 
-/* the dims of v that `mask` keeps, and the same as one dense block */
-typedef struct {
-    rl_view strided, dense;
-    int64_t shape[RL_MAX_DIMS], strides[RL_MAX_DIMS], block[RL_MAX_DIMS];
-} dims;
-
-static void dims_pick(dims *d, const rl_view *v, uint64_t mask) {
-    int n = 0;
-    int64_t numel = 1;
-    for (int i = 0; i < v->ndim; i++) {
-        if (!(mask >> i & 1)) continue;
-        d->shape[n] = v->shape[i];
-        d->strides[n++] = v->strides[i];
+/* the views' dims that are in the mask, and last the elements' numbers in there */
+static bool walk_pick(cuda_walk *w, const rl_view *const *views, int nops, uint64_t mask, bool numbered) {
+    cuda_dims picked[CUDA_OPS], number;
+    const rl_view *all[CUDA_OPS];
+    for (int op = 0; op < nops; op++) {
+        cuda_dims_pick(&picked[op], views[op], mask);
+        all[op] = &picked[op].view;
     }
-    for (int i = n - 1; i >= 0; i--) {
-        d->block[i] = numel;
-        numel *= d->shape[i];
-    }
-    d->strided = *v;
-    d->strided.ndim = (uint8_t)n;
-    d->strided.shape = d->shape;
-    d->strided.strides = d->strides;
-    d->strided.numel = numel;
-    d->dense = d->strided;
-    d->dense.strides = d->block;
-}
-
-static bool walk_pick(cuda_walk *w, const rl_view *v, uint64_t mask, int nops) {
-    dims d;
-    dims_pick(&d, v, mask);
-    const rl_view *views[2] = {&d.strided, &d.dense};
-    return cuda_walk_make_along(w, views, nops);
+    cuda_dims_number(&number, all[0], ~(uint64_t)0);
+    all[nops] = &number.view;
+    return cuda_walk_make_along(w, all, nops + numbered);
 }
 
 static int64_t inner_step(const cuda_walk *w) {
@@ -51,12 +31,15 @@ static int power_above(int64_t n, int most) {
     return p;
 }
 
-bool cuda_reduction_make(cuda_reduction *r, const rl_view *v, uint64_t mask, bool numbered) {
-    if (!walk_pick(&r->kept, v, ~mask, 2) || !walk_pick(&r->reduced, v, mask, numbered ? 2 : 1)) return false;
+bool cuda_reduction_make(cuda_reduction *r, const rl_view *const *views, int nops, uint64_t mask,
+                         bool numbered) {
+    if (!walk_pick(&r->kept, views, nops, ~mask, true) ||
+        !walk_pick(&r->reduced, views, nops, mask, numbered))
+        return false;
     const int64_t kept = r->kept.numel, elements = r->reduced.numel;
     const int64_t rounds = (elements + REDUCE_UNROLL - 1) / REDUCE_UNROLL;
-    r->from = rl_const_data(v);
-    r->dtype = v->dtype;
+    r->from = rl_const_data(views[0]);
+    r->dtype = views[0]->dtype;
     r->rows = inner_step(&r->reduced) <= inner_step(&r->kept);
     r->strip = r->rows && r->reduced.ndim == 1 && inner_step(&r->reduced) == 1;
     const int widest = REDUCE_THREADS / power_above(kept, r->rows ? 1 : CUDA_WARP);

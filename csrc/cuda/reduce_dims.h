@@ -4,6 +4,7 @@
 #include "device.h"
 #include "reduce.h"
 #include "walk.h"
+#include <type_traits>
 
 /* Note [CUDA folds]
  * A block of threads has `width` outputs, each of `per` threads. They lie beside each other along the
@@ -16,14 +17,17 @@
  * all this, and nothing is added by atomics: equal calls give equal bits.
  *
  * A fold is a struct that travels with the launch:
- *     value_type, number_type                what is joined; what an element is loaded as
- *     value_type start()                     joins as nothing
- *     value_type take(v, x, i)               v and element number i of the reduced ones
- *     value_type join(a, b)                  commutative
- *     void store(at, v)                      output number `at` */
+ *     value_type               what is joined
+ *     value_type start()       joins as nothing
+ *     value_type join(a, b)    commutative
+ *     void store(i, v)         output number i
+ * and for one operand
+ *     number_type, take(v, x, i)    what an element is loaded as; v and element number i of the reduced ones
+ * or for several
+ *     OPERANDS, value(at)           the value of the elements at these places */
 enum { REDUCE_THREADS = 256, REDUCE_UNROLL = 4 };
 typedef struct {
-    cuda_walk kept, reduced; /* operands: the input; the output or the number of the element */
+    cuda_walk kept, reduced; /* operands: the inputs; the number of the output or of the element */
     const void *from;
     int dtype, per;
     bool rows, strip; /* strip: elements are neighbours in memory */
@@ -31,8 +35,16 @@ typedef struct {
     int64_t share; /* elements of a split */
 } cuda_reduction;
 
-/* false: more dims than a launch carries. `numbered`: the fold asks for the elements' numbers. */
-bool cuda_reduction_make(cuda_reduction *r, const rl_view *v, uint64_t mask, bool numbered);
+/* Reduces the dims in the mask; all views have the same dims. `numbered`: the fold asks for the elements'
+ * numbers. false: more dims than a launch carries. */
+bool cuda_reduction_make(cuda_reduction *r, const rl_view *const *views, int nops, uint64_t mask,
+                         bool numbered);
+
+/* of the first argument; the shape rules leave the mask in attr[0] */
+static inline bool cuda_reduction_of(const rl_call *k, cuda_reduction *r, bool numbered) {
+    const rl_view *x = rl_in(k, 0);
+    return cuda_reduction_make(r, &x, 1, (uint64_t)k->attr[0], numbered);
+}
 
 /* elements that lie anywhere, in one go */
 template <class C, int N>
@@ -84,13 +96,40 @@ __device__ typename F::value_type cuda_fold_strided(const F &fold, const cuda_re
     return v;
 }
 
+/* the type of folds of several operands names their number */
+template <class F, class = void> struct cuda_fold_operands {
+    enum { COUNT = 1 };
+};
+template <class F> struct cuda_fold_operands<F, std::void_t<decltype(F::OPERANDS)>> {
+    enum { COUNT = F::OPERANDS };
+};
+
+/* elements begin to end - 1 of several operands, of which the first output's are `base` away */
+template <class F, int N>
+__device__ typename F::value_type cuda_fold_several(const F &fold, const cuda_reduction &r,
+                                                    const int64_t (&base)[N], int64_t begin, int64_t end) {
+    typename F::value_type v = fold.start();
+    for (int64_t i = begin; i < end; i += r.per) {
+        int64_t at[N - 1];
+        cuda_walk_seek(r.reduced, i, at);
+        for (int op = 0; op < N - 1; op++) at[op] += base[op];
+        v = fold.join(v, fold.value(at));
+    }
+    return v;
+}
+
 /* what thread `part` of `per` folds of elements begin to end - 1 */
-template <class F>
-__device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduction &r, int64_t base,
-                                                 int part, int64_t begin, int64_t end) {
+template <class F, int N>
+__device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduction &r,
+                                                 const int64_t (&base)[N], int part, int64_t begin,
+                                                 int64_t end) {
     if (end > r.reduced.numel) end = r.reduced.numel;
-    if (r.reduced.ndim > 1) return cuda_fold_walked(fold, r, base, begin + part, end);
-    return cuda_fold_strided(fold, r, base, begin + (r.strip ? part * REDUCE_UNROLL : part), end);
+    if constexpr (N > 2) {
+        return cuda_fold_several(fold, r, base, begin + part, end);
+    } else {
+        if (r.reduced.ndim > 1) return cuda_fold_walked(fold, r, base[0], begin + part, end);
+        return cuda_fold_strided(fold, r, base[0], begin + (r.strip ? part * REDUCE_UNROLL : part), end);
+    }
 }
 
 template <class F> struct cuda_fold_join {
@@ -122,17 +161,18 @@ __device__ typename F::value_type cuda_fold_threads(const F &fold, const cuda_re
 template <class F>
 __global__ void __launch_bounds__(REDUCE_THREADS)
     cuda_reduce_elements(F fold, cuda_reduction r, typename F::value_type *parts) {
+    enum { OPERANDS = cuda_fold_operands<F>::COUNT };
     const int t = threadIdx.x, width = REDUCE_THREADS / r.per;
     const int own = r.rows ? t / r.per : t % width, part = r.rows ? t % r.per : t / width;
     const int64_t begin = blockIdx.y * r.share, out = (int64_t)blockIdx.x * width + own;
     const bool is_out = out < r.kept.numel;
-    int64_t at[2] = {0};
+    int64_t at[OPERANDS + 1];
     cuda_walk_seek(r.kept, is_out ? out : 0, at);
-    typename F::value_type v = cuda_fold_part(fold, r, at[0], part, begin, begin + r.share);
+    typename F::value_type v = cuda_fold_part(fold, r, at, part, begin, begin + r.share);
     v = cuda_fold_threads(fold, r, v);
     if (!is_out || part) return;
     if (r.splits == 1)
-        fold.store(at[1], v);
+        fold.store(at[OPERANDS], v);
     else
         parts[out * r.splits + blockIdx.y] = v;
 }
@@ -141,16 +181,17 @@ __global__ void __launch_bounds__(REDUCE_THREADS)
 template <class F>
 __global__ void __launch_bounds__(REDUCE_THREADS)
     cuda_reduce_parts(F fold, cuda_reduction r, const typename F::value_type *parts) {
+    enum { OPERANDS = cuda_fold_operands<F>::COUNT };
     const int lane = threadIdx.x % CUDA_WARP;
     const int64_t i = blockIdx.x * (int64_t)(REDUCE_THREADS / CUDA_WARP) + threadIdx.x / CUDA_WARP;
-    int64_t at[2] = {0};
     typename F::value_type v = fold.start();
     for (int64_t j = lane; i < r.kept.numel && j < r.splits; j += CUDA_WARP)
         v = fold.join(v, parts[i * r.splits + j]);
     v = cuda_warp_join(v, cuda_fold_join<F>{fold});
     if (i >= r.kept.numel || lane) return;
+    int64_t at[OPERANDS + 1];
     cuda_walk_seek(r.kept, i, at);
-    fold.store(at[1], v);
+    fold.store(at[OPERANDS], v);
 }
 
 template <class F> static rl_status cuda_reduce(rl_call *k, const cuda_reduction &r, const F &fold) {

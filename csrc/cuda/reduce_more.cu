@@ -6,8 +6,7 @@
 template <template <class> class Fold, class... A> static rl_status reduce_floats(rl_call *k, A... numbers) {
     cuda_reduction r;
     const int dtype = rl_in(k, 0)->dtype;
-    if (!rl_is_float(dtype) || !cuda_reduction_make(&r, rl_in(k, 0), (uint64_t)k->attr[0], false))
-        return RL_UNSUPPORTED;
+    if (!rl_is_float(dtype) || !cuda_reduction_of(k, &r, false)) return RL_UNSUPPORTED;
     if (r.kept.numel == 0) return RL_OK;
     if (dtype == RL_F64) return cuda_reduce(k, r, Fold<double>::make(k, r.reduced.numel, numbers...));
     return cuda_reduce(k, r, Fold<float>::make(k, r.reduced.numel, numbers...));
