@@ -20,6 +20,22 @@ struct cuda_smallest {
     template <class C> __device__ C operator()(C a, C b) const { return a < b || a != a ? a : b; }
 };
 
+/* ---- the mean so far, the squares around it, how many there were (Welford, 1962) ---- */
+template <class C> struct cuda_moments {
+    C mean, square, count;
+};
+template <class C> __device__ cuda_moments<C> cuda_moments_take(const cuda_moments<C> &v, C x) {
+    const C count = v.count + 1, gap = x - v.mean, mean = v.mean + gap / count;
+    return {mean, v.square + gap * (x - mean), count};
+}
+template <class C>
+__device__ cuda_moments<C> cuda_moments_join(const cuda_moments<C> &a, const cuda_moments<C> &b) {
+    const C count = a.count + b.count, gap = b.mean - a.mean;
+    if (a.count == 0 || b.count == 0) return a.count == 0 ? b : a;
+    return {a.mean + gap * (b.count / count), a.square + b.square + gap * gap * (a.count * b.count / count),
+            count};
+}
+
 /* ---- exchanges of values of any size ---- */
 template <class V> union cuda_words {
     static_assert(sizeof(V) % sizeof(unsigned) == 0, "a value is made of words");

@@ -12,12 +12,9 @@ template <template <class> class Fold, class... A> static rl_status reduce_float
     return cuda_reduce(k, r, Fold<float>::make(k, r.reduced.numel, numbers...));
 }
 
-/* ---- variances: the mean so far and the squares around it (Welford, 1962) ---- */
-template <class C> struct moments {
-    C mean, square, count;
-};
+/* ---- variances ---- */
 template <class C> struct moments_fold {
-    typedef moments<C> value_type;
+    typedef cuda_moments<C> value_type;
     typedef C number_type;
     bool is_root;
     int dtype;
@@ -29,15 +26,9 @@ template <class C> struct moments_fold {
                 k->n_out > 1 ? rl_data(k->out[1], RL_WRITE) : nullptr, (C)(left > 0 ? left : 0)};
     }
     __device__ value_type start() const { return {0, 0, 0}; }
-    __device__ value_type take(const value_type &v, C x, int64_t) const {
-        const C count = v.count + 1, gap = x - v.mean, mean = v.mean + gap / count;
-        return {mean, v.square + gap * (x - mean), count};
-    }
+    __device__ value_type take(const value_type &v, C x, int64_t) const { return cuda_moments_take(v, x); }
     __device__ value_type join(const value_type &a, const value_type &b) const {
-        const C count = a.count + b.count, gap = b.mean - a.mean;
-        if (a.count == 0 || b.count == 0) return a.count == 0 ? b : a;
-        return {a.mean + gap * (b.count / count),
-                a.square + b.square + gap * gap * (a.count * b.count / count), count};
+        return cuda_moments_join(a, b);
     }
     __device__ void store(int64_t at, const value_type &v) const {
         const C variance = v.square / left;
@@ -90,12 +81,12 @@ CUDA_KERNEL(cuda_logsumexp) {
 
 /* ---- norms ---- */
 enum { COUNT, SUM, SQUARES, MOST, LEAST, POWERS };
-template <class C> struct norm_fold {
+template <class C> struct order_fold {
     typedef C value_type, number_type;
     int op, dtype;
     void *to;
     C order;
-    static norm_fold make(rl_call *k, int64_t, double order) {
+    static order_fold make(rl_call *k, int64_t, double order) {
         const int op = order == 0           ? COUNT
                        : order == 1         ? SUM
                        : order == 2         ? SQUARES
@@ -118,5 +109,5 @@ template <class C> struct norm_fold {
 };
 CUDA_KERNEL(cuda_vector_norm) {
     const int tag = k->arg[1].tag;
-    return reduce_floats<norm_fold>(k, tag == RL_NONE || tag == RL_TEXT ? 2 : rl_num(k, 1));
+    return reduce_floats<order_fold>(k, tag == RL_NONE || tag == RL_TEXT ? 2 : rl_num(k, 1));
 }

@@ -5,19 +5,20 @@
 enum { SOFTMAX, LOG_SOFTMAX, SAFE_SOFTMAX }; /* safe: 0 where all is -inf */
 
 /* ---- the largest element so far, and the sum of exp(element - largest) ---- */
-template <class C> struct powers {
+template <class C> struct softmax_powers {
     C most, sum;
 };
-template <class C> __device__ C scaled(const powers<C> &v, C most) {
+template <class C> __device__ C softmax_scaled(const softmax_powers<C> &v, C most) {
     return v.most == most ? v.sum : v.sum * exp(v.most - most); /* equal infinities have no difference */
 }
-struct powers_join {
-    template <class C> __device__ powers<C> operator()(const powers<C> &a, const powers<C> &b) const {
+struct softmax_join {
+    template <class C>
+    __device__ softmax_powers<C> operator()(const softmax_powers<C> &a, const softmax_powers<C> &b) const {
         const C most = a.most > b.most ? a.most : b.most;
-        return {most, scaled(a, most) + scaled(b, most)};
+        return {most, softmax_scaled(a, most) + softmax_scaled(b, most)};
     }
 };
-template <class C> __device__ powers<C> powers_take(const powers<C> &v, C x) {
+template <class C> __device__ softmax_powers<C> softmax_take(const softmax_powers<C> &v, C x) {
     if (x > v.most) return {x, v.sum * exp(v.most - x) + 1};
     return {v.most, v.sum + (x == v.most ? 1 : exp(x - v.most))};
 }
@@ -29,10 +30,10 @@ __global__ void __launch_bounds__(LINE_MOST_THREADS)
     int64_t at[CUDA_LINE_OPS];
     int part;
     const bool is_line = cuda_line_seek(l, at, &part);
-    powers<C> all = {-(C)INFINITY, 0};
+    softmax_powers<C> all = {-(C)INFINITY, 0};
     for (int64_t i = part; i < l.n; i += l.per)
-        all = powers_take(all, cuda_cast<C>(in[at[1] + i * l.step[1]]));
-    all = cuda_line_join(l, all, powers_join());
+        all = softmax_take(all, cuda_cast<C>(in[at[1] + i * l.step[1]]));
+    all = cuda_line_join(l, all, softmax_join());
     if (!is_line) return;
     const bool is_empty = mode == SAFE_SOFTMAX && all.most == -(C)INFINITY;
     const C sum = isinf(all.most) ? (C)NAN : all.sum, log_sum = log(sum);
