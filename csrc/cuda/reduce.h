@@ -42,13 +42,20 @@ template <class V> union cuda_words {
     V value;
     unsigned word[sizeof(V) / sizeof(unsigned)];
 };
-template <class V> __device__ V cuda_shuffle_xor(V v, int by) {
-    cuda_words<V> x;
-    x.value = v;
-    for (size_t i = 0; i < sizeof(V) / sizeof(unsigned); i++)
-        x.word[i] = __shfl_xor_sync((unsigned)CUDA_FULL_MASK, x.word[i], by);
-    return x.value;
-}
+/* what the lane `by` away has; what the lane `by` below has, within neighbours of `width` lanes; what lane
+ * `from` of them has */
+#define CUDA_EXCHANGE(name, shuffle)                                                                         \
+    template <class V> __device__ V name(V v, int by, int width = CUDA_WARP) {                               \
+        cuda_words<V> x;                                                                                     \
+        x.value = v;                                                                                         \
+        for (size_t i = 0; i < sizeof(V) / sizeof(unsigned); i++)                                            \
+            x.word[i] = shuffle((unsigned)CUDA_FULL_MASK, x.word[i], by, width);                             \
+        return x.value;                                                                                      \
+    }
+CUDA_EXCHANGE(cuda_shuffle_xor, __shfl_xor_sync)
+CUDA_EXCHANGE(cuda_shuffle_up, __shfl_up_sync)
+CUDA_EXCHANGE(cuda_shuffle_from, __shfl_sync)
+#undef CUDA_EXCHANGE
 
 /* ---- over a warp: all 32 lanes take part, and neighbours of `width` lanes (a power of 2) join ---- */
 template <class V, class Join> __device__ V cuda_warp_join(V v, Join join, int width = CUDA_WARP) {
@@ -67,5 +74,28 @@ template <class V, class Join> __device__ V cuda_block_join(V v, Join join) {
     v = of_warp[0];
     for (int i = 1; i < (int)(blockDim.x / CUDA_WARP); i++) v = join(v, of_warp[i]);
     return v;
+}
+
+/* ---- running joins, of which a thread's own is the last: the join need not be commutative ---- */
+template <class V, class Join> __device__ V cuda_warp_scan(V v, Join join, int width = CUDA_WARP) {
+    for (int by = 1; by < width; by *= 2) {
+        const V below = cuda_shuffle_up(v, by, width);
+        if ((int)(threadIdx.x % width) >= by) v = join(below, v);
+    }
+    return v;
+}
+/* ... with that of the whole block */
+template <class V, class Join> __device__ V cuda_block_scan(V v, Join join, V *total) {
+    CUDA_SHARED(V, of_warp, [CUDA_WARP]);
+    const int lane = threadIdx.x % CUDA_WARP, warp = threadIdx.x / CUDA_WARP;
+    v = cuda_warp_scan(v, join);
+    __syncthreads(); /* of_warp may still be read, from the scan before */
+    if (lane == CUDA_WARP - 1) of_warp[warp] = v;
+    __syncthreads();
+    V below = of_warp[0];
+    for (int i = 1; i < warp; i++) below = join(below, of_warp[i]);
+    *total = of_warp[0];
+    for (int i = 1; i < (int)(blockDim.x / CUDA_WARP); i++) *total = join(*total, of_warp[i]);
+    return warp ? join(below, v) : v;
 }
 #endif
