@@ -1,0 +1,126 @@
+/* Products without tiles: few rows or columns, groups of few channels, integers. */
+#include "gemm.h"
+#include "reduce.h"
+
+/* ---- a thread for each output ---- */
+template <class C> struct product_sum {
+    const product &p;
+    int64_t a, b;
+    int col[PRODUCT_PLANE];
+
+    __device__ void add(C &sum, const int64_t (&digit)[PRODUCT_DIGITS]) const {
+        const C x = cuda_load<C>(p.dtype, p.a, a + product_at(p.depth, PRODUCT_A, digit));
+        sum = product_add<C>(sum, x, factor(digit));
+    }
+    __device__ C factor(const int64_t (&digit)[PRODUCT_DIGITS]) const {
+        int64_t place = 0;
+        if (!p.b) return (C)1;
+        if (p.gather.is_used) {
+            int depth[PRODUCT_PLANE];
+            product_depth_place(p.gather, digit, depth);
+            place = product_gathered(p.gather, col, depth);
+            if (place < 0) return (C)0;
+        }
+        return cuda_load<C>(p.dtype, p.b, b + place + product_at(p.depth, PRODUCT_B, digit));
+    }
+};
+
+/* output number i: where it and what is added lie; what its sum is made of */
+template <class C>
+__device__ product_sum<C> product_output(const product &p, int64_t i, int64_t &out, int64_t &extra) {
+    int64_t at[PRODUCT_OPERANDS], row[PRODUCT_DIGITS], col[PRODUCT_DIGITS];
+    product_sum<C> s = {p, 0, 0, {0, 0, 0}};
+    const int64_t line = i / p.col.n, batch = line / p.row.n;
+    product_split(p.col, i - line * p.col.n, col);
+    product_split(p.row, line - batch * p.row.n, row);
+    cuda_walk_seek(p.batch, batch, at);
+    s.a = at[PRODUCT_A] + product_at(p.row, PRODUCT_A, row);
+    s.b = at[PRODUCT_B] + product_at(p.col, PRODUCT_B, col);
+    product_col_place(p.gather, col, s.col);
+    out = at[PRODUCT_OUT] + product_at(p.row, PRODUCT_OUT, row) + product_at(p.col, PRODUCT_OUT, col);
+    extra = at[PRODUCT_EXTRA] + product_at(p.row, PRODUCT_EXTRA, row) + product_at(p.col, PRODUCT_EXTRA, col);
+    return s;
+}
+static __device__ __host__ inline int64_t product_outputs(const product &p) {
+    return p.batch.numel * p.row.n * p.col.n;
+}
+
+template <class C> __global__ void __launch_bounds__(CUDA_THREADS) product_each(product p) {
+    CUDA_EACH_OF(i, product_outputs(p)) {
+        int64_t out, extra, d[PRODUCT_DIGITS];
+        const product_sum<C> s = product_output<C>(p, i, out, extra);
+        const int64_t *size = p.depth.size;
+        C sum = 0;
+        for (d[0] = 0; d[0] < size[0]; d[0]++)
+            for (d[1] = 0; d[1] < size[1]; d[1]++)
+                for (d[2] = 0; d[2] < size[2]; d[2]++)
+                    for (d[3] = 0; d[3] < size[3]; d[3]++) s.add(sum, d);
+        if (p.sums)
+            ((C *)p.sums)[i] = sum;
+        else
+            product_store(p, sum, out, extra);
+    }
+}
+
+/* ---- a warp for each output, or for a part of its depth ---- */
+template <class C> __global__ void __launch_bounds__(CUDA_THREADS) product_lanes(product p) {
+    const int lane = threadIdx.x % CUDA_WARP;
+    const int64_t outputs = product_outputs(p), warps = (int64_t)gridDim.x * (CUDA_THREADS / CUDA_WARP);
+    int64_t task = blockIdx.x * (int64_t)(CUDA_THREADS / CUDA_WARP) + threadIdx.x / CUDA_WARP;
+    for (; task < outputs * p.splits; task += warps) {
+        int64_t out, extra, digit[PRODUCT_DIGITS];
+        const int64_t split = task / outputs, begin = split * p.part;
+        const int64_t end = begin + p.part < p.depth.n ? begin + p.part : p.depth.n;
+        const product_sum<C> s = product_output<C>(p, task - split * outputs, out, extra);
+        C sum = 0;
+        for (int64_t d = begin + lane; d < end; d += CUDA_WARP) {
+            product_split(p.depth, d, digit);
+            s.add(sum, digit);
+        }
+        sum = cuda_warp_join(sum, cuda_sum());
+        if (lane != 0) continue;
+        if (p.sums)
+            ((C *)p.sums)[task] = sum;
+        else
+            product_store(p, sum, out, extra);
+    }
+}
+
+/* ---- the sums of all parts, in their order ---- */
+template <class C> __global__ void __launch_bounds__(CUDA_THREADS) product_finish(product p) {
+    const int64_t outputs = product_outputs(p);
+    CUDA_EACH_OF(i, outputs) {
+        int64_t out, extra;
+        C sum = 0;
+        for (int64_t split = 0; split < p.splits; split++)
+            sum = product_add<C>(sum, 1, ((const C *)p.sums)[split * outputs + i]);
+        product_output<C>(p, i, out, extra);
+        product_store(p, sum, out, extra);
+    }
+}
+
+/* one of three, by the compute type */
+#define LAUNCH(launch, kernel, blocks)                                                                       \
+    if (p.dtype == RL_F64)                                                                                   \
+        launch(kernel<double>, blocks);                                                                      \
+    else if (rl_is_float(p.dtype))                                                                           \
+        launch(kernel<float>, blocks);                                                                       \
+    else                                                                                                     \
+        launch(kernel<int64_t>, blocks)
+#define ALONE(kernel, blocks)    CUDA_LAUNCH((kernel), blocks, CUDA_THREADS, stream, p)
+#define TOGETHER(kernel, blocks) CUDA_LAUNCH_BLOCKS((kernel), blocks, CUDA_THREADS, 0, stream, p)
+
+void cuda_product_each(const product &p, cudaStream_t stream) {
+    const unsigned blocks = cuda_blocks_of(product_outputs(p));
+    LAUNCH(ALONE, product_each, blocks);
+}
+void cuda_product_lanes(const product &p, cudaStream_t stream) {
+    const int64_t most = INT64_MAX / CUDA_WARP / p.splits, outputs = product_outputs(p);
+    const unsigned blocks =
+        cuda_blocks_of(outputs < most ? outputs * p.splits * CUDA_WARP : (int64_t)CUDA_BLOCKS * CUDA_THREADS);
+    LAUNCH(TOGETHER, product_lanes, blocks);
+}
+void cuda_product_finish(const product &p, cudaStream_t stream) {
+    const unsigned blocks = cuda_blocks_of(product_outputs(p));
+    LAUNCH(ALONE, product_finish, blocks);
+}

@@ -1,0 +1,97 @@
+/* Which kernels do a product, and on how many parts of its depth: Note [CUDA product]. */
+#include "gemm.h"
+#include <initializer_list>
+
+enum {
+    THIN = 4,           /* rows or columns that are too few for a tile */
+    SMALL_OUTPUT = 256, /* a matrix that a warp's work is too much for, if not deep */
+    SMALL_DEPTH = 128,
+    TILE = 64,
+    LARGE_TILE = 128,
+    ENOUGH_BLOCKS = 128, /* to keep a device busy */
+    PART = 256,          /* the least depth that is worth a part */
+    MOST_PARTS = 64,
+    WHOLE = 32 /* a part ends with a step of the tiles */
+};
+typedef enum { EACH, LANES, TILES, LARGE_TILES } way;
+
+void cuda_product_begin(product *p, const rl_view *out) {
+    *p = {};
+    p->dtype = out->dtype;
+    p->out = rl_data(out, RL_WRITE);
+    p->alpha = 1, p->whole_alpha = 1, p->beta = 1, p->whole_beta = 1;
+    p->splits = 1;
+    p->batch.nops = PRODUCT_OPERANDS;
+    p->batch.numel = 1;
+    for (product_axis *x : {&p->row, &p->col, &p->depth}) {
+        x->n = 1;
+        x->first = PRODUCT_DIGITS - 1;
+        for (int d = 0; d < PRODUCT_DIGITS; d++) x->size[d] = 1;
+    }
+}
+
+void cuda_product_digit(product_axis *x, int d, int64_t size, int64_t out, int64_t a, int64_t b,
+                        int64_t extra) {
+    x->n *= size;
+    x->size[d] = size;
+    x->step[PRODUCT_OUT][d] = out;
+    x->step[PRODUCT_A][d] = a;
+    x->step[PRODUCT_B][d] = b;
+    x->step[PRODUCT_EXTRA][d] = extra;
+    if (size != 1 && d < x->first) x->first = d;
+}
+
+static int64_t tiles_of(const product *p, int64_t side) {
+    return (p->row.n + side - 1) / side * ((p->col.n + side - 1) / side) * p->batch.numel;
+}
+
+static way way_of(const product *p) {
+    const int64_t thinner = p->row.n < p->col.n ? p->row.n : p->col.n;
+    if (p->depth.n == 0 || !rl_is_float(p->dtype)) return EACH;
+    if (!p->b) return LANES;
+    if (thinner <= THIN) {
+        /* a thread reads along its column where a warp reads along the depth */
+        const bool is_wide = p->row.n <= THIN && !p->b_by_depth && p->col.n >= ENOUGH_BLOCKS * CUDA_THREADS;
+        return p->depth.n <= SMALL_DEPTH / 2 || is_wide ? EACH : LANES;
+    }
+    if (p->row.n * p->col.n <= SMALL_OUTPUT && p->depth.n <= SMALL_DEPTH) return EACH;
+    if (thinner > TILE && tiles_of(p, LARGE_TILE) >= ENOUGH_BLOCKS) return LARGE_TILES;
+    return TILES;
+}
+
+static void split_depth(product *p, way how) {
+    const int64_t tasks = how == LANES ? (p->row.n * p->col.n * p->batch.numel + 7) / 8
+                                       : tiles_of(p, how == LARGE_TILES ? LARGE_TILE : TILE);
+    int64_t splits = how == EACH ? 1 : ENOUGH_BLOCKS / tasks;
+    if (splits > MOST_PARTS) splits = MOST_PARTS;
+    if (splits > p->depth.n / PART) splits = p->depth.n / PART;
+    if (splits < 1) splits = 1;
+    p->part = ((p->depth.n + splits - 1) / splits + WHOLE - 1) / WHOLE * WHOLE;
+    p->splits = p->depth.n == 0 ? 1 : (p->depth.n + p->part - 1) / p->part;
+}
+
+static void launch(const product &p, way how, cudaStream_t s) {
+    const bool large = how == LARGE_TILES;
+    if (how == EACH)
+        cuda_product_each(p, s);
+    else if (how == LANES)
+        cuda_product_lanes(p, s);
+    else if (!cuda_product_tiles(p, large, s))
+        cuda_product_tensor(p, large, s);
+}
+
+rl_status cuda_product_run(rl_call *k, product *p, bool may_alias) {
+    const rl_view *out = k->out[0];
+    if (out->numel == 0) return RL_OK;
+    const way how = way_of(p);
+    split_depth(p, how);
+    if (p->splits > 1 || may_alias) {
+        const size_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? sizeof(double) : sizeof(float);
+        p->sums = k->svc->scratch(k, rl_count_times(rl_count{out->numel}, p->splits), item);
+        if (!p->sums) return RL_FAIL;
+    }
+    if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    launch(*p, how, (cudaStream_t)k->stream);
+    if (p->sums) cuda_product_finish(*p, (cudaStream_t)k->stream);
+    return rl_cuda_end(k);
+}

@@ -1,0 +1,58 @@
+/* Products of float32 and float64 by tiles: each of 256 threads keeps R x R sums in registers. */
+#include "product_tile.h"
+
+enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4 };
+
+/* number i of thread t along a side: groups of four neighbours, which are one vector */
+__device__ constexpr int part_of(int t, int i) {
+    return i / NEIGHBOURS * (SIDE * NEIGHBOURS) + t * NEIGHBOURS + i % NEIGHBOURS;
+}
+
+template <class T, int R, bool GATHERED> __global__ void __launch_bounds__(THREADS) product_tiles(product p) {
+    typedef product_tile<T, SIDE * R, SIDE * R, 16> Tile;
+    CUDA_SHARED(Tile, s, );
+    const int down = threadIdx.x / SIDE, across = threadIdx.x % SIDE;
+    for (int64_t tile = blockIdx.x; tile < product_tiles_in<Tile>(p); tile += gridDim.x) {
+        T sum[R][R] = {};
+        product_corner c;
+        product_seek<Tile>(p, tile, c);
+        product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
+            CUDA_UNROLL
+            for (int d = 0; d < Tile::DEPTH; d++) {
+                T a[R], b[R];
+                CUDA_UNROLL
+                for (int i = 0; i < R; i++)
+                    a[i] = s.a[d][part_of(down, i)], b[i] = s.b[d][part_of(across, i)];
+                CUDA_UNROLL
+                for (int i = 0; i < R; i++) CUDA_UNROLL
+                for (int j = 0; j < R; j++) sum[i][j] += a[i] * b[j];
+            }
+        });
+        CUDA_UNROLL
+        for (int i = 0; i < R; i++) CUDA_UNROLL
+        for (int j = 0; j < R; j++) product_put(p, s, c, part_of(down, i), part_of(across, j), sum[i][j]);
+        __syncthreads();
+    }
+}
+
+template <class T, int R> static void launch(const product &p, cudaStream_t stream) {
+    typedef product_tile<T, SIDE * R, SIDE * R, 16> Tile;
+    const int64_t tiles = product_tiles_in<Tile>(p);
+    const unsigned blocks = (unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX);
+    if (p.gather.is_used)
+        CUDA_LAUNCH_BLOCKS((product_tiles<T, R, true>), blocks, THREADS, 0, stream, p);
+    else
+        CUDA_LAUNCH_BLOCKS((product_tiles<T, R, false>), blocks, THREADS, 0, stream, p);
+}
+
+bool cuda_product_tiles(const product &p, bool large, cudaStream_t stream) {
+    if (p.dtype == RL_F64)
+        launch<double, 4>(p, stream);
+    else if (p.dtype == RL_F32 && large)
+        launch<float, 8>(p, stream);
+    else if (p.dtype == RL_F32)
+        launch<float, 4>(p, stream);
+    else
+        return false;
+    return true;
+}
