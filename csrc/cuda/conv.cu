@@ -2,14 +2,15 @@
  */
 #include "contract/window.h"
 #include "gemm.h"
+#include <initializer_list>
 
 /* Sizes and steps of a tensor (N, channels, depth, height, width); what it lacks has size 1 and step 0. */
 struct picture {
-    int64_t images, image_step, channel_step, size[PRODUCT_PLANE], step[PRODUCT_PLANE];
+    int64_t images, channels, image_step, channel_step, size[PRODUCT_PLANE], step[PRODUCT_PLANE];
 };
 static picture picture_of(const rl_view *v, int spatial) {
     const int lead = v->ndim - spatial;
-    picture x = {1, 0, v->strides[lead - 1], {1, 1, 1}, {0, 0, 0}};
+    picture x = {1, v->shape[lead - 1], 0, v->strides[lead - 1], {1, 1, 1}, {0, 0, 0}};
     if (lead == 2) x.images = v->shape[0], x.image_step = v->strides[0];
     for (int d = 0; d < spatial; d++) {
         x.size[PRODUCT_PLANE - spatial + d] = v->shape[lead + d];
@@ -28,22 +29,26 @@ static convolution read_call(const rl_call *k, const rl_view *x, const rl_view *
     return {window, picture_of(x, spatial), picture_of(y, spatial), picture_of(w, spatial)};
 }
 
-/* coordinates are ints in a kernel */
+static bool is_int(int64_t outer, const int64_t *size) {
+    const rl_count n = rl_count_times(rl_count_product(size, PRODUCT_PLANE), outer);
+    return n.n >= 0 && n.n <= INT32_MAX;
+}
+/* Coordinates are ints in a kernel, and so are numbers that are split into digits. */
 static bool is_served(const rl_call *k, const convolution &c) {
     const int64_t most = INT64_C(1) << 29;
     for (int i = 0; i < 3; i++) {
-        const rl_view *v = rl_in(k, i);
-        if (v && (v->dtype != k->out[0]->dtype || v->device != k->out[0]->device ||
-                  v->device_index != k->out[0]->device_index))
+        const rl_view *v = rl_in(k, i), *out = k->out[0];
+        if (v && (v->dtype != out->dtype || v->device != out->device || v->device_index != out->device_index))
             return false;
     }
     for (int i = 0; i < PRODUCT_PLANE; i++) {
-        const int64_t reach = (c.w.size[i] - 1) * c.window->dilation[i], before = c.window->before[i];
-        if (c.x.size[i] > most || c.y.size[i] > most || reach > most || before > most || before < -most)
-            return false;
-        if (c.window->stride[i] > most || c.y.size[i] * c.window->stride[i] > most) return false;
+        const int64_t stride = c.window->stride[i], before = c.window->before[i];
+        const int64_t reach = (c.w.size[i] - 1) * c.window->dilation[i], span = c.y.size[i] * stride;
+        for (int64_t n : {c.x.size[i], c.y.size[i], stride, reach, span, before, -before})
+            if (n > most) return false;
     }
-    return true;
+    return is_int(c.x.images, c.x.size) && is_int(c.y.images, c.y.size) && is_int(c.w.images, c.w.size) &&
+           is_int(c.w.channels, c.w.size);
 }
 
 /* the last three digits: places of a plane */
@@ -56,14 +61,15 @@ static void gather_from(product *p, const picture &from) {
     for (int i = 0; i < PRODUCT_PLANE; i++) {
         p->gather.size[i] = (int)from.size[i];
         p->gather.step[i] = from.step[i];
-        p->gather.divisor[i] = 1;
     }
 }
 static void add_groups(product *p, int64_t groups, int64_t out, int64_t a, int64_t b, int64_t extra) {
     const int64_t steps[PRODUCT_OPERANDS] = {out, a, b, extra};
-    p->batch.ndim = 1;
-    p->batch.numel = p->batch.size[0] = groups;
-    for (int i = 0; i < PRODUCT_OPERANDS; i++) p->batch.step[i][0] = steps[i];
+    cuda_walk w = {};
+    w.ndim = 1;
+    w.numel = w.size[0] = groups;
+    for (int i = 0; i < PRODUCT_OPERANDS; i++) w.step[i][0] = steps[i];
+    cuda_product_batch(p, w);
 }
 static void add_bias(const rl_call *k, product *p, int64_t *step) {
     const rl_view *bias = rl_in(k, 2);
@@ -172,7 +178,7 @@ CUDA_KERNEL(cuda_conv_weight) {
 CUDA_KERNEL(cuda_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     const picture y = picture_of(grad, (int)rl_window_of(k)->spatial);
-    if (grad->dtype != out->dtype) return RL_UNSUPPORTED;
+    if (grad->dtype != out->dtype || !is_int(y.images, y.size)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     product p;
     cuda_product_begin(&p, out);

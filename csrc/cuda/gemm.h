@@ -25,9 +25,16 @@ enum { PRODUCT_DIGITS = 4, PRODUCT_PLANE = 3 };
 enum { PRODUCT_OUT, PRODUCT_A, PRODUCT_B, PRODUCT_EXTRA, PRODUCT_OPERANDS };
 
 struct product_axis {
-    int64_t n;
+    int64_t n; /* below 2^31 where there are several digits */
     int first; /* the digits before this one have size 1 */
     int64_t size[PRODUCT_DIGITS], step[PRODUCT_OPERANDS][PRODUCT_DIGITS];
+};
+
+/* dims that all operands stretch to; one operand has a row of steps as in an axis */
+struct product_batch {
+    int ndim;
+    int64_t n, size[CUDA_DIMS], step[PRODUCT_OPERANDS][CUDA_DIMS];
+    double inverse[CUDA_DIMS]; /* of the sizes */
 };
 
 /* coordinate i: col digit * col[i] + shift[i] + depth digit * depth[i], by divisor[i] */
@@ -43,7 +50,8 @@ struct product {
     const void *a, *b, *extra; /* no b: ones; no extra: nothing is added */
     void *out;
     product_axis row, col, depth;
-    cuda_walk batch; /* operands as PRODUCT_OUT ... */
+    double row_inverse, col_inverse; /* of their n */
+    product_batch batch;
     product_gather gather;
     double alpha, beta;
     int64_t whole_alpha, whole_beta; /* for integers */
@@ -58,6 +66,8 @@ void cuda_product_begin(product *p, const rl_view *out);
 /* digit `d` of an axis; steps of the operands in the order of PRODUCT_OUT ... */
 void cuda_product_digit(product_axis *x, int d, int64_t size, int64_t out, int64_t a, int64_t b,
                         int64_t extra);
+/* a batch of the dims of w, whose operands are PRODUCT_OUT ... */
+void cuda_product_batch(product *p, const cuda_walk &w);
 /* `may_alias`: an operand may lie where the output does. RL_UNSUPPORTED: nothing was written. */
 rl_status cuda_product_run(rl_call *k, product *p, bool may_alias);
 
@@ -69,15 +79,33 @@ void cuda_product_each(const product &p, cudaStream_t stream);               /* 
 void cuda_product_finish(const product &p, cudaStream_t stream);
 
 /* ---- in kernels ---- */
+/* i / n for i below 2^52: a division of 64 bits is a call, and spills what its caller holds */
+static __device__ __forceinline__ int64_t product_divide(int64_t i, int64_t n, double inverse) {
+    const int64_t guess = (int64_t)((double)i * inverse), rest = i - guess * n;
+    return guess + (rest >= n) - (rest < 0);
+}
+static __device__ __forceinline__ void product_batch_seek(const product_batch &b, int64_t i,
+                                                          int64_t (&at)[PRODUCT_OPERANDS]) {
+    CUDA_UNROLL
+    for (int op = 0; op < PRODUCT_OPERANDS; op++) at[op] = 0;
+    CUDA_ROLLED
+    for (int d = b.ndim - 1; d >= 0; d--) {
+        const int64_t rest = product_divide(i, b.size[d], b.inverse[d]), here = i - rest * b.size[d];
+        CUDA_UNROLL
+        for (int op = 0; op < PRODUCT_OPERANDS; op++) at[op] += here * b.step[op][d];
+        i = rest;
+    }
+}
 static __device__ __forceinline__ void product_split(const product_axis &x, int64_t i,
                                                      int64_t (&digit)[PRODUCT_DIGITS]) {
     CUDA_UNROLL
     for (int d = PRODUCT_DIGITS - 1; d >= 0; d--) {
-        digit[d] = 0;
-        if (d == x.first) digit[d] = i;
-        if (d <= x.first) continue;
-        const int64_t rest = i / x.size[d];
-        digit[d] = i - rest * x.size[d];
+        int64_t here = i, rest = 0;
+        if (d > x.first) {
+            rest = (uint32_t)i / (uint32_t)x.size[d];
+            here = (uint32_t)i - (uint32_t)rest * (uint32_t)x.size[d];
+        }
+        digit[d] = here;
         i = rest;
     }
 }
@@ -89,34 +117,47 @@ static __device__ __forceinline__ int64_t product_at(const product_axis &x, int 
     return at;
 }
 
-/* a gathered element's part of its offset, or -1: it is outside */
-static __device__ __forceinline__ int64_t product_gathered(const product_gather &g,
-                                                           const int (&col)[PRODUCT_PLANE],
-                                                           const int (&depth)[PRODUCT_PLANE]) {
-    int64_t offset = 0;
-    bool is_inside = true;
+/* Coordinates, of a column or a depth, as whole steps of the divisors and what is left of them. */
+struct product_place {
+    int at[PRODUCT_PLANE], rest[PRODUCT_PLANE];
+};
+static __device__ __forceinline__ void product_place_set(const product_gather &g, const int *scale,
+                                                         const int *shift,
+                                                         const int64_t (&digit)[PRODUCT_DIGITS],
+                                                         product_place &place) {
     CUDA_UNROLL
     for (int i = 0; i < PRODUCT_PLANE; i++) {
-        int at = col[i] + depth[i];
-        if (g.divides) {
-            is_inside = is_inside && at % g.divisor[i] == 0;
-            at = at < 0 ? at : at / g.divisor[i];
-        }
-        is_inside = is_inside && (unsigned)at < (unsigned)g.size[i];
-        offset += at * g.step[i];
+        const int x = (int)digit[i + 1] * scale[i] + (shift ? shift[i] : 0), by = g.divisor[i];
+        const int down = by == 1 ? x : x >= 0 ? x / by : -((by - 1 - x) / by);
+        place.at[i] = down;
+        place.rest[i] = x - down * by;
     }
-    return is_inside ? offset : -1;
 }
 static __device__ __forceinline__ void
-product_col_place(const product_gather &g, const int64_t (&digit)[PRODUCT_DIGITS], int (&at)[PRODUCT_PLANE]) {
-    CUDA_UNROLL
-    for (int i = 0; i < PRODUCT_PLANE; i++) at[i] = (int)digit[i + 1] * g.col[i] + g.shift[i];
+product_col_place(const product_gather &g, const int64_t (&digit)[PRODUCT_DIGITS], product_place &place) {
+    product_place_set(g, g.col, g.shift, digit, place);
 }
-static __device__ __forceinline__ void product_depth_place(const product_gather &g,
-                                                           const int64_t (&digit)[PRODUCT_DIGITS],
-                                                           int (&at)[PRODUCT_PLANE]) {
+static __device__ __forceinline__ void
+product_depth_place(const product_gather &g, const int64_t (&digit)[PRODUCT_DIGITS], product_place &place) {
+    product_place_set(g, g.depth, nullptr, digit, place);
+}
+/* a gathered element's part of its offset, or -1: it is outside, or between the steps */
+static __device__ __forceinline__ int64_t product_gathered(const product_gather &g, const product_place &col,
+                                                           const product_place &depth) {
+    int64_t offset = 0;
+    bool is_there = true;
     CUDA_UNROLL
-    for (int i = 0; i < PRODUCT_PLANE; i++) at[i] = (int)digit[i + 1] * g.depth[i];
+    for (int i = 0; i < PRODUCT_PLANE; i++) {
+        int at = col.at[i] + depth.at[i];
+        if (g.divides) {
+            const int rest = col.rest[i] + depth.rest[i];
+            is_there = is_there && (rest == 0 || rest == g.divisor[i]);
+            at += rest != 0;
+        }
+        is_there = is_there && (unsigned)at < (unsigned)g.size[i];
+        offset += at * g.step[i];
+    }
+    return is_there ? offset : -1;
 }
 
 template <class C> __device__ C product_add(C sum, C a, C b) {
@@ -138,15 +179,26 @@ template <> __device__ inline int64_t product_beta(const product &p) {
     return p.whole_beta;
 }
 
-/* one output; `at`: offsets of the operands */
+/* elements of the dtypes that compute in C */
+template <class C> __device__ C product_load(int dtype, const void *p, int64_t i) {
+    return cuda_load<C>(dtype, p, i);
+}
+template <> __device__ inline double product_load(int, const void *p, int64_t i) {
+    return ((const double *)p)[i];
+}
+template <> __device__ inline float product_load(int dtype, const void *p, int64_t i) {
+    if (dtype == RL_F32) return ((const float *)p)[i];
+    return dtype == RL_F16 ? cuda_cast<float>(((const __half *)p)[i])
+                           : cuda_cast<float>(((const __nv_bfloat16 *)p)[i]);
+}
 template <class C>
 __device__ __forceinline__ void product_store(const product &p, C sum, int64_t out, int64_t extra) {
     C x = product_add<C>((C)0, product_alpha<C>(p), sum);
-    if (p.extra) x = product_add<C>(x, product_beta<C>(p), cuda_load<C>(p.dtype, p.extra, extra));
+    if (p.extra) x = product_add<C>(x, product_beta<C>(p), product_load<C>(p.dtype, p.extra, extra));
     cuda_store<C>(p.dtype, p.out, out, x);
 }
 static __device__ __forceinline__ int64_t product_sum_at(const product &p, int64_t split, int64_t batch,
                                                          int64_t row, int64_t col) {
-    return ((split * p.batch.numel + batch) * p.row.n + row) * p.col.n + col;
+    return ((split * p.batch.n + batch) * p.row.n + row) * p.col.n + col;
 }
 #endif

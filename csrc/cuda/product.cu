@@ -27,6 +27,7 @@ static bool fold_rows(product *p, const rl_view *out, const operands &x, int has
     const rl_view *const views[3] = {&rows, &a, &extra};
     cuda_walk w;
     if (!cuda_walk_make(&w, views, 3) || w.ndim > PRODUCT_DIGITS) return false;
+    if (w.ndim > 1 && w.numel > INT32_MAX) return false;
     for (int d = 0; d < w.ndim; d++)
         cuda_product_digit(&p->row, PRODUCT_DIGITS - w.ndim + d, w.size[d], w.step[0][d], w.step[1][d], 0,
                            w.step[2][d]);
@@ -42,7 +43,10 @@ static bool batch_rows(product *p, const rl_view *out, const operands &x, int ha
     if (has_row)
         cuda_product_digit(&p->row, PRODUCT_DIGITS - 1, out->shape[out->ndim - matrix], step_of(out, matrix),
                            step_of(x.a, 2), 0, step_of(x.extra, matrix));
-    return cuda_walk_make(&p->batch, views, PRODUCT_OPERANDS);
+    cuda_walk w;
+    if (!cuda_walk_make(&w, views, PRODUCT_OPERANDS)) return false;
+    cuda_product_batch(p, w);
+    return true;
 }
 
 /* The last two dims of a are rows and depth, those of b depth and columns; a vector is all depth. The rest

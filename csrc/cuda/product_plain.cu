@@ -6,22 +6,22 @@
 template <class C> struct product_sum {
     const product &p;
     int64_t a, b;
-    int col[PRODUCT_PLANE];
+    product_place col;
 
     __device__ void add(C &sum, const int64_t (&digit)[PRODUCT_DIGITS]) const {
-        const C x = cuda_load<C>(p.dtype, p.a, a + product_at(p.depth, PRODUCT_A, digit));
+        const C x = product_load<C>(p.dtype, p.a, a + product_at(p.depth, PRODUCT_A, digit));
         sum = product_add<C>(sum, x, factor(digit));
     }
     __device__ C factor(const int64_t (&digit)[PRODUCT_DIGITS]) const {
         int64_t place = 0;
         if (!p.b) return (C)1;
         if (p.gather.is_used) {
-            int depth[PRODUCT_PLANE];
+            product_place depth;
             product_depth_place(p.gather, digit, depth);
             place = product_gathered(p.gather, col, depth);
             if (place < 0) return (C)0;
         }
-        return cuda_load<C>(p.dtype, p.b, b + place + product_at(p.depth, PRODUCT_B, digit));
+        return product_load<C>(p.dtype, p.b, b + place + product_at(p.depth, PRODUCT_B, digit));
     }
 };
 
@@ -29,11 +29,12 @@ template <class C> struct product_sum {
 template <class C>
 __device__ product_sum<C> product_output(const product &p, int64_t i, int64_t &out, int64_t &extra) {
     int64_t at[PRODUCT_OPERANDS], row[PRODUCT_DIGITS], col[PRODUCT_DIGITS];
-    product_sum<C> s = {p, 0, 0, {0, 0, 0}};
-    const int64_t line = i / p.col.n, batch = line / p.row.n;
+    product_sum<C> s = {p, 0, 0, {}};
+    const int64_t line = product_divide(i, p.col.n, p.col_inverse);
+    const int64_t batch = product_divide(line, p.row.n, p.row_inverse);
     product_split(p.col, i - line * p.col.n, col);
     product_split(p.row, line - batch * p.row.n, row);
-    cuda_walk_seek(p.batch, batch, at);
+    product_batch_seek(p.batch, batch, at);
     s.a = at[PRODUCT_A] + product_at(p.row, PRODUCT_A, row);
     s.b = at[PRODUCT_B] + product_at(p.col, PRODUCT_B, col);
     product_col_place(p.gather, col, s.col);
@@ -42,10 +43,10 @@ __device__ product_sum<C> product_output(const product &p, int64_t i, int64_t &o
     return s;
 }
 static __device__ __host__ inline int64_t product_outputs(const product &p) {
-    return p.batch.numel * p.row.n * p.col.n;
+    return p.batch.n * p.row.n * p.col.n;
 }
 
-template <class C> __global__ void __launch_bounds__(CUDA_THREADS) product_each(product p) {
+template <class C> __global__ void __launch_bounds__(CUDA_THREADS, 4) product_each(product p) {
     CUDA_EACH_OF(i, product_outputs(p)) {
         int64_t out, extra, d[PRODUCT_DIGITS];
         const product_sum<C> s = product_output<C>(p, i, out, extra);

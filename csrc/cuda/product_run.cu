@@ -21,8 +21,8 @@ void cuda_product_begin(product *p, const rl_view *out) {
     p->out = rl_data(out, RL_WRITE);
     p->alpha = 1, p->whole_alpha = 1, p->beta = 1, p->whole_beta = 1;
     p->splits = 1;
-    p->batch.nops = PRODUCT_OPERANDS;
-    p->batch.numel = 1;
+    p->batch.n = 1;
+    for (int i = 0; i < PRODUCT_PLANE; i++) p->gather.divisor[i] = 1;
     for (product_axis *x : {&p->row, &p->col, &p->depth}) {
         x->n = 1;
         x->first = PRODUCT_DIGITS - 1;
@@ -41,8 +41,18 @@ void cuda_product_digit(product_axis *x, int d, int64_t size, int64_t out, int64
     if (size != 1 && d < x->first) x->first = d;
 }
 
+void cuda_product_batch(product *p, const cuda_walk &w) {
+    p->batch.ndim = w.ndim;
+    p->batch.n = w.numel;
+    for (int d = 0; d < w.ndim; d++) {
+        p->batch.size[d] = w.size[d];
+        p->batch.inverse[d] = 1.0 / (double)w.size[d];
+        for (int op = 0; op < PRODUCT_OPERANDS; op++) p->batch.step[op][d] = w.step[op][d];
+    }
+}
+
 static int64_t tiles_of(const product *p, int64_t side) {
-    return (p->row.n + side - 1) / side * ((p->col.n + side - 1) / side) * p->batch.numel;
+    return (p->row.n + side - 1) / side * ((p->col.n + side - 1) / side) * p->batch.n;
 }
 
 static way way_of(const product *p) {
@@ -60,7 +70,7 @@ static way way_of(const product *p) {
 }
 
 static void split_depth(product *p, way how) {
-    const int64_t tasks = how == LANES ? (p->row.n * p->col.n * p->batch.numel + 7) / 8
+    const int64_t tasks = how == LANES ? (p->row.n * p->col.n * p->batch.n + 7) / 8
                                        : tiles_of(p, how == LARGE_TILES ? LARGE_TILE : TILE);
     int64_t splits = how == EACH ? 1 : ENOUGH_BLOCKS / tasks;
     if (splits > MOST_PARTS) splits = MOST_PARTS;
@@ -85,6 +95,8 @@ rl_status cuda_product_run(rl_call *k, product *p, bool may_alias) {
     if (out->numel == 0) return RL_OK;
     const way how = way_of(p);
     split_depth(p, how);
+    p->row_inverse = 1.0 / (double)p->row.n;
+    p->col_inverse = 1.0 / (double)p->col.n;
     if (p->splits > 1 || may_alias) {
         const size_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? sizeof(double) : sizeof(float);
         p->sums = k->svc->scratch(k, rl_count_times(rl_count{out->numel}, p->splits), item);

@@ -10,7 +10,7 @@ enum { PIECE = 16, WARP = 32, PATCH = PIECE + 4 };
 template <class T, int WARPS_DOWN, int WARPS_ACROSS, int DOWN, int ACROSS, bool GATHERED>
 __global__ void __launch_bounds__(WARPS_DOWN * WARPS_ACROSS * WARP) product_tensor(product p) {
     enum { THREADS = WARPS_DOWN * WARPS_ACROSS * WARP };
-    typedef product_tile<T, WARPS_DOWN * DOWN * PIECE, WARPS_ACROSS * ACROSS * PIECE, 2 * PIECE> Tile;
+    typedef product_tile<T, WARPS_DOWN * DOWN * PIECE, WARPS_ACROSS * ACROSS * PIECE, PIECE> Tile;
     CUDA_SHARED(Tile, s, );
     struct __align__(32) piece {
         float at[PIECE * PATCH];
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(WARPS_DOWN * WARPS_ACROSS * WARP) product_tens
 
 template <class T, int WARPS_DOWN, int WARPS_ACROSS, int DOWN, int ACROSS>
 static void launch(const product &p, cudaStream_t stream) {
-    typedef product_tile<T, WARPS_DOWN * DOWN * PIECE, WARPS_ACROSS * ACROSS * PIECE, 2 * PIECE> Tile;
+    typedef product_tile<T, WARPS_DOWN * DOWN * PIECE, WARPS_ACROSS * ACROSS * PIECE, PIECE> Tile;
     const int64_t tiles = product_tiles_in<Tile>(p);
     const unsigned blocks = (unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX);
     const unsigned threads = WARPS_DOWN * WARPS_ACROSS * WARP;

@@ -10,7 +10,7 @@ template <class T, int M, int N, int K> struct __align__(32) product_tile {
     typedef T element;
     T a[K][M + PAD], b[K][N + PAD]; /* rows of 16 bytes and more, for vectors; of other banks each */
     int64_t row[M], col[N], depth_a[K], depth_b[K], row_extra[M], col_extra[N];
-    int col_place[N][PRODUCT_PLANE], depth_place[K][PRODUCT_PLANE];
+    product_place col_place[N], depth_place[K];
 };
 
 /* where a block is */
@@ -22,7 +22,7 @@ static inline __host__ __device__ int64_t product_tiles_of(int64_t n, int64_t si
     return (n + size - 1) / size;
 }
 template <class Tile> __host__ __device__ int64_t product_tiles_in(const product &p) {
-    return product_tiles_of(p.row.n, Tile::ROWS) * product_tiles_of(p.col.n, Tile::COLS) * p.batch.numel *
+    return product_tiles_of(p.row.n, Tile::ROWS) * product_tiles_of(p.col.n, Tile::COLS) * p.batch.n *
            p.splits;
 }
 template <class Tile> __device__ void product_seek(const product &p, int64_t tile, product_corner &c) {
@@ -32,11 +32,11 @@ template <class Tile> __device__ void product_seek(const product &p, int64_t til
     c.row = (tile - rest * down) * Tile::ROWS;
     tile = rest / across;
     c.col = (rest - tile * across) * Tile::COLS;
-    c.split = tile / p.batch.numel;
-    c.batch = tile - c.split * p.batch.numel;
+    c.split = tile / p.batch.n;
+    c.batch = tile - c.split * p.batch.n;
     c.depth = c.split * p.part;
     c.end = c.depth + p.part < p.depth.n ? c.depth + p.part : p.depth.n;
-    cuda_walk_seek(p.batch, c.batch, c.at);
+    product_batch_seek(p.batch, c.batch, c.at);
 }
 
 /* ---- tables ---- */
@@ -79,7 +79,7 @@ __device__ void product_mark_output(const product &p, Tile &s, const product_cor
 }
 
 /* ---- elements, from the device's memory by way of registers ---- */
-template <class Tile, int THREADS> struct product_batch {
+template <class Tile, int THREADS> struct product_registers {
     enum { A = Tile::ROWS * Tile::DEPTH / THREADS, B = Tile::COLS * Tile::DEPTH / THREADS };
     typename Tile::element a[A], b[B];
 };
@@ -92,9 +92,9 @@ template <int SIDE, int DEPTH> struct product_index {
 
 template <class Tile, int THREADS, bool GATHERED>
 __device__ __forceinline__ void product_fetch(const product &p, const Tile &s, const product_corner &c,
-                                              product_batch<Tile, THREADS> &x) {
+                                              product_registers<Tile, THREADS> &x) {
     typedef typename Tile::element T;
-    typedef product_batch<Tile, THREADS> Batch;
+    typedef product_registers<Tile, THREADS> Batch;
     const T *a = (const T *)p.a + c.at[PRODUCT_A], *b = (const T *)p.b + c.at[PRODUCT_B];
     CUDA_UNROLL
     for (int j = 0; j < Batch::A; j++) {
@@ -113,8 +113,8 @@ __device__ __forceinline__ void product_fetch(const product &p, const Tile &s, c
 }
 template <class Tile, int THREADS>
 __device__ __forceinline__ void product_keep(const product &p, Tile &s,
-                                             const product_batch<Tile, THREADS> &x) {
-    typedef product_batch<Tile, THREADS> Batch;
+                                             const product_registers<Tile, THREADS> &x) {
+    typedef product_registers<Tile, THREADS> Batch;
     CUDA_UNROLL
     for (int j = 0; j < Batch::A; j++) {
         const product_index<Tile::ROWS, Tile::DEPTH> at(threadIdx.x + j * THREADS, p.a_by_depth);
@@ -132,21 +132,17 @@ __device__ __forceinline__ void product_keep(const product &p, Tile &s,
 template <class Tile, int THREADS, bool GATHERED, class Multiply>
 __device__ __forceinline__ void product_along(const product &p, Tile &s, const product_corner &c,
                                               Multiply multiply) {
-    product_batch<Tile, THREADS> x;
+    product_registers<Tile, THREADS> x;
     product_mark<Tile, GATHERED>(p, s, c);
-    product_mark_depth<Tile, GATHERED>(p, s, c.depth, c.end);
-    __syncthreads();
-    product_fetch<Tile, THREADS, GATHERED>(p, s, c, x);
-    for (int64_t depth = c.depth; depth < c.end; depth += Tile::DEPTH) {
-        const bool goes_on = depth + Tile::DEPTH < c.end;
+    for (int64_t depth = c.depth;; depth += Tile::DEPTH) {
+        if (depth < c.end) product_mark_depth<Tile, GATHERED>(p, s, depth, c.end);
+        __syncthreads(); /* the tables are there, and the tiles of the step before */
+        if (depth < c.end) product_fetch<Tile, THREADS, GATHERED>(p, s, c, x);
+        if (depth > c.depth) multiply();
         __syncthreads();
+        if (depth >= c.end) break;
         product_keep<Tile, THREADS>(p, s, x);
-        if (goes_on) product_mark_depth<Tile, GATHERED>(p, s, depth + Tile::DEPTH, c.end);
-        __syncthreads();
-        if (goes_on) product_fetch<Tile, THREADS, GATHERED>(p, s, c, x);
-        multiply();
     }
-    __syncthreads();
     product_mark_output(p, s, c);
     __syncthreads();
 }
