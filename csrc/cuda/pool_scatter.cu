@@ -1,5 +1,6 @@
 /* Pooling whose windows nobody can compute back: unpooling, and windows at random places (Graham, 2014). An
  * index out of range is a fault of the launch. */
+#include "planes_sums.h"
 #include "pool.h"
 #include <math.h>
 #include <type_traits>
@@ -45,14 +46,6 @@ static void launch_unpool(const rl_call *k, const cuda_planes &in, const cuda_pl
                 out, (const T *)rl_const_data(rl_in(k, 0)), winners, (T *)rl_data(k->out[0], RL_WRITE));
 }
 
-static void *zeroed(rl_call *k, int64_t n, size_t itemsize) {
-    void *p = k->svc->scratch(k, RL_COUNT(n), itemsize);
-    if (!p || rl_cuda_begin(k, k->out[0]) != RL_OK) return nullptr;
-    if (cudaMemsetAsync(p, 0, (size_t)n * itemsize, (cudaStream_t)k->stream) == cudaSuccess) return p;
-    rl_cuda_end(k);
-    return nullptr;
-}
-
 CUDA_KERNEL(cuda_max_unpool) {
     const rl_view *x = rl_in(k, 0), *out = k->out[0];
     const int spatial = (int)rl_window_of(k)->spatial;
@@ -61,7 +54,7 @@ CUDA_KERNEL(cuda_max_unpool) {
         !cuda_planes_of(out, spatial, &to))
         return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    unsigned long long *winners = (unsigned long long *)zeroed(k, out->numel, sizeof *winners);
+    unsigned long long *winners = (unsigned long long *)cuda_zeroed(k, out->numel, sizeof *winners);
     unsigned *fault = winners ? rl_cuda_fault(k) : nullptr;
     if (!fault) return RL_FAIL;
     if (x->numel)
@@ -176,17 +169,6 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS) store_sums(cuda_planes out, const C *sums, T *to) {
-    CUDA_EACH(i, out) {
-        const cuda_place here = cuda_planes_seek(out, i);
-        const int64_t plane = here.at[CUDA_BATCH] * out.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
-        const int64_t number = cuda_planes_number(out, here.at[2], here.at[3], here.at[4]);
-        to[cuda_planes_at(out, here)] =
-            cuda_cast<T>(sums[plane * (out.size[2] * out.size[3] * out.size[4]) + number]);
-    }
-}
-
-template <class T, class C>
 static void launch_gradients(const rl_call *k, const cuda_planes &grads, const cuda_planes &places,
                              const cuda_planes &out, void *sums, unsigned *fault) {
     cudaStream_t stream = (cudaStream_t)k->stream;
@@ -194,8 +176,8 @@ static void launch_gradients(const rl_call *k, const cuda_planes &grads, const c
         CUDA_LAUNCH((add_gradients<T, C>), cuda_planes_blocks(grads.numel), CUDA_THREADS, stream, grads,
                     places, out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
                     (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums, fault);
-    CUDA_LAUNCH((store_sums<T, C>), cuda_planes_blocks(out.numel), CUDA_THREADS, stream, out, (const C *)sums,
-                (T *)rl_data(k->out[0], RL_WRITE));
+    CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_planes_blocks(out.numel), CUDA_THREADS, stream, out,
+                (const C *)sums, (T *)rl_data(k->out[0], RL_WRITE));
 }
 
 CUDA_KERNEL(cuda_fractional_max_pool_back) {
@@ -206,7 +188,7 @@ CUDA_KERNEL(cuda_fractional_max_pool_back) {
         !cuda_planes_of(out, spatial, &to))
         return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    void *sums = zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
+    void *sums = cuda_zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
     unsigned *fault = sums ? rl_cuda_fault(k) : nullptr;
     if (!fault) return RL_FAIL;
     switch (grad->dtype) {

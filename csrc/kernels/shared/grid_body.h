@@ -75,6 +75,14 @@ GRID_TARGET static void GRID_NAME(find_cubic)(const rl_grid *g, int64_t size, do
         to->at[i] = GRID_NAME(index_of)(GRID_NAME(padded)(g, low + i - 1, size, &unused), size);
 }
 
+GRID_TARGET static void GRID_NAME(begin)(rl_grid_dim *to, int n) {
+    to->n = n;
+    for (int i = 0; i < n; i++) {
+        to->at[i] = 0;
+        to->weight[i] = to->slope[i] = to->bend[i] = 0;
+    }
+}
+
 GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double place, rl_grid_dim *to) {
     const int64_t size = g->size[d];
     double slope = 1, x = GRID_NAME(scaled)(g, size, place, &slope);
@@ -83,10 +91,14 @@ GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double pl
     } else {
         x = GRID_NAME(padded)(g, x, size, &slope);
         if (g->mode == GRID_NEAREST) {
-            *to = (rl_grid_dim){.n = 1, .at = {GRID_NAME(index_of)(rint(x), size)}, .weight = {1}};
+            GRID_NAME(begin)(to, 1);
+            to->at[0] = GRID_NAME(index_of)(rint(x), size);
+            to->weight[0] = 1;
         } else {
             const double low = floor(x), part = GRID_ROUNDED(x - low);
-            *to = (rl_grid_dim){.n = 2, .weight = {1 - part, part}, .slope = {-1, 1}};
+            GRID_NAME(begin)(to, 2);
+            to->weight[0] = 1 - part, to->weight[1] = part;
+            to->slope[0] = -1, to->slope[1] = 1;
             to->at[0] = GRID_NAME(index_of)(low, size);
             to->at[1] = GRID_NAME(index_of)(low + 1, size);
         }

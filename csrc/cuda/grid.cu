@@ -1,0 +1,211 @@
+/* Pictures sampled at the places of a grid, and the gradients: Note [Places of a grid]. */
+#include "planes_sums.h"
+
+/* the result of one operation in the picture's precision */
+__device__ static double rounded(int dtype, double x) {
+    return dtype == RL_F32 ? (double)(float)x : cuda_rounded(dtype, x);
+}
+#define GRID_TARGET     __device__
+#define GRID_NAME(f)    f##_device
+#define GRID_ROUNDED(x) rounded(g->dtype, x)
+#define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)
+#include "kernels/shared/grid_body.h"
+
+typedef struct {
+    rl_grid g;
+    cuda_planes picture, places, direction, result; /* result: of the sampling, or its gradient */
+    const void *grid, *along;                       /* along: NULL without a direction */
+} grid_job;
+
+/* a grid (N, spaces, coordinates): these are its channels */
+static bool coordinates_of(const rl_view *v, cuda_planes *p) {
+    const int last = v->ndim - 1;
+    rl_view turned = *v;
+    int64_t shape[5], strides[5];
+    if (v->ndim < 3 || v->ndim > 5) return false;
+    for (int d = 0; d < v->ndim; d++) {
+        const int from = d == 0 ? 0 : d == 1 ? last : d - 1;
+        shape[d] = v->shape[from];
+        strides[d] = v->strides[from];
+    }
+    turned.shape = shape;
+    turned.strides = strides;
+    return cuda_planes_of(&turned, v->ndim - 2, p);
+}
+
+/* args: pictures and grid, and behind `arg` the mode, padding, align_corners and perhaps a direction */
+static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, const rl_view *result,
+                       int grid, int arg) {
+    const rl_view *direction = k->n_arg > arg + 3 ? rl_in(k, arg + 3) : nullptr;
+    const int dims = picture->ndim - 2;
+    if (!cuda_planes_of(picture, dims, &job->picture) || !cuda_planes_of(result, dims, &job->result) ||
+        !coordinates_of(rl_in(k, grid), &job->places) ||
+        (direction && !coordinates_of(direction, &job->direction)))
+        return false;
+    job->g.mode = (int)rl_int(k, arg), job->g.padding = (int)rl_int(k, arg + 1);
+    job->g.corners = rl_int(k, arg + 2) != 0;
+    job->g.dims = dims, job->g.dtype = picture->dtype;
+    for (int d = 0; d < 3; d++) {
+        job->g.size[d] = job->picture.size[4 - d];
+        job->g.step[d] = job->picture.step[4 - d];
+    }
+    job->grid = rl_const_data(rl_in(k, grid));
+    job->along = direction ? rl_const_data(direction) : nullptr;
+    /* a thread for each place, whatever the channels are */
+    job->places.numel = job->places.numel / dims;
+    job->places.last = false;
+    return true;
+}
+
+__device__ static cuda_place place_seek(const cuda_planes &places, int64_t i) {
+    cuda_place here;
+    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(&i, places.size[d]);
+    here.at[CUDA_CHANNEL] = 0;
+    here.at[CUDA_BATCH] = i;
+    return here;
+}
+
+template <class T>
+__device__ void place_find(const grid_job &job, const cuda_place &here, bool slopes, rl_grid_place *place) {
+    double at[3], direction[3];
+    const int64_t first = cuda_planes_at(job.places, here);
+    for (int d = 0; d < job.g.dims; d++)
+        at[d] = cuda_cast<double>(((const T *)job.grid)[first + d * job.places.step[CUDA_CHANNEL]]);
+    for (int d = 0; job.along && d < job.g.dims; d++)
+        direction[d] = cuda_cast<double>(
+            ((const T *)
+                 job.along)[cuda_planes_at(job.direction, here) + d * job.direction.step[CUDA_CHANNEL]]);
+    grid_find_device(&job.g, at, job.along ? direction : nullptr, slopes, place);
+}
+
+template <class T, class C>
+__device__ C place_sum(const rl_grid_place &place, const double *weight, const T *from) {
+    C sum = 0;
+    for (int i = 0; i < place.n; i++) {
+        const C x = place.at[i] < 0 ? (C)0 : cuda_cast<C>(from[place.at[i]]);
+        sum += (C)weight[i] * x;
+    }
+    return sum;
+}
+
+/* ---- the samples ---- */
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS) sample_places(grid_job job, const T *from, T *to) {
+    CUDA_EACH(i, job.places) {
+        const cuda_place here = place_seek(job.places, i);
+        rl_grid_place place;
+        place_find<T>(job, here, false, &place);
+        const T *planes = from + here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
+        T *target = &to[cuda_planes_at(job.result, here)];
+        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++)
+            target[c * job.result.step[CUDA_CHANNEL]] = cuda_cast<T>(
+                place_sum<T, C>(place, place.weight, planes + c * job.picture.step[CUDA_CHANNEL]));
+    }
+}
+
+/* ---- back to the picture: added up by atomics, as in PyTorch ---- */
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS) spread_places(grid_job job, const T *grad, C *sums) {
+    CUDA_EACH(i, job.places) {
+        const cuda_place here = place_seek(job.places, i);
+        rl_grid_place place;
+        place_find<T>(job, here, false, &place);
+        const T *from = &grad[cuda_planes_at(job.result, here)];
+        C *planes = sums + cuda_planes_dense_first(job.picture, here);
+        const int64_t volume = job.picture.size[2] * job.picture.size[3] * job.picture.size[4];
+        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++, planes += volume) {
+            const C g = cuda_cast<C>(from[c * job.result.step[CUDA_CHANNEL]]);
+            for (int j = 0; j < place.n; j++)
+                if (place.at[j] >= 0) atomicAdd(&planes[place.at[j]], g * (C)place.weight[j]);
+        }
+    }
+}
+
+/* ---- back to the grid ---- */
+template <class T, class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    slope_places(grid_job job, cuda_planes out, const T *picture, const T *grad, T *to) {
+    CUDA_EACH(i, job.places) {
+        const cuda_place here = place_seek(job.places, i);
+        rl_grid_place place;
+        place_find<T>(job, here, true, &place);
+        const T *from = picture + here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
+        const T *g = &grad[cuda_planes_at(job.result, here)];
+        for (int d = 0; d < job.g.dims; d++) {
+            C sum = 0;
+            for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++)
+                sum += cuda_cast<C>(g[c * job.result.step[CUDA_CHANNEL]]) *
+                       place_sum<T, C>(place, place.slope[d], from + c * job.picture.step[CUDA_CHANNEL]);
+            to[cuda_planes_at(out, here) + d * out.step[CUDA_CHANNEL]] = cuda_cast<T>(sum);
+        }
+    }
+}
+
+CUDA_KERNEL(cuda_grid_sampler) {
+    const rl_view *x = rl_in(k, 0), *out = k->out[0];
+    grid_job job;
+    if (!grid_begin(k, &job, x, out, 1, 2)) return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    switch (x->dtype) {
+#define X(tag, T, C)                                                                                         \
+    case tag:                                                                                                \
+        CUDA_LAUNCH((sample_places<T, C>), cuda_planes_blocks(job.places.numel), CUDA_THREADS,               \
+                    (cudaStream_t)k->stream, job, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE)); \
+        break;
+        CUDA_FLOAT_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
+
+/* (grad_output, grid, input_size, ...) */
+CUDA_KERNEL(cuda_grid_sampler_input) {
+    const rl_view *grad = rl_in(k, 0), *out = k->out[0];
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    grid_job job;
+    if (!grid_begin(k, &job, out, grad, 1, 3)) return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    void *sums = cuda_zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
+    if (!sums) return RL_FAIL;
+    const cuda_planes dense = cuda_planes_dense(&job.picture);
+    const unsigned blocks = cuda_planes_blocks(job.places.numel);
+    for (int d = 0; d < 3; d++) job.g.step[d] = dense.step[4 - d];
+    switch (out->dtype) {
+#define X(tag, T, C)                                                                                         \
+    case tag:                                                                                                \
+        if (blocks)                                                                                          \
+            CUDA_LAUNCH((spread_places<T, C>), blocks, CUDA_THREADS, stream, job,                            \
+                        (const T *)rl_const_data(grad), (C *)sums);                                          \
+        CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS, stream,           \
+                    job.picture, (const C *)sums, (T *)rl_data(out, RL_WRITE));                              \
+        break;
+        CUDA_FLOAT_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
+
+/* (grad_output, input, grid, ...) */
+CUDA_KERNEL(cuda_grid_sampler_grid) {
+    const rl_view *grad = rl_in(k, 0), *x = rl_in(k, 1), *out = k->out[0];
+    grid_job job;
+    cuda_planes to;
+    if (!grid_begin(k, &job, x, grad, 2, 3) || !coordinates_of(out, &to)) return RL_UNSUPPORTED;
+    if (out->numel == 0) return RL_OK;
+    if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    switch (x->dtype) {
+#define X(tag, T, C)                                                                                         \
+    case tag:                                                                                                \
+        CUDA_LAUNCH((slope_places<T, C>), cuda_planes_blocks(job.places.numel), CUDA_THREADS,                \
+                    (cudaStream_t)k->stream, job, to, (const T *)rl_const_data(x),                           \
+                    (const T *)rl_const_data(grad), (T *)rl_data(out, RL_WRITE));                            \
+        break;
+        CUDA_FLOAT_DTYPES(X)
+#undef X
+    default: return RL_UNSUPPORTED;
+    }
+    return rl_cuda_end(k);
+}
