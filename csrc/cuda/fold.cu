@@ -5,6 +5,7 @@
 typedef struct {
     cuda_planes image, columns; /* columns: (N, 1, 1, channels and places in a kernel, blocks) */
     int64_t kernel[2], dilation[2], pad[2], stride[2], blocks[2];
+    double by_kernel[2], by_stride[2], by_blocks; /* inverses: Note [Quotients] */
 } fold_job;
 
 static bool fold_read(const rl_call *k, fold_job *j, const rl_view *image, const rl_view *columns) {
@@ -15,7 +16,10 @@ static bool fold_read(const rl_call *k, fold_job *j, const rl_view *image, const
         j->pad[i] = a->before[1 + i], j->stride[i] = a->stride[1 + i];
         const int64_t reach = j->dilation[i] * (j->kernel[i] - 1) + 1;
         j->blocks[i] = (j->image.size[3 + i] + 2 * j->pad[i] - reach) / j->stride[i] + 1;
+        j->by_kernel[i] = cuda_inverse(j->kernel[i]);
+        j->by_stride[i] = cuda_inverse(j->stride[i]);
     }
+    j->by_blocks = cuda_inverse(j->blocks[1]);
     return true;
 }
 
@@ -24,8 +28,9 @@ __global__ void __launch_bounds__(CUDA_THREADS) columns_of_image(fold_job j, con
     CUDA_EACH(i, j.columns) {
         cuda_place here = cuda_planes_seek(j.columns, i);
         int64_t row = here.at[3], block = here.at[4];
-        const int64_t kw = cuda_planes_step(&row, j.kernel[1]), kh = cuda_planes_step(&row, j.kernel[0]);
-        const int64_t bw = cuda_planes_step(&block, j.blocks[1]);
+        const int64_t kw = cuda_remainder(&row, j.kernel[1], j.by_kernel[1]),
+                      kh = cuda_remainder(&row, j.kernel[0], j.by_kernel[0]);
+        const int64_t bw = cuda_remainder(&block, j.blocks[1], j.by_blocks);
         const int64_t h = block * j.stride[0] + kh * j.dilation[0] - j.pad[0];
         const int64_t w = bw * j.stride[1] + kw * j.dilation[1] - j.pad[1];
         const bool is_inside = h >= 0 && h < j.image.size[3] && w >= 0 && w < j.image.size[4];
@@ -39,9 +44,8 @@ __global__ void __launch_bounds__(CUDA_THREADS) columns_of_image(fold_job j, con
 }
 
 template <class T> static void launch_columns(const rl_call *k, const fold_job &j) {
-    CUDA_LAUNCH((columns_of_image<T>), cuda_planes_blocks(j.columns.numel), CUDA_THREADS,
-                (cudaStream_t)k->stream, j, (const T *)rl_const_data(rl_in(k, 0)),
-                (T *)rl_data(k->out[0], RL_WRITE));
+    CUDA_LAUNCH((columns_of_image<T>), cuda_blocks_of(j.columns.numel), CUDA_THREADS, (cudaStream_t)k->stream,
+                j, (const T *)rl_const_data(rl_in(k, 0)), (T *)rl_data(k->out[0], RL_WRITE));
 }
 
 CUDA_KERNEL(cuda_im2col) {
@@ -61,7 +65,8 @@ CUDA_KERNEL(cuda_im2col) {
 
 /* the block along space i (0 or 1) whose element at `place` of the kernel is image element `at`, or -1 */
 __device__ inline int64_t block_at(const fold_job &j, int i, int64_t place, int64_t at) {
-    const int64_t start = at + j.pad[i] - place * j.dilation[i], block = start / j.stride[i];
+    const int64_t start = at + j.pad[i] - place * j.dilation[i],
+                  block = start < 0 ? 0 : cuda_quotient(start, j.stride[i], j.by_stride[i]);
     return start < 0 || block * j.stride[i] != start || block >= j.blocks[i] ? -1 : block;
 }
 
@@ -94,7 +99,7 @@ CUDA_KERNEL(cuda_col2im) {
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((image_of_columns<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                  \
+        CUDA_LAUNCH((image_of_columns<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS,                      \
                     (cudaStream_t)k->stream, j, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE));   \
         break;
         CUDA_FLOAT_DTYPES(X)

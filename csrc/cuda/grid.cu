@@ -59,7 +59,7 @@ static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, 
 
 __device__ static cuda_place place_seek(const cuda_planes &places, int64_t i) {
     cuda_place here;
-    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(&i, places.size[d]);
+    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(places, d, &i);
     here.at[CUDA_CHANNEL] = 0;
     here.at[CUDA_BATCH] = i;
     return here;
@@ -150,7 +150,7 @@ CUDA_KERNEL(cuda_grid_sampler) {
     switch (x->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((sample_places<T, C>), cuda_planes_blocks(job.places.numel), CUDA_THREADS,               \
+        CUDA_LAUNCH((sample_places<T, C>), cuda_blocks_of(job.places.numel), CUDA_THREADS,                   \
                     (cudaStream_t)k->stream, job, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE)); \
         break;
         CUDA_FLOAT_DTYPES(X)
@@ -170,7 +170,7 @@ CUDA_KERNEL(cuda_grid_sampler_input) {
     void *sums = cuda_zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
     if (!sums) return RL_FAIL;
     const cuda_planes dense = cuda_planes_dense(&job.picture);
-    const unsigned blocks = cuda_planes_blocks(job.places.numel);
+    const unsigned blocks = cuda_blocks_of(job.places.numel);
     for (int d = 0; d < 3; d++) job.g.step[d] = dense.step[4 - d];
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \
@@ -178,8 +178,8 @@ CUDA_KERNEL(cuda_grid_sampler_input) {
         if (blocks)                                                                                          \
             CUDA_LAUNCH((spread_places<T, C>), blocks, CUDA_THREADS, stream, job,                            \
                         (const T *)rl_const_data(grad), (C *)sums);                                          \
-        CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS, stream,           \
-                    job.picture, (const C *)sums, (T *)rl_data(out, RL_WRITE));                              \
+        CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS, stream, job.picture,  \
+                    (const C *)sums, (T *)rl_data(out, RL_WRITE));                                           \
         break;
         CUDA_FLOAT_DTYPES(X)
 #undef X
@@ -199,7 +199,7 @@ CUDA_KERNEL(cuda_grid_sampler_grid) {
     switch (x->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((slope_places<T, C>), cuda_planes_blocks(job.places.numel), CUDA_THREADS,                \
+        CUDA_LAUNCH((slope_places<T, C>), cuda_blocks_of(job.places.numel), CUDA_THREADS,                    \
                     (cudaStream_t)k->stream, job, to, (const T *)rl_const_data(x),                           \
                     (const T *)rl_const_data(grad), (T *)rl_data(out, RL_WRITE));                            \
         break;

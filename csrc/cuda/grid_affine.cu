@@ -7,8 +7,9 @@ typedef struct {
     int dims;
     bool wide, corners;
     int64_t size[3], n_places; /* size: along x, y, z */
-    int64_t step[5];     /* of the grid: along x, y, z; from map to map; from coordinate to coordinate */
-    int64_t n, row, col; /* of the matrices */
+    int64_t step[5]; /* of the grid: along x, y, z; from map to map; from coordinate to coordinate */
+    double inverse[3], by_places; /* Note [Quotients] */
+    int64_t n, row, col;          /* of the matrices */
 } affine_job;
 
 __device__ inline double rounded(const affine_job &job, double x) {
@@ -30,10 +31,9 @@ template <class C> __device__ int64_t place_of(const affine_job &job, int64_t p,
     int64_t offset = 0;
     at[2] = at[3] = 0;
     for (int d = 0; d < job.dims; d++) {
-        const int64_t rest = p / job.size[d], i = p - rest * job.size[d];
+        const int64_t i = cuda_remainder(&p, job.size[d], job.inverse[d]);
         at[d] = (C)coordinate(job, job.size[d], i);
         offset += i * job.step[d];
-        p = rest;
     }
     at[job.dims] = 1;
     return offset;
@@ -48,8 +48,10 @@ static bool affine_begin(const rl_call *k, affine_job *job, const rl_view *grid,
     for (int d = 0; d < job->dims; d++) {
         job->size[d] = grid->shape[job->dims - d];
         job->step[d] = grid->strides[job->dims - d];
+        job->inverse[d] = cuda_inverse(job->size[d]);
         job->n_places *= job->size[d];
     }
+    job->by_places = cuda_inverse(job->n_places);
     job->step[3] = grid->strides[0], job->step[4] = grid->strides[job->dims + 1];
     job->n = theta->strides[0], job->row = theta->strides[1], job->col = theta->strides[2];
     return true;
@@ -58,9 +60,8 @@ static bool affine_begin(const rl_call *k, affine_job *job, const rl_view *grid,
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     affine_places(affine_job job, int64_t all, const T *theta, T *to) {
-    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < all; i += stride) {
-        const int64_t n = i / job.n_places;
+    CUDA_EACH_OF(i, all) {
+        const int64_t n = cuda_quotient(i, job.n_places, job.by_places);
         C at[4];
         T *target = to + n * job.step[3] + place_of(job, i - n * job.n_places, at);
         for (int d = 0; d < job.dims; d++) {
@@ -82,8 +83,8 @@ CUDA_KERNEL(cuda_affine_grid_generator) {
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((affine_places<T, C>), cuda_planes_blocks(all), CUDA_THREADS, (cudaStream_t)k->stream,   \
-                    job, all, (const T *)rl_const_data(theta), (T *)rl_data(out, RL_WRITE));                 \
+        CUDA_LAUNCH((affine_places<T, C>), cuda_blocks_of(all), CUDA_THREADS, (cudaStream_t)k->stream, job,  \
+                    all, (const T *)rl_const_data(theta), (T *)rl_data(out, RL_WRITE));                      \
         break;
         CUDA_FLOAT_DTYPES(X)
 #undef X

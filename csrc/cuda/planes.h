@@ -4,13 +4,31 @@
 #include "device.h"
 #include "walk.h"
 
+/* Note [Quotients]
+ * 64-bit divisions are calls on a GPU, around which registers are spilled. n / by with what the host says
+ * about `by` is a product that may be one off, for all n below 2^52; no memory has more elements. */
+static inline double cuda_inverse(int64_t by) {
+    return by ? 1 / (double)by : 0;
+}
+__device__ inline int64_t cuda_quotient(int64_t n, int64_t by, double inverse) { /* n >= 0 */
+    if ((uint64_t)(n | by) >> 32 == 0) return (uint32_t)n / (uint32_t)by;
+    const int64_t q = (int64_t)((double)n * inverse), rest = n - q * by;
+    return rest < 0 ? q - 1 : rest < by ? q : q + 1;
+}
+__device__ inline int64_t cuda_remainder(int64_t *n, int64_t by, double inverse) { /* *n: the quotient */
+    const int64_t q = cuda_quotient(*n, by, inverse), rest = *n - q * by;
+    *n = q;
+    return rest;
+}
+
 /* Note [Planes]
  * A view as (N, C, D, H, W): what it lacks has size 1 and step 0. Thread i visits element i in an order that
  * follows the memory: channels innermost where they lie side by side. */
 enum { CUDA_BATCH, CUDA_CHANNEL, CUDA_SPACE };
 typedef struct {
     int64_t numel, size[5], step[5];
-    bool last; /* channels are innermost */
+    double inverse[5]; /* of the sizes */
+    bool last;         /* channels are innermost */
 } cuda_planes;
 typedef struct {
     int64_t at[5];
@@ -26,6 +44,7 @@ static inline bool cuda_planes_of(const rl_view *v, int spatial, cuda_planes *p)
         const bool lacks = i < CUDA_SPACE ? d < 0 : i - CUDA_SPACE < 3 - spatial;
         p->size[i] = lacks ? 1 : v->shape[d];
         p->step[i] = lacks ? 0 : v->strides[d];
+        p->inverse[i] = cuda_inverse(p->size[i]);
     }
     p->last = p->step[CUDA_CHANNEL] == 1 && p->step[4] != 1;
     return true;
@@ -40,21 +59,15 @@ static inline cuda_planes cuda_planes_dense(const cuda_planes *like) {
     return p;
 }
 
-static inline unsigned cuda_planes_blocks(int64_t numel) {
-    const int64_t blocks = (numel + CUDA_THREADS - 1) / CUDA_THREADS;
-    return blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
-}
-
-__device__ inline int64_t cuda_planes_step(int64_t *i, int64_t size) {
-    const int64_t rest = *i / size, at = *i - rest * size;
-    *i = rest;
-    return at;
+/* the coordinate along dim d; *i: what is left for the dims outside */
+__device__ inline int64_t cuda_planes_step(const cuda_planes &p, int d, int64_t *i) {
+    return cuda_remainder(i, p.size[d], p.inverse[d]);
 }
 __device__ inline cuda_place cuda_planes_seek(const cuda_planes &p, int64_t i) {
     cuda_place here;
-    if (p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(&i, p.size[CUDA_CHANNEL]);
-    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(&i, p.size[d]);
-    if (!p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(&i, p.size[CUDA_CHANNEL]);
+    if (p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(p, CUDA_CHANNEL, &i);
+    for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(p, d, &i);
+    if (!p.last) here.at[CUDA_CHANNEL] = cuda_planes_step(p, CUDA_CHANNEL, &i);
     here.at[CUDA_BATCH] = i;
     return here;
 }

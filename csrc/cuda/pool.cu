@@ -41,8 +41,8 @@ static rl_status find_largest(rl_call *k, const pool_windows &w, const cuda_plan
     switch (x->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((max_windows<T, C>), cuda_planes_blocks(w.out.numel), CUDA_THREADS,                      \
-                    (cudaStream_t)k->stream, w, places, (const T *)rl_const_data(x), (T *)to, indices);      \
+        CUDA_LAUNCH((max_windows<T, C>), cuda_blocks_of(w.out.numel), CUDA_THREADS, (cudaStream_t)k->stream, \
+                    w, places, (const T *)rl_const_data(x), (T *)to, indices);                               \
         break;
         CUDA_FLOAT_DTYPES(X)
         CUDA_INT_DTYPES(X)
@@ -105,8 +105,8 @@ static rl_status avg_pool(rl_call *k, bool adaptive) {
     switch (x->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((mean_windows<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                      \
-                    (cudaStream_t)k->stream, w, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE));   \
+        CUDA_LAUNCH((mean_windows<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS, (cudaStream_t)k->stream, \
+                    w, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE));                            \
         break;
         CUDA_FLOAT_DTYPES(X)
 #undef X

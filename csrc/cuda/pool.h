@@ -7,6 +7,7 @@
 typedef struct {
     cuda_planes in, out; /* the larger side and the pooled one */
     int64_t kernel[3], stride[3], pad[3], dilation[3];
+    double by_stride[3]; /* inverses: Note [Quotients] */
     int64_t divisor;
     bool adaptive, count_padding;
 } pool_windows;
@@ -25,6 +26,7 @@ static inline bool pool_windows_read(const rl_call *k, pool_windows *w, const rl
         w->kernel[i] = a->kernel[i];
         w->stride[i] = a->stride[i];
         w->pad[i] = a->before[i];
+        w->by_stride[i] = cuda_inverse(a->stride[i]);
         w->dilation[i] = adaptive ? 1 : a->dilation[i];
     }
     w->divisor = adaptive ? 0 : a->divisor;
@@ -38,15 +40,16 @@ __device__ inline pool_span pool_span_of(const pool_windows &w, int i, int64_t a
     const int64_t size = w.in.size[CUDA_SPACE + i], out = w.out.size[CUDA_SPACE + i];
     pool_span s;
     if (w.adaptive) {
-        s.start = at / out * size + at % out * size / out;
-        s.end = 1 + ((at + 1) * size - 1) / out;
+        s.start = cuda_quotient(at * size, out, w.out.inverse[CUDA_SPACE + i]);
+        s.end = 1 + cuda_quotient((at + 1) * size - 1, out, w.out.inverse[CUDA_SPACE + i]);
         s.full = s.end - s.start;
         return s;
     }
     const int64_t dilation = w.dilation[i], start = at * w.stride[i] - w.pad[i];
     const int64_t end = start + (w.kernel[i] - 1) * dilation + 1;
     s.full = (end < size + w.pad[i] ? end : size + w.pad[i]) - start;
-    s.start = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
+    s.start = start;
+    while (s.start < 0) s.start += dilation; /* padding is at most half a window */
     s.end = end < size ? end : size;
     return s;
 }
@@ -56,13 +59,14 @@ __device__ inline pool_range pool_range_of(const pool_windows &w, int i, int64_t
     const int64_t size = w.in.size[CUDA_SPACE + i], out = w.out.size[CUDA_SPACE + i];
     pool_range r;
     if (w.adaptive) {
-        r.first = at * out / size;
-        r.end = ((at + 1) * out + size - 1) / size;
+        r.first = cuda_quotient(at * out, size, w.in.inverse[CUDA_SPACE + i]);
+        r.end = cuda_quotient((at + 1) * out + size - 1, size, w.in.inverse[CUDA_SPACE + i]);
         return r;
     }
     const int64_t from = at + w.pad[i], before = from - (w.kernel[i] - 1) * w.dilation[i];
-    r.first = before > 0 ? (before + w.stride[i] - 1) / w.stride[i] : 0;
-    r.end = from / w.stride[i] + 1 < out ? from / w.stride[i] + 1 : out;
+    const int64_t last = cuda_quotient(from, w.stride[i], w.by_stride[i]);
+    r.first = before > 0 ? cuda_quotient(before + w.stride[i] - 1, w.stride[i], w.by_stride[i]) : 0;
+    r.end = last + 1 < out ? last + 1 : out;
     return r;
 }
 

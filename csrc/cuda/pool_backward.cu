@@ -27,7 +27,7 @@ static rl_status max_back(rl_call *k, const pool_windows &w, const cuda_planes &
     switch (grad->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((gather_largest<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                    \
+        CUDA_LAUNCH((gather_largest<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS,                        \
                     (cudaStream_t)k->stream, w, places, (const T *)rl_const_data(grad), indices,             \
                     (T *)rl_data(out, RL_WRITE));                                                            \
         break;
@@ -102,9 +102,8 @@ static rl_status avg_back(rl_call *k, bool adaptive) {
     switch (grad->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((gather_means<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                      \
-                    (cudaStream_t)k->stream, w, (const T *)rl_const_data(grad),                              \
-                    (T *)rl_data(out, RL_WRITE));                                                            \
+        CUDA_LAUNCH((gather_means<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS, (cudaStream_t)k->stream, \
+                    w, (const T *)rl_const_data(grad), (T *)rl_data(out, RL_WRITE));                         \
         break;
         CUDA_FLOAT_DTYPES(X)
 #undef X

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         T *target = &to[cuda_planes_at(out, here)];
         *target = 0;
         if (number < 0) continue;
-        const int64_t w = cuda_planes_step(&number, in.size[4]), h = cuda_planes_step(&number, in.size[3]);
+        const int64_t w = cuda_planes_step(in, 4, &number), h = cuda_planes_step(in, 3, &number);
         *target = from[cuda_planes_first(in, here) + cuda_planes_offset(in, number, h, w)];
     }
 }
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 template <class T>
 static void launch_unpool(const rl_call *k, const cuda_planes &in, const cuda_planes &out,
                           const unsigned long long *winners) {
-    CUDA_LAUNCH((take_winners<T>), cuda_planes_blocks(out.numel), CUDA_THREADS, (cudaStream_t)k->stream, in,
-                out, (const T *)rl_const_data(rl_in(k, 0)), winners, (T *)rl_data(k->out[0], RL_WRITE));
+    CUDA_LAUNCH((take_winners<T>), cuda_blocks_of(out.numel), CUDA_THREADS, (cudaStream_t)k->stream, in, out,
+                (const T *)rl_const_data(rl_in(k, 0)), winners, (T *)rl_data(k->out[0], RL_WRITE));
 }
 
 CUDA_KERNEL(cuda_max_unpool) {
@@ -58,8 +58,8 @@ CUDA_KERNEL(cuda_max_unpool) {
     unsigned *fault = winners ? rl_cuda_fault(k) : nullptr;
     if (!fault) return RL_FAIL;
     if (x->numel)
-        CUDA_LAUNCH(claim_places, cuda_planes_blocks(x->numel), CUDA_THREADS, (cudaStream_t)k->stream, in,
-                    places, to.size[2] * to.size[3] * to.size[4], (const int64_t *)rl_const_data(rl_in(k, 1)),
+        CUDA_LAUNCH(claim_places, cuda_blocks_of(x->numel), CUDA_THREADS, (cudaStream_t)k->stream, in, places,
+                    to.size[2] * to.size[3] * to.size[4], (const int64_t *)rl_const_data(rl_in(k, 1)),
                     winners, fault);
     switch (rl_itemsize(x->dtype)) {
     case 2: launch_unpool<uint16_t>(k, in, to, winners); break;
@@ -139,7 +139,7 @@ CUDA_KERNEL(cuda_fractional_max_pool) {
     switch (x->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH((max_random_windows<T, C>), cuda_planes_blocks(out->numel), CUDA_THREADS,                \
+        CUDA_LAUNCH((max_random_windows<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS,                    \
                     (cudaStream_t)k->stream, w, (const T *)rl_const_data(x),                                 \
                     (const T *)rl_const_data(samples), (T *)rl_data(out, RL_WRITE),                          \
                     (int64_t *)rl_data(k->out[1], RL_WRITE));                                                \
@@ -173,10 +173,10 @@ static void launch_gradients(const rl_call *k, const cuda_planes &grads, const c
                              const cuda_planes &out, void *sums, unsigned *fault) {
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (grads.numel)
-        CUDA_LAUNCH((add_gradients<T, C>), cuda_planes_blocks(grads.numel), CUDA_THREADS, stream, grads,
-                    places, out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
+        CUDA_LAUNCH((add_gradients<T, C>), cuda_blocks_of(grads.numel), CUDA_THREADS, stream, grads, places,
+                    out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
                     (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums, fault);
-    CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_planes_blocks(out.numel), CUDA_THREADS, stream, out,
+    CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_blocks_of(out.numel), CUDA_THREADS, stream, out,
                 (const C *)sums, (T *)rl_data(k->out[0], RL_WRITE));
 }
 

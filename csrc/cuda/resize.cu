@@ -1,12 +1,11 @@
 /* Resizing by the tables of Note [Taps], which kernels make first; a thread for each element of the result.
  * A gradient reads the tables the other way around: an input gathers from the outputs that it is part of. */
 #include "resize.h"
-#define RESIZE_TARGET __host__ __device__
+#define RESIZE_TARGET __host__ __device__ inline
 #include "kernels/shared/resize_body.h"
 
 __global__ void __launch_bounds__(CUDA_THREADS) make_taps(rl_resize_dim d, resize_taps t) {
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < d.out;
-         i += (int64_t)gridDim.x * blockDim.x) {
+    CUDA_EACH_OF(i, d.out) {
         rl_resize_run r = run_of(&d, i);
         if (r.count > t.most) r.count = t.most;
         weigh(&d, &r, t.weight + i * t.most);
@@ -30,8 +29,7 @@ __device__ inline int64_t first_behind(const int64_t *bound, int64_t n, int64_t 
 
 /* Starts and ends of runs never go back, so that the outputs of an input element are a run, too. */
 __global__ void __launch_bounds__(CUDA_THREADS) turn_taps(rl_resize_dim d, resize_taps t) {
-    for (int64_t at = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; at < d.in;
-         at += (int64_t)gridDim.x * blockDim.x) {
+    CUDA_EACH_OF(at, d.in) {
         t.first_of_input[at] = first_behind(t.end, d.out, at);
         t.end_of_input[at] = first_behind(t.start, d.out, at);
     }
@@ -62,8 +60,8 @@ rl_status resize_taps_make(rl_call *k, int i, resize_taps *t) {
         (!room(k, &t->first_of_input, RL_COUNT(d.in)) || !room(k, &t->end_of_input, RL_COUNT(d.in))))
         return RL_FAIL;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH(make_taps, cuda_planes_blocks(d.out), CUDA_THREADS, stream, d, *t);
-    if (t->is_turned) CUDA_LAUNCH(turn_taps, cuda_planes_blocks(d.in), CUDA_THREADS, stream, d, *t);
+    CUDA_LAUNCH(make_taps, cuda_blocks_of(d.out), CUDA_THREADS, stream, d, *t);
+    if (t->is_turned) CUDA_LAUNCH(turn_taps, cuda_blocks_of(d.in), CUDA_THREADS, stream, d, *t);
     return rl_cuda_end(k);
 }
 
@@ -128,8 +126,8 @@ CUDA_KERNEL(cuda_resize) {
     if (x->dtype == RL_U8 && !copies) return resize_bytes(k, in, to, taps);
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
 #define LAUNCH(kernel, T)                                                                                    \
-    CUDA_LAUNCH(kernel, cuda_planes_blocks(out->numel), CUDA_THREADS, (cudaStream_t)k->stream, in, to,       \
-                taps[0], taps[1], taps[2], (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE))
+    CUDA_LAUNCH(kernel, cuda_blocks_of(out->numel), CUDA_THREADS, (cudaStream_t)k->stream, in, to, taps[0],  \
+                taps[1], taps[2], (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE))
     if (copies) {
         switch (rl_itemsize(x->dtype)) {
         case 1: LAUNCH((take_nearest<uint8_t>), uint8_t); break;

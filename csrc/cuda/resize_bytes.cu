@@ -72,9 +72,9 @@ rl_status resize_bytes(rl_call *k, const cuda_planes &in, const cuda_planes &out
         byte_taps_make(k, taps[1], out.size[high], &along_column) != RL_OK)
         return RL_FAIL;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH(filter_bytes, cuda_planes_blocks(rows.numel), CUDA_THREADS, stream, in, rows, wide, taps[2],
+    CUDA_LAUNCH(filter_bytes, cuda_blocks_of(rows.numel), CUDA_THREADS, stream, in, rows, wide, taps[2],
                 along_row, (const uint8_t *)rl_const_data(rl_in(k, 0)), between);
-    CUDA_LAUNCH(filter_bytes, cuda_planes_blocks(out.numel), CUDA_THREADS, stream, rows, out, high, taps[1],
+    CUDA_LAUNCH(filter_bytes, cuda_blocks_of(out.numel), CUDA_THREADS, stream, rows, out, high, taps[1],
                 along_column, (const uint8_t *)between, (uint8_t *)rl_data(k->out[0], RL_WRITE));
     return rl_cuda_end(k);
 }

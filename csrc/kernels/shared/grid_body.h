@@ -34,7 +34,7 @@ GRID_TARGET static double GRID_NAME(reflected)(const rl_grid *g, double x, int64
     }
     double away = GRID_ROUNDED(fabs(x - low)), rest = fmod(away, span);
     if (x < low) *slope = -*slope;
-    if (fmod(floor(away / span), 2) == 0) return GRID_ROUNDED(rest + low);
+    if (fmod(floor(away / span), 2.0) == 0) return GRID_ROUNDED(rest + low);
     *slope = -*slope;
     return GRID_ROUNDED(span - rest + low);
 }
