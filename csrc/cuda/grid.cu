@@ -11,6 +11,12 @@ __device__ static double rounded(int dtype, double x) {
 #define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)
 #include "kernels/shared/grid_body.h"
 
+/* a function of its own, as large as all the rest */
+__device__ static __attribute__((noinline)) void
+find(const rl_grid &g, const double *at, const double *direction, bool slopes, rl_grid_place *to) {
+    grid_find_device(&g, at, direction, slopes, to);
+}
+
 typedef struct {
     rl_grid g;
     cuda_planes picture, places, direction, result; /* result: of the sampling, or its gradient */
@@ -65,80 +71,95 @@ __device__ static cuda_place place_seek(const cuda_planes &places, int64_t i) {
     return here;
 }
 
-template <class T>
-__device__ void place_find(const grid_job &job, const cuda_place &here, bool slopes, rl_grid_place *place) {
+__device__ static void place_find(const grid_job &job, const cuda_place &here, bool slopes,
+                                  rl_grid_place *place) {
     double at[3], direction[3];
     const int64_t first = cuda_planes_at(job.places, here);
     for (int d = 0; d < job.g.dims; d++)
-        at[d] = cuda_cast<double>(((const T *)job.grid)[first + d * job.places.step[CUDA_CHANNEL]]);
+        at[d] = cuda_load<double>(job.g.dtype, job.grid, first + d * job.places.step[CUDA_CHANNEL]);
     for (int d = 0; job.along && d < job.g.dims; d++)
-        direction[d] = cuda_cast<double>(
-            ((const T *)
-                 job.along)[cuda_planes_at(job.direction, here) + d * job.direction.step[CUDA_CHANNEL]]);
-    grid_find_device(&job.g, at, job.along ? direction : nullptr, slopes, place);
+        direction[d] =
+            cuda_load<double>(job.g.dtype, job.along,
+                              cuda_planes_at(job.direction, here) + d * job.direction.step[CUDA_CHANNEL]);
+    find(job.g, at, job.along ? direction : nullptr, slopes, place);
 }
 
-template <class T, class C>
-__device__ C place_sum(const rl_grid_place &place, const double *weight, const T *from) {
+template <class C>
+__device__ C place_sum(const grid_job &job, const rl_grid_place &place, const double *weight,
+                       const void *picture, int64_t first) {
     C sum = 0;
+    CUDA_ROLLED
     for (int i = 0; i < place.n; i++) {
-        const C x = place.at[i] < 0 ? (C)0 : cuda_cast<C>(from[place.at[i]]);
+        const C x = place.at[i] < 0 ? (C)0 : cuda_load<C>(job.g.dtype, picture, first + place.at[i]);
         sum += (C)weight[i] * x;
     }
     return sum;
 }
 
 /* ---- the samples ---- */
-template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS) sample_places(grid_job job, const T *from, T *to) {
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS, 1)
+    sample_places(grid_job job, const void *picture, void *to) {
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
         rl_grid_place place;
-        place_find<T>(job, here, false, &place);
-        const T *planes = from + here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
-        T *target = &to[cuda_planes_at(job.result, here)];
-        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++)
-            target[c * job.result.step[CUDA_CHANNEL]] = cuda_cast<T>(
-                place_sum<T, C>(place, place.weight, planes + c * job.picture.step[CUDA_CHANNEL]));
+        place_find(job, here, false, &place);
+        int64_t first = here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
+        int64_t target = cuda_planes_at(job.result, here);
+        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++) {
+            cuda_store(job.g.dtype, to, target, place_sum<C>(job, place, place.weight, picture, first));
+            first += job.picture.step[CUDA_CHANNEL];
+            target += job.result.step[CUDA_CHANNEL];
+        }
     }
 }
 
 /* ---- back to the picture: added up by atomics, as in PyTorch ---- */
-template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS) spread_places(grid_job job, const T *grad, C *sums) {
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS, 1) spread_places(grid_job job, const void *grad, C *sums) {
+    const int64_t volume = job.picture.size[2] * job.picture.size[3] * job.picture.size[4];
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
         rl_grid_place place;
-        place_find<T>(job, here, false, &place);
-        const T *from = &grad[cuda_planes_at(job.result, here)];
-        C *planes = sums + cuda_planes_dense_first(job.picture, here);
-        const int64_t volume = job.picture.size[2] * job.picture.size[3] * job.picture.size[4];
-        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++, planes += volume) {
-            const C g = cuda_cast<C>(from[c * job.result.step[CUDA_CHANNEL]]);
+        place_find(job, here, false, &place);
+        int64_t from = cuda_planes_at(job.result, here);
+        C *plane = sums + cuda_planes_dense_first(job.picture, here);
+        for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++, plane += volume) {
+            const C g = cuda_load<C>(job.g.dtype, grad, from);
+            CUDA_ROLLED
             for (int j = 0; j < place.n; j++)
-                if (place.at[j] >= 0) atomicAdd(&planes[place.at[j]], g * (C)place.weight[j]);
+                if (place.at[j] >= 0) atomicAdd(&plane[place.at[j]], g * (C)place.weight[j]);
+            from += job.result.step[CUDA_CHANNEL];
         }
     }
 }
 
 /* ---- back to the grid ---- */
-template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS)
-    slope_places(grid_job job, cuda_planes out, const T *picture, const T *grad, T *to) {
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS, 1)
+    slope_places(grid_job job, cuda_planes out, const void *picture, const void *grad, void *to) {
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
         rl_grid_place place;
-        place_find<T>(job, here, true, &place);
-        const T *from = picture + here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
-        const T *g = &grad[cuda_planes_at(job.result, here)];
+        place_find(job, here, true, &place);
+        CUDA_ROLLED
         for (int d = 0; d < job.g.dims; d++) {
+            int64_t first = here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
+            int64_t from = cuda_planes_at(job.result, here);
             C sum = 0;
-            for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++)
-                sum += cuda_cast<C>(g[c * job.result.step[CUDA_CHANNEL]]) *
-                       place_sum<T, C>(place, place.slope[d], from + c * job.picture.step[CUDA_CHANNEL]);
-            to[cuda_planes_at(out, here) + d * out.step[CUDA_CHANNEL]] = cuda_cast<T>(sum);
+            for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++) {
+                sum += cuda_load<C>(job.g.dtype, grad, from) *
+                       place_sum<C>(job, place, place.slope[d], picture, first);
+                first += job.picture.step[CUDA_CHANNEL];
+                from += job.result.step[CUDA_CHANNEL];
+            }
+            cuda_store(job.g.dtype, to, cuda_planes_at(out, here) + d * out.step[CUDA_CHANNEL], sum);
         }
     }
+}
+
+static unsigned blocks_of(const grid_job &job) {
+    return cuda_blocks_of(job.places.numel);
 }
 
 CUDA_KERNEL(cuda_grid_sampler) {
@@ -147,44 +168,40 @@ CUDA_KERNEL(cuda_grid_sampler) {
     if (!grid_begin(k, &job, x, out, 1, 2)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
-    switch (x->dtype) {
-#define X(tag, T, C)                                                                                         \
-    case tag:                                                                                                \
-        CUDA_LAUNCH((sample_places<T, C>), cuda_blocks_of(job.places.numel), CUDA_THREADS,                   \
-                    (cudaStream_t)k->stream, job, (const T *)rl_const_data(x), (T *)rl_data(out, RL_WRITE)); \
-        break;
-        CUDA_FLOAT_DTYPES(X)
-#undef X
-    default: return RL_UNSUPPORTED;
-    }
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    const void *from = rl_const_data(x);
+    void *to = rl_data(out, RL_WRITE);
+    if (x->dtype == RL_F64)
+        CUDA_LAUNCH(sample_places<double>, blocks_of(job), CUDA_THREADS, stream, job, from, to);
+    else
+        CUDA_LAUNCH(sample_places<float>, blocks_of(job), CUDA_THREADS, stream, job, from, to);
     return rl_cuda_end(k);
+}
+
+template <class C> static void spread(const rl_call *k, const grid_job &job, void *sums) {
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    if (job.places.numel)
+        CUDA_LAUNCH(spread_places<C>, blocks_of(job), CUDA_THREADS, stream, job, rl_const_data(rl_in(k, 0)),
+                    (C *)sums);
+    CUDA_LAUNCH(cuda_store_sums<C>, cuda_blocks_of(job.picture.numel), CUDA_THREADS, stream, job.picture,
+                k->out[0]->dtype, (const C *)sums, rl_data(k->out[0], RL_WRITE));
 }
 
 /* (grad_output, grid, input_size, ...) */
 CUDA_KERNEL(cuda_grid_sampler_input) {
-    const rl_view *grad = rl_in(k, 0), *out = k->out[0];
-    cudaStream_t stream = (cudaStream_t)k->stream;
+    const rl_view *out = k->out[0];
+    const bool wide = out->dtype == RL_F64;
     grid_job job;
-    if (!grid_begin(k, &job, out, grad, 1, 3)) return RL_UNSUPPORTED;
+    if (!grid_begin(k, &job, out, rl_in(k, 0), 1, 3)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    void *sums = cuda_zeroed(k, out->numel, out->dtype == RL_F64 ? sizeof(double) : sizeof(float));
+    void *sums = cuda_zeroed(k, out->numel, wide ? sizeof(double) : sizeof(float));
     if (!sums) return RL_FAIL;
     const cuda_planes dense = cuda_planes_dense(&job.picture);
-    const unsigned blocks = cuda_blocks_of(job.places.numel);
     for (int d = 0; d < 3; d++) job.g.step[d] = dense.step[4 - d];
-    switch (out->dtype) {
-#define X(tag, T, C)                                                                                         \
-    case tag:                                                                                                \
-        if (blocks)                                                                                          \
-            CUDA_LAUNCH((spread_places<T, C>), blocks, CUDA_THREADS, stream, job,                            \
-                        (const T *)rl_const_data(grad), (C *)sums);                                          \
-        CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_blocks_of(out->numel), CUDA_THREADS, stream, job.picture,  \
-                    (const C *)sums, (T *)rl_data(out, RL_WRITE));                                           \
-        break;
-        CUDA_FLOAT_DTYPES(X)
-#undef X
-    default: return RL_UNSUPPORTED;
-    }
+    if (wide)
+        spread<double>(k, job, sums);
+    else
+        spread<float>(k, job, sums);
     return rl_cuda_end(k);
 }
 
@@ -196,16 +213,14 @@ CUDA_KERNEL(cuda_grid_sampler_grid) {
     if (!grid_begin(k, &job, x, grad, 2, 3) || !coordinates_of(out, &to)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
-    switch (x->dtype) {
-#define X(tag, T, C)                                                                                         \
-    case tag:                                                                                                \
-        CUDA_LAUNCH((slope_places<T, C>), cuda_blocks_of(job.places.numel), CUDA_THREADS,                    \
-                    (cudaStream_t)k->stream, job, to, (const T *)rl_const_data(x),                           \
-                    (const T *)rl_const_data(grad), (T *)rl_data(out, RL_WRITE));                            \
-        break;
-        CUDA_FLOAT_DTYPES(X)
-#undef X
-    default: return RL_UNSUPPORTED;
-    }
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    const void *picture = rl_const_data(x), *from = rl_const_data(grad);
+    void *target = rl_data(out, RL_WRITE);
+    if (x->dtype == RL_F64)
+        CUDA_LAUNCH(slope_places<double>, blocks_of(job), CUDA_THREADS, stream, job, to, picture, from,
+                    target);
+    else
+        CUDA_LAUNCH(slope_places<float>, blocks_of(job), CUDA_THREADS, stream, job, to, picture, from,
+                    target);
     return rl_cuda_end(k);
 }

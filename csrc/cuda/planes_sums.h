@@ -18,13 +18,13 @@ __device__ inline int64_t cuda_planes_dense_first(const cuda_planes &p, const cu
            p.size[4];
 }
 
-template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS) cuda_store_sums(cuda_planes out, const C *sums, T *to) {
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    cuda_store_sums(cuda_planes out, int dtype, const C *sums, void *to) {
     CUDA_EACH(i, out) {
         const cuda_place here = cuda_planes_seek(out, i);
         const int64_t number = cuda_planes_number(out, here.at[2], here.at[3], here.at[4]);
-        to[cuda_planes_at(out, here)] = cuda_cast<T>(sums[cuda_planes_dense_first(out, here) + number]);
+        cuda_store(dtype, to, cuda_planes_at(out, here), sums[cuda_planes_dense_first(out, here) + number]);
     }
 }
-
 #endif

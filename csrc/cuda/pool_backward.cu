@@ -2,7 +2,7 @@
 #include "pool.h"
 
 template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS)
+__global__ void __launch_bounds__(CUDA_THREADS, 1)
     gather_largest(pool_windows w, cuda_planes places, const T *grad, const int64_t *indices, T *to) {
     CUDA_EACH(i, w.in) {
         const cuda_place here = cuda_planes_seek(w.in, i);

@@ -176,8 +176,8 @@ static void launch_gradients(const rl_call *k, const cuda_planes &grads, const c
         CUDA_LAUNCH((add_gradients<T, C>), cuda_blocks_of(grads.numel), CUDA_THREADS, stream, grads, places,
                     out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
                     (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums, fault);
-    CUDA_LAUNCH((cuda_store_sums<T, C>), cuda_blocks_of(out.numel), CUDA_THREADS, stream, out,
-                (const C *)sums, (T *)rl_data(k->out[0], RL_WRITE));
+    CUDA_LAUNCH(cuda_store_sums<C>, cuda_blocks_of(out.numel), CUDA_THREADS, stream, out, k->out[0]->dtype,
+                (const C *)sums, rl_data(k->out[0], RL_WRITE));
 }
 
 CUDA_KERNEL(cuda_fractional_max_pool_back) {
