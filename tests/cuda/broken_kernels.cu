@@ -79,6 +79,19 @@ KERNEL half_a_warp(float *to, const float *) {
 KERNEL wrong_mask(float *to, const float *) {
     to[threadIdx.x] = __shfl_sync(0xffu, (float)threadIdx.x, 0);
 }
+KERNEL returns_early(float *to, const float *) {
+    if (threadIdx.x >= 200) return;
+    __syncthreads();
+    to[threadIdx.x] = 1;
+}
+template <unsigned MASK> KERNEL from_lane_20(float *to, const float *) {
+    float x = (float)threadIdx.x;
+    if (MASK >> (threadIdx.x & 31) & 1) x = __shfl_sync(MASK, x, 20);
+    to[threadIdx.x] = x;
+}
+template <bool all> KERNEL half_votes(float *to, const float *) {
+    if (all || threadIdx.x & 1) to[threadIdx.x] = __any_sync(0xffffffffu, threadIdx.x == 3) ? 1.0f : 0.0f;
+}
 KERNEL waits_alone(float *to, const float *) {
     __syncthreads();
     to[threadIdx.x] = 1;
@@ -139,6 +152,12 @@ KERNEL dynamic_over_the_end(float *to, const float *) {
     rows[threadIdx.x + 1] = 1;
     to[threadIdx.x] = 1;
 }
+KERNEL dynamic(float *to, const float *from) {
+    CUDA_DYNAMIC_SHARED(float, rows);
+    rows[threadIdx.x] = from[threadIdx.x];
+    __syncthreads();
+    to[threadIdx.x] = rows[N - 1 - threadIdx.x];
+}
 KERNEL vector(float *to, const float *from, int shift) {
     if (AT < N / 4 - 1) {
         const float4 x = *(const float4 *)(from + 4 * AT + shift);
@@ -167,6 +186,11 @@ static void run(const char *what, unsigned grid, size_t shared, cudaStream_t str
     CASE("two barriers", two_barriers);
     CASE("half a warp", half_a_warp);
     CASE("wrong mask", wrong_mask);
+    CASE("returns early", returns_early);
+    CASE("lane outside of the mask", from_lane_20<0xffffu>);
+    CASE("lane of the mask", from_lane_20<0xfffff0u>);
+    CASE("half of the votes", half_votes<false>);
+    CASE("all votes", half_votes<true>);
     CASE("stack of another", stack_of_another);
     CASE("over the end", over_the_end);
     CASE("before the start", before_the_start);
@@ -181,6 +205,11 @@ static void run(const char *what, unsigned grid, size_t shared, cudaStream_t str
     if (!strcmp(what, "memory of the host")) RUN(simple, b, host);
     if (!strcmp(what, "too many threads")) CUDA_LAUNCH((simple), 1, 2048, stream, b, a);
     if (!strcmp(what, "no block")) CUDA_LAUNCH((simple), 0, N, stream, b, a);
+    if (!strcmp(what, "a warp with 16 lanes"))
+        CUDA_LAUNCH_BLOCKS((from_lane_20<~0u>), 1, 16, 0, stream, b, a);
+    if (!strcmp(what, "too many blocks along y")) CUDA_LAUNCH((simple), dim3(1, 65536), N, stream, b, a);
+    if (!strcmp(what, "too many blocks along z")) CUDA_LAUNCH((simple), dim3(1, 1, 65536), N, stream, b, a);
+    if (!strcmp(what, "too many threads along z")) CUDA_LAUNCH((simple), 1, dim3(1, 1, 65), stream, b, a);
     if (!strcmp(what, "misaligned")) RUN(vector, b, a, 1);
     if (!strcmp(what, "aligned")) RUN(vector, b, a, 4);
     grid = 4;
@@ -188,6 +217,17 @@ static void run(const char *what, unsigned grid, size_t shared, cudaStream_t str
     if (!strcmp(what, "blocks read and write")) RUN(blocks_read_write, a, a);
     grid = 1;
     shared = N * sizeof(float);
+    const size_t large = 64 << 10;
+    if (!strcmp(what, "shared memory not asked for")) CUDA_LAUNCH_BLOCKS(dynamic, 1, N, large, stream, b, a);
+    if (!strcmp(what, "shared memory asked for")) {
+        cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)large);
+        CUDA_LAUNCH_BLOCKS(dynamic, 1, N, large, stream, b, a);
+    }
+    if (!strcmp(what, "shared memory beyond all")) {
+        if (cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) !=
+            cudaSuccess)
+            printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    }
     if (!strcmp(what, "dynamic over the end")) RUN(dynamic_over_the_end, b, a);
 }
 
@@ -206,6 +246,26 @@ static void run_two(const char *what) {
         }
         stream = side;
         RUN(simple, a, b);
+    } else if (!strncmp(what, "copy after a kernel", 19)) {
+        RUN(simple, b, a);
+        if (!strcmp(what, "copy after a kernel, by an event")) {
+            cudaEventRecord(event, stream);
+            cudaStreamWaitEvent(side, event, 0);
+        }
+        cudaMemcpyAsync(a, b, N * sizeof(float), cudaMemcpyDeviceToDevice, side);
+    } else if (!strncmp(what, "kernel after a copy", 19)) {
+        cudaMemcpyAsync(b, a, N * sizeof(float), cudaMemcpyDeviceToDevice, side);
+        if (!strcmp(what, "kernel after a copy, by an event")) {
+            cudaEventRecord(event, side);
+            cudaStreamWaitEvent(stream, event, 0);
+        }
+        RUN(simple, a, b);
+    } else if (!strcmp(what, "copy over the end")) {
+        cudaMemcpyAsync(b, a, (N + 1) * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    } else if (!strcmp(what, "read by the host")) {
+        RUN(simple, b, a);
+        cudaStreamSynchronize(stream);
+        printf("%g\n", (double)b[0]);
     } else if (!strncmp(what, "ended", 5)) {
         RUN(simple, b, a);
         if (!strcmp(what, "ended in order")) cudaStreamSynchronize(stream);

@@ -1,7 +1,8 @@
-"""The simulated device reports each kernel of broken_kernels.cu that is wrong, in any order of its threads, and
+"""The simulated device reports each kernel of broken_kernels.cu that is wrong, in any order of threads, and
 none that is right."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -26,6 +27,10 @@ WRONG = {
     "diverges": "threads do not all meet at one barrier; 249 have returned; 7 wait at a barrier in line",
     "two barriers": "threads do not all meet at one barrier",
     "half a warp": "threads do not all meet at one barrier; 128 have returned; 128 wait at an exchange",
+    "returns early": "threads do not all meet at one barrier; 56 have returned; 200 wait at a barrier in line",
+    "lane outside of the mask": "an exchange with a lane outside of its mask",
+    "half of the votes": "threads do not all meet at one barrier; 128 have returned; 128 wait at an exchange",
+    "a warp with 16 lanes": "a mask names a lane that is not there",
     "wrong mask": "a lane is missing from its own mask",
     "waits alone": "threads wait for each other in a kernel of CUDA_LAUNCH",
     "stack of another": "the stack of another thread",
@@ -40,10 +45,18 @@ WRONG = {
     "memory of the host": "touches memory of the host",
     "misaligned": "at an address that is not aligned",
     "too many threads": "a launch that no device can run",
+    "too many threads along z": "a launch that no device can run",
+    "too many blocks along y": "a launch that no device can run",
+    "too many blocks along z": "a launch that no device can run",
+    "shared memory not asked for": "a launch that no device can run",
+    "shared memory beyond all": "cudaErrorInvalidValue",
     "no block": "a launch that no device can run",
     "blocks one place": "writes what another thread writes",
     "blocks read and write": "what another thread",
     "two streams": "what another thread",
+    "copy after a kernel": "what another thread",
+    "kernel after a copy": "what another thread",
+    "copy over the end": "a copy out of bounds",
     "ended": "of a block",
     "used after its end": "touches memory outside of a block",
     "another device": "touches memory of another device, which is no peer",
@@ -51,6 +64,8 @@ WRONG = {
 }
 RIGHT = [
     *("neighbours", "lanes", "reused", "read by all", "own bytes", "atomics", "simple", "aligned"),
+    *("lane of the mask", "all votes", "shared memory asked for"),
+    *("copy after a kernel, by an event", "kernel after a copy, by an event"),
     *("two streams by an event", "ended in order", "another device, a peer"),
 ]
 
@@ -87,3 +102,11 @@ def test_what_is_wrong_is_reported(program, name):
 def test_what_is_right_is_not(program, name):
     for seed in range(3):
         assert found(program, name, str(seed)) == ""
+
+
+def test_the_host_reads_no_memory_of_a_device(program):
+    settings = {**os.environ, "RUSHLIGHT_CUDA_SIM": "2"}
+    done = subprocess.run(
+        [program, "read by the host"], capture_output=True, text=True, env=settings, timeout=60
+    )
+    assert done.returncode == -signal.SIGSEGV and done.stdout == ""

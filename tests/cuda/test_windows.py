@@ -15,7 +15,6 @@ CALLS = {
     "avg_pool, a divisor": (lambda x: F.avg_pool2d(x, 3, divisor_override=2), (2, 3, 18, 33)),
     "adaptive_avg_pool": (lambda x: F.adaptive_avg_pool2d(x, (5, 7)), (2, 3, 18, 33)),
     "adaptive_max_pool": (lambda x: F.adaptive_max_pool2d(x, (5, 7)), (2, 3, 18, 33)),
-    "lp_pool": (lambda x: F.lp_pool2d(x, 3, 2), (1, 3, 17, 18)),
     "nearest": (lambda x: F.interpolate(x, size=(31, 17)), (1, 2, 18, 33)),
     "nearest-exact": (lambda x: F.interpolate(x, size=(7, 50), mode="nearest-exact"), (1, 2, 18, 33)),
     "bilinear": (lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear"), (1, 2, 18, 23)),
