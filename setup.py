@@ -58,6 +58,8 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
+# of both extensions: what the host computes before a kernel begins
+CUDA_SHARED = ["csrc/kernels/shared/optim.c", "csrc/kernels/shared/random_range.c"]
 NUMPY_GLUE = "csrc/object/numpy.c"
 HELP = "build/generated/operator_help.c"  # what help() says, from the declarations
 
@@ -88,10 +90,10 @@ def c_extension():
 
 
 def cuda_extension():
+    sources = [CUDA_GLUE, *CUDA_SHARED, *files("csrc/cuda/*.cu")]
     if CUDA == "sim":
-        sources = [CUDA_GLUE, *files("csrc/cuda/*.cu", "csrc/cuda/sim/*.cpp")]
-        return Extension("rushlight._cuda_sim", sources, depends=HEADERS)
-    return Extension("rushlight._cuda", [CUDA_GLUE, *files("csrc/cuda/*.cu")], depends=HEADERS)
+        return Extension("rushlight._cuda_sim", [*sources, *files("csrc/cuda/sim/*.cpp")], depends=HEADERS)
+    return Extension("rushlight._cuda", sources, depends=HEADERS)
 
 
 class Skipped(Exception):
@@ -137,12 +139,14 @@ class BuildExt(build_ext):
     def build_cuda(self, ext):
         if CUDA == "0":
             raise Skipped("RUSHLIGHT_CUDA=0")
-        with_python = self.python()
+        with_python, of = self.python(), {".c": self.python_free()}
         try:
-            device = cuda_build.by_nvcc(
+            of[".cu"] = cuda_build.by_nvcc(
                 self.objects, CUDA_ARCH, optimised=MODE == "release", is_strict=WERROR
             )
-            objects = self.compile(ext, lambda source: with_python if knows_python(source) else device)
+            objects = self.compile(
+                ext, lambda source: with_python if knows_python(source) else of[Path(source).suffix]
+            )
             options = [word for flag in LINK_FLAGS for word in ("-Xcompiler", flag.replace(",", r"\,"))]
             built = self.link(ext, cuda_build.nvcc_link(CUDA_ARCH), objects, options, with_python.folder)
         except cuda_build.NoCompiler as why:
@@ -155,8 +159,9 @@ class BuildExt(build_ext):
         """The sources of _cuda by the C++ compiler, every access of a kernel under a check."""
         sanitized = MODE == "asan"
         glue = self.python("simulated", flags=["-DRL_CUDA_SIM"])
-        of = cuda_build.simulated(self.objects, sanitized=sanitized, is_strict=WERROR) | {".c": glue}
-        objects = self.compile(ext, lambda source: of[Path(source).suffix])
+        of = cuda_build.simulated(self.objects, sanitized=sanitized, is_strict=WERROR)
+        of[".c"] = self.python_free()
+        objects = self.compile(ext, lambda source: glue if knows_python(source) else of[Path(source).suffix])
         options = cuda_build.link_flags(sanitized)
         self.link(ext, [*cuda_build.cxx(), "-shared"], objects, options, glue.folder)
 

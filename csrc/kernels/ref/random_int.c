@@ -1,5 +1,6 @@
 /* Random integers and permutations: Note [Draws] in random.c. */
 #include "random.h"
+#include "kernels/shared/random_range.h"
 
 static void wide_integers(const rl_random *r, char *const *p, const int64_t *step, int64_t n) {
     uint32_t words[2 * RL_DRAWS];
@@ -23,105 +24,30 @@ static void integers(const rl_random *r, char *const *p, const int64_t *step, in
     rl_row_put_ints(r->dtype, p[0], step[0], n, x);
 }
 
-/* Bounds that a float cannot hold move inwards, and with them the range: steps of the dtype's last bit. */
-static int64_t last_bit(int64_t bound, int digits) {
-    int n = 63 - __builtin_clzll(bound < 0 ? 0 - (uint64_t)bound : (uint64_t)bound);
-    return (int64_t)1 << (n - digits + 1);
-}
-
-static const int8_t digits[RL_NDTYPES] = {[RL_F16] = 11, [RL_F32] = 24, [RL_F64] = 53, [RL_BF16] = 8};
-
-static void float_bounds(int dtype, int64_t *from, int64_t *to) {
-    char element[8];
-    double low, high;
-    int64_t moved;
-    rl_row_put_double(dtype, element, (double)(*from + 1));
-    low = rl_row_double(dtype, element);
-    rl_row_put_double(dtype, element, (double)(*to - 1));
-    high = rl_row_double(dtype, element);
-    if (low >= -0x1p63 && low < 0x1p63 && (int64_t)low < *from &&
-        !__builtin_add_overflow((int64_t)low, last_bit(*from + 1, digits[dtype]), &moved))
-        *from = moved;
-    if (high >= -0x1p63 && high < 0x1p63 && (int64_t)high >= *to &&
-        !__builtin_sub_overflow((int64_t)high, last_bit(*to - 1, digits[dtype]), &moved))
-        *to = moved;
-}
-
-/* the largest number below which the dtype holds all, itself included */
-static int64_t last_exact(int dtype) {
-    static const int64_t high[RL_NDTYPES] = {UINT8_MAX, INT8_MAX,  INT16_MAX,
-                                             INT32_MAX, INT64_MAX, [RL_BOOL] = 1};
-    return rl_is_float(dtype) ? (int64_t)1 << digits[dtype] : high[dtype];
-}
-
-/* attr[0], attr[1]: from and to; open: the last exact number stands for to, and is drawn, too */
-static rl_status integer_fill(rl_call *k, bool open) {
-    static const int64_t low[RL_NDTYPES] = {
-        [RL_I8] = INT8_MIN, [RL_I16] = INT16_MIN, [RL_I32] = INT32_MIN, [RL_F16] = -65504};
-    static const int64_t high[RL_NDTYPES] = {[RL_U8] = UINT8_MAX,  [RL_I8] = INT8_MAX, [RL_I16] = INT16_MAX,
-                                             [RL_I32] = INT32_MAX, [RL_BOOL] = 1,      [RL_F16] = 65504};
-    static const char *const names[RL_NDTYPES] = {
-        "unsigned char", "signed char",          "short int",       "int",
-        "int64_t",       [RL_F16] = "c10::Half", [RL_BOOL] = "bool"};
-    int dtype = k->out[0]->dtype;
-    rl_random r = {.from = k->attr[0]};
-    int64_t last = open ? last_exact(dtype) : k->attr[1] - 1;
-    if (rl_is_float(dtype) && r.from < INT64_MAX && last < INT64_MAX) {
-        int64_t to = last + 1;
-        float_bounds(dtype, &r.from, &to);
-        if (!open) last = to - 1;
-    }
-    if (names[dtype] && dtype != RL_I64) {
-        if (r.from < low[dtype] || r.from > high[dtype])
-            return rl_fail(k, RL_RUNTIME, "from is out of bounds for %s", names[dtype]);
-        if (last < low[dtype] || last > high[dtype])
-            return rl_fail(k, RL_RUNTIME, "to - 1 is out of bounds for %s", names[dtype]);
-    }
-    if (rl_is_float(dtype) && (open ? r.from >= last : r.from > last))
-        return rl_fail(k, RL_RUNTIME,
-                       open ? "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' "
-                              "casted to dtype, but got from=%lld > to_inc=%lld"
-                            : "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
-                              "but got from=%lld >= to=%lld",
-                       (long long)r.from, (long long)last + !open);
-    r.range = (uint64_t)last - (uint64_t)r.from + 1;
-    r.draw = r.range >= 1u << 28 ? wide_integers : integers;
+static rl_status integer_fill(rl_call *k, const rl_random_range *range) {
+    rl_random r = {.from = range->from, .range = range->range};
+    r.draw = range->is_wide ? wide_integers : integers;
     return rl_random_run(k, &r, NULL, 0);
 }
 
 RL_KERNEL(ref_randint) {
-    return integer_fill(k, false);
+    rl_random_range range;
+    return rl_random_between(k, false, &range) == RL_OK ? integer_fill(k, &range) : RL_FAIL;
 }
 RL_KERNEL(ref_randint_like_tensor) { /* (input, high) */
     const rl_view *high = k->arg[1].u.t;
-    double x = rl_row_double(high->dtype, rl_const_data(high));
-    k->attr[0] = 0;
+    rl_random_range range;
+    int64_t most;
+    const double x = rl_row_double(high->dtype, rl_const_data(high));
     if (rl_is_float(high->dtype))
-        k->attr[1] = x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+        most = x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
     else
-        rl_row_ints(high->dtype, rl_const_data(high), 0, 1, &k->attr[1]);
-    if (k->attr[1] <= 0)
-        return rl_fail(k, RL_RUNTIME,
-                       "random_ expects 'from' to be less than 'to', but got from=0 >= to=%lld",
-                       (long long)k->attr[1]);
-    return integer_fill(k, false);
+        rl_row_ints(high->dtype, rl_const_data(high), 0, 1, &most);
+    return rl_random_below(k, most, &range) == RL_OK ? integer_fill(k, &range) : RL_FAIL;
 }
-RL_KERNEL(ref_random) { /* attr[2]: 1: from, but no to; 2: neither */
-    int dtype = k->out[0]->dtype;
-    rl_random r = {.draw = dtype == RL_I64 || dtype == RL_F64 ? wide_integers : integers};
-    if (k->attr[2] == 2) {
-        r.range = (uint64_t)last_exact(dtype) + 1;
-        return rl_random_run(k, &r, NULL, 0);
-    }
-    if (k->attr[2] == 0 || k->attr[0] != INT64_MIN) return integer_fill(k, k->attr[2] == 1);
-    if (dtype == RL_F16 || dtype == RL_BOOL)
-        return rl_fail(k, RL_NOTIMPL, "\"random_full_64_bits_range_kernel_cpu\" not implemented for '%s'",
-                       dtype == RL_F16 ? "Half" : "Bool");
-    if (dtype != RL_I64 && !rl_is_float(dtype))
-        return rl_fail(k, RL_RUNTIME,
-                       "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16");
-    r.draw = wide_integers;
-    return rl_random_run(k, &r, NULL, 0);
+RL_KERNEL(ref_random) {
+    rl_random_range range;
+    return rl_random_of_dtype(k, &range) == RL_OK ? integer_fill(k, &range) : RL_FAIL;
 }
 
 /* ---- permutations ---- */
@@ -160,17 +86,7 @@ RL_KERNEL(ref_randperm) {
     const rl_view *out = k->out[0];
     int64_t n = out->numel, *order;
     rl_random r = {.g = NULL};
-    static const int64_t most[RL_NDTYPES] = {[RL_F16] = 2049, [RL_F32] = (1 << 24) + 1};
-    static const char *const titles[RL_NDTYPES] = {[RL_F16] = "Half", [RL_F32] = "Float"};
-    static const char *const types[RL_NDTYPES] = {"uint8_t", "int8_t", "int16_t", "int"};
-    static const int64_t top[RL_NDTYPES] = {UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX};
-    if (rl_random_begin(k, &r) != RL_OK) return RL_FAIL;
-    if (titles[out->dtype] && n > most[out->dtype])
-        return rl_fail(k, RL_RUNTIME, "n cannot be greater than %lld for %s type.",
-                       (long long)most[out->dtype], titles[out->dtype]);
-    if (types[out->dtype] && n > top[out->dtype])
-        return rl_fail(k, RL_RUNTIME, "value cannot be converted to type %s without overflow",
-                       types[out->dtype]);
+    if (rl_random_begin(k, &r) != RL_OK || rl_random_holds(k, out->dtype, n) != RL_OK) return RL_FAIL;
     order = out->dtype == RL_I64 ? rl_data(out, RL_WRITE) : k->svc->scratch(k, RL_COUNT(n), sizeof *order);
     if (!order) return RL_FAIL;
     (n < UINT32_MAX / 20 ? shuffle : shuffle_many)(r.g, order, n);

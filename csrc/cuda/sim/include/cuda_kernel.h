@@ -160,6 +160,9 @@ static inline float rsqrtf(float x) {
 static inline double rsqrt(double x) {
     return 1.0 / sqrt(x);
 }
+static inline void sincospi(double x, double *sine, double *cosine) {
+    sincos(x * M_PI, sine, cosine);
+}
 static inline unsigned __umulhi(unsigned a, unsigned b) {
     return (unsigned)((uint64_t)a * b >> 32);
 }
