@@ -79,11 +79,13 @@ int rl_call_devices_agree(const rl_bound *b) {
     const int device = b->device;
     if (RL_LIKELY(!(b->look.devices & ~(1u << device)))) return 0;
     for (int i = 0; i < b->k.n_arg; i++) {
+        const bool counts = b->schema->op->traits & RL_LISTS; /* of an optimizer's steps: they may, too */
         bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
         for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
             const rl_view *v = b->k.arg[i].u.ts[j];
-            if (v && v->device != device && !(indices && v->device == RL_CPU))
-                return rl_device_mixed(v->device, device);
+            if (!v || v->device == device || (indices && v->device == RL_CPU)) continue;
+            if (counts && v->device == RL_CPU && v->numel == 1) continue;
+            return rl_device_mixed(v->device, device);
         }
         if (b->k.arg[i].tag != RL_TENSOR || b->k.arg[i].u.t->device == device) continue;
         bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;

@@ -14,19 +14,21 @@ static void count_write(const rl_view *v, double x) {
         *(float *)p = (float)x;
 }
 
-double *rl_step_numbers(rl_call *k, const rl_step_plan *plan) {
-    const int n = k->arg[0].n, numbers = plan->lists + plan->counts;
-    double *all = k->svc->scratch(k, RL_COUNT(n, RL_STEP_NUMBERS), sizeof *all);
-    for (int i = 0; all && i < n; i++) {
-        rl_step_counts c = {{0}, false};
-        for (int j = 0; j < plan->counts; j++) {
-            const rl_view *v = k->arg[plan->lists + j].u.ts[i];
-            c.at[j] = count_read(v);
-            c.wide = v->dtype == RL_F64;
-        }
-        plan->prepare(k, numbers, &c, all + (int64_t)i * RL_STEP_NUMBERS);
-        for (int j = 0; j < plan->counts; j++) count_write(k->arg[plan->lists + j].u.ts[i], c.at[j]);
+void rl_step_number(rl_call *k, const rl_step_plan *plan, int i, double *s) {
+    rl_step_counts c = {{0}, false};
+    for (int j = 0; j < plan->counts; j++) {
+        const rl_view *v = k->arg[plan->lists + j].u.ts[i];
+        c.at[j] = count_read(v);
+        c.wide = v->dtype == RL_F64;
     }
+    plan->prepare(k, plan->lists + plan->counts, &c, s);
+    for (int j = 0; j < plan->counts; j++) count_write(k->arg[plan->lists + j].u.ts[i], c.at[j]);
+}
+
+double *rl_step_numbers(rl_call *k, const rl_step_plan *plan) {
+    const int n = k->arg[0].n;
+    double *all = k->svc->scratch(k, RL_COUNT(n, RL_STEP_NUMBERS), sizeof *all);
+    for (int i = 0; all && i < n; i++) rl_step_number(k, plan, i, all + (int64_t)i * RL_STEP_NUMBERS);
     return all;
 }
 

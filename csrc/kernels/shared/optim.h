@@ -15,6 +15,10 @@
 #define RL_KERNELS_SHARED_OPTIM_H
 #include "contract/kernel.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { RL_STEP_LISTS = 5, RL_STEP_COUNTS = 3, RL_STEP_NUMBERS = 12 };
 typedef struct {
     double at[RL_STEP_COUNTS];
@@ -27,7 +31,9 @@ typedef struct {
     void (*prepare)(const rl_call *k, int a, rl_step_counts *c, double *s);
 } rl_step_plan;
 
-/* s[] for every parameter, one after the other; the counts are written back. NULL: no memory. */
+/* s[] for parameter i; its counts are written back */
+void rl_step_number(rl_call *k, const rl_step_plan *plan, int i, double *s);
+/* ... for every parameter, one after the other. NULL: no memory. */
 double *rl_step_numbers(rl_call *k, const rl_step_plan *plan);
 
 /* every step: its name, its lists, its counts */
@@ -45,4 +51,8 @@ double *rl_step_numbers(rl_call *k, const rl_step_plan *plan);
 #define X(name, lists, counts) extern const rl_step_plan rl_step_##name;
 RL_STEPS(X)
 #undef X
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,16 +1,19 @@
 /* The vocabulary of kernels/simd/isa.h for single elements, so that one text serves every machine. As there:
- * a text is included after this header, with WORDS_DOUBLE defined for doubles. */
+ * a text is included after this header, with WORDS_DOUBLE defined for doubles. A device's kernels define
+ * V_TARGET before. */
 #ifndef RL_KERNELS_SHARED_WORDS_H
 #define RL_KERNELS_SHARED_WORDS_H
 #include <math.h>
 
+#ifndef V_TARGET
 #define V_TARGET
+#endif
 
 #define WORDS_BOTH(N, E, S)                                                                                  \
-    static inline E word_fma##N(E a, E b, E c) {                                                             \
+    V_TARGET static inline E word_fma##N(E a, E b, E c) {                                                    \
         return fma##S(a, b, c);                                                                              \
     }                                                                                                        \
-    static inline E word_sqrt##N(E a) {                                                                      \
+    V_TARGET static inline E word_sqrt##N(E a) {                                                             \
         return sqrt##S(a);                                                                                   \
     }
 WORDS_BOTH(, float, f)
