@@ -45,7 +45,6 @@ __host__ __device__ inline void cuda_philox(uint64_t seed, uint64_t n, uint64_t 
     words[1] = (uint32_t)(n >> 32);
     words[2] = (uint32_t)thread;
     words[3] = (uint32_t)(thread >> 32);
-    CUDA_UNROLL
     for (int round = 0; round < 10; round++, low += 0x9e3779b9u, high += 0xbb67ae85u)
         cuda_philox_round(words, low, high);
 }

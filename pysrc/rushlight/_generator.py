@@ -26,13 +26,19 @@ class _Methods:
 
     def get_offset(self):
         """Return the position in the stream; only generators of GPUs have one."""
-        _refuse_offset()
+        if self.device.type == "cpu":
+            _refuse_offset()
+        return int.from_bytes(bytes(self.get_state()[8:].tolist()), "little")
 
     def set_offset(self, offset, /):
         """Move in the stream; only generators of GPUs can."""
         if not isinstance(offset, int) or isinstance(offset, bool):
             raise RuntimeError(f"manual_offset expected a long, but got {type(offset).__name__}")
-        _refuse_offset()
+        if self.device.type == "cpu":
+            _refuse_offset()
+        state = self.get_state()
+        state[8:] = _C.tensor([*offset.to_bytes(8, "little", signed=offset < 0)], dtype=_C.uint8)
+        self.set_state(state)
 
     def clone_state(self):
         """Return a new generator that gives the same numbers from here on."""
@@ -49,7 +55,8 @@ class _Methods:
         raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
 
     def __reduce__(self):
-        return _C.Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+        offset = None if self.device.type == "cpu" else self.get_offset()
+        return _C.Generator, (self.device,), (self.initial_seed(), offset, self.get_state())
 
     def __setstate__(self, state):
         seed, offset, numbers = state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from . import _missing
-from ._C import default_generator
+from ._C import _seed_devices, default_generator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __dir__ = _missing.shows(__name__)
 
 
 def manual_seed(seed: int) -> Generator:
-    """Set the seed of random numbers: the stream begins anew, and is PyTorch's.
+    """Set the seed of random numbers of all devices: their streams begin anew, and are PyTorch's.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ def manual_seed(seed: int) -> Generator:
     seed = int(seed)
     if not -(2**63) <= seed < 2**64:
         raise ValueError("Overflow when unpacking long long")
+    _seed_devices(seed)
     return default_generator.manual_seed(seed)
 
 
@@ -80,7 +81,9 @@ def seed() -> int:
     >>> torch.seed() == torch.initial_seed()
     True
     """
-    return default_generator.seed()
+    value = default_generator.seed()
+    _seed_devices(value)
+    return value
 
 
 def initial_seed() -> int:
@@ -158,12 +161,12 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: Any = None,
 ) -> Generator:
-    """Fork the stream of random numbers: after this context it goes on as if nothing had been drawn within.
+    """Fork the streams of random numbers: after this context they go on as if nothing had been drawn within.
 
     Parameters
     ----------
     devices : iterable of devices, optional
-        Accepted; the stream of the CPU is forked.
+        GPUs whose streams are forked beside that of the CPU; all of them by default.
     enabled : bool, default True
         False does nothing.
     device_type : str, optional
@@ -183,11 +186,16 @@ def fork_rng(
     if device_type == "meta" or not enabled:
         yield
         return
-    state = get_rng_state()
+    from . import cuda
+
+    devices = range(cuda.device_count()) if devices is None else list(devices)
+    state, states = get_rng_state(), [cuda.get_rng_state(device) for device in devices]
     try:
         yield
     finally:
         set_rng_state(state)
+        for device, own in zip(devices, states, strict=True):
+            cuda.set_rng_state(own, device)
 
 
 def thread_safe_generator() -> Any:

@@ -10,6 +10,7 @@ from rushlight import _C
 OPERATORS = {name: entry for name, entry in samples.OPERATORS.items() if entry["cuda"]}
 CASES = [(name, dtype) for name, entry in OPERATORS.items() for dtype in samples.admitted(entry)]
 LAYOUTS = [*samples.LAYOUTS, "expanded", "mixed"]
+NUMBERS_STAY = {"randint_like_tensor"}  # tensors but the first are numbers, which stay on the CPU
 DEVICES = [f"cuda:{i}" for i in range(min(rushlight.cuda.device_count(), 2))]
 
 
@@ -30,7 +31,9 @@ def moved(value, device):
 def call(name, args, kwargs, dtype, device):
     if name in samples.FACTORIES:
         kwargs = dict(kwargs, dtype=getattr(_C, dtype), device=device)
-    args, kwargs = moved(args, device), {key: moved(value, device) for key, value in kwargs.items()}
+    first = args[:1] if name in NUMBERS_STAY else args
+    args = (*moved(first, device), *args[len(first) :])
+    kwargs = {key: moved(value, device) for key, value in kwargs.items()}
     return samples.flat_results(samples.function(_C, OPERATORS[name])(*args, **kwargs))
 
 

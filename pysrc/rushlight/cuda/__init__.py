@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from rushlight import _missing
+from rushlight import _C, _missing
+
+from .random import (
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +27,10 @@ __all__ = [
     "device_count",
     "empty_cache",
     "get_device_name",
+    "get_rng_state",
+    "get_rng_state_all",
     "init",
+    "initial_seed",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
@@ -25,7 +40,11 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
     "set_device",
+    "set_rng_state",
+    "set_rng_state_all",
     "synchronize",
 ]
 _missing_name = _missing.lacks(__name__)
@@ -33,6 +52,9 @@ __dir__ = _missing.shows(__name__)
 
 
 def __getattr__(name):
+    if name == "default_generators":
+        device_count()  # makes them
+        return _C._device_generators()
     if name != "amp":
         return _missing_name(name)
     from importlib import import_module
@@ -113,11 +135,3 @@ max_memory_allocated = memory_reserved = memory_allocated
 
 def reset_peak_memory_stats(device: Device = None) -> None:
     """Start counting anew."""
-
-
-def manual_seed(seed: int) -> None:
-    """Seed the GPU's stream of random numbers; there is none yet."""
-    int(seed)
-
-
-manual_seed_all = manual_seed
