@@ -65,6 +65,28 @@ scipy: $(VENV)/.installed
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
 
+# the CUDA kernels on simulated devices, every access checked: by rules of ours, or by the sanitizers
+CUDA_TESTS ?= tests/cuda
+SIMULATED = RUSHLIGHT_CUDA_SIM=2 PYTHONPATH=$(CURDIR)/build/$(1) $(2) -m pytest -n $(JOBS) $(SKIPPED) $(CUDA_TESTS)
+cuda-sim: build/cuda-sim/.built
+	$(call SIMULATED,cuda-sim,$(RUN))
+
+cuda-sim-asan: build/cuda-sim-asan/.built
+	$(ASAN) $(call SIMULATED,cuda-sim-asan,$(RUN)) --ignore tests/cuda/test_checks.py
+
+# what nvcc and ptxas say of the kernels, for one GPU
+cuda: $(VENV)/.tools
+	$(RUN) tools/check_ptxas.py --jobs $(JOBS)
+
+# each barrier of the kernels is removed in turn, and somebody must notice; FILES=csrc/cuda/x.cu: of these alone
+cuda-mutate: build/cuda-sim/.built
+	$(RUN) tools/mutate_cuda.py $(FILES)
+
+# on a machine with a GPU, with no more than what is there; STAGES="build sanitize tests benchmarks": some of it
+STAGES ?=
+cuda-check:
+	$(PYTHON) tools/check_gpu.py $(STAGES)
+
 # under the sanitizers, with the collector and hostile Python code at every allocation of a Python object
 # (test_callbacks.py drives the collector itself)
 GC_TESTS = $(filter-out %/test_callbacks.py, \
@@ -168,6 +190,7 @@ names: $(PARITY_VENV)/.parity
 where:
 	@$(PYTHON) tools/where.py $(OP)
 
+.PHONY: cuda-sim cuda-sim-asan cuda cuda-mutate cuda-check
 .PHONY: sdist wheels try-sdist try-wheels
 # dist/: the sdist, and wheels for PYTHONS and an old glibc; then both are tried in environments of their own
 sdist: $(PACK_VENV)/.packaging
@@ -218,6 +241,19 @@ $(VENV)/.asan: $(VENV)/.installed $(SOURCES)
 	$(call install,RUSHLIGHT_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/asan .)
 	@touch $@
+
+# $(1): where to, $(2): how
+define build-cuda-sim
+	@rm -rf build/$(1)
+	@RUSHLIGHT_WERROR=1 RUSHLIGHT_CUDA=sim $(2) $(RUN) setup.py -q build --build-lib build/$(1)
+	@touch $@
+endef
+
+build/cuda-sim/.built: $(VENV)/.installed $(SOURCES)
+	$(call build-cuda-sim,cuda-sim)
+
+build/cuda-sim-asan/.built: $(VENV)/.installed $(SOURCES)
+	$(call build-cuda-sim,cuda-sim-asan,RUSHLIGHT_BUILD=asan)
 
 $(VENV)/.tsan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/tsan

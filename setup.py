@@ -2,7 +2,7 @@
 
 RUSHLIGHT_BUILD=release|debug|asan|ubsan|tsan|cov   how
 RUSHLIGHT_WERROR=1                                  warnings are errors
-RUSHLIGHT_CUDA=auto|0|1|sim                  auto: _cuda is skipped, with the reason, where it cannot be built;
+RUSHLIGHT_CUDA=auto|0|1|sim                  auto: _cuda is skipped, with the reason, where it fails to build;
                                              sim: _cuda_sim is built, the simulated device of the tests
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """

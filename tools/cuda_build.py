@@ -13,6 +13,7 @@ from pathlib import Path
 from build_objects import Objects
 
 ARCHS = "80;90+PTX"
+TOOLKITS = ("/usr/local/cuda",)
 # Every access of a kernel under a hook of csrc/cuda/sim, or under the sanitizers' own checks.
 HOOKS = [
     *("-fsanitize=thread", "--param", "tsan-instrument-func-entry-exit=0", "-fsanitize=alignment"),
@@ -49,19 +50,19 @@ class NoCompiler(Exception):
 
 
 def wheel_folders():
-    """Where nvidia-cuda-nvcc and its kin put a toolkit: site-packages/nvidia/cu13, or a folder for each wheel."""
+    """Where the wheels nvidia-cuda-nvcc, -runtime, -crt and nvidia-nvvm put a toolkit."""
     found = []
     for place in dict.fromkeys([sysconfig.get_paths()["purelib"], *sys.path]):
         nvidia = Path(place or ".", "nvidia")
-        found += [nvidia / "cu13", nvidia / "cuda_nvcc"] if nvidia.is_dir() else []
+        found += sorted(nvidia.glob("cu1[0-9]")) if nvidia.is_dir() else []
     return found
 
 
 def find_nvcc():
-    """NVCC, CUDA_HOME, the PATH, /usr/local/cuda, or wheels beside this Python."""
+    """NVCC, in CUDA_HOME, on the PATH, in the usual place, or in wheels beside this Python."""
     home = os.environ.get("CUDA_HOME")
-    places = [os.environ.get("NVCC"), home and f"{home}/bin/nvcc", shutil.which("nvcc")]
-    places += ["/usr/local/cuda/bin/nvcc", *(str(folder / "bin" / "nvcc") for folder in wheel_folders())]
+    places = [os.environ.get("NVCC"), home and os.path.join(home, "bin", "nvcc"), shutil.which("nvcc")]
+    places += [os.path.join(folder, "bin", "nvcc") for folder in (*TOOLKITS, *wheel_folders())]
     for found in places:
         if found and os.path.exists(found):
             return found
@@ -76,21 +77,16 @@ def gencode(archs):
         yield from ("-gencode", f"arch=compute_{number},code={code}")
 
 
-def wheel_includes(nvcc):
-    """Headers of the runtime that lie in wheels of their own; a toolkit's nvcc knows its headers."""
-    nvidia = Path(nvcc).resolve().parents[2]
-    return [f"-I{p}" for p in sorted(nvidia.glob("cuda_*/include"))] if nvidia.name == "nvidia" else []
-
-
 def wheel_libraries(nvcc):
-    nvidia = Path(nvcc).resolve().parents[2]
-    return [f"-L{p}" for p in sorted(nvidia.glob("*/lib"))] if nvidia.name == "nvidia" else []
+    """Where the wheels keep what a toolkit has in lib64; nvcc.profile does not know it."""
+    folder = Path(nvcc).resolve().parents[1]
+    return [f"-L{folder / 'lib'}"] if folder.parent.name == "nvidia" else []
 
 
 def by_nvcc(objects, archs=ARCHS, *, optimised=True, is_strict=False, more=()):
     nvcc = find_nvcc()
     flags = ["-Xcompiler", "-fPIC,-fvisibility=hidden,-Wall,-Wextra", "--threads", "0", "-Icsrc"]
-    flags += [*gencode(archs), "-Xfatbin=-compress-all", *wheel_includes(nvcc), *more]
+    flags += [*gencode(archs), "-Xfatbin=-compress-all", *more]
     flags += ["-O3"] if optimised else ["-O1", "-g"]
     strict = ["-Werror", "all-warnings", "-Xcompiler", "-Werror"]
     return Objects(objects, [nvcc], flags, strict=strict, is_strict=is_strict)

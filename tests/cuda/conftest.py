@@ -1,4 +1,4 @@
-"""Tests of CUDA run on a GPU, or with RUSHLIGHT_CUDA_SIM=2 on two simulated devices; elsewhere there are none.
+"""Tests of CUDA run on a GPU, or with RUSHLIGHT_CUDA_SIM=2 on two simulated devices; elsewhere not at all.
 
 The simulated device checks every access of every kernel: a test fails when the checks found something.
 """

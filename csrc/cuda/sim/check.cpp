@@ -255,6 +255,7 @@ void cuda_sim_atomic_write(void *p, size_t bytes, uint64_t bits) {
     memcpy(p, &bits, bytes);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* under the sanitizers kernels are compiled with their checks instead */
 #define CUDA_SIM_HOOK __attribute__((visibility("hidden"))) void
 #define CUDA_SIM_HOOKS(n)                                                                                    \
     CUDA_SIM_HOOK __tsan_read##n(void *p) {                                                                  \
@@ -292,4 +293,5 @@ CUDA_SIM_HOOK __ubsan_handle_type_mismatch_v1(void *, uintptr_t p) {
     report("touches memory at an address that is not aligned", __builtin_return_address(0), (const void *)p);
     abandon(cudaErrorMisalignedAddress);
 }
+#endif
 }

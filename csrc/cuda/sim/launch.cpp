@@ -6,10 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
 
 #if !defined __x86_64__
 #error "the simulated device switches stacks on x86-64 only"
@@ -95,9 +93,7 @@ static void leave(Stack *from, const Stack *to) {
 }
 /* an abandoned launch left frames there */
 static void clear_stack(unsigned i) {
-#ifdef __SANITIZE_ADDRESS__
     ASAN_UNPOISON_MEMORY_REGION((void *)stack_of(i), STACK);
-#endif
     of_thread[i] = Stack{(void *)stack_of(i), STACK, nullptr};
 }
 
@@ -168,7 +164,9 @@ static void shared_begin(size_t bytes) {
                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         shared.shadow.bytes = room;
     }
+    ASAN_POISON_MEMORY_REGION((void *)shared.at, next_variable ? next_variable - shared.at : room);
     dynamic_shared = shared.at + SHARED_GAP;
+    ASAN_UNPOISON_MEMORY_REGION((void *)dynamic_shared, bytes);
     next_variable = dynamic_shared + bytes + SHARED_GAP;
     dynamic_bytes = bytes;
     static_bytes = 0;
@@ -365,6 +363,7 @@ void *cuda_sim_shared(const void *key, size_t bytes, size_t align, const char *n
     }
     variables.push_back(Variable{key, at, bytes, name});
     next_variable = at + bytes + SHARED_GAP;
+    ASAN_UNPOISON_MEMORY_REGION((void *)at, bytes);
     memset((void *)at, 0xff, bytes);
     return (void *)at;
 }

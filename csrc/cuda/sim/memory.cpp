@@ -2,6 +2,7 @@
 #include "sim.h"
 #include "control.h"
 #include <fcntl.h>
+#include <sanitizer/asan_interface.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -84,6 +85,8 @@ cudaError_t cudaMalloc(void **p, size_t bytes) {
     uintptr_t at = bytes > a.limit - a.used ? 0 : room_for(a, bytes);
     if (!at) return call.end(cudaErrorMemoryAllocation);
     a.segments[at] = Block{at, bytes, false};
+    ASAN_POISON_MEMORY_REGION((void *)(at - GAP), bytes + 2 * GAP);
+    ASAN_UNPOISON_MEMORY_REGION((void *)at, bytes);
     a.used += bytes;
     *p = (void *)at;
     return cudaSuccess;
@@ -100,6 +103,7 @@ cudaError_t cudaFree(void *p) {
     Block b = found->second;
     a->blocks.erase(a->blocks.lower_bound(b.at), a->blocks.lower_bound(b.at + b.bytes));
     a->segments.erase(found);
+    ASAN_POISON_MEMORY_REGION((void *)b.at, b.bytes);
     a->used -= b.bytes;
     renew(p, b.bytes, false);
     /* the whole pages within go back to the system */
@@ -169,9 +173,11 @@ void cuda_sim_block_begin(void *p, size_t bytes, cudaStream_t stream) {
     Arena *a = arena_of(p);
     Block *segment = a ? find(a->segments, (uintptr_t)p) : nullptr;
     if (!segment) return report("a block in no memory of cudaMalloc", nullptr, p);
+    if (!segment->is_cut) ASAN_POISON_MEMORY_REGION((void *)segment->at, segment->bytes);
     segment->is_cut = true;
     enqueue(stream, "the beginning of a block", [=] {
         a->blocks[(uintptr_t)p] = Block{(uintptr_t)p, bytes, false};
+        ASAN_UNPOISON_MEMORY_REGION(p, bytes);
         renew(p, bytes, true);
     });
 }
@@ -186,6 +192,7 @@ void cuda_sim_block_end(void *p, cudaStream_t stream) {
         touch(p, bytes, WRITE, "the end of a block"); /* nobody may still be at work on it */
         memset(inside(p), 0xdb, bytes < 1 << 20 ? bytes : 1 << 20);
         a->blocks.erase(found);
+        ASAN_POISON_MEMORY_REGION(p, bytes);
     });
 }
 

@@ -1,0 +1,99 @@
+"""What tools/check_ptxas.py reads of nvcc's words, where nvcc is looked for, how barriers are removed."""
+
+import pytest
+
+import check_ptxas
+import cuda_build
+import mutate_cuda
+
+LOG = """\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function '_Z4goodPf' for 'sm_80'
+ptxas info    : Function properties for _Z4goodPf
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 1088 bytes smem, 360 bytes cmem[0]
+ptxas info    : Compile time = 5.110 ms
+ptxas info    : Compiling entry function '_Z3badPf' for 'sm_80'
+ptxas info    : Function properties for _Z3badPf
+    96 bytes stack frame, 88 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 64 registers, used 0 barriers, 360 bytes cmem[0]
+"""
+PTX = """
+.visible .entry _Z4goodPf(
+\t.param .u64 .ptr .align 1 _Z4goodPf_param_0
+)
+.maxntid 256
+{
+}
+.visible .entry _Z3badPf(
+\t.param .u64 .ptr .align 1 _Z3badPf_param_0
+)
+{
+}
+"""
+
+
+def test_what_ptxas_says_is_read():
+    good, bad = check_ptxas.read(LOG, PTX)
+    assert good == check_ptxas.Kernel("_Z4goodPf", 255, 256, 0, 1088)
+    assert bad == check_ptxas.Kernel("_Z3badPf", 64, 0, 96, 0)
+
+
+@pytest.mark.parametrize(
+    "registers, threads, spilled, found",
+    [
+        (255, 256, 0, []),
+        (64, 1024, 0, []),
+        (65, 1024, 0, ["needs 73728 registers: 65 in each of 1024 threads"]),
+        (32, 256, 4, ["spills 4 bytes"]),
+        (32, 0, 0, ["has no __launch_bounds__"]),
+    ],
+)
+def test_kernels_that_no_launch_could_run_fail(registers, threads, spilled, found):
+    kernel = check_ptxas.Kernel("k", registers, threads, spilled, 0)
+    assert list(check_ptxas.problems(kernel)) == found
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    for name in ("NVCC", "CUDA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(cuda_build, "TOOLKITS", ())
+    monkeypatch.setattr(cuda_build, "wheel_folders", lambda: [tmp_path / "nvidia" / "cu13"])
+    return tmp_path
+
+
+def test_nvcc_is_found_in_wheels(nowhere):
+    with pytest.raises(cuda_build.NoCompiler, match="CUDA_HOME or NVCC say where it is"):
+        cuda_build.find_nvcc()
+    nvcc = nowhere / "nvidia" / "cu13" / "bin" / "nvcc"
+    nvcc.parent.mkdir(parents=True)
+    nvcc.touch()
+    assert cuda_build.find_nvcc() == str(nvcc)
+
+
+def test_nvcc_of_a_toolkit_comes_first(nowhere, monkeypatch):
+    nvcc = nowhere / "toolkit" / "bin" / "nvcc"
+    nvcc.parent.mkdir(parents=True)
+    nvcc.touch()
+    monkeypatch.setenv("CUDA_HOME", str(nowhere / "toolkit"))
+    assert cuda_build.find_nvcc() == str(nvcc)
+
+
+def test_architectures_are_spelt_for_nvcc():
+    assert list(cuda_build.gencode("80;90+PTX")) == [
+        *("-gencode", "arch=compute_80,code=sm_80"),
+        *("-gencode", "arch=compute_90,code=[sm_90,compute_90]"),
+    ]
+
+
+def test_each_barrier_is_removed_in_turn():
+    text = (
+        "/* __syncthreads() */\n__syncthreads();\nif (__syncthreads_or(f(x) > (1)))\n    __syncwarp(mask);\n"
+    )
+    found = [(line, changed) for line, _, changed in mutate_cuda.mutants(text)]
+    assert [line for line, _ in found] == [2, 3, 4]
+    assert found[0][1] == text.replace("*/\n__syncthreads();", "*/\n((void)0);")
+    assert found[1][1] == text.replace("__syncthreads_or(f(x) > (1))", "((f(x) > (1)) != 0)")
+    assert found[2][1] == text.replace("__syncwarp(mask)", "((void)0)")
