@@ -191,13 +191,17 @@ where:
 	@$(PYTHON) tools/where.py $(OP)
 
 .PHONY: cuda-sim cuda-sim-asan cuda cuda-mutate cuda-check
-.PHONY: sdist wheels try-sdist try-wheels
+.PHONY: sdist wheels cuda-wheels try-sdist try-wheels
 # dist/: the sdist, and wheels for PYTHONS and an old glibc; then both are tried in environments of their own
 sdist: $(PACK_VENV)/.packaging
 	$(PACK_VENV)/bin/python tools/make_packages.py sdist
 
 wheels: sdist
 	$(PACK_VENV)/bin/python tools/make_packages.py wheels $(PYTHONS)
+
+# rushlight-cuda: the CUDA extension alone, where nvcc is
+cuda-wheels: sdist
+	$(PACK_VENV)/bin/python tools/make_packages.py wheels --cuda $(PYTHONS)
 
 try-sdist: sdist
 	$(PACK_VENV)/bin/python tools/try_packages.py sdist

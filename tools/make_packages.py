@@ -1,10 +1,12 @@
-"""The packages in dist/: python tools/make_packages.py sdist, or wheels 3.11 3.12 3.13.
+"""The packages in dist/: python tools/make_packages.py sdist, or wheels 3.11 3.12 3.13 [--cuda].
 
 The sdist holds what git knows, but for LEFT_OUT. Wheels are made from the unpacked sdist, without the CUDA
 extension: gcc compiles, so that `make test` and a wheel share their objects, and zig links against the
 functions that GLIBC had, whatever this machine's has.
 
     dist/*.tar.gz --unpacked--> build/packages/tree --gcc, zig--> raw --auditwheel--> dist/*.whl
+
+With --cuda the wheels are those of rushlight-cuda: the CUDA extension alone (tools/cuda_wheel.py).
 """
 
 import argparse
@@ -17,6 +19,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import cuda_wheel
 import interpreters
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -153,21 +156,46 @@ def check_symbols(made):
         sys.exit(f"{made.name}: glibc {GLIBC} has no {', '.join(unknown)}")
 
 
-def wheels(versions):
+def with_cuda(tree, version):
+    """The wheel of the CUDA extension, for glibc as new as this machine's at most."""
+    python = environment(version)
+    built, repaired = WORK / "cuda", WORK / "repaired"
+    for folder in (built, repaired):
+        shutil.rmtree(folder, ignore_errors=True)
+    settings = {**os.environ, "RUSHLIGHT_CUDA": "1"}
+    run(python, "setup.py", "-q", "build_ext", "--build-lib", built, cwd=tree, env=settings)
+    (library,) = built.glob("rushlight/_cuda.*.so")
+    made = cuda_wheel.assemble(tree, library, WORK / "raw-cuda")
+    run(sys.executable, "-m", "auditwheel", "repair", "-w", repaired, made)
+    (made,) = repaired.iterdir()
+    if made.stat().st_size > cuda_wheel.MOST:
+        sys.exit(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB; it may have {cuda_wheel.MOST / 1e6:.0f}")
+    made = Path(shutil.move(made, DIST / made.name))
+    print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
+    print(cuda_wheel.sizes(tree), flush=True)
+
+
+def wheels(versions, make, pattern):
     (made,) = DIST.glob("*.tar.gz")
-    for old in DIST.glob("*.whl"):
+    for old in DIST.glob(pattern):
         old.unlink()
     tree = unpack(made, WORK / "tree")
     for version in versions:
-        wheel(tree, version)
+        make(tree, version)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=("sdist", "wheels"))
     parser.add_argument("versions", nargs="*", metavar="3.x")
+    parser.add_argument("--cuda", action="store_true", help="the wheels of rushlight-cuda")
     given = parser.parse_args()
-    sdist() if given.what == "sdist" else wheels(given.versions)
+    if given.what == "sdist":
+        sdist()
+    elif given.cuda:
+        wheels(given.versions, with_cuda, "rushlight_cuda-*.whl")
+    else:
+        wheels(given.versions, wheel, "rushlight-*.whl")
 
 
 if __name__ == "__main__":
