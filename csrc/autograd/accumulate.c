@@ -221,6 +221,19 @@ static int sum_to(PyObject **grad, const rl_meta *m) {
     return 0;
 }
 
+/* where the tensor lies whose gradient it is: that was copied from one device to another */
+static int move_to(PyObject **grad, const rl_meta *m) {
+    const rl_view *v = &((rl_tensor *)*grad)->v;
+    rl_tensor *there = rl_tensor_new(v->dtype, m->device, m->device_index, v->shape, v->ndim);
+    RL_OWNED PyObject *held = (PyObject *)there;
+    if (!held) return -1;
+    rl_slot args[2] = {slot_of(held), slot_of(*grad)};
+    PyObject *moved = rl_op_run(RL_OP_copy_, args, 2);
+    if (!moved) return -1;
+    Py_SETREF(*grad, moved);
+    return 0;
+}
+
 static bool expands_to(const rl_meta *m, const rl_view *v) {
     if (m->ndim > v->ndim) return false;
     for (int i = 1; i <= m->ndim; i++)
@@ -242,11 +255,13 @@ int rl_grad_conform(const rl_meta *m, PyObject **grad, const char *function, int
         }
         if (sum_to(grad, m) < 0) return -1;
     }
+    if (RL_UNLIKELY(((rl_tensor *)*grad)->v.dtype != m->dtype)) {
+        rl_slot args[2] = {slot_of(*grad), {.tag = RL_DTYPE, .u.i = m->dtype}};
+        PyObject *cast = rl_op_run(RL_OP_to_copy, args, 2);
+        if (!cast) return -1;
+        Py_SETREF(*grad, cast);
+    }
     v = &((rl_tensor *)*grad)->v;
-    if (RL_LIKELY(v->dtype == m->dtype)) return 0;
-    rl_slot args[2] = {slot_of(*grad), {.tag = RL_DTYPE, .u.i = m->dtype}};
-    PyObject *cast = rl_op_run(RL_OP_to_copy, args, 2);
-    if (!cast) return -1;
-    Py_SETREF(*grad, cast);
-    return 0;
+    const bool stays = (m->device == v->device && m->device_index == v->device_index) || m->device == RL_META;
+    return RL_LIKELY(stays) ? 0 : move_to(grad, m);
 }

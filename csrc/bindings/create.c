@@ -2,6 +2,7 @@
 #include "call/call.h"
 #include "bindings.h"
 #include "object/numpy.h"
+#include "core/device.h"
 #include "core/dtype.h"
 #include <string.h>
 
@@ -24,14 +25,19 @@ static int default_device(options *o) {
     return rl_device_need(o->device, o->index);
 }
 
-static PyObject *to_device(PyObject *t_steal, const options *o) {
+/* The copy is one that gradients go back through. */
+static PyObject *to_device(PyObject *t_steal, const options *o, bool async) {
     RL_OWNED PyObject *t = t_steal;
-    if (!t || o->device < 0 || o->device == ((rl_tensor *)t)->v.device) return rl_give(&t);
-    rl_view *v = &((rl_tensor *)t)->v;
-    RL_OWNED PyObject *there =
-        (PyObject *)rl_tensor_new(v->dtype, o->device, o->index < 0 ? 0 : o->index, v->shape, v->ndim);
-    if (!there || rl_tensor_copy((rl_tensor *)there, (rl_tensor *)t) < 0) return NULL;
-    return rl_give(&there);
+    const int index = o->device < 0 ? 0 : rl_device_index(o->device, o->index);
+    rl_view *v = t ? &((rl_tensor *)t)->v : NULL;
+    if (!t || o->device < 0 || (o->device == v->device && index == v->device_index)) return rl_give(&t);
+    rl_tensor *there = rl_tensor_new(v->dtype, o->device, index, v->shape, v->ndim);
+    RL_OWNED PyObject *held = (PyObject *)there;
+    if (!held) return NULL;
+    rl_strides_as(&there->v, v);
+    rl_slot args[] = {
+        {.tag = RL_TENSOR, .u.t = &there->v}, {.tag = RL_TENSOR, .u.t = v}, {.tag = RL_TRUTH, .u.i = async}};
+    return rl_op_run(RL_OP_copy_, args, 3);
 }
 
 /* what a caller asked for; the texts are PyTorch's */
@@ -81,7 +87,7 @@ static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
     int grad = rl_argument_truth("tensor", "requires_grad", values[3]);
     int pin = grad < 0 ? -1 : rl_argument_truth("tensor", "pin_memory", values[4]);
     if (pin < 0 || (pin && refuse_pin() < 0) || warn_copy(values[0]) < 0) return NULL;
-    RL_OWNED PyObject *t = to_device(rl_tensor_from_data(values[0], o.dtype), &o);
+    RL_OWNED PyObject *t = to_device(rl_tensor_from_data(values[0], o.dtype), &o, false);
     return t && (!grad || require_grad(t) == 0) ? rl_give(&t) : NULL;
 }
 
@@ -102,26 +108,31 @@ static PyObject *create_as_tensor(PyObject *m, PyObject *args, PyObject *kwargs)
                             {.tag = RL_DTYPE, .u.i = o.dtype}};
         Py_SETREF(t, rl_op_run(RL_OP_to_copy, slots, 2));
     }
-    return to_device(rl_give(&t), &o);
+    return to_device(rl_give(&t), &o, false);
 }
 
-/* _cast(tensor, dtype, device, copy): Tensor.to after its arguments are understood; differentiable */
+/* _cast(tensor, dtype, device, copy, non_blocking): Tensor.to after its arguments are understood;
+ * differentiable */
 static PyObject *create_cast(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     (void)m;
     options o;
-    if (n != 4 || !rl_tensor_check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "_cast(tensor, dtype, device, copy)");
+    if (n < 4 || n > 5 || !rl_tensor_check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "_cast(tensor, dtype, device, copy, non_blocking=False)");
         return NULL;
     }
     rl_tensor *t = (rl_tensor *)args[0];
     if (parse_options(args[1], args[2], &o) < 0) return NULL;
     if (o.dtype < 0) o.dtype = t->v.dtype;
-    if (o.device < 0) o.device = t->v.device;
-    int copy = PyObject_IsTrue(args[3]);
-    if (copy < 0) return NULL;
-    if (!copy && o.dtype == t->v.dtype && o.device == t->v.device) return Py_NewRef(args[0]);
+    const bool named = o.device >= 0;
+    if (!named) o.device = t->v.device;
+    int copy = PyObject_IsTrue(args[3]), async = n > 4 ? PyObject_IsTrue(args[4]) : 0;
+    if (copy < 0 || async < 0) return NULL;
+    o.index = o.device == t->v.device && !named ? t->v.device_index : rl_device_index(o.device, o.index);
+    const bool moves = o.device != t->v.device || o.index != t->v.device_index;
+    if (moves && o.dtype == t->v.dtype) return to_device(Py_NewRef(args[0]), &o, async);
+    if (!copy && !moves && o.dtype == t->v.dtype) return Py_NewRef(args[0]);
     rl_slot slots[2] = {{.tag = RL_TENSOR, .u.t = &t->v}, {.tag = RL_DTYPE, .u.i = o.dtype}};
-    return to_device(rl_op_run(RL_OP_to_copy, slots, 2), &o);
+    return to_device(rl_op_run(RL_OP_to_copy, slots, 2), &o, async);
 }
 
 /* Tensor(), Tensor(2, 3), Tensor([1, 2]): the legacy constructor, of the default dtype */
@@ -216,7 +227,7 @@ static PyMethodDef create_functions[] = {
      "True\n\n"
      "Same as torch.as_tensor: https://docs.pytorch.org/docs/2.13/generated/torch.as_tensor.html"},
     {"_cast", (PyCFunction)(void (*)(void))create_cast, METH_FASTCALL,
-     "_cast(tensor, dtype, device, copy)\n--\n\nTensor.to's work."},
+     "_cast(tensor, dtype, device, copy, non_blocking=False)\n--\n\nTensor.to's work."},
     {"_as_subclass", (PyCFunction)(void (*)(void))create_as_subclass, METH_FASTCALL,
      "_as_subclass(tensor, cls)\n--\n\nThe same memory as an object of another class."},
     {NULL, NULL, 0, NULL}};

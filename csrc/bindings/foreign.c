@@ -1,5 +1,6 @@
 /* Memory of others: tensors on Python's buffers, storages on files. */
 #include "bindings.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/shared.h"
 #include "core/storage.h"
@@ -190,7 +191,7 @@ static PyObject *new_storage(PyObject *self, PyObject *args) {
         PyErr_Format(PyExc_RuntimeError, "Trying to create storage of negative size %lld", nbytes);
         return NULL;
     }
-    rl_storage *s = rl_storage_on(device, index < 0 ? 0 : index, RL_COUNT(nbytes), 1);
+    rl_storage *s = rl_storage_on(device, rl_device_index(device, index), RL_COUNT(nbytes), 1);
     if (!s) return rl_raise("UntypedStorage");
     PyObject *storage = rl_untyped_storage_new(s);
     rl_storage_drop(s);

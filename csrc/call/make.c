@@ -1,5 +1,5 @@
 /* Calls that answer with new tensors: results of kernels, and views. */
-#include "call.h"
+#include "hold.h"
 #include "history/node.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -102,6 +102,16 @@ static rl_status run_new(rl_bound *b, rl_tensor **out) {
     return rl_run_kernels(b, RL_RESULTS_NEW);
 }
 
+/* To wait for a device's memory lets others run Python, who may change the arguments. */
+static rl_status run_new_held(rl_bound *b, rl_tensor **out) {
+    rl_hold hold;
+    if (RL_LIKELY(b->device == RL_CPU || b->device == RL_META)) return run_new(b, out);
+    if (rl_hold_take(&hold, &b->k, false) != RL_OK) return RL_FAIL;
+    rl_status status = run_new(b, out);
+    rl_hold_end(&hold);
+    return status;
+}
+
 /* those that only a node would keep are not made without one */
 static void hide_results(rl_bound *b) {
     const rl_operator *op = b->schema->op;
@@ -146,7 +156,7 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
         b->became = rl_data_changes;
     }
     if (rl_call_prepare(b) < 0 || rl_call_generator(b) < 0) goto fail;
-    if (run_new(b, out) != RL_OK) {
+    if (run_new_held(b, out) != RL_OK) {
         rl_raise_call(b);
         goto fail;
     }

@@ -1,5 +1,5 @@
 /* Running a bound call's kernels: pins, scratch, and other threads while a large one works. */
-#include "call.h"
+#include "hold.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/generator.h"
@@ -97,16 +97,6 @@ static inline uint64_t work_of(const rl_operator *op, const rl_call *k, uint64_t
     return elements * op->cost;
 }
 
-/* Only calls without the GIL need it: with it nobody else can resize. */
-static void pin_call(rl_call *k, int by) {
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) k->arg[i].u.t->storage->pins += by;
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
-            if (k->arg[i].u.ts[j]) k->arg[i].u.ts[j]->storage->pins += by;
-    }
-    for (int i = 0; i < k->n_out; i++) k->out[i]->storage->pins += by;
-}
-
 /* ---- Note [Writes]: what others may see is bracketed ---- */
 static void bracket(rl_storage *s, void (*step)(rl_storage *)) {
     if (s) step(s);
@@ -132,85 +122,17 @@ static inline rl_status dispatch(const rl_bound *b, rl_call *k, rl_results resul
     return status;
 }
 
-/* Note [Snapshot]
- * Without the GIL another thread may give a tensor other memory (x.data = y) while a kernel reads its view.
- * So kernels then work on copies of the views, which keep the storages alive. */
-typedef struct {
-    rl_view **place; /* in the call */
-    rl_view *original, copy;
-} snapshot;
-enum { SNAPSHOT_ROOM = 8 }; /* what all operators but those on lists need */
-
-static int snapshot_places(rl_call *k, snapshot *s) {
-    int n = 0;
-    for (int i = 0; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) {
-            if (s) s[n].place = &k->arg[i].u.t;
-            n++;
-        }
-        for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++) {
-            if (!k->arg[i].u.ts[j]) continue;
-            if (s) s[n].place = &k->arg[i].u.ts[j];
-            n++;
-        }
-    }
-    for (int i = 0; i < k->n_out; i++, n++)
-        if (s) s[n].place = &k->out[i];
-    return n;
-}
-
-static void snapshot_drop(snapshot *s, int n, const snapshot *room) {
-    for (int i = 0; i < n; i++) {
-        *s[i].place = s[i].original;
-        rl_storage_drop(s[i].copy.storage);
-        rl_view_clear(&s[i].copy);
-    }
-    if (s != room) rl_free(s);
-}
-
-/* in `room` when it suffices; NULL with RL_MEMORY pending; *n is how many views were taken */
-static snapshot *snapshot_take(rl_call *k, int *n, snapshot *room) {
-    int places = *n = snapshot_places(k, NULL);
-    snapshot *s = places <= SNAPSHOT_ROOM ? room : rl_alloc(RL_COUNT(places), sizeof *s);
-    if (!s) return NULL;
-    snapshot_places(k, s);
-    for (int i = 0; i < places; i++) {
-        s[i].original = *s[i].place;
-        if (rl_view_copy(&s[i].copy, s[i].original) != RL_OK) {
-            snapshot_drop(s, i, room);
-            return NULL;
-        }
-        rl_storage_keep(s[i].copy.storage);
-        *s[i].place = &s[i].copy;
-    }
-    return s;
-}
-
 /* the generator that the call draws from, or NULL */
 static rl_shared_generator *generator_of(const rl_bound *b) {
     int i = b->schema->op->rng_arg;
     return i >= 0 && b->k.arg[i].tag == RL_RNG ? rl_generator_shared(b->k.arg[i].u.g) : NULL;
 }
 
-/* The threads that ran kernels do not live on in a forked child. */
-static void beside_after_fork(void) {
-    rl_kernels_beside = 0;
-}
-static void count_beside(int by) {
-    static bool guarded;
-    if (!guarded) guarded = pthread_atfork(NULL, NULL, beside_after_fork) == 0;
-    rl_kernels_beside += by;
-}
-
 static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_results results) {
-    int n;
-    snapshot room[SNAPSHOT_ROOM];
+    rl_hold hold;
     rl_shared_generator *g = generator_of(b);
     rl_threads_load();
-    snapshot *s = snapshot_take(k, &n, room);
-    if (!s) return RL_FAIL;
-    pin_call(k, 1);
-    count_beside(1);
+    if (rl_hold_take(&hold, k, true) != RL_OK) return RL_FAIL;
     if (g) rl_generator_claim(g);
     PyThreadState *thread = PyEval_SaveThread();
     if (g) rl_generator_lock(g);
@@ -218,9 +140,33 @@ static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_resu
     if (g) rl_generator_unlock(g);
     PyEval_RestoreThread(thread);
     if (g) rl_generator_release(g);
-    count_beside(-1);
-    pin_call(k, -1);
-    snapshot_drop(s, n, room);
+    rl_hold_end(&hold);
+    return status;
+}
+
+/* Launches do not wait; where a kernel does, for memory or for a copy, others run Python. */
+static rl_status work_on_device(const rl_bound *b, rl_call *k, rl_results results) {
+    const rl_device_driver *driver = rl_device_driver_get(b->device);
+    int before;
+    if (driver->enter(b->index, &before) != RL_OK) return rl_device_failed(driver);
+    k->stream = driver->stream(b->index);
+    rl_status status = dispatch(b, k, results);
+    driver->leave(before);
+    return status;
+}
+
+static RL_APART rl_status run_on_device(const rl_bound *b, rl_call *k, rl_results results) {
+    rl_hold hold;
+    k->device = b->device;
+    k->device_index = b->index;
+    if (rl_hold_take(&hold, k, true) != RL_OK) return RL_FAIL;
+    rl_status status = work_on_device(b, k, results);
+    rl_call_end(k);
+    if (status == RL_FAIL && rl_error_kind() == RL_NOTIMPL && rl_fallback_wanted()) {
+        rl_error_clear();
+        status = rl_fallback_run(b->schema->op, k);
+    }
+    rl_hold_end(&hold);
     return status;
 }
 
@@ -236,12 +182,7 @@ rl_status rl_run_kernels(rl_bound *b, rl_results results) {
     rl_call *k = &b->k;
     uint64_t elements = b->look.elements, bits = b->look.bits;
     rl_call_begin(k);
-    if (RL_UNLIKELY(b->device != RL_CPU)) {
-        if (b->device == RL_META) return RL_OK; /* shapes and dtypes were all there was to find */
-        k->device = b->device;
-        k->device_index = b->index;
-        k->stream = rl_device_driver_get(b->device)->stream(b->index);
-    }
+    if (RL_UNLIKELY(b->device == RL_META)) return RL_OK; /* shapes and dtypes were all there was to find */
     for (int i = 0; i < k->n_out; i++) {
         elements += (uint64_t)k->out[i]->numel;
         bits |= (uint64_t)k->out[i]->numel;
@@ -250,6 +191,7 @@ rl_status rl_run_kernels(rl_bound *b, rl_results results) {
         return rl_error_set(RL_MEMORY,
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
+    if (RL_UNLIKELY(b->device != RL_CPU)) return run_on_device(b, k, results);
     rl_status status = without_gil(b, elements) ? run_without_gil(b, k, results) : dispatch(b, k, results);
     rl_call_end(k);
     return status;

@@ -84,10 +84,11 @@ static void *scratch_on_device(rl_call *k, rl_count n, size_t itemsize) {
     rl_count bytes = rl_count_times(n, itemsize);
     device_scratch *s = rl_block_take(rl_count_times(RL_COUNT(1), sizeof *s), RL_BLOCK_SCRATCH);
     if (!s) return NULL;
-    void *mem = bytes.n < 0 ? NULL : driver->alloc(k->device_index, bytes.n ? (size_t)bytes.n : 1);
+    /* more than an address can have: the driver says that it is too much */
+    void *mem = driver->alloc(k->device_index, bytes.n ? (size_t)bytes.n : 1, k->stream);
     if (!mem) {
         rl_block_give(s);
-        rl_error_set(RL_MEMORY, "CUDA out of memory. Tried to allocate %lld bytes.", (long long)bytes.n);
+        rl_device_failed(driver);
         return NULL;
     }
     s->driver = driver;

@@ -83,16 +83,32 @@ static rl_storage *storage_hollow(size_t nbytes) {
     return s;
 }
 
+/* Memory of another device, or pinned memory that the device's driver brings. */
 typedef struct {
-    int device, index;
+    const rl_device_driver *driver;
+    int index;
+    bool is_host;
     void *mem;
 } device_block;
 
 static void device_block_free(void *owner) {
     device_block *b = owner;
-    const rl_device_driver *driver = rl_device_driver_get(b->device);
-    if (driver && b->mem) driver->free(b->index, b->mem);
+    if (b->mem && b->is_host) b->driver->host_free(b->mem);
+    if (b->mem && !b->is_host) b->driver->free(b->index, b->mem);
     rl_free(b);
+}
+
+static device_block *device_block_new(const rl_device_driver *driver, int index, bool is_host,
+                                      size_t nbytes) {
+    device_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
+    if (!b) return NULL;
+    *b = (device_block){driver, index, is_host, NULL};
+    if (nbytes)
+        b->mem = is_host ? driver->host_alloc(nbytes) : driver->alloc(index, nbytes, driver->stream(index));
+    if (b->mem || !nbytes) return b;
+    rl_free(b);
+    rl_device_failed(driver);
+    return NULL;
 }
 
 rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize) {
@@ -106,19 +122,19 @@ rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize) {
         rl_error_set(RL_RUNTIME, "no driver for this device is loaded");
         return NULL;
     }
-    device_block *b = rl_alloc(RL_COUNT(1), sizeof *b);
-    if (!b) return NULL;
-    *b = (device_block){device, index, driver->alloc(index, nbytes ? nbytes : 1)};
-    if (!b->mem) {
-        rl_error_set(RL_MEMORY, "CUDA out of memory. Tried to allocate %zu bytes.", nbytes);
-        device_block_free(b);
-        return NULL;
-    }
-    rl_storage *s = rl_storage_borrow(b->mem, nbytes, device_block_free, b);
+    device_block *b = device_block_new(driver, index, false, nbytes);
+    rl_storage *s = b ? rl_storage_borrow(b->mem, nbytes, device_block_free, b) : NULL;
     if (!s) return NULL;
     s->device = (uint8_t)device;
     s->device_index = (int8_t)index;
+    s->resizable = 1;
     return s;
+}
+
+rl_storage *rl_storage_pin(const rl_device_driver *driver, rl_count n, size_t itemsize) {
+    int64_t nbytes = bytes_of(n, itemsize);
+    device_block *b = nbytes < 0 ? NULL : device_block_new(driver, 0, true, (size_t)nbytes);
+    return b ? rl_storage_borrow(b->mem, (size_t)nbytes, device_block_free, b) : NULL;
 }
 
 rl_status rl_view_allocate(rl_view *v) {
@@ -186,8 +202,30 @@ size_t rl_storage_room(const rl_storage *s) {
     return s->nbytes > s->reach ? s->nbytes : s->reach;
 }
 
+int rl_kernels_beside;
+
+/* To wait for memory may let others run Python: `pins` keeps them from this storage. */
+static rl_status storage_move_on_device(rl_storage *s, size_t nbytes) {
+    const rl_device_driver *driver = rl_device_driver_get(s->device);
+    const size_t room = rl_storage_room(s), kept = nbytes < room ? nbytes : room;
+    s->pins++;
+    rl_kernels_beside++;
+    device_block *b = driver ? device_block_new(driver, s->device_index, false, nbytes) : NULL;
+    rl_kernels_beside--;
+    s->pins--;
+    if (!b) return RL_FAIL;
+    const rl_place to = {b->mem, s->device, s->device_index}, from = {s->mem_, s->device, s->device_index};
+    if (driver->copy(&to, &from, kept, true) != RL_OK) {
+        device_block_free(b);
+        return rl_device_failed(driver);
+    }
+    rl_storage_move_steal(s, b->mem, device_block_free, b);
+    return RL_OK;
+}
+
 static rl_status storage_move(rl_storage *s, int64_t nbytes) {
     size_t room = rl_storage_room(s);
+    if (s->device != RL_CPU) return storage_move_on_device(s, (size_t)nbytes);
     void *block = rl_block_take(rl_count_plus(RL_COUNT(nbytes), 64), RL_BLOCK_SCRATCH);
     if (!block) return RL_FAIL;
     char *mem = (char *)block + 64;
@@ -195,8 +233,6 @@ static rl_status storage_move(rl_storage *s, int64_t nbytes) {
     rl_storage_move_steal(s, mem, rl_block_give, block);
     return RL_OK;
 }
-
-int rl_kernels_beside;
 
 bool rl_storage_pinned(rl_storage *s) {
     if (s->pins > 0 && !rl_kernels_beside)

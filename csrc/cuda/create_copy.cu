@@ -116,12 +116,11 @@ static rl_status copy_between(rl_call *k, const rl_view *to, const rl_view *from
     if (to->dtype != from->dtype || to->numel != from->numel || !rl_is_contiguous(to) ||
         !rl_is_contiguous(from))
         return RL_UNSUPPORTED;
-    int index = to->device == RL_CPU ? from->device_index : to->device_index;
-    if (rl_cuda_move(index, rl_data(to, RL_WRITE), rl_const_data(from),
-                     (size_t)(to->numel * rl_itemsize(to->dtype)), to->device, from->device,
-                     k->stream) == RL_OK)
-        return RL_OK;
-    return rl_fail(k, RL_RUNTIME, "%s", rl_cuda_last_error());
+    const rl_place target = {rl_data(to, RL_WRITE), to->device, to->device_index},
+                   source = {rl_data(from, RL_READ), from->device, from->device_index};
+    const bool async = k->n_arg > 2 && rl_int(k, 2); /* non_blocking of copy_ */
+    const size_t bytes = (size_t)(to->numel * rl_itemsize(to->dtype));
+    return rl_cuda_move(&target, &source, bytes, async) == RL_OK ? RL_OK : rl_cuda_fail(k);
 }
 
 static rl_status copy(rl_call *k, const rl_view *to, const rl_view *from) {

@@ -1,146 +1,145 @@
-/* Device context: the only file of this component with state, which is each thread's current stream and last
- * error. Memory comes from cudaMalloc, whose cudaFree waits for kernels in flight, so nothing is freed in
- * use. */
-#include "device.h"
-#include "launch.h"
-#include <cstdio>
-#include <dlfcn.h>
-#include <pthread.h>
-#include <type_traits>
+/* Which devices there are, and which one this thread works on.
+ *
+ * Note [Current device]
+ * `chosen` is what torch.cuda.set_device and torch.cuda.device change: a number, no context. CUDA's own
+ * current device changes between rl_cuda_enter and rl_cuda_leave only, and goes back unless that would make a
+ * context on a device that nobody uses (cudaSetDevice makes one since CUDA 12). */
+#include "runtime.h"
+#include <cstring>
 
-enum { MAX_DEVICES = 64 };
-static thread_local cudaStream_t current_stream[MAX_DEVICES];
-static thread_local char last_error[256];
-static volatile unsigned *faults[MAX_DEVICES]; /* pinned memory of the host, which kernels write to */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `faults` */
+static thread_local int chosen;
+static bool in_use[CUDA_DEVICES]; /* written once each: a thread that reads the old value does no harm */
+static bool is_started, is_forked;
+static int found; /* devices; 0: not asked yet, or none */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *(*python_leave)(void);
+static void (*python_enter)(void *thread);
 
-static_assert(std::is_same<decltype(rl_call::stream), void *>::value, "a cudaStream_t travels as void *");
-
-static rl_status check(cudaError_t error) {
-    if (error == cudaSuccess) return RL_OK;
-    cudaGetLastError(); /* an error that can be got over is not seen again by the next call */
-    snprintf(last_error, sizeof last_error, "CUDA error: %s", cudaGetErrorString(error));
-    return RL_FAIL;
+/* ---- Python ---- */
+extern "C" void rl_cuda_python(void *(*leave)(void), void (*enter)(void *thread)) {
+    python_enter = enter;
+    python_leave = leave;
+}
+apart_from_python::apart_from_python() : thread_(python_leave ? python_leave() : nullptr) {}
+apart_from_python::~apart_from_python() {
+    if (thread_) python_enter(thread_);
 }
 
-static rl_status select_device(int index) {
-    if (index < 0 || index >= MAX_DEVICES) return check(cudaErrorInvalidDevice);
-    return check(cudaSetDevice(index));
+/* ---- fork ---- */
+static void child_begins(void) {
+    is_forked = is_started;
+}
+bool rl_cuda_forked(void) {
+    return is_forked;
 }
 
-/* After a wait: what did the kernels find? Nothing broke, so it is said once. */
-static rl_status check_fault(int index) {
-    unsigned found = 0;
-    pthread_mutex_lock(&lock);
-    if (faults[index]) {
-        found = *faults[index];
-        *faults[index] = 0;
-    }
-    pthread_mutex_unlock(&lock);
-    if (!found) return RL_OK;
-    return check(cudaErrorAssert);
-}
-
-extern "C" const char *rl_cuda_last_error(void) {
-    return last_error;
-}
-
-extern "C" int rl_cuda_count(void) {
-    int n = 0;
-    if (check(cudaGetDeviceCount(&n)) != RL_OK) return 0;
-    return n < MAX_DEVICES ? n : MAX_DEVICES;
-}
-
-extern "C" void *rl_cuda_alloc(int index, size_t bytes) {
-    void *p = nullptr;
-    if (select_device(index) != RL_OK || check(cudaMalloc(&p, bytes)) != RL_OK) return nullptr;
-    return p;
-}
-
-extern "C" void rl_cuda_free(int index, void *p) {
-    if (select_device(index) == RL_OK) check(cudaFree(p));
-}
-
-static cudaMemcpyKind copy_kind(int to_device, int from_device) {
-    if (to_device == RL_CPU) return from_device == RL_CPU ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
-    return from_device == RL_CPU ? cudaMemcpyHostToDevice : cudaMemcpyDefault; /* may lie on two GPUs */
-}
-
-extern "C" rl_status rl_cuda_move(int index, void *to, const void *from, size_t bytes, int to_device,
-                                  int from_device, void *stream) {
-    cudaStream_t s = (cudaStream_t)stream;
-    if (bytes == 0) return RL_OK;
-    if (select_device(index) != RL_OK ||
-        check(cudaMemcpyAsync(to, from, bytes, copy_kind(to_device, from_device), s)) != RL_OK)
-        return RL_FAIL;
-    if (to_device != RL_CPU && from_device != RL_CPU) return RL_OK;
-    /* the CPU's side may be freed or written at once */
-    return check(cudaStreamSynchronize(s)) == RL_OK ? check_fault(index) : RL_FAIL;
-}
-
-/* ---- streams ---- */
-extern "C" void *rl_cuda_stream(int index) {
-    return index >= 0 && index < MAX_DEVICES ? current_stream[index] : nullptr;
-}
-
-extern "C" rl_status rl_cuda_stream_use(int index, void *stream) {
-    if (select_device(index) != RL_OK) return RL_FAIL;
-    current_stream[index] = (cudaStream_t)stream;
+/* CUDA's state does not survive a fork: the child may not use what its parent began. */
+static rl_status start(void) {
+    if (is_forked)
+        return rl_cuda_refuse(RL_RUNTIME, "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+                                          "multiprocessing, you must use the 'spawn' start method");
+    mutex_guard guard(&lock);
+    if (!is_started) pthread_atfork(nullptr, nullptr, child_begins);
+    is_started = true;
     return RL_OK;
 }
 
-extern "C" void *rl_cuda_stream_new(int index) {
-    cudaStream_t s = nullptr;
-    if (select_device(index) != RL_OK || check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)) != RL_OK)
-        return nullptr;
-    return s;
+/* ---- devices ---- */
+extern "C" int rl_cuda_count(void) {
+    int n = found;
+    if (n || start() != RL_OK || rl_cuda_check(cudaGetDeviceCount(&n)) != RL_OK) return n;
+    return found = n < CUDA_DEVICES ? n : CUDA_DEVICES;
 }
 
-extern "C" rl_status rl_cuda_stream_free(int index, void *stream) {
-    if (select_device(index) != RL_OK) return RL_FAIL;
-    if (current_stream[index] == (cudaStream_t)stream) current_stream[index] = nullptr;
-    return check(cudaStreamDestroy((cudaStream_t)stream));
+extern "C" int rl_cuda_current(void) {
+    return chosen;
+}
+
+static rl_status is_there(int index) {
+    if (index >= 0 && index < rl_cuda_count()) return RL_OK;
+    return found ? rl_cuda_check(cudaErrorInvalidDevice) : RL_FAIL;
+}
+
+extern "C" rl_status rl_cuda_choose(int index) {
+    if (is_there(index) != RL_OK) return RL_FAIL;
+    chosen = index;
+    return RL_OK;
+}
+
+rl_status rl_cuda_select(int index) {
+    int now = 0;
+    if (is_forked || !is_started) {
+        if (start() != RL_OK) return RL_FAIL;
+    }
+    if (index < 0 || index >= CUDA_DEVICES) return rl_cuda_check(cudaErrorInvalidDevice);
+    if (rl_cuda_check(cudaGetDevice(&now)) != RL_OK) return RL_FAIL;
+    if (now != index && rl_cuda_check(cudaSetDevice(index)) != RL_OK) return RL_FAIL;
+    in_use[index] = true;
+    return RL_OK;
+}
+
+extern "C" rl_status rl_cuda_enter(int index, int *before) {
+    *before = 0;
+    cudaGetDevice(before);
+    return rl_cuda_select(index);
+}
+
+extern "C" void rl_cuda_leave(int before) {
+    int now = before;
+    if (cudaGetDevice(&now) == cudaSuccess && now != before && before < CUDA_DEVICES && in_use[before])
+        cudaSetDevice(before); /* where it fails, so will the next call */
+}
+
+extern "C" bool rl_cuda_in_use(int index) {
+    return index >= 0 && index < CUDA_DEVICES && in_use[index] && !is_forked;
 }
 
 extern "C" rl_status rl_cuda_synchronize(int index) {
-    if (select_device(index) != RL_OK || check(cudaDeviceSynchronize()) != RL_OK) return RL_FAIL;
-    return check_fault(index);
+    device_guard guard(index);
+    apart_from_python apart;
+    if (guard.status != RL_OK || rl_cuda_check(cudaDeviceSynchronize()) != RL_OK) return RL_FAIL;
+    return rl_cuda_waited(index, nullptr, true);
 }
 
-/* ---- kernels ---- */
-extern "C" rl_status rl_cuda_begin(rl_call *k, const rl_view *v) {
-    if (select_device(v->device_index) == RL_OK) return RL_OK;
-    return rl_fail(k, RL_RUNTIME, "%s", last_error);
+extern "C" rl_status rl_cuda_properties_of(int index, rl_cuda_properties *to) {
+    cudaDeviceProp p;
+    if (is_there(index) != RL_OK || rl_cuda_check(cudaGetDeviceProperties(&p, index)) != RL_OK)
+        return RL_FAIL;
+    memset(to, 0, sizeof *to);
+    memcpy(to->name, p.name, sizeof to->name);
+    memcpy(to->uuid, p.uuid.bytes, sizeof to->uuid);
+    to->total_memory = p.totalGlobalMem;
+    to->shared_memory = p.sharedMemPerBlock;
+    to->shared_memory_optin = p.sharedMemPerBlockOptin;
+    to->shared_memory_multiprocessor = p.sharedMemPerMultiprocessor;
+    to->major = p.major;
+    to->minor = p.minor;
+    to->multiprocessors = p.multiProcessorCount;
+    to->warp_size = p.warpSize;
+    to->threads = p.maxThreadsPerBlock;
+    to->threads_multiprocessor = p.maxThreadsPerMultiProcessor;
+    to->registers = p.regsPerMultiprocessor;
+    to->l2_cache = p.l2CacheSize;
+    to->is_integrated = p.integrated;
+    to->is_multi_gpu = p.isMultiGpuBoard;
+    to->pci_bus = p.pciBusID;
+    to->pci_device = p.pciDeviceID;
+    to->pci_domain = p.pciDomainID;
+    return RL_OK;
 }
 
-extern "C" rl_status rl_cuda_end(rl_call *k) {
-    if (check(cudaGetLastError()) == RL_OK) return RL_OK;
-    return rl_fail(k, RL_RUNTIME, "%s", last_error);
+extern "C" rl_status rl_cuda_memory(int index, size_t *free, size_t *total) {
+    device_guard guard(index);
+    return guard.status == RL_OK ? rl_cuda_check(cudaMemGetInfo(free, total)) : RL_FAIL;
 }
 
-extern "C" unsigned *rl_cuda_fault(rl_call *k) {
-    volatile unsigned **word = &faults[k->device_index];
-    rl_status status = RL_OK;
-    void *p = nullptr;
-    pthread_mutex_lock(&lock);
-    if (!*word && (status = check(cudaHostAlloc(&p, sizeof **word, cudaHostAllocMapped))) == RL_OK) {
-        *word = (unsigned volatile *)p;
-        **word = 0;
-    }
-    pthread_mutex_unlock(&lock);
-    if (status == RL_OK)
-        return (unsigned *)*word; /* one address for both sides, where addresses are unified */
-    rl_fail(k, RL_RUNTIME, "%s", last_error);
-    return nullptr;
+extern "C" bool rl_cuda_can_access(int index, int peer) {
+    int can = 0;
+    if (is_there(index) != RL_OK || is_there(peer) != RL_OK) return false;
+    return rl_cuda_check(cudaDeviceCanAccessPeer(&can, index, peer)) == RL_OK && can;
 }
 
-/* Those that CUDA_KERNEL defines are what this library shows to others. */
-extern "C" rl_kernel_fn rl_cuda_kernel(const char *name) {
-    Dl_info own;
-    if (!dladdr((const void *)rl_cuda_kernel, &own)) return nullptr;
-    void *library = dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return nullptr;
-    rl_kernel_fn found = (rl_kernel_fn)dlsym(library, name);
-    dlclose(library);
-    return found;
+extern "C" int rl_cuda_driver_version(void) {
+    int version = 0;
+    return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
 }

@@ -3,11 +3,22 @@
 #include "object/storage.h"
 #include "core/storage.h"
 
-bool rl_bytes_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver, int index) {
+static bool bytes_move(rl_storage *to, rl_storage *from, const rl_device_driver *driver) {
     RL_RAW;
-    return !driver->copy(index, rl_storage_bytes(to, RL_FRESH), rl_storage_bytes(from, RL_READ), from->nbytes,
-                         to->device, from->device, driver->stream(index)) &&
-           !driver->synchronize(index); /* the source may go away */
+    const rl_place there = {rl_storage_bytes(to, RL_FRESH), to->device, to->device_index},
+                   here = {rl_storage_bytes(from, RL_READ), from->device, from->device_index};
+    return driver->copy(&there, &here, from->nbytes, false) == RL_OK || rl_device_failed(driver) == RL_OK;
+}
+
+/* Others may run Python until the copy is done: it holds on to what it reads. */
+bool rl_bytes_copy(rl_storage *to, rl_storage *from, const rl_device_driver *driver) {
+    rl_storage_keep(from)->pins++;
+    rl_kernels_beside++;
+    const bool done = bytes_move(to, from, driver);
+    rl_kernels_beside--;
+    from->pins--;
+    rl_storage_drop(from);
+    return done;
 }
 
 PyObject *rl_bytes_readable(rl_storage *s) {
@@ -15,7 +26,7 @@ PyObject *rl_bytes_readable(rl_storage *s) {
     const rl_device_driver *driver = rl_device_driver_get(s->device);
     if (!driver) return PyErr_Format(PyExc_RuntimeError, "the tensor's storage cannot be read from here");
     rl_storage *copy = rl_storage_new(RL_COUNT(s->nbytes), 1);
-    if (!copy || !rl_bytes_copy(copy, s, driver, s->device_index)) {
+    if (!copy || !rl_bytes_copy(copy, s, driver)) {
         rl_storage_drop(copy);
         return rl_raise(NULL);
     }

@@ -89,7 +89,7 @@ static int storage_place(loader *c, PyObject *location, int *device, int *index)
 static rl_storage *storage_move(rl_storage *made, int device, int index) {
     rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
     const rl_device_driver *driver = rl_device_driver_get(device);
-    if (there && made->nbytes && device != RL_META && !rl_bytes_copy(there, made, driver, index)) {
+    if (there && made->nbytes && device != RL_META && !rl_bytes_copy(there, made, driver)) {
         rl_storage_drop(there);
         there = NULL;
     }
@@ -122,7 +122,7 @@ rl_storage *rl_loader_storage(loader *c, rl_stored *s) {
         }
     }
     if (!kept && device != RL_CPU) {
-        made = storage_move(made, device, index < 0 ? 0 : index);
+        made = storage_move(made, device, rl_device_index(device, index));
         if (!made) return (void *)rl_raise(NULL);
     }
     return s->made = made;

@@ -1,5 +1,6 @@
 /* torch.device: the object, the texts that name one, and the device on which new tensors lie. */
 #include "tensor.h"
+#include "core/device.h"
 #include <string.h>
 
 PyTypeObject *rl_device_type_object;
@@ -260,7 +261,7 @@ static PyObject *set_default(PyObject *m, PyObject *args, PyObject *kwargs) {
 static PyObject *get_default(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
     int code = rl_here.device == RL_DEVICE_UNASKED ? 0 : rl_here.device, index = code % 256 - 1;
-    return rl_device_new(code / 256, code / 256 == RL_CUDA && index < 0 ? 0 : index);
+    return rl_device_new(code / 256, code / 256 == RL_CUDA ? rl_device_index(RL_CUDA, index) : index);
 }
 
 static PyGetSetDef device_getset[] = {

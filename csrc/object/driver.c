@@ -2,6 +2,7 @@
  * asks for one. */
 #include "tensor.h"
 #include "core/device.h"
+#include "core/error.h"
 #include "ops/select.h"
 #include <string.h>
 
@@ -12,6 +13,14 @@ static const char *const device_names[RL_DEVICE_NAMES] = {
 
 const char *rl_device_name(int device) {
     return device_names[device];
+}
+
+/* ---- others run Python while a device is waited for ---- */
+static void *leave_python(void) {
+    return PyGILState_Check() && !rl_here.gil_kept ? PyEval_SaveThread() : NULL;
+}
+static void enter_python(void *thread) {
+    PyEval_RestoreThread(thread);
 }
 
 /* The extension of a device registers itself when rushlight._device imports it. */
@@ -28,8 +37,9 @@ int rl_device_need(int device, int index) {
     if (device == RL_CPU || device == RL_META) return 0;
     int found = rl_device_find(device);
     if (found < 0) return -1;
-    if (!found && device == RL_CUDA) {
-        PyErr_SetString(PyExc_AssertionError, "Torch not compiled with CUDA enabled");
+    if (!found && device == RL_CUDA) { /* which is always raised */
+        RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._device");
+        RL_OWNED PyObject *none = finder ? PyObject_CallMethod(finder, "refuse_cuda", NULL) : NULL;
         return -1;
     }
     if (!found) {
@@ -40,11 +50,11 @@ int rl_device_need(int device, int index) {
             PyErr_Format(PyExc_RuntimeError, "PyTorch is not linked with support for %s devices", name);
         return -1;
     }
-    if (index >= rl_device_driver_get(device)->count()) {
-        PyErr_SetString(PyExc_RuntimeError, "CUDA error: invalid device ordinal");
-        return -1;
-    }
-    return 0;
+    const rl_device_driver *driver = rl_device_driver_get(device);
+    if (index < driver->count()) return 0;
+    rl_error_set(RL_DEVICE, "CUDA error: invalid device ordinal");
+    rl_raise(NULL);
+    return -1;
 }
 
 static PyObject *register_device(PyObject *m, PyObject *capsule) {
@@ -53,6 +63,7 @@ static PyObject *register_device(PyObject *m, PyObject *capsule) {
     if (!driver) return NULL;
     if (rl_device_kernels(driver) != RL_OK) return rl_raise("_register_device");
     if (rl_generators_make(driver->device, driver->count()) < 0) return NULL;
+    driver->python(leave_python, enter_python);
     Py_RETURN_NONE;
 }
 

@@ -1,5 +1,6 @@
 /* What an operator would answer, from its dtype rule and its shape rule alone. */
 #include "infer.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/view.h"
 #include "format.h"
@@ -43,7 +44,7 @@ static void choose_device(const rl_operator *op, const rl_call *k, int *device, 
     if (op->device_arg < 0 || k->arg[op->device_arg].tag != RL_INT) return;
     *device = (int)(k->arg[op->device_arg].u.i / 256);
     *index = (int)(k->arg[op->device_arg].u.i % 256) - 1;
-    if (*index < 0) *index = 0;
+    *index = rl_device_index(*device, *index);
 }
 
 /* as the dispatcher casts: Note [From checks to kernels] */

@@ -51,8 +51,9 @@ static void trace_call(const rl_operator *op, const rl_call *k, const char *name
 }
 
 rl_status rl_dispatch_refuse(const rl_operator *op, int device) {
-    return rl_error_set(RL_NOTIMPL, "rushlight has no %s kernel for '%s' on these inputs",
-                        device == RL_CPU ? "CPU" : "CUDA", op->name);
+    return rl_error_set(RL_NOTIMPL, "rushlight has no %s kernel for '%s' on these inputs%s",
+                        device == RL_CPU ? "CPU" : "CUDA", op->name,
+                        device == RL_CPU ? "" : "; RUSHLIGHT_CUDA_FALLBACK=1 runs it on the CPU");
 }
 
 /* the first of a list, from number i on, that does not refuse */

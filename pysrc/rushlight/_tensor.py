@@ -238,10 +238,10 @@ class _Methods:
     # ---- moving and casting ----
     def to(self, *args, **kwargs):
         """Move and cast: to(dtype), to(device, dtype), to(other); itself when nothing changes."""
-        device, dtype, _, copy, memory_format = _split_to(args, kwargs)
+        device, dtype, non_blocking, copy, memory_format = _split_to(args, kwargs)
         if memory_format in (None, _C.preserve_format):
-            return _C._cast(self, dtype, device, copy)
-        moved = _C._cast(self, dtype, device, False)
+            return _C._cast(self, dtype, device, copy, non_blocking)
+        moved = _C._cast(self, dtype, device, False, non_blocking)
         if moved is self and not copy and _has_format(self, memory_format):
             return self
         return moved.clone(memory_format=memory_format)
@@ -276,7 +276,7 @@ class _Methods:
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """Return the tensor on a GPU."""
-        return _C._cast(self, None, "cuda" if device is None else device, False)
+        return _C._cast(self, None, "cuda" if device is None else device, False, non_blocking)
 
     def get_device(self):
         """Return the number of the GPU, -1 elsewhere."""

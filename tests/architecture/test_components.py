@@ -33,7 +33,10 @@ TABLE_READERS = {
     *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/table.c", "derivatives/table.c")
 }
 TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
-KEEPS_STATE = {"kernels/dnnl/load.c", "kernels/lapack/load.c", "cuda/device.cu"}
+KEEPS_STATE = {
+    *("kernels/dnnl/load.c", "kernels/lapack/load.c"),
+    *(f"cuda/{name}.cu" for name in ("allocator", "device", "errors", "host", "kernels", "stream")),
+}
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"
 )

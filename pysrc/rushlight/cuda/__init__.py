@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from rushlight import _C, _missing
+from rushlight import _missing
+from rushlight._C import AcceleratorError, OutOfMemoryError
 
+from . import _devices, memory, streams
+from ._devices import device, device_of, index_of
+from .memory import (
+    empty_cache,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_peak_memory_stats,
+)
 from .random import (
     get_rng_state,
     get_rng_state_all,
@@ -15,6 +30,16 @@ from .random import (
     set_rng_state,
     set_rng_state_all,
 )
+from .streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,31 +47,15 @@ if TYPE_CHECKING:
 
     from rushlight.types import Device
 
-__all__ = [
-    "current_device",
-    "device_count",
-    "empty_cache",
-    "get_device_name",
-    "get_rng_state",
-    "get_rng_state_all",
-    "init",
-    "initial_seed",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "memory_allocated",
-    "memory_reserved",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "set_device",
-    "set_rng_state",
-    "set_rng_state_all",
-    "synchronize",
-]
+__all__ = ["AcceleratorError", "Event", "ExternalStream", "OutOfMemoryError", "Stream", "StreamContext"]
+__all__ += ["can_device_access_peer", "current_device", "current_stream", "default_stream", "device"]
+__all__ += ["device_count", "device_of", "empty_cache", "get_device_capability", "get_device_name"]
+__all__ += ["get_device_properties", "init", "is_available", "is_bf16_supported", "is_initialized"]
+__all__ += ["manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info"]
+__all__ += ["memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats"]
+__all__ += ["reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "set_stream", "stream"]
+__all__ += ["get_rng_state", "get_rng_state_all", "initial_seed", "seed", "seed_all", "set_rng_state"]
+__all__ += ["set_rng_state_all", "synchronize"]
 _missing_name = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__)
 
@@ -63,75 +72,66 @@ def __getattr__(name):
 
 
 def device_count() -> int:
-    """Return the number of GPUs."""
-    from rushlight._device import cuda_driver
+    """Return the number of GPUs; before one is used this looks at files and starts nothing."""
+    from rushlight._device import visible_devices
 
-    return cuda_driver()
-
-
-def _need_gpu():
-    if device_count() == 0:
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    return visible_devices()
 
 
 def is_available() -> bool:
-    """Whether there is a GPU that can be used."""
+    """Whether there is a GPU that can be used; a process that only asks may fork and use it then."""
     return device_count() > 0
 
 
 def is_initialized() -> Any:
-    """Whether a GPU was used already."""
-    return is_available()
+    """Whether this process has used a GPU."""
+    return _devices.is_started()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> Any:
     """Whether a GPU computes with bfloat16."""
-    return is_available()
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))
 
 
 def init() -> None:
     """Make sure that there is a GPU."""
-    _need_gpu()
+    _devices.extension()
 
 
 def current_device() -> int:
-    """Return the number of the GPU in use: 0."""
-    _need_gpu()
-    return 0
+    """Return the number of this thread's current GPU."""
+    return _devices.extension().current()
 
 
 def set_device(device: Device) -> None:
-    """Choose a GPU; only the first one can be."""
-    _need_gpu()
-    if str(device) not in ("0", "cuda", "cuda:0"):
-        raise _missing.refuse(f"set_device({device!r})")
+    """Make a GPU this thread's current one; a negative number changes nothing."""
+    index = index_of(device, optional=False)
+    if index >= 0:
+        _devices.extension().choose(index)
+
+
+def get_device_properties(device: Device = None) -> Any:
+    """Return what a GPU says of itself."""
+    return _devices.properties(index_of(device))
 
 
 def get_device_name(device: Device = None) -> str:
     """Return the name of a GPU."""
-    _need_gpu()
-    raise _missing.refuse("cuda.get_device_name")
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Device = None) -> tuple[int, int]:
+    """Return the two numbers of a GPU's compute capability."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def can_device_access_peer(device: Device, peer_device: Device) -> bool:
+    """Whether a GPU reaches the memory of another one directly."""
+    return _devices.extension().can_access(index_of(device), index_of(peer_device))
 
 
 def synchronize(device: Device = None) -> None:
-    """Wait until the GPU has finished."""
-    _need_gpu()
-    from rushlight._device import cuda_extension
-
-    cuda_extension().synchronize()
-
-
-def empty_cache() -> None:
-    """Give unused memory back to the GPU; nothing is kept."""
-
-
-def memory_allocated(device: Device = None) -> int:
-    """Return the bytes in use; they are not counted."""
-    return 0
-
-
-max_memory_allocated = memory_reserved = memory_allocated
-
-
-def reset_peak_memory_stats(device: Device = None) -> None:
-    """Start counting anew."""
+    """Wait until a GPU has finished."""
+    index = index_of(device)
+    _devices.extension().synchronize(index)
