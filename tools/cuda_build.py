@@ -4,6 +4,7 @@ setup.py builds the extensions with it; tools and tests compile single files the
 """
 
 import os
+import platform
 import shlex
 import shutil
 import sys
@@ -20,6 +21,8 @@ HOOKS = [
     "-ffp-contract=off",
 ]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+# The hooks ask at every access whether a kernel runs in this thread.
+QUICK_TLS = ["-mtls-dialect=gnu2"] if platform.machine() == "x86_64" else []
 COMMON = ["-Icsrc/cuda/sim/include", "-Icsrc", "-std=gnu++17", "-g", "-fPIC", "-fvisibility=hidden"]
 
 
@@ -37,7 +40,7 @@ def simulated(objects, *, sanitized=False, is_strict=False):
         return Objects(objects, cxx(), flags, strict=["-Werror"], is_strict=is_strict)
 
     kernels = of("-x", "c++", "-O1", *(["-ffp-contract=off", *sanitizers] if sanitized else HOOKS))
-    return {".cu": kernels, ".cpp": of("-O2", *sanitizers)}
+    return {".cu": kernels, ".cpp": of("-O2", *QUICK_TLS, *sanitizers)}
 
 
 def link_flags(sanitized=False):

@@ -4,14 +4,14 @@ import os
 
 _cuda_devices: int | None = None
 _DRIVER = 580  # the first branch of NVIDIA's driver that serves CUDA 13
+_DOWNLOAD = "http://www.nvidia.com/Download/index.aspx"
 _NO_DRIVER = (
-    "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from "
-    "http://www.nvidia.com/Download/index.aspx"
+    "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver "
+    f"from {_DOWNLOAD}"
 )
 _OLD_DRIVER = (
-    "The NVIDIA driver on your system is too old (found version {}): CUDA 13 needs driver %d or newer. Please "
-    "update your GPU driver by downloading and installing a new version from the URL: "
-    "http://www.nvidia.com/Download/index.aspx" % _DRIVER
+    f"The NVIDIA driver on your system is too old (found version {{}}): CUDA 13 needs driver {_DRIVER} or "
+    f"newer. Please update your GPU driver by downloading and installing a new version from the URL: {_DOWNLOAD}"
 )
 
 

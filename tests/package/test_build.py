@@ -6,7 +6,6 @@ import inspect
 import keyword
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys

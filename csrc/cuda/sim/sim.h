@@ -97,7 +97,7 @@ extern std::string kernel_name;
 struct Place { /* of the thread that runs */
     uint32_t op, block, interval, thread : 10, warp_interval : 22;
 };
-extern __thread bool in_kernel __attribute__((tls_model("initial-exec")));
+extern __thread bool in_kernel;
 extern Place here;
 enum { STACK = 64 << 10 };
 extern uintptr_t own_stack;

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rushlight import _missing
+from rushlight import _C, _missing
 from rushlight._C import AcceleratorError, OutOfMemoryError
 
-from . import _devices, memory, streams
+from . import _devices, memory, streams  # noqa: F401  (torch.cuda.memory, torch.cuda.streams)
 from ._devices import device, device_of, index_of
 from .memory import (
     empty_cache,

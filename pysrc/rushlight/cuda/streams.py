@@ -1,5 +1,7 @@
-"""Queues of work on a GPU, and events in them. Work of one stream runs in order; streams do not wait for each other
-unless an event says so, and the default stream (CUDA's legacy one) is a stream like the others to those made here.
+"""Queues of work on a GPU, and events in them.
+
+Work of one stream runs in order. Streams do not wait for each other unless an event says so; the default
+stream is CUDA's legacy one.
 """
 
 from __future__ import annotations
