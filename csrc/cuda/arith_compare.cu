@@ -1,5 +1,5 @@
 /* Two operands: comparisons and logic, whose result is 0 or 1, and bits of integers. */
-#include "elementwise.h"
+#include "total.h"
 
 enum { EQ, NE, LT, LE, GT, GE, BOTH, ANY, ONE, BIT_AND, BIT_OR, BIT_XOR, LEFT, RIGHT, NOT, BIT_NOT };
 
@@ -80,4 +80,19 @@ CUDA_KERNEL(cuda_logical_not) {
 }
 CUDA_KERNEL(cuda_bitwise_not) {
     return rl_is_float(rl_in(k, 0)->dtype) ? RL_UNSUPPORTED : of_one(k, BIT_NOT);
+}
+
+/* ---- are two whole tensors the same? attr[0]: their shapes are ---- */
+template <class C> static rl_status same(rl_call *k, const rl_view *const *views) {
+    rl_view none = *views[1];
+    none.numel = 0;
+    const bool alike = k->attr[0] != 0;
+    return cuda_total<comparisons<C>, C>(k, views, alike ? views[1] : &none, NE, {}, alike ? -1 : 1);
+}
+CUDA_KERNEL(cuda_equal) {
+    const rl_view *views[] = {k->out[0], rl_in(k, 0), rl_in(k, 1)};
+    const int dtype = views[1]->dtype;
+    return cuda_computes_in<float>(dtype)    ? same<float>(k, views)
+           : cuda_computes_in<double>(dtype) ? same<double>(k, views)
+                                             : same<int64_t>(k, views);
 }

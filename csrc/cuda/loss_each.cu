@@ -1,7 +1,6 @@
 /* Losses that work element by element, and their gradients: Note [Element losses] in
  * kernels/ref/loss_each.c. They compute in float, or in double where the tensors are. */
-#include "elementwise.h"
-#include "reduce.h"
+#include "total.h"
 
 enum {
     MSE,
@@ -93,59 +92,7 @@ template <class C> struct loss_slope : cuda_job<C> {
     }
 };
 
-/* ---- one sum: each block's, whose number the sizes alone decide, then that of all of them ---- */
-enum { MOST_SUMS = 1024 };
-
-template <class F, class C, int N>
-__global__ void __launch_bounds__(CUDA_THREADS) loss_sums(cuda_walk w, C *sums, cuda_inputs<C, N> in, F f) {
-    enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
-    C sum = 0;
-    for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
-        const bool is_strip = w.is_flat && first + TILE <= w.numel;
-        const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
-        C y[V] = {};
-        int64_t to[V];
-        if (i < w.numel) cuda_compute(w, in, f, i, is_strip, y, to);
-        CUDA_UNROLL
-        for (int j = 0; j < V; j++)
-            if (is_strip || i + j * CUDA_THREADS < w.numel) sum += y[j];
-    }
-    sum = cuda_block_join(sum, cuda_sum());
-    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
-}
-
-template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS) loss_total(cuda_result out, const C *sums, int n, C divisor) {
-    C sum = 0;
-    for (int i = threadIdx.x; i < n; i += CUDA_THREADS) sum += sums[i];
-    sum = cuda_block_join(sum, cuda_sum());
-    if (threadIdx.x == 0) cuda_store(out.dtype, out.at, 0, sum / divisor);
-}
-
-/* `all`: a view of the dims that the operands stretch to */
-template <class C>
-static rl_status reduced(rl_call *k, const rl_view *const *views, const rl_view *all, int op,
-                         const cuda_numbers &numbers, bool is_mean) {
-    typedef loss_value<C> F;
-    const rl_view *walked[1 + F::INPUTS] = {all}, *out = views[0];
-    cuda_walk w;
-    for (int i = 1; i <= F::INPUTS; i++) walked[i] = views[i];
-    if (!cuda_can_compute<C>(views, F::INPUTS) || !cuda_walk_make_along(&w, walked, 1 + F::INPUTS))
-        return RL_UNSUPPORTED;
-    const unsigned wanted = cuda_blocks_of((w.numel + F::VECTOR - 1) / F::VECTOR),
-                   blocks = wanted < MOST_SUMS ? wanted : (unsigned)MOST_SUMS;
-    C *sums = (C *)k->svc->scratch(k, RL_COUNT(MOST_SUMS), sizeof *sums);
-    if (!sums || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
-    if (blocks)
-        CUDA_LAUNCH_BLOCKS((loss_sums<F, C, F::INPUTS>), blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, w,
-                           sums, (cuda_inputs_of<C, F::INPUTS>(views)),
-                           (cuda_job_of<F, C>(views, numbers, op)));
-    CUDA_LAUNCH_BLOCKS((loss_total<C>), 1, CUDA_THREADS, 0, (cudaStream_t)k->stream,
-                       cuda_result{rl_data(out, RL_WRITE), out->dtype}, sums, (int)blocks,
-                       is_mean ? (C)w.numel : (C)1);
-    return rl_cuda_end(k);
-}
-
+/* ---- whole calls ---- */
 /* the dims that a and b stretch to, as if dense; operators have looked whether they do */
 static void stretch(rl_view *all, const rl_view *a, const rl_view *b, int64_t *shape, int64_t *strides) {
     const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
@@ -161,7 +108,6 @@ static void stretch(rl_view *all, const rl_view *a, const rl_view *b, int64_t *s
     }
 }
 
-/* ---- whole calls ---- */
 /* weights: how many arguments behind input and target are weights, which may be None */
 static rl_status values(rl_call *k, int op, int weights, int reduction, double number) {
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1), *views[] = {k->out[0], a, b, NULL, NULL};
@@ -172,9 +118,9 @@ static rl_status values(rl_call *k, int op, int weights, int reduction, double n
     rl_view all = *a;
     stretch(&all, a, b, shape, strides);
     if (all.numel == a->numel) all = *a; /* whose memory says in which order to go */
-    const bool is_mean = rl_int(k, reduction) == MEAN;
-    return a->dtype == RL_F64 ? reduced<double>(k, views, &all, op, numbers, is_mean)
-                              : reduced<float>(k, views, &all, op, numbers, is_mean);
+    const double divisor = rl_int(k, reduction) == MEAN ? (double)all.numel : 1;
+    return a->dtype == RL_F64 ? cuda_total<loss_value<double>, double>(k, views, &all, op, numbers, divisor)
+                              : cuda_total<loss_value<float>, float>(k, views, &all, op, numbers, divisor);
 }
 
 static rl_status slopes(rl_call *k, int op, int weights, int reduction, double number) {

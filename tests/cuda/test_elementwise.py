@@ -181,3 +181,15 @@ def test_indices_of_64_bits():
     environment = dict(os.environ, RUSHLIGHT_CUDA_MAX_INDEX="50")
     done = subprocess.run([sys.executable, "-c", WIDE], env=environment, capture_output=True, text=True)
     assert done.stdout == "same\n", done.stderr
+
+
+def test_equal():
+    a = made(3, TILE)
+    x = a.to(DEVICE)
+    other = x.clone()
+    assert torch.equal(x, other)
+    other[2, TILE - 1] += 1
+    assert not torch.equal(x, other)
+    assert not torch.equal(x, x.flatten())
+    assert torch.equal(x[:0], x[:0])
+    assert torch.equal(x.transpose(0, 1), a.transpose(0, 1).contiguous().to(DEVICE))
