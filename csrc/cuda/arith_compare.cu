@@ -83,11 +83,18 @@ CUDA_KERNEL(cuda_bitwise_not) {
 }
 
 /* ---- are two whole tensors the same? attr[0]: their shapes are ---- */
+template <class C> struct differences : cuda_job<C> {
+    enum { INPUTS = 2, VECTOR = 4 };
+    template <int V> __device__ void operator()(const C (&x)[2][V], C (&y)[V]) const {
+        CUDA_UNROLL
+        for (int j = 0; j < V; j++) y[j] = x[0][j] != x[1][j];
+    }
+};
 template <class C> static rl_status same(rl_call *k, const rl_view *const *views) {
     rl_view none = *views[1];
     none.numel = 0;
     const bool alike = k->attr[0] != 0;
-    return cuda_total<comparisons<C>, C>(k, views, alike ? views[1] : &none, NE, {}, alike ? -1 : 1);
+    return cuda_total<differences<C>, C>(k, views, alike ? views[1] : &none, 0, {}, alike ? -1 : 1);
 }
 CUDA_KERNEL(cuda_equal) {
     const rl_view *views[] = {k->out[0], rl_in(k, 0), rl_in(k, 1)};
