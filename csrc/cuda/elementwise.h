@@ -14,8 +14,8 @@
  *         template <int V> __device__ void operator()(const C (&x)[2][V], C (&y)[V]) const {
  *             switch (this->op) { CUDA_CASE_2(MUL, a * b) ... }
  *
- * A block takes a tile of VECTOR elements for each thread: neighbours where all lies in one strip, else
- * those that stand CUDA_THREADS apart, so that the threads of a warp still touch neighbours. */
+ * A block takes a tile of VECTOR elements for each thread: neighbours at once where all lies in one strip,
+ * else one after the other those that stand CUDA_THREADS apart, so that a warp still touches neighbours. */
 enum { CUDA_NUMBERS = 3 };
 template <class C> struct cuda_job {
     int op, dtype; /* of the inputs */
@@ -61,61 +61,50 @@ __device__ void cuda_read_vector(const cuda_operand<C> &from, int64_t step, int6
     for (int j = 0; j < V; j++) x[j] = same[0];
 }
 
-template <class C, int N, int V>
-__device__ void cuda_read_strip(const cuda_walk &w, const cuda_inputs<C, N> &in, int64_t i, C (&x)[N][V]) {
+/* the results of elements i to i + V - 1 of one strip */
+template <class F, class C, int N, int V>
+__device__ void cuda_compute_strip(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
+                                   C (&y)[V]) {
+    C x[N][V];
     CUDA_UNROLL
     for (int op = 0; op < N; op++) cuda_read_vector(in.of[op], w.step[op + 1][0], i, x[op]);
-}
-
-/* what lies CUDA_THREADS apart; element i in place of those behind the end */
-template <class C, int N, int V>
-__device__ void cuda_read_apart(const cuda_walk &w, const cuda_inputs<C, N> &in, int64_t i, C (&x)[N][V],
-                                int64_t (&to)[V]) {
-    CUDA_UNROLL
-    for (int j = 0; j < V; j++) {
-        const int64_t wanted = i + j * CUDA_THREADS;
-        int64_t at[N + 1];
-        cuda_walk_seek(w, wanted < w.numel ? wanted : i, at);
-        to[j] = at[0];
-        CUDA_UNROLL
-        for (int op = 0; op < N; op++) {
-            C one[1];
-            cuda_read_vector(in.of[op], 1, at[op + 1], one);
-            x[op][j] = one[0];
-        }
-    }
-}
-
-/* what f makes of them; to: where that goes, if they lie apart */
-template <class F, class C, int N, int V>
-__device__ void cuda_compute(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
-                             bool is_strip, C (&y)[V], int64_t (&to)[V]) {
-    C x[N][V];
-    if (is_strip)
-        cuda_read_strip(w, in, i, x);
-    else
-        cuda_read_apart(w, in, i, x, to);
     f(x, y);
 }
+/* that of element i, which lies anywhere; where the result goes */
+template <class F, class C, int N>
+__device__ int64_t cuda_compute_one(const cuda_walk &w, const cuda_inputs<C, N> &in, const F &f, int64_t i,
+                                    C (&y)[1]) {
+    int64_t at[N + 1];
+    C x[N][1];
+    cuda_walk_seek(w, i, at);
+    CUDA_UNROLL
+    for (int op = 0; op < N; op++) cuda_read_vector(in.of[op], 1, at[op + 1], x[op]);
+    f(x, y);
+    return at[0];
+}
+
+/* for each element i of this thread in a tile that is no strip */
+#define CUDA_EACH_APART(i, first, n, tile)                                                                   \
+    CUDA_ROLLED                                                                                              \
+    for (int64_t i = (first) + threadIdx.x; i < (n) && i < (first) + (tile); i += CUDA_THREADS)
 
 template <class F, class C, int N>
 __global__ void __launch_bounds__(CUDA_THREADS)
     cuda_elements(cuda_walk w, cuda_result out, cuda_inputs<C, N> in, F f) {
     enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
     for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
-        const bool is_strip = w.is_flat && first + TILE <= w.numel;
-        const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
-        C y[V] = {};
-        int64_t to[V];
-        if (i >= w.numel) return;
-        cuda_compute(w, in, f, i, is_strip, y, to);
-        if (is_strip) {
+        if (V > 1 && w.is_flat && first + TILE <= w.numel) {
+            const int64_t i = first + threadIdx.x * V;
+            C y[V] = {};
+            cuda_compute_strip(w, in, f, i, y);
             cuda_store_vector(out.dtype, out.at, i, y);
             continue;
         }
-        CUDA_UNROLL
-        for (int j = 0; j < V; j++)
-            if (i + j * CUDA_THREADS < w.numel) cuda_store(out.dtype, out.at, to[j], y[j]);
+        CUDA_EACH_APART(i, first, w.numel, TILE) {
+            C y[1] = {};
+            const int64_t to = cuda_compute_one(w, in, f, i, y);
+            cuda_store(out.dtype, out.at, to, y[0]);
+        }
     }
 }
 

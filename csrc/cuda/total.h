@@ -12,14 +12,18 @@ __global__ void __launch_bounds__(CUDA_THREADS) cuda_sums(cuda_walk w, C *sums, 
     enum { V = F::VECTOR, TILE = CUDA_THREADS * V };
     C sum = 0;
     for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
-        const bool is_strip = w.is_flat && first + TILE <= w.numel;
-        const int64_t i = first + threadIdx.x * (is_strip ? V : 1);
-        C y[V] = {};
-        int64_t to[V];
-        if (i < w.numel) cuda_compute(w, in, f, i, is_strip, y, to);
-        CUDA_UNROLL
-        for (int j = 0; j < V; j++)
-            if (is_strip || i + j * CUDA_THREADS < w.numel) sum += y[j];
+        if (V > 1 && w.is_flat && first + TILE <= w.numel) {
+            C y[V] = {};
+            cuda_compute_strip(w, in, f, first + threadIdx.x * V, y);
+            CUDA_UNROLL
+            for (int j = 0; j < V; j++) sum += y[j];
+            continue;
+        }
+        CUDA_EACH_APART(i, first, w.numel, TILE) {
+            C y[1] = {};
+            cuda_compute_one(w, in, f, i, y);
+            sum += y[0];
+        }
     }
     sum = cuda_block_join(sum, cuda_sum());
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
