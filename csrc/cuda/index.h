@@ -11,10 +11,13 @@ typedef struct {
     bool is_wide, wraps; /* int64, else int32; negative numbers count from the end */
     int64_t size, step;  /* numbers lie below size; elements from one place to the next */
     unsigned *fault;
+    bool skips; /* one number that names no place: a padding */
+    int64_t skipped;
 } cuda_places;
 
 __device__ inline bool cuda_place(const cuda_places &p, int64_t i, int64_t *offset) {
     int64_t place = p.is_wide ? ((const int64_t *)p.at)[i] : ((const int32_t *)p.at)[i];
+    if (p.skips && place == p.skipped) return false;
     if (p.wraps && place < 0) place += p.size;
     const bool known = place >= 0 && place < p.size;
     if (!known) cuda_fault(p.fault, CUDA_FAULT_INDEX);
@@ -24,10 +27,10 @@ __device__ inline bool cuda_place(const cuda_places &p, int64_t i, int64_t *offs
 
 /* the places of v's dimension `dim`; after rl_cuda_begin */
 rl_status cuda_places_of(rl_call *k, cuda_places *p, const rl_view *index, const rl_view *v, int64_t dim);
+/* int64 numbers of elements below size */
+rl_status cuda_places_flat(rl_call *k, cuda_places *p, const void *index, int64_t size);
 
-/* ---- operands of a walk: target, index, source. ----
- * pick: target = source[place]; put: target[place] = source, which is `element` where the walk has two
- * operands; of several for one place the last one in row-major order of the walk's dims remains */
+/* Operands of the walk: target, index, source; target = source[place], or 0. */
 rl_status cuda_pick(rl_call *k, const cuda_walk &w, void *to, const cuda_places &p, const void *from,
                     int64_t item);
 #endif

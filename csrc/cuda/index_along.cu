@@ -94,22 +94,6 @@ CUDA_KERNEL(cuda_index_fill) {
 }
 
 /* ---- reductions, with the elements of the target or without them ---- */
-__global__ void __launch_bounds__(CUDA_THREADS)
-    divide_by_counts(cuda_walk w, void *to, int dtype, bool is_float, const int64_t *counts) {
-    CUDA_EACH(i, w) {
-        int64_t at[2];
-        cuda_walk_seek(w, i, at);
-        const int64_t n = counts[at[1]];
-        if (n < 2) continue;
-        if (is_float) {
-            cuda_store(dtype, to, at[0], cuda_load<double>(dtype, to, at[0]) / (double)n);
-        } else {
-            const int64_t sum = cuda_load<int64_t>(dtype, to, at[0]);
-            cuda_store(dtype, to, at[0], sum / n - (sum % n < 0));
-        }
-    }
-}
-
 static rl_status divide(rl_call *k, cuda_scatter_way way, const rl_view *source, bool include_self) {
     const rl_view *out = k->out[0];
     const uint64_t first[2] = {include_self, 0};
@@ -125,9 +109,7 @@ static rl_status divide(rl_call *k, cuda_scatter_way way, const rl_view *source,
         cuda_scatter_count(k, way, source, counts) != RL_OK)
         return RL_FAIL;
     if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
-    CUDA_LAUNCH((divide_by_counts), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,
-                rl_data(out, RL_WRITE), (int)out->dtype, rl_is_float(out->dtype), counts);
-    return rl_cuda_end(k);
+    return cuda_divide(k, w, rl_data(out, RL_WRITE), out->dtype, counts);
 }
 
 /* what joining leaves as it is */

@@ -27,8 +27,22 @@ rl_status cuda_pick(rl_call *k, const cuda_walk &w, void *to, const cuda_places 
 }
 
 rl_status cuda_places_of(rl_call *k, cuda_places *p, const rl_view *index, const rl_view *v, int64_t dim) {
-    *p = {rl_const_data(index),        index->dtype == RL_I64,        false,
-          v->ndim ? v->shape[dim] : 1, v->ndim ? v->strides[dim] : 0, rl_cuda_fault(k)};
+    *p = {};
+    p->at = rl_const_data(index);
+    p->is_wide = index->dtype == RL_I64;
+    p->size = v->ndim ? v->shape[dim] : 1;
+    p->step = v->ndim ? v->strides[dim] : 0;
+    p->fault = rl_cuda_fault(k);
+    return p->fault ? RL_OK : RL_FAIL;
+}
+
+rl_status cuda_places_flat(rl_call *k, cuda_places *p, const void *index, int64_t size) {
+    *p = {};
+    p->at = index;
+    p->is_wide = true;
+    p->size = size;
+    p->step = 1;
+    p->fault = rl_cuda_fault(k);
     return p->fault ? RL_OK : RL_FAIL;
 }
 
@@ -87,9 +101,10 @@ CUDA_KERNEL(cuda_take) {
     if (out->numel == 0) return RL_OK;
     const void *from = cuda_gapless(k, x);
     if (!from || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
-    const cuda_places p = {rl_const_data(index), true, true, x->numel, 1, rl_cuda_fault(k)};
+    cuda_places p;
     cuda_walk w;
-    if (!p.fault) return RL_FAIL;
+    if (cuda_places_flat(k, &p, rl_const_data(index), x->numel) != RL_OK) return RL_FAIL;
+    p.wraps = true;
     for (int d = 0; d < out->ndim; d++)
         cuda_dims_add(&dims, out->shape[d], out->strides[d], index->strides[d], 0);
     if (!cuda_dims_walk(&w, &dims, 3)) return RL_UNSUPPORTED;

@@ -96,10 +96,10 @@ static rl_status places_join(rl_call *k, const picks *p, const rl_view *x, cuda_
         if (status != RL_OK) return status;
         s->n_slots *= x->shape[p->dim[i]];
     }
-    s->places = {tables, true, false, INT64_MAX, 1, rl_cuda_fault(k)};
+    if (cuda_places_flat(k, &s->places, tables, INT64_MAX) != RL_OK) return RL_FAIL;
     s->slots = s->places;
     s->slots.at = tables + p->count;
-    return s->places.fault ? RL_OK : RL_FAIL;
+    return RL_OK;
 }
 
 /* ---- the dims of the result: those of x that are not indexed, and the picks ---- */

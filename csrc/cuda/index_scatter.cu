@@ -172,20 +172,14 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     X(RL_I64, int64_t, int64_t)                                                                              \
     CUDA_FLOAT_TYPES(X)
 
-typedef struct {
-    const void *from;
-    int from_dtype, join;
-    double alpha;
-    int64_t whole_alpha;
-} joining;
-static int64_t alpha_of(const joining &j, int64_t) {
+static int64_t alpha_of(const cuda_joining &j, int64_t) {
     return j.whole_alpha;
 }
-template <class C> static C alpha_of(const joining &j, C) {
+template <class C> static C alpha_of(const cuda_joining &j, C) {
     return (C)j.alpha;
 }
 
-static rl_status join_launch(rl_call *k, cuda_scattering *s, void *to, int dtype, const joining &j) {
+rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j) {
     const void *from = (const char *)j.from + s->first * rl_itemsize(j.from_dtype);
     cuda_walk w;
     if (s->all.numel == 0) return RL_OK;
@@ -220,7 +214,7 @@ static rl_status move_across(rl_call *k, const rl_view *to, void *to_data, const
 
 /* What has no atomics joins in int32: sums and products there wrap to the same bits. bool: 0 or 1 is what
  * their largest and their least are. */
-static rl_status join_wide(rl_call *k, cuda_scatter_way way, const rl_view *source, joining j) {
+static rl_status join_wide(rl_call *k, cuda_scatter_way way, const rl_view *source, cuda_joining j) {
     const rl_view *out = k->out[0];
     int64_t strides[RL_MAX_DIMS];
     const rl_view wide = cuda_gapless_like(out, RL_I32, strides);
@@ -232,29 +226,52 @@ static rl_status join_wide(rl_call *k, cuda_scatter_way way, const rl_view *sour
     if (out->dtype == RL_BOOL && j.join == RL_JOIN_ADD && !j.whole_alpha) return RL_OK;
     if (out->dtype == RL_BOOL)
         j.join = j.join == RL_JOIN_MUL || j.join == RL_JOIN_MIN ? RL_JOIN_MIN : RL_JOIN_MAX;
-    const rl_status status = join_launch(k, &s, to, RL_I32, j);
+    const rl_status status = cuda_join_run(k, &s, to, RL_I32, j);
     return status == RL_OK ? move_across(k, out, rl_data(out, RL_WRITE), &wide, to) : status;
 }
 
 rl_status cuda_scatter_join(rl_call *k, cuda_scatter_way way, const rl_view *source, const void *from,
                             int join, int alpha_arg) {
     const rl_view *out = k->out[0];
-    const joining j = {from, source ? source->dtype : out->dtype, join == RL_JOIN_MEAN ? RL_JOIN_ADD : join,
-                       alpha_arg < 0 ? 1 : rl_num(k, alpha_arg), alpha_arg < 0 ? 1 : rl_int(k, alpha_arg)};
+    const cuda_joining j = {
+        from, source ? source->dtype : out->dtype, join == RL_JOIN_MEAN ? RL_JOIN_ADD : join,
+        alpha_arg < 0 ? 1 : rl_num(k, alpha_arg), alpha_arg < 0 ? 1 : rl_int(k, alpha_arg)};
     cuda_scattering s;
     if (!from) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     if (rl_itemsize(out->dtype) < 4 && !rl_is_float(out->dtype)) return join_wide(k, way, source, j);
     if (way(k, &s, out, source) != RL_OK) return RL_FAIL;
-    return join_launch(k, &s, rl_data(out, RL_WRITE), out->dtype, j);
+    return cuda_join_run(k, &s, rl_data(out, RL_WRITE), out->dtype, j);
 }
 
 rl_status cuda_scatter_count(rl_call *k, cuda_scatter_way way, const rl_view *source, int64_t *counts) {
     int64_t strides[RL_MAX_DIMS];
     const rl_view to = cuda_gapless_like(k->out[0], RL_I64, strides);
-    const joining one = {cuda_bits_there(k, 1, RL_I64), RL_I64, RL_JOIN_ADD, 1, 1};
+    const cuda_joining one = {cuda_bits_there(k, 1, RL_I64), RL_I64, RL_JOIN_ADD, 1, 1};
     cuda_scattering s;
     if (!one.from || way(k, &s, &to, source) != RL_OK) return RL_FAIL;
     read_one(&s);
-    return join_launch(k, &s, counts, RL_I64, one);
+    return cuda_join_run(k, &s, counts, RL_I64, one);
+}
+
+__global__ void __launch_bounds__(CUDA_THREADS)
+    divide_by_counts(cuda_walk w, void *to, int dtype, bool is_float, const int64_t *counts) {
+    CUDA_EACH(i, w) {
+        int64_t at[2];
+        cuda_walk_seek(w, i, at);
+        const int64_t n = counts[at[1]];
+        if (n < 2) continue;
+        if (is_float) {
+            cuda_store(dtype, to, at[0], cuda_load<double>(dtype, to, at[0]) / (double)n);
+        } else {
+            const int64_t sum = cuda_load<int64_t>(dtype, to, at[0]);
+            cuda_store(dtype, to, at[0], sum / n - (sum % n < 0));
+        }
+    }
+}
+
+rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const int64_t *counts) {
+    CUDA_LAUNCH((divide_by_counts), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, to, dtype,
+                rl_is_float(dtype), counts);
+    return rl_cuda_end(k);
 }

@@ -31,6 +31,17 @@ rl_status cuda_scatter_fill(rl_call *k, cuda_scatter_way way, const rl_view *sou
  * one */
 rl_status cuda_scatter_join(rl_call *k, cuda_scatter_way way, const rl_view *source, const void *from,
                             int join, int alpha_arg);
+/* a plan by itself, into elements of a dtype that has atomics: int32, int64 or a float */
+typedef struct {
+    const void *from;
+    int from_dtype, join;
+    double alpha;
+    int64_t whole_alpha;
+} cuda_joining;
+rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j);
+/* operand 0 of the walk is divided by counts, operand 1: integers are rounded down, counts below 2 do nothing
+ */
+rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const int64_t *counts);
 /* v's shape without gaps; `strides` has room */
 rl_view cuda_gapless_like(const rl_view *v, int dtype, int64_t *strides);
 /* counts, int64 without gaps in the shape of out[0]: 1 more for each element that goes there */
