@@ -89,55 +89,45 @@ CUDA_KERNEL(cuda_pad) {
 }
 
 /* ---- the gradient: (grad_output, input_size, pad, mode, channels_last) ---- */
-/* The output indices of one input index: the one in the middle, and up to one run of them in each border. */
+/* The output indices of one input index: the one in the middle, and a run of them in each border. */
+enum { PADDED = 3, RUNS = 3 }; /* the last dims, of which there are at most so many */
 typedef struct {
-    int64_t first[3], count[3], all;
-} pad_runs;
+    int64_t first, count;
+} pad_run;
 
-__device__ static void run_add(pad_runs *r, int n, const pad_dim &d, int mode, int64_t at, int64_t first,
-                               int64_t count) {
-    const bool known = count == 1 && ((n > 0 && first == r->first[0]) || (n > 1 && first == r->first[1]));
-    if (first < 0 || first >= d.out || count < 0 || known || pad_source(d, mode, first) != at) count = 0;
-    r->first[n] = first;
-    r->count[n] = count;
-    r->all += count;
-}
-
-__device__ static pad_runs runs_of(const pad_dim &d, int mode, int64_t at) {
-    pad_runs r = {};
+__device__ static pad_run run_guess(const pad_dim &d, int mode, int64_t at, int run) {
     const int64_t o = at + d.before, end = d.before + d.size;
-    int64_t low = d.before - at, high = end + d.size - 2 - at, lows = 1, highs = 1;
+    if (run == 0) return {o, 1};
     if (mode == PAD_CIRCULAR) {
         const int64_t left = d.size + (d.before < 0 ? d.before : 0) + (d.after < 0 ? d.after : 0);
-        low = o - left, high = o + left;
-    } else if (mode == PAD_REPLICATE) {
-        low = 0, lows = at == 0 ? (d.before < d.out ? d.before : d.out) : 0;
-        high = end > 0 ? end : 0, highs = at == d.size - 1 ? d.out - high : 0;
+        return {run == 1 ? o - left : o + left, 1};
     }
-    run_add(&r, 0, d, mode, at, o, 1);
-    run_add(&r, 1, d, mode, at, low, lows);
-    run_add(&r, 2, d, mode, at, high, highs);
+    if (mode == PAD_REFLECT) return {run == 1 ? d.before - at : end + d.size - 2 - at, 1};
+    if (run == 1) return {0, at > 0 ? 0 : d.before < d.out ? d.before : d.out};
+    const int64_t behind = end > 0 ? end : 0;
+    return {behind, at < d.size - 1 ? 0 : d.out - behind};
+}
+
+/* ... of those that there are: each once */
+__device__ static pad_run run_of(const pad_dim &d, int mode, int64_t at, int run) {
+    pad_run r = run_guess(d, mode, at, run);
+    bool known = r.first < 0 || r.first >= d.out || pad_source(d, mode, r.first) != at;
+    if (run > 0 && r.count == 1) known = known || r.first == at + d.before;
+    if (run > 1 && r.count == 1) known = known || r.first == run_guess(d, mode, at, 1).first;
+    if (known) r.count = 0;
     return r;
 }
 
-__device__ static int64_t run_at(const pad_runs &r, int64_t i) {
-    if (i < r.count[0]) return r.first[0];
-    i -= r.count[0];
-    return i < r.count[1] ? r.first[1] + i : r.first[2] + i - r.count[1];
-}
-
-enum { PADDED = 3 }; /* the last dims, of which there are at most so many */
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     pad_gradient(cuda_walk w, pad_plan plan, T *to, const T *grad) {
     CUDA_EACH(i, w) {
-        int64_t at[1], lead = 0, rest = i;
-        pad_runs runs[PADDED];
+        int64_t at[1], place[PADDED], lead = 0, rest = i;
         C sum = 0;
         cuda_walk_seek(w, i, at);
         CUDA_UNROLL
         for (int d = PADDED - 1; d >= 0; d--) {
-            runs[d] = runs_of(plan.dim[d], plan.mode, rest % plan.dim[d].size);
+            place[d] = rest % plan.dim[d].size;
             rest /= plan.dim[d].size;
         }
         CUDA_ROLLED
@@ -145,12 +135,18 @@ __global__ void __launch_bounds__(CUDA_THREADS)
             lead += rest % plan.dim[d].size * plan.dim[d].step;
             rest /= plan.dim[d].size;
         }
-        for (int64_t x = 0; x < runs[0].all; x++)
-            for (int64_t y = 0; y < runs[1].all; y++)
-                for (int64_t z = 0; z < runs[2].all; z++)
-                    sum += cuda_cast<C>(
-                        grad[lead + run_at(runs[0], x) * plan.dim[0].step +
-                             run_at(runs[1], y) * plan.dim[1].step + run_at(runs[2], z) * plan.dim[2].step]);
+        CUDA_ROLLED
+        for (int runs = 0; runs < RUNS * RUNS * RUNS; runs++) {
+            const pad_run a = run_of(plan.dim[0], plan.mode, place[0], runs / (RUNS * RUNS));
+            const pad_run b = run_of(plan.dim[1], plan.mode, place[1], runs / RUNS % RUNS);
+            const pad_run c = run_of(plan.dim[2], plan.mode, place[2], runs % RUNS);
+            const int64_t n = a.count * b.count * c.count;
+            CUDA_ROLLED
+            for (int64_t j = 0; j < n; j++)
+                sum += cuda_cast<C>(grad[lead + (a.first + j / c.count / b.count) * plan.dim[0].step +
+                                         (b.first + j / c.count % b.count) * plan.dim[1].step +
+                                         (c.first + j % c.count) * plan.dim[2].step]);
+        }
         to[at[0]] = cuda_cast<T>(sum);
     }
 }
