@@ -13,7 +13,7 @@ typedef struct {
 } pad_plan;
 
 /* where output index i comes from, or -1 for the constant */
-__device__ static int64_t pad_source(const pad_dim &d, int mode, int64_t i) {
+static __device__ int64_t pad_source(const pad_dim &d, int mode, int64_t i) {
     const int64_t at = i - d.before;
     if (mode == PAD_CIRCULAR) { /* what is left after cropping repeats */
         const int64_t first = d.before < 0 ? -d.before : 0,
@@ -95,7 +95,7 @@ typedef struct {
     int64_t first, count;
 } pad_run;
 
-__device__ static pad_run run_guess(const pad_dim &d, int mode, int64_t at, int run) {
+static __device__ pad_run run_guess(const pad_dim &d, int mode, int64_t at, int run) {
     const int64_t o = at + d.before, end = d.before + d.size;
     if (run == 0) return {o, 1};
     if (mode == PAD_CIRCULAR) {
@@ -109,7 +109,7 @@ __device__ static pad_run run_guess(const pad_dim &d, int mode, int64_t at, int 
 }
 
 /* ... of those that there are: each once */
-__device__ static pad_run run_of(const pad_dim &d, int mode, int64_t at, int run) {
+static __device__ pad_run run_of(const pad_dim &d, int mode, int64_t at, int run) {
     pad_run r = run_guess(d, mode, at, run);
     bool known = r.first < 0 || r.first >= d.out || pad_source(d, mode, r.first) != at;
     if (run > 0 && r.count == 1) known = known || r.first == at + d.before;

@@ -103,7 +103,7 @@ const void *cuda_gapless(rl_call *k, const rl_view *v) {
     gapless.strides = steps;
     for (int d = v->ndim - 1; d >= 0; d--) steps[d] = step, step *= v->shape[d];
     const rl_view *views[2] = {&gapless, v};
-    void *to = k->svc->scratch(k, RL_COUNT(v->numel), (size_t)rl_itemsize(v->dtype));
+    void *to = k->svc->scratch(k, RL_COUNT(v->numel, rl_itemsize(v->dtype)), 1);
     if (!to) return nullptr;
     if (!cuda_walk_make(&w, views, 2)) {
         rl_fail(k, RL_NOTIMPL, "%s: CUDA kernels walk over at most %d dimensions", k->name, CUDA_DIMS);

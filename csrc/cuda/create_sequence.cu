@@ -15,7 +15,7 @@ typedef struct {
     double start, end, step, base;
 } sequence;
 
-__device__ static double sequence_at(const sequence &s, int64_t i) {
+static __device__ double sequence_at(const sequence &s, int64_t i) {
     const bool forth = s.kind == LINE || i < s.n / 2 || s.n == 1;
     return forth ? s.start + s.step * (double)i : s.end - s.step * (double)(s.n - 1 - i);
 }
@@ -115,13 +115,13 @@ typedef struct {
     bool above; /* asked for are the other ones of each row */
 } triangle;
 
-__device__ static int64_t places_below(const triangle &t, int64_t row) {
+static __device__ int64_t places_below(const triangle &t, int64_t row) {
     const int64_t n = row + t.offset + 1;
     return n < 0 ? 0 : n > t.columns ? t.columns : n;
 }
 
 /* places in all rows before this one: rows without any, rows that grow by one each, whole rows */
-__device__ static int64_t places_before(const triangle &t, int64_t row) {
+static __device__ int64_t places_before(const triangle &t, int64_t row) {
     const int64_t none = t.offset < 0 ? -t.offset : 0, whole = t.columns - 1 - t.offset;
     const int64_t grown = row < whole ? row : whole; /* the first row that does not grow */
     int64_t n = 0;
@@ -131,7 +131,7 @@ __device__ static int64_t places_before(const triangle &t, int64_t row) {
     return t.above ? row * t.columns - n : n;
 }
 
-__device__ static int64_t row_of(const triangle &t, int64_t place) {
+static __device__ int64_t row_of(const triangle &t, int64_t place) {
     int64_t low = 0, high = t.rows - 1;
     while (low < high) {
         const int64_t middle = high - (high - low) / 2;

@@ -21,7 +21,7 @@ static rl_status rows_plan(rl_call *k, cuda_scattering *s, int64_t rows, int64_t
 static void *zeros_of(rl_call *k, int64_t n, int dtype) {
     const uint64_t zero[2] = {0, 0};
     const int64_t item = rl_itemsize(dtype);
-    void *p = k->svc->scratch(k, RL_COUNT(n), (size_t)item);
+    void *p = k->svc->scratch(k, RL_COUNT(n, item), 1);
     cuda_dims all = cuda_dims_none();
     cuda_walk w;
     cuda_dims_add(&all, n, 1);
