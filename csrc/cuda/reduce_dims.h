@@ -21,9 +21,9 @@
  *     value_type start()       joins as nothing
  *     value_type join(a, b)    commutative
  *     void store(i, v)         output number i
- * and for one operand
+ * and, where it folds elements of one operand, several loads at a time
  *     number_type, take(v, x, i)    what an element is loaded as; v and element number i of the reduced ones
- * or for several
+ * or of any number of them
  *     OPERANDS, value(at)           the value of the elements at these places */
 enum { REDUCE_THREADS = 256, REDUCE_UNROLL = 4 };
 typedef struct {
@@ -96,18 +96,18 @@ __device__ typename F::value_type cuda_fold_strided(const F &fold, const cuda_re
     return v;
 }
 
-/* the type of folds of several operands names their number */
+/* folds that name the number of their operands ask for places, others for elements */
 template <class F, class = void> struct cuda_fold_operands {
-    enum { COUNT = 1 };
+    enum { COUNT = 1, OF_PLACES = 0 };
 };
 template <class F> struct cuda_fold_operands<F, std::void_t<decltype(F::OPERANDS)>> {
-    enum { COUNT = F::OPERANDS };
+    enum { COUNT = F::OPERANDS, OF_PLACES = 1 };
 };
 
-/* elements begin to end - 1 of several operands, of which the first output's are `base` away */
+/* elements begin to end - 1 of all operands, of which the first output's are `base` away */
 template <class F, int N>
-__device__ typename F::value_type cuda_fold_several(const F &fold, const cuda_reduction &r,
-                                                    const int64_t (&base)[N], int64_t begin, int64_t end) {
+__device__ typename F::value_type cuda_fold_places(const F &fold, const cuda_reduction &r,
+                                                   const int64_t (&base)[N], int64_t begin, int64_t end) {
     typename F::value_type v = fold.start();
     for (int64_t i = begin; i < end; i += r.per) {
         int64_t at[N - 1];
@@ -124,8 +124,8 @@ __device__ typename F::value_type cuda_fold_part(const F &fold, const cuda_reduc
                                                  const int64_t (&base)[N], int part, int64_t begin,
                                                  int64_t end) {
     if (end > r.reduced.numel) end = r.reduced.numel;
-    if constexpr (N > 2) {
-        return cuda_fold_several(fold, r, base, begin + part, end);
+    if constexpr (cuda_fold_operands<F>::OF_PLACES) {
+        return cuda_fold_places(fold, r, base, begin + part, end);
     } else {
         if (r.reduced.ndim > 1) return cuda_fold_walked(fold, r, base[0], begin + part, end);
         return cuda_fold_strided(fold, r, base[0], begin + (r.strip ? part * REDUCE_UNROLL : part), end);
