@@ -13,7 +13,7 @@ typedef struct {
 } nll;
 
 /* false: this place does not count. A class that there is not ends the launch, as in PyTorch. */
-__device__ static bool class_at(const nll &l, int64_t i, int64_t *at) {
+static __device__ bool class_at(const nll &l, int64_t i, int64_t *at) {
     *at = l.bytes ? ((const uint8_t *)l.target)[i] : ((const int64_t *)l.target)[i];
     if (*at == l.ignore) return false;
     if ((uint64_t)*at >= (uint64_t)l.classes) __trap();

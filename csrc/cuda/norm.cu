@@ -5,20 +5,20 @@
 #include <math.h>
 
 /* ---- which dims ---- */
-norm_job norm_job_last(const rl_view *x, int n, double eps) {
+norm_job cuda_norm_job_last(const rl_view *x, int n, double eps) {
     norm_job j = {};
     j.groups = ((uint64_t)1 << (x->ndim - n)) - 1;
     j.weights = ~j.groups;
     j.eps = eps;
     return j;
 }
-norm_job norm_job_batch(double eps) {
+norm_job cuda_norm_job_batch(double eps) {
     norm_job j = {};
     j.groups = j.weights = 2;
     j.eps = eps;
     return j;
 }
-norm_job norm_job_groups(const rl_view *x, int64_t groups, double eps) {
+norm_job cuda_norm_job_groups(const rl_view *x, int64_t groups, double eps) {
     norm_job j = {};
     const bool is_split = groups != x->shape[1];
     j.groups = 3;
@@ -27,13 +27,13 @@ norm_job norm_job_groups(const rl_view *x, int64_t groups, double eps) {
     j.eps = eps;
     return j;
 }
-double norm_eps_of(const rl_call *k, int arg) {
+double cuda_norm_eps_of(const rl_call *k, int arg) {
     if (k->arg[arg].tag != RL_NONE) return rl_num(k, arg);
     return k->out[0]->dtype == RL_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
 }
 
-void norm_views_make(norm_views *v, const norm_job *j, const rl_view *x, const rl_view *other,
-                     const rl_view *weight, const rl_view *bias) {
+void cuda_norm_views_make(norm_views *v, const norm_job *j, const rl_view *x, const rl_view *other,
+                          const rl_view *weight, const rl_view *bias) {
     const uint64_t own = j->split ? 2 : j->weights; /* before the channels are split */
     const rl_view *factors[2] = {weight ? weight : x, bias ? bias : x};
     cuda_dims_copy(&v->dims[NORM_X], x);
@@ -48,7 +48,7 @@ void norm_views_make(norm_views *v, const norm_job *j, const rl_view *x, const r
         if (j->groups >> d & 1) v->count *= v->view[NORM_X]->shape[d];
 }
 
-rl_status norm_zero(rl_call *k) {
+rl_status cuda_norm_zero(rl_call *k) {
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     for (int i = 1; i < k->n_out; i++) {
         const rl_view *v = k->out[i];
@@ -145,12 +145,12 @@ static rl_status statistics_make(rl_call *k, const norm_job *j, const norm_views
     return cuda_reduce(
         k, r, norm_fold<C>{j->around_zero, (C)r.reduced.numel, (C)j->eps, *s, kept ? *kept : norm_kept{}});
 }
-rl_status norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
-                               bool variance, norm_statistics<float> *s) {
+rl_status cuda_norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
+                                    bool variance, norm_statistics<float> *s) {
     return statistics_make(k, j, v, kept, variance, s);
 }
-rl_status norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
-                               bool variance, norm_statistics<double> *s) {
+rl_status cuda_norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
+                                    bool variance, norm_statistics<double> *s) {
     return statistics_make(k, j, v, kept, variance, s);
 }
 
@@ -213,11 +213,11 @@ static rl_status norm_as(rl_call *k, const norm_job *j, const norm_kept *kept, c
     norm_views v;
     norm_statistics<C> s;
     cuda_walk w;
-    norm_views_make(&v, j, rl_in(k, 0), k->out[0], weight, bias);
+    cuda_norm_views_make(&v, j, rl_in(k, 0), k->out[0], weight, bias);
     const rl_view *views[5] = {v.view[NORM_OTHER], v.view[NORM_X], v.view[NORM_NUMBER], v.view[NORM_WEIGHT],
                                v.view[NORM_BIAS]};
     if (!cuda_walk_make_along(&w, views, 5)) return RL_UNSUPPORTED;
-    const rl_status status = norm_statistics_make(k, j, &v, kept, moves, &s);
+    const rl_status status = cuda_norm_statistics_make(k, j, &v, kept, moves, &s);
     if (status != RL_OK) return status;
     if (moves) run(k, s, v.count, w.numel / v.count);
     CUDA_LAUNCH((norm_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
@@ -229,7 +229,7 @@ static rl_status norm_as(rl_call *k, const norm_job *j, const norm_kept *kept, c
 /* `moves`: arguments 3 and 4 are running statistics, which follow */
 static rl_status norm(rl_call *k, norm_job j, const rl_view *weight, const rl_view *bias, bool moves) {
     norm_kept kept = {};
-    if (k->out[0]->numel == 0) return norm_zero(k);
+    if (k->out[0]->numel == 0) return cuda_norm_zero(k);
     if (k->n_out == 3 && k->out[1]->numel) {
         kept.dtype = k->out[1]->dtype;
         kept.mean = rl_data(k->out[1], RL_WRITE);
@@ -255,23 +255,25 @@ static rl_status norm_running_or_not(rl_call *k, norm_job j) {
     return norm(k, j, rl_in(k, 1), rl_in(k, 2), training && rl_in(k, 3));
 }
 CUDA_KERNEL(cuda_batch_norm) {
-    return norm_running_or_not(k, norm_job_batch(rl_num(k, 7)));
+    return norm_running_or_not(k, cuda_norm_job_batch(rl_num(k, 7)));
 }
 CUDA_KERNEL(cuda_instance_norm) {
-    return norm_running_or_not(k, norm_job_groups(rl_in(k, 0), rl_in(k, 0)->shape[1], rl_num(k, 7)));
+    return norm_running_or_not(k, cuda_norm_job_groups(rl_in(k, 0), rl_in(k, 0)->shape[1], rl_num(k, 7)));
 }
 CUDA_KERNEL(cuda_layer_norm) {
-    return norm(k, norm_job_last(rl_in(k, 0), (int)k->attr[0], rl_num(k, 4)), rl_in(k, 2), rl_in(k, 3),
+    return norm(k, cuda_norm_job_last(rl_in(k, 0), (int)k->attr[0], rl_num(k, 4)), rl_in(k, 2), rl_in(k, 3),
                 false);
 }
 CUDA_KERNEL(cuda_rms_norm) {
-    norm_job j = norm_job_last(rl_in(k, 0), (int)k->attr[0], norm_eps_of(k, 3));
+    norm_job j = cuda_norm_job_last(rl_in(k, 0), (int)k->attr[0], cuda_norm_eps_of(k, 3));
     j.around_zero = true;
     return norm(k, j, rl_in(k, 2), nullptr, false);
 }
 CUDA_KERNEL(cuda_group_norm) {
-    return norm(k, norm_job_groups(rl_in(k, 0), rl_int(k, 1), rl_num(k, 4)), rl_in(k, 2), rl_in(k, 3), false);
+    return norm(k, cuda_norm_job_groups(rl_in(k, 0), rl_int(k, 1), rl_num(k, 4)), rl_in(k, 2), rl_in(k, 3),
+                false);
 }
 CUDA_KERNEL(cuda_native_group_norm) {
-    return norm(k, norm_job_groups(rl_in(k, 0), rl_int(k, 6), rl_num(k, 7)), rl_in(k, 1), rl_in(k, 2), false);
+    return norm(k, cuda_norm_job_groups(rl_in(k, 0), rl_int(k, 6), rl_num(k, 7)), rl_in(k, 1), rl_in(k, 2),
+                false);
 }

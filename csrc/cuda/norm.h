@@ -32,9 +32,9 @@ typedef struct {
 } norm_views;
 
 /* x, a tensor of its dims, the numbers of the groups, weight and bias or NULL */
-void norm_views_make(norm_views *v, const norm_job *j, const rl_view *x, const rl_view *other,
-                     const rl_view *weight, const rl_view *bias);
-rl_status norm_zero(rl_call *k); /* results but the first, where there are no elements */
+void cuda_norm_views_make(norm_views *v, const norm_job *j, const rl_view *x, const rl_view *other,
+                          const rl_view *weight, const rl_view *bias);
+rl_status cuda_norm_zero(rl_call *k); /* results but the first, where there are no elements */
 
 /* of each group */
 template <class C> struct norm_statistics {
@@ -46,10 +46,10 @@ typedef struct {
     void *mean, *scale;
 } norm_kept;
 /* finds them, or takes the given ones */
-rl_status norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
-                               bool variance, norm_statistics<float> *s);
-rl_status norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
-                               bool variance, norm_statistics<double> *s);
+rl_status cuda_norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
+                                    bool variance, norm_statistics<float> *s);
+rl_status cuda_norm_statistics_make(rl_call *k, const norm_job *j, const norm_views *v, const norm_kept *kept,
+                                    bool variance, norm_statistics<double> *s);
 
 /* weight or bias: of the input's dtype, or float; `absent` where there is none */
 typedef struct {
@@ -66,8 +66,8 @@ template <class T, class C> __device__ C norm_load(const norm_factor &f, int64_t
 }
 
 /* ---- the jobs ---- */
-norm_job norm_job_last(const rl_view *x, int n, double eps);
-norm_job norm_job_batch(double eps);
-norm_job norm_job_groups(const rl_view *x, int64_t groups, double eps);
-double norm_eps_of(const rl_call *k, int arg); /* of rms_norm */
+norm_job cuda_norm_job_last(const rl_view *x, int n, double eps);
+norm_job cuda_norm_job_batch(double eps);
+norm_job cuda_norm_job_groups(const rl_view *x, int64_t groups, double eps);
+double cuda_norm_eps_of(const rl_call *k, int arg); /* of rms_norm */
 #endif

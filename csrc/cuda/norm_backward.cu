@@ -85,7 +85,7 @@ static rl_status norm_back_sums(rl_call *k, const norm_back_job *j, const norm_v
                               nullptr};
     cuda_reduction r;
     *sums = nullptr;
-    if (!j->frozen && !(*sums = (norm_pair<C> *)k->svc->scratch(k, rl_count{v->count}, sizeof **sums)))
+    if (!j->frozen && !(*sums = (norm_pair<C> *)k->svc->scratch(k, rl_count{v->count}, sizeof(norm_pair<C>))))
         return RL_FAIL;
     fold.sums = *sums;
     if (j->weight && j->weight->ndim == 1) fold.weight_step = j->weight->strides[0];
@@ -108,13 +108,13 @@ template <class T, class C> static rl_status norm_back_as(rl_call *k, const norm
     norm_pair<C> *sums;
     cuda_walk w;
     cuda_dims out;
-    norm_views_make(&v, &j->job, rl_in(k, 1), rl_in(k, 0), j->weight, nullptr);
+    cuda_norm_views_make(&v, &j->job, rl_in(k, 1), rl_in(k, 0), j->weight, nullptr);
     cuda_dims_copy(&out, k->out[0]);
     if (j->job.split) cuda_dims_split(&out, 1, j->job.split);
     const rl_view *views[5] = {&out.view, v.view[NORM_X], v.view[NORM_OTHER], v.view[NORM_NUMBER],
                                v.view[NORM_WEIGHT]};
     if (!cuda_walk_make_along(&w, views, 5)) return RL_UNSUPPORTED;
-    rl_status status = norm_statistics_make(k, &j->job, &v, nullptr, false, &s);
+    rl_status status = cuda_norm_statistics_make(k, &j->job, &v, nullptr, false, &s);
     if (status == RL_OK) status = norm_back_sums(k, j, &v, s, &sums);
     if (status != RL_OK) return status;
     CUDA_LAUNCH((norm_back_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
@@ -126,7 +126,7 @@ template <class T, class C> static rl_status norm_back_as(rl_call *k, const norm
 
 /* `mean` and `spread` may be absent, or empty: then they are found again */
 static rl_status norm_back(rl_call *k, norm_back_job j, const rl_view *mean, const rl_view *spread) {
-    if (k->out[0]->numel == 0) return norm_zero(k);
+    if (k->out[0]->numel == 0) return cuda_norm_zero(k);
     if (mean && spread && mean->numel && spread->numel) {
         j.job.mean = mean;
         j.job.spread = spread;
@@ -142,20 +142,22 @@ static rl_status norm_back(rl_call *k, norm_back_job j, const rl_view *mean, con
 
 CUDA_KERNEL(cuda_batch_norm_back) {
     const bool train = rl_int(k, 7);
-    norm_back_job j = {norm_job_batch(rl_num(k, 8)), rl_in(k, 2), !train};
+    norm_back_job j = {cuda_norm_job_batch(rl_num(k, 8)), rl_in(k, 2), !train};
     j.job.is_variance = !train;
     return norm_back(k, j, rl_in(k, train ? 5 : 3), rl_in(k, train ? 6 : 4));
 }
 CUDA_KERNEL(cuda_layer_norm_back) {
-    const norm_back_job j = {norm_job_last(rl_in(k, 1), k->arg[2].n, rl_num(k, 6)), rl_in(k, 5), false};
+    const norm_back_job j = {cuda_norm_job_last(rl_in(k, 1), k->arg[2].n, rl_num(k, 6)), rl_in(k, 5), false};
     return norm_back(k, j, rl_in(k, 3), rl_in(k, 4));
 }
 CUDA_KERNEL(cuda_rms_norm_back) {
-    norm_back_job j = {norm_job_last(rl_in(k, 1), k->arg[2].n, norm_eps_of(k, 4)), rl_in(k, 3), false};
+    norm_back_job j = {cuda_norm_job_last(rl_in(k, 1), k->arg[2].n, cuda_norm_eps_of(k, 4)), rl_in(k, 3),
+                       false};
     j.job.around_zero = true;
     return norm_back(k, j, nullptr, nullptr);
 }
 CUDA_KERNEL(cuda_group_norm_back) {
-    const norm_back_job j = {norm_job_groups(rl_in(k, 1), rl_int(k, 5), rl_num(k, 6)), rl_in(k, 4), false};
+    const norm_back_job j = {cuda_norm_job_groups(rl_in(k, 1), rl_int(k, 5), rl_num(k, 6)), rl_in(k, 4),
+                             false};
     return norm_back(k, j, rl_in(k, 2), rl_in(k, 3));
 }

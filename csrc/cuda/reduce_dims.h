@@ -210,4 +210,15 @@ template <class F> static rl_status cuda_reduce(rl_call *k, const cuda_reduction
     }
     return rl_cuda_end(k);
 }
+
+/* by the fold for the input's dtype, which make(k, count of elements, numbers) makes */
+template <template <class> class Fold, class... A>
+static rl_status cuda_reduce_floats(rl_call *k, A... numbers) {
+    cuda_reduction r;
+    const int dtype = rl_in(k, 0)->dtype;
+    if (!rl_is_float(dtype) || !cuda_reduction_of(k, &r, false)) return RL_UNSUPPORTED;
+    if (r.kept.numel == 0) return RL_OK;
+    if (dtype == RL_F64) return cuda_reduce(k, r, Fold<double>::make(k, r.reduced.numel, numbers...));
+    return cuda_reduce(k, r, Fold<float>::make(k, r.reduced.numel, numbers...));
+}
 #endif
