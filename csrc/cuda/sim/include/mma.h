@@ -84,7 +84,7 @@ template <class D, class A, class B, class C> struct product {
     /* runs once for the warp, outside of its threads */
     static void of_warp(void *const *lanes, void *) {
         enum { M = A::rows, K = A::cols, N = B::cols };
-        float a[M * K], b[K * N];
+        static float a[M * K], b[K * N]; /* the door is locked while a kernel runs */
         for (int lane = 0; lane < 32; lane++) {
             const product *p = (const product *)lanes[lane];
             for (int i = 0; i < A::num_elements; i++) a[element_of<A>(lane, i)] = (float)p->a->x[i];
