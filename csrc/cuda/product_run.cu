@@ -95,6 +95,8 @@ rl_status cuda_product_run(rl_call *k, product *p, bool may_alias) {
     if (out->numel == 0) return RL_OK;
     const way how = way_of(p);
     split_depth(p, how);
+    if ((how == TILES || how == LARGE_TILES) && tiles_of(p, TILE) > INT32_MAX / p->splits)
+        return RL_UNSUPPORTED; /* more blocks than a launch has */
     p->row_inverse = 1.0 / (double)p->row.n;
     p->col_inverse = 1.0 / (double)p->col.n;
     if (p->splits > 1 || may_alias) {

@@ -19,47 +19,43 @@ __global__ void __launch_bounds__(WARPS_DOWN * WARPS_ACROSS * WARP) product_tens
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int row = warp / WARPS_ACROSS * DOWN * PIECE, col = warp % WARPS_ACROSS * ACROSS * PIECE;
     float *const patch = patches[warp].at;
-    for (int64_t tile = blockIdx.x; tile < product_tiles_in<Tile>(p); tile += gridDim.x) {
-        wmma::fragment<wmma::accumulator, PIECE, PIECE, PIECE, float> sum[DOWN][ACROSS];
-        product_corner c;
+    wmma::fragment<wmma::accumulator, PIECE, PIECE, PIECE, float> sum[DOWN][ACROSS];
+    product_corner c;
+    CUDA_UNROLL
+    for (int i = 0; i < DOWN * ACROSS; i++) wmma::fill_fragment(sum[i / ACROSS][i % ACROSS], 0.0f);
+    product_seek<Tile>(p, blockIdx.x, c);
+    product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
         CUDA_UNROLL
-        for (int i = 0; i < DOWN * ACROSS; i++) wmma::fill_fragment(sum[i / ACROSS][i % ACROSS], 0.0f);
-        product_seek<Tile>(p, tile, c);
-        product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
+        for (int d = 0; d < Tile::DEPTH; d += PIECE) {
+            wmma::fragment<wmma::matrix_b, PIECE, PIECE, PIECE, T, wmma::row_major> b[ACROSS];
             CUDA_UNROLL
-            for (int d = 0; d < Tile::DEPTH; d += PIECE) {
-                wmma::fragment<wmma::matrix_b, PIECE, PIECE, PIECE, T, wmma::row_major> b[ACROSS];
+            for (int j = 0; j < ACROSS; j++)
+                wmma::load_matrix_sync(b[j], &s.b[d][col + j * PIECE], Tile::COLS + Tile::PAD);
+            CUDA_UNROLL
+            for (int i = 0; i < DOWN; i++) {
+                wmma::fragment<wmma::matrix_a, PIECE, PIECE, PIECE, T, wmma::col_major> a;
+                wmma::load_matrix_sync(a, &s.a[d][row + i * PIECE], Tile::ROWS + Tile::PAD);
                 CUDA_UNROLL
-                for (int j = 0; j < ACROSS; j++)
-                    wmma::load_matrix_sync(b[j], &s.b[d][col + j * PIECE], Tile::COLS + Tile::PAD);
-                CUDA_UNROLL
-                for (int i = 0; i < DOWN; i++) {
-                    wmma::fragment<wmma::matrix_a, PIECE, PIECE, PIECE, T, wmma::col_major> a;
-                    wmma::load_matrix_sync(a, &s.a[d][row + i * PIECE], Tile::ROWS + Tile::PAD);
-                    CUDA_UNROLL
-                    for (int j = 0; j < ACROSS; j++) wmma::mma_sync(sum[i][j], a, b[j], sum[i][j]);
-                }
+                for (int j = 0; j < ACROSS; j++) wmma::mma_sync(sum[i][j], a, b[j], sum[i][j]);
             }
-        });
-        CUDA_UNROLL
-        for (int i = 0; i < DOWN * ACROSS; i++) {
-            wmma::store_matrix_sync(patch, sum[i / ACROSS][i % ACROSS], PATCH, wmma::mem_row_major);
-            __syncwarp();
-            CUDA_ROLLED
-            for (int e = lane; e < PIECE * PIECE; e += WARP)
-                product_put(p, s, c, row + i / ACROSS * PIECE + e / PIECE,
-                            col + i % ACROSS * PIECE + e % PIECE, patch[e / PIECE * PATCH + e % PIECE]);
-            __syncwarp();
         }
-        __syncthreads();
+    });
+    CUDA_UNROLL
+    for (int i = 0; i < DOWN * ACROSS; i++) {
+        wmma::store_matrix_sync(patch, sum[i / ACROSS][i % ACROSS], PATCH, wmma::mem_row_major);
+        __syncwarp();
+        CUDA_ROLLED
+        for (int e = lane; e < PIECE * PIECE; e += WARP)
+            product_put(p, s, c, row + i / ACROSS * PIECE + e / PIECE, col + i % ACROSS * PIECE + e % PIECE,
+                        patch[e / PIECE * PATCH + e % PIECE]);
+        __syncwarp();
     }
 }
 
 template <class T, int WARPS_DOWN, int WARPS_ACROSS, int DOWN, int ACROSS>
 static void launch(const product &p, cudaStream_t stream) {
     typedef product_tile<T, WARPS_DOWN * DOWN * PIECE, WARPS_ACROSS * ACROSS * PIECE, PIECE> Tile;
-    const int64_t tiles = product_tiles_in<Tile>(p);
-    const unsigned blocks = (unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX);
+    const unsigned blocks = (unsigned)product_tiles_in<Tile>(p);
     const unsigned threads = WARPS_DOWN * WARPS_ACROSS * WARP;
     if (p.gather.is_used)
         CUDA_LAUNCH_BLOCKS((product_tensor<T, WARPS_DOWN, WARPS_ACROSS, DOWN, ACROSS, true>), blocks, threads,

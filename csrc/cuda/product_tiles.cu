@@ -13,39 +13,35 @@ template <class T, int R, bool GATHERED> __global__ void __launch_bounds__(THREA
     CUDA_SHARED(Tile, s, );
     static_assert(sizeof s.a + sizeof s.b >= sizeof(T) * SIDE * Tile::COLS, "a stage fits into the tiles");
     const int down = threadIdx.x / SIDE, across = threadIdx.x % SIDE;
-    for (int64_t tile = blockIdx.x; tile < product_tiles_in<Tile>(p); tile += gridDim.x) {
-        T sum[R][R] = {};
-        product_corner c;
-        product_seek<Tile>(p, tile, c);
-        product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
-            CUDA_UNROLL
-            for (int d = 0; d < Tile::DEPTH; d++) {
-                T a[R], b[R];
-                CUDA_UNROLL
-                for (int i = 0; i < R; i++)
-                    a[i] = s.a[d][part_of(down, i)], b[i] = s.b[d][part_of(across, i)];
-                CUDA_UNROLL
-                for (int e = 0; e < R * R; e++) sum[e / R][e % R] += a[e / R] * b[e % R];
-            }
-        });
-        T *const stage = (T *)&s; /* a row of each thread row: neighbours are written by neighbours */
+    T sum[R][R] = {};
+    product_corner c;
+    product_seek<Tile>(p, blockIdx.x, c);
+    product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
         CUDA_UNROLL
-        for (int i = 0; i < R; i++) {
+        for (int d = 0; d < Tile::DEPTH; d++) {
+            T a[R], b[R];
             CUDA_UNROLL
-            for (int j = 0; j < R; j++) stage[down * Tile::COLS + part_of(across, j)] = sum[i][j];
-            __syncthreads();
-            CUDA_ROLLED
-            for (int e = threadIdx.x; e < SIDE * Tile::COLS; e += THREADS)
-                product_put(p, s, c, part_of(e / Tile::COLS, i), e % Tile::COLS, stage[e]);
-            __syncthreads();
+            for (int i = 0; i < R; i++) a[i] = s.a[d][part_of(down, i)], b[i] = s.b[d][part_of(across, i)];
+            CUDA_UNROLL
+            for (int e = 0; e < R * R; e++) sum[e / R][e % R] += a[e / R] * b[e % R];
         }
+    });
+    T *const stage = (T *)&s; /* a row of each thread row: neighbours are written by neighbours */
+    CUDA_UNROLL
+    for (int i = 0; i < R; i++) {
+        if (i > 0) __syncthreads();
+        CUDA_UNROLL
+        for (int j = 0; j < R; j++) stage[down * Tile::COLS + part_of(across, j)] = sum[i][j];
+        __syncthreads();
+        CUDA_ROLLED
+        for (int e = threadIdx.x; e < SIDE * Tile::COLS; e += THREADS)
+            product_put(p, s, c, part_of(e / Tile::COLS, i), e % Tile::COLS, stage[e]);
     }
 }
 
 template <class T, int R> static void launch(const product &p, cudaStream_t stream) {
     typedef product_tile<T, SIDE * R, SIDE * R, R == 8 ? 8 : 16> Tile;
-    const int64_t tiles = product_tiles_in<Tile>(p);
-    const unsigned blocks = (unsigned)(tiles < INT32_MAX ? tiles : INT32_MAX);
+    const unsigned blocks = (unsigned)product_tiles_in<Tile>(p);
     if (p.gather.is_used)
         CUDA_LAUNCH_BLOCKS((product_tiles<T, R, true>), blocks, THREADS, 0, stream, p);
     else

@@ -39,6 +39,11 @@ template <class F> static inline int element_of(int lane, int i) {
     return i * 32 + ((lane * 7 + i * 5) & 31);
 }
 
+/* All lanes take part, but what they wrote is not in order by that: this is __syncwarp's. */
+static inline void meet(int line) {
+    (void)cuda_sim_ballot(0xffffffffu, 0, line);
+}
+
 template <class F>
 static inline void load_elements(F &f, const typename F::element_type *from, unsigned ld, bool by_row) {
     for (int i = 0; i < F::num_elements; i++) {
@@ -49,20 +54,20 @@ static inline void load_elements(F &f, const typename F::element_type *from, uns
 template <class Use, int M, int N, int K, class T, class Layout>
 static inline void load_matrix_sync(fragment<Use, M, N, K, T, Layout> &f,
                                     const typename storage_of<T>::type *from, unsigned ld) {
-    cuda_sim_warp(0xffffffffu, __LINE__);
+    meet(__LINE__);
     load_elements(f, from, ld, std::is_same<Layout, row_major>::value);
 }
 template <int M, int N, int K, class T>
 static inline void load_matrix_sync(fragment<accumulator, M, N, K, T> &f, const T *from, unsigned ld,
                                     layout_t layout) {
-    cuda_sim_warp(0xffffffffu, __LINE__);
+    meet(__LINE__);
     load_elements(f, from, ld, layout == mem_row_major);
 }
 template <int M, int N, int K, class T>
 static inline void store_matrix_sync(T *to, const fragment<accumulator, M, N, K, T> &f, unsigned ld,
                                      layout_t layout) {
     typedef fragment<accumulator, M, N, K, T> F;
-    cuda_sim_warp(0xffffffffu, __LINE__);
+    meet(__LINE__);
     for (int i = 0; i < F::num_elements; i++) {
         int e = element_of<F>(cuda_sim_lane(), i), row = e / N, col = e % N;
         to[layout == mem_row_major ? (size_t)row * ld + col : (size_t)col * ld + row] = f.x[i];
