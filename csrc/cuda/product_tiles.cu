@@ -8,8 +8,7 @@ __device__ constexpr int part_of(int t, int i) {
     return i / NEIGHBOURS * (SIDE * NEIGHBOURS) + t * NEIGHBOURS + i % NEIGHBOURS;
 }
 
-template <class T, int R, bool GATHERED>
-__global__ void __launch_bounds__(THREADS, 2) product_tiles(product p) {
+template <class T, int R, bool GATHERED> __global__ void __launch_bounds__(THREADS) product_tiles(product p) {
     typedef product_tile<T, SIDE * R, SIDE * R, R == 8 ? 8 : 16> Tile;
     CUDA_SHARED(Tile, s, );
     static_assert(sizeof s.a + sizeof s.b >= sizeof(T) * SIDE * Tile::COLS, "a stage fits into the tiles");
