@@ -64,7 +64,7 @@ CUDA_KERNEL(cuda_im2col) {
 }
 
 /* the block along space i (0 or 1) whose element at `place` of the kernel is image element `at`, or -1 */
-__device__ inline int64_t block_at(const fold_job &j, int i, int64_t place, int64_t at) {
+static __device__ inline int64_t block_at(const fold_job &j, int i, int64_t place, int64_t at) {
     const int64_t start = at + j.pad[i] - place * j.dilation[i],
                   block = start < 0 ? 0 : cuda_quotient(start, j.stride[i], j.by_stride[i]);
     return start < 0 || block * j.stride[i] != start || block >= j.blocks[i] ? -1 : block;

@@ -2,7 +2,7 @@
 #include "planes_sums.h"
 
 /* the result of one operation in the picture's precision */
-__device__ static double rounded(int dtype, double x) {
+static __device__ double rounded(int dtype, double x) {
     return dtype == RL_F32 ? (double)(float)x : cuda_rounded(dtype, x);
 }
 #define GRID_TARGET     __device__
@@ -12,7 +12,7 @@ __device__ static double rounded(int dtype, double x) {
 #include "kernels/shared/grid_body.h"
 
 /* a function of its own, as large as all the rest */
-__device__ static __attribute__((noinline)) void
+static __device__ void __attribute__((noinline))
 find(const rl_grid &g, const double *at, const double *direction, bool slopes, rl_grid_place *to) {
     grid_find_device(&g, at, direction, slopes, to);
 }
@@ -63,7 +63,7 @@ static bool grid_begin(const rl_call *k, grid_job *job, const rl_view *picture, 
     return true;
 }
 
-__device__ static cuda_place place_seek(const cuda_planes &places, int64_t i) {
+static __device__ cuda_place place_seek(const cuda_planes &places, int64_t i) {
     cuda_place here;
     for (int d = 4; d >= CUDA_SPACE; d--) here.at[d] = cuda_planes_step(places, d, &i);
     here.at[CUDA_CHANNEL] = 0;
@@ -71,7 +71,7 @@ __device__ static cuda_place place_seek(const cuda_planes &places, int64_t i) {
     return here;
 }
 
-__device__ static void place_find(const grid_job &job, const cuda_place &here, bool slopes,
+static __device__ void place_find(const grid_job &job, const cuda_place &here, bool slopes,
                                   rl_grid_place *place) {
     double at[3], direction[3];
     const int64_t first = cuda_planes_at(job.places, here);
@@ -85,8 +85,8 @@ __device__ static void place_find(const grid_job &job, const cuda_place &here, b
 }
 
 template <class C>
-__device__ C place_sum(const grid_job &job, const rl_grid_place &place, const double *weight,
-                       const void *picture, int64_t first) {
+static __device__ C place_sum(const grid_job &job, const rl_grid_place &place, const double *weight,
+                              const void *picture, int64_t first) {
     C sum = 0;
     CUDA_ROLLED
     for (int i = 0; i < place.n; i++) {

@@ -12,12 +12,12 @@ typedef struct {
     int64_t n, row, col;          /* of the matrices */
 } affine_job;
 
-__device__ inline double rounded(const affine_job &job, double x) {
+static __device__ inline double rounded(const affine_job &job, double x) {
     return job.wide ? x : (double)(float)x;
 }
 
 /* -1 to 1: middles of elements, or of the first and the last one; in PyTorch's steps from both ends */
-__device__ static double coordinate(const affine_job &job, int64_t n, int64_t i) {
+static __device__ double coordinate(const affine_job &job, int64_t n, int64_t i) {
     const double step = n > 1 ? rounded(job, 2 / rounded(job, (double)(n - 1))) : 0;
     const double inner = job.corners ? 1 : (double)(n - 1), outer = job.corners ? 1 : (double)n;
     const double x = n == 1      ? 0

@@ -52,8 +52,8 @@ static rl_status find_largest(rl_call *k, const pool_windows &w, const cuda_plan
     return rl_cuda_end(k);
 }
 
-rl_status pool_find(rl_call *k, const pool_windows &w, const cuda_planes &places, const rl_view *x,
-                    int64_t *indices) {
+rl_status cuda_pool_find(rl_call *k, const pool_windows &w, const cuda_planes &places, const rl_view *x,
+                         int64_t *indices) {
     return find_largest(k, w, places, x, nullptr, indices);
 }
 

@@ -71,6 +71,6 @@ __device__ inline pool_range pool_range_of(const pool_windows &w, int i, int64_t
 }
 
 /* The indices of the largest inputs of all windows, where `places` says. */
-rl_status pool_find(rl_call *k, const pool_windows &w, const cuda_planes &places, const rl_view *x,
-                    int64_t *indices);
+rl_status cuda_pool_find(rl_call *k, const pool_windows &w, const cuda_planes &places, const rl_view *x,
+                         int64_t *indices);
 #endif

@@ -48,7 +48,7 @@ CUDA_KERNEL(cuda_max_pool_back) {
     int64_t *indices =
         (int64_t *)k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel), 1), sizeof *indices);
     if (!indices) return RL_FAIL;
-    if (grad->numel && pool_find(k, w, places, rl_in(k, 1), indices) != RL_OK) return RL_FAIL;
+    if (grad->numel && cuda_pool_find(k, w, places, rl_in(k, 1), indices) != RL_OK) return RL_FAIL;
     if (!pool_windows_read(k, &w, out, grad, false)) return RL_UNSUPPORTED;
     return max_back(k, w, places, indices);
 }
@@ -70,7 +70,7 @@ CUDA_KERNEL(cuda_adaptive_max_pool_back) {
 }
 
 /* ---- averages ---- */
-__device__ inline int64_t counted(const pool_windows &w, const pool_span &s) {
+static __device__ inline int64_t counted(const pool_windows &w, const pool_span &s) {
     return w.divisor ? 1 : w.count_padding ? s.full : s.end - s.start;
 }
 

@@ -86,7 +86,7 @@ template <class T, class C> __device__ inline C rounded(C x) {
 
 /* where window `at` of space i begins: PyTorch's steps, each rounded as the dtype does */
 template <class T, class C>
-__device__ int64_t random_start(const random_windows &w, int i, int64_t at, const T *samples) {
+static __device__ int64_t random_start(const random_windows &w, int i, int64_t at, const T *samples) {
     const int64_t size = w.in.size[CUDA_SPACE + i], n = w.out.size[CUDA_SPACE + i], rest = size - w.kernel[i];
     if (i < 3 - w.spatial) return 0;
     if (at == n - 1) return rest;

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(CUDA_THREADS) make_taps(rl_resize_dim d, resiz
 }
 
 /* the first output whose run begins behind input `at`, or ends there */
-__device__ inline int64_t first_behind(const int64_t *bound, int64_t n, int64_t at) {
+static __device__ inline int64_t first_behind(const int64_t *bound, int64_t n, int64_t at) {
     int64_t low = 0, high = n;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -41,24 +41,22 @@ static int64_t longest_run(const rl_resize_dim *d) {
     return most < (double)d->in ? (int64_t)most : d->in;
 }
 
-template <class T> static bool room(rl_call *k, T **p, rl_count n) {
-    *p = (T *)k->svc->scratch(k, n, sizeof **p);
-    return *p != nullptr;
-}
-
-rl_status resize_taps_make(rl_call *k, int i, resize_taps *t) {
+rl_status cuda_resize_taps(rl_call *k, int i, resize_taps *t) {
     const rl_resize_dim d = resize_dim(k, i);
     cudaStream_t stream = (cudaStream_t)k->stream;
     *t = resize_taps();
     t->is_turned = rl_resize_of(k)->back != 0;
     if (d.identity) return RL_OK;
     t->most = longest_run(&d);
-    if (!room(k, &t->start, RL_COUNT(d.out)) || !room(k, &t->end, RL_COUNT(d.out)) ||
-        !room(k, &t->weight, RL_COUNT(d.out, t->most)))
-        return RL_FAIL;
-    if (t->is_turned &&
-        (!room(k, &t->first_of_input, RL_COUNT(d.in)) || !room(k, &t->end_of_input, RL_COUNT(d.in))))
-        return RL_FAIL;
+    t->start = (int64_t *)k->svc->scratch(k, RL_COUNT(d.out), sizeof *t->start);
+    t->end = (int64_t *)k->svc->scratch(k, RL_COUNT(d.out), sizeof *t->end);
+    t->weight = (double *)k->svc->scratch(k, RL_COUNT(d.out, t->most), sizeof *t->weight);
+    if (!t->start || !t->end || !t->weight) return RL_FAIL;
+    if (t->is_turned) {
+        t->first_of_input = (int64_t *)k->svc->scratch(k, RL_COUNT(d.in), sizeof *t->first_of_input);
+        t->end_of_input = (int64_t *)k->svc->scratch(k, RL_COUNT(d.in), sizeof *t->end_of_input);
+        if (!t->first_of_input || !t->end_of_input) return RL_FAIL;
+    }
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH(make_taps, cuda_blocks_of(d.out), CUDA_THREADS, stream, d, *t);
     if (t->is_turned) CUDA_LAUNCH(turn_taps, cuda_blocks_of(d.in), CUDA_THREADS, stream, d, *t);
@@ -68,12 +66,12 @@ rl_status resize_taps_make(rl_call *k, int i, resize_taps *t) {
 typedef struct {
     int64_t first, end;
 } tap_range;
-__device__ inline tap_range taps_of(const resize_taps &t, int64_t i) {
+static __device__ inline tap_range taps_of(const resize_taps &t, int64_t i) {
     if (!t.start) return {i, i + 1};
     if (t.is_turned) return {t.first_of_input[i], t.end_of_input[i]};
     return {t.start[i], t.end[i]};
 }
-__device__ inline double tap_weight(const resize_taps &t, int64_t i, int64_t j) {
+static __device__ inline double tap_weight(const resize_taps &t, int64_t i, int64_t j) {
     if (!t.start) return 1;
     return t.is_turned ? t.weight[j * t.most + i - t.start[j]] : t.weight[i * t.most + j - t.start[i]];
 }
@@ -122,8 +120,8 @@ CUDA_KERNEL(cuda_resize) {
         return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     for (int i = 0; i < 3; i++)
-        if (resize_taps_make(k, i, &taps[i]) != RL_OK) return RL_FAIL;
-    if (x->dtype == RL_U8 && !copies) return resize_bytes(k, in, to, taps);
+        if (cuda_resize_taps(k, i, &taps[i]) != RL_OK) return RL_FAIL;
+    if (x->dtype == RL_U8 && !copies) return cuda_resize_bytes(k, in, to, taps);
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
 #define LAUNCH(kernel, T)                                                                                    \
     CUDA_LAUNCH(kernel, cuda_blocks_of(out->numel), CUDA_THREADS, (cudaStream_t)k->stream, in, to, taps[0],  \

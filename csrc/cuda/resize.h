@@ -13,7 +13,8 @@ typedef struct {
 } resize_taps;
 
 /* of depth, height or width (0 to 2), in the order of the call's stream */
-rl_status resize_taps_make(rl_call *k, int i, resize_taps *t);
+rl_status cuda_resize_taps(rl_call *k, int i, resize_taps *t);
 /* filters over bytes */
-rl_status resize_bytes(rl_call *k, const cuda_planes &in, const cuda_planes &out, const resize_taps taps[3]);
+rl_status cuda_resize_bytes(rl_call *k, const cuda_planes &in, const cuda_planes &out,
+                            const resize_taps taps[3]);
 #endif

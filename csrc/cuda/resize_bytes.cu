@@ -8,7 +8,7 @@ typedef struct {
     int *shift;
 } byte_taps;
 
-__device__ inline double largest_weight(const resize_taps &t, int64_t out) {
+static __device__ inline double largest_weight(const resize_taps &t, int64_t out) {
     double most = 0;
     for (int64_t i = threadIdx.x; i < out; i += blockDim.x)
         for (int64_t j = 0; j < t.end[i] - t.start[i]; j++)
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     }
 }
 
-rl_status resize_bytes(rl_call *k, const cuda_planes &in, const cuda_planes &out, const resize_taps taps[3]) {
+rl_status cuda_resize_bytes(rl_call *k, const cuda_planes &in, const cuda_planes &out,
+                            const resize_taps taps[3]) {
     const int high = 3, wide = 4;
     cuda_planes rows = in;
     byte_taps along_row, along_column;

@@ -32,7 +32,9 @@ typedef struct {
 
 static inline rl_distances rl_distances_of(const rl_call *k, int at, bool triangle, double p) {
     const rl_view *a = k->arg[at].u.t, *b = triangle ? a : k->arg[at + 1].u.t;
-    rl_distances d = {.first = a, .second = b, .result = k->out[0], .triangle = triangle, .batches = 1};
+    rl_distances d;
+    d.first = a, d.second = b, d.result = k->out[0], d.grad = d.distance = NULL;
+    d.triangle = triangle, d.batches = 1;
     d.p = p, d.order = rl_order_of(p);
     d.rows = a->shape[a->ndim - 2], d.others = b->shape[b->ndim - 2], d.width = a->shape[a->ndim - 1];
     for (int i = 0; !triangle && i < d.result->ndim - 2; i++) d.batches *= d.result->shape[i];
