@@ -9,13 +9,14 @@ template <class E> struct forward {
     E *output, *last, *cell, *hidden, *saved, *cells;
 };
 
-template <class E> __device__ E sigmoid(E x) {
+template <class E> static __device__ E sigmoid(E x) {
     return 1 / (1 + exp(-x));
 }
 
 /* unit j of row b, whose gates the state gave `gate` to */
 template <class E>
-__device__ void make_unit(const rnn_step &s, const forward<E> &f, int64_t b, int64_t j, const E *gate) {
+static __device__ void make_unit(const rnn_step &s, const forward<E> &f, int64_t b, int64_t j,
+                                 const E *gate) {
     const int64_t n = s.units, row = s.first + b;
     const E *x = f.gates + row * n * s.gates + j;
     E *saved = f.saved ? f.saved + row * n * s.saved + j : nullptr;

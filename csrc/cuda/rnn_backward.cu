@@ -12,7 +12,8 @@ template <class E> struct backward {
 
 /* number j of row b of the step before: of the outputs of all steps, else of what the layer began with */
 template <class E>
-__device__ E row_before(const rnn_step &s, int64_t b, int64_t j, int64_t n, const E *all, const E *first) {
+static __device__ E row_before(const rnn_step &s, int64_t b, int64_t j, int64_t n, const E *all,
+                               const E *first) {
     return b < s.rows_before ? all[(s.before + b) * n + j] : first[b * n + j];
 }
 
@@ -27,7 +28,7 @@ template <class E> __global__ void __launch_bounds__(CUDA_THREADS) gather_step(r
 }
 
 template <class E>
-__device__ void slopes_lstm(const rnn_step &s, const backward<E> &g, int64_t b, int64_t j) {
+static __device__ void slopes_lstm(const rnn_step &s, const backward<E> &g, int64_t b, int64_t j) {
     const int64_t n = s.units, row = s.first + b;
     const E *gate = g.saved + row * 4 * n + j, *more = g.by_saved ? g.by_saved + row * 4 * n + j : nullptr;
     const E grad = g.grad[b * n + j], before = row_before(s, b, j, n, g.cells, g.first_cell);
@@ -41,7 +42,8 @@ __device__ void slopes_lstm(const rnn_step &s, const backward<E> &g, int64_t b, 
     g.by_cell[b * n + j] = by_cell * forget;
 }
 
-template <class E> __device__ void slopes_gru(const rnn_step &s, const backward<E> &g, int64_t b, int64_t j) {
+template <class E>
+static __device__ void slopes_gru(const rnn_step &s, const backward<E> &g, int64_t b, int64_t j) {
     const int64_t n = s.units, row = s.first + b;
     const E *gate = g.saved + row * 4 * n + j, *by = g.by_saved ? g.by_saved + row * 4 * n + j : nullptr;
     const E more[4] = {by ? by[0] : (E)0, by ? by[n] : (E)0, by ? by[2 * n] : (E)0, by ? by[3 * n] : (E)0};

@@ -27,7 +27,7 @@ WRONG = {
     "diverges": "threads do not all meet at one barrier; 249 have returned; 7 wait at a barrier in line",
     "two barriers": "threads do not all meet at one barrier",
     "half a warp": "threads do not all meet at one barrier; 128 have returned; 128 wait at an exchange",
-    "returns early": "threads do not all meet at one barrier; 56 have returned; 200 wait at a barrier in line",
+    "returns early": "threads do not all meet at one barrier; 56 have returned; 200 wait at",
     "lane outside of the mask": "an exchange with a lane outside of its mask",
     "half of the votes": "threads do not all meet at one barrier; 128 have returned; 128 wait at an exchange",
     "a warp with 16 lanes": "a mask names a lane that is not there",

@@ -15,6 +15,7 @@ CALLS = {
     "avg_pool, a divisor": (lambda x: F.avg_pool2d(x, 3, divisor_override=2), (2, 3, 18, 33)),
     "adaptive_avg_pool": (lambda x: F.adaptive_avg_pool2d(x, (5, 7)), (2, 3, 18, 33)),
     "adaptive_max_pool": (lambda x: F.adaptive_max_pool2d(x, (5, 7)), (2, 3, 18, 33)),
+    "products beyond 32 bits": (lambda x: F.adaptive_avg_pool1d(x, 66000), (1, 1, 66100)),
     "nearest": (lambda x: F.interpolate(x, size=(31, 17)), (1, 2, 18, 33)),
     "nearest-exact": (lambda x: F.interpolate(x, size=(7, 50), mode="nearest-exact"), (1, 2, 18, 33)),
     "bilinear": (lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear"), (1, 2, 18, 23)),
