@@ -1,7 +1,7 @@
 /* What a gradient scaler does, without a word to the CPU: its scale and what it found stay on the device. */
 #include "lists.h"
 
-template <class C> __device__ static void unscale_at(int dtype, void *p, int64_t i, C factor, float *found) {
+template <class C> static __device__ void unscale_at(int dtype, void *p, int64_t i, C factor, float *found) {
     const C x = cuda_load<C>(dtype, p, i);
     if (!(x - x == 0)) atomicExch(found, 1.0f);
     cuda_store<C>(dtype, p, i, x * factor);

@@ -25,7 +25,7 @@ typedef struct {
     double numbers[RL_STEP_NUMBERS];
 } step_numbers;
 
-__device__ static void step_of(int kind, const double *s, float *e) {
+static __device__ void step_of(int kind, const double *s, float *e) {
     switch (kind) {
 #define X(name, lists, counts)                                                                               \
     case STEP_##name: step_##name(s, e); break;
@@ -33,7 +33,7 @@ __device__ static void step_of(int kind, const double *s, float *e) {
 #undef X
     }
 }
-__device__ static void step_of(int kind, const double *s, double *e) {
+static __device__ void step_of(int kind, const double *s, double *e) {
     switch (kind) {
 #define X(name, lists, counts)                                                                               \
     case STEP_##name: step_##name##_f64(s, e); break;
@@ -44,7 +44,7 @@ __device__ static void step_of(int kind, const double *s, double *e) {
 
 /* one element of each list; the gradient is only read */
 template <class C>
-__device__ static void step_at(const step_numbers &s, void *const *at, const int64_t *offset) {
+static __device__ void step_at(const step_numbers &s, void *const *at, const int64_t *offset) {
     C e[RL_STEP_LISTS];
     CUDA_UNROLL
     for (int l = 0; l < RL_STEP_LISTS; l++) e[l] = s.given[l] ? cuda_load<C>(s.dtype, at[l], offset[l]) : 0;

@@ -12,7 +12,7 @@ typedef struct {
 } dropout_numbers;
 
 template <class C>
-__device__ static void keep_or_drop(const cuda_walk &w, const dropout_numbers &p, int64_t i, bool is_kept) {
+static __device__ void keep_or_drop(const cuda_walk &w, const dropout_numbers &p, int64_t i, bool is_kept) {
     const C factor = is_kept ? (C)p.scale : 0;
     int64_t at[3];
     cuda_walk_seek(w, i, at);
@@ -90,63 +90,4 @@ CUDA_KERNEL(cuda_native_dropout) { /* (input, p, train or None) */
     const double left = 1 - rl_num(k, 1);
     const bool trains = k->arg[2].tag == RL_NONE || rl_int(k, 2);
     return trains ? drop(k, left, scale_of(k, left)) : drop(k, 1, 1);
-}
-
-/* ---- rrelu: a random slope for each element below 0 ---- */
-template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS)
-    lean(cuda_draws d, cuda_walk w, int dtype, void *out, const void *in, C low, C range) {
-    enum { EACH = 16 / sizeof(C) };
-    cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
-        C u[EACH];
-        cuda_units(words, u);
-        CUDA_UNROLL
-        for (int j = 0; j < EACH; j++, i += step) {
-            int64_t at[2];
-            if (i >= w.numel) break;
-            cuda_walk_seek(w, i, at);
-            const C x = cuda_load<C>(dtype, in, at[1]);
-            cuda_store<C>(dtype, out, at[0], x <= 0 ? x * fma(u[j], range, low) : x);
-        }
-    });
-}
-
-template <class C>
-static rl_status launch_lean(rl_call *k, const cuda_walk &w, const rl_view *x, C low, C high) {
-    cuda_draws d;
-    if (cuda_draws_take(k, &d, w.numel, 16 / sizeof(C), true) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((lean<C>), cuda_draws_blocks(&d), CUDA_THREADS, (cudaStream_t)k->stream, d, w, x->dtype,
-                rl_data(k->out[0], RL_WRITE), rl_const_data(x), low, high - low);
-    return rl_cuda_end(k);
-}
-
-/* the same slope for all, where nothing is trained */
-template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS)
-    lean_evenly(cuda_walk w, int dtype, void *out, const void *in, C slope) {
-    CUDA_EACH(i, w) {
-        int64_t at[2];
-        cuda_walk_seek(w, i, at);
-        const C x = cuda_load<C>(dtype, in, at[1]);
-        cuda_store<C>(dtype, out, at[0], x > 0 ? x : x * slope);
-    }
-}
-
-template <class C>
-static rl_status launch_rrelu(rl_call *k, const cuda_walk &w, const rl_view *x, double low, double high) {
-    if (rl_int(k, 3)) return launch_lean<C>(k, w, x, (C)low, (C)high);
-    CUDA_LAUNCH((lean_evenly<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w, x->dtype,
-                rl_data(k->out[0], RL_WRITE), rl_const_data(x), (C)((low + high) / 2));
-    return rl_cuda_end(k);
-}
-
-CUDA_KERNEL(cuda_rrelu) { /* (input, lower, upper, training) */
-    const rl_view *x = rl_in(k, 0), *views[2] = {k->out[0], x};
-    const double low = rl_num(k, 1), high = rl_num(k, 2);
-    cuda_walk w;
-    if (x->device == RL_CPU || !cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
-    if (w.numel == 0) return RL_OK;
-    if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
-    return x->dtype == RL_F64 ? launch_rrelu<double>(k, w, x, low, high)
-                              : launch_rrelu<float>(k, w, x, low, high);
 }

@@ -4,7 +4,7 @@
 #include "kernels/shared/random_range.h"
 
 /* word j of a draw, or the j-th pair of them, in the range */
-__device__ static uint64_t below(const uint32_t *words, int j, const rl_random_range &r) {
+static __device__ uint64_t below(const uint32_t *words, int j, const rl_random_range &r) {
     if (!r.is_wide) return r.range ? words[j] % (uint32_t)r.range : words[j];
     const uint64_t wide = (uint64_t)words[2 * j] << 32 | words[2 * j + 1];
     return r.range ? wide % r.range : wide;
@@ -85,13 +85,13 @@ typedef struct {
     int high, low; /* bits of the two halves; they take turns */
 } network;
 
-__device__ static uint32_t scramble(uint32_t x, uint32_t key) {
+static __device__ uint32_t scramble(uint32_t x, uint32_t key) {
     const uint64_t product = (uint64_t)0xd2511f53u * (x ^ key);
     const uint32_t y = (uint32_t)(product >> 32) ^ (uint32_t)product ^ key;
     return (y ^ y >> 15) * 0x9e3779b1u;
 }
 
-__device__ static uint64_t through(const network &f, uint64_t x) {
+static __device__ uint64_t through(const network &f, uint64_t x) {
     uint32_t high = (uint32_t)(x >> f.low), low = (uint32_t)(x & (((uint64_t)1 << f.low) - 1));
     CUDA_ROLLED
     for (int round = 0; round < ROUNDS; round += 2) {

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(CUDA_THREADS) weights_sum(categories c, double
 }
 
 /* the first place whose sum is above u, of those with a weight of their own */
-__device__ static int64_t place_of(const double *sums, int64_t n, double u) {
+static __device__ int64_t place_of(const double *sums, int64_t n, double u) {
     int64_t low = 0, high = n - 1;
     while (low < high) {
         const int64_t middle = (low + high) / 2;

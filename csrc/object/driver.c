@@ -62,7 +62,6 @@ static PyObject *register_device(PyObject *m, PyObject *capsule) {
     const rl_device_driver *driver = PyCapsule_GetPointer(capsule, "rushlight._cuda.driver");
     if (!driver) return NULL;
     if (rl_device_kernels(driver) != RL_OK) return rl_raise("_register_device");
-    if (rl_generators_make(driver->device, driver->count()) < 0) return NULL;
     driver->python(leave_python, enter_python);
     Py_RETURN_NONE;
 }

@@ -103,9 +103,8 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
                          device);
         return NULL;
     }
-    if (kind == RL_CPU || index < 0) index = 0;
     if (rl_device_need(kind, index) < 0) return NULL;
-    return (PyObject *)generator_alloc(type, kind, index);
+    return (PyObject *)generator_alloc(type, kind, rl_device_index(kind, index));
 }
 
 /* any int, also of NumPy: negative ones wrap as in PyTorch */
@@ -180,6 +179,11 @@ static void state_write(const rl_generator *g, char *p) {
     p[AT_FLOAT_VALID] = g->has_normal_float;
 }
 
+static void device_state_write(const rl_generator *g, char *p) {
+    memcpy(p, &g->seed, 8);
+    memcpy(p + AT_OFFSET, &g->offset, 8);
+}
+
 static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     rl_generator now;
     const bool is_cpu = device_of(self) == RL_CPU;
@@ -189,13 +193,10 @@ static PyObject *generator_get_state(PyObject *self, PyObject *unused) {
     if (!t) return NULL;
     generator_do(self, step_read, &now);
     RL_RAW;
-    char *p = rl_data(&t->v, RL_FRESH);
-    if (is_cpu) {
-        state_write(&now, p);
-    } else {
-        memcpy(p, &now.seed, 8);
-        memcpy(p + AT_OFFSET, &now.offset, 8);
-    }
+    if (is_cpu)
+        state_write(&now, rl_data(&t->v, RL_FRESH));
+    else
+        device_state_write(&now, rl_data(&t->v, RL_FRESH));
     return (PyObject *)t;
 }
 
@@ -239,6 +240,12 @@ static int state_read(const char *p, rl_generator *g) {
     return 0;
 }
 
+static int state_take(const rl_view *v, bool is_cpu, rl_generator *g) {
+    RL_RAW;
+    const char *p = rl_const_data(v);
+    return is_cpu ? state_read(p, g) : device_state_read(p, g);
+}
+
 static PyObject *generator_set_state(PyObject *self, PyObject *state) {
     rl_generator fresh;
     if (!rl_tensor_check(state))
@@ -258,8 +265,7 @@ static PyObject *generator_set_state(PyObject *self, PyObject *state) {
                             "Expected a CPUGeneratorImplState of size %d but found the input RNG state size "
                             "to be %lld",
                             STATE_BYTES, (long long)v->numel);
-    RL_RAW;
-    if ((is_cpu ? state_read : device_state_read)(rl_const_data(v), &fresh) < 0) return NULL;
+    if (state_take(v, is_cpu, &fresh) < 0) return NULL;
     generator_do(self, step_write, &fresh);
     return Py_NewRef(self);
 }
@@ -294,22 +300,22 @@ static PyType_Spec generator_spec = {"rushlight._C.Generator", sizeof(generator_
                                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, generator_slots};
 
 /* ---- the default ones of GPUs ---- */
-int rl_generators_make(int device, int count) {
-    if (device != RL_CUDA || of_devices) return 0;
-    RL_OWNED PyObject *all = PyTuple_New(count);
-    for (int i = 0; all && i < count; i++) {
-        generator_object *o = generator_alloc(generator_type, device, i);
-        if (!o) return -1;
-        rl_generator_seed(&o->shared.g, first_seed);
-        PyTuple_SET_ITEM(all, i, (PyObject *)o);
+static PyObject *make_generators(PyObject *m, PyObject *count) {
+    const long n = PyLong_AsLong(count);
+    const Py_ssize_t there = of_devices ? PyTuple_GET_SIZE(of_devices) : 0;
+    (void)m;
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (of_devices && n <= there) return Py_NewRef(of_devices);
+    RL_OWNED PyObject *all = PyTuple_New(n);
+    for (Py_ssize_t i = 0; all && i < n; i++) {
+        PyObject *o = i < there ? Py_NewRef(PyTuple_GET_ITEM(of_devices, i))
+                                : (PyObject *)generator_alloc(generator_type, RL_CUDA, (int)i);
+        if (!o) return NULL;
+        if (i >= there) rl_generator_seed(&((generator_object *)o)->shared.g, first_seed);
+        PyTuple_SET_ITEM(all, i, o);
     }
-    of_devices = rl_give(&all);
-    return of_devices ? 0 : -1;
-}
-
-static PyObject *device_generators(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    return of_devices ? Py_NewRef(of_devices) : PyTuple_New(0);
+    if (all) Py_XSETREF(of_devices, Py_NewRef(all));
+    return rl_give(&all);
 }
 
 static PyObject *seed_devices(PyObject *m, PyObject *seed) {
@@ -323,8 +329,8 @@ static PyObject *seed_devices(PyObject *m, PyObject *seed) {
 }
 
 static PyMethodDef generator_functions[] = {
-    {"_device_generators", device_generators, METH_NOARGS,
-     "_device_generators()\n--\n\nThe default generator of each GPU."},
+    {"_make_generators", make_generators, METH_O,
+     "_make_generators(count)\n--\n\nThe default generators of so many GPUs, made where they are not yet."},
     {"_seed_devices", seed_devices, METH_O,
      "_seed_devices(seed)\n--\n\nSets the seed of all of them, also if they are yet to be made."},
     {NULL, NULL, 0, NULL}};

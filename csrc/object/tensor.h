@@ -119,7 +119,6 @@ int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and
 
 /* ---- object/generator.c ---- */
 rl_generator *rl_generator_default(int device, int index); /* of a device that is in use */
-int rl_generators_make(int device, int count);             /* its default ones, once */
 int rl_generator_parse(PyObject *o, rl_generator **g);     /* 1, or 0 when o is no generator */
 
 /* ---- object/driver.c ---- */

@@ -47,6 +47,7 @@ def _register_cuda() -> int:
         from rushlight import _C
 
         _C._register_device(_cuda.driver)
+        _C._make_generators(count)
     return count
 
 

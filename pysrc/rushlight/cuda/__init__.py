@@ -62,8 +62,7 @@ __dir__ = _missing.shows(__name__)
 
 def __getattr__(name):
     if name == "default_generators":
-        device_count()  # makes them
-        return _C._device_generators()
+        return _C._make_generators(device_count())
     if name != "amp":
         return _missing_name(name)
     from importlib import import_module

@@ -27,11 +27,12 @@ __dir__ = _missing.shows(__name__)
 
 
 def _generator(device: int | str | rushlight.device = "cuda") -> Generator:
-    rushlight.cuda.init()
     if isinstance(device, int):
         device = rushlight.device("cuda", device)
     index = rushlight.device(device).index
-    return _C._device_generators()[rushlight.cuda.current_device() if index is None else index]
+    if index is None:
+        index = rushlight.cuda.current_device() if rushlight.cuda.is_initialized() else 0
+    return _C._make_generators(rushlight.cuda.device_count())[index]
 
 
 def get_rng_state(device: int | str | rushlight.device = "cuda") -> Tensor:
@@ -52,6 +53,7 @@ def get_rng_state(device: int | str | rushlight.device = "cuda") -> Tensor:
     Same as torch.cuda.get_rng_state:
     https://docs.pytorch.org/docs/2.13/generated/torch.cuda.random.get_rng_state.html
     """
+    rushlight.cuda.init()
     return _generator(device).get_state()
 
 
@@ -61,7 +63,7 @@ def get_rng_state_all() -> list[Tensor]:
 
 
 def set_rng_state(new_state: Tensor, device: int | str | rushlight.device = "cuda") -> None:
-    """Set the state of a GPU's stream of random numbers.
+    """Set the state of a GPU's stream of random numbers; without a GPU, do nothing.
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ def set_rng_state(new_state: Tensor, device: int | str | rushlight.device = "cud
     Same as torch.cuda.set_rng_state:
     https://docs.pytorch.org/docs/2.13/generated/torch.cuda.random.set_rng_state.html
     """
-    _generator(device).set_state(new_state)
+    if rushlight.cuda.is_available():
+        _generator(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
@@ -133,4 +136,5 @@ def seed_all() -> None:
 
 def initial_seed() -> int:
     """Return the seed of the current GPU's stream."""
+    rushlight.cuda.init()
     return _generator().initial_seed()
