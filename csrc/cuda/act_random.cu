@@ -3,20 +3,21 @@
 #include "philox.h"
 
 template <class C>
+static __device__ void lean_at(const cuda_walk &w, int dtype, void *out, const void *in, int64_t i, C slope) {
+    int64_t at[2];
+    cuda_walk_seek(w, i, at);
+    const C x = cuda_load<C>(dtype, in, at[1]);
+    cuda_store<C>(dtype, out, at[0], x <= 0 ? x * slope : x);
+}
+
+template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     lean(cuda_draws d, cuda_walk w, int dtype, void *out, const void *in, C low, C range) {
     enum { EACH = 16 / sizeof(C) };
     cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
-        C u[EACH];
-        cuda_units(words, u);
         CUDA_UNROLL
-        for (int j = 0; j < EACH; j++, i += step) {
-            int64_t at[2];
-            if (i >= w.numel) break;
-            cuda_walk_seek(w, i, at);
-            const C x = cuda_load<C>(dtype, in, at[1]);
-            cuda_store<C>(dtype, out, at[0], x <= 0 ? x * fma(u[j], range, low) : x);
-        }
+        for (int j = 0; j < EACH; j++, i += step)
+            if (i < w.numel) lean_at(w, dtype, out, in, i, fma(cuda_unit_of<C>(words, j), range, low));
     });
 }
 
@@ -33,12 +34,7 @@ static rl_status launch_lean(rl_call *k, const cuda_walk &w, const rl_view *x, C
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     lean_evenly(cuda_walk w, int dtype, void *out, const void *in, C slope) {
-    CUDA_EACH(i, w) {
-        int64_t at[2];
-        cuda_walk_seek(w, i, at);
-        const C x = cuda_load<C>(dtype, in, at[1]);
-        cuda_store<C>(dtype, out, at[0], x > 0 ? x : x * slope);
-    }
+    CUDA_EACH(i, w) lean_at(w, dtype, out, in, i, slope);
 }
 
 template <class C>

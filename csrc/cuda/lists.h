@@ -59,22 +59,17 @@ template <int lists, class Of, class Joins, class Together, class Alone>
 static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins joins, Together together,
                                 Alone alone) {
     cuda_listed<lists> l = {};
-    int device = -1;
-    cudaStream_t stream = nullptr;
+    cudaStream_t stream = (cudaStream_t)k->stream;
+    if (n == 0) return RL_OK;
+    if (rl_cuda_begin(k, k->arg[0].u.ts[0]) != RL_OK) return RL_FAIL;
     for (int i = 0; i < n; i++) {
         const rl_view *views[lists];
         cuda_walk w;
         of(i, views);
         if (!cuda_walk_make_along(&w, views, lists) || w.numel == 0) continue;
-        const bool is_full = l.n == CUDA_LISTED || views[0]->device_index != device;
-        if (l.n > 0 && (is_full || !joins(false))) {
+        if (l.n > 0 && (l.n == CUDA_LISTED || !joins(false))) {
             together(l, stream);
             l.n = 0;
-        }
-        if (views[0]->device_index != device) {
-            if (rl_cuda_begin(k, views[0]) != RL_OK) return RL_FAIL;
-            device = views[0]->device_index;
-            stream = (cudaStream_t)rl_cuda_stream(device);
         }
         if (!cuda_walk_is_strip(w)) {
             alone(w, views, stream);
@@ -84,6 +79,6 @@ static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins 
         cuda_listed_add(&l, views, reads);
     }
     if (l.n > 0) together(l, stream);
-    return device < 0 ? RL_OK : rl_cuda_end(k);
+    return rl_cuda_end(k);
 }
 #endif

@@ -95,28 +95,19 @@ static void launch_along(const cuda_walk &w, const rl_view *const *views, const 
         CUDA_LAUNCH((step_along<float>), cuda_walk_blocks(&w), CUDA_THREADS, stream, w, p, s);
 }
 
-/* Before anything is written: are all where they should be? */
-static rl_status check_places(rl_call *k, const rl_step_plan *plan) {
-    for (int i = 0; i < k->arg[0].n; i++) {
-        const rl_view *p = k->arg[0].u.ts[i];
-        if (p->device == RL_CPU || p->ndim > CUDA_DIMS) return RL_UNSUPPORTED;
-        for (int l = 1; l < plan->lists; l++) {
-            const rl_view *v = k->arg[l].n ? k->arg[l].u.ts[i] : p;
-            if (v->device != p->device || v->device_index != p->device_index)
-                return rl_fail(
-                    k, RL_RUNTIME,
-                    "Expected all tensors to be on the same device, but found at least two devices");
+/* Before anything is written: do the counts alone lie on the CPU? */
+static bool are_in_place(const rl_call *k, const rl_step_plan *plan) {
+    for (int l = 0; l < plan->lists + plan->counts; l++)
+        for (int i = 0; i < k->arg[l].n; i++) {
+            const rl_view *v = k->arg[l].u.ts[i];
+            if (v->ndim > CUDA_DIMS || (v->device == RL_CPU) != (l >= plan->lists)) return false;
         }
-        for (int j = 0; j < plan->counts; j++)
-            if (k->arg[plan->lists + j].u.ts[i]->device != RL_CPU) return RL_UNSUPPORTED;
-    }
-    return RL_OK;
+    return true;
 }
 
 static rl_status step_lists(rl_call *k, const rl_step_plan *plan, int kind) {
     step_numbers now = {kind, plan->lists, -1, {}, {}}, next;
-    const rl_status status = check_places(k, plan);
-    if (status != RL_OK) return status;
+    if (!are_in_place(k, plan)) return RL_UNSUPPORTED;
     for (int l = 0; l < plan->lists; l++) now.given[l] = k->arg[l].n > 0;
     next = now;
     return cuda_lists_run<RL_STEP_LISTS>(

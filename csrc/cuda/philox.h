@@ -58,11 +58,15 @@ __device__ inline float cuda_unit(uint32_t word) {
 __device__ inline double cuda_unit(uint32_t low, uint32_t high) {
     return fma((double)((uint64_t)low ^ (uint64_t)high << 21), 0x1p-53, 0x1p-54);
 }
-__device__ inline void cuda_units(const uint32_t *words, float (&u)[CUDA_FLOATS]) {
-    for (int j = 0; j < CUDA_FLOATS; j++) u[j] = cuda_unit(words[j]);
+template <class C> __device__ C cuda_unit_of(const uint32_t *words, int j);
+template <> __device__ inline float cuda_unit_of<float>(const uint32_t *words, int j) {
+    return cuda_unit(words[j]);
 }
-__device__ inline void cuda_units(const uint32_t *words, double (&u)[CUDA_DOUBLES]) {
-    for (int j = 0; j < CUDA_DOUBLES; j++) u[j] = cuda_unit(words[2 * j], words[2 * j + 1]);
+template <> __device__ inline double cuda_unit_of<double>(const uint32_t *words, int j) {
+    return cuda_unit(words[2 * j], words[2 * j + 1]);
+}
+template <class C, int each> __device__ void cuda_units(const uint32_t *words, C (&u)[each]) {
+    for (int j = 0; j < each; j++) u[j] = cuda_unit_of<C>(words, j);
 }
 /* of the standard normal distribution, by Box and Muller */
 __device__ inline void cuda_normals(const uint32_t *words, float (&z)[CUDA_FLOATS]) {

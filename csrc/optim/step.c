@@ -86,10 +86,12 @@ static int lists_fill(step_lists *l, PyObject *params, PyObject *state) {
 }
 
 /* ---- when all of them are found, since finding one may run Python, which may change those before ---- */
+static bool same_device(const rl_view *a, const rl_view *b) {
+    return a->device == b->device && a->device_index == b->device_index;
+}
+
 static bool same_kind(const rl_view *a, const rl_view *b) {
-    if (a->dtype != b->dtype || a->device != b->device || a->device_index != b->device_index ||
-        a->ndim != b->ndim)
-        return false;
+    if (a->dtype != b->dtype || !same_device(a, b) || a->ndim != b->ndim) return false;
     for (int i = 0; i < a->ndim; i++)
         if (a->shape[i] != b->shape[i]) return false;
     return true;
@@ -114,7 +116,8 @@ static bool lists_are_usual(const step_lists *l) {
     const int counts = l->n_lists - l->n_counts;
     for (int j = 0; j < l->n; j++) {
         const rl_view *p = l->list[0][j];
-        if (!param_is_usual(l, p) || !same_kind(p, l->list[1][j])) return false;
+        if (!param_is_usual(l, p) || !same_kind(p, l->list[1][j]) || !same_device(p, l->list[0][0]))
+            return false;
         for (int i = 2; i < l->n_lists; i++) {
             if (!l->key[i]) continue;
             const rl_view *v = l->list[i][j];
