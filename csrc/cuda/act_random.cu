@@ -15,9 +15,13 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     lean(cuda_draws d, cuda_walk w, int dtype, void *out, const void *in, C low, C range) {
     enum { EACH = 16 / sizeof(C) };
     cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
-        CUDA_UNROLL
-        for (int j = 0; j < EACH; j++, i += step)
-            if (i < w.numel) lean_at(w, dtype, out, in, i, fma(cuda_unit_of<C>(words, j), range, low));
+        C u[EACH];
+        cuda_units(words, u);
+        CUDA_ROLLED
+        for (int j = 0; j < EACH && i < w.numel; j++, i += step) {
+            lean_at(w, dtype, out, in, i, fma(u[0], range, low));
+            cuda_turn(u);
+        }
     });
 }
 

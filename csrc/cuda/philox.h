@@ -87,6 +87,13 @@ __device__ inline void cuda_normals(const uint32_t *words, double (&z)[CUDA_DOUB
     z[1] = radius * cosine;
 }
 
+/* the next of several numbers comes to the front: a loop over them need not be unrolled */
+template <class T, int n> __device__ void cuda_turn(T (&x)[n]) {
+    const T first = x[0];
+    for (int j = 0; j + 1 < n; j++) x[j] = x[j + 1];
+    x[n - 1] = first;
+}
+
 /* put(words, i, step) for each draw of this thread: its elements are i, i + step ..., as far as there are n
  */
 template <int each, class Put> __device__ void cuda_draw(const cuda_draws &d, int64_t n, Put put) {

@@ -54,12 +54,12 @@ __global__ void __launch_bounds__(CUDA_THREADS)
             cuda_normals(words, u);
         else
             cuda_units(words, u);
-        CUDA_UNROLL
-        for (int j = 0; j < EACH; j++, i += step) {
+        CUDA_ROLLED
+        for (int j = 0; j < EACH && i < w.numel; j++, i += step) {
             int64_t at[1];
-            if (i >= w.numel) break;
             cuda_walk_seek(w, i, at);
-            cuda_store<C>(dtype, out, at[0], number_of(u[j], f, dtype));
+            cuda_store<C>(dtype, out, at[0], number_of(u[0], f, dtype));
+            cuda_turn(u);
         }
     });
 }
@@ -122,19 +122,20 @@ CUDA_KERNEL(cuda_bernoulli) { /* (input, p) */
 }
 
 /* ---- bernoulli, of a tensor of chances: thread i draws for elements 4 i to 4 i + 3 ---- */
-template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     bernoulli_each(cuda_draws d, cuda_walk w, void *out, int dtype, const void *chances, int of,
                    unsigned *fault) {
     cuda_draw<CUDA_FLOATS>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
-        CUDA_UNROLL
-        for (int j = 0; j < CUDA_FLOATS; j++, i += step) {
+        float u[CUDA_FLOATS];
+        cuda_units(words, u);
+        CUDA_ROLLED
+        for (int j = 0; j < CUDA_FLOATS && i < w.numel; j++, i += step) {
             int64_t at[2];
-            if (i >= w.numel) break;
             cuda_walk_seek(w, i, at);
-            const C chance = cuda_load<C>(of, chances, at[1]);
+            const double chance = cuda_load<double>(of, chances, at[1]);
             if (!(chance >= 0 && chance <= 1)) cuda_fault(fault, CUDA_FAULT_VALUE);
-            cuda_store<float>(dtype, out, at[0], (C)cuda_unit(words[j]) <= chance);
+            cuda_store<float>(dtype, out, at[0], u[0] <= chance);
+            cuda_turn(u);
         }
     });
 }
@@ -149,7 +150,7 @@ CUDA_KERNEL(cuda_bernoulli_tensor) { /* (p), or (input, p) in place */
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     unsigned *fault = rl_cuda_fault(k);
     if (!fault || cuda_draws_take_each(k, &d, (w.numel + 3) / 4) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((bernoulli_each<double>), cuda_draws_blocks(&d), CUDA_THREADS, (cudaStream_t)k->stream, d, w,
+    CUDA_LAUNCH(bernoulli_each, cuda_draws_blocks(&d), CUDA_THREADS, (cudaStream_t)k->stream, d, w,
                 rl_data(out, RL_WRITE), out->dtype, rl_const_data(p), p->dtype, fault);
     return rl_cuda_end(k);
 }

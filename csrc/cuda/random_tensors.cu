@@ -17,13 +17,13 @@ __global__ void __launch_bounds__(CUDA_THREADS) normals(cuda_draws d, cuda_walk 
     cuda_draw<EACH>(d, w.numel, [&](const uint32_t *words, int64_t i, int64_t step) {
         C z[EACH];
         cuda_normals(words, z);
-        CUDA_UNROLL
-        for (int j = 0; j < EACH; j++, i += step) {
+        CUDA_ROLLED
+        for (int j = 0; j < EACH && i < w.numel; j++, i += step) {
             int64_t at[3];
-            if (i >= w.numel) break;
             cuda_walk_seek(w, i, at);
-            const C x = cuda_rounded(p.dtype, z[j] * (C)cuda_read(p.deviation, at[2]));
+            const C x = cuda_rounded(p.dtype, z[0] * (C)cuda_read(p.deviation, at[2]));
             cuda_store<C>(p.dtype, p.out, at[0], x + (C)cuda_read(p.mean, at[1]));
+            cuda_turn(z);
         }
     });
 }
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
             if (i >= c.rows * c.picks) break;
             const double *row = sums + i / c.picks * c.n, total = row[c.n - 1];
             if (!(total > 0)) cuda_fault(fault, CUDA_FAULT_VALUE);
-            out[i] = place_of(row, c.n, (1 - u[j]) * total); /* of [0, 1), so that no weight of 0 is taken */
+            out[i] = place_of(row, c.n, (1 - u[j]) * total); /* of [0, 1): no weight of 0 is taken */
         }
     });
 }
