@@ -43,7 +43,7 @@ static uintptr_t stacks, next_variable, dynamic_shared;
 static size_t static_bytes, dynamic_bytes;
 static void *scheduler; /* its stack */
 static unsigned current, n_threads;
-static bool is_over = true, is_together;
+static bool is_over, is_together;
 static dim3 grid, block;
 static uint3 block_index, thread_index[MAX_THREADS];
 static void (*run_thread)(void *);
@@ -91,7 +91,7 @@ static void leave(Stack *from, const Stack *to) {
     (void)from, (void)to;
 #endif
 }
-/* an abandoned launch left frames there */
+/* what ended there left its frames, as the sanitizer sees them */
 static void clear_stack(unsigned i) {
     ASAN_UNPOISON_MEMORY_REGION((void *)stack_of(i), STACK);
     of_thread[i] = Stack{(void *)stack_of(i), STACK, nullptr};
@@ -129,6 +129,7 @@ static void stack_main(void) {
     abort();
 }
 static void prepare(unsigned i, const std::string &arguments) {
+    clear_stack(i);
     memcpy(arguments_of(i), arguments.data(), arguments.size());
     void **top = (void **)((char *)arguments_of(i) - 64); /* `ret` leaves it as after a call */
     *--top = nullptr;
@@ -285,8 +286,6 @@ static void run_launch(const std::string &arguments) {
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         for (unsigned i = 0; i < MAX_THREADS; i++) mprotect((void *)(stack_of(i) - GUARD), GUARD, PROT_NONE);
     }
-    if (is_over)
-        for (unsigned i = 0; i < MAX_THREADS; i++) clear_stack(i);
     is_over = false;
     for (unsigned i = 0; i < n_threads; i++)
         thread_index[i] = {i % block.x, i / block.x % block.y, i / block.x / block.y};
