@@ -239,9 +239,9 @@ static int fill_module(PyObject *m) {
         rl_raise_init,     rl_types_init,    rl_limits_init,    rl_device_type_init, rl_untyped_storage_init,
         rl_tensor_init,    rl_override_init, rl_parameter_init, rl_node_init,        rl_mode_init,
         rl_generator_init, rl_ops_init,      rl_infer_init,     rl_promote_init,     rl_overridable_init,
-        rl_create_init,    rl_numpy_init,    rl_dlpack_init,    rl_memory_init,      rl_foreign_init,
-        rl_shared_init,    rl_files_init,    rl_driver_init,    rl_foreach_init,     rl_optim_init,
-        rl_grad_init,      rl_module_init,   rl_profile_init,   rl_gc_init};
+        rl_create_init,    rl_numpy_init,    rl_dlpack_init,    rl_pinned_init,      rl_memory_init,
+        rl_foreign_init,   rl_shared_init,   rl_files_init,     rl_driver_init,      rl_foreach_init,
+        rl_optim_init,     rl_grad_init,     rl_module_init,    rl_profile_init,     rl_gc_init};
     for (size_t i = 0; i < Py_ARRAY_LENGTH(parts); i++)
         if (parts[i](m) < 0) return -1;
     return PyModule_AddFunctions(m, functions) < 0 ? -1 : adopt_functions(m);

@@ -80,6 +80,8 @@ int rl_infer_init(PyObject *m);       /* bindings/infer.c */
 int rl_promote_init(PyObject *m);     /* bindings/promote.c */
 int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
 int rl_dlpack_init(PyObject *m);      /* bindings/dlpack.c */
+int rl_pinned_init(PyObject *m);      /* bindings/pinned.c */
+PyObject *rl_tensor_pin(PyObject *t); /* a copy in pinned memory; itself where it is there; owned */
 int rl_memory_init(PyObject *m);      /* bindings/memory.c */
 int rl_foreign_init(PyObject *m);     /* bindings/foreign.c */
 int rl_shared_init(PyObject *m);      /* bindings/shared.c */

@@ -177,7 +177,7 @@ class _Methods:
         return getattr(storage, storage._NAMES[self.dtype])
 
     def is_pinned(self, device=None):
-        """Whether the memory is locked for a GPU's copies: never."""
+        """Whether the memory is locked for a GPU's copies."""
         if device is not None:
             warnings.warn(
                 "The argument 'device' of Tensor.is_pinned() is deprecated. "
@@ -185,19 +185,20 @@ class _Methods:
                 DeprecationWarning,
                 stacklevel=2,
             )
-        return False
+        return _C._is_pinned(self)
 
     def pin_memory(self, device=None):
-        """Return the tensor itself: no memory is locked here; RuntimeError where there is no accelerator."""
-        from . import accelerator
-
-        if not accelerator.is_available():
-            raise RuntimeError("Cannot access accelerator device when none is available.")
-        return self
+        """Return a copy in memory that a GPU reads and writes by itself; itself where it is there."""
+        return _C._pin_memory(self)
 
     def record_stream(self, stream):
-        """RuntimeError: there are no streams."""
-        raise RuntimeError("unknown parameter type")
+        """Keep the memory from others until what a stream has to do now is done, once nobody has it any more."""
+        from .cuda import Stream
+
+        if not isinstance(stream, Stream):
+            raise RuntimeError("unknown parameter type")
+        if self.is_cuda and self.numel():
+            stream._cuda.memory_record(self.device.index, self.data_ptr(), stream.cuda_stream)
 
     # ---- DLPack ----
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):

@@ -23,7 +23,8 @@ def _checks():
 
     _cuda_sim.clear_reports()
     yield
-    rushlight.cuda.synchronize()
+    for i in range(rushlight.cuda.device_count()):
+        rushlight.cuda.synchronize(i)
     found = _cuda_sim.reports()
     _cuda_sim.clear_reports()
     assert not found, "\n".join(found)
