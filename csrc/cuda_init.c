@@ -200,9 +200,14 @@ static PyObject *cuda_memory_reset(PyObject *m, PyObject *args) {
 
 static PyObject *cuda_memory_record(PyObject *m, PyObject *args) {
     handles h;
+    int index;
+    PyObject *at, *stream;
     (void)m;
-    if (!take(args, 2, &h)) return NULL;
-    rl_cuda_record(h.index, h.at[0], h.at[1]);
+    if (!PyArg_ParseTuple(args, "iOiO:memory_record", &index, &at, &h.index, &stream)) return NULL;
+    h.at[0] = PyLong_AsVoidPtr(at);
+    h.at[1] = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(stream);
+    if (PyErr_Occurred()) return NULL;
+    rl_cuda_record(index, h.at[0], h.index, h.at[1]);
     Py_RETURN_NONE;
 }
 
@@ -359,7 +364,7 @@ static PyMethodDef functions[] = {
     ROW(empty_cache, METH_NOARGS, "()\n--\n\nGives unused memory back to the devices."),
     ROW(memory_stats, METH_VARARGS, "(index)\n--\n\nThe allocator's counters."),
     ROW(memory_reset, METH_VARARGS, "(index, peak)\n--\n\nCounts peaks, or else sums, anew."),
-    ROW(memory_record, METH_VARARGS, "(index, address, stream)\n--\n\nMemory is in use on a stream."),
+    ROW(memory_record, METH_VARARGS, "(index, address, of, stream)\n--\n\nMemory is in use on a stream."),
     ROW(stream, METH_VARARGS, "(index)\n--\n\nThis thread's current stream; 0 is the default one."),
     ROW(stream_new, METH_VARARGS, "(index, is_urgent)\n--\n\nA stream of the pool."),
     ROW(stream_use, METH_VARARGS, "(index, stream)\n--\n\nMakes a stream this thread's current one."),

@@ -210,11 +210,28 @@ static std::set<block *> take_segments(int index) {
     return taken;
 }
 
+/* Events that could not be made before are made now, so that a wait reaches them. */
+static bool has_waiting(int index) {
+    mutex_guard guard(&lock);
+    free_what_waited(index);
+    return !memories[index].waiting.empty();
+}
+
+static rl_status wait_for_uses(int index) {
+    const bool has_others = has_waiting(index); /* maybe on streams of other devices */
+    for (int i = 0; i < CUDA_DEVICES; i++) {
+        if (i != index && !(has_others && rl_cuda_in_use(i))) continue;
+        device_guard guard(i);
+        if (guard.status != RL_OK || rl_cuda_check(cudaDeviceSynchronize()) != RL_OK) return RL_FAIL;
+    }
+    return RL_OK;
+}
+
 static rl_status release_segments(int index) {
     rl_status status = RL_OK;
     apart_from_python apart;
     device_guard guard(index);
-    if (guard.status != RL_OK || rl_cuda_check(cudaDeviceSynchronize()) != RL_OK) return RL_FAIL;
+    if (guard.status != RL_OK || wait_for_uses(index) != RL_OK) return RL_FAIL;
     for (block *b : take_segments(index)) {
         const bool is_gone = rl_cuda_check(cudaFree(b->at)) == RL_OK;
         mutex_guard locked(&lock);
@@ -308,20 +325,21 @@ extern "C" void rl_cuda_free(int index, void *p) {
     m.used.erase(found);
     count_with_bytes(b, RL_CUDA_ALLOCATION, RL_CUDA_ALLOCATED_BYTES, -1);
     count(b, RL_CUDA_REQUESTED_BYTES, -(int64_t)b->requested);
-    if (rl_cuda_uses_ended(&b->uses))
+    if (guard.status == RL_OK && rl_cuda_uses_ended(&b->uses))
         make_free(b);
     else
-        m.waiting.insert(b);
+        m.waiting.insert(b); /* until somebody asks for memory */
 }
 
-extern "C" void rl_cuda_record(int index, void *p, void *stream) {
+extern "C" void rl_cuda_record(int index, void *p, int stream_index, void *stream) {
     mutex_guard guard(&lock);
     auto &used = memories[index].used;
     auto next = used.upper_bound((char *)p);
     if (next == used.begin()) return;
     block *b = (--next)->second;
-    if ((size_t)((char *)p - b->at) < b->size && b->stream != (cudaStream_t)stream)
-        rl_cuda_uses_add(&b->uses, index, (cudaStream_t)stream);
+    const bool is_own = index == stream_index && b->stream == (cudaStream_t)stream;
+    if ((size_t)((char *)p - b->at) < b->size && !is_own)
+        rl_cuda_uses_add(&b->uses, stream_index, (cudaStream_t)stream);
 }
 
 extern "C" void rl_cuda_stats_get(int index, rl_cuda_stats *to) {

@@ -37,7 +37,7 @@ int rl_cuda_driver_version(void);
 /* ---- memory of a device: Note [Blocks] in allocator.cu ---- */
 void *rl_cuda_alloc(int index, size_t bytes, void *stream); /* in the order of the stream, as its end is */
 void rl_cuda_free(int index, void *p);
-void rl_cuda_record(int index, void *p, void *stream); /* p is in use there, too */
+void rl_cuda_record(int index, void *p, int stream_index, void *stream); /* p is in use there, too */
 rl_status rl_cuda_empty_cache(void);
 typedef struct { /* PyTorch's four numbers of each count, for all blocks, small ones and large ones */
     int64_t current, peak, made, ended;

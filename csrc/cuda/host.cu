@@ -82,11 +82,10 @@ bool rl_cuda_host_owns(const void *p) {
     return block_of(p) != nullptr;
 }
 
-rl_status rl_cuda_host_used(const void *p, int index, cudaStream_t stream) {
+void rl_cuda_host_used(const void *p, int index, cudaStream_t stream) {
     mutex_guard guard(&lock);
     host_block *b = block_of(p);
     if (b) rl_cuda_uses_add(&b->uses, index, stream);
-    return RL_OK;
 }
 
 extern "C" bool rl_cuda_host_is_pinned(const void *p) {

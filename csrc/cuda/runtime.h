@@ -62,5 +62,5 @@ bool rl_cuda_uses_ended(stream_use **list); /* asks, and waits for nothing */
 
 /* ---- host.cu ---- */
 bool rl_cuda_host_owns(const void *p); /* pinned memory that may be read and written later */
-rl_status rl_cuda_host_used(const void *p, int index, cudaStream_t stream);
+void rl_cuda_host_used(const void *p, int index, cudaStream_t stream);
 #endif

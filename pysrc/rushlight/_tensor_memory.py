@@ -198,7 +198,8 @@ class _Methods:
         if not isinstance(stream, Stream):
             raise RuntimeError("unknown parameter type")
         if self.is_cuda and self.numel():
-            stream._cuda.memory_record(self.device.index, self.data_ptr(), stream.cuda_stream)
+            place = self.device.index, self.data_ptr()
+            stream._cuda.memory_record(*place, stream.device_index, stream.cuda_stream)
 
     # ---- DLPack ----
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):

@@ -32,6 +32,7 @@ def numbers(n, device="cuda"):
 
 # ---- devices ----
 def test_what_a_device_says():
+    numbers(1)
     found = cuda.get_device_properties(0)
     assert found.name == cuda.get_device_name() and found.major >= 8 and found.warp_size == 32
     assert cuda.get_device_capability(0) == (found.major, found.minor)

@@ -33,7 +33,8 @@ static cudaError_t copy(const char *name, void *to, const void *from, size_t byt
     } else {
         enqueue(stream, name, [=] { copy_now(to, from, bytes); });
     }
-    return to_host ? cudaStreamSynchronize(stream) : cudaSuccess;
+    if (to_host) drain(stream); /* no call of its own, which could fail alone and leave the copy to come */
+    return call.end(cudaSuccess);
 }
 } // namespace sim
 

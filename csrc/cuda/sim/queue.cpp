@@ -168,6 +168,9 @@ static void drain_stream(const cuda_sim_stream *s) {
     join(host, s->clock);
     forget_ops();
 }
+void drain(cudaStream_t stream) {
+    drain_stream(stream_of(stream));
+}
 void drain_device(int device) {
     stream_of(nullptr);
     for (size_t i = 0; i < streams.size(); i++)

@@ -74,6 +74,7 @@ extern thread_local int device;
 int device_count(void);
 void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run);
 void drain_device(int device);
+void drain(cudaStream_t stream);
 bool is_of_device(cudaStream_t stream); /* of the current one: kernels and events demand it */
 unsigned random_below(unsigned n);
 
