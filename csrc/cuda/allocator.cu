@@ -115,7 +115,8 @@ static void free_what_waited(int index) {
     std::set<block *> &waiting = memories[index].waiting;
     for (auto at = waiting.begin(); at != waiting.end();) {
         block *b = *at;
-        if (rl_cuda_uses_ended(&b->uses)) {
+        /* its events may lie on another device, from which the way back can fail */
+        if (rl_cuda_uses_ended(&b->uses) && rl_cuda_select(index) == RL_OK) {
             at = waiting.erase(at);
             make_free(b);
         } else {
@@ -159,6 +160,7 @@ typedef struct {
 static void *find(const request &r) {
     mutex_guard guard(&lock);
     free_what_waited(r.index);
+    if (rl_cuda_select(r.index) != RL_OK) return nullptr;
     block key = {nullptr, nullptr, r.index, r.stream, nullptr, r.size, 0, r.is_small, false, nullptr};
     auto &pool = memories[r.index].free[r.is_small];
     auto found = pool.lower_bound(&key);
@@ -178,6 +180,7 @@ static cudaError_t get_segment(const request &r, void **p) {
     const size_t bytes = segment_size(r);
     void *memory = nullptr;
     cudaError_t error;
+    if (rl_cuda_select(r.index) != RL_OK) return cudaErrorUnknown;
     {
         apart_from_python apart;
         error = cudaMalloc(&memory, bytes);
@@ -325,7 +328,7 @@ extern "C" void rl_cuda_free(int index, void *p) {
     m.used.erase(found);
     count_with_bytes(b, RL_CUDA_ALLOCATION, RL_CUDA_ALLOCATED_BYTES, -1);
     count(b, RL_CUDA_REQUESTED_BYTES, -(int64_t)b->requested);
-    if (guard.status == RL_OK && rl_cuda_uses_ended(&b->uses))
+    if (guard.status == RL_OK && rl_cuda_uses_ended(&b->uses) && rl_cuda_select(index) == RL_OK)
         make_free(b);
     else
         m.waiting.insert(b); /* until somebody asks for memory */
