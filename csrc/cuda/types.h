@@ -38,32 +38,36 @@ __device__ inline uint8_t cuda_widen(cuda_bool x) {
 }
 
 template <class To> struct cuda_narrow { /* to integers */
-    template <class From> static __device__ To from(From x) { return (To)(int64_t)x; }
+    template <class From> static __device__ __forceinline__ To from(From x) { return (To)(int64_t)x; }
 };
 template <> struct cuda_narrow<float> {
-    template <class From> static __device__ float from(From x) { return (float)x; }
+    template <class From> static __device__ __forceinline__ float from(From x) { return (float)x; }
 };
 template <> struct cuda_narrow<double> {
-    template <class From> static __device__ double from(From x) { return (double)x; }
+    template <class From> static __device__ __forceinline__ double from(From x) { return (double)x; }
 };
 template <> struct cuda_narrow<__half> {
-    template <class From> static __device__ __half from(From x) { return __float2half_rn((float)x); }
+    template <class From> static __device__ __forceinline__ __half from(From x) {
+        return __float2half_rn((float)x);
+    }
 };
 template <> struct cuda_narrow<__nv_bfloat16> {
-    template <class From> static __device__ __nv_bfloat16 from(From x) {
+    template <class From> static __device__ __forceinline__ __nv_bfloat16 from(From x) {
         return __float2bfloat16_rn((float)x);
     }
 };
 template <> struct cuda_narrow<cuda_bool> {
-    template <class From> static __device__ cuda_bool from(From x) { return {(uint8_t)(x != 0)}; }
+    template <class From> static __device__ __forceinline__ cuda_bool from(From x) {
+        return {(uint8_t)(x != 0)};
+    }
 };
 
-template <class To, class From> __device__ To cuda_cast(From x) {
+template <class To, class From> __device__ __forceinline__ To cuda_cast(From x) {
     return cuda_narrow<To>::from(cuda_widen(x));
 }
 
 /* ---- one element of any dtype ---- */
-template <class C> __device__ C cuda_load(int dtype, const void *p, int64_t i) {
+template <class C> __device__ __forceinline__ C cuda_load(int dtype, const void *p, int64_t i) {
     switch (dtype) {
 #define X(tag, T, Compute)                                                                                   \
     case tag: return cuda_cast<C>(((const T *)p)[i]);
@@ -96,7 +100,7 @@ template <class T, int V> struct __align__(sizeof(T) * V < 16 ? sizeof(T) * V : 
 template <class T, int V> __device__ bool cuda_is_aligned(const T *p) {
     return V == 1 || (uintptr_t)p % alignof(cuda_vector<T, V>) == 0;
 }
-template <class T, int V> __device__ cuda_vector<T, V> cuda_get(const T *p) {
+template <class T, int V> __device__ __forceinline__ cuda_vector<T, V> cuda_get(const T *p) {
     cuda_vector<T, V> v;
     if (cuda_is_aligned<T, V>(p)) return *(const cuda_vector<T, V> *)p;
     CUDA_UNROLL

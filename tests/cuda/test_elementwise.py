@@ -85,6 +85,12 @@ def test_numbers_and_dtypes():
         same(half.abs().to(DEVICE) ** exponent, half.abs() ** exponent, rough=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.float16, torch.bfloat16, torch.uint8])
+def test_results_of_casts_are_seen_as_written(dtype):
+    a = made(30)
+    same(a.to(DEVICE).to(dtype) + a.to(DEVICE).abs().to(dtype), a.to(dtype) + a.abs().to(dtype))
+
+
 def test_refusals_are_those_of_the_cpu():
     whole, half = made(3, dtype=torch.uint8).to(DEVICE), made(3, dtype=torch.float16).to(DEVICE)
     with pytest.raises(RuntimeError, match="must not be a floating point number"):

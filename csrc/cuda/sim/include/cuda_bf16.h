@@ -14,10 +14,10 @@ struct alignas(4) __nv_bfloat162 {
     __nv_bfloat16 x, y;
 };
 
-static inline __nv_bfloat16 __float2bfloat16(float x) {
+static __forceinline__ __nv_bfloat16 __float2bfloat16(float x) {
     return __nv_bfloat16(x);
 }
-static inline __nv_bfloat16 __float2bfloat16_rn(float x) {
+static __forceinline__ __nv_bfloat16 __float2bfloat16_rn(float x) {
     return __nv_bfloat16(x);
 }
 static inline float __bfloat162float(__nv_bfloat16 x) {
@@ -26,7 +26,7 @@ static inline float __bfloat162float(__nv_bfloat16 x) {
 static inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) {
     return x.bits;
 }
-static inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) {
+static __forceinline__ __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits) {
     __nv_bfloat16 x;
     x.bits = bits;
     return x;

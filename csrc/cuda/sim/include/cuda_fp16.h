@@ -16,10 +16,10 @@ struct alignas(4) __half2 {
 typedef __half half;
 typedef __half2 half2;
 
-static inline __half __float2half(float x) {
+static __forceinline__ __half __float2half(float x) {
     return __half(x);
 }
-static inline __half __float2half_rn(float x) {
+static __forceinline__ __half __float2half_rn(float x) {
     return __half(x);
 }
 static inline float __half2float(__half x) {
@@ -31,7 +31,7 @@ static inline float2 __half22float2(__half2 x) {
 static inline unsigned short __half_as_ushort(__half x) {
     return x.bits;
 }
-static inline __half __ushort_as_half(unsigned short bits) {
+static __forceinline__ __half __ushort_as_half(unsigned short bits) {
     __half x;
     x.bits = bits;
     return x;
