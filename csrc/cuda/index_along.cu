@@ -83,7 +83,8 @@ CUDA_KERNEL(cuda_index_copy) {
     const rl_view *source = rl_in(k, 3);
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     const rl_status status = cuda_start(k);
-    return status == RL_OK ? cuda_scatter_set(k, by_vector, source, rl_const_data(source)) : status;
+    if (status != RL_OK || source->numel == 0) return status;
+    return cuda_scatter_set(k, by_vector, source, rl_const_data(source));
 }
 
 CUDA_KERNEL(cuda_index_fill) {
@@ -130,7 +131,7 @@ static rl_status reduce(rl_call *k, cuda_scatter_way way) {
     const bool include_self = rl_int(k, 5);
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     rl_status status = cuda_start(k);
-    if (status != RL_OK || rl_in(k, 2)->numel == 0 || out->numel == 0) return status;
+    if (status != RL_OK || rl_in(k, 2)->numel == 0 || source->numel == 0 || out->numel == 0) return status;
     if (!include_self) status = cuda_scatter_fill(k, way, source, neutral_bits(join, out->dtype));
     if (status == RL_OK) status = cuda_scatter_join(k, way, source, rl_const_data(source), join, -1);
     return status == RL_OK && join == RL_JOIN_MEAN ? divide(k, way, source, include_self) : status;

@@ -205,8 +205,9 @@ CUDA_KERNEL(cuda_masked_scatter) {
     const rl_status status = cuda_start(k);
     if (status != RL_OK) return status;
     const cuda_truths asked = cuda_truths_of(mask);
-    const void *from = cuda_gapless(k, source);
-    if (!from || rl_cuda_begin(k, out) != RL_OK || cuda_ranks_make(k, &r, w, 1, asked) != RL_OK)
+    const void *from = source->numel ? cuda_gapless(k, source) : nullptr;
+    if ((source->numel && !from) || rl_cuda_begin(k, out) != RL_OK ||
+        cuda_ranks_make(k, &r, w, 1, asked) != RL_OK)
         return RL_FAIL;
     unsigned *fault = rl_cuda_fault(k);
     if (!fault) return RL_FAIL;

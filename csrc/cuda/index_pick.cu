@@ -99,8 +99,8 @@ CUDA_KERNEL(cuda_take) {
     const rl_view *x = rl_in(k, 0), *index = rl_in(k, 1), *out = k->out[0];
     cuda_dims dims = cuda_dims_none();
     if (out->numel == 0) return RL_OK;
-    const void *from = cuda_gapless(k, x);
-    if (!from || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    const void *from = x->numel ? cuda_gapless(k, x) : nullptr;
+    if ((x->numel && !from) || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     cuda_places p;
     cuda_walk w;
     if (cuda_places_flat(k, &p, rl_const_data(index), x->numel) != RL_OK) return RL_FAIL;
