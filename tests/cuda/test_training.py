@@ -38,7 +38,7 @@ MODELS = {  # how it is made, shape of a batch, classes
 OPTIMIZERS = {
     "civilnet": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4),
     "mlp": lambda p: torch.optim.AdamW(p, lr=0.01),
-    # larger steps make a float32 net of few images chaotic: the CPU's own kernels then differ by more than 1e-4
+    # larger steps are chaotic in float32: then the CPU's own kernels differ by more than 1e-4
     "resnet": lambda p: torch.optim.SGD(p, lr=1e-4, momentum=0.9, nesterov=True),
 }
 
