@@ -1,0 +1,193 @@
+/* Losses with a margin and their gradients. attr[0]: samples, attr[1]: classes. */
+#include "dims.h"
+#include "reduce_dims.h"
+#include <math.h>
+
+enum { NONE, MEAN };
+
+/* One target a sample, or in a row of as many as classes those before the first -1. A target that is no
+ * class ends the launch, as in PyTorch. */
+typedef struct {
+    const void *x, *weight; /* weight NULL: 1 */
+    const int64_t *target;
+    int64_t classes, x_step, target_step, weight_step;
+    bool is_multilabel, is_squared;
+    int dtype;
+    double margin;
+} margin_loss;
+
+/* ---- a sample: where its row of x and its targets begin ---- */
+template <class C> struct margin_row {
+    const margin_loss &l;
+    int64_t x, target;
+    __device__ C at(int64_t c) const { return cuda_load<C>(l.dtype, l.x, x + c * l.x_step); }
+    __device__ int64_t label(int64_t i) const { /* -1: no more */
+        if (i == (l.is_multilabel ? l.classes : 1)) return -1;
+        const int64_t t = l.target[target + i * l.target_step];
+        if (t >= l.classes || t < (l.is_multilabel ? -1 : 0)) __trap();
+        return t;
+    }
+    __device__ bool is_label(int64_t c) const {
+        int64_t t = -1;
+        for (int64_t i = 0; (t = label(i)) >= 0; i++)
+            if (t == c) return true;
+        return false;
+    }
+    __device__ C gap(int64_t t, int64_t c) const { return (C)l.margin - at(t) + at(c); }
+    __device__ C weight() const {
+        return l.weight ? cuda_load<C>(l.dtype, l.weight, label(0) * l.weight_step) : 1;
+    }
+    /* what class c, which is no label, adds to the loss; its slope */
+    __device__ C loss(int64_t c) const {
+        C sum = 0;
+        int64_t t;
+        for (int64_t i = 0; (t = label(i)) >= 0; i++) {
+            const C z = gap(t, c);
+            if (z > 0) sum += l.is_squared ? z * z : z;
+        }
+        return sum * weight();
+    }
+    __device__ C slope_by(int64_t t, int64_t c) const {
+        const C z = gap(t, c);
+        return z > 0 ? weight() * (l.is_squared ? 2 * z : 1) : 0;
+    }
+    __device__ C slope(int64_t c) const {
+        C sum = 0;
+        int64_t t;
+        if (!is_label(c)) {
+            for (int64_t i = 0; (t = label(i)) >= 0; i++) sum += slope_by(t, c);
+            return sum;
+        }
+        for (int64_t other = 0; other < l.classes; other++)
+            if (!is_label(other)) sum -= slope_by(c, other);
+        C times = 0; /* a label may come more than once */
+        for (int64_t i = 0; (t = label(i)) >= 0; i++) times += t == c;
+        return sum * times;
+    }
+};
+
+/* operands of both: the class, its row of x, its row of targets */
+enum { CLASS, ROW, TARGETS, MARGIN_OPS };
+template <class C> struct margin_fold {
+    typedef C value_type;
+    enum { OPERANDS = MARGIN_OPS };
+    margin_loss l;
+    void *to;
+    C over;
+    __device__ C start() const { return 0; }
+    __device__ C value(const int64_t (&at)[OPERANDS]) const {
+        const margin_row<C> row = {l, at[ROW], at[TARGETS]};
+        return row.is_label(at[CLASS]) ? 0 : row.loss(at[CLASS]);
+    }
+    __device__ C join(C a, C b) const { return a + b; }
+    __device__ void store(int64_t i, C v) const { cuda_store(l.dtype, to, i, v / over); }
+};
+
+/* and then the gradient of the loss, that of x */
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS)
+    margin_slopes(margin_loss l, cuda_walk w, void *to, const void *grad, C over) {
+    CUDA_EACH(i, w) {
+        int64_t at[MARGIN_OPS + 2];
+        cuda_walk_seek(w, i, at);
+        const margin_row<C> row = {l, at[ROW], at[TARGETS]};
+        const C g = cuda_load<C>(l.dtype, grad, at[MARGIN_OPS]) / over;
+        cuda_store(l.dtype, to, at[MARGIN_OPS + 1], row.slope(at[CLASS]) * g);
+    }
+}
+
+/* ---- calls ---- */
+typedef struct {
+    margin_loss l;
+    cuda_dims dims[MARGIN_OPS];
+    const rl_view *view[MARGIN_OPS + 2];
+    uint64_t classes; /* the dim of x that they are, or none: x is one number */
+} margin_views;
+
+static void margin_begin(const rl_call *k, margin_views *m, int at, const rl_view *weight) {
+    const rl_view *x = rl_in(k, at), *target = rl_in(k, at + 1);
+    const int last = x->ndim - 1, label = target->ndim - 1;
+    m->classes = x->ndim ? (uint64_t)1 << last : 0;
+    m->l.x = rl_const_data(x);
+    m->l.target = (const int64_t *)rl_const_data(target);
+    m->l.classes = k->attr[1];
+    m->l.x_step = last < 0 ? 0 : x->strides[last];
+    m->l.target_step = m->l.is_multilabel && label >= 0 ? target->strides[label] : 0;
+    m->l.dtype = x->dtype;
+    if (weight) {
+        m->l.weight = rl_const_data(weight);
+        m->l.weight_step = weight->ndim ? weight->strides[0] : 0;
+    }
+    cuda_dims_number(&m->dims[CLASS], x, m->classes);
+    cuda_dims_copy(&m->dims[ROW], x);
+    cuda_dims_spread(&m->dims[TARGETS], target, x, ~m->classes);
+    if (last >= 0) m->dims[ROW].strides[last] = 0;
+    for (int i = 0; i < MARGIN_OPS; i++) m->view[i] = &m->dims[i].view;
+}
+
+template <class C> static rl_status margin_sum(rl_call *k, const margin_views *m, int reduction) {
+    const double samples = reduction == MEAN && k->attr[0] ? (double)k->attr[0] : 1;
+    cuda_reduction r;
+    if (!cuda_reduction_make(&r, m->view, MARGIN_OPS, reduction == NONE ? m->classes : ~(uint64_t)0, false))
+        return RL_UNSUPPORTED;
+    if (r.kept.numel == 0) return RL_OK;
+    return cuda_reduce(k, r,
+                       margin_fold<C>{m->l, rl_data(k->out[0], RL_WRITE), (C)((double)k->attr[1] * samples)});
+}
+static rl_status margin_value(rl_call *k, margin_views *m, const rl_view *weight, int reduction) {
+    margin_begin(k, m, 0, weight);
+    return m->l.dtype == RL_F64 ? margin_sum<double>(k, m, reduction) : margin_sum<float>(k, m, reduction);
+}
+
+template <class C> static rl_status margin_launch(rl_call *k, margin_views *m, int reduction) {
+    const double samples = reduction == MEAN ? (double)k->attr[0] : 1;
+    cuda_walk w;
+    if (!cuda_walk_make(&w, m->view, MARGIN_OPS + 2)) return RL_UNSUPPORTED;
+    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    CUDA_LAUNCH((margin_slopes<C>), cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, m->l, w,
+                rl_data(k->out[0], RL_WRITE), rl_const_data(rl_in(k, 0)), (C)((double)k->attr[1] * samples));
+    return rl_cuda_end(k);
+}
+static rl_status margin_back(rl_call *k, margin_views *m, const rl_view *weight, int reduction) {
+    cuda_dims grad;
+    if (k->out[0]->numel == 0) return RL_OK;
+    margin_begin(k, m, 1, weight);
+    cuda_dims_spread(&grad, rl_in(k, 0), k->out[0], ~m->classes);
+    m->view[MARGIN_OPS] = &grad.view;
+    m->view[MARGIN_OPS + 1] = k->out[0];
+    return m->l.dtype == RL_F64 ? margin_launch<double>(k, m, reduction)
+                                : margin_launch<float>(k, m, reduction);
+}
+
+/* the arguments from `at` on are input, target, p, margin, weight, reduction */
+static void multi_begin(const rl_call *k, margin_views *m, int at) {
+    m->l = {};
+    m->l.is_squared = rl_int(k, at + 2) == 2;
+    m->l.margin = rl_num(k, at + 3);
+}
+CUDA_KERNEL(cuda_multi_margin_loss) {
+    margin_views m;
+    multi_begin(k, &m, 0);
+    return margin_value(k, &m, rl_in(k, 4), (int)rl_int(k, 5));
+}
+CUDA_KERNEL(cuda_multi_margin_loss_backward) {
+    margin_views m;
+    multi_begin(k, &m, 1);
+    return margin_back(k, &m, rl_in(k, 5), (int)rl_int(k, 6));
+}
+
+static void multilabel_begin(margin_views *m) {
+    m->l = {};
+    m->l.is_multilabel = true;
+    m->l.margin = 1;
+}
+CUDA_KERNEL(cuda_multilabel_margin_loss) {
+    margin_views m;
+    multilabel_begin(&m);
+    return margin_value(k, &m, nullptr, (int)rl_int(k, 2));
+}
+CUDA_KERNEL(cuda_multilabel_margin_loss_backward) {
+    margin_views m;
+    multilabel_begin(&m);
+    return margin_back(k, &m, nullptr, (int)rl_int(k, 3));
+}
