@@ -35,25 +35,26 @@ static __device__ __forceinline__ offsets batch_seek(const attention &a, int64_t
     return o;
 }
 template <class C>
-__device__ __forceinline__ C element(const attention &a, const offsets &o, int i, int64_t row, int64_t col) {
+static __device__ __forceinline__ C element(const attention &a, const offsets &o, int i, int64_t row,
+                                            int64_t col) {
     return product_load<C>(a.m[i].dtype, a.m[i].at, o.at[i] + row * a.m[i].row + col * a.m[i].col);
 }
 template <class C>
-__device__ __forceinline__ void put(const attention &a, const offsets &o, int i, int64_t row, int64_t col,
-                                    C x) {
+static __device__ __forceinline__ void put(const attention &a, const offsets &o, int i, int64_t row,
+                                           int64_t col, C x) {
     cuda_store<C>(a.m[i].dtype, a.m[i].at, o.at[i] + row * a.m[i].row + col * a.m[i].col, x);
 }
 
 /* row `i` of matrix x times row `j` of matrix y */
 template <class C>
-__device__ C dot(const attention &a, const offsets &o, int x, int64_t i, int y, int64_t j, int64_t n) {
+static __device__ C dot(const attention &a, const offsets &o, int x, int64_t i, int y, int64_t j, int64_t n) {
     C sum = 0;
     CUDA_ROLLED
     for (int64_t c = 0; c < n; c++) sum += element<C>(a, o, x, i, c) * element<C>(a, o, y, j, c);
     return sum;
 }
 
-template <class C> __device__ C score(const attention &a, const offsets &o, int64_t i, int64_t j) {
+template <class C> static __device__ C score(const attention &a, const offsets &o, int64_t i, int64_t j) {
     if (a.causal && j > i) return (C)-INFINITY;
     const C x = (C)a.scale * dot<C>(a, o, QUERY, i, KEY, j, a.width);
     const matrix &mask = a.m[MASK];
@@ -66,8 +67,8 @@ template <class C> __device__ C score(const attention &a, const offsets &o, int6
 /* Adds rows first to first + 31 of a matrix, each by the weight that its lane has, to columns from `col` on.
  */
 template <class C>
-__device__ __forceinline__ void add_rows(const attention &a, const offsets &o, int i, int64_t first, C weight,
-                                         int64_t col, int64_t cols, C (&sum)[PIECES]) {
+static __device__ __forceinline__ void add_rows(const attention &a, const offsets &o, int i, int64_t first,
+                                                C weight, int64_t col, int64_t cols, C (&sum)[PIECES]) {
     CUDA_ROLLED
     for (int lane = 0; lane < CUDA_WARP; lane++) {
         const C by = __shfl_sync((unsigned)CUDA_FULL_MASK, weight, lane);
@@ -79,8 +80,8 @@ __device__ __forceinline__ void add_rows(const attention &a, const offsets &o, i
     }
 }
 template <class C>
-__device__ __forceinline__ void put_row(const attention &a, const offsets &o, int i, int64_t row, int64_t col,
-                                        int64_t cols, const C (&sum)[PIECES], C by) {
+static __device__ __forceinline__ void put_row(const attention &a, const offsets &o, int i, int64_t row,
+                                               int64_t col, int64_t cols, const C (&sum)[PIECES], C by) {
     CUDA_UNROLL
     for (int piece = 0; piece < PIECES; piece++)
         if (col + piece * CUDA_WARP < cols) put<C>(a, o, i, row, col + piece * CUDA_WARP, sum[piece] * by);
@@ -129,7 +130,8 @@ template <class C> __global__ void __launch_bounds__(CUDA_THREADS) attention_for
 /* ---- backward ---- */
 /* the weight of key j for query i, and the gradient by their score */
 template <class C>
-__device__ void weigh(const attention &a, const offsets &o, int64_t i, int64_t j, C &weight, C &slope) {
+static __device__ void weigh(const attention &a, const offsets &o, int64_t i, int64_t j, C &weight,
+                             C &slope) {
     const C x = score<C>(a, o, i, j);
     weight = exp(x - element<C>(a, o, LSE, i, 0));
     slope = 0;

@@ -27,7 +27,7 @@ template <class C> struct product_sum {
 
 /* output number i: where it and what is added lie; what its sum is made of */
 template <class C>
-__device__ product_sum<C> product_output(const product &p, int64_t i, int64_t &out, int64_t &extra) {
+static __device__ product_sum<C> product_output(const product &p, int64_t i, int64_t &out, int64_t &extra) {
     int64_t at[PRODUCT_OPERANDS], row[PRODUCT_DIGITS], col[PRODUCT_DIGITS];
     product_sum<C> s = {p, 0, 0, {}};
     const int64_t line = product_divide(i, p.col.n, p.col_inverse);

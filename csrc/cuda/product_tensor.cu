@@ -3,7 +3,7 @@
 #include "product_tile.h"
 #include <mma.h>
 
-namespace wmma = nvcuda::wmma;
+using namespace nvcuda;
 
 enum { PIECE = 16, WARP = 32, PATCH = PIECE + 4 };
 

@@ -4,7 +4,7 @@
 enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4 };
 
 /* number i of thread t along a side: groups of four neighbours, which are one vector */
-__device__ constexpr int part_of(int t, int i) {
+static __device__ constexpr int part_of(int t, int i) {
     return i / NEIGHBOURS * (SIDE * NEIGHBOURS) + t * NEIGHBOURS + i % NEIGHBOURS;
 }
 
