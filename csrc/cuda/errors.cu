@@ -7,7 +7,7 @@
 #include "runtime.h"
 #include <cstdarg>
 #include <cstdio>
-#include <cstring>
+#include <string>
 
 enum { LAUNCHES = 16, TEXT = 1000 };
 typedef struct {
@@ -20,7 +20,7 @@ static volatile unsigned *faults[CUDA_DEVICES]; /* pinned memory of the host, wh
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the three */
 static thread_local rl_error last_kind;
 static thread_local int last_code;
-static thread_local char last_text[TEXT];
+static thread_local std::string last_text; /* no array: memory of threads is scarce in a library */
 
 /* ---- launches ---- */
 void rl_cuda_launched(const char *name, int index, cudaStream_t stream) {
@@ -56,16 +56,15 @@ static rl_status set_error(cudaError_t error) {
     int index = 0;
     last_kind = error == cudaErrorMemoryAllocation ? RL_DEVICE_MEMORY : RL_DEVICE;
     last_code = (int)error;
-    size_t used = (size_t)snprintf(last_text, TEXT, "CUDA error: %s", cudaGetErrorString(error));
+    last_text = std::string("CUDA error: ") + cudaGetErrorString(error);
     if (!comes_late(error)) return RL_FAIL;
     cudaGetDevice(&index);
     if (index < CUDA_DEVICES && list_launches(names, sizeof names, index))
-        used += (size_t)snprintf(last_text + used, TEXT - used,
-                                 "\nLaunched on cuda:%d since the last synchronisation: %s.", index, names);
-    snprintf(
-        last_text + used, TEXT - used,
+        last_text +=
+            "\nLaunched on cuda:" + std::to_string(index) + " since the last synchronisation: " + names + ".";
+    last_text +=
         "\nCUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace "
-        "below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1");
+        "below might be incorrect.\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1";
     return RL_FAIL;
 }
 
@@ -76,23 +75,25 @@ rl_status rl_cuda_check(cudaError_t error) {
 }
 
 rl_status rl_cuda_refuse(rl_error kind, const char *format, ...) {
+    char text[TEXT];
     va_list args;
     va_start(args, format);
-    vsnprintf(last_text, TEXT, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    last_text = text;
     last_kind = kind;
     last_code = 0;
     return RL_FAIL;
 }
 
 extern "C" rl_error rl_cuda_last_error(const char **text, int *code) {
-    *text = last_text;
+    *text = last_text.c_str();
     *code = last_code;
     return last_kind;
 }
 
 extern "C" rl_status rl_cuda_fail(rl_call *k) {
-    return rl_fail(k, last_kind, "%s", last_text);
+    return rl_fail(k, last_kind, "%s", last_text.c_str());
 }
 
 /* ---- what kernels find ---- */

@@ -27,7 +27,7 @@ ALLOWED = {
     *("rl_scalar_element", "rl_call_allocate"),
     "rl_run_kernels",  # gives way to other threads, but works on private looks meanwhile
 }
-MEMBERS = {"copy", "shape", "stream", "synchronize"}  # of rows and drivers
+MEMBERS = {"copy", "host_is_pinned", "shape", "stream", "synchronize"}  # of rows and drivers
 RUN_PYTHON = {"rl_storage_drop"}  # what it frees may be an array, whose weak references have callbacks
 # Who hands an address out, to an object that keeps the memory where it is.
 LENDERS = {("object/numpy.c", "PyArray_New"), ("object/storage.c", "PyBuffer_FillInfo")}

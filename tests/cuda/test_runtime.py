@@ -126,7 +126,9 @@ def test_without_memory_the_cache_is_given_back_first(empty):
         del x
         y = torch.empty(22 * MB, dtype=torch.uint8, device="cuda")  # the 20 MB have gone back
         assert cuda.memory_stats()["num_alloc_retries"] == retries + 1
-        with pytest.raises(torch.OutOfMemoryError, match=r"^CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0"):
+        with pytest.raises(
+            torch.OutOfMemoryError, match=r"^CUDA out of memory. Tried to allocate 40.00 MiB. GPU 0"
+        ):
             torch.empty(40 * MB, dtype=torch.uint8, device="cuda")
         assert cuda.memory_stats()["num_ooms"] >= 1 and cuda.memory_allocated() == empty + 22 * MB
         del y

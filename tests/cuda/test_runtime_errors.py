@@ -140,9 +140,9 @@ from rushlight import _cuda_sim as sim
 import ctypes, gc
 
 class Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("index", ctypes.c_int), ("ndim", ctypes.c_int),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64),
+    _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("index", ctypes.c_int),
+                ("ndim", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64),
                 ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 x, here = torch.arange(10.0).to("cuda"), torch.arange(10.0)
@@ -152,7 +152,8 @@ new = ctypes.pythonapi.PyCapsule_New
 new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 y = torch._C._from_dlpack(new(ctypes.addressof(wild), b"dltensor", None))
 z = x + y
-for act in (torch.cuda.synchronize, z.cpu, lambda: x + x, lambda: here.to("cuda"), torch.cuda.Stream, lambda: z[0].item()):
+wait, upload, item = torch.cuda.synchronize, lambda: here.to("cuda"), lambda: z[0].item()
+for act in (wait, z.cpu, lambda: x + x, upload, torch.cuda.Stream, item):
     try:
         act()
         print("nothing")
@@ -189,7 +190,9 @@ assert os.waitpid(child, 0)[1] == 0
 
 def test_a_forked_process_cannot_go_on():
     said = run(FORK.format(".to('cuda')"))
-    assert said.startswith("Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must")
+    assert said.startswith(
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must"
+    )
 
 
 @pytest.mark.skipif(SIMULATED, reason="the simulated device is asked itself")
