@@ -20,6 +20,7 @@ static const rl_device_driver driver = {
     .alloc = rl_cuda_alloc,
     .free = rl_cuda_free,
     .copy = rl_cuda_move,
+    .record = rl_cuda_record,
     .stream = rl_cuda_stream,
     .stream_use = rl_cuda_stream_use,
     .stream_join = rl_cuda_stream_join,

@@ -29,6 +29,16 @@ int rl_backward_runs(const rl_node *node); /* does that run come to this node? *
 /* -1 when `grad` cannot be the gradient of what meta describes; may replace it (reduced, cast) */
 int rl_grad_conform(const rl_meta *meta, PyObject **grad, const char *function, int index);
 
+/* ---- autograd/streams.c: Note [Streams of a backward] ---- */
+typedef struct {
+    int index; /* of a device; -1: nothing to go back to */
+    void *stream;
+} rl_stream_place;
+void rl_streams_enter(rl_stream_place *before, const rl_node *node); /* its stream is the current one */
+void rl_streams_leave(const rl_stream_place *before);
+/* `to` waits for grad, which the current stream computes; NULL: the caller, whose stream was `before` */
+int rl_streams_pass(const rl_stream_place *before, const rl_node *to, PyObject *grad);
+
 /* ---- autograd/hooks.c ---- */
 int rl_hooks_before(rl_node *node, PyObject **grads); /* tensor hooks, retain_grad; may replace */
 int rl_hooks_prehooks(rl_node *node, PyObject **grads);

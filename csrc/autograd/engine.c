@@ -232,18 +232,26 @@ static int deliver(task *t, const rl_edge *edge, PyObject *grad_steal) {
     int at = state_find(t, edge->to);
     state *s = &t->states[at];
     int failed = 0;
-    if (grad_steal && (!t->run->n_targets || s->needed))
+    if (grad_steal && (!t->run->n_targets || s->needed)) {
+        rl_stream_place before;
+        rl_streams_enter(&before, edge->to);
         failed = rl_grad_add(&state_grads(s)[edge->nr], grad_steal);
-    else
+        rl_streams_leave(&before);
+    } else {
         Py_XDECREF(grad_steal);
+    }
     if (--s->waiting == 0) heap_push(t, at);
     return failed;
 }
 
-static void capture(task *t, const rl_node *node, PyObject *const *grads) {
-    for (int i = 0; i < t->run->n_targets && !t->run->accumulate; i++)
-        if (t->run->targets[i].to == node && grads[t->run->targets[i].nr])
-            t->run->found[i] = Py_NewRef(grads[t->run->targets[i].nr]);
+static int capture(task *t, const rl_node *node, PyObject *const *grads, const rl_stream_place *before) {
+    for (int i = 0; i < t->run->n_targets && !t->run->accumulate; i++) {
+        PyObject *grad = t->run->targets[i].to == node ? grads[t->run->targets[i].nr] : NULL;
+        if (!grad) continue;
+        t->run->found[i] = Py_NewRef(grad);
+        if (rl_streams_pass(before, NULL, grad) < 0) return -1;
+    }
+    return 0;
 }
 
 static EITHER_WAY int apply(task *t, rl_node *node, PyObject **grads, PyObject **results, bool profiled) {
@@ -286,6 +294,7 @@ static int refuse_nan(const rl_node *node, PyObject *const *results) {
 static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     PyObject *small[8], **results = small, *grad = t->states[at].grad, **several = t->states[at].grads;
     rl_node *node = t->states[at].node;
+    rl_stream_place before;
     bool runs = t->states[at].runs;
     int n = node->n_edge, failed = 0;
     rl_here.grad = t->run->create_graph; /* a hook may have left it otherwise */
@@ -300,13 +309,17 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     }
     for (int i = 0; i < n; i++) results[i] = NULL;
     /* as in PyTorch a target that is also run gives its gradient before hooks see it */
-    if (!failed && runs) capture(t, node, grads);
+    rl_streams_enter(&before, node);
+    if (!failed && runs) failed = capture(t, node, grads, &before);
     if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_leaf_kind))
         failed = rl_hooks_before(node, grads);
-    if (!failed && !runs) capture(t, node, grads);
+    if (!failed && !runs) failed = capture(t, node, grads, &before);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
     if (!failed && runs) failed = apply(t, node, grads, results, profiled);
     if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
+    for (int e = 0; e < n && !failed; e++)
+        if (results[e] && node->edge[e].to) failed = rl_streams_pass(&before, node->edge[e].to, results[e]);
+    rl_streams_leave(&before);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);
     PyMem_Free(several);
     if (!t->run->keep_graph && runs && !failed) rl_node_release(node);
@@ -334,6 +347,7 @@ static int task_run(task *t) {
         const rl_edge *root = &run->roots[i];
         RL_OWNED PyObject *grad = Py_NewRef(run->root_grads[i]);
         if (rl_grad_conform(&root->to->meta[root->nr], &grad, rl_node_name(root->to), i) < 0 ||
+            rl_streams_pass(&(rl_stream_place){-1, NULL}, root->to, grad) < 0 ||
             deliver(t, root, rl_give(&grad)) < 0)
             return -1;
     }

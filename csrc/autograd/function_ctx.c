@@ -73,6 +73,7 @@ int rl_function_results(rl_node *node, PyObject *const *results, int n, int n_sa
         if (f->gives_tensor[i]) rl_meta_set(&meta[i], &((rl_tensor *)results[i])->v, &words);
     }
     node->n_out = n;
+    rl_node_place(node);
     return 0;
 }
 

@@ -17,6 +17,7 @@ typedef struct rl_device_driver {
     /* in the order of the current streams; done when it returns if one side is the CPU's and not pinned, or
      * unless `async` */
     rl_status (*copy)(const rl_place *to, const rl_place *from, size_t bytes, bool async);
+    void (*record)(int index, void *p, int stream_index, void *stream); /* p is in use there, too */
     void *(*stream)(int index); /* the current stream of this thread */
     rl_status (*stream_use)(int index, void *stream);
     rl_status (*stream_join)(int index, void *stream, int other_index, void *other); /* waits for `other` */
@@ -32,5 +33,6 @@ rl_status rl_device_register(const rl_device_driver *driver); /* refuses one of 
 const rl_device_driver *rl_device_driver_get(int device);     /* NULL when there is none */
 rl_status rl_device_failed(const rl_device_driver *driver);   /* RL_FAIL, with its last error */
 rl_storage *rl_storage_pin(const rl_device_driver *driver, rl_count n, size_t itemsize); /* the CPU's */
+void rl_storage_record(rl_storage *s, int stream_index, void *stream); /* it is in use there, too */
 int rl_device_index(int device, int index); /* of "cuda" without a number: this thread's current one */
 #endif

@@ -131,6 +131,11 @@ rl_storage *rl_storage_on(int device, int index, rl_count n, size_t itemsize) {
     return s;
 }
 
+void rl_storage_record(rl_storage *s, int stream_index, void *stream) {
+    const rl_device_driver *driver = rl_device_driver_get(s->device);
+    if (driver && s->mem_) driver->record(s->device_index, s->mem_, stream_index, stream);
+}
+
 rl_storage *rl_storage_pin(const rl_device_driver *driver, rl_count n, size_t itemsize) {
     int64_t nbytes = bytes_of(n, itemsize);
     device_block *b = nbytes < 0 ? NULL : device_block_new(driver, 0, true, (size_t)nbytes);

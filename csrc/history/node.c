@@ -1,5 +1,6 @@
 /* Nodes: their blocks, their life, and the subtype that each name has. */
 #include "node.h"
+#include "core/device.h"
 #include "core/memory.h"
 #include <string.h>
 
@@ -100,6 +101,13 @@ void rl_node_release(rl_node *node) {
     }
     if (node->kind == rl_copy_slices_kind)
         Py_CLEAR(node->owner); /* the node within has saved something, too */
+}
+
+void rl_node_place(rl_node *node) {
+    const rl_meta *m = node->meta;
+    const rl_device_driver *driver =
+        RL_UNLIKELY(node->n_out && m->device != RL_CPU) ? rl_device_driver_get(m->device) : NULL;
+    if (driver) node->stream = driver->stream(m->device_index);
 }
 
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words) {

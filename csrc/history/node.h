@@ -71,6 +71,7 @@ struct rl_node {
     rl_saved *saved;
     int32_t n_edge, n_out, n_arg, n_saved;
     bool keeps, released; /* has saved something; has dropped it */
+    void *stream;         /* of a device: where the forward call ran */
 };
 extern PyTypeObject *rl_node_type;
 extern bool rl_anomaly_mode, rl_anomaly_nan; /* detect_anomaly(): history/anomaly.c */
@@ -105,6 +106,7 @@ extern _Thread_local const bool *rl_node_unwanted; /* which of its edges no targ
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
 PyObject *rl_node_metadata(rl_node *node);         /* a dict, borrowed; made when missing */
 void rl_node_release(rl_node *node);               /* drops what it saved */
+void rl_node_place(rl_node *node); /* its results are there: on which stream were they made? */
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
 

@@ -234,6 +234,7 @@ rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_o
     node->op = op;
     if (!is_one_call(call, out, n_out)) goto changed;
     for (int i = 0; i < n_out; i++) rl_meta_set(&node->meta[i], &out[i]->v, &words);
+    rl_node_place(node);
     for (int i = 0; i < n; i++) node->arg[i] = keep_slot(&inputs[i], &words);
     if (op->saves_layout) node->arg[n] = keep_layout(&inputs[0], &words);
     for (int i = 0; i < n; i++) {

@@ -239,3 +239,21 @@ def test_threads_wait_without_stopping_others():
     for thread in threads:
         thread.join()
     assert sorted(done) == [(i, 32.0) for i in range(4)]
+
+
+def test_backward_runs_on_the_streams_of_forward():
+    s, main, seen = cuda.Stream(), cuda.default_stream(), []
+    x = numbers(1000).requires_grad_()
+    s.wait_stream(main)
+    with cuda.stream(s):
+        y = x * x
+        y.register_hook(lambda grad: seen.append(cuda.current_stream()))
+    main.wait_stream(s)
+    z = (y + x).sum()
+    z.backward()
+    assert seen == [s] and cuda.current_stream() == main
+    assert x.grad.cpu().equal(2 * torch.arange(1000.0) + 1)
+    with cuda.stream(s):
+        (found,) = torch.autograd.grad((x * x * x).sum(), x)
+    s.synchronize()
+    assert found.cpu()[10] == 300
