@@ -27,11 +27,6 @@ typedef struct {
     int n_lists;
 } fallback;
 
-bool rl_fallback_wanted(void) {
-    const char *asked = getenv("RUSHLIGHT_CUDA_FALLBACK");
-    return asked && strcmp(asked, "1") == 0;
-}
-
 static int warn_once(const rl_operator *op) {
     static bool warned[RL_OP_COUNT];
     if (warned[op - rl_operators]) return 0;
@@ -128,11 +123,16 @@ static rl_status run(fallback *f, const rl_operator *op, const rl_call *k) {
     return status == RL_OK && copy_back(f, op, k) < 0 ? RL_FAIL : status;
 }
 
-rl_status rl_fallback_run(const rl_operator *op, rl_call *k) {
+static rl_status run_on_cpu(const rl_operator *op, rl_call *k) {
     fallback *f = PyMem_Calloc(1, sizeof *f);
     if (!f) return rl_error_set(RL_MEMORY, "there is no memory for a call on the CPU");
     rl_status status = run(f, op, k);
     for (int i = 0; i < f->n; i++) Py_DECREF(f->of[i].here);
     PyMem_Free(f);
     return status;
+}
+
+void rl_fallback_init(void) {
+    const char *asked = getenv("RUSHLIGHT_CUDA_FALLBACK");
+    if (asked && strcmp(asked, "1") == 0) rl_fallback_run = run_on_cpu;
 }

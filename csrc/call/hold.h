@@ -17,6 +17,7 @@ rl_status rl_hold_take(rl_hold *h, rl_call *k, bool results); /* with its result
 void rl_hold_end(rl_hold *h);
 
 /* call/fallback.c */
-bool rl_fallback_wanted(void);
-rl_status rl_fallback_run(const rl_operator *op, rl_call *k); /* an error may be raised or pending */
+/* Runs the call on the CPU; an error may be raised or pending. NULL where nobody asked for that. */
+extern rl_status (*rl_fallback_run)(const rl_operator *op, rl_call *k);
+void rl_fallback_init(void); /* reads RUSHLIGHT_CUDA_FALLBACK */
 #endif

@@ -142,7 +142,8 @@ import ctypes, gc
 class Tensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("type", ctypes.c_int), ("index", ctypes.c_int),
                 ("ndim", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
-                ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p),
+                ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64),
                 ("owner", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 x, here = torch.arange(10.0).to("cuda"), torch.arange(10.0)
