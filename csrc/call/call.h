@@ -153,7 +153,10 @@ void rl_autocast_become(const rl_autocast *state);
 int rl_autocast_clear(void); /* forgets the casts that this thread keeps */
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
-int rl_device_indices(rl_bound *b); /* call/indices.c: integers of the device; -1: raised */
+/* Makes indices integers of the device; -1: raised. It calls operators, so call/indices.c tells it to the
+ * dispatcher. */
+extern int (*rl_device_indices)(rl_bound *b);
+void rl_indices_init(void);
 int rl_device_mixed(int found, int expected); /* -1 and PyTorch's text */
 int rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out=; -1: raised, they differ */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */

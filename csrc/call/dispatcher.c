@@ -26,6 +26,8 @@ static RL_APART PyObject *call_lists(rl_bound *b) {
     Py_RETURN_NONE;
 }
 
+int (*rl_device_indices)(rl_bound *b);
+
 static bool indexes_on_device(const rl_bound *b) {
     return b->schema->arg[1].kind == RL_ARG_MAYBE_TENSORS && b->k.arg[0].tag == RL_TENSOR &&
            b->k.arg[0].u.t->device == RL_CUDA;

@@ -74,7 +74,7 @@ static int list_fill(index_list *list, const rl_view *x, const rl_slot *given) {
     return 0;
 }
 
-int rl_device_indices(rl_bound *b) {
+static int indices_of_device(rl_bound *b) {
     const rl_view *x = b->k.arg[0].u.t;
     rl_slot *given = &b->k.arg[1];
     int64_t room = 0;
@@ -90,4 +90,8 @@ int rl_device_indices(rl_bound *b) {
     if (list_fill(&list, x, given) < 0) return -1;
     *given = (rl_slot){.tag = RL_TENSORS, .n = list.n, .u.ts = list.views};
     return 0;
+}
+
+void rl_indices_init(void) {
+    rl_device_indices = indices_of_device;
 }

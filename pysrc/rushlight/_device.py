@@ -11,7 +11,8 @@ _NO_DRIVER = (
 )
 _OLD_DRIVER = (
     f"The NVIDIA driver on your system is too old (found version {{}}): CUDA 13 needs driver {_DRIVER} or "
-    f"newer. Please update your GPU driver by downloading and installing a new version from the URL: {_DOWNLOAD}"
+    "newer. Please update your GPU driver by downloading and installing a new version from the URL: "
+    f"{_DOWNLOAD}"
 )
 
 

