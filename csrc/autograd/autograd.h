@@ -5,6 +5,7 @@
  */
 #ifndef RL_AUTOGRAD_AUTOGRAD_H
 #define RL_AUTOGRAD_AUTOGRAD_H
+#include "core/device.h"
 #include "core/view.h"
 #include "call/call.h"
 #include "history/node.h"
@@ -34,10 +35,22 @@ typedef struct {
     int index; /* of a device; -1: nothing to go back to */
     void *stream;
 } rl_stream_place;
-void rl_streams_enter(rl_stream_place *before, const rl_node *node); /* its stream is the current one */
-void rl_streams_leave(const rl_stream_place *before);
+void rl_streams_switch(rl_stream_place *before, const rl_node *node);
+void rl_streams_switch_back(const rl_stream_place *before);
+int rl_streams_join(const rl_stream_place *before, const rl_node *to, PyObject *grad);
+/* its stream is the current one ... */
+static inline void rl_streams_enter(rl_stream_place *before, const rl_node *node) {
+    before->index = -1;
+    if (RL_UNLIKELY(rl_device_present)) rl_streams_switch(before, node);
+}
+/* ... until here */
+static inline void rl_streams_leave(const rl_stream_place *before) {
+    if (RL_UNLIKELY(before->index >= 0)) rl_streams_switch_back(before);
+}
 /* `to` waits for grad, which the current stream computes; NULL: the caller, whose stream was `before` */
-int rl_streams_pass(const rl_stream_place *before, const rl_node *to, PyObject *grad);
+static inline int rl_streams_pass(const rl_stream_place *before, const rl_node *to, PyObject *grad) {
+    return RL_UNLIKELY(rl_device_present) ? rl_streams_join(before, to, grad) : 0;
+}
 
 /* ---- autograd/hooks.c ---- */
 int rl_hooks_before(rl_node *node, PyObject **grads); /* tensor hooks, retain_grad; may replace */

@@ -244,8 +244,8 @@ static int deliver(task *t, const rl_edge *edge, PyObject *grad_steal) {
     return failed;
 }
 
-static int capture(task *t, const rl_node *node, PyObject *const *grads, const rl_stream_place *before) {
-    for (int i = 0; i < t->run->n_targets && !t->run->accumulate; i++) {
+static RL_APART int capture(task *t, const rl_node *node, PyObject **grads, const rl_stream_place *before) {
+    for (int i = 0; i < t->run->n_targets; i++) {
         PyObject *grad = t->run->targets[i].to == node ? grads[t->run->targets[i].nr] : NULL;
         if (!grad) continue;
         t->run->found[i] = Py_NewRef(grad);
@@ -295,7 +295,7 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     PyObject *small[8], **results = small, *grad = t->states[at].grad, **several = t->states[at].grads;
     rl_node *node = t->states[at].node;
     rl_stream_place before;
-    bool runs = t->states[at].runs;
+    const bool runs = t->states[at].runs, captures = t->run->n_targets && !t->run->accumulate;
     int n = node->n_edge, failed = 0;
     rl_here.grad = t->run->create_graph; /* a hook may have left it otherwise */
     /* the gradients are ours from here on: hooks may run anything */
@@ -310,14 +310,14 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
     for (int i = 0; i < n; i++) results[i] = NULL;
     /* as in PyTorch a target that is also run gives its gradient before hooks see it */
     rl_streams_enter(&before, node);
-    if (!failed && runs) failed = capture(t, node, grads, &before);
+    if (!failed && runs && captures) failed = capture(t, node, grads, &before);
     if (!failed && RL_UNLIKELY(node->extras || node->kind == rl_leaf_kind))
         failed = rl_hooks_before(node, grads);
-    if (!failed && !runs) failed = capture(t, node, grads, &before);
+    if (!failed && !runs && captures) failed = capture(t, node, grads, &before);
     if (!failed && runs && node->extras) failed = rl_hooks_prehooks(node, grads);
     if (!failed && runs) failed = apply(t, node, grads, results, profiled);
     if (RL_UNLIKELY(rl_anomaly_mode && rl_anomaly_nan) && !failed) failed = refuse_nan(node, results);
-    for (int e = 0; e < n && !failed; e++)
+    for (int e = 0; RL_UNLIKELY(rl_device_present) && e < n && !failed; e++)
         if (results[e] && node->edge[e].to) failed = rl_streams_pass(&before, node->edge[e].to, results[e]);
     rl_streams_leave(&before);
     for (int i = 0; i < node->n_out; i++) Py_XDECREF(grads[i]);

@@ -6,7 +6,6 @@
  *
  *   caller ──► node on s ──► node on t ──► leaf, or result, on the caller's stream */
 #include "autograd.h"
-#include "core/device.h"
 #include "core/error.h"
 
 static bool is_on_device(const rl_node *node) {
@@ -19,9 +18,8 @@ static int raise_last(const rl_device_driver *driver) {
     return -1;
 }
 
-void rl_streams_enter(rl_stream_place *before, const rl_node *node) {
-    before->index = -1;
-    if (RL_LIKELY(!is_on_device(node))) return;
+void rl_streams_switch(rl_stream_place *before, const rl_node *node) {
+    if (!is_on_device(node)) return;
     const rl_device_driver *driver = rl_device_driver_get(RL_CUDA);
     const int index = node->meta[0].device_index;
     void *now = driver->stream(index);
@@ -30,9 +28,8 @@ void rl_streams_enter(rl_stream_place *before, const rl_node *node) {
     driver->stream_use(index, node->stream);
 }
 
-void rl_streams_leave(const rl_stream_place *before) {
-    if (RL_UNLIKELY(before->index >= 0))
-        rl_device_driver_get(RL_CUDA)->stream_use(before->index, before->stream);
+void rl_streams_switch_back(const rl_stream_place *before) {
+    rl_device_driver_get(RL_CUDA)->stream_use(before->index, before->stream);
 }
 
 /* grad was computed on the current stream: `to` goes on after it, on a stream of its own. */
@@ -45,7 +42,7 @@ static int pass_on(const rl_device_driver *driver, PyObject *grad, const rl_stre
     return 0;
 }
 
-int rl_streams_pass(const rl_stream_place *caller, const rl_node *to, PyObject *grad) {
+int rl_streams_join(const rl_stream_place *caller, const rl_node *to, PyObject *grad) {
     const rl_view *v = &((rl_tensor *)grad)->v;
     const rl_device_driver *driver = rl_device_driver_get(RL_CUDA);
     if (!driver || v->device != RL_CUDA) return 0;

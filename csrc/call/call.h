@@ -135,7 +135,11 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how);
 PyObject *rl_call_new(rl_bound *b);
 PyObject *rl_call_view(rl_bound *b);
 int rl_call_allocate(rl_tensor *t, int device, int index);
-int rl_call_generator(rl_bound *b); /* once the device is known: that of the device, or its kind */
+int rl_call_generator_find(rl_bound *b);
+/* once the device is known: that of the device, or its kind */
+static inline int rl_call_generator(rl_bound *b) {
+    return RL_UNLIKELY(b->schema->op->rng_arg >= 0) ? rl_call_generator_find(b) : 0;
+}
 /* call/write.c */
 PyObject *rl_call_inplace(rl_bound *b);
 PyObject *rl_call_view_inplace(rl_bound *b);

@@ -3,6 +3,7 @@
  *   bind ──► dtype rule, casts ──► shape rule ──► allocate ──► kernels (GIL free when large) ──► Node ──►
  * Tensor */
 #include "call.h"
+#include "core/device.h"
 #include "history/node.h"
 #include "profile/profile.h"
 
@@ -42,7 +43,8 @@ static PyObject *dispatch(rl_bound *b, int how) {
         return b->out    ? rl_call_composite_out(b)
                : inplace ? rl_call_composite_inplace(b)
                          : rl_compose((int)(op - rl_operators), b);
-    if (RL_UNLIKELY(op->lists) && indexes_on_device(b) && rl_device_indices(b) < 0) return NULL;
+    if (RL_UNLIKELY(rl_device_present) && op->lists && indexes_on_device(b) && rl_device_indices(b) < 0)
+        return NULL;
     if (inplace || (op->variants & RL_ONLY_INPLACE)) return rl_call_inplace(b);
     return RL_LIKELY(!b->out) ? rl_call_new(b) : rl_call_out(b);
 }

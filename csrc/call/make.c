@@ -77,9 +77,8 @@ static PyObject *pack_results(rl_bound *b, rl_tensor **out) {
     return tuple;
 }
 
-int rl_call_generator(rl_bound *b) {
+int rl_call_generator_find(rl_bound *b) {
     const int i = b->schema->op->rng_arg;
-    if (RL_LIKELY(i < 0)) return 0;
     rl_slot *s = &b->k.arg[i];
     if (s->tag == RL_NONE) {
         *s = (rl_slot){.tag = RL_RNG, .u.g = rl_generator_default(b->device, b->index)};
@@ -92,7 +91,7 @@ int rl_call_generator(rl_bound *b) {
     return -1;
 }
 
-static rl_status run_new(rl_bound *b, rl_tensor **out) {
+static inline __attribute__((always_inline)) rl_status run_new(rl_bound *b, rl_tensor **out) {
     RL_RAW;
     const int n = b->k.n_out;
     for (int i = 0; i < n; i++) out[i]->v.dtype = (uint8_t)b->dtype;
@@ -103,9 +102,8 @@ static rl_status run_new(rl_bound *b, rl_tensor **out) {
 }
 
 /* To wait for a device's memory lets others run Python, who may change the arguments. */
-static rl_status run_new_held(rl_bound *b, rl_tensor **out) {
+static RL_APART rl_status run_new_held(rl_bound *b, rl_tensor **out) {
     rl_hold hold;
-    if (RL_LIKELY(b->device == RL_CPU || b->device == RL_META)) return run_new(b, out);
     if (rl_hold_take(&hold, &b->k, false) != RL_OK) return RL_FAIL;
     rl_status status = run_new(b, out);
     rl_hold_end(&hold);
@@ -156,7 +154,8 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
         b->became = rl_data_changes;
     }
     if (rl_call_prepare(b) < 0 || rl_call_generator(b) < 0) goto fail;
-    if (run_new_held(b, out) != RL_OK) {
+    const bool waits = b->device != RL_CPU && b->device != RL_META;
+    if ((RL_UNLIKELY(waits) ? run_new_held(b, out) : run_new(b, out)) != RL_OK) {
         rl_raise_call(b);
         goto fail;
     }

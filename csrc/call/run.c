@@ -112,7 +112,8 @@ static void bracket_writes(const rl_operator *op, const rl_call *k, void (*step)
     }
 }
 
-static inline rl_status dispatch(const rl_bound *b, rl_call *k, rl_results results) {
+static inline __attribute__((always_inline)) rl_status dispatch(const rl_bound *b, rl_call *k,
+                                                                rl_results results) {
     const rl_operator *op = b->schema->op;
     if (RL_LIKELY(!RL_CHECKED && results == RL_RESULTS_NEW && !op->side_writes))
         return rl_dispatch(op, k, b->device);

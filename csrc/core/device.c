@@ -3,11 +3,13 @@
 #include "error.h"
 
 static const rl_device_driver *drivers[RL_NDEVICES];
+bool rl_device_present;
 
 rl_status rl_device_register(const rl_device_driver *driver) {
     if (driver->abi != RL_DEVICE_ABI || driver->device <= RL_CPU || driver->device >= RL_NDEVICES)
         return rl_error_set(RL_RUNTIME, "this device extension was built for another version of rushlight");
     drivers[driver->device] = driver;
+    rl_device_present = true;
     return RL_OK;
 }
 

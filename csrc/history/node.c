@@ -1,6 +1,5 @@
 /* Nodes: their blocks, their life, and the subtype that each name has. */
 #include "node.h"
-#include "core/device.h"
 #include "core/memory.h"
 #include <string.h>
 
@@ -103,10 +102,10 @@ void rl_node_release(rl_node *node) {
         Py_CLEAR(node->owner); /* the node within has saved something, too */
 }
 
-void rl_node_place(rl_node *node) {
+void rl_node_place_on_device(rl_node *node) {
     const rl_meta *m = node->meta;
     const rl_device_driver *driver =
-        RL_UNLIKELY(node->n_out && m->device != RL_CPU) ? rl_device_driver_get(m->device) : NULL;
+        node->n_out && m->device != RL_CPU ? rl_device_driver_get(m->device) : NULL;
     if (driver) node->stream = driver->stream(m->device_index);
 }
 

@@ -7,6 +7,7 @@
  *   head │ edge[n_edge] │ meta[n_out] │ arg[n_arg] │ saved[n_saved] │ words: sizes, int lists, texts */
 #ifndef RL_HISTORY_NODE_H
 #define RL_HISTORY_NODE_H
+#include "core/device.h"
 #include "object/tensor.h"
 #include "ops/table.h"
 
@@ -106,7 +107,11 @@ extern _Thread_local const bool *rl_node_unwanted; /* which of its edges no targ
 rl_node_extras *rl_node_extras_get(rl_node *node); /* made when missing; NULL: no memory, raised */
 PyObject *rl_node_metadata(rl_node *node);         /* a dict, borrowed; made when missing */
 void rl_node_release(rl_node *node);               /* drops what it saved */
-void rl_node_place(rl_node *node); /* its results are there: on which stream were they made? */
+void rl_node_place_on_device(rl_node *node);
+/* its results are there: on which stream were they made? */
+static inline void rl_node_place(rl_node *node) {
+    if (RL_UNLIKELY(rl_device_present)) rl_node_place_on_device(node);
+}
 void rl_meta_set(rl_meta *meta, const rl_view *v, int64_t **words);
 bool rl_meta_same(const rl_meta *meta, const rl_view *v);
 
