@@ -29,7 +29,7 @@ typedef struct rl_device_driver {
     rl_error (*last_error)(const char **text, int *code);
     void (*python)(void *(*leave)(void), void (*enter)(void *thread));
 } rl_device_driver;
-extern bool rl_device_present; /* one is registered */
+extern bool rl_device_present;                                /* one is registered */
 rl_status rl_device_register(const rl_device_driver *driver); /* refuses one of another version */
 const rl_device_driver *rl_device_driver_get(int device);     /* NULL when there is none */
 rl_status rl_device_failed(const rl_device_driver *driver);   /* RL_FAIL, with its last error */
