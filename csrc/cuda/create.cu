@@ -138,7 +138,7 @@ const void *cuda_bits_there(rl_call *k, uint64_t bits, int dtype) {
 const void *cuda_element_there(rl_call *k, int arg, int dtype) {
     const rl_view *v = rl_in(k, arg);
     cuda_dims one = cuda_dims_none();
-    uint64_t bits;
+    uint64_t bits = 0;
     if (!v || v->device == RL_CPU)
         return cuda_element(k, arg, dtype, &bits) == RL_OK ? cuda_bits_there(k, bits, dtype) : nullptr;
     if (v->dtype == dtype) return rl_const_data(v);
