@@ -60,6 +60,7 @@ CUDA_KERNEL(cuda_gather) {
     cuda_dims dims = cuda_dims_none();
     cuda_places p;
     if (out->numel == 0) return RL_OK;
+    if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
     for (int d = 0; d < out->ndim; d++)
         cuda_dims_add(&dims, out->shape[d], out->strides[d], index->strides[d],
@@ -73,6 +74,7 @@ CUDA_KERNEL(cuda_index_select) {
     cuda_dims dims = cuda_dims_none();
     cuda_places p;
     if (out->numel == 0) return RL_OK;
+    if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, x, dim) != RL_OK) return RL_FAIL;
     for (int d = 0; d < out->ndim; d++) {
         const bool named = d == dim;
@@ -88,6 +90,7 @@ CUDA_KERNEL(cuda_embedding) {
     cuda_dims dims = cuda_dims_none();
     cuda_places p;
     if (out->numel == 0) return RL_OK;
+    if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (rl_cuda_begin(k, out) != RL_OK || cuda_places_of(k, &p, index, table, 0) != RL_OK) return RL_FAIL;
     for (int d = 0; d < index->ndim; d++)
         cuda_dims_add(&dims, index->shape[d], out->strides[d], index->strides[d], 0);
@@ -99,6 +102,7 @@ CUDA_KERNEL(cuda_take) {
     const rl_view *x = rl_in(k, 0), *index = rl_in(k, 1), *out = k->out[0];
     cuda_dims dims = cuda_dims_none();
     if (out->numel == 0) return RL_OK;
+    if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     const void *from = x->numel ? cuda_gapless(k, x) : nullptr;
     if ((x->numel && !from) || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     cuda_places p;

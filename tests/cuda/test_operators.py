@@ -57,7 +57,9 @@ def test_same_as_on_the_cpu(name, dtype):
             try:
                 expected = call(name, *sample.build(_C, dtype, layout), dtype, "cpu")
             except RuntimeError:
-                continue  # view() of a layout that it cannot view; tests/ops knows which
+                if layout == "plain":
+                    raise
+                continue  # written in place where elements are one, say; tests/ops knows which
             results = call(name, *sample.build(_C, dtype, layout), dtype, device)
             for ours, theirs in zip(results, expected, strict=True):
                 assert ours.device == _C.device(device), what
