@@ -65,14 +65,16 @@ scipy: $(VENV)/.installed
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
 
-# the CUDA kernels on simulated devices, every access checked: by rules of ours, or by the sanitizers
+# the CUDA kernels on simulated devices, every access checked: by rules of ours, or by the sanitizers; what is
+# generated from samples is compared with the CPU's reference kernels
 CUDA_TESTS ?= tests/cuda
-SIMULATED = RUSHLIGHT_CUDA_SIM=2 PYTHONPATH=$(CURDIR)/build/$(1) $(2) -m pytest -n $(JOBS) $(SKIPPED) $(CUDA_TESTS)
+SIMULATED = RUSHLIGHT_CUDA_SIM=2 PYTHONPATH=$(CURDIR)/build/$(1) $(2) -m pytest -n $(JOBS) $(SKIPPED)
 cuda-sim: build/cuda-sim/.built
-	$(call SIMULATED,cuda-sim,$(RUN))
+	RUSHLIGHT_KERNELS=ref $(call SIMULATED,cuda-sim,$(RUN)) tests/cuda/test_operators.py
+	$(call SIMULATED,cuda-sim,$(RUN)) $(CUDA_TESTS) --ignore tests/cuda/test_operators.py
 
 cuda-sim-asan: build/cuda-sim-asan/.built
-	$(ASAN) $(call SIMULATED,cuda-sim-asan,$(RUN)) --ignore tests/cuda/test_checks.py
+	$(ASAN) $(call SIMULATED,cuda-sim-asan,$(RUN)) $(CUDA_TESTS) --ignore tests/cuda/test_checks.py
 
 # what nvcc and ptxas say of the kernels, for one GPU
 cuda: $(VENV)/.tools

@@ -58,6 +58,7 @@ def files(*patterns):
 
 HEADERS = files("csrc/**/*.h", "csrc/**/*.def")
 CUDA_GLUE = "csrc/cuda_init.c"
+CUDA_SIM_GLUE = "csrc/cuda_sim_init.c"
 # of both extensions: what the host computes before a kernel begins
 CUDA_SHARED = ["csrc/kernels/shared/optim.c", "csrc/kernels/shared/random_range.c"]
 NUMPY_GLUE = "csrc/object/numpy.c"
@@ -85,14 +86,15 @@ def knows_python(source):
 
 
 def c_extension():
-    sources = [s for s in files("csrc/**/*.c") if s != CUDA_GLUE]
+    sources = [s for s in files("csrc/**/*.c") if s not in (CUDA_GLUE, CUDA_SIM_GLUE)]
     return Extension("rushlight._C", [*sources, HELP], depends=HEADERS)
 
 
 def cuda_extension():
     sources = [CUDA_GLUE, *CUDA_SHARED, *files("csrc/cuda/*.cu")]
     if CUDA == "sim":
-        return Extension("rushlight._cuda_sim", [*sources, *files("csrc/cuda/sim/*.cpp")], depends=HEADERS)
+        sources = [CUDA_SIM_GLUE, *sources, *files("csrc/cuda/sim/*.cpp")]
+        return Extension("rushlight._cuda_sim", sources, depends=HEADERS)
     return Extension("rushlight._cuda", sources, depends=HEADERS)
 
 

@@ -7,7 +7,7 @@
 #include "core/device.h"
 #include "cuda/device.h"
 #ifdef RL_CUDA_SIM
-#include "cuda/sim/control.h"
+#include "cuda_sim_init.h"
 #endif
 
 static const rl_device_driver driver = {
@@ -94,6 +94,14 @@ static PyObject *cuda_driver_version(PyObject *m, PyObject *unused) {
 static PyObject *cuda_current(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
     return PyLong_FromLong(rl_cuda_current());
+}
+
+static PyObject *cuda_index_limit(PyObject *m, PyObject *args) {
+    long long limit;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "L:index_limit", &limit)) return NULL;
+    rl_cuda_index_limit(limit);
+    Py_RETURN_NONE;
 }
 
 #define OF_DEVICE(name, answer)                                                                              \
@@ -268,93 +276,12 @@ OF_HANDLES(event_synchronize, 1, rl_cuda_event_synchronize(h.index, h.at[0]))
 IS_DONE(stream_query)
 IS_DONE(event_query)
 
-#ifdef RL_CUDA_SIM
-/* ---- what tests ask of the simulated device ---- */
-static PyObject *sim_reports(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list && i < cuda_sim_reports(); i++) {
-        PyObject *text =
-            PyUnicode_DecodeUTF8(cuda_sim_report(i), (Py_ssize_t)strlen(cuda_sim_report(i)), "replace");
-        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    return list;
-}
-
-static PyObject *sim_clear_reports(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    cuda_sim_clear_reports();
-    Py_RETURN_NONE;
-}
-
-static PyObject *sim_seed(PyObject *m, PyObject *args) {
-    unsigned long long seed;
-    (void)m;
-    if (!PyArg_ParseTuple(args, "K:seed", &seed)) return NULL;
-    cuda_sim_seed(seed);
-    Py_RETURN_NONE;
-}
-
-static PyObject *sim_calls(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    return PyLong_FromLong(cuda_sim_calls());
-}
-
-static PyObject *sim_fail(PyObject *m, PyObject *args) {
-    long call;
-    int times = 1;
-    (void)m;
-    if (!PyArg_ParseTuple(args, "l|i:fail", &call, &times)) return NULL;
-    cuda_sim_fail(call, times);
-    Py_RETURN_NONE;
-}
-
-static PyObject *sim_failed(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    return PyUnicode_FromString(cuda_sim_failed());
-}
-
-static PyObject *sim_mend(PyObject *m, PyObject *unused) {
-    (void)m, (void)unused;
-    cuda_sim_mend();
-    Py_RETURN_NONE;
-}
-
-static PyObject *sim_limit(PyObject *m, PyObject *args) {
-    int index;
-    Py_ssize_t bytes;
-    (void)m;
-    if (!PyArg_ParseTuple(args, "in:limit", &index, &bytes)) return NULL;
-    cuda_sim_limit(index, (size_t)bytes);
-    Py_RETURN_NONE;
-}
-
-static PyObject *sim_in_use(PyObject *m, PyObject *args) {
-    int index;
-    (void)m;
-    if (!PyArg_ParseTuple(args, "i:in_use", &index)) return NULL;
-    return PyLong_FromSize_t(cuda_sim_in_use(index));
-}
-#endif
-
 static PyMethodDef functions[] = {
-#ifdef RL_CUDA_SIM
-    {"reports", sim_reports, METH_NOARGS, "reports()\n--\n\nWhat the checks found."},
-    {"clear_reports", sim_clear_reports, METH_NOARGS, "clear_reports()\n--\n\nForgets the findings."},
-    {"seed", sim_seed, METH_VARARGS, "seed(seed)\n--\n\nChooses the order of what may run in any order."},
-    {"calls", sim_calls, METH_NOARGS, "calls()\n--\n\nHow many calls of the runtime there were."},
-    {"fail", sim_fail, METH_VARARGS,
-     "fail(call, times=1)\n--\n\nLets the call-th call of the runtime from now on fail, and the next ones."},
-    {"failed", sim_failed, METH_NOARGS, "failed()\n--\n\nThe name of the call that was told to fail."},
-    {"mend", sim_mend, METH_NOARGS, "mend()\n--\n\nA device that broke works again."},
-    {"limit", sim_limit, METH_VARARGS, "limit(index, bytes)\n--\n\nHow much memory a device has; 0: all."},
-    {"in_use", sim_in_use, METH_VARARGS, "in_use(index)\n--\n\nBytes of device memory that nobody freed."},
-#endif
 #define ROW(name, how, text) {#name, cuda_##name, how, #name text}
     ROW(device_count, METH_NOARGS, "()\n--\n\nHow many GPUs can be used; 0: last_error() says why."),
     ROW(last_error, METH_NOARGS, "()\n--\n\nWhat CUDA last complained about."),
     ROW(driver_version, METH_NOARGS, "()\n--\n\nThe newest CUDA that the driver serves; 0: no driver."),
+    ROW(index_limit, METH_VARARGS, "(limit)\n--\n\nWhere kernels begin to count in 64 bits."),
     ROW(current, METH_NOARGS, "()\n--\n\nThis thread's current device."),
     ROW(choose, METH_VARARGS, "(index)\n--\n\nMakes a device this thread's current one."),
     ROW(in_use, METH_VARARGS, "(index)\n--\n\nWhether this process has used a device."),
@@ -394,5 +321,8 @@ PyMODINIT_FUNC PyInit__cuda(void) {
     PyObject *capsule = m ? PyCapsule_New((void *)&driver, "rushlight._cuda.driver", NULL) : NULL;
     if (!capsule || PyModule_AddObjectRef(m, "driver", capsule) < 0) Py_CLEAR(m);
     Py_XDECREF(capsule);
+#ifdef RL_CUDA_SIM
+    if (m && PyModule_AddFunctions(m, rl_cuda_sim_functions) < 0) Py_CLEAR(m);
+#endif
     return m;
 }

@@ -5,6 +5,7 @@
  * current device changes between rl_cuda_enter and rl_cuda_leave only, and goes back unless that would make a
  * context on a device that nobody uses (cudaSetDevice makes one since CUDA 12). */
 #include "runtime.h"
+#include "walk.h"
 #include <cstring>
 
 static thread_local int chosen;
@@ -142,4 +143,13 @@ extern "C" bool rl_cuda_can_access(int index, int peer) {
 extern "C" int rl_cuda_driver_version(void) {
     int version = 0;
     return cudaDriverGetVersion(&version) == cudaSuccess ? version : 0;
+}
+
+/* ---- how kernels count ---- */
+static int64_t index_limit = INT64_C(1) << 31;
+int64_t cuda_index_limit(void) {
+    return index_limit;
+}
+extern "C" void rl_cuda_index_limit(int64_t limit) {
+    index_limit = limit;
 }

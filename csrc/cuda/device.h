@@ -33,6 +33,7 @@ rl_status rl_cuda_memory(int index, size_t *free, size_t *total);
 bool rl_cuda_in_use(int index); /* does this process have a context there? */
 bool rl_cuda_can_access(int index, int peer);
 int rl_cuda_driver_version(void);
+void rl_cuda_index_limit(int64_t limit); /* for tests: where kernels begin to count in 64 bits */
 
 /* ---- memory of a device: Note [Blocks] in allocator.cu ---- */
 void *rl_cuda_alloc(int index, size_t bytes, void *stream); /* in the order of the stream, as its end is */

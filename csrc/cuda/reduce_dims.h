@@ -151,8 +151,7 @@ __device__ typename F::value_type cuda_fold_threads(const F &fold, const cuda_re
     for (int half = r.per / 2; half >= last; half /= 2) {
         if (part < 2 * half) of_thread[t] = v;
         __syncthreads();
-        if (part < half) v = fold.join(v, of_thread[t + half * apart]);
-        __syncthreads();
+        if (part < half) v = fold.join(v, of_thread[t + half * apart]); /* what no later turn writes */
     }
     if (!r.rows) return v;
     return cuda_warp_join(v, cuda_fold_join<F>{fold}, r.per < CUDA_WARP ? r.per : CUDA_WARP);

@@ -2,17 +2,6 @@
 #include "walk.h"
 #include <cfloat>
 #include <cmath>
-#include <cstdlib>
-
-static int64_t limit_asked_for(void) {
-    const char *asked = getenv("RUSHLIGHT_CUDA_MAX_INDEX");
-    return asked ? strtoll(asked, nullptr, 10) : INT64_C(1) << 31;
-}
-static const int64_t index_limit = limit_asked_for();
-
-int64_t cuda_index_limit(void) {
-    return index_limit;
-}
 
 /* ---- dims ---- */
 typedef struct {

@@ -25,7 +25,7 @@ typedef struct {
 bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops);
 /* ... or in the order of operand 0's memory, for what is the same wherever an element stands */
 bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops);
-/* 2^31, or RUSHLIGHT_CUDA_MAX_INDEX: tests take large tensors' way with small ones */
+/* 2^31, or what rl_cuda_index_limit was told: tests take large tensors' way with small ones */
 int64_t cuda_index_limit(void);
 
 /* blocks for n threads of work, each of which may come again */

@@ -27,7 +27,7 @@ TABLE = read_components((ROOT / "csrc" / "README.md").read_text())
 # {component: (what it sees, knows Python, public headers)}
 COMPONENTS = {name: (set(c[0].split()), c[1] == "yes", set(c[2].split())) for name, c in TABLE.items()}
 ASKS = {name: set(c[3].split()) for name, c in TABLE.items()}
-TOPS = {"init", "cuda_init"}
+TOPS = {"init", "cuda_init", "cuda_sim_init"}
 STILL_UP = set()
 TABLE_READERS = {
     *("ops/table.h", "ops/table.c", "bindings/entries.c", "composite/table.c", "derivatives/table.c")

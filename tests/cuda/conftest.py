@@ -3,15 +3,27 @@
 The simulated device checks every access of every kernel: a test fails when the checks found something.
 """
 
+import contextlib
 import os
 
 import pytest
 
 import rushlight
+from rushlight._device import cuda_extension
 
 SIMULATED = bool(os.environ.get("RUSHLIGHT_CUDA_SIM"))
 if not rushlight.cuda.is_available():
     collect_ignore_glob = ["test_*.py"]
+
+
+@contextlib.contextmanager
+def indices_of_64_bits():
+    """Kernels count small tensors as they count those of 2^31 elements."""
+    cuda_extension().index_limit(1)
+    try:
+        yield
+    finally:
+        cuda_extension().index_limit(1 << 31)
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,13 @@
 """What the samples of operators do not reach in elementwise kernels: many tiles, odd places in memory, 64-bit
 indices, numbers from the CPU, reductions of losses, gradients."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import rushlight as torch
 import rushlight.nn.functional as F
+
+from .conftest import indices_of_64_bits
 
 DEVICE = "cuda:0"
 TILE = 1024
@@ -172,21 +170,13 @@ def test_gradients(f):
         same(ours, expected, rough=True)
 
 
-WIDE = """
-import rushlight as torch
-a = torch.arange(600.0).reshape(5, 4, 30)
-x = a.to("cuda:1")
-assert torch.equal((x.transpose(0, 1) * x[1][:, None]).cpu(), a.transpose(0, 1) * a[1][:, None])
-assert torch.equal((x[:, 1:, ::2] < 100).cpu(), a[:, 1:, ::2] < 100)
-assert torch.equal(x.transpose(0, 1).contiguous().cpu(), a.transpose(0, 1))
-print("same")
-"""
-
-
-def test_indices_of_64_bits():
-    environment = dict(os.environ, RUSHLIGHT_CUDA_MAX_INDEX="50")
-    done = subprocess.run([sys.executable, "-c", WIDE], env=environment, capture_output=True, text=True)
-    assert done.stdout == "same\n", done.stderr
+def test_tensors_of_several_dims_count_in_64_bits():
+    a = torch.arange(600.0).reshape(5, 4, 30)
+    x = a.to("cuda:1")
+    with indices_of_64_bits():
+        same(x.transpose(0, 1) * x[1][:, None], a.transpose(0, 1) * a[1][:, None])
+        same(x[:, 1:, ::2] < 100, a[:, 1:, ::2] < 100)
+        same(x.transpose(0, 1).contiguous(), a.transpose(0, 1))
 
 
 def test_equal():
