@@ -129,7 +129,7 @@ fuzz-long: fuzz-files
 # what takes longer than CI allows
 full: $(VENV)/.installed $(VENV)/.asan
 	RUSHLIGHT_FULL=1 $(RUN) -m pytest -n $(JOBS) tests/ops/test_gradient_subsets.py
-	$(MAKE) asan ref isa no-onednn
+	$(MAKE) asan ref isa no-onednn cuda-sim-asan
 	$(MAKE) fuzz-files MUTANTS=2000000
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
 	$(ASAN) RUSHLIGHT_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
