@@ -115,7 +115,7 @@ rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v i
  * Python, and numbers that stand for tensors. From then on the look is good until the kernels end. */
 int rl_call_prepare(rl_bound *b);
 int rl_call_device(rl_bound *b); /* says where it runs */
-int rl_call_devices_agree(const rl_bound *b);
+int rl_call_devices_agree(const rl_bound *b); /* call/agree.c; always 0 where all are the CPU's */
 
 /* call/run.c: after a look */
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
@@ -161,7 +161,9 @@ int rl_device_stage(rl_bound *b);
  * dispatcher. */
 extern int (*rl_device_indices)(rl_bound *b);
 void rl_indices_init(void);
-int rl_device_mixed(int found, int expected); /* -1 and PyTorch's text */
+/* call/agree.c */
+int rl_device_mixed(int found, int expected); /* of the meta device; -1 and PyTorch's text */
+int rl_device_refuse(const rl_bound *b, int arg); /* ... argument `arg` lies elsewhere */
 int rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out=; -1: raised, they differ */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
 #endif

@@ -22,7 +22,7 @@ static bool same_dims(const rl_view *a, const rl_view *b) {
 int rl_device_stage(rl_bound *b) {
     rl_view *to = b->k.arg[0].u.t;
     if (b->schema->op != &rl_operators[RL_OP_copy_])
-        return to->device == RL_CPU ? rl_device_mixed(RL_META, RL_CPU) : 0;
+        return to->device == RL_CPU ? rl_device_refuse(b, 0) : 0; /* of no dims: it may not be written */
     rl_view *from = b->k.arg[1].u.t;
     if (to->device == RL_META) return 0;
     if (from->device == RL_META) {

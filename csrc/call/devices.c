@@ -1,17 +1,7 @@
-/* Tensors of several devices in one call: where it runs, and who may meet whom. */
+/* Tensors of several devices in one call: where it runs. */
 #include "call.h"
 #include "core/device.h"
 #include "core/dtype.h"
-
-int rl_device_mixed(int found, int expected) {
-    if (found == RL_META || expected == RL_META)
-        PyErr_Format(PyExc_RuntimeError, "Tensor on device %s is not on the expected device %s!",
-                     rl_device_name(found), rl_device_name(expected));
-    else
-        PyErr_SetString(PyExc_RuntimeError,
-                        "Expected all tensors to be on the same device, but found at least two devices");
-    return -1;
-}
 
 int rl_device_as_out(rl_bound *b) {
     const rl_view *out = &((rl_tensor *)b->out)->v;
@@ -30,14 +20,6 @@ int rl_device_as_out(rl_bound *b) {
     if (device->tag == RL_NONE)
         *device = (rl_slot){.tag = RL_INT, .u.i = out->device * 256 + out->device_index + 1};
     return 0;
-}
-
-int rl_device_out(const rl_view *made, const rl_view *out) {
-    if (made->device == out->device) return 0;
-    PyErr_Format(PyExc_RuntimeError,
-                 "Attempting to copy from device %s to device %s, but cross-device copies are not allowed!",
-                 rl_device_name(made->device), rl_device_name(out->device));
-    return -1;
 }
 
 static rl_view *first_tensor(const rl_bound *b) {
@@ -75,39 +57,5 @@ int rl_call_device(rl_bound *b) {
     if (RL_LIKELY(b->device == RL_CPU)) return b->index = 0;
     if (rl_device_need(b->device, b->index) < 0) return -1;
     b->index = rl_device_index(b->device, b->index);
-    return 0;
-}
-
-static bool is_there(const rl_bound *b, const rl_view *v) {
-    return v->device == b->device && (v->device != RL_CUDA || v->device_index == b->index);
-}
-
-static int refuse_index(const rl_bound *b, const rl_view *v) {
-    const char *name = rl_device_name(b->device);
-    PyErr_Format(
-        PyExc_RuntimeError,
-        "Expected all tensors to be on the same device, but found at least two devices, %s:%d and %s:%d!",
-        name, b->index, name, v->device_index);
-    return -1;
-}
-
-int rl_call_devices_agree(const rl_bound *b) {
-    const int device = b->device;
-    if (RL_LIKELY(!(b->look.devices & ~(1u << RL_CPU)))) return 0;
-    for (int i = 0; i < b->k.n_arg; i++) {
-        const bool counts = b->schema->op->traits & RL_LISTS; /* of an optimizer's steps: they may, too */
-        bool indices = b->schema->arg[i].kind == RL_ARG_MAYBE_TENSORS; /* may stay on the CPU */
-        for (int j = 0; b->k.arg[i].tag == RL_TENSORS && j < b->k.arg[i].n; j++) {
-            const rl_view *v = b->k.arg[i].u.ts[j];
-            if (!v || is_there(b, v) || (indices && v->device == RL_CPU)) continue;
-            if (counts && v->device == RL_CPU && v->numel == 1) continue;
-            return v->device == device ? refuse_index(b, v) : rl_device_mixed(v->device, device);
-        }
-        if (b->k.arg[i].tag != RL_TENSOR || is_there(b, b->k.arg[i].u.t)) continue;
-        bool number = b->k.arg[i].u.t->ndim == 0 && b->k.arg[i].u.t->device == RL_CPU;
-        if (number || b->schema->op == &rl_operators[RL_OP_copy_]) continue;
-        const rl_view *v = b->k.arg[i].u.t;
-        return v->device == device ? refuse_index(b, v) : rl_device_mixed(v->device, device);
-    }
     return 0;
 }

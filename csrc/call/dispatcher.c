@@ -16,7 +16,7 @@ static rl_status run_lists(rl_bound *b) {
 static RL_APART PyObject *call_lists(rl_bound *b) {
     if (rl_call_device(b) < 0) return NULL;
     rl_call_look(b);
-    if (rl_call_devices_agree(b) < 0) return NULL;
+    if (RL_UNLIKELY(b->look.devices & ~(1u << RL_CPU)) && rl_call_devices_agree(b) < 0) return NULL;
     if (run_lists(b) != RL_OK) return rl_raise_call(b);
     for (int i = 0; i < b->k.n_arg; i++) {
         const rl_slot *s = &b->k.arg[i];

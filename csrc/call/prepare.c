@@ -130,7 +130,8 @@ static int prepare_once(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int compute;
     if (rl_call_device(b) < 0) return -1;
-    if (op->device_arg < 0 && rl_call_devices_agree(b) < 0) return -1; /* zeros_like reads no element */
+    /* zeros_like reads no element */
+    if (op->device_arg < 0 && b->look.devices & ~(1u << RL_CPU) && rl_call_devices_agree(b) < 0) return -1;
     if (rl_types_resolve(op, &b->k, &compute, &b->dtype) != RL_OK) {
         rl_raise_call(b);
         return -1;

@@ -130,5 +130,5 @@ def test_an_index_out_of_range_is_said_at_the_next_wait():
     "pick", [torch.take, lambda x, i: torch.gather(x, 0, i), lambda x, i: x.index_select(0, i)]
 )
 def test_an_index_on_the_cpu_is_not_read_as_memory_of_the_device(pick):
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(RuntimeError, match="got index is on cpu, different from other tensors on cuda:0"):
         pick(torch.ones(3, device="cuda")[0], torch.tensor(0)).cpu()
