@@ -5,7 +5,8 @@
 static PyObject *list_of(const rl_view *v, int dim, int64_t at) {
     if (dim == v->ndim) {
         RL_RAW;
-        return rl_scalar_element((const char *)rl_const_data(v) + at, v->dtype);
+        const char *first = rl_host_data(v);
+        return first ? rl_scalar_element(first + at, v->dtype) : NULL;
     }
     RL_OWNED PyObject *list = PyList_New((Py_ssize_t)v->shape[dim]);
     int64_t step = v->strides[dim] * rl_itemsize(v->dtype);

@@ -105,7 +105,8 @@ PyObject *rl_scalar_get(const rl_view *v) {
         return NULL;
     }
     RL_RAW;
-    return rl_scalar_element(rl_const_data(there), there->dtype);
+    const char *at = rl_host_data(there);
+    return at ? rl_scalar_element(at, there->dtype) : NULL;
 }
 
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused) {

@@ -10,7 +10,8 @@
  * -1: raised */
 static int64_t interleaved_total(const rl_view *v, int64_t times, int64_t n, int64_t expected) {
     RL_RAW;
-    const int64_t *counts = v ? rl_const_data(v) : NULL;
+    const int64_t *counts = v ? rl_host_data(v) : NULL;
+    if (v && !counts) return -1;
     int64_t total = 0, least = counts || times < 0 ? 0 : times;
     bool huge = !counts && __builtin_mul_overflow(n, least, &total);
     if (!counts && times < 0 && n) least = times;
@@ -34,7 +35,7 @@ static int64_t interleaved_total(const rl_view *v, int64_t times, int64_t n, int
 
 static void interleaved_fill(const rl_view *v, int64_t times, int64_t n, const rl_view *index) {
     RL_RAW;
-    const int64_t *counts = v ? rl_const_data(v) : NULL;
+    const int64_t *counts = v ? rl_host_data(v) : NULL;
     int64_t *to = rl_data(index, RL_FRESH), *end = to + index->numel;
     for (int64_t i = 0; to < end && i < n; i++)
         for (int64_t j = counts ? counts[i] : times; j > 0 && to < end; j--) *to++ = i;
@@ -93,7 +94,8 @@ static int64_t slice_count(PyObject *x, int64_t dim) {
 
 static int64_t first_count(const rl_view *v) {
     RL_RAW;
-    return *(const int64_t *)rl_const_data(v);
+    const int64_t *count = rl_host_data(v);
+    return count ? *count : -1;
 }
 
 /* Does repeat() take x with a dim more? */

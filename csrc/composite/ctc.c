@@ -22,7 +22,7 @@ static V lengths_of(rl_values *g, V x, const char *what) {
     if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "%s has too many elements", what);
     int64_t *room = FAILED ? NULL : rl_values_room(g, held.numel, sizeof *room);
     if (!room) return NONE;
-    rl_composite_numbers(&held, room);
+    FAILED = rl_composite_numbers(&held, room) < 0;
     return INTS(room, (int)held.numel);
 }
 
@@ -35,10 +35,13 @@ static void divisors_fill(const rl_view *v, const int64_t *lengths) {
 /* what the mean divides each loss by: the length of its target, at least 1 */
 static V divisors(rl_values *g, const rl_view *like, V lengths) {
     int64_t n = lengths.tag == RL_INTS ? lengths.n : 1; /* one example: its length may be a number */
-    rl_tensor *made = rl_tensor_new(RL_I64, like->device, like->device_index, &n, 1);
-    V v = rl_values_own_steal(g, (PyObject *)made);
-    if (made && like->device == RL_CPU)
-        divisors_fill(&made->v, lengths.tag == RL_INTS ? lengths.u.ints : &lengths.u.i);
+    rl_tensor *made = rl_tensor_new(RL_I64, RL_CPU, 0, &n, 1);
+    rl_tensor *there = rl_tensor_new(RL_I64, like->device, like->device_index, &n, 1);
+    rl_values_own_steal(g, (PyObject *)made);
+    V v = rl_values_own_steal(g, (PyObject *)there);
+    if (FAILED) return NONE;
+    divisors_fill(&made->v, lengths.tag == RL_INTS ? lengths.u.ints : &lengths.u.i);
+    FAILED = rl_tensor_copy(there, made) < 0;
     return v;
 }
 

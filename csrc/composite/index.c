@@ -9,9 +9,12 @@ int rl_composite_dense(rl_view *held, PyObject *t, int dtype) {
     return held->dtype == dtype && held->device == RL_CPU && rl_is_contiguous(held) ? 0 : rl_held_changed();
 }
 
-void rl_composite_numbers(const rl_view *held, int64_t *to) {
+int rl_composite_numbers(const rl_view *held, int64_t *to) {
     RL_RAW;
-    memcpy(to, rl_const_data(held), (size_t)held->numel * sizeof *to);
+    const void *from = rl_host_data(held);
+    if (!from && held->numel) return -1;
+    if (held->numel) memcpy(to, from, (size_t)held->numel * sizeof *to);
+    return 0;
 }
 
 PyObject *rl_composite_flat(PyObject *x) {

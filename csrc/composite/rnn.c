@@ -17,7 +17,7 @@ V rl_rnn_numbers(rl_values *g, V x) {
     if (!FAILED && held.numel > INT32_MAX) RAISE(PyExc_RuntimeError, "too many steps");
     int64_t *room = FAILED ? NULL : rl_values_room(g, held.numel, sizeof *room);
     if (!room) return NONE;
-    rl_composite_numbers(&held, room);
+    FAILED = rl_composite_numbers(&held, room) < 0;
     return INTS(room, (int)held.numel);
 }
 

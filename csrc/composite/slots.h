@@ -33,5 +33,5 @@ static inline rl_view *view_of(PyObject *t) {
 PyObject *rl_composite_flat(PyObject *x);
 PyObject *rl_composite_pick(PyObject *x, int64_t dim, PyObject *index); /* index_select() */
 int rl_composite_dense(rl_view *held, PyObject *t, int dtype); /* a look at t's numbers, for RL_RAW code */
-void rl_composite_numbers(const rl_view *held, int64_t *to);   /* ... copied, of int64 */
+int rl_composite_numbers(const rl_view *held, int64_t *to);    /* ... copied, of int64; -1: raised */
 #endif

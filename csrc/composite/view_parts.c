@@ -60,11 +60,6 @@ COMPOSED(tensor_split_indices) {
     return tensor_split(g, X(0), X(1), X(2).u.i);
 }
 
-static void copy_indices(const rl_view *from, int64_t *to) {
-    RL_RAW;
-    memcpy(to, rl_const_data(from), (size_t)from->numel * sizeof *to);
-}
-
 static int read_indices(rl_values *g, V where, int64_t *indices, int64_t n) {
     RL_HELD held = {.storage = NULL};
     V dense = OP(contiguous, where);
@@ -73,12 +68,9 @@ static int read_indices(rl_values *g, V where, int64_t *indices, int64_t n) {
         RAISE(PyExc_RuntimeError, "tensor_split expected tensor_indices_or_sections to be on cpu");
         return -1;
     }
-    if (rl_composite_dense(&held, (PyObject *)RL_TENSOR_OF(dense.u.t), RL_I64) < 0) {
-        FAILED = true;
-        return -1;
-    }
-    copy_indices(&held, indices);
-    return 0;
+    FAILED = rl_composite_dense(&held, (PyObject *)RL_TENSOR_OF(dense.u.t), RL_I64) < 0 ||
+             rl_composite_numbers(&held, indices) < 0;
+    return FAILED ? -1 : 0;
 }
 
 COMPOSED(tensor_split_tensor) {

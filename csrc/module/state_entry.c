@@ -104,8 +104,10 @@ int rl_state_load_bytes(rl_tensor *to, rl_tensor *from) {
         !rl_is_contiguous(&to->v) || !rl_is_contiguous(&from->v))
         return 0;
     RL_RAW;
+    const void *source = rl_host_data(&from->v);
+    if (!source && bytes) return -1;
     rl_write_begin(to->v.storage);
-    if (bytes) memmove(rl_data(&to->v, RL_WRITE), rl_const_data(&from->v), (size_t)bytes);
+    if (bytes) memmove(rl_data(&to->v, RL_WRITE), source, (size_t)bytes);
     rl_write_end(to->v.storage);
     rl_version_bump(to);
     return 1;

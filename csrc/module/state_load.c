@@ -75,8 +75,10 @@ static int load_members(const rl_state_load *load, PyObject *m, PyObject *state,
         if (skipped < 0) return -1;
         if (skipped) continue;
         const rl_state_entry *e = (*at)++;
-        if (rl_tensor_check(it.value) && rl_state_load_bytes((rl_tensor *)it.value, (rl_tensor *)e->value))
-            continue;
+        const int done =
+            rl_tensor_check(it.value) ? rl_state_load_bytes((rl_tensor *)it.value, (rl_tensor *)e->value) : 0;
+        if (done < 0) return -1;
+        if (done) continue;
         if (rl_state_load_entry(m, it.key, it.value, e->key, e->value, 0, load->errors) < 0) return -1;
     }
     return more < 0 ? -1 : 0;

@@ -20,6 +20,13 @@ int rl_held_changed(void) {
     return -1;
 }
 
+const void *(rl_host_data)(const rl_view *v) {
+    if (RL_LIKELY(v->device == RL_CPU)) return (rl_const_data)(v);
+    PyErr_Format(PyExc_RuntimeError, "memory of a %s device cannot be read by the CPU",
+                 rl_device_name(v->device));
+    return NULL;
+}
+
 #if RL_CHECKED
 static _Thread_local int raw_depth;
 static _Thread_local bool inside;

@@ -242,7 +242,8 @@ static int state_read(const char *p, rl_generator *g) {
 
 static int state_take(const rl_view *v, bool is_cpu, rl_generator *g) {
     RL_RAW;
-    const char *p = rl_const_data(v);
+    const char *p = rl_host_data(v);
+    if (!p) return -1;
     return is_cpu ? state_read(p, g) : device_state_read(p, g);
 }
 

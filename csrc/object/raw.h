@@ -9,7 +9,9 @@
  *                       runs Python. Without it rl_data does not compile;
  *                       tests/architecture/test_python_between.py reads on.
  *   RL_HELD v = ...     a private look at a tensor: its dims and its storage stay as they were when taken
- *   rl_tensor_reveal    shows a tensor to the collector, and so to Python, when it is whole
+ *   rl_host_data(v)     the elements of v for a reader in C, who has waited for them by bringing them to the
+ * CPU: raises and answers NULL where they lie elsewhere. Readers have no other way to them rl_tensor_reveal
+ * shows a tensor to the collector, and so to Python, when it is whole
  *
  * Dims are copied before they are handed on; tests/architecture/test_python_between.py refuses x->shape
  * elsewhere.
@@ -45,6 +47,9 @@ void rl_raw_end(int *open);
 #define rl_data(v, mode)          ((void)rl_raw_open, rl_data(v, mode))
 #define rl_const_data(v)          ((void)rl_raw_open, rl_const_data(v))
 #define rl_storage_bytes(s, mode) ((void)rl_raw_open, rl_storage_bytes(s, mode))
+#define rl_host_data(v)           ((void)rl_raw_open, rl_host_data(v))
+
+const void *(rl_host_data)(const rl_view *v);
 
 static inline PyObject *rl_type_alloc(PyTypeObject *type, Py_ssize_t n) {
     rl_gc_point();

@@ -8,7 +8,10 @@ import pytest
 from .test_components import COMPONENTS, HEAD, ROOT, SOURCES, TOPS, code, component
 
 WITH_PYTHON = {name for name, (_, python, _) in COMPONENTS.items() if python} | TOPS
-ACCESSORS = "rl_data|rl_const_data|rl_storage_bytes"
+ACCESSORS = "rl_data|rl_const_data|rl_storage_bytes|rl_host_data"
+# Who hands addresses on without reading there, or moves bytes through a driver.
+NO_READERS = {"bindings/dlpack.c", "bindings/methods.c", "bindings/pinned.c", "object/numpy.c"}
+NO_READERS |= {"object/storage.c", "object/gc.c", "files/bytes.c"}
 # What a region may call. Numbers are no objects that the collector knows, and no exception that is set runs
 # code, but what %S, %R and %A show does.
 ALLOWED = {
@@ -24,7 +27,7 @@ ALLOWED = {
     *("PyLong_FromUnsignedLong", "PyLong_FromUnsignedLongLong", "PyLong_FromVoidPtr", "PyErr_SetString"),
     *("PyErr_Format", "Py_NewRef", "rl_version_bump", "rl_version_of", "rl_size_at"),
     *("rl_give", "__builtin_add_overflow", "__builtin_mul_overflow", "__atomic_store_n"),
-    *("rl_scalar_element", "rl_call_allocate"),
+    *("rl_scalar_element", "rl_call_allocate", "rl_host_data"),
     "rl_run_kernels",  # gives way to other threads, but works on private looks meanwhile
 }
 MEMBERS = {"copy", "host_is_pinned", "shape", "stream", "synchronize"}  # of rows and drivers
@@ -142,7 +145,17 @@ def dims_of_views(path, text):
             yield f"{path} hands on dims of a tensor, which may change: {m[0]}"
 
 
-RULES = [raw_addresses, raw_calls, dims_of_views]
+def host_readers(path, text):
+    """Memory of a device cannot be read: whoever reads asks rl_host_data, which may answer nothing."""
+    if component(path) not in WITH_PYTHON or path in NO_READERS or path == "object/raw.h":
+        return
+    for m in re.finditer(
+        r"\brl_const_data\s*\(|\b(?:rl_data|rl_storage_bytes)\s*\([^;]*?\bRL_READ\b", code(text)
+    ):
+        yield f"{path} reads by {m[0]}: rl_host_data looks where the memory lies"
+
+
+RULES = [raw_addresses, raw_calls, dims_of_views, host_readers]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -170,6 +183,9 @@ BREAKS = [
         "static int helper(void) {\n    return PyErr_WarnEx(0, 0, 1);\n}\nint f(void) { RL_RAW; helper(); }",
     ),
     (raw_calls, 'int f(void) { RL_RAW; PyErr_Format(PyExc_TypeError, "%S", o); }'),
+    (host_readers, "RL_RAW; return PyFloat_FromDouble(*(const float *)rl_const_data(v));"),
+    (host_readers, "RL_RAW; memcpy(to, rl_data(v, RL_READ), 8);"),
+    (host_readers, "RL_RAW; memcpy(to, rl_storage_bytes(s, RL_READ), 8);"),
     (dims_of_views, "rl_op_run(op, (rl_slot[]){{.u.ints = t->v.shape}}, 1);"),
     (dims_of_views, "const int64_t *dims = t->v.strides;"),
     (dims_of_views, "const rl_view *x = &t->v; f(x->shape + 1);"),
@@ -185,8 +201,8 @@ def test_rule_can_fail(rule, text):
 
 
 GOOD = [
-    "{ RL_RAW; const char *p = rl_const_data(v); memcpy(to, p, 8); } PyList_New(0);",
-    "RL_RAW; return PyFloat_FromDouble(*(const float *)rl_const_data(v));",
+    "{ RL_RAW; const char *p = rl_host_data(v); memcpy(to, p, 8); } PyList_New(0);",
+    "RL_RAW; return PyFloat_FromDouble(*(const float *)rl_host_data(v));",
     "const rl_view *x = &t->v; memcpy(dims, x->shape, x->ndim * sizeof *x->shape); n = x->shape[0];",
     "t->v.shape = t->v.small; if (row->shape(k)) g(meta->shape);",
 ]

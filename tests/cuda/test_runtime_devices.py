@@ -19,7 +19,7 @@ REFUSALS = (
     r"Expected all tensors to be on the same device, but (found at least two devices, cuda:0 and cpu!"
     r"|got \w+ is on (cpu|cuda:0), different from other tensors on (cpu|cuda:0) \(when checking argument in "
     r"method wrapper_CUDA_\w+\))"
-    r"|Input type \(torch\.(cuda\.)?\w+Tensor\) and (weight|bias) type \(torch\.(cuda\.)?\w+Tensor\) should be"
+    r"|Input type \(torch\.(cuda\.)?\w+Tensor\) and (weight|bias) type \(torch\.(cuda\.)?\w+Tensor\) should "
     r"|indices should be either on cpu or on the same device as the indexed tensor \((cpu|cuda:0)\)"
     r"|expected self and mask to be on the same device, but got mask on (cpu|cuda:0) and self on (cpu|cuda:0)"
     r"|Cannot compare two tensors on different devices\. Got: (cpu|cuda:0) and (cpu|cuda:0)"
