@@ -10,24 +10,44 @@
  *   word j of draw n      element (n * each + j) * threads + thread      where they lie `apart`
  *                         element (n * threads + thread) * each + j      elsewhere
  *
- * The generator's offset lies in host memory and travels by value. A call moves it on by 4 for each draw of a
- * thread, under the lock that calls on the CPU draw under, and never by what a kernel finds: the seed says
- * it all. `threads` is at most what the GPU holds at once, as in PyTorch, so that large tensors differ
- * between models of GPU. */
+ * `threads` is at most what the GPU holds at once, as in PyTorch, so that large tensors differ between models
+ * of GPU.
+ *
+ * Note [Words of a generator]
+ *
+ *   host     generator   { seed, offset }                 the truth: what get_state() answers
+ *   device   words       { seed, offset }  of each (generator, stream)
+ *   launch   (words, further)              draws from words->offset + further
+ *
+ * A call reserves its draws on the host: it moves the generator's offset on, by numbers that depend on sizes
+ * alone. So calls on two streams have disjoint counters, whatever order they run in, and nobody asks the
+ * device where it stands. Kernels read the seed and an offset from device memory, and what follows by value.
+ * Who fills the words anew before the launches are made again, as a graph's replay would, gets new numbers
+ * from them.
+ *
+ * Words belong to one stream: they are written there, before its first draw and where a seed or a state was
+ * set since, and read there alone. So the order of the stream is all that they need, two streams share none,
+ * and draws that were launched before manual_seed() read what they should. Nothing that lets other threads
+ * run Python stands between a reservation and its launch. Words are never given back: 16 bytes for each pair
+ * that ever drew, and a generator at the address of one that has died takes over its words. */
 #ifndef RL_CUDA_PHILOX_H
 #define RL_CUDA_PHILOX_H
 #include "walk.h"
 
 typedef struct {
-    uint64_t seed, counter; /* of the first draw */
+    uint64_t seed, offset;
+} cuda_draw_words;
+typedef struct {
+    const cuda_draw_words *words;
+    uint64_t further; /* what the first draw is beyond their offset */
     int64_t threads;
     bool apart;
 } cuda_draws;
 /* One generator's next draws for n elements, `each` from one draw: the launch has `blocks`. After
  * rl_cuda_begin. */
 rl_status cuda_draws_take(rl_call *k, cuda_draws *d, int64_t n, int each, bool apart);
-/* ... where each of n elements is a stream of its own */
-rl_status cuda_draws_take_each(rl_call *k, cuda_draws *d, int64_t n);
+/* ... where each of n elements has a stream of its own, of so many draws: see cuda_own_draws */
+rl_status cuda_draws_take_each(rl_call *k, cuda_draws *d, int64_t n, unsigned draws);
 static inline unsigned cuda_draws_blocks(const cuda_draws *d) {
     return (unsigned)(d->threads / CUDA_THREADS);
 }
@@ -49,6 +69,10 @@ __host__ __device__ inline void cuda_philox(uint64_t seed, uint64_t n, uint64_t 
         cuda_philox_round(words, low, high);
 }
 
+static __device__ inline uint64_t cuda_draws_counter(const cuda_draws &d) {
+    return (d.words->offset + d.further) / 4;
+}
+
 /* ---- words to numbers, as curand makes them ---- */
 enum { CUDA_FLOATS = 4, CUDA_DOUBLES = 2 }; /* of one draw */
 /* of (0, 1] */
@@ -68,13 +92,19 @@ template <> __device__ inline double cuda_unit_of<double>(const uint32_t *words,
 template <class C, int each> __device__ void cuda_units(const uint32_t *words, C (&u)[each]) {
     for (int j = 0; j < each; j++) u[j] = cuda_unit_of<C>(words, j);
 }
-/* of the standard normal distribution, by Box and Muller */
+/* of the standard normal distribution, by Box and Muller; the angle's functions are the GPU's quick ones, as
+ * in curand, or else the numbers would not be PyTorch's */
+#ifdef __CUDACC__
+#define CUDA_SINE_AND_COSINE __sincosf
+#else
+#define CUDA_SINE_AND_COSINE sincosf
+#endif
 __device__ inline void cuda_normals(const uint32_t *words, float (&z)[CUDA_FLOATS]) {
     const float turn = 6.2831855f * 0x1p-32f;
     for (int j = 0; j < CUDA_FLOATS; j += 2) {
         const float radius = sqrtf(-2.0f * logf(cuda_unit(words[j])));
         float sine, cosine;
-        sincosf(fmaf((float)words[j + 1], turn, turn / 2), &sine, &cosine);
+        CUDA_SINE_AND_COSINE(fmaf((float)words[j + 1], turn, turn / 2), &sine, &cosine);
         z[j] = radius * sine;
         z[j + 1] = radius * cosine;
     }
@@ -99,10 +129,11 @@ template <class T, int n> __device__ void cuda_turn(T (&x)[n]) {
 template <int each, class Put> __device__ void cuda_draw(const cuda_draws &d, int64_t n, Put put) {
     const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
     const int64_t step = d.apart ? d.threads : 1, turn = d.threads * each;
-    uint64_t counter = d.counter;
+    const uint64_t seed = d.words->seed;
+    uint64_t counter = cuda_draws_counter(d);
     for (int64_t i = d.apart ? thread : thread * each; i < n; i += turn, counter++) {
         uint32_t words[4];
-        cuda_philox(d.seed, counter, (uint64_t)thread, words);
+        cuda_philox(seed, counter, (uint64_t)thread, words);
         put(words, i, step);
     }
 }

@@ -68,7 +68,7 @@ template <class C>
 static rl_status launch_floats(rl_call *k, const cuda_walk &w, const fill_numbers<double> &f) {
     cuda_draws d;
     const rl_view *out = k->out[0];
-    const fill_numbers<C> numbers = {f.kind, (C)f.first, (C)f.second, (C)f.limit, f.chance};
+    const fill_numbers<C> numbers = {f.kind, (C)f.first, (C)f.second, (C)f.limit, (double)(C)f.chance};
     if (cuda_draws_take(k, &d, w.numel, 16 / sizeof(C), true) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH((random_floats<C>), cuda_draws_blocks(&d), CUDA_THREADS, (cudaStream_t)k->stream, d, w,
                 rl_data(out, RL_WRITE), out->dtype, numbers);
@@ -149,7 +149,7 @@ CUDA_KERNEL(cuda_bernoulli_tensor) { /* (p), or (input, p) in place */
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     unsigned *fault = rl_cuda_fault(k);
-    if (!fault || cuda_draws_take_each(k, &d, (w.numel + 3) / 4) != RL_OK) return RL_FAIL;
+    if (!fault || cuda_draws_take_each(k, &d, (w.numel + 3) / 4, 3) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH(bernoulli_each, cuda_draws_blocks(&d), CUDA_THREADS, (cudaStream_t)k->stream, d, w,
                 rl_data(out, RL_WRITE), out->dtype, rl_const_data(p), p->dtype, fault);
     return rl_cuda_end(k);

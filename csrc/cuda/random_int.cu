@@ -64,8 +64,8 @@ CUDA_KERNEL(cuda_random) {
  * shuffled by one thread instead, so that all orders of them are equally likely. */
 enum { FEW = 512, ROUNDS = 24 };
 
-__global__ void __launch_bounds__(1)
-    shuffle_few(uint64_t seed, uint64_t counter, int64_t n, void *out, int dtype) {
+__global__ void __launch_bounds__(1) shuffle_few(cuda_draws d, int64_t n, void *out, int dtype) {
+    const uint64_t seed = d.words->seed, counter = cuda_draws_counter(d);
     uint16_t order[FEW];
     for (int i = 0; i < n; i++) order[i] = (uint16_t)i;
     for (int i = 0; i + 1 < n; i++) {
@@ -81,7 +81,6 @@ __global__ void __launch_bounds__(1)
 }
 
 typedef struct {
-    uint32_t key[ROUNDS];
     int high, low; /* bits of the two halves; they take turns */
 } network;
 
@@ -91,33 +90,37 @@ static __device__ uint32_t scramble(uint32_t x, uint32_t key) {
     return (y ^ y >> 15) * 0x9e3779b1u;
 }
 
-static __device__ uint64_t through(const network &f, uint64_t x) {
+static __device__ uint64_t through(const network &f, const uint32_t *keys, uint64_t x) {
     uint32_t high = (uint32_t)(x >> f.low), low = (uint32_t)(x & (((uint64_t)1 << f.low) - 1));
     CUDA_ROLLED
     for (int round = 0; round < ROUNDS; round += 2) {
-        high ^= scramble(low, f.key[round]) >> (32 - f.high);
-        low ^= scramble(high, f.key[round + 1]) >> (32 - f.low);
+        high ^= scramble(low, keys[round]) >> (32 - f.high);
+        low ^= scramble(high, keys[round + 1]) >> (32 - f.low);
     }
     return (uint64_t)high << f.low | low;
 }
 
-__global__ void __launch_bounds__(CUDA_THREADS) shuffle_many(network f, int64_t n, void *out, int dtype) {
+/* the keys of each block, by its first threads */
+__global__ void __launch_bounds__(CUDA_THREADS)
+    shuffle_many(cuda_draws d, network f, int64_t n, void *out, int dtype) {
+    CUDA_SHARED(uint32_t, keys, [ROUNDS]);
+    if (threadIdx.x < ROUNDS / 4) {
+        uint32_t words[4];
+        cuda_philox(d.words->seed, cuda_draws_counter(d), threadIdx.x * 4, words);
+        for (int j = 0; j < 4; j++) keys[threadIdx.x * 4 + j] = words[j];
+    }
+    __syncthreads();
     CUDA_EACH_OF(i, n) {
         uint64_t x = (uint64_t)i;
-        do x = through(f, x);
+        do x = through(f, keys, x);
         while (x >= (uint64_t)n);
         cuda_store<int64_t>(dtype, out, i, (int64_t)x);
     }
 }
 
-static network network_of(const cuda_draws &d, int64_t n) {
-    network f;
+static network network_of(int64_t n) {
     const int bits = 64 - __builtin_clzll((uint64_t)n - 1);
-    f.low = bits / 2;
-    f.high = bits - f.low;
-    for (int round = 0; round < ROUNDS; round += 4)
-        cuda_philox(d.seed, d.counter, (uint64_t)round, f.key + round);
-    return f;
+    return {bits - bits / 2, bits / 2};
 }
 
 CUDA_KERNEL(cuda_randperm) {
@@ -126,13 +129,13 @@ CUDA_KERNEL(cuda_randperm) {
     cuda_draws d;
     if (rl_random_holds(k, out->dtype, n) != RL_OK) return RL_FAIL;
     if (n == 0) return RL_OK;
-    if (rl_cuda_begin(k, out) != RL_OK || cuda_draws_take_each(k, &d, n) != RL_OK) return RL_FAIL;
+    if (rl_cuda_begin(k, out) != RL_OK || cuda_draws_take_each(k, &d, n, 3) != RL_OK) return RL_FAIL;
     void *to = rl_data(out, RL_WRITE);
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (n <= FEW)
-        CUDA_LAUNCH(shuffle_few, 1, 1, stream, d.seed, d.counter, n, to, out->dtype);
+        CUDA_LAUNCH(shuffle_few, 1, 1, stream, d, n, to, out->dtype);
     else
-        CUDA_LAUNCH(shuffle_many, cuda_blocks_of(n), CUDA_THREADS, stream, network_of(d, n), n, to,
-                    out->dtype);
+        CUDA_LAUNCH_BLOCKS(shuffle_many, cuda_blocks_of(n), CUDA_THREADS, 0, stream, d, network_of(n), n, to,
+                           out->dtype);
     return rl_cuda_end(k);
 }

@@ -35,7 +35,7 @@ TABLE_READERS = {
 TOUCHES_MEMORY = {"contract/view.h", "core/storage.c"}
 KEEPS_STATE = {
     *("kernels/dnnl/load.c", "kernels/lapack/load.c"),
-    *(f"cuda/{name}.cu" for name in ("allocator", "device", "errors", "host", "kernels", "stream")),
+    *(f"cuda/{name}.cu" for name in ("allocator", "device", "errors", "host", "kernels", "philox", "stream")),
 }
 ALLOCATORS = (
     "malloc|calloc|realloc|free|aligned_alloc|posix_memalign|strdup|alloca|cudaMalloc\\w*|cudaFree\\w*"

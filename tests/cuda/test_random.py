@@ -266,3 +266,86 @@ def test_devices_have_streams_of_their_own():
     torch.manual_seed(1)
     draws = [torch.rand(4, device=f"cuda:{i}").cpu() for i in range(torch.cuda.device_count())]
     assert all(torch.equal(draws[0], other) for other in draws)
+
+
+# ---- Note [Words of a generator] ----
+def test_streams_draw_apart_and_in_any_order():
+    """What two streams draw in turns is what one stream draws, whoever runs first."""
+    torch.cuda.manual_seed(21)
+    expected = [torch.rand(300, device="cuda").cpu() for _ in range(6)]
+    for seed in range(3):
+        torch.cuda.manual_seed(21)
+        streams = [torch.cuda.Stream() for _ in range(2)]
+        drawn = []
+        for i in range(6):
+            with torch.cuda.stream(streams[(i * (seed + 1)) % 2]):
+                drawn.append(torch.rand(300, device="cuda"))
+        torch.cuda.synchronize()
+        assert all(torch.equal(a.cpu(), b) for a, b in zip(drawn, expected, strict=True))
+
+
+def test_a_seed_that_is_set_does_not_reach_draws_before_it():
+    side = torch.cuda.Stream()
+    torch.cuda.manual_seed(1)
+    first = torch.rand(64, device="cuda").cpu()
+    for stream in (torch.cuda.current_stream(), side):
+        with torch.cuda.stream(stream):
+            torch.cuda.manual_seed(1)
+            before = torch.rand(64, device="cuda")
+            torch.cuda.manual_seed(2)
+            after = torch.rand(64, device="cuda")
+            torch.cuda.manual_seed(1)
+            again = torch.rand(64, device="cuda")
+        torch.cuda.synchronize()
+        assert torch.equal(before.cpu(), first) and torch.equal(again.cpu(), first)
+        assert not torch.equal(after.cpu(), first)
+
+
+def test_states_forward_and_back():
+    torch.cuda.manual_seed(5)
+    states, drawn = [], []
+    for _ in range(4):
+        states.append(torch.cuda.get_rng_state())
+        drawn.append(torch.randn(100, device="cuda"))
+    for i in (3, 0, 2, 1):
+        torch.cuda.set_rng_state(states[i])
+        assert torch.equal(torch.randn(100, device="cuda").cpu(), drawn[i].cpu())
+    state = states[3].numpy().view(np.int64)
+    assert state.tolist() == [5, 12]
+
+
+def test_many_generators():
+    generators = [torch.Generator("cuda").manual_seed(i % 7) for i in range(300)]
+    drawn = [torch.rand(4, device="cuda", generator=g) for g in generators]
+    torch.cuda.synchronize()
+    for i, x in enumerate(drawn):
+        assert torch.equal(x.cpu(), drawn[i % 7].cpu()) and generators[i].get_offset() == 4
+
+
+def test_activations_computed_anew_have_the_same_mask():
+    from rushlight.utils.checkpoint import checkpoint
+
+    def run(anew):
+        torch.manual_seed(8)
+        x = torch.ones(40, 10).to("cuda").requires_grad_()
+
+        def part(x):
+            return nn.functional.dropout(x * 2, 0.5)
+
+        y = checkpoint(part, x, use_reentrant=anew == "reentrant") if anew else part(x)
+        torch.rand(5, device="cuda")
+        (y * y).sum().backward()
+        return x.grad.cpu()
+
+    assert torch.equal(run(None), run("reentrant")) and torch.equal(run(None), run("saved"))
+
+
+def test_fork_rng_of_devices():
+    torch.manual_seed(0)
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one device")
+    with torch.random.fork_rng(devices=[1]):
+        torch.rand(3, device="cuda:0")
+        torch.rand(3, device="cuda:1")
+    offsets = [g.get_offset() for g in torch.cuda.default_generators]
+    assert offsets == [4, 0]

@@ -88,20 +88,38 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
-def _surroundings(preserve):
-    """What the second time must find as the first did: autocast and, if preserved, the random numbers."""
-    casts = _C.get_autocast_dtype("cpu"), _C.is_autocast_enabled("cpu"), _C.is_autocast_cache_enabled()
-    return get_rng_state() if preserve else None, casts
+def _tensors(values):
+    for value in values:
+        if isinstance(value, _C.Tensor):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from _tensors(value)
+        elif isinstance(value, dict):
+            yield from _tensors(value.values())
+
+
+def _surroundings(preserve, *values):
+    """What the second time must find as the first did: autocast and, if preserved, the random numbers of the
+    CPU and of the GPUs that tensors among the values lie on."""
+    gpus = sorted({t.device.index for t in _tensors(values) if t.device.type == "cuda"})
+    kinds = ("cpu", "cuda") if gpus else ("cpu",)
+    casts = [(kind, _C.get_autocast_dtype(kind), _C.is_autocast_enabled(kind)) for kind in kinds]
+    states = {i: rushlight.cuda.get_rng_state(i) for i in gpus} if preserve else {}
+    return get_rng_state() if preserve else None, states, casts, _C.is_autocast_cache_enabled()
 
 
 @contextlib.contextmanager
 def _as_in(surroundings):
-    state, casts = surroundings
-    never_cast = not (casts[1] or _C.is_autocast_enabled("cpu"))
-    casting = contextlib.nullcontext() if never_cast else rushlight.autocast("cpu", *casts)
-    with fork_rng(enabled=state is not None), casting:
+    state, states, casts, caches = surroundings
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(fork_rng(states, enabled=state is not None))
+        for kind, dtype, enabled in casts:
+            if enabled or _C.is_autocast_enabled(kind):
+                stack.enter_context(rushlight.autocast(kind, dtype, enabled, caches))
         if state is not None:
             set_rng_state(state)
+        for i, own in states.items():
+            rushlight.cuda.set_rng_state(own, i)
         yield
 
 
@@ -137,7 +155,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Any, preserve_rng_state: Any, *args: Any) -> Tensor:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.surroundings = _surroundings(preserve_rng_state)
+        ctx.surroundings = _surroundings(preserve_rng_state, args)
         ctx.places = _tensor_places(args)
         ctx.inputs = _without_tensors(args)
         ctx.save_for_backward(*(args[i] for i in ctx.places))

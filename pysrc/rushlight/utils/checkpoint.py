@@ -83,7 +83,7 @@ def _checkpoint(function, args, kwargs, preserve, context_fn, determinism_check,
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     first, second = context_fn()
-    surroundings = _surroundings(preserve)
+    surroundings = _surroundings(preserve, args, kwargs)
     if not _C.is_grad_enabled():
         return function(*args, **kwargs)
 
