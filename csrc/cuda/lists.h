@@ -14,7 +14,7 @@ template <int lists> struct cuda_listed {
     void *at[lists][CUDA_LISTED];
     int64_t numel[CUDA_LISTED];
     unsigned first[CUDA_LISTED + 1];
-    int n;
+    int place[CUDA_LISTED], n; /* in the lists of the call; how many */
 };
 
 template <int lists> __device__ int cuda_listed_find(const cuda_listed<lists> &l) {
@@ -38,8 +38,10 @@ static inline void *cuda_listed_place(const rl_view *v, int j, unsigned reads) {
     return rl_data(v, reads >> j & 1 ? RL_READ : RL_WRITE);
 }
 template <int lists>
-static inline void cuda_listed_add(cuda_listed<lists> *l, const rl_view *const *views, unsigned reads) {
+static inline void cuda_listed_add(cuda_listed<lists> *l, const rl_view *const *views, int place,
+                                   unsigned reads) {
     const int64_t numel = views[0]->numel;
+    l->place[l->n] = place;
     for (int j = 0; j < lists; j++) l->at[j][l->n] = cuda_listed_place(views[j], j, reads);
     l->numel[l->n] = numel;
     if (l->n == 0) l->first[0] = 0;
@@ -76,7 +78,7 @@ static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins 
             continue;
         }
         if (l.n == 0) joins(true);
-        cuda_listed_add(&l, views, reads);
+        cuda_listed_add(&l, views, i, reads);
     }
     if (l.n > 0) together(l, stream);
     return rl_cuda_end(k);

@@ -5,7 +5,8 @@
 #include "object/raw.h"
 
 enum { STEP_DONE = 1, STEP_UNUSUAL = 0, STEP_FAILED = -1 };
-enum { STEP_LISTS = 8 }; /* params, grads, state, counts */
+enum { STEP_LISTS = 8 };  /* params, grads, state, counts */
+enum { STEP_SCALES = 2 }; /* grad_scale, found_inf: the last arguments */
 
 /* the options that every group may have, interned once */
 #define KEYS(X)                                                                                              \
@@ -26,7 +27,9 @@ typedef struct {
     PyObject *key[STEP_LISTS]; /* borrowed: of the state; NULL for params, grads and empty lists */
     int n_lists, n_counts, n;
     Py_ssize_t room;
-    bool halves; /* are they taken? */
+    bool halves;     /* are they taken? */
+    bool capturable; /* counts lie on the GPU */
+    rl_slot scales[STEP_SCALES];
 } step_lists;
 
 static bool list_given(const step_lists *l, int i) {
@@ -109,7 +112,29 @@ static bool param_is_usual(const step_lists *l, const rl_view *p) {
 }
 
 static bool is_count(const rl_view *v) {
-    return v->numel == 1 && v->device == RL_CPU && (v->dtype == RL_F32 || v->dtype == RL_F64);
+    return v->numel == 1 && (v->dtype == RL_F32 || v->dtype == RL_F64);
+}
+
+/* All counts lie on the CPU, or all beside the parameters: there they must where only the GPU knows whether
+ * the step is made. */
+static bool counts_are_usual(const step_lists *l) {
+    const rl_view *p = l->list[0][0];
+    const bool need = l->capturable || l->scales[STEP_SCALES - 1].tag == RL_TENSOR;
+    int on_cpu = 0, beside = 0;
+    for (int i = l->n_lists - l->n_counts; i < l->n_lists; i++)
+        for (int j = 0; j < l->n; j++) {
+            const rl_view *v = l->list[i][j];
+            on_cpu += v->device == RL_CPU;
+            beside += same_device(v, p);
+        }
+    const int all = l->n_counts * l->n;
+    return need ? p->device != RL_CPU && beside == all : on_cpu == all || beside == all;
+}
+
+static bool scales_are_usual(const step_lists *l) {
+    for (int i = 0; i < STEP_SCALES; i++)
+        if (l->scales[i].tag == RL_TENSOR && !same_device(l->scales[i].u.t, l->list[0][0])) return false;
+    return true;
 }
 
 static bool lists_are_usual(const step_lists *l) {
@@ -124,7 +149,7 @@ static bool lists_are_usual(const step_lists *l) {
             if (!is_written(v) || !(i < counts ? same_kind(p, v) : is_count(v))) return false;
         }
     }
-    return true;
+    return !l->n || (counts_are_usual(l) && scales_are_usual(l));
 }
 
 /* ---- numbers of the group ---- */
@@ -211,8 +236,10 @@ static int lists_begin(step_lists *l, const step_plan *p, PyObject *group) {
 static int lists_run(const step_plan *p, const step_lists *l, PyObject *group) {
     rl_slot args[RL_MAX_ARGS];
     const int n_arg = rl_operators[p->op].n_arg;
-    const int rc = numbers_read(group, p->numbers, args + l->n_lists, args + n_arg);
+    rl_slot *scales = args + n_arg - STEP_SCALES;
+    const int rc = numbers_read(group, p->numbers, args + l->n_lists, scales);
     if (rc != STEP_DONE) return rc;
+    memcpy(scales, l->scales, sizeof l->scales);
     if (!lists_are_usual(l)) return STEP_UNUSUAL; /* from here on runs no Python */
     for (int i = 0; i < l->n_lists; i++)
         args[i] = (rl_slot){.tag = RL_TENSORS, .n = list_given(l, i) ? l->n : 0, .u.ts = l->list[i]};
@@ -221,15 +248,18 @@ static int lists_run(const step_plan *p, const step_lists *l, PyObject *group) {
     return done ? STEP_DONE : STEP_FAILED;
 }
 
-static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyObject *params) {
+static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyObject *params,
+                      const rl_slot *scales) {
     enum { FEW = 256 };
     rl_view *few[FEW];
     step_lists l = {.room = PyList_GET_SIZE(params)};
-    int unusual = option_read(group, key.differentiable);
-    if (!unusual) unusual = option_read(group, key.capturable);
-    const int fused = unusual ? 0 : option_read(group, key.fused);
-    if (unusual < 0 || fused < 0) return STEP_FAILED;
+    const int unusual = option_read(group, key.differentiable);
+    const int capturable = unusual ? 0 : option_read(group, key.capturable);
+    const int fused = unusual || capturable < 0 ? 0 : option_read(group, key.fused);
+    if (unusual < 0 || capturable < 0 || fused < 0) return STEP_FAILED;
     l.halves = fused;
+    l.capturable = capturable;
+    memcpy(l.scales, scales, sizeof l.scales);
     int rc = unusual ? STEP_UNUSUAL : lists_begin(&l, p, group);
     if (rc != STEP_DONE) return rc;
     rl_view **all =
@@ -244,15 +274,26 @@ static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyOb
 }
 
 /* ---- Python ---- */
-static const char step_doc[] = "_optimizer_step(plan, group, state)\n--\n\n"
+static const char step_doc[] = "_optimizer_step(plan, group, state, grad_scale=None, found_inf=None)\n--\n\n"
                                "The step of a group by the operator of the plan; False: nothing was done, "
                                "since some state is missing or\n"
                                "something is unusual.";
 
+/* 0: it is neither None nor a number on a GPU */
+static int scale_read(PyObject *o, rl_slot *slot) {
+    *slot = (rl_slot){.tag = RL_NONE};
+    if (o == Py_None) return 1;
+    if (!rl_tensor_check(o)) return 0;
+    const rl_view *v = &((rl_tensor *)o)->v;
+    *slot = (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)o)->v};
+    return v->numel == 1 && v->dtype == RL_F32 && v->device == RL_CUDA;
+}
+
 static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     step_plan p;
+    rl_slot scales[STEP_SCALES];
     (void)m;
-    PyObject *params = n == 3 && PyDict_Check(args[1]) && PyDict_Check(args[2])
+    PyObject *params = (n == 3 || n == 3 + STEP_SCALES) && PyDict_Check(args[1]) && PyDict_Check(args[2])
                            ? PyDict_GetItemWithError(args[1], key.params)
                            : NULL;
     if (!params || !PyList_Check(params)) {
@@ -261,7 +302,9 @@ static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n
     }
     RL_OWNED PyObject *held = Py_NewRef(params);
     if (plan_read(args[0], &p) < 0) return NULL;
-    const int rc = group_step(&p, args[1], args[2], held);
+    for (int i = 0; i < STEP_SCALES; i++)
+        if (!scale_read(n > 3 ? args[3 + i] : Py_None, &scales[i])) return PyBool_FromLong(0);
+    const int rc = group_step(&p, args[1], args[2], held, scales);
     return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
 }
 

@@ -1,5 +1,7 @@
 """Steps of optimizers, and gradient scalers, over lists of tensors on a device: as on the CPU."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -136,3 +138,149 @@ def test_update_of_the_scale(found, tracker):
         return scale.item(), steps.item()
 
     assert run("cuda") == run("cpu")
+
+
+# ---- what stays on the device ----
+FUSED = [
+    ("SGD", {}),
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
+    ("SGD", {"momentum": 0.9, "dampening": 0.5}),
+    ("Adam", {"amsgrad": True}),
+    ("AdamW", {"weight_decay": 0.1}),
+    ("Adagrad", {"lr_decay": 0.1}),
+]
+COUNTED = [name for name in OPTIMIZERS if name not in ("SGD", "Adagrad")]
+
+
+class Waits:
+    """Counts the copies of single numbers to the CPU."""
+
+    def __init__(self, monkeypatch):
+        self.count = 0
+        item = torch.Tensor.item
+
+        def counted(tensor):
+            self.count += tensor.is_cuda
+            return item(tensor)
+
+        monkeypatch.setattr(torch.Tensor, "item", counted)
+
+
+def scaled(name, options, device, bad=(1, 4), steps=6, scale=1024.0, waits=None):
+    params = [torch.nn.Parameter(torch.tensor(a, device=device)) for a in arrays(0)]
+    optimizer = getattr(torch.optim, name)(params, lr=0.1, fused=True, **options)
+    scaler = torch.amp.GradScaler(torch.device(device).type, init_scale=scale, growth_interval=2)
+    seen = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = sum((p * torch.tensor(g, device=device)).sum() for p, g in zip(params, arrays(step + 1)))
+        scaler.scale(loss).backward()
+        if step in bad:
+            params[2].grad[0, 0] = float("inf") if step % 2 else float("nan")
+        if step == 3:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(params, 50.0)
+        before = waits.count if waits else 0
+        scaler.step(optimizer)
+        if waits:
+            seen.append(waits.count - before)
+        scaler.update()
+    return params, optimizer, scaler, seen
+
+
+@pytest.mark.parametrize("name, options", FUSED)
+def test_scaled_steps_are_as_on_the_cpu_and_wait_for_nothing(name, options, monkeypatch):
+    expected, reference, scaler, _ = scaled(name, options, "cpu")
+    waits = Waits(monkeypatch)
+    ours, optimizer, ours_scaler, seen = scaled(name, options, "cuda:1", waits=waits)
+    asks = "dampening" in options  # whether the first step is made decides what its momentum begins with
+    assert (seen[0] > 0) == asks and sum(seen[2:]) == 0 and (asks or seen[1] == 0)
+    assert_close(ours, expected)
+    for p, q in zip(ours, expected, strict=True):
+        assert optimizer.state[p].keys() == reference.state[q].keys()
+        for key, value in reference.state[q].items():
+            assert_close([optimizer.state[p][key]], [value])
+            assert optimizer.state[p][key].device == p.device
+        assert_close([p.grad], [q.grad])
+    assert ours_scaler.get_scale() == scaler.get_scale() != 1024
+
+
+def test_a_first_step_that_is_left_out():
+    for options in ({"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5}):
+        ours, expected = (scaled("SGD", options, d, bad=(0, 1))[0] for d in ("cuda", "cpu"))
+        assert_close(ours, expected)
+
+
+def test_scaled_steps_of_halves_and_of_gradients_with_gaps():
+    def run(device, dtype):
+        p = torch.nn.Parameter(torch.tensor(arrays(0, [(6, 8)])[0], device=device, dtype=dtype))
+        optimizer = torch.optim.AdamW([p], lr=0.1, fused=True)
+        optimizer.grad_scale = torch.tensor(4.0, device=device)
+        for found in (0.0, 2.0, 0.0):
+            wide = torch.tensor(arrays(1, [(6, 16)])[0], device=device, dtype=dtype)
+            p.grad = wide[:, ::2]
+            optimizer.found_inf = torch.tensor(found, device=device)
+            optimizer.step()
+        return p, p.grad, optimizer.state[p]["step"]
+
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        ours, expected = run("cuda", dtype), run("cpu", dtype)
+        assert_close(ours[:2], expected[:2], dtype)
+        assert ours[2].item() == expected[2].item() == 2
+
+
+def test_a_scale_of_another_gpu():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one device")
+    params = [torch.nn.Parameter(torch.ones(3, device=f"cuda:{i}")) for i in range(2)]
+    optimizer = torch.optim.SGD([{"params": [p]} for p in params], lr=1.0, fused=True)
+    scaler = torch.amp.GradScaler("cuda", init_scale=8.0)
+    scaler.scale(params[0].sum() + params[1].to("cuda:0").sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert [p.tolist() for p in params] == [[0.0] * 3] * 2
+    scaler.scale(params[0].sum() + params[1].to("cuda:0").sum() * float("inf")).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert [p.tolist() for p in params] == [[0.0] * 3] * 2 and scaler.get_scale() == 4
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counts_on_the_device(name, monkeypatch):
+    options = {**OPTIMIZERS[name][-1], "capturable": True}
+    waits = Waits(monkeypatch)
+    ours, optimizer = trained(name, options, "cuda:1")
+    assert waits.count == 0
+    expected, reference = trained(name, OPTIMIZERS[name][-1], "cpu")
+    assert_close(ours, expected)
+    for p, q in zip(ours, expected, strict=True):
+        for key, value in reference.state[q].items():
+            assert optimizer.state[p][key].device == p.device
+            assert_close([optimizer.state[p][key]], [value])
+
+
+def test_counts_follow_what_a_loaded_state_asks_for():
+    for name in ("Adam", "NAdam", "ASGD"):
+        _, optimizer = trained(name, {}, "cpu")
+        for options, place in (({}, "cpu"), ({"capturable": True}, "cuda")):
+            params = [torch.nn.Parameter(torch.tensor(a, device="cuda")) for a in arrays(0)]
+            again = getattr(torch.optim, name)(params, lr=0.1, **options)
+            state = copy.deepcopy(optimizer.state_dict())
+            for group in state["param_groups"]:
+                group.update(options)
+            again.load_state_dict(state)
+            counts = [again.state[params[1]][key] for key in again._COUNTS]
+            assert {x.device.type for x in counts} == {place}
+            params[1].grad = torch.ones_like(params[1])
+            again.step()
+            assert again.state[params[1]]["step"].item() == 4
+
+
+def test_capturable_refuses_counts_on_the_cpu():
+    p = torch.nn.Parameter(torch.ones(2, device="cuda"))
+    optimizer = torch.optim.Adam([p])
+    p.grad = torch.ones(2, device="cuda")
+    optimizer.step()
+    optimizer.param_groups[0]["capturable"] = True
+    with pytest.raises(AssertionError, match="must be on supported devices"):
+        optimizer.step()

@@ -9,6 +9,9 @@
  *                        ▼                                           ▼
  *   optim_body.h   the arithmetic of a vector of elements, and the numbers s[] that it needs
  *
+ * grad_scale and found_inf, which devices take, stay where they are: the gradients are divided by the one,
+ * and nothing at all happens where the other is not 0.
+ *
  * The text of the arithmetic is written once, in the words of kernels/simd/isa.h. kernels/simd compiles it
  * for each vector width, kernels/ref for single elements of any dtype and stride (words.h). */
 #ifndef RL_KERNELS_SHARED_OPTIM_H
@@ -19,18 +22,19 @@
 extern "C" {
 #endif
 
-enum { RL_STEP_LISTS = 5, RL_STEP_COUNTS = 3, RL_STEP_NUMBERS = 12 };
+/* at most: lists, counts, numbers s[], numbers of the group; and behind all, grad_scale and found_inf */
+enum { RL_STEP_LISTS = 5, RL_STEP_COUNTS = 3, RL_STEP_NUMBERS = 12, RL_STEP_GROUP = 8, RL_STEP_SCALES = 2 };
 typedef struct {
     double at[RL_STEP_COUNTS];
     bool wide; /* they are kept as doubles, else as floats */
 } rl_step_counts;
 typedef struct {
     int lists, counts; /* arguments that are lists of tensors like the parameters; of single numbers */
-    /* From the call's numbers and the counts of one parameter, which it moves on, to s[RL_STEP_NUMBERS]. `a`
-     * is the call's first number. */
-    void (*prepare)(const rl_call *k, int a, rl_step_counts *c, double *s);
+    void (*prepare)(const double *group, rl_step_counts *c, double *s); /* optim_numbers.h */
 } rl_step_plan;
 
+/* the numbers of the group: RL_STEP_GROUP */
+void rl_step_group(const rl_call *k, const rl_step_plan *plan, double *group);
 /* s[] for parameter i; its counts are written back */
 void rl_step_number(rl_call *k, const rl_step_plan *plan, int i, double *s);
 /* ... for every parameter, one after the other. NULL: no memory. */

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from .optimizer import _Loss
 
 
-def count(value: float, group: Any) -> Any:
-    """Make a number of the state that counts for a whole parameter: a tensor without dimensions."""
-    return rushlight.tensor(float(value), dtype=_get_scalar_dtype(is_fused=group.get("fused")))
+def count(value: float, group: Any, param: Any) -> Any:
+    """Make a number of the state that counts for a whole parameter: a tensor without dimensions, on a GPU
+    where the step must not ask it."""
+    dtype = _get_scalar_dtype(is_fused=group.get("fused"))
+    beside = param.is_cuda and (group.get("capturable") or group.get("fused"))
+    return rushlight.tensor(float(value), dtype=dtype, device=param.device if beside else "cpu")
 
 
 def downhill(param: Any, grad: Any, group: Any) -> Any:
@@ -138,7 +141,9 @@ class GroupOptimizer(Optimizer):
                 own = self.state.get(param, {})
                 for name in self._COUNTS:
                     if name in own and not isinstance(own[name], rushlight.Tensor):
-                        own[name] = count(own[name], group)
+                        own[name] = count(own[name], group, param)
+                    elif name in own and isinstance(own.get("step"), rushlight.Tensor):
+                        own[name] = own[name].to(own["step"].device)  # loading moved it to the parameter
 
     def _keys(self, group):
         """Return the names of state as large as the parameters that the options ask for."""
@@ -147,7 +152,7 @@ class GroupOptimizer(Optimizer):
     def _start(self, param, state, group):
         """Fill the state of a parameter that was never updated."""
         for name, first in self._COUNTS.items():
-            state[name] = count(first, group)
+            state[name] = count(first, group, param)
         for name in self._keys(group):
             state[name] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
 
@@ -177,36 +182,67 @@ class GroupOptimizer(Optimizer):
         if closure is not None:
             with rushlight.enable_grad():
                 loss = closure()
-        if self._step_supports_amp_scaling and self._meets_infinity():
-            return loss
+        scales = self._scales() if self._step_supports_amp_scaling else None
         for group in self.param_groups:
-            if not _C._optimizer_step(self._PLAN, group, self.state):
+            if scales:
+                self._step_scaled(group, *scales)
+            elif not _C._optimizer_step(self._PLAN, group, self.state):
                 self._step_unusual(group)
         return loss
 
-    def _meets_infinity(self):
-        """Do what GradScaler leaves to fused steps: divide by the scale, answer whether to do nothing."""
-        found, scale = getattr(self, "found_inf", None), getattr(self, "grad_scale", None)
+    def _scales(self):
+        """What GradScaler leaves to fused steps: (grad_scale, found_inf), or None."""
+        scales = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        return None if scales == (None, None) else scales
+
+    def _step_scaled(self, group, scale, found):
+        """Divide gradients by a scale, and do nothing if one was found to be infinite. On a GPU both stay
+        where they are, and so does the answer."""
+        pairs = self._pairs(group)
+        devices = {param.device for param, _ in pairs}
+        if len(devices) == 1 and (device := devices.pop()).type == "cuda":
+            there = [None if x is None else x.to(device, non_blocking=True) for x in (scale, found)]
+            if _C._optimizer_step(self._PLAN, group, self.state, *there):
+                return
+            self._begin(group, pairs)
+            self._move_state(group, pairs)
+            if _C._optimizer_step(self._PLAN, group, self.state, *there):
+                return
         if found is not None and found.item():
-            return True
-        if scale is not None:
-            for group in self.param_groups:
-                for param in group["params"]:
-                    if param.grad is not None:
-                        param.grad.div_(scale)
-        return False
+            return
+        for _, grad in pairs:
+            if scale is not None:
+                grad.div_(scale.to(grad.device))
+        if not _C._optimizer_step(self._PLAN, group, self.state):
+            self._step_unusual(group)
+
+    def _move_state(self, group, pairs):
+        """Bring to the GPU what a step reads that is not asked whether to happen."""
+        for param, _ in pairs:
+            own = self.state[param] if self._COUNTS else {}
+            for name in self._COUNTS:
+                if isinstance(own.get(name), rushlight.Tensor):
+                    own[name] = own[name].to(param.device)
+
+    def _pairs(self, group):
+        # other threads may drop gradients
+        return [(p, grad) for p in group["params"] if (grad := p.grad) is not None]
+
+    def _begin(self, group, pairs):
+        """Make the state of parameters that were never updated; others must not see half of it."""
+        keeps = bool(self._COUNTS) or bool(self._keys(group))
+        for param, _ in pairs if keeps else ():
+            if not self.state[param]:
+                fresh = {}
+                self._start(param, fresh, group)
+                self.state[param].update(fresh)
+        return keeps
 
     def _step_unusual(self, group):
         """The first step, which makes the state, and whatever the operator does not take."""
         with rushlight.set_grad_enabled(group["differentiable"]):
-            # other threads may drop gradients, and must not see half of a state
-            pairs = [(p, grad) for p in group["params"] if (grad := p.grad) is not None]
-            keeps = bool(self._COUNTS) or bool(self._keys(group))
-            for param, _ in pairs if keeps else ():
-                if not self.state[param]:
-                    fresh = {}
-                    self._start(param, fresh, group)
-                    self.state[param].update(fresh)
+            pairs = self._pairs(group)
+            keeps = self._begin(group, pairs)
             if not _C._optimizer_step(self._PLAN, group, self.state):
                 self._check_capturable(pairs, group)
                 for param, grad in pairs:
@@ -220,7 +256,9 @@ class GroupOptimizer(Optimizer):
             )
 
     def _check_capturable(self, params, group):
-        if params and group.get("capturable"):
+        counts = [self.state[param].get(name) for param, _ in params for name in self._COUNTS]
+        there = all(isinstance(x, rushlight.Tensor) and x.is_cuda for x in counts)
+        if group.get("capturable") and not (there and all(param.is_cuda for param, _ in params)):
             devices = _get_capturable_supported_devices()
             raise AssertionError(
                 f"If capturable=True, {self._CAPTURABLE} must be on supported devices: {devices}."

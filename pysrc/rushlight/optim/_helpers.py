@@ -16,7 +16,7 @@ StateDict: TypeAlias = dict[str, Any]
 _params_doc = "params: tensors, pairs of name and tensor, or dicts that are groups with options of their own."
 _foreach_doc = "foreach: accepted; one kernel goes over all parameters in any case."
 _fused_doc = "fused: float16 and bfloat16 are computed in float32 and rounded once."
-_capturable_doc = "capturable: for CUDA graphs; refused by step() on the CPU."
+_capturable_doc = "capturable: counts of steps lie on the GPU; refused by step() on the CPU."
 _differentiable_doc = "differentiable: step() leaves a history, so that a gradient goes through it."
 _maximize_doc = "maximize: climb instead of descending."
 
@@ -70,9 +70,10 @@ def _view_as_real(params, *state_and_grads):
 
 def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
     """Return (fused, foreach): which of PyTorch's implementations it would take by default."""
-    usual = not differentiable and all(p is None or p.device.type == "cpu" for p in params)
-    fused = use_fused and usual and all(p is None or p.is_floating_point() for p in params)
-    return fused, False
+    there = not differentiable and all(p is None or p.device.type in ("cpu", "cuda") for p in params)
+    fused = use_fused and there and all(p is None or p.is_floating_point() for p in params)
+    on_gpus = not differentiable and all(p is None or p.is_cuda for p in params)
+    return fused, on_gpus and not fused
 
 
 def _device_dtype_check_for_fused(p, cuda_unsupported=False):

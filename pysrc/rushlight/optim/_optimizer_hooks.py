@@ -115,15 +115,16 @@ def _hooked_step(step):
     return wrapper
 
 
-def _fit(param, value, key=None):
-    """Cast loaded state to the dtype and device of its parameter; the count of steps stays as it is."""
+def _fit(param, value, counts_beside=False, key=None):
+    """Cast loaded state to the dtype and device of its parameter; the count of steps stays as it is, or goes
+    beside the parameter as float32."""
     if isinstance(value, rushlight.Tensor):
         if key == "step":
-            return value
+            return value.to(dtype=rushlight.float32, device=param.device) if counts_beside else value
         dtype = param.dtype if param.is_floating_point() else value.dtype
         return value.to(dtype=dtype, device=param.device)
     if isinstance(value, dict):
-        return {k: _fit(param, v, k) for k, v in value.items()}
+        return {k: _fit(param, v, counts_beside, k) for k, v in value.items()}
     if isinstance(value, Iterable):
         return type(value)(_fit(param, v) for v in value)
     return value

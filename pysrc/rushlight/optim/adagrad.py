@@ -122,7 +122,7 @@ class Adagrad(GroupOptimizer):
     def _start(self, param, state, group):
         if group["fused"]:
             _device_dtype_check_for_fused(param)
-        state["step"] = count(0, group)
+        state["step"] = count(0, group, param)
         first = self.defaults["initial_accumulator_value"]
         state["sum"] = rushlight.full_like(param, first, memory_format=rushlight.preserve_format)
 

@@ -108,7 +108,7 @@ class ASGD(GroupOptimizer):
 
     def _start(self, param, state, group):
         super()._start(param, state, group)
-        state["eta"] = count(_get_value(group["lr"]), group)
+        state["eta"] = count(_get_value(group["lr"]), group, param)
 
     @staticmethod
     def _update(param, grad, state, group):

@@ -234,10 +234,11 @@ class Optimizer(_Hooked):
                 "that doesn't match the size of optimizer's group"
             )
         params = {i: p for g, s in zip(groups, saved) for i, p in zip(s["params"], g["params"])}
+        beside = {i for s in saved if s.get("fused") or s.get("capturable") for i in s["params"]}
         state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                state[params[key]] = _fit(params[key], value)
+                state[params[key]] = _fit(params[key], value, key in beside)
             else:
                 state[key] = value
         for group, new in zip(groups, saved):

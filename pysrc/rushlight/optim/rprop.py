@@ -99,7 +99,7 @@ class Rprop(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _start(self, param, state, group):
-        state["step"] = count(0, group)
+        state["step"] = count(0, group, param)
         state["prev"] = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
         state["step_size"] = rushlight.full_like(param, _to_scalar(group["lr"]))
 

@@ -121,6 +121,15 @@ class SGD(GroupOptimizer):
     def _start(self, param, state, group):
         """Leave it empty: the first gradient becomes the momentum."""
 
+    def _move_state(self, group, pairs):
+        """Without dampening, momentum that begins with 0 comes to the same as one that begins with the first
+        gradient; and nobody need know whether the first step happens."""
+        if group["momentum"] != 0 and group["dampening"] == 0:
+            for param, _ in pairs:
+                if self.state[param].get("momentum_buffer") is None:
+                    velocity = rushlight.zeros_like(param, memory_format=rushlight.preserve_format)
+                    self.state[param]["momentum_buffer"] = velocity
+
     @staticmethod
     def _update(param, grad, state, group):
         grad = downhill(param, grad, group)
