@@ -10,14 +10,16 @@ typedef struct {
     int64_t classes, ignore, class_step, weight_step;
     bool bytes; /* the target is uint8, not int64 */
     int dtype;
+    unsigned *fault;
 } nll;
 
-/* false: this place does not count. A class that there is not ends the launch, as in PyTorch. */
+/* false: this place does not count. Nor does a class that there is not, which who waits next hears of. */
 static __device__ bool class_at(const nll &l, int64_t i, int64_t *at) {
     *at = l.bytes ? ((const uint8_t *)l.target)[i] : ((const int64_t *)l.target)[i];
     if (*at == l.ignore) return false;
-    if ((uint64_t)*at >= (uint64_t)l.classes) __trap();
-    return true;
+    if ((uint64_t)*at < (uint64_t)l.classes) return true;
+    cuda_fault(l.fault, CUDA_FAULT_INDEX);
+    return false;
 }
 template <class C> __device__ C weight_of(const nll &l, int64_t at) {
     return l.weight ? cuda_load<C>(l.dtype, l.weight, at * l.weight_step) : 1;
@@ -27,9 +29,10 @@ template <class C> __device__ C loss_of(const nll &l, int64_t x, int64_t at) {
 }
 
 /* the arguments from `target` on are target, weight, reduction, ignore_index */
-static nll nll_begin(const rl_call *k, int target, const rl_view *x) {
+static rl_status nll_begin(rl_call *k, nll *to, int target, const rl_view *x) {
     const rl_view *classes = rl_in(k, target), *weight = rl_in(k, target + 1);
     nll l = {};
+    if (rl_cuda_begin(k, x) != RL_OK || !(l.fault = rl_cuda_fault(k))) return RL_FAIL;
     l.target = rl_const_data(classes);
     l.x = rl_const_data(x);
     l.classes = k->attr[1];
@@ -41,7 +44,8 @@ static nll nll_begin(const rl_call *k, int target, const rl_view *x) {
         l.weight = rl_const_data(weight);
         l.weight_step = weight->strides[0];
     }
-    return l;
+    *to = l;
+    return RL_OK;
 }
 
 static uint64_t all_but_classes(const rl_view *x) {
@@ -103,8 +107,9 @@ template <class C> static rl_status nll_values(rl_call *k, const nll &l, const r
 
 CUDA_KERNEL(cuda_nll_loss) {
     const rl_view *x = rl_in(k, 0);
-    const nll l = nll_begin(k, 1, x);
+    nll l;
     cuda_dims first, target;
+    if (nll_begin(k, &l, 1, x) != RL_OK) return RL_FAIL;
     cuda_dims_pick(&first, x, all_but_classes(x));
     cuda_dims_spread(&target, rl_in(k, 1), &first.view, ~(uint64_t)0);
     const rl_view *views[3] = {&target.view, &first.view, k->out[0]};
@@ -139,12 +144,13 @@ CUDA_KERNEL(cuda_nll_loss_backward) {
     const rl_view *out = k->out[0];
     cuda_dims target, grad, number;
     cuda_walk w;
+    nll l;
     if (out->numel == 0) return RL_OK;
     cuda_dims_spread(&target, rl_in(k, 2), out, all_but_classes(out));
     cuda_dims_spread(&grad, rl_in(k, 0), out, all_but_classes(out));
     cuda_dims_number(&number, out, ~all_but_classes(out));
     const rl_view *views[4] = {out, &target.view, &grad.view, &number.view};
     if (!cuda_walk_make_along(&w, views, 4)) return RL_UNSUPPORTED;
-    const nll l = nll_begin(k, 2, out);
+    if (nll_begin(k, &l, 2, out) != RL_OK) return RL_FAIL;
     return out->dtype == RL_F64 ? nll_backward<double>(k, l, w) : nll_backward<float>(k, l, w);
 }

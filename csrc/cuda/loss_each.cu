@@ -23,7 +23,7 @@ template <class C> static __device__ C bowl(C gap, C border) {
 template <class C> static __device__ C smooth(C gap, C beta) {
     return beta > 0 ? bowl(gap, beta) / beta : gap;
 }
-/* outside [0, 1], where the CPU refuses them, they are NaN */
+/* outside [0, 1] they are NaN; probabilities_check says that there are such */
 template <class C> static __device__ C bce(C p, C target) {
     if (!(p >= 0 && p <= 1 && target >= 0 && target <= 1)) return (C)NAN;
     return (target - 1) * fmax(log1p(-p), (C)-100) - target * fmax(log(p), (C)-100);
@@ -108,6 +108,30 @@ static void stretch(rl_view *all, const rl_view *a, const rl_view *b, int64_t *s
     }
 }
 
+__global__ void __launch_bounds__(CUDA_THREADS)
+    probabilities_check(cuda_walk w, cuda_operand<float> p, cuda_operand<float> target, unsigned *fault) {
+    CUDA_EACH(i, w) {
+        int64_t at[2];
+        cuda_walk_seek(w, i, at);
+        const float a = cuda_read(p, at[0]), b = cuda_read(target, at[1]);
+        if (!(a >= 0 && a <= 1 && b >= 0 && b <= 1)) cuda_fault(fault, CUDA_FAULT_VALUE);
+    }
+}
+
+/* The CPU looks before it computes; here, who waits next hears of it. */
+static rl_status check_probabilities(rl_call *k) {
+    const rl_view *views[2] = {rl_in(k, 0), rl_in(k, 1)};
+    cuda_walk w;
+    if (views[0]->device == RL_CPU || !cuda_can_read(views[0], views[1])) return RL_UNSUPPORTED;
+    if (!cuda_walk_make_along(&w, views, 2)) return RL_UNSUPPORTED;
+    if (w.numel == 0) return RL_OK;
+    unsigned *fault = rl_cuda_begin(k, views[0]) == RL_OK ? rl_cuda_fault(k) : nullptr;
+    if (!fault) return RL_FAIL;
+    CUDA_LAUNCH(probabilities_check, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w,
+                cuda_operand_of<float>(views[0]), cuda_operand_of<float>(views[1]), fault);
+    return RL_OK;
+}
+
 /* weights: how many arguments behind input and target are weights, which may be None */
 static rl_status values(rl_call *k, int op, int weights, int reduction, double number) {
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1), *views[] = {k->out[0], a, b, NULL, NULL};
@@ -150,7 +174,10 @@ LOSS(soft_margin_loss, SOFT_MARGIN, 0, 2, 0)
 SLOPE(soft_margin_loss, SOFT_MARGIN, 0, 3, 0)
 LOSS(kl_div, rl_int(k, 3) ? KL_DIV_LOG : KL_DIV, 0, 2, 0)
 SLOPE(kl_div, rl_int(k, 4) ? KL_DIV_LOG : KL_DIV, 0, 3, 0)
-LOSS(binary_cross_entropy, BCE, 1, 3, 0)
+CUDA_KERNEL(cuda_binary_cross_entropy) {
+    const rl_status status = check_probabilities(k);
+    return status == RL_OK ? values(k, BCE, 1, 3, 0) : status;
+}
 SLOPE(binary_cross_entropy, BCE, 1, 4, 0)
 LOSS(binary_cross_entropy_with_logits, BCE_LOGITS, 2, 4, 0)
 SLOPE(binary_cross_entropy_with_logits, BCE_LOGITS, 2, 5, 0)

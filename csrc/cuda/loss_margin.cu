@@ -6,7 +6,7 @@
 enum { NONE, MEAN };
 
 /* One target a sample, or in a row of as many as classes those before the first -1. A target that is no
- * class ends the launch, as in PyTorch. */
+ * class ends them, too, and who waits next hears of it. */
 typedef struct {
     const void *x, *weight; /* weight NULL: 1 */
     const int64_t *target;
@@ -14,6 +14,7 @@ typedef struct {
     bool is_multilabel, is_squared;
     int dtype;
     double margin;
+    unsigned *fault;
 } margin_loss;
 
 /* ---- a sample: where its row of x and its targets begin ---- */
@@ -24,8 +25,9 @@ template <class C> struct margin_row {
     __device__ int64_t label(int64_t i) const { /* -1: no more */
         if (i == (l.is_multilabel ? l.classes : 1)) return -1;
         const int64_t t = l.target[target + i * l.target_step];
-        if (t >= l.classes || t < (l.is_multilabel ? -1 : 0)) __trap();
-        return t;
+        if (t < l.classes && t >= (l.is_multilabel ? -1 : 0)) return t;
+        cuda_fault(l.fault, CUDA_FAULT_INDEX);
+        return -1;
     }
     __device__ bool is_label(int64_t c) const {
         int64_t t = -1;
@@ -35,7 +37,8 @@ template <class C> struct margin_row {
     }
     __device__ C gap(int64_t t, int64_t c) const { return (C)l.margin - at(t) + at(c); }
     __device__ C weight() const {
-        return l.weight ? cuda_load<C>(l.dtype, l.weight, label(0) * l.weight_step) : 1;
+        const int64_t t = l.weight ? label(0) : -1;
+        return t >= 0 ? cuda_load<C>(l.dtype, l.weight, t * l.weight_step) : 1;
     }
     /* what class c, which is no label, adds to the loss; its slope */
     __device__ C loss(int64_t c) const {
@@ -104,9 +107,10 @@ typedef struct {
     uint64_t classes; /* the dim of x that they are, or none: x is one number */
 } margin_views;
 
-static void margin_begin(const rl_call *k, margin_views *m, int at, const rl_view *weight) {
+static rl_status margin_begin(rl_call *k, margin_views *m, int at, const rl_view *weight) {
     const rl_view *x = rl_in(k, at), *target = rl_in(k, at + 1);
     const int last = x->ndim - 1, label = target->ndim - 1;
+    if (rl_cuda_begin(k, x) != RL_OK || !(m->l.fault = rl_cuda_fault(k))) return RL_FAIL;
     m->classes = x->ndim ? (uint64_t)1 << last : 0;
     m->l.x = rl_const_data(x);
     m->l.target = (const int64_t *)rl_const_data(target);
@@ -123,6 +127,7 @@ static void margin_begin(const rl_call *k, margin_views *m, int at, const rl_vie
     cuda_dims_spread(&m->dims[TARGETS], target, x, ~m->classes);
     if (last >= 0) m->dims[ROW].strides[last] = 0;
     for (int i = 0; i < MARGIN_OPS; i++) m->view[i] = &m->dims[i].view;
+    return RL_OK;
 }
 
 template <class C> static rl_status margin_sum(rl_call *k, const margin_views *m, int reduction) {
@@ -135,7 +140,7 @@ template <class C> static rl_status margin_sum(rl_call *k, const margin_views *m
                        margin_fold<C>{m->l, rl_data(k->out[0], RL_WRITE), (C)((double)k->attr[1] * samples)});
 }
 static rl_status margin_value(rl_call *k, margin_views *m, const rl_view *weight, int reduction) {
-    margin_begin(k, m, 0, weight);
+    if (margin_begin(k, m, 0, weight) != RL_OK) return RL_FAIL;
     return m->l.dtype == RL_F64 ? margin_sum<double>(k, m, reduction) : margin_sum<float>(k, m, reduction);
 }
 
@@ -151,7 +156,7 @@ template <class C> static rl_status margin_launch(rl_call *k, margin_views *m, i
 static rl_status margin_back(rl_call *k, margin_views *m, const rl_view *weight, int reduction) {
     cuda_dims grad;
     if (k->out[0]->numel == 0) return RL_OK;
-    margin_begin(k, m, 1, weight);
+    if (margin_begin(k, m, 1, weight) != RL_OK) return RL_FAIL;
     cuda_dims_spread(&grad, rl_in(k, 0), k->out[0], ~m->classes);
     m->view[MARGIN_OPS] = &grad.view;
     m->view[MARGIN_OPS + 1] = k->out[0];

@@ -144,11 +144,6 @@ def test_losses_of_odd_shapes():
     same(loss(wide.to(DEVICE), wide.to(DEVICE) * 2), loss(wide, wide * 2), rough=True)
 
 
-def test_probabilities_out_of_range_are_nan():
-    p = torch.tensor([0.5, 1.5]).to(DEVICE)
-    assert F.binary_cross_entropy(p, p.clamp(0, 1), reduction="none").isnan().tolist() == [False, True]
-
-
 FUNCTIONS = [
     *(F.relu, F.gelu, F.silu, F.elu, F.mish, F.softplus, F.hardswish, F.hardtanh, F.leaky_relu),
     *(torch.sigmoid, torch.tanh, torch.exp, torch.sqrt, torch.rsqrt, torch.log, torch.erf, torch.abs),
