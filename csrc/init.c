@@ -47,9 +47,11 @@ static PyObject *empty_cache(PyObject *m, PyObject *unused) {
     Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-static PyObject *fill_unset(PyObject *m, PyObject *on) {
+static PyObject *deterministic(PyObject *m, PyObject *args) {
+    int on, fill_unset;
     (void)m;
-    rl_services_fill_unset(on == Py_True);
+    if (!PyArg_ParseTuple(args, "pp", &on, &fill_unset)) return NULL;
+    rl_services_deterministic(on, fill_unset);
     Py_RETURN_NONE;
 }
 
@@ -183,8 +185,10 @@ static PyMethodDef functions[] = {
      "blocks went because more than the cap would have been kept."},
     {"_empty_cache", empty_cache, METH_NOARGS,
      "_empty_cache()\n--\n\nGives the memory that is kept for later tensors back to the system."},
-    {"_fill_unset", fill_unset, METH_O,
-     "_fill_unset(on)\n--\n\nFills what empty() makes: with NaN, with the largest number, or with True."},
+    {"_set_deterministic", deterministic, METH_VARARGS,
+     "_set_deterministic(on, fill_unset)\n--\n\nAsks for deterministic algorithms, and for memory that "
+     "empty() fills: "
+     "with NaN, with the largest number, or with True."},
     {"_return_types", rl_return_types, METH_NOARGS,
      "_return_types()\n--\n\nThe named tuples of operators with several results, by their names."},
     {"_fail_alloc", debug_fail_alloc, METH_O,

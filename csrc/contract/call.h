@@ -13,7 +13,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 9
+#define RL_KERNEL_ABI 10
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -83,7 +83,8 @@ typedef struct rl_services {
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
     /* Opens a vendor's library (oneDNN) at the first call; false where there is none or it does not serve. */
     bool (*vendor)(void);
-    bool fill_unset; /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
+    bool fill_unset;    /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
+    bool deterministic; /* equal calls have to give equal bits, which atomics on floats do not */
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
 

@@ -52,8 +52,9 @@ void rl_services_vendor(bool (*open)(void)) {
     services.vendor = open;
 }
 
-void rl_services_fill_unset(bool on) {
-    services.fill_unset = on;
+void rl_services_deterministic(bool on, bool fill_unset) {
+    services.deterministic = on;
+    services.fill_unset = fill_unset;
 }
 
 int rl_services_isa(void) {

@@ -7,7 +7,7 @@ void rl_services_init(
     void); /* asks the CPU what it can; RUSHLIGHT_ISA=avx2|none limits the instruction set */
 /* What svc->vendor asks from now on; any thread, with or without the GIL. */
 void rl_services_vendor(bool (*open)(void));
-void rl_services_fill_unset(bool on);
+void rl_services_deterministic(bool on, bool fill_unset);
 int rl_services_isa(void);    /* RL_ISA_* that kernels may use */
 void rl_services_limit(void); /* no vector instructions at all: RUSHLIGHT_KERNELS=ref */
 void rl_call_begin(rl_call *k);

@@ -18,25 +18,15 @@ static rl_status rows_plan(rl_call *k, cuda_scattering *s, int64_t rows, int64_t
     return RL_OK;
 }
 
-static void *zeros_of(rl_call *k, int64_t n, int dtype) {
-    const uint64_t zero[2] = {0, 0};
-    const int64_t item = rl_itemsize(dtype);
-    void *p = k->svc->scratch(k, RL_COUNT(n, item), 1);
-    cuda_dims all = cuda_dims_none();
-    cuda_walk w;
-    cuda_dims_add(&all, n, 1);
-    return p && cuda_dims_walk(&w, &all, 1) && cuda_fill_walk(k, w, p, item, zero) == RL_OK ? p : nullptr;
-}
-
 /* each row divided by how often it came */
 static rl_status divide_rows(rl_call *k, void *sums, int dtype, int64_t rows, int64_t width) {
-    int64_t *counts = (int64_t *)zeros_of(k, rows, RL_I64);
+    int64_t *counts = (int64_t *)cuda_zeros(k, rows, RL_I64);
     const void *one = cuda_bits_there(k, 1, RL_I64);
     cuda_dims all = cuda_dims_none();
     cuda_scattering s;
     cuda_walk w;
     if (!counts || !one || rows_plan(k, &s, rows, 0) != RL_OK ||
-        cuda_join_run(k, &s, counts, RL_I64, {one, RL_I64, RL_JOIN_ADD, 1, 1}) != RL_OK)
+        cuda_join_run(k, &s, counts, RL_I64, {one, RL_I64, RL_JOIN_ADD, 1, 1, false}) != RL_OK)
         return RL_FAIL;
     cuda_dims_add(&all, rows, width, 1);
     cuda_dims_add(&all, width, 1, 0);
@@ -53,11 +43,12 @@ CUDA_KERNEL(cuda_embedding_backward) {
     if (!cuda_all_here(k)) return RL_UNSUPPORTED;
     if (grad->numel == 0 || out->numel == 0) return cuda_fill_view(k, out, zero);
     const bool in_place = dtype == out->dtype && rl_is_contiguous(out);
-    void *sums = in_place ? rl_data(out, RL_WRITE) : zeros_of(k, out->numel, dtype);
+    void *sums = in_place ? rl_data(out, RL_WRITE) : cuda_zeros(k, out->numel, dtype);
     if (!sums || (in_place && cuda_fill_view(k, out, zero) != RL_OK)) return RL_FAIL;
     rl_status status = rows_plan(k, &s, rows, width);
     if (status == RL_OK)
-        status = cuda_join_run(k, &s, sums, dtype, {rl_const_data(grad), grad->dtype, RL_JOIN_ADD, 1, 1});
+        status =
+            cuda_join_run(k, &s, sums, dtype, {rl_const_data(grad), grad->dtype, RL_JOIN_ADD, 1, 1, false});
     if (status == RL_OK && rl_int(k, 4)) status = divide_rows(k, sums, dtype, rows, width);
     if (status != RL_OK || in_place) return status;
     cuda_dims all = cuda_dims_none();

@@ -101,23 +101,6 @@ template <> struct word_of<8> {
     typedef unsigned long long type;
 };
 
-template <class C> __device__ C joined(int join, C a, C b) {
-    switch (join) {
-    case RL_JOIN_MUL: return a * b;
-    case RL_JOIN_MAX: return a != a || a > b ? a : b;
-    case RL_JOIN_MIN: return a != a || a < b ? a : b;
-    default: return a + b;
-    }
-}
-template <> __device__ int64_t joined(int join, int64_t a, int64_t b) {
-    switch (join) {
-    case RL_JOIN_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case RL_JOIN_MAX: return a > b ? a : b;
-    case RL_JOIN_MIN: return a < b ? a : b;
-    default: return (int64_t)((uint64_t)a + (uint64_t)b);
-    }
-}
-
 template <class T, class C> __device__ void join_atomic(T *to, int join, C value) {
     typedef typename word_of<sizeof(T)>::type Word;
     union {
@@ -127,7 +110,7 @@ template <class T, class C> __device__ void join_atomic(T *to, int join, C value
     Word seen = atomicCAS((Word *)to, (Word)0, (Word)0);
     do {
         old.bits = seen;
-        made.value = cuda_cast<T>(joined<C>(join, cuda_cast<C>(old.value), value));
+        made.value = cuda_cast<T>(cuda_joined<C>(join, cuda_cast<C>(old.value), value));
         seen = atomicCAS((Word *)to, old.bits, made.bits);
     } while (seen != old.bits);
 }
@@ -160,7 +143,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         const C value = cuda_load<C>(from_dtype, from, at[SCATTER_SOURCE]);
         T *there = to + at[SCATTER_TARGET] + place;
         if (join == RL_JOIN_ADD)
-            adding<T, C>::add(there, joined<C>(RL_JOIN_MUL, alpha, value));
+            adding<T, C>::add(there, cuda_joined<C>(RL_JOIN_MUL, alpha, value));
         else
             join_atomic<T, C>(there, join, value);
     }
@@ -172,29 +155,33 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     X(RL_I64, int64_t, int64_t)                                                                              \
     CUDA_FLOAT_TYPES(X)
 
-static int64_t alpha_of(const cuda_joining &j, int64_t) {
-    return j.whole_alpha;
-}
-template <class C> static C alpha_of(const cuda_joining &j, C) {
-    return (C)j.alpha;
-}
-
 rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j) {
     const void *from = (const char *)j.from + s->first * rl_itemsize(j.from_dtype);
     cuda_walk w;
     if (s->all.numel == 0) return RL_OK;
+    if (k->svc->deterministic && rl_is_float(dtype)) return cuda_join_in_order(k, s, to, dtype, j);
     if (!cuda_dims_walk(&w, &s->all, SCATTER_SLOT)) return RL_UNSUPPORTED;
     switch (dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
         CUDA_LAUNCH((join_elements<T, C>), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w,         \
-                    (T *)to, s->places, from, j.from_dtype, j.join, alpha_of(j, (C)0));                      \
+                    (T *)to, s->places, from, j.from_dtype, j.join, cuda_alpha_of(j, (C)0));                 \
         break;
         JOIN_TYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;
     }
     return rl_cuda_end(k);
+}
+
+void *cuda_zeros(rl_call *k, int64_t n, int dtype) {
+    const uint64_t zero[2] = {0, 0};
+    const int64_t item = rl_itemsize(dtype);
+    void *p = k->svc->scratch(k, RL_COUNT(n, item), 1);
+    cuda_dims all = cuda_dims_none();
+    cuda_walk w;
+    cuda_dims_add(&all, n, 1);
+    return p && cuda_dims_walk(&w, &all, 1) && cuda_fill_walk(k, w, p, item, zero) == RL_OK ? p : nullptr;
 }
 
 rl_view cuda_gapless_like(const rl_view *v, int dtype, int64_t *strides) {
@@ -230,12 +217,30 @@ static rl_status join_wide(rl_call *k, cuda_scatter_way way, const rl_view *sour
     return status == RL_OK ? move_across(k, out, rl_data(out, RL_WRITE), &wide, to) : status;
 }
 
+bool cuda_shares_memory(const rl_view *v) {
+    uint64_t seen = 0;
+    int64_t reach = 0; /* of the dims with smaller steps */
+    for (int i = 0; i < v->ndim; i++) {
+        int next = -1;
+        for (int d = 0; d < v->ndim; d++)
+            if (!(seen >> d & 1) && (next < 0 || v->strides[d] < v->strides[next])) next = d;
+        seen |= UINT64_C(1) << next;
+        if (v->shape[next] <= 1) continue;
+        if (v->strides[next] <= reach) return true;
+        reach += (v->shape[next] - 1) * v->strides[next];
+    }
+    return false;
+}
+
 rl_status cuda_scatter_join(rl_call *k, cuda_scatter_way way, const rl_view *source, const void *from,
                             int join, int alpha_arg) {
     const rl_view *out = k->out[0];
-    const cuda_joining j = {
-        from, source ? source->dtype : out->dtype, join == RL_JOIN_MEAN ? RL_JOIN_ADD : join,
-        alpha_arg < 0 ? 1 : rl_num(k, alpha_arg), alpha_arg < 0 ? 1 : rl_int(k, alpha_arg)};
+    const cuda_joining j = {from,
+                            source ? source->dtype : out->dtype,
+                            join == RL_JOIN_MEAN ? RL_JOIN_ADD : join,
+                            alpha_arg < 0 ? 1 : rl_num(k, alpha_arg),
+                            alpha_arg < 0 ? 1 : rl_int(k, alpha_arg),
+                            cuda_shares_memory(out)};
     cuda_scattering s;
     if (!from) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
@@ -247,7 +252,7 @@ rl_status cuda_scatter_join(rl_call *k, cuda_scatter_way way, const rl_view *sou
 rl_status cuda_scatter_count(rl_call *k, cuda_scatter_way way, const rl_view *source, int64_t *counts) {
     int64_t strides[RL_MAX_DIMS];
     const rl_view to = cuda_gapless_like(k->out[0], RL_I64, strides);
-    const cuda_joining one = {cuda_bits_there(k, 1, RL_I64), RL_I64, RL_JOIN_ADD, 1, 1};
+    const cuda_joining one = {cuda_bits_there(k, 1, RL_I64), RL_I64, RL_JOIN_ADD, 1, 1, false};
     cuda_scattering s;
     if (!one.from || way(k, &s, &to, source) != RL_OK) return RL_FAIL;
     read_one(&s);

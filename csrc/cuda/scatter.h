@@ -10,7 +10,8 @@
  *
  *     claims    [ 0 | 1 | 2 | 3 ]  index  [ 5 | 2 | 5 | 0 ]     slots  [ 3 |   | 1 |   |   | 2 ]
  *
- * Sums go in any order, one atomic step for each element. */
+ * Sums go in any order, one atomic step for each element; those of floats with deterministic algorithms by
+ * Note [CUDA sums in order]. */
 enum { SCATTER_TARGET, SCATTER_INDEX, SCATTER_SOURCE, SCATTER_SLOT, SCATTER_CLAIM, SCATTER_OPS };
 typedef struct {
     cuda_dims all, claims; /* operands as above: all elements; the claims, which need no source */
@@ -37,13 +38,44 @@ typedef struct {
     int from_dtype, join;
     double alpha;
     int64_t whole_alpha;
+    bool shares; /* two elements of the target may be one */
 } cuda_joining;
 rl_status cuda_join_run(rl_call *k, cuda_scattering *s, void *to, int dtype, const cuda_joining &j);
+/* ... of floats, in the order of the source */
+rl_status cuda_join_in_order(rl_call *k, const cuda_scattering *s, void *to, int dtype,
+                             const cuda_joining &j);
 /* operand 0 of the walk is divided by counts, operand 1: integers are rounded down, counts below 2 do nothing
  */
 rl_status cuda_divide(rl_call *k, const cuda_walk &w, void *to, int dtype, const int64_t *counts);
+/* May two elements of v be one? true where that is not plain. */
+bool cuda_shares_memory(const rl_view *v);
+/* scratch of n zeros; NULL: RL_FAIL */
+void *cuda_zeros(rl_call *k, int64_t n, int dtype);
 /* v's shape without gaps; `strides` has room */
 rl_view cuda_gapless_like(const rl_view *v, int dtype, int64_t *strides);
 /* counts, int64 without gaps in the shape of out[0]: 1 more for each element that goes there */
 rl_status cuda_scatter_count(rl_call *k, cuda_scatter_way way, const rl_view *source, int64_t *counts);
+
+static inline int64_t cuda_alpha_of(const cuda_joining &j, int64_t) {
+    return j.whole_alpha;
+}
+template <class C> static inline C cuda_alpha_of(const cuda_joining &j, C) {
+    return (C)j.alpha;
+}
+template <class C> __device__ C cuda_joined(int join, C a, C b) {
+    switch (join) {
+    case RL_JOIN_MUL: return a * b;
+    case RL_JOIN_MAX: return a != a || a > b ? a : b;
+    case RL_JOIN_MIN: return a != a || a < b ? a : b;
+    default: return a + b;
+    }
+}
+template <> __device__ inline int64_t cuda_joined(int join, int64_t a, int64_t b) {
+    switch (join) {
+    case RL_JOIN_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+    case RL_JOIN_MAX: return a > b ? a : b;
+    case RL_JOIN_MIN: return a < b ? a : b;
+    default: return (int64_t)((uint64_t)a + (uint64_t)b);
+    }
+}
 #endif

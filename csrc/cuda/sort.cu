@@ -7,60 +7,51 @@
  *     line   [ run 0 | run 1 ][ run 2 | run 3 ]      place = place in its own run + elements of the other
  *                                                    run that come before it: equal ones of the left do */
 #include "moves.h"
-
-typedef struct {
-    uint64_t *key;
-    int64_t *order; /* where each stood in its line */
-} lines;
-
-static __device__ uint64_t key_of(double x) {
-    if (x != x) return UINT64_MAX;
-    const uint64_t bits = (uint64_t)__double_as_longlong(x == 0 ? 0.0 : x), sign = UINT64_C(1) << 63;
-    return bits & sign ? ~bits : bits | sign;
-}
-static __device__ uint64_t key_of(int64_t x) {
-    return (uint64_t)x ^ UINT64_C(1) << 63;
-}
+#include "sort.h"
 
 /* operands: the lines, the input */
 __global__ void __launch_bounds__(CUDA_THREADS)
-    make_keys(cuda_walk w, lines to, int64_t n, const void *from, int dtype, bool is_float, bool descends) {
+    make_keys(cuda_walk w, cuda_keys to, int64_t n, const void *from, int dtype, bool is_float,
+              bool descends) {
     CUDA_EACH(i, w) {
         int64_t at[2];
         cuda_walk_seek(w, i, at);
-        const uint64_t key = is_float ? key_of(cuda_load<double>(dtype, from, at[1]))
-                                      : key_of(cuda_load<int64_t>(dtype, from, at[1]));
+        const uint64_t key = cuda_key_load(dtype, is_float, from, at[1]);
         to.key[at[0]] = descends ? ~key : key;
         to.order[at[0]] = at[0] % n;
     }
 }
 
-/* how many of n sorted keys come before this one, which equal ones do if `equal` */
-static __device__ int64_t keys_before(const uint64_t *keys, int64_t n, uint64_t key, bool equal) {
-    int64_t low = 0;
-    while (low < n) {
-        const int64_t middle = low + (n - low) / 2;
-        if (keys[middle] < key || (equal && keys[middle] == key))
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
-
 __global__ void __launch_bounds__(CUDA_THREADS)
-    merge_runs(int64_t all, int64_t n, int64_t run, lines from, lines to) {
+    merge_runs(int64_t all, int64_t n, int64_t run, cuda_keys from, cuda_keys to) {
     CUDA_EACH_OF(i, all) {
-        const int64_t line = i / n * n, at = i - line, own = at / run * run;
-        const bool is_right = at / run & 1;
+        const int64_t line = i / n * n, at = i - line, own = at & -run;
+        const bool is_right = (at & run) != 0; /* run is a power of 2 */
         const int64_t left = is_right ? own - run : own, other = is_right ? left : own + run;
         const int64_t room = n - other, count = room < 0 ? 0 : room < run ? room : run;
         const uint64_t key = from.key[i];
         const int64_t place =
-            line + left + (at - own) + keys_before(from.key + line + other, count, key, is_right);
+            line + left + (at - own) + cuda_keys_before(from.key + line + other, count, key, is_right);
         to.key[place] = key;
         to.order[place] = from.order[i];
     }
+}
+
+rl_status cuda_keys_room(rl_call *k, cuda_keys *room, int64_t n) {
+    for (int i = 0; i < CUDA_KEY_ROOMS; i++) {
+        room[i].key = (uint64_t *)k->svc->scratch(k, RL_COUNT(n), sizeof *room[i].key);
+        room[i].order = (int64_t *)k->svc->scratch(k, RL_COUNT(n), sizeof *room[i].order);
+        if (!room[i].key || !room[i].order) return RL_FAIL;
+    }
+    return RL_OK;
+}
+
+cuda_keys cuda_keys_sort(const rl_call *k, const cuda_keys *room, int64_t all, int64_t n) {
+    int from = 0;
+    for (int64_t run = 1; run < n; run *= 2, from = !from)
+        CUDA_LAUNCH((merge_runs), cuda_blocks_of(all), CUDA_THREADS, cuda_stream_of(k), all, n, run,
+                    room[from], room[!from]);
+    return room[from];
 }
 
 /* operands: values, indices, the lines, the input at place 0 of each line */
@@ -77,47 +68,32 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     }
 }
 
-typedef struct {
-    int64_t dim, n, count;     /* of a line; lines */
-    int64_t step[RL_MAX_DIMS]; /* of the lines, along the dims of the input */
-    lines sorted;
-} sorting;
-
-static rl_status sort_lines(rl_call *k, sorting *s, bool descends) {
+rl_status cuda_sort_lines(rl_call *k, cuda_sorting *s, int64_t dim, bool descends) {
     const rl_view *x = rl_in(k, 0);
-    const cudaStream_t stream = cuda_stream_of(k);
     const int64_t all = x->numel;
     cuda_dims dims = cuda_dims_none();
-    lines room[2];
+    cuda_keys room[CUDA_KEY_ROOMS];
     cuda_walk w;
-    s->dim = k->attr[0];
-    s->n = x->ndim ? x->shape[s->dim] : 1;
-    int64_t step = s->n;
+    s->dim = dim;
+    s->n = dim < 0 ? all : x->ndim ? x->shape[dim] : 1;
+    s->is_float = rl_is_float(x->dtype);
+    int64_t step = dim < 0 ? 1 : s->n;
     for (int d = x->ndim - 1; d >= 0; d--) {
-        s->step[d] = d == s->dim ? 1 : step;
-        if (d != s->dim) step *= x->shape[d];
+        s->step[d] = d == dim ? 1 : step;
+        if (d != dim) step *= x->shape[d];
     }
     for (int d = 0; d < x->ndim; d++) cuda_dims_add(&dims, x->shape[d], s->step[d], x->strides[d]);
     if (!cuda_dims_walk(&w, &dims, 2)) return RL_UNSUPPORTED;
-    for (int i = 0; i < 2; i++) {
-        room[i].key = (uint64_t *)k->svc->scratch(k, RL_COUNT(all), sizeof(uint64_t));
-        room[i].order = (int64_t *)k->svc->scratch(k, RL_COUNT(all), sizeof(int64_t));
-        if (!room[i].key || !room[i].order) return RL_FAIL;
-    }
-    if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH((make_keys), cuda_walk_blocks(&w), CUDA_THREADS, stream, w, room[0], s->n, rl_const_data(x),
-                (int)x->dtype, rl_is_float(x->dtype), descends);
-    int from = 0;
-    for (int64_t run = 1; run < s->n; run *= 2, from = !from)
-        CUDA_LAUNCH((merge_runs), cuda_blocks_of(all), CUDA_THREADS, stream, all, s->n, run, room[from],
-                    room[!from]);
-    s->sorted = room[from];
+    if (cuda_keys_room(k, room, all) != RL_OK || rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    CUDA_LAUNCH((make_keys), cuda_walk_blocks(&w), CUDA_THREADS, cuda_stream_of(k), w, room[0], s->n,
+                rl_const_data(x), (int)x->dtype, s->is_float, descends);
+    s->sorted = cuda_keys_sort(k, room, all, s->n);
     return rl_cuda_end(k);
 }
 
 /* `keep` of each line from `first` on; values NULL: only the indices are asked for */
-static rl_status write_lines(rl_call *k, const sorting *s, int64_t first, int64_t keep, const rl_view *values,
-                             const rl_view *indices) {
+static rl_status write_lines(rl_call *k, const cuda_sorting *s, int64_t first, int64_t keep,
+                             const rl_view *values, const rl_view *indices) {
     const rl_view *x = rl_in(k, 0);
     cuda_dims dims = cuda_dims_none();
     cuda_walk w;
@@ -146,10 +122,10 @@ static rl_status write_lines(rl_call *k, const sorting *s, int64_t first, int64_
 
 static rl_status sort_and_write(rl_call *k, bool descends, int64_t first, int64_t keep, const rl_view *values,
                                 const rl_view *indices) {
-    sorting s;
+    cuda_sorting s;
     if (!cuda_same_place(rl_in(k, 0), k->out[0])) return RL_UNSUPPORTED;
     if (indices->numel == 0) return RL_OK;
-    const rl_status status = sort_lines(k, &s, descends);
+    const rl_status status = cuda_sort_lines(k, &s, k->attr[0], descends);
     return status == RL_OK ? write_lines(k, &s, first, keep < 0 ? s.n : keep, values, indices) : status;
 }
 

@@ -8,7 +8,7 @@ _asked = {"mode": False, "warn_only": False, "fill": True}
 
 
 def _apply():
-    _C._fill_unset(_asked["mode"] and _asked["fill"])
+    _C._set_deterministic(_asked["mode"], _asked["mode"] and _asked["fill"])
 
 
 def _fill_uninitialized_memory(value=None):
