@@ -44,14 +44,14 @@ def place(number, layout):
 
 # ---- the same call on a device ----
 def moved(value, device, shift):
-    """Each tensor as it lies; one that is dense `shift` elements further on."""
+    """Each tensor as it lies, in as much memory; one that is dense `shift` elements further on."""
     if isinstance(value, _C.Tensor):
-        size = 1 + sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
+        size = value.untyped_storage().nbytes() // value.element_size()
         if value.numel() == 0:
             return value.to(device)
         first = value.storage_offset()
-        memory = value.as_strided((first + size,), (1,), 0)
-        if shift and memory.numel() == value.numel():
+        memory = value.as_strided((size,), (1,), 0)
+        if shift and size == value.numel():
             memory = _C.cat([memory[:1]] * shift + [memory])
             first += shift
         return memory.to(device).as_strided(value.shape, value.stride(), first)
