@@ -103,7 +103,6 @@ CUDA_KERNEL(cuda_conv) {
         p.gather.depth[i] = (int)c.window->dilation[i];
         p.gather.shift[i] = (int)-c.window->before[i];
     }
-    p.a_by_depth = c.w.step[2] == 1 || c.w.channel_step == 1;
     return cuda_product_run(k, &p, false);
 }
 
@@ -135,7 +134,6 @@ static rl_status run_input(rl_call *k, const rl_view *from, const rl_view *w, bo
         p.gather.divisor[i] = (int)c.window->stride[i];
         p.gather.divides |= c.window->stride[i] != 1;
     }
-    p.a_by_depth = c.w.step[2] == 1;
     return cuda_product_run(k, &p, false);
 }
 
@@ -169,8 +167,6 @@ CUDA_KERNEL(cuda_conv_weight) {
         p.gather.depth[i] = (int)c.window->stride[i];
         p.gather.shift[i] = (int)-c.window->before[i];
     }
-    p.a_by_depth = c.y.step[2] == 1;
-    p.b_by_depth = c.x.step[2] == 1;
     return cuda_product_run(k, &p, false);
 }
 

@@ -16,8 +16,8 @@
  *   by input      input channels    images, places    outputs, taps     weight     gradient, gathered
  *   by weight     output channels   channels, taps    images, places    gradient   input, gathered
  *
- * Groups are batches. Of a gathered b the last three digits of column and depth add up to coordinates, and
- * an element outside counts as zero: no patch is ever stored.
+ * Groups are batches. Of a gathered b three digits of column and depth add up to coordinates, and an element
+ * outside counts as zero: no patch is ever stored.
  *
  * Where there are too few tiles for a device the depth is split: each part writes sums of its own to
  * scratch, and product_finish adds them in their order, so that results do not vary between runs. */
@@ -37,9 +37,11 @@ struct product_batch {
     double inverse[CUDA_DIMS]; /* of the sizes */
 };
 
-/* coordinate i: col digit * col[i] + shift[i] + depth digit * depth[i], by divisor[i] */
+/* Coordinate i: col digit * col[i] + shift[i] + depth digit * depth[i], by divisor[i]. Its digit is i + 1 of
+ * four, or i, where channels that lie together are the last one. */
 struct product_gather {
     bool is_used, divides;
+    int col_from, depth_from; /* 1 or 0 */
     int col[PRODUCT_PLANE], depth[PRODUCT_PLANE], shift[PRODUCT_PLANE], divisor[PRODUCT_PLANE],
         size[PRODUCT_PLANE];
     int64_t step[PRODUCT_PLANE];
@@ -55,7 +57,10 @@ struct product {
     product_gather gather;
     double alpha, beta;
     int64_t whole_alpha, whole_beta; /* for integers */
+    bool tf32;                       /* float32 may round its factors to 10 bits */
     bool a_by_depth, b_by_depth;     /* along which side neighbours in memory lie */
+    bool a_is_vector, b_is_vector;   /* ... as many of them as a vector has, from each multiple of that on */
+    bool out_by_row;                 /* the output's */
     int64_t splits, part;            /* of the depth; how much of it one of them takes */
     void *sums;                      /* [split][batch][row][col], or NULL: straight to the output */
 };
@@ -73,7 +78,9 @@ rl_status cuda_product_run(rl_call *k, product *p, bool may_alias);
 
 /* how a product is done; each answers false if it does not serve this one */
 bool cuda_product_tiles(const product &p, bool large, cudaStream_t stream);  /* float32, float64 */
-bool cuda_product_tensor(const product &p, bool large, cudaStream_t stream); /* float16, bfloat16 */
+bool cuda_product_half(const product &p, bool large, cudaStream_t stream);   /* float16, on tensor cores */
+bool cuda_product_bfloat(const product &p, bool large, cudaStream_t stream); /* bfloat16, likewise */
+bool cuda_product_tf32(const product &p, bool large, cudaStream_t stream);   /* float32, where p.tf32 */
 void cuda_product_lanes(const product &p, cudaStream_t stream);              /* a warp for each output */
 void cuda_product_each(const product &p, cudaStream_t stream);               /* a thread for each output */
 void cuda_product_finish(const product &p, cudaStream_t stream);
@@ -117,47 +124,52 @@ static __device__ __forceinline__ int64_t product_at(const product_axis &x, int 
     return at;
 }
 
-/* Coordinates, of a column or a depth, as whole steps of the divisors and what is left of them. */
+/* Coordinates of a column or a depth, in whole steps of the divisors. What is left of a column's asks for
+ * what is left of a depth's, and is counted as the step that both make. */
 struct product_place {
     int at[PRODUCT_PLANE], rest[PRODUCT_PLANE];
 };
-static __device__ __forceinline__ void product_place_set(const product_gather &g, const int *scale,
-                                                         const int *shift,
-                                                         const int64_t (&digit)[PRODUCT_DIGITS],
-                                                         product_place &place) {
-    CUDA_UNROLL
-    for (int i = 0; i < PRODUCT_PLANE; i++) {
-        const int x = (int)digit[i + 1] * scale[i] + (shift ? shift[i] : 0), by = g.divisor[i];
-        const int down = by == 1 ? x : x >= 0 ? x / by : -((by - 1 - x) / by);
-        place.at[i] = down;
-        place.rest[i] = x - down * by;
-    }
-}
-static __device__ __forceinline__ void
-product_col_place(const product_gather &g, const int64_t (&digit)[PRODUCT_DIGITS], product_place &place) {
-    product_place_set(g, g.col, g.shift, digit, place);
-}
-static __device__ __forceinline__ void
-product_depth_place(const product_gather &g, const int64_t (&digit)[PRODUCT_DIGITS], product_place &place) {
-    product_place_set(g, g.depth, nullptr, digit, place);
-}
-/* a gathered element's part of its offset, or -1: it is outside, or between the steps */
-static __device__ __forceinline__ int64_t product_gathered(const product_gather &g, const product_place &col,
-                                                           const product_place &depth) {
+enum { PRODUCT_NOWHERE = -(1 << 30) }; /* a coordinate that is outside whatever is added */
+
+/* answers the part of the offset that is the coordinates' */
+static __device__ __forceinline__ int64_t product_place_set(const product_gather &g, const int *scale,
+                                                            const int *shift, int from,
+                                                            const int64_t (&digit)[PRODUCT_DIGITS],
+                                                            product_place &place) {
     int64_t offset = 0;
-    bool is_there = true;
     CUDA_UNROLL
     for (int i = 0; i < PRODUCT_PLANE; i++) {
-        int at = col.at[i] + depth.at[i];
-        if (g.divides) {
-            const int rest = col.rest[i] + depth.rest[i];
-            is_there = is_there && (rest == 0 || rest == g.divisor[i]);
-            at += rest != 0;
-        }
-        is_there = is_there && (unsigned)at < (unsigned)g.size[i];
-        offset += at * g.step[i];
+        const int by = g.divisor[i], here = (int)(from ? digit[i + 1] : digit[i]);
+        const int x = here * scale[i] + (shift ? shift[i] : 0);
+        const int down = by == 1 ? x : x >= 0 ? x / by : -((by - 1 - x) / by);
+        const int rest = x - down * by;
+        const bool carries = shift && rest != 0;
+        place.at[i] = down + carries;
+        place.rest[i] = carries ? by - rest : rest;
+        offset += place.at[i] * g.step[i];
     }
-    return is_there ? offset : -1;
+    return offset;
+}
+static __device__ __forceinline__ int64_t product_col_place(const product_gather &g,
+                                                            const int64_t (&digit)[PRODUCT_DIGITS],
+                                                            product_place &place) {
+    return product_place_set(g, g.col, g.shift, g.col_from, digit, place);
+}
+static __device__ __forceinline__ int64_t product_depth_place(const product_gather &g,
+                                                              const int64_t (&digit)[PRODUCT_DIGITS],
+                                                              product_place &place) {
+    return product_place_set(g, g.depth, nullptr, g.depth_from, digit, place);
+}
+/* Is a gathered element there: inside, and not between the steps? */
+static __device__ __forceinline__ bool product_is_inside(const product_gather &g, const product_place &col,
+                                                         const product_place &depth) {
+    bool is_inside = true;
+    CUDA_UNROLL
+    for (int i = 0; i < PRODUCT_PLANE; i++) {
+        is_inside = is_inside && (unsigned)(col.at[i] + depth.at[i]) < (unsigned)g.size[i];
+        if (g.divides) is_inside = is_inside && col.rest[i] == depth.rest[i];
+    }
+    return is_inside;
 }
 
 template <class C> __device__ C product_add(C sum, C a, C b) {

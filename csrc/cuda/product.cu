@@ -66,8 +66,6 @@ static bool read_operands(product *p, const rl_view *out, const operands &x) {
     if (has_col)
         cuda_product_digit(&p->col, last, out->shape[out->ndim - 1], step_of(out, 1), 0, step_of(x.b, 1),
                            step_of(x.extra, 1));
-    p->a_by_depth = step_of(x.a, 1) == 1;
-    p->b_by_depth = p->depth.step[PRODUCT_B][last] == 1;
     if (x.b->ndim <= 2 && fold_rows(p, out, x, has_col)) return true;
     return batch_rows(p, out, x, has_row, has_col);
 }

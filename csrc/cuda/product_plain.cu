@@ -17,9 +17,8 @@ template <class C> struct product_sum {
         if (!p.b) return (C)1;
         if (p.gather.is_used) {
             product_place depth;
-            product_depth_place(p.gather, digit, depth);
-            place = product_gathered(p.gather, col, depth);
-            if (place < 0) return (C)0;
+            place = product_depth_place(p.gather, digit, depth);
+            if (!product_is_inside(p.gather, col, depth)) return (C)0;
         }
         return product_load<C>(p.dtype, p.b, b + place + product_at(p.depth, PRODUCT_B, digit));
     }
@@ -37,7 +36,7 @@ static __device__ product_sum<C> product_output(const product &p, int64_t i, int
     product_batch_seek(p.batch, batch, at);
     s.a = at[PRODUCT_A] + product_at(p.row, PRODUCT_A, row);
     s.b = at[PRODUCT_B] + product_at(p.col, PRODUCT_B, col);
-    product_col_place(p.gather, col, s.col);
+    s.b += product_col_place(p.gather, col, s.col);
     out = at[PRODUCT_OUT] + product_at(p.row, PRODUCT_OUT, row) + product_at(p.col, PRODUCT_OUT, col);
     extra = at[PRODUCT_EXTRA] + product_at(p.row, PRODUCT_EXTRA, row) + product_at(p.col, PRODUCT_EXTRA, col);
     return s;

@@ -22,6 +22,7 @@ void cuda_product_begin(product *p, const rl_view *out) {
     p->alpha = 1, p->whole_alpha = 1, p->beta = 1, p->whole_beta = 1;
     p->splits = 1;
     p->batch.n = 1;
+    p->gather.col_from = p->gather.depth_from = 1;
     for (int i = 0; i < PRODUCT_PLANE; i++) p->gather.divisor[i] = 1;
     for (product_axis *x : {&p->row, &p->col, &p->depth}) {
         x->n = 1;
@@ -49,6 +50,44 @@ void cuda_product_batch(product *p, const cuda_walk &w) {
         p->batch.inverse[d] = 1.0 / (double)w.size[d];
         for (int op = 0; op < PRODUCT_OPERANDS; op++) p->batch.step[op][d] = w.step[op][d];
     }
+}
+
+/* ---- which neighbours lie together ---- */
+/* how far an operand's digit steps; of a gathered one the coordinates do so, too */
+static int64_t step_of(const product *p, const product_axis *x, int operand, int d) {
+    const bool is_col = x == &p->col;
+    const int plane = d - (is_col ? p->gather.col_from : p->gather.depth_from);
+    int64_t step = x->step[operand][d];
+    if (operand == PRODUCT_B && p->gather.is_used && plane >= 0 && plane < PRODUCT_PLANE)
+        step += (is_col ? p->gather.col : p->gather.depth)[plane] * p->gather.step[plane];
+    return step;
+}
+/* the first `run` of an axis lie side by side, and so do those after them */
+static int64_t run_of(const product *p, const product_axis *x, int operand) {
+    int64_t run = 1;
+    for (int d = PRODUCT_DIGITS - 1; d >= 0; d--) {
+        if (x->size[d] == 1) continue;
+        if (step_of(p, x, operand, d) != run) break;
+        run *= x->size[d];
+    }
+    return run;
+}
+static bool is_in_vectors(const product *p, const product_axis *x, int operand, int64_t run) {
+    const int64_t vector = 16 / (int64_t)rl_itemsize(p->dtype);
+    if (operand != PRODUCT_B || !p->gather.is_used) return run == x->n || run % vector == 0;
+    const int from = x == &p->col ? p->gather.col_from : p->gather.depth_from;
+    return from == 0 && x->step[operand][PRODUCT_PLANE] == 1 && x->size[PRODUCT_PLANE] % vector == 0;
+}
+static void look_along(const product *p, const product_axis *side, int operand, bool *by_depth,
+                       bool *is_vector) {
+    const int64_t along = run_of(p, &p->depth, operand), across = run_of(p, side, operand);
+    *by_depth = along > across;
+    *is_vector = is_in_vectors(p, *by_depth ? &p->depth : side, operand, *by_depth ? along : across);
+}
+static void look(product *p) {
+    look_along(p, &p->row, PRODUCT_A, &p->a_by_depth, &p->a_is_vector);
+    look_along(p, &p->col, PRODUCT_B, &p->b_by_depth, &p->b_is_vector);
+    p->out_by_row = run_of(p, &p->row, PRODUCT_OUT) > run_of(p, &p->col, PRODUCT_OUT);
 }
 
 static int64_t tiles_of(const product *p, int64_t side) {
@@ -86,13 +125,15 @@ static void launch(const product &p, way how, cudaStream_t s) {
         cuda_product_each(p, s);
     else if (how == LANES)
         cuda_product_lanes(p, s);
-    else if (!cuda_product_tiles(p, large, s))
-        cuda_product_tensor(p, large, s);
+    else
+        (void)(cuda_product_tf32(p, large, s) || cuda_product_tiles(p, large, s) ||
+               cuda_product_half(p, large, s) || cuda_product_bfloat(p, large, s));
 }
 
 rl_status cuda_product_run(rl_call *k, product *p, bool may_alias) {
     const rl_view *out = k->out[0];
     if (out->numel == 0) return RL_OK;
+    look(p);
     const way how = way_of(p);
     split_depth(p, how);
     if ((how == TILES || how == LARGE_TILES) && tiles_of(p, TILE) > INT32_MAX / p->splits)

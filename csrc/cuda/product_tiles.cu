@@ -1,47 +1,57 @@
 /* Products of float32 and float64 by tiles: each of 256 threads keeps R x R sums in registers. */
 #include "product_tile.h"
 
-enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4 };
+enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4, STEP = 16 };
 
 /* number i of thread t along a side: groups of four neighbours, which are one vector */
 static __device__ constexpr int part_of(int t, int i) {
     return i / NEIGHBOURS * (SIDE * NEIGHBOURS) + t * NEIGHBOURS + i % NEIGHBOURS;
 }
 
-template <class T, int R, bool GATHERED> __global__ void __launch_bounds__(THREADS) product_tiles(product p) {
-    typedef product_tile<T, SIDE * R, SIDE * R, R == 8 ? 8 : 16> Tile;
-    CUDA_SHARED(Tile, s, );
-    static_assert(sizeof s.a + sizeof s.b >= sizeof(T) * SIDE * Tile::COLS, "a stage fits into the tiles");
+template <class T, int R> using tile = product_tile<T, SIDE * R, SIDE * R, STEP>;
+template <class T, int R> struct finish {
+    product_output<tile<T, R>> output;
+    T stage[SIDE * tile<T, R>::COLS]; /* a row of each thread row: neighbours are written by neighbours */
+};
+
+template <class T, int R, bool GATHERED>
+__global__ void __launch_bounds__(THREADS, 2) product_tiles(product p) {
+    typedef product_shared<tile<T, R>, GATHERED> Shared;
+    typedef finish<T, R> Finish;
+    CUDA_SHARED(Shared, s, );
+    static_assert(sizeof s.a + sizeof s.b >= sizeof(Finish), "it fits into the tiles");
     const int down = threadIdx.x / SIDE, across = threadIdx.x % SIDE;
     T sum[R][R] = {};
     product_corner c;
-    product_seek<Tile>(p, blockIdx.x, c);
-    product_along<Tile, THREADS, GATHERED>(p, s, c, [&] {
+    product_seek<Shared>(p, blockIdx.x, c);
+    product_along<product_as_it_is<T>, THREADS, GATHERED>(p, s, c, [&](int turn) {
         CUDA_UNROLL
-        for (int d = 0; d < Tile::DEPTH; d++) {
+        for (int d = 0; d < STEP; d++) {
             T a[R], b[R];
             CUDA_UNROLL
-            for (int i = 0; i < R; i++) a[i] = s.a[d][part_of(down, i)], b[i] = s.b[d][part_of(across, i)];
+            for (int i = 0; i < R; i++)
+                a[i] = *s.a[turn].at(part_of(down, i), d), b[i] = *s.b[turn].at(part_of(across, i), d);
             CUDA_UNROLL
             for (int e = 0; e < R * R; e++) sum[e / R][e % R] += a[e / R] * b[e % R];
         }
     });
-    T *const stage = (T *)&s; /* a row of each thread row: neighbours are written by neighbours */
+    Finish &f = *(Finish *)(void *)s.a;
+    __syncthreads(); /* nobody multiplies any more */
+    product_mark_output(p, s, f.output, c);
     CUDA_UNROLL
     for (int i = 0; i < R; i++) {
         if (i > 0) __syncthreads();
         CUDA_UNROLL
-        for (int j = 0; j < R; j++) stage[down * Tile::COLS + part_of(across, j)] = sum[i][j];
+        for (int j = 0; j < R; j++) f.stage[down * Shared::COLS + part_of(across, j)] = sum[i][j];
         __syncthreads();
         CUDA_ROLLED
-        for (int e = threadIdx.x; e < SIDE * Tile::COLS; e += THREADS)
-            product_put(p, s, c, part_of(e / Tile::COLS, i), e % Tile::COLS, stage[e]);
+        for (int e = threadIdx.x; e < SIDE * Shared::COLS; e += THREADS)
+            product_put(p, s, f.output, c, part_of(e / Shared::COLS, i), e % Shared::COLS, f.stage[e]);
     }
 }
 
 template <class T, int R> static void launch(const product &p, cudaStream_t stream) {
-    typedef product_tile<T, SIDE * R, SIDE * R, R == 8 ? 8 : 16> Tile;
-    const unsigned blocks = (unsigned)product_tiles_in<Tile>(p);
+    const unsigned blocks = (unsigned)product_tiles_in<tile<T, R>>(p);
     if (p.gather.is_used)
         CUDA_LAUNCH_BLOCKS((product_tiles<T, R, true>), blocks, THREADS, 0, stream, p);
     else
