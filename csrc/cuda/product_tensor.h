@@ -29,14 +29,15 @@ struct product_of_tf32 {
     enum { DEPTH = 8 };
 };
 
-/* W x X warps, each with D x A pieces. A step is two pieces deep, or one where gathering takes registers. */
+/* W x X warps, each with D x A pieces; PIECES of the depth make a step, and BLOCKS share a multiprocessor.
+ * Gathering takes registers: there warps are more, and keep fewer pieces each. */
 template <class Kind, int W, int X, int D, int A, bool A_ALONG, bool B_ALONG, bool G> struct product_warps {
     enum { DOWN = D, ACROSS = A, WARPS_ACROSS = X, WARPS = W * X, THREADS = WARPS * PRODUCT_WARP };
     enum { GATHERED = G, DEPTH = Kind::DEPTH };
-    enum { BLOCKS = !G ? 512 / THREADS : THREADS == 256 ? 1 : 3 }; /* at a time: what registers are left */
+    enum { BLOCKS = 512 / THREADS, PIECES = G && THREADS == 128 ? 1 : 2 };
     typedef Kind kind;
-    typedef product_tile<typename Kind::element, W * D * PRODUCT_PIECE, X * A * PRODUCT_PIECE,
-                         (G ? 1 : 2) * DEPTH, A_ALONG, B_ALONG>
+    typedef product_tile<typename Kind::element, W * D * PRODUCT_PIECE, X * A * PRODUCT_PIECE, PIECES * DEPTH,
+                         A_ALONG, B_ALONG>
         tile;
     template <class Use, bool ALONG>
     using fragment = nvcuda::wmma::fragment<
@@ -64,11 +65,9 @@ template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS
     const int warp = threadIdx.x / PRODUCT_WARP, lane = threadIdx.x % PRODUCT_WARP;
     const int row = warp / Way::WARPS_ACROSS * DOWN * PIECE, col = warp % Way::WARPS_ACROSS * ACROSS * PIECE;
     typename Way::sum sum[DOWN][ACROSS];
-    product_corner c;
     CUDA_UNROLL
     for (int i = 0; i < DOWN * ACROSS; i++) wmma::fill_fragment(sum[i / ACROSS][i % ACROSS], 0.0f);
-    product_seek<Shared>(p, blockIdx.x, c);
-    product_along<typename Way::kind::convert, Way::THREADS, Way::GATHERED>(p, s, c, [&](int turn) {
+    product_along<typename Way::kind::convert, Way::THREADS, Way::GATHERED>(p, s, [&](int turn) {
         CUDA_UNROLL
         for (int d = 0; d < Shared::DEPTH; d += Way::DEPTH) {
             typename Way::b b[ACROSS];
@@ -87,7 +86,7 @@ template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS
     typename Way::finish &f = *(typename Way::finish *)(void *)s.a;
     float *const patch = f.patches[warp].at;
     __syncthreads(); /* nobody multiplies any more */
-    product_mark_output(p, s, f.output, c);
+    product_mark_output(p, s, f.output);
     __syncthreads();
     CUDA_UNROLL
     for (int i = 0; i < DOWN * ACROSS; i++) {
@@ -97,7 +96,7 @@ template <class Way> __global__ void __launch_bounds__(Way::THREADS, Way::BLOCKS
         for (int e = lane; e < PIECE * PIECE; e += PRODUCT_WARP) {
             const int down = p.out_by_row ? e % PIECE : e / PIECE,
                       across = p.out_by_row ? e / PIECE : e % PIECE;
-            product_put(p, s, f.output, c, row + i / ACROSS * PIECE + down, col + i % ACROSS * PIECE + across,
+            product_put(p, s, f.output, row + i / ACROSS * PIECE + down, col + i % ACROSS * PIECE + across,
                         patch[down * PATCH + across]);
         }
         __syncwarp();
@@ -111,7 +110,9 @@ template <class Way> static void product_launch_way(const product &p, cudaStream
 template <class Kind, bool A_ALONG, bool B_ALONG, bool GATHERED>
 static void product_launch_sized(const product &p, bool large, cudaStream_t stream) {
     if (large)
-        product_launch_way<product_warps<Kind, 2, 4, 4, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
+        product_launch_way<
+            product_warps<Kind, GATHERED ? 4 : 2, 4, GATHERED ? 2 : 4, 2, A_ALONG, B_ALONG, GATHERED>>(
+            p, stream);
     else
         product_launch_way<product_warps<Kind, 2, 2, 2, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
 }

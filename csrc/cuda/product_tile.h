@@ -27,12 +27,18 @@ struct __align__(32) product_tile {
     product_part<T, N, K, B_ALONG> b[2];
     int64_t row[M], col[N], depth_a[2][K], depth_b[2][K];
 };
+/* where a block is: kept for the block, since a thread has no registers for it while it multiplies */
+struct product_corner {
+    int64_t split, batch, row, col, depth, end; /* end: of the depth */
+    int64_t at[PRODUCT_OPERANDS];
+};
 /* ... and where a gathered operand's elements are */
 template <class Tile> struct product_places {
     product_place col[Tile::COLS], depth[2][Tile::DEPTH];
 };
 struct product_no_places {};
 template <class Tile, bool GATHERED> struct __align__(32) product_shared : Tile {
+    product_corner corner;
     typename std::conditional<GATHERED, product_places<Tile>, product_no_places>::type place;
 };
 /* what lies in the tiles' place once the sums are made; the rest of it is the kernel's */
@@ -40,11 +46,6 @@ template <class Tile> struct product_output {
     int64_t row_extra[Tile::ROWS], col_extra[Tile::COLS];
 };
 
-/* where a block is */
-struct product_corner {
-    int64_t split, batch, row, col, depth, end; /* end: of the depth */
-    int64_t at[PRODUCT_OPERANDS];
-};
 static inline __host__ __device__ int64_t product_tiles_of(int64_t n, int64_t size) {
     return (n + size - 1) / size;
 }
@@ -67,8 +68,8 @@ template <class Tile> __device__ void product_seek(const product &p, int64_t til
 }
 
 /* ---- tables ---- */
-template <bool GATHERED, class Shared>
-__device__ void product_mark(const product &p, Shared &s, const product_corner &c) {
+template <bool GATHERED, class Shared> __device__ void product_mark(const product &p, Shared &s) {
+    const product_corner &c = s.corner;
     int64_t digit[PRODUCT_DIGITS];
     for (int i = threadIdx.x; i < Shared::ROWS; i += blockDim.x) {
         product_split(p.row, c.row + i, digit);
@@ -99,7 +100,8 @@ __device__ void product_mark_depth(const product &p, Shared &s, int turn, int64_
     }
 }
 template <class Shared, class Output>
-__device__ void product_mark_output(const product &p, Shared &s, Output &o, const product_corner &c) {
+__device__ void product_mark_output(const product &p, Shared &s, Output &o) {
+    const product_corner &c = s.corner;
     int64_t digit[PRODUCT_DIGITS];
     for (int i = threadIdx.x; i < Shared::ROWS; i += blockDim.x) {
         product_split(p.row, c.row + i, digit);
@@ -219,20 +221,22 @@ __device__ __forceinline__ void product_keep_each(product_part<T, SIDE, DEPTH, A
  * of the next step are on their way, and the tables of the one after are made, so that one barrier a step
  * is enough: what is written was read before the last one. */
 template <class Convert, int THREADS, bool GATHERED, class Shared, class Multiply>
-__device__ __forceinline__ void product_along(const product &p, Shared &s, const product_corner &c,
-                                              Multiply multiply) {
+__device__ __forceinline__ void product_along(const product &p, Shared &s, Multiply multiply) {
     typedef typename Shared::element T;
     enum { DEPTH = Shared::DEPTH };
     product_registers<T, Shared::ROWS, DEPTH, THREADS> a;
     product_registers<T, Shared::COLS, DEPTH, THREADS> b;
-    const T *const from_a = (const T *)p.a + c.at[PRODUCT_A], *const from_b =
-                                                                  (const T *)p.b + c.at[PRODUCT_B];
-    product_mark<GATHERED>(p, s, c);
-    product_mark_depth<GATHERED>(p, s, 0, c.depth, c.end);
+    if (threadIdx.x == 0) product_seek<Shared>(p, blockIdx.x, s.corner);
+    __syncthreads();
+    const T *const from_a = (const T *)p.a + s.corner.at[PRODUCT_A];
+    const T *const from_b = (const T *)p.b + s.corner.at[PRODUCT_B];
+    const int64_t begin = s.corner.depth, end = s.corner.end;
+    product_mark<GATHERED>(p, s);
+    product_mark_depth<GATHERED>(p, s, 0, begin, end);
     __syncthreads();
     int turn = 0; /* of the tiles to fill */
-    for (int64_t depth = c.depth;; depth += DEPTH, turn ^= 1) {
-        if (depth < c.end) {
+    for (int64_t depth = begin;; depth += DEPTH, turn ^= 1) {
+        if (depth < end) {
             product_fetch(a, from_a, s.row, s.depth_a[turn], p.a_by_depth, p.a_is_vector);
             if constexpr (!GATHERED)
                 product_fetch(b, from_b, s.col, s.depth_b[turn], p.b_by_depth, p.b_is_vector);
@@ -241,9 +245,9 @@ __device__ __forceinline__ void product_along(const product &p, Shared &s, const
             else
                 product_gather_each(b, p, s, turn, from_b);
         }
-        if (depth + DEPTH < c.end) product_mark_depth<GATHERED>(p, s, turn ^ 1, depth + DEPTH, c.end);
-        if (depth > c.depth) multiply(turn ^ 1);
-        if (depth >= c.end) break;
+        if (depth + DEPTH < end) product_mark_depth<GATHERED>(p, s, turn ^ 1, depth + DEPTH, end);
+        if (depth > begin) multiply(turn ^ 1);
+        if (depth >= end) break;
         product_keep<Convert>(s.a[turn], a, p.a_by_depth);
         if (!GATHERED || p.b_is_vector)
             product_keep<Convert>(s.b[turn], b, p.b_by_depth);
@@ -255,9 +259,10 @@ __device__ __forceinline__ void product_along(const product &p, Shared &s, const
 
 /* the sum for one place of the tile */
 template <class Shared, class Output, class C>
-__device__ __forceinline__ void product_put(const product &p, const Shared &s, const Output &o,
-                                            const product_corner &c, int row, int col, C sum) {
+__device__ __forceinline__ void product_put(const product &p, const Shared &s, const Output &o, int row,
+                                            int col, C sum) {
     typedef typename Shared::element T;
+    const product_corner &c = s.corner;
     if ((s.row[row] | s.col[col]) < 0) return;
     if (p.sums) {
         ((C *)p.sums)[product_sum_at(p, c.split, c.batch, c.row + row, c.col + col)] = sum;

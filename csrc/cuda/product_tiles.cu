@@ -1,32 +1,31 @@
 /* Products of float32 and float64 by tiles: each of 256 threads keeps R x R sums in registers. */
 #include "product_tile.h"
 
-enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4, STEP = 16 };
+enum { SIDE = 16, THREADS = SIDE * SIDE, NEIGHBOURS = 4 };
 
 /* number i of thread t along a side: groups of four neighbours, which are one vector */
 static __device__ constexpr int part_of(int t, int i) {
     return i / NEIGHBOURS * (SIDE * NEIGHBOURS) + t * NEIGHBOURS + i % NEIGHBOURS;
 }
 
-template <class T, int R> using tile = product_tile<T, SIDE * R, SIDE * R, STEP>;
-template <class T, int R> struct finish {
-    product_output<tile<T, R>> output;
-    T stage[SIDE * tile<T, R>::COLS]; /* a row of each thread row: neighbours are written by neighbours */
+template <class T, int R> using tile = product_tile<T, SIDE * R, SIDE * R, 16>;
+template <class Tile> struct finish {
+    product_output<Tile> output;
+    typename Tile::element
+        stage[SIDE * Tile::COLS]; /* a row of each thread row: neighbours are written by neighbours */
 };
 
 template <class T, int R, bool GATHERED>
-__global__ void __launch_bounds__(THREADS, 2) product_tiles(product p) {
+__global__ void __launch_bounds__(THREADS, (GATHERED && R == 8) ? 1 : 2) product_tiles(product p) {
     typedef product_shared<tile<T, R>, GATHERED> Shared;
-    typedef finish<T, R> Finish;
+    typedef finish<tile<T, R>> Finish;
     CUDA_SHARED(Shared, s, );
     static_assert(sizeof s.a + sizeof s.b >= sizeof(Finish), "it fits into the tiles");
     const int down = threadIdx.x / SIDE, across = threadIdx.x % SIDE;
     T sum[R][R] = {};
-    product_corner c;
-    product_seek<Shared>(p, blockIdx.x, c);
-    product_along<product_as_it_is<T>, THREADS, GATHERED>(p, s, c, [&](int turn) {
+    product_along<product_as_it_is<T>, THREADS, GATHERED>(p, s, [&](int turn) {
         CUDA_UNROLL
-        for (int d = 0; d < STEP; d++) {
+        for (int d = 0; d < Shared::DEPTH; d++) {
             T a[R], b[R];
             CUDA_UNROLL
             for (int i = 0; i < R; i++)
@@ -37,7 +36,7 @@ __global__ void __launch_bounds__(THREADS, 2) product_tiles(product p) {
     });
     Finish &f = *(Finish *)(void *)s.a;
     __syncthreads(); /* nobody multiplies any more */
-    product_mark_output(p, s, f.output, c);
+    product_mark_output(p, s, f.output);
     CUDA_UNROLL
     for (int i = 0; i < R; i++) {
         if (i > 0) __syncthreads();
@@ -46,7 +45,7 @@ __global__ void __launch_bounds__(THREADS, 2) product_tiles(product p) {
         __syncthreads();
         CUDA_ROLLED
         for (int e = threadIdx.x; e < SIDE * Shared::COLS; e += THREADS)
-            product_put(p, s, f.output, c, part_of(e / Shared::COLS, i), e % Shared::COLS, f.stage[e]);
+            product_put(p, s, f.output, part_of(e / Shared::COLS, i), e % Shared::COLS, f.stage[e]);
     }
 }
 
