@@ -44,8 +44,8 @@ int rl_history_edge(rl_tensor *t, rl_edge *edge) {
     return edge->to ? 0 : -1;
 }
 
-/* t got other sizes or another dtype after its node was made (t.data = ...), and formulas go by what the node
- * says: a leaf gets a new one, anything else a step in between. */
+/* t got other sizes, another dtype or device after its node was made (t.data = ...), and formulas go by what
+ * the node says: a leaf gets a new one, anything else a step in between. */
 static int edge_refit(rl_tensor *t, rl_edge *edge) {
     rl_node_plan plan = {.n_edge = 1, .n_out = 1, .n_words = t->v.ndim};
     int64_t *words;
@@ -66,10 +66,14 @@ static int edge_refit(rl_tensor *t, rl_edge *edge) {
     return 0;
 }
 
+static bool lies_as_said(const rl_meta *meta, const rl_view *v) {
+    return meta->dtype == v->dtype && meta->device == v->device && meta->device_index == v->device_index;
+}
+
 int rl_history_link(rl_tensor *t, rl_edge *edge) {
     if (rl_history_edge(t, edge) < 0) return -1;
     const rl_meta *meta = edge->to ? &edge->to->meta[edge->nr] : NULL;
-    if (RL_LIKELY(!meta || (rl_meta_same(meta, &t->v) && meta->dtype == t->v.dtype))) return 0;
+    if (RL_LIKELY(!meta || (rl_meta_same(meta, &t->v) && lies_as_said(meta, &t->v)))) return 0;
     return edge_refit(t, edge);
 }
 
