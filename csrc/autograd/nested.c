@@ -22,7 +22,6 @@ static void deep_modes(const deep_run *d) {
     rl_here.inference = d->inference;
     rl_here.device = d->device;
     rl_here.profile = d->profile;
-    rl_here.autocast = (rl_autocast){0};
     rl_autocast_become(&d->autocast);
     rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
     rl_node_running = d->running;
@@ -38,7 +37,7 @@ static void *deep_main(void *of) {
     d->failed = rl_backward_run(d->run);
     d->sequence = rl_node_sequence;
     d->autocast = rl_here.autocast;
-    rl_autocast_enable(RL_CPU, false);
+    rl_autocast_become(&(rl_autocast){0});
     PyErr_Fetch(&d->type, &d->error, &d->trace);
     Py_CLEAR(rl_saved_hooks);
     PyThreadState_Clear(thread);

@@ -8,21 +8,38 @@
  * Casts are calls of _to_copy, so gradients flow through them. Those of float32 leaves that require grad, the
  * weights, are kept until the thread leaves its outermost context: a model that uses a weight twice casts it
  * once, and its gradients meet behind the cast. As in PyTorch nobody looks whether the weight was written
- * since. Calls in place and with out= cast nothing, nor do operators inside of one that has a rule.
+ * since. Calls in place and with out= cast nothing, nor do operators inside of one that has a rule. Each type
+ * of device has its own switch, dtype and rules, which see its own tensors.
  *
  * What is kept lies in the dict of Python's thread, which frees it when a thread ends inside of a context. */
 #include "call.h"
 #include <string.h>
 
+enum { RULED = 1 << RL_CPU | 1 << RL_CUDA }; /* devices whose operators have rules */
+
+static void enable(uint32_t devices) {
+    rl_detours += (bool)(devices & RULED) - (bool)(rl_here.autocast.enabled & RULED);
+    rl_here.autocast.enabled = devices;
+}
+
 void rl_autocast_enable(int device, bool on) {
     const uint32_t before = rl_here.autocast.enabled, bit = 1u << device;
-    rl_here.autocast.enabled = on ? before | bit : before & ~bit;
-    if (device == RL_CPU && on != (bool)(before & bit)) rl_detours += on ? 1 : -1;
+    enable(on ? before | bit : before & ~bit);
 }
 
 void rl_autocast_become(const rl_autocast *state) {
-    rl_autocast_enable(RL_CPU, state->enabled >> RL_CPU & 1);
+    enable(state->enabled);
     rl_here.autocast = *state;
+}
+
+static rl_autocast_rule rule_of(const rl_operator *op, int device) {
+    return device == RL_CPU ? op->autocast : op->autocast_cuda;
+}
+
+uint32_t rl_autocast_ruled(const rl_operator *op) {
+    const uint32_t with_rule = (uint32_t)(op->autocast != 0) << RL_CPU | (uint32_t)(op->autocast_cuda != 0)
+                                                                             << RL_CUDA;
+    return rl_here.autocast.enabled & with_rule;
 }
 
 /* ---- casts that are kept: {address and dtype: (weight, its cast)} ---- */
@@ -45,8 +62,8 @@ int rl_autocast_clear(void) {
 
 static bool is_kept(const rl_tensor *t, int dtype) {
     const rl_autocast *a = &rl_here.autocast;
-    return dtype == a->dtype[RL_CPU] && t->v.dtype == RL_F32 && t->requires_grad && !t->grad_fn && !t->base &&
-           !a->cache_off && !rl_here.inference;
+    return dtype == a->dtype[t->v.device] && t->v.dtype == RL_F32 && t->requires_grad && !t->grad_fn &&
+           !t->base && !a->cache_off && !rl_here.inference;
 }
 
 static PyObject *cast(rl_tensor *t, int dtype) {
@@ -83,11 +100,11 @@ static PyObject *cast_kept(rl_tensor *t, int dtype) {
 _Static_assert(RL_NDTYPES <= 64, "an address and a dtype make a key");
 
 /* ---- what is cast, and to what ---- */
-static bool is_floating(const rl_view *v) {
-    return v->device == RL_CPU && ((RL_SET_FLOATS | RL_SET_FLOAT8) >> v->dtype & 1);
+static bool is_floating(const rl_view *v, int device) {
+    return v->device == device && ((RL_SET_FLOATS | RL_SET_FLOAT8) >> v->dtype & 1);
 }
-static bool is_cast(const rl_view *v, int dtype) {
-    return is_floating(v) && v->dtype != RL_F64 && v->dtype != dtype;
+static bool is_cast(const rl_view *v, int device, int dtype) {
+    return is_floating(v, device) && v->dtype != RL_F64 && v->dtype != dtype;
 }
 
 static PyObject *cast_of(rl_tensor *t, int dtype) {
@@ -95,14 +112,16 @@ static PyObject *cast_of(rl_tensor *t, int dtype) {
 }
 
 PyObject *rl_autocast_tensor(rl_tensor *t, bool lower) {
-    const int dtype = lower ? rl_here.autocast.dtype[RL_CPU] : RL_F32;
-    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || !is_cast(&t->v, dtype)) return Py_NewRef((PyObject *)t);
+    const int device = t->v.device, dtype = lower ? rl_here.autocast.dtype[device] : RL_F32;
+    const bool asked = device == RL_CPU || (device == RL_CUDA && lower);
+    if (!asked || !(rl_here.autocast.enabled >> device & 1) || !is_cast(&t->v, device, dtype))
+        return Py_NewRef((PyObject *)t);
     return cast_of(t, dtype);
 }
 
 /* what *dtype becomes when v counts, too; -1 raised */
-static int widen(const rl_view *v, int lower, int *dtype) {
-    if (!v || !is_floating(v) || v->dtype == RL_F64) return 0;
+static int widen(const rl_view *v, int device, int lower, int *dtype) {
+    if (!v || !is_floating(v, device) || v->dtype == RL_F64) return 0;
     if (v->dtype == RL_F32 || *dtype == RL_F32)
         *dtype = RL_F32;
     else if (v->dtype != lower) {
@@ -112,13 +131,13 @@ static int widen(const rl_view *v, int lower, int *dtype) {
     return 0;
 }
 
-static int widest(const rl_bound *b, int *dtype) {
+static int widest(const rl_bound *b, int device, int *dtype) {
     const int lower = *dtype;
     for (int i = 0; i < b->k.n_arg; i++) {
         const rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR && widen(s->u.t, lower, dtype) < 0) return -1;
+        if (s->tag == RL_TENSOR && widen(s->u.t, device, lower, dtype) < 0) return -1;
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
-            if (widen(s->u.ts[j], lower, dtype) < 0) return -1;
+            if (widen(s->u.ts[j], device, lower, dtype) < 0) return -1;
     }
     return 1;
 }
@@ -129,19 +148,40 @@ static bool pad_is_cast(const rl_bound *b) {
     return strcmp(mode, "replicate") == 0 || (strcmp(mode, "reflect") == 0 && b->k.arg[1].n <= 4);
 }
 
-/* 1: the call is cast to *dtype; 0: it is not; -1 raised */
-static int wanted_dtype(const rl_bound *b, int *dtype) {
-    const rl_autocast_rule rule = b->schema->op->autocast;
-    if (rule == RL_AUTOCAST_off) return 0;
-    *dtype = rule == RL_AUTOCAST_float32 || rule == RL_AUTOCAST_pad ? RL_F32 : rl_here.autocast.dtype[RL_CPU];
-    if (rule == RL_AUTOCAST_widest) return widest(b, dtype);
-    return rule != RL_AUTOCAST_pad || pad_is_cast(b);
+static bool names_dtype(const rl_bound *b) {
+    const int at = b->schema->op->dtype_arg;
+    return at >= 0 && b->k.arg[at].tag == RL_DTYPE;
+}
+
+static int refuse(void) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+        "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+        "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+        "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+        "safe to autocast.");
+    return -1;
+}
+
+/* 1: the call's tensors on a device are cast to *dtype; 0: they are not; -1 raised */
+static int wanted_dtype(const rl_bound *b, int device, int *dtype) {
+    *dtype = RL_F32;
+    switch (rule_of(b->schema->op, device)) {
+    case RL_AUTOCAST_float32: return 1;
+    case RL_AUTOCAST_float32_unasked: return !names_dtype(b);
+    case RL_AUTOCAST_pad: return pad_is_cast(b);
+    case RL_AUTOCAST_lower: *dtype = rl_here.autocast.dtype[device]; return 1;
+    case RL_AUTOCAST_widest: *dtype = rl_here.autocast.dtype[device]; return widest(b, device, dtype);
+    case RL_AUTOCAST_refused: return refuse();
+    default: return 0;
+    }
 }
 
 /* ---- a call ---- */
 /* *v becomes the view of its cast, which `made` owns */
-static int cast_view(PyObject *made, rl_view **v, int dtype) {
-    if (!*v || !is_cast(*v, dtype)) return 0;
+static int cast_view(PyObject *made, rl_view **v, int device, int dtype) {
+    if (!*v || !is_cast(*v, device, dtype)) return 0;
     RL_OWNED PyObject *t = cast_of(RL_TENSOR_OF(*v), dtype);
     if (!t || PyList_Append(made, t) < 0) return -1;
     *v = &((rl_tensor *)t)->v;
@@ -149,29 +189,32 @@ static int cast_view(PyObject *made, rl_view **v, int dtype) {
 }
 
 /* in a list of its own: that of the caller stays */
-static int cast_list(PyObject *made, rl_slot *s, int dtype) {
+static int cast_list(PyObject *made, rl_slot *s, int device, int dtype) {
     const Py_ssize_t bytes = s->n * (Py_ssize_t)sizeof(rl_view *);
     RL_OWNED PyObject *room = PyBytes_FromStringAndSize((const char *)s->u.ts, bytes);
     if (!room || PyList_Append(made, room) < 0) return -1;
     s->u.ts = (rl_view **)(void *)PyBytes_AS_STRING(room);
     for (int i = 0; i < s->n; i++)
-        if (cast_view(made, &s->u.ts[i], dtype) < 0) return -1;
+        if (cast_view(made, &s->u.ts[i], device, dtype) < 0) return -1;
     return 0;
 }
 
-static int cast_arguments(rl_bound *b, int dtype) {
+static int cast_arguments(rl_bound *b, int device, int dtype) {
     PyObject *made = PyList_New(0);
     if (rl_bound_keep_steal(b, made) < 0) return -1;
     PyObject_GC_UnTrack(made);                  /* nobody finds and empties it */
     for (int i = b->k.n_arg - 1; i >= 0; i--) { /* so PyTorch's nodes are numbered */
         rl_slot *s = &b->k.arg[i];
-        if (s->tag == RL_TENSOR && cast_view(made, &s->u.t, dtype) < 0) return -1;
-        if (s->tag == RL_TENSORS && cast_list(made, s, dtype) < 0) return -1;
+        if (s->tag == RL_TENSOR && cast_view(made, &s->u.t, device, dtype) < 0) return -1;
+        if (s->tag == RL_TENSORS && cast_list(made, s, device, dtype) < 0) return -1;
     }
     return 0;
 }
 
-RL_APART int rl_autocast_arguments(rl_bound *b) {
-    int dtype, wanted = wanted_dtype(b, &dtype);
-    return wanted > 0 ? cast_arguments(b, dtype) : wanted;
+RL_APART int rl_autocast_arguments(rl_bound *b, uint32_t ruled) {
+    for (int device = RL_CPU; device <= RL_CUDA; device++) {
+        int dtype, wanted = ruled >> device & 1 ? wanted_dtype(b, device, &dtype) : 0;
+        if (wanted < 0 || (wanted && cast_arguments(b, device, dtype) < 0)) return -1;
+    }
+    return 0;
 }

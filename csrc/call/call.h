@@ -149,7 +149,8 @@ PyObject *rl_call_composite_out(rl_bound *b);
 /* How operators that are made of others are called: set by what stands above. */
 extern PyObject *(*rl_compose)(int op, rl_bound *b);
 /* call/autocast.c */
-int rl_autocast_arguments(rl_bound *b); /* casts them, as the operator's rule says */
+uint32_t rl_autocast_ruled(const rl_operator *op); /* bits of the devices where it is on and op has a rule */
+int rl_autocast_arguments(rl_bound *b, uint32_t ruled); /* casts them, as the operator's rules say */
 /* what an operator that casts to the lower dtype of the context, or to float32, sees of t; owned */
 PyObject *rl_autocast_tensor(rl_tensor *t, bool lower);
 void rl_autocast_enable(int device, bool on); /* for this thread */

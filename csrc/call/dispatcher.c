@@ -53,9 +53,10 @@ static PyObject *dispatch(rl_bound *b, int how) {
 static RL_APART PyObject *dispatch_cast(rl_bound *b, int how) {
     const uint32_t enabled = rl_here.autocast.enabled;
     const bool as_it_is = how == RL_CALL_INPLACE || b->out;
-    if (!(enabled >> RL_CPU & 1) || !b->schema->op->autocast) return dispatch(b, how);
-    if (!as_it_is && rl_autocast_arguments(b) < 0) return NULL;
-    rl_here.autocast.enabled = enabled & ~(1u << RL_CPU);
+    const uint32_t ruled = rl_autocast_ruled(b->schema->op);
+    if (!ruled) return dispatch(b, how);
+    if (!as_it_is && rl_autocast_arguments(b, ruled) < 0) return NULL;
+    rl_here.autocast.enabled = enabled & ~ruled;
     PyObject *result = dispatch(b, how);
     rl_here.autocast.enabled = enabled;
     return result;

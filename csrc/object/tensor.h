@@ -144,7 +144,7 @@ typedef struct {
     uint64_t profile; /* the session that records this thread: profile/profile.h */
 } rl_thread;
 extern _Thread_local rl_thread rl_here;
-/* Threads with autocast on for the CPU, and profilers: 0, and calls go straight to their kernels. A thread
+/* Threads with autocast on, and profilers: 0, and calls go straight to their kernels. A thread
  * that ended with autocast on still counts. */
 extern int rl_detours;
 /* Ways in which scaled_dot_product_attention() may be computed, of all threads. */

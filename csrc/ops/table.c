@@ -34,6 +34,7 @@
 #define VIEW(id, schema, doc, parts) ENTRY(id, schema, doc, RL_KIND_VIEW, .dtypes = RL_SET_ANY, parts)
 #define COMPOSITE(id, schema, doc, parts)                                                                    \
     ENTRY(id, schema, doc, RL_KIND_COMPOSITE, .dtypes = RL_SET_ANY, parts)
+#define AUTOCAST_CUDA(id, rule_) [RL_OP_##id].autocast_cuda = RL_AUTOCAST_##rule_,
 rl_operator rl_operators[RL_OP_COUNT] = {
 #include "ops/declarations/all.def"
 };

@@ -66,15 +66,17 @@ enum {
     RL_SHARES = 1 << 13,     /* in place, they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 1 << 14, /* ... with a warning */
 };
-/* AUTOCAST(...): which dtype floating tensors, but float64, are cast to where autocast is on
- * (call/autocast.c) */
+/* AUTOCAST(...), AUTOCAST_CUDA(...): which dtype floating tensors, but float64, are cast to where autocast is
+ * on (call/autocast.c) */
 typedef enum {
-    RL_AUTOCAST_none,    /* theirs */
-    RL_AUTOCAST_lower,   /* that of the context */
-    RL_AUTOCAST_float32, /* float32 */
-    RL_AUTOCAST_widest,  /* float32 if one is that, else that of the context */
-    RL_AUTOCAST_pad,     /* float32, but where pad() in PyTorch comes to an operator without a rule */
-    RL_AUTOCAST_off,     /* theirs, and its parts cast nothing */
+    RL_AUTOCAST_none,            /* theirs */
+    RL_AUTOCAST_lower,           /* that of the context */
+    RL_AUTOCAST_float32,         /* float32 */
+    RL_AUTOCAST_widest,          /* float32 if one is that, else that of the context */
+    RL_AUTOCAST_pad,             /* float32, but where pad() in PyTorch comes to an operator without a rule */
+    RL_AUTOCAST_off,             /* theirs, and its parts cast nothing */
+    RL_AUTOCAST_float32_unasked, /* float32, unless the call names a dtype */
+    RL_AUTOCAST_refused,         /* none: it is an error */
 } rl_autocast_rule;
 struct rl_arg;
 struct rl_operator {
@@ -90,7 +92,7 @@ struct rl_operator {
     uint64_t dtypes;
     uint32_t variants, traits;
     uint16_t cost; /* of an element of any of its tensors, in tenths of a nanosecond */
-    uint8_t kind, rule, autocast;
+    uint8_t kind, rule, autocast, autocast_cuda;
     bool no_grad;
     /* from the schema */
     char name[64]; /* what Python calls it */
