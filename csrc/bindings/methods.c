@@ -218,6 +218,11 @@ static PyObject *m_numpy(PyObject *self, PyObject *args, PyObject *kwargs) {
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
         return NULL;
     }
+    if (force && T(self)->v.device == RL_CUDA) {
+        RL_OWNED PyObject *plain = rl_tensor_detach(self);
+        RL_OWNED PyObject *copy = plain ? PyObject_CallMethod(plain, "cpu", NULL) : NULL;
+        return copy ? rl_numpy_lend(copy) : NULL;
+    }
     return rl_numpy_lend(self);
 }
 
