@@ -119,6 +119,6 @@ class VonMises(Distribution):
     def sample(self, sample_shape=_SINGLE):
         with rushlight.no_grad():
             shape = self._extended_shape(sample_shape)
-            x = rushlight.empty(shape, dtype=self._loc.dtype, device=self.loc.device)
+            x = rushlight.zeros(shape, dtype=self._loc.dtype, device=self.loc.device)
             angles = _rejection_sample(self._loc, self._concentration, self._proposal_r, x)
             return angles.to(self.loc.dtype)
