@@ -81,7 +81,7 @@ def legacy_new(args, kwargs, dtype, device="cpu", any_dtype=False):
     if isinstance(what, _C.UntypedStorage):
         return _C._flat_tensor(what, dtype)
     if isinstance(what, _C.Tensor):
-        return _of_tensor(what, dtype, any_dtype)
+        return _of_tensor(what, dtype, device, any_dtype)
     if _is_size(what) or isinstance(what, _C.Size):
         return _sized(what if isinstance(what, _C.Size) else (what,), dtype, device)
     if not isinstance(what, str) and not hasattr(what, "__len__"):
@@ -90,14 +90,14 @@ def legacy_new(args, kwargs, dtype, device="cpu", any_dtype=False):
     return _C.tensor(what, dtype=dtype, device=device)
 
 
-def _of_tensor(other, dtype, any_dtype):
-    if any_dtype or other.dtype is dtype:
+def _of_tensor(other, dtype, device, any_dtype):
+    if any_dtype or (other.dtype is dtype and other.device.type == _C.device(device).type):
         return other.detach()
     options = (
         "TensorOptions(dtype={}, device={}, layout=Strided, requires_grad=false (default), "
         "pinned_memory=false (default), memory_format=(nullopt))"
     )
-    wanted, given = options.format(_CPP[dtype], "cpu"), options.format(_CPP[other.dtype], other.device)
+    wanted, given = options.format(_CPP[dtype], device), options.format(_CPP[other.dtype], other.device)
     raise TypeError(f"expected {wanted} (got {given})")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
+import rushlight
+
 from . import _C
 from ._create import _warn_once
 from ._tensor import _TYPE_NAMES
@@ -155,7 +157,9 @@ def typename(obj: object) -> str:
 
 
 def set_default_tensor_type(t: type[Tensor] | str) -> None:
-    """Set the default dtype by a type of tensors. Deprecated, with a warning: use set_default_dtype().
+    """Set the default dtype by a type of tensors; one of torch.cuda makes GPUs the default device.
+
+    Deprecated, with a warning: use set_default_dtype() and set_default_device().
 
     Parameters
     ----------
@@ -178,13 +182,17 @@ def set_default_tensor_type(t: type[Tensor] | str) -> None:
     )
     if isinstance(t, str):
         home, _, name = t.rpartition(".")
-        home = "rushlight" if home == "torch" else home or name
+        home = home.replace("torch", "rushlight", 1) if home.split(".")[0] == "torch" else home or name
         t = getattr(import_module(home), name)
     if not isinstance(t, _LegacyType):
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
     if not t.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if t.device_type == "cuda" and not rushlight.cuda.is_available():
+        raise _not_available(t)
     _C.set_default_dtype(t.dtype)
+    if t.device_type == "cuda" or _C.get_default_device().type == "cuda":
+        rushlight.set_default_device(t.device_type)
 
 
 # ---- torch.FloatTensor and its kin ----
@@ -192,18 +200,47 @@ def set_default_tensor_type(t: type[Tensor] | str) -> None:
 
 class _LegacyType(type):
     def __call__(cls, *args, **kwargs):
-        return legacy_new(args, kwargs, cls.dtype)
+        if cls.device_type == "cuda" and not rushlight.cuda.is_available():
+            raise _not_available(cls)
+        return legacy_new(args, kwargs, cls.dtype, cls.device_type)
 
     def __instancecheck__(cls, obj):
-        return isinstance(obj, _C.Tensor) and obj.is_cpu and obj.dtype is cls.dtype
+        return (
+            isinstance(obj, _C.Tensor)
+            and obj.dtype is cls.dtype
+            and (obj.is_cpu if cls.device_type == "cpu" else obj.is_cuda)
+        )
+
+
+def _not_available(cls):
+    return TypeError(f"type {cls._type_name} not available. Torch not compiled with CUDA enabled.")
+
+
+def _legacy_type(dtype, name, module):
+    short = name.rpartition(".")[2]
+    members = {
+        "dtype": dtype,
+        "device_type": "cpu" if module == "rushlight" else "cuda",
+        "_type_name": name,
+        "__module__": module,
+        "__doc__": f"Makes {dtype} tensors, and tells by isinstance whether one is.",
+    }
+    return _LegacyType(short, (), members)
 
 
 def _legacy_types():
     """Return the classes by their names, one for each dtype."""
-    found = {}
-    for dtype, name in _TYPE_NAMES.items():
-        short = name.removeprefix("torch.")
-        doc = f"Makes {dtype} tensors, and tells by isinstance whether one is."
-        members = {"dtype": dtype, "_type_name": name, "__module__": "rushlight", "__doc__": doc}
-        found[short] = _LegacyType(short, (), members)
-    return found
+    return {
+        name.removeprefix("torch."): _legacy_type(dtype, name, "rushlight")
+        for dtype, name in _TYPE_NAMES.items()
+    }
+
+
+def _cuda_types():
+    """Return those of torch.cuda by their names: torch.cuda.FloatTensor and its kin."""
+    names = {name.removeprefix("torch."): dtype for dtype, name in _TYPE_NAMES.items()}
+    kinds = ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "Bool", "BFloat16")
+    return {
+        f"{kind}Tensor": _legacy_type(names[f"{kind}Tensor"], f"torch.cuda.{kind}Tensor", "rushlight.cuda")
+        for kind in kinds
+    }

@@ -63,6 +63,12 @@ __dir__ = _missing.shows(__name__)
 def __getattr__(name):
     if name == "default_generators":
         return _C._make_generators(device_count())
+    if name.endswith("Tensor"):
+        from rushlight._types import _cuda_types
+
+        globals().update({key: value for key, value in _cuda_types().items() if key not in globals()})
+        if name in globals():
+            return globals()[name]
     if name != "amp":
         return _missing_name(name)
     from importlib import import_module
