@@ -1,4 +1,5 @@
 /* Pictures sampled at the places of a grid, and the gradients: Note [Places of a grid]. */
+#include "order.h"
 #include "planes_sums.h"
 
 /* the result of one operation in the picture's precision */
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(CUDA_THREADS, 1)
     }
 }
 
-/* ---- back to the picture: added up by atomics, as in PyTorch ---- */
+/* ---- back to the picture: added up by atomics, as in PyTorch, or by Note [CUDA sums in order] ---- */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS, 1) spread_places(grid_job job, const void *grad, C *sums) {
     const int64_t volume = job.picture.size[2] * job.picture.size[3] * job.picture.size[4];
@@ -133,6 +134,40 @@ __global__ void __launch_bounds__(CUDA_THREADS, 1) spread_places(grid_job job, c
         }
     }
 }
+
+/* The first channel's targets of each place, GRID_MOST of them; all others lie as far behind as their planes.
+ */
+__global__ void __launch_bounds__(CUDA_THREADS, 1) name_places(grid_job job, cuda_keys to, double *weight) {
+    CUDA_EACH(i, job.places) {
+        const cuda_place here = place_seek(job.places, i);
+        rl_grid_place place;
+        place_find(job, here, false, &place);
+        const int64_t plane = cuda_planes_dense_first(job.picture, here);
+        CUDA_ROLLED
+        for (int j = 0; j < GRID_MOST; j++) {
+            const bool is_there = j < place.n && place.at[j] >= 0;
+            to.key[i * GRID_MOST + j] = is_there ? (uint64_t)(plane + place.at[j]) : CUDA_NO_TARGET;
+            to.order[i * GRID_MOST + j] = i * GRID_MOST + j;
+            if (is_there) weight[i * GRID_MOST + j] = place.weight[j];
+        }
+    }
+}
+template <class C> struct spread_in_order {
+    typedef C value_type;
+    typedef int64_t column; /* a channel */
+    grid_job job;
+    int64_t volume;
+    const void *grad;
+    const double *weight;
+    C *sums;
+    __device__ column find(int64_t e) const { return e; }
+    __device__ C value(int64_t i, column c) const {
+        const int64_t at = cuda_planes_at(job.result, place_seek(job.places, i / GRID_MOST));
+        return (C)weight[i] * cuda_load<C>(job.g.dtype, grad, at + c * job.result.step[CUDA_CHANNEL]);
+    }
+    __device__ C join(C a, C b) const { return a + b; }
+    __device__ void put(uint64_t target, column c, C sum) const { sums[(int64_t)target + c * volume] = sum; }
+};
 
 /* ---- back to the grid ---- */
 template <class C>
@@ -178,13 +213,29 @@ CUDA_KERNEL(cuda_grid_sampler) {
     return rl_cuda_end(k);
 }
 
-template <class C> static void spread(const rl_call *k, const grid_job &job, void *sums) {
+template <class C> static rl_status add_in_order(rl_call *k, const grid_job &job, C *sums) {
+    const int64_t n = job.places.numel * GRID_MOST, channels = job.picture.size[CUDA_CHANNEL];
+    double *weight = (double *)k->svc->scratch(k, RL_COUNT(job.places.numel, GRID_MOST), sizeof *weight);
+    cuda_keys room[CUDA_KEY_ROOMS], sorted;
+    if (!weight || cuda_keys_room(k, room, n) != RL_OK) return RL_FAIL;
+    CUDA_LAUNCH(name_places, blocks_of(job), CUDA_THREADS, (cudaStream_t)k->stream, job, room[0], weight);
+    const spread_in_order<C> f = {job, job.picture.size[2] * job.picture.size[3] * job.picture.size[4],
+                                  rl_const_data(rl_in(k, 0)), weight, sums};
+    return cuda_order_sort(k, room, n, &sorted) == RL_OK ? cuda_order_join(k, f, sorted, n, channels)
+                                                         : RL_FAIL;
+}
+
+template <class C> static rl_status spread(rl_call *k, const grid_job &job, void *sums) {
     cudaStream_t stream = (cudaStream_t)k->stream;
-    if (job.places.numel)
+    if (job.places.numel && k->svc->deterministic) {
+        if (add_in_order(k, job, (C *)sums) != RL_OK) return RL_FAIL;
+    } else if (job.places.numel) {
         CUDA_LAUNCH(spread_places<C>, blocks_of(job), CUDA_THREADS, stream, job, rl_const_data(rl_in(k, 0)),
                     (C *)sums);
+    }
     CUDA_LAUNCH(cuda_store_sums<C>, cuda_blocks_of(job.picture.numel), CUDA_THREADS, stream, job.picture,
                 k->out[0]->dtype, (const C *)sums, rl_data(k->out[0], RL_WRITE));
+    return rl_cuda_end(k);
 }
 
 /* (grad_output, grid, input_size, ...) */
@@ -198,11 +249,7 @@ CUDA_KERNEL(cuda_grid_sampler_input) {
     if (!sums) return RL_FAIL;
     const cuda_planes dense = cuda_planes_dense(&job.picture);
     for (int d = 0; d < 3; d++) job.g.step[d] = dense.step[4 - d];
-    if (wide)
-        spread<double>(k, job, sums);
-    else
-        spread<float>(k, job, sums);
-    return rl_cuda_end(k);
+    return wide ? spread<double>(k, job, sums) : spread<float>(k, job, sums);
 }
 
 /* (grad_output, input, grid, ...) */

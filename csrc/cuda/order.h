@@ -94,4 +94,17 @@ static rl_status cuda_order_join(rl_call *k, const F &f, const cuda_keys &sorted
                     work, (const V *)before, (const V *)after);
     return rl_cuda_end(k);
 }
+
+/* Elements that are added up in memory of zeros: order[] is where each lies. */
+template <class C> struct cuda_order_elements {
+    typedef C value_type;
+    typedef int64_t column;
+    int dtype;
+    const void *from;
+    C *to;
+    __device__ column find(int64_t e) const { return e; }
+    __device__ C value(int64_t i, column) const { return cuda_load<C>(dtype, from, i); }
+    __device__ C join(C a, C b) const { return a + b; }
+    __device__ void put(uint64_t target, column, C sum) const { to[target] = sum; }
+};
 #endif

@@ -1,5 +1,6 @@
 /* Pooling whose windows nobody can compute back: unpooling, and windows at random places (Graham, 2014). An
  * index out of range is a fault of the launch. */
+#include "order.h"
 #include "planes_sums.h"
 #include "pool.h"
 #include <math.h>
@@ -151,33 +152,59 @@ CUDA_KERNEL(cuda_fractional_max_pool) {
     return rl_cuda_end(k);
 }
 
-/* ---- its gradient: added up by atomics, as in PyTorch ---- */
+/* ---- its gradient: added up by atomics, as in PyTorch, or by Note [CUDA sums in order] ---- */
+/* where in planes without gaps a gradient goes; -1: a fault */
+static __device__ int64_t target_of(const cuda_planes &grads, const cuda_place &here, int64_t index,
+                                    int64_t volume, unsigned *fault) {
+    const int64_t plane = here.at[CUDA_BATCH] * grads.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
+    if (index >= 0 && index < volume) return plane * volume + index;
+    cuda_fault(fault, CUDA_FAULT_INDEX);
+    return -1;
+}
+
 template <class T, class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
     add_gradients(cuda_planes grads, cuda_planes places, int64_t volume, const T *grad,
                   const int64_t *indices, C *sums, unsigned *fault) {
     CUDA_EACH(i, grads) {
         const cuda_place here = cuda_planes_seek(grads, i);
-        const int64_t index = indices[cuda_planes_at(places, here)];
-        if (index < 0 || index >= volume) {
-            cuda_fault(fault, CUDA_FAULT_INDEX);
-            continue;
-        }
-        const int64_t plane = here.at[CUDA_BATCH] * grads.size[CUDA_CHANNEL] + here.at[CUDA_CHANNEL];
-        atomicAdd(&sums[plane * volume + index], cuda_cast<C>(grad[cuda_planes_at(grads, here)]));
+        const int64_t to = target_of(grads, here, indices[cuda_planes_at(places, here)], volume, fault);
+        if (to >= 0) atomicAdd(&sums[to], cuda_cast<C>(grad[cuda_planes_at(grads, here)]));
+    }
+}
+__global__ void __launch_bounds__(CUDA_THREADS)
+    name_gradients(cuda_planes grads, cuda_planes places, int64_t volume, const int64_t *indices,
+                   unsigned *fault, cuda_keys to) {
+    CUDA_EACH(i, grads) {
+        const cuda_place here = cuda_planes_seek(grads, i);
+        const int64_t at = target_of(grads, here, indices[cuda_planes_at(places, here)], volume, fault);
+        to.key[i] = at < 0 ? CUDA_NO_TARGET : (uint64_t)at;
+        to.order[i] = cuda_planes_at(grads, here);
     }
 }
 
 template <class T, class C>
-static void launch_gradients(const rl_call *k, const cuda_planes &grads, const cuda_planes &places,
-                             const cuda_planes &out, void *sums, unsigned *fault) {
+static rl_status launch_gradients(rl_call *k, const cuda_planes &grads, const cuda_planes &places,
+                                  const cuda_planes &out, void *sums, unsigned *fault) {
+    const int64_t volume = out.size[2] * out.size[3] * out.size[4], n = grads.numel;
+    const int64_t *indices = (const int64_t *)rl_const_data(rl_in(k, 4));
+    const T *grad = (const T *)rl_const_data(rl_in(k, 0));
     cudaStream_t stream = (cudaStream_t)k->stream;
-    if (grads.numel)
-        CUDA_LAUNCH((add_gradients<T, C>), cuda_blocks_of(grads.numel), CUDA_THREADS, stream, grads, places,
-                    out.size[2] * out.size[3] * out.size[4], (const T *)rl_const_data(rl_in(k, 0)),
-                    (const int64_t *)rl_const_data(rl_in(k, 4)), (C *)sums, fault);
+    cuda_keys room[CUDA_KEY_ROOMS], sorted;
+    if (n && k->svc->deterministic) {
+        if (cuda_keys_room(k, room, n) != RL_OK) return RL_FAIL;
+        CUDA_LAUNCH(name_gradients, cuda_blocks_of(n), CUDA_THREADS, stream, grads, places, volume, indices,
+                    fault, room[0]);
+        const cuda_order_elements<C> f = {rl_in(k, 0)->dtype, grad, (C *)sums};
+        if (cuda_order_sort(k, room, n, &sorted) != RL_OK || cuda_order_join(k, f, sorted, n, 1) != RL_OK)
+            return RL_FAIL;
+    } else if (n) {
+        CUDA_LAUNCH((add_gradients<T, C>), cuda_blocks_of(n), CUDA_THREADS, stream, grads, places, volume,
+                    grad, indices, (C *)sums, fault);
+    }
     CUDA_LAUNCH(cuda_store_sums<C>, cuda_blocks_of(out.numel), CUDA_THREADS, stream, out, k->out[0]->dtype,
                 (const C *)sums, rl_data(k->out[0], RL_WRITE));
+    return rl_cuda_end(k);
 }
 
 CUDA_KERNEL(cuda_fractional_max_pool_back) {
@@ -193,10 +220,9 @@ CUDA_KERNEL(cuda_fractional_max_pool_back) {
     if (!fault) return RL_FAIL;
     switch (grad->dtype) {
 #define X(tag, T, C)                                                                                         \
-    case tag: launch_gradients<T, C>(k, grads, places, to, sums, fault); break;
+    case tag: return launch_gradients<T, C>(k, grads, places, to, sums, fault);
         CUDA_FLOAT_DTYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;
     }
-    return rl_cuda_end(k);
 }

@@ -1,7 +1,6 @@
 /* The way back from a view: its elements return to their places in the whole, all others are 0. Where they
- * overlap atomics add them up, as in PyTorch. */
-#include "device.h"
-#include "walk.h"
+ * overlap atomics add them up, as in PyTorch, or with deterministic algorithms Note [CUDA sums in order]. */
+#include "order.h"
 
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
@@ -11,6 +10,25 @@ __global__ void __launch_bounds__(CUDA_THREADS)
         cuda_walk_seek(w, i, at);
         atomicAdd(&whole[at[1]], cuda_load<C>(dtype, grad, at[0]));
     }
+}
+
+__global__ void __launch_bounds__(CUDA_THREADS) name_elements(cuda_walk w, int64_t first, cuda_keys to) {
+    CUDA_EACH(i, w) {
+        int64_t at[2];
+        cuda_walk_seek(w, i, at);
+        to.key[i] = (uint64_t)(first + at[1]);
+        to.order[i] = at[0];
+    }
+}
+template <class C> static rl_status add_in_order(rl_call *k, const cuda_walk &w, C *whole) {
+    const rl_view *grad = rl_in(k, 0);
+    cuda_keys room[CUDA_KEY_ROOMS], sorted;
+    if (cuda_keys_room(k, room, w.numel) != RL_OK) return RL_FAIL;
+    CUDA_LAUNCH(name_elements, cuda_walk_blocks(&w), CUDA_THREADS, (cudaStream_t)k->stream, w, rl_int(k, 4),
+                room[0]);
+    if (cuda_order_sort(k, room, w.numel, &sorted) != RL_OK) return RL_FAIL;
+    const cuda_order_elements<C> f = {grad->dtype, rl_const_data(grad), whole};
+    return cuda_order_join(k, f, sorted, w.numel, 1);
 }
 
 template <class C>
@@ -26,9 +44,12 @@ template <class C> static rl_status run(rl_call *k, const cuda_walk &w, C *sums)
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     cudaMemsetAsync(sums, 0, (size_t)out->numel * sizeof(C), stream);
-    if (grad->numel)
+    if (grad->numel && k->svc->deterministic) {
+        if (add_in_order(k, w, sums) != RL_OK) return RL_FAIL;
+    } else if (grad->numel) {
         CUDA_LAUNCH(add_elements<C>, cuda_walk_blocks(&w), CUDA_THREADS, stream, w, grad->dtype,
                     rl_const_data(grad), sums + rl_int(k, 4));
+    }
     if (sums != whole)
         CUDA_LAUNCH(store_whole<C>, cuda_blocks_of(out->numel), CUDA_THREADS, stream, out->numel, out->dtype,
                     (const C *)sums, whole);
