@@ -124,7 +124,8 @@ def _histogram(values, bins, range, weight, density):
         edges = [each.detach() for each in bins]
     else:
         borders = _borders(values, range)
-        edges = [_C.linspace(*ends, n + 1, dtype=values.dtype) for ends, n in zip(borders, bins, strict=True)]
+        kind = {"dtype": values.dtype, "device": values.device}
+        edges = [_C.linspace(*ends, n + 1, **kind) for ends, n in zip(borders, bins, strict=True)]
     counts = _count(values, edges, weight)
     if density:
         counts = counts / counts.sum()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _counts(starts, n):
-    ends = _C.cat([starts[1:], _C.full((min(n, 1),), n)])
+    ends = _C.cat([starts[1:], _C.full((min(n, 1),), n, device=starts.device)])
     return ends - starts
 
 
@@ -57,7 +57,7 @@ def _of_slices(x, dim, in_order, with_inverse, with_counts):
     if in_order:
         rows = rows[order]
     differs = (rows[1:] != rows[:-1]).any(1)
-    marks = _C.cat([_C.ones(min(n, 1), dtype=_C.bool), differs])
+    marks = _C.cat([_C.ones(min(n, 1), dtype=_C.bool, device=x.device), differs])
     starts = marks.nonzero().flatten()
     inverse = counts = None
     if with_inverse:
