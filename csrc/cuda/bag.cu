@@ -13,7 +13,7 @@ typedef struct {
 } whole_list;
 typedef struct {
     whole_list index, offsets;
-    int64_t n, n_offsets, bags, rows, width, skip; /* skip: a row that is in no bag */
+    int64_t n, n_offsets, bags, rows, width, skip; /* skip: a row that is in no bag, or -1 */
     double by_width;                               /* inverse: Note [Quotients] */
     int mode;
     unsigned *fault;
@@ -44,7 +44,7 @@ static __device__ int64_t bag_at(const bag_lists &b, int64_t i) {
 }
 static __device__ bool row_at(const bag_lists &b, int64_t i, int64_t *row) {
     *row = number_at(b.index, i);
-    if (*row == b.skip) return false;
+    if (*row == b.skip && b.skip >= 0) return false;
     if (*row >= 0 && *row < b.rows) return true;
     cuda_fault(b.fault, CUDA_FAULT_INDEX);
     return false;
@@ -73,7 +73,7 @@ static rl_status lists_read(rl_call *k, bag_lists *b, int index, const rl_view *
     b->width = table->shape[1];
     b->by_width = cuda_inverse(b->width);
     b->mode = mode;
-    b->skip = rl_int(k, skip) < 0 ? INT64_MIN : rl_int(k, skip);
+    b->skip = rl_int(k, skip);
     b->fault = rl_cuda_fault(k);
     return b->fault ? RL_OK : RL_FAIL;
 }
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(CUDA_THREADS)
     CUDA_EACH_OF(bag, b.bags) {
         int64_t begin, end, size = 0;
         bag_range(b, bag, &begin, &end);
-        for (int64_t i = begin; i < end; i++) size += number_at(b.index, i) != b.skip;
+        for (int64_t i = begin; i < end; i++) size += b.skip < 0 || number_at(b.index, i) != b.skip;
         if (b.mode == BAG_SUM) size = 0;
         number_put(dtype, sizes, bag, size);
         if (more_sizes) number_put(dtype, more_sizes, bag, size);

@@ -16,6 +16,7 @@ typedef struct {
     double initial;
     const void *at[SEGMENT_OPS];
     void *to;
+    unsigned *fault;
 } segment_job;
 
 template <class T, class C> struct segment_line {
@@ -28,15 +29,18 @@ template <class T, class C> struct segment_line {
         return cuda_cast<C>(((const T *)j.at[op])[at[op] + i * j.step[op]]);
     }
     __device__ void store(int64_t i, C x) const { ((T *)j.to)[at[OUT] + i * j.step[OUT]] = cuda_cast<T>(x); }
-    /* lengths must cover the line: what the CPU refuses ends the launch, as in PyTorch */
+    /* Lengths must cover the line: what the CPU refuses is a fault, and next() keeps to the line all the same.
+     */
     __device__ void check() const {
-        int64_t all = 0;
+        int64_t rest = j.n;
+        bool fits = true;
         CUDA_ROLLED
-        for (int64_t i = 0; i < j.segments; i++) {
+        for (int64_t i = 0; i < j.segments && fits; i++) {
             const int64_t length = mark(i);
-            if (length < 0 || length > j.n || (all += length) > j.n) __trap();
+            fits = length >= 0 && length <= rest;
+            rest -= length;
         }
-        if (all != j.n) __trap();
+        if (!fits || rest) cuda_fault(j.fault, CUDA_FAULT_VALUE);
     }
     __device__ void next(int64_t i) {
         first = j.is_offsets ? mark(i) : first + n;
@@ -155,7 +159,7 @@ static rl_status segment_run(rl_call *k, segment_job *j, const rl_view *const *v
     j->kind = (int)k->attr[1];
     j->is_given = k->arg[initial].tag != RL_NONE;
     j->initial = j->is_given ? rl_num(k, initial) : 0;
-    if (rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
+    if (rl_cuda_begin(k, out) != RL_OK || !(j->fault = rl_cuda_fault(k))) return RL_FAIL;
     switch (out->dtype) {
 #define X(tag, T, Compute)                                                                                   \
     case tag: segment_launch<T, Compute>(k, *j); break;
