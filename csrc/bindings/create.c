@@ -54,15 +54,6 @@ static int asked(const char *function, PyObject *const *values, options *o) {
     return default_device(o);
 }
 
-static int refuse_pin(void) { /* where there is nothing to pin for */
-    int found = rl_device_find(RL_CUDA);
-    if (found) return found < 0 ? -1 : 0;
-    PyErr_SetString(PyExc_RuntimeError,
-                    "pin_memory=True requires a CUDA or other accelerator backend; no pinned "
-                    "memory allocator is available on this system.");
-    return -1;
-}
-
 static int warn_copy(PyObject *data) {
     if (!rl_tensor_check(data)) return 0;
     return PyErr_WarnEx(
@@ -88,7 +79,7 @@ static PyObject *create_tensor(PyObject *m, PyObject *args, PyObject *kwargs) {
     if (rl_arguments(&signature, args, kwargs, values) < 0 || asked("tensor", values, &o) < 0) return NULL;
     int grad = rl_argument_truth("tensor", "requires_grad", values[3]);
     int pin = grad < 0 ? -1 : rl_argument_truth("tensor", "pin_memory", values[4]);
-    if (pin < 0 || (pin && refuse_pin() < 0) || warn_copy(values[0]) < 0) return NULL;
+    if (pin < 0 || (pin && !rl_pin_driver()) || warn_copy(values[0]) < 0) return NULL;
     RL_OWNED PyObject *t = to_device(rl_tensor_from_data(values[0], o.dtype), &o, false);
     if (t && pin) Py_SETREF(t, rl_tensor_pin(t));
     return t && (!grad || require_grad(t) == 0) ? rl_give(&t) : NULL;

@@ -2,6 +2,7 @@
 #include "bindings.h"
 #include "call/call.h"
 #include "core/device.h"
+#include "core/dtype.h"
 #include "core/view.h"
 
 static const rl_device_driver *driver_needed(void) {
@@ -48,8 +49,8 @@ PyObject *rl_tensor_pin(PyObject *arg) {
     rl_tensor *t = (rl_tensor *)arg;
     if (t->v.device != RL_CPU)
         return PyErr_Format(PyExc_RuntimeError,
-                            "cannot pin a tensor on '%s': only dense CPU tensors can be pinned",
-                            rl_device_name(t->v.device));
+                            "cannot pin 'torch.%s%sTensor' only dense CPU tensors can be pinned",
+                            t->v.device == RL_CUDA ? "cuda." : "", rl_dtype_title(t->v.dtype));
     if (has_pinned_memory(driver, &t->v)) return Py_NewRef(arg);
     RL_OWNED PyObject *made = (PyObject *)new_pinned(driver, &t->v);
     return made && rl_tensor_copy((rl_tensor *)made, t) == 0 ? rl_give(&made) : NULL;

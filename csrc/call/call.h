@@ -2,6 +2,7 @@
 #ifndef RL_CALL_CALL_H
 #define RL_CALL_CALL_H
 #include "override.h"
+#include "core/device.h"
 #include "ops/schema.h"
 
 /* a function of its own: what few calls need costs the others no registers */
@@ -114,7 +115,7 @@ rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v i
 /* After a look: says where the call runs and the dtype of its results; casts its tensors, which may run
  * Python, and numbers that stand for tensors. From then on the look is good until the kernels end. */
 int rl_call_prepare(rl_bound *b);
-int rl_call_device(rl_bound *b); /* says where it runs */
+int rl_call_device(rl_bound *b);              /* says where it runs */
 int rl_call_devices_agree(const rl_bound *b); /* call/agree.c; always 0 where all are the CPU's */
 
 /* call/run.c: after a look */
@@ -135,6 +136,7 @@ PyObject *rl_dispatcher_call(rl_bound *b, int how);
 PyObject *rl_call_new(rl_bound *b);
 PyObject *rl_call_view(rl_bound *b);
 int rl_call_allocate(rl_tensor *t, int device, int index);
+const rl_device_driver *rl_pin_driver(void); /* of pin_memory=True; NULL: raised */
 int rl_call_generator_find(rl_bound *b);
 /* once the device is known: that of the device, or its kind */
 static inline int rl_call_generator(rl_bound *b) {
@@ -163,7 +165,7 @@ int rl_device_stage(rl_bound *b);
 extern int (*rl_device_indices)(rl_bound *b);
 void rl_indices_init(void);
 /* call/agree.c */
-int rl_device_mixed(int found, int expected); /* of the meta device; -1 and PyTorch's text */
+int rl_device_mixed(int found, int expected);     /* of the meta device; -1 and PyTorch's text */
 int rl_device_refuse(const rl_bound *b, int arg); /* ... argument `arg` lies elsewhere */
 int rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out=; -1: raised, they differ */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */

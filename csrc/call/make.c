@@ -1,6 +1,7 @@
 /* Calls that answer with new tensors: results of kernels, and views. */
 #include "hold.h"
 #include "history/node.h"
+#include "core/device.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/generator.h"
@@ -131,6 +132,55 @@ static int refuse_gradient(const rl_bound *b) {
     return -1;
 }
 
+/* ---- requires_grad=, pin_memory=, of which the one stands behind the other ---- */
+static bool is_asked(const rl_slot *s) {
+    return s->tag == RL_TRUTH && s->u.i;
+}
+static inline bool wants_more(const rl_bound *b, int grad_arg) {
+    return is_asked(&b->k.arg[grad_arg]) || is_asked(&b->k.arg[grad_arg + 1]);
+}
+
+const rl_device_driver *rl_pin_driver(void) {
+    if (rl_device_find(RL_CUDA) > 0) return rl_device_driver_get(RL_CUDA);
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+                        "allocator is available on this system.");
+    return NULL;
+}
+
+static void copy_bytes(const rl_view *from, rl_storage *to) {
+    RL_RAW;
+    const void *bytes = rl_host_data(from);
+    if (bytes && to->nbytes) memcpy(rl_storage_bytes(to, RL_FRESH), bytes, to->nbytes);
+}
+
+/* nobody has seen the result, which lies without gaps */
+static int pin_result(rl_view *v) {
+    if (v->device == RL_META) return 0;
+    const rl_device_driver *driver = rl_pin_driver();
+    if (!driver) return -1;
+    if (v->device != RL_CPU) {
+        PyErr_SetString(PyExc_RuntimeError, "Only dense CPU tensors can be pinned");
+        return -1;
+    }
+    rl_storage *pinned = rl_storage_pin(driver, RL_COUNT(v->numel), (size_t)rl_itemsize(v->dtype)),
+               *plain = v->storage;
+    if (!pinned) {
+        rl_raise("pin_memory");
+        return -1;
+    }
+    copy_bytes(v, pinned);
+    v->storage = pinned;
+    rl_storage_drop(plain);
+    return 0;
+}
+
+static RL_APART int make_more(rl_bound *b, int grad_arg, rl_tensor *t) {
+    if (is_asked(&b->k.arg[grad_arg + 1]) && pin_result(&t->v) < 0) return -1;
+    return is_asked(&b->k.arg[grad_arg]) ? rl_tensor_set_requires_grad(t, 1) : 0;
+}
+
 RL_APART PyObject *rl_call_new(rl_bound *b) {
     const rl_operator *op = b->schema->op;
     int made = 0;
@@ -160,9 +210,7 @@ RL_APART PyObject *rl_call_new(rl_bound *b) {
         goto fail;
     }
     if (history && rl_is_float(out[0]->v.dtype) && set_history(b, out, inputs) < 0) goto fail;
-    if (op->grad_arg >= 0 && b->k.arg[op->grad_arg].tag == RL_TRUTH && b->k.arg[op->grad_arg].u.i &&
-        rl_tensor_set_requires_grad(out[0], 1) < 0)
-        goto fail;
+    if (op->grad_arg >= 0 && wants_more(b, op->grad_arg) && make_more(b, op->grad_arg, out[0]) < 0) goto fail;
     return pack_results(b, out);
 fail:
     while (made > 0) Py_DECREF(out[--made]);

@@ -288,7 +288,7 @@ def scalar_tensor(
     device : device, optional
         Where the tensor is.
     pin_memory : bool, default False
-        Accepted.
+        Whether it lies in pinned memory.
     requires_grad : bool, default False
         Whether it requires a gradient.
 
@@ -305,10 +305,11 @@ def scalar_tensor(
     if not isinstance(s, (int, float, complex)) and not (isinstance(s, _C.Tensor) and s.dim() == 0):
         raise wrong("scalar_tensor", "s", 1, "Number", s)
     dtype = _dtype("scalar_tensor", dtype) or _C.get_default_dtype()
-    return _with_grad(_C.full((), s, dtype=dtype, device=device), requires_grad)
+    made = _C.full((), s, dtype=dtype, device=device, pin_memory=pin_memory)
+    return _with_grad(made, requires_grad)
 
 
-def _strided(function, size, stride, dtype, device, requires_grad):
+def _strided(function, size, stride, dtype, device, requires_grad, pin_memory):
     size, stride = sizes(function, "size", 1, size), sizes(function, "stride", 2, stride)
     if len(size) != len(stride):
         raise RuntimeError(
@@ -317,9 +318,9 @@ def _strided(function, size, stride, dtype, device, requires_grad):
     for n in size:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(size)}")
-    tensor = _C.empty(0, dtype=_dtype(function, dtype), device=device)
+    tensor = _C.empty(0, dtype=_dtype(function, dtype), device=device, pin_memory=pin_memory)
     _C._set_memory(tensor, _C.UntypedStorage(0, device=tensor.device), 0, size, stride)
-    return _with_grad(tensor, requires_grad)
+    return _with_grad(tensor.pin_memory() if pin_memory else tensor, requires_grad)
 
 
 @as_pytorch
@@ -350,7 +351,7 @@ def empty_strided(
     requires_grad : bool, default False
         Whether it requires a gradient.
     pin_memory : bool, default False
-        Accepted.
+        Whether it lies in pinned memory.
 
     Returns
     -------
@@ -371,7 +372,7 @@ def empty_strided(
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    return _strided("empty_strided", size, stride, dtype, device, requires_grad)
+    return _strided("empty_strided", size, stride, dtype, device, requires_grad, pin_memory)
 
 
 @as_pytorch
@@ -402,7 +403,7 @@ def empty_permuted(
     requires_grad : bool, default False
         Whether it requires a gradient.
     pin_memory : bool, default False
-        Accepted.
+        Whether it lies in pinned memory.
 
     Returns
     -------
@@ -441,4 +442,4 @@ def empty_permuted(
     stride, step = [0] * len(size), 1
     for dim in reversed(order):
         stride[dim], step = step, step * size[dim]
-    return _strided("empty_permuted", size, tuple(stride), dtype, device, requires_grad)
+    return _strided("empty_permuted", size, tuple(stride), dtype, device, requires_grad, pin_memory)

@@ -129,6 +129,7 @@ class _Methods:
             dtype=dtype or self.dtype,
             device=device or self.device,
             requires_grad=requires_grad,
+            pin_memory=pin_memory,
         )
 
     @as_pytorch
@@ -145,9 +146,13 @@ class _Methods:
             )
             data = data.detach()
             made = data.to(device=device or self.device, dtype=dtype or self.dtype, copy=True)
-            return made.requires_grad_(requires_grad)
+            return (made.pin_memory() if pin_memory else made).requires_grad_(requires_grad)
         return _C.tensor(
-            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+            data,
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+            pin_memory=pin_memory,
         )
 
     @as_pytorch
@@ -164,6 +169,7 @@ class _Methods:
             dtype=dtype or self.dtype,
             device=device or self.device,
             requires_grad=requires_grad,
+            pin_memory=pin_memory,
         )
 
 

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def _window(name, compute, window_length, periodic, dtype, options):
     """Return compute(0, 1, ..., the last index), whose period is one more when ``periodic``."""
     requires_grad, out = options.pop("requires_grad", False), options.pop("out", None)
-    options.pop("layout", None), options.pop("pin_memory", None)
+    options.pop("layout", None)
+    pin_memory = options.pop("pin_memory", False)
+    _C.empty(0, pin_memory=pin_memory)  # can it be?
     dtype = dtype or (out.dtype if out is not None else _C.get_default_dtype())
     if not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
@@ -30,6 +32,7 @@ def _window(name, compute, window_length, periodic, dtype, options):
         window = window.narrow(0, 0, window_length).clone() if periodic else window
     if out is not None:
         return _C.add(window, 0, out=out)
+    window = window.pin_memory() if pin_memory else window
     return window.requires_grad_() if requires_grad else window
 
 

@@ -178,7 +178,7 @@ class save_on_cpu(saved_tensors_hooks):
     Parameters
     ----------
     pin_memory : bool, default False
-        Accepted.
+        Whether the copies lie in pinned memory, where there is a device.
     device_type : str, default 'cuda'
         Accepted.
 
@@ -199,11 +199,14 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         def pack(tensor):
-            return tensor.device, tensor.cpu()
+            if not (pin_memory and tensor.is_cuda):
+                return tensor.device, tensor.cpu()
+            copy = _C.empty(tensor.size(), dtype=tensor.dtype, pin_memory=True)
+            return tensor.device, copy.copy_(tensor)
 
         def unpack(packed):
             device, tensor = packed
-            return tensor.to(device)
+            return tensor.to(device, non_blocking=pin_memory)
 
         super().__init__(pack, unpack)
 
