@@ -55,6 +55,14 @@ static PyObject *deterministic(PyObject *m, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *set_tf32(PyObject *m, PyObject *args) {
+    int matmul, conv;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "pp:_set_tf32", &matmul, &conv)) return NULL;
+    rl_services_tf32(matmul, conv);
+    Py_RETURN_NONE;
+}
+
 static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
     (void)m;
     long long after = PyLong_AsLongLong(n);
@@ -189,6 +197,8 @@ static PyMethodDef functions[] = {
      "_set_deterministic(on, fill_unset)\n--\n\nAsks for deterministic algorithms, and for memory that "
      "empty() fills: "
      "with NaN, with the largest number, or with True."},
+    {"_set_tf32", set_tf32, METH_VARARGS,
+     "_set_tf32(matmul, conv)\n--\n\nWhether products and convolutions of float32 may use TF32."},
     {"_return_types", rl_return_types, METH_NOARGS,
      "_return_types()\n--\n\nThe named tuples of operators with several results, by their names."},
     {"_fail_alloc", debug_fail_alloc, METH_O,

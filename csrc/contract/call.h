@@ -83,10 +83,12 @@ typedef struct rl_services {
     void (*packed_ready)(rl_call *k, const rl_view *v, uint64_t key);
     /* Opens a vendor's library (oneDNN) at the first call; false where there is none or it does not serve. */
     bool (*vendor)(void);
-    bool fill_unset;    /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
+    int tf32;        /* RL_TF32_*: which operators of float32 may round their factors to 10 bits, on a GPU */
+    bool fill_unset; /* memory that nobody sets is NaN or the largest number: deterministic algorithms */
     bool deterministic; /* equal calls have to give equal bits, which atomics on floats do not */
 } rl_services;
 enum { RL_ISA_AVX2 = 1, RL_ISA_AVX512 = 2 };
+enum { RL_TF32_MATMUL = 1, RL_TF32_CONV = 2 };
 
 struct rl_call {
     const rl_services *svc;

@@ -33,6 +33,7 @@ static rl_services services = {
     .packed_new = rl_packed_new,
     .packed_ready = rl_packed_ready,
     .vendor = no_vendor,
+    .tf32 = RL_TF32_CONV,
 };
 void rl_services_init(void) {
 #if defined(__x86_64__)
@@ -55,6 +56,10 @@ void rl_services_vendor(bool (*open)(void)) {
 void rl_services_deterministic(bool on, bool fill_unset) {
     services.deterministic = on;
     services.fill_unset = fill_unset;
+}
+
+void rl_services_tf32(bool matmul, bool conv) {
+    services.tf32 = (matmul ? RL_TF32_MATMUL : 0) | (conv ? RL_TF32_CONV : 0);
 }
 
 int rl_services_isa(void) {

@@ -1,28 +1,8 @@
 /* Convolutions of one to three dimensions, transposed ones and gradients, as products of Note [CUDA product].
  */
-#include "contract/window.h"
-#include "gemm.h"
+#include "conv.h"
 #include <initializer_list>
 
-/* Sizes and steps of a tensor (N, channels, depth, height, width); what it lacks has size 1 and step 0. */
-struct picture {
-    int64_t images, channels, image_step, channel_step, size[PRODUCT_PLANE], step[PRODUCT_PLANE];
-};
-static picture picture_of(const rl_view *v, int spatial) {
-    const int lead = v->ndim - spatial;
-    picture x = {1, v->shape[lead - 1], 0, v->strides[lead - 1], {1, 1, 1}, {0, 0, 0}};
-    if (lead == 2) x.images = v->shape[0], x.image_step = v->strides[0];
-    for (int d = 0; d < spatial; d++) {
-        x.size[PRODUCT_PLANE - spatial + d] = v->shape[lead + d];
-        x.step[PRODUCT_PLANE - spatial + d] = v->strides[lead + d];
-    }
-    return x;
-}
-
-struct convolution {
-    const rl_window *window;
-    picture x, y, w; /* of w: images are rows */
-};
 static convolution read_call(const rl_call *k, const rl_view *x, const rl_view *w, const rl_view *y) {
     const rl_window *window = rl_window_of(k);
     const int spatial = (int)window->spatial;
@@ -51,10 +31,17 @@ static bool is_served(const rl_call *k, const convolution &c) {
            is_int(c.w.channels, c.w.size);
 }
 
-/* the last three digits: places of a plane */
-static void add_plane(product_axis *x, const int64_t *size, const int64_t *out, const int64_t *a) {
+/* places of a plane: the digits from `from` on, which is 1, or 0 where the last digit is for channels */
+static void add_plane(product_axis *x, int from, const int64_t *size, const int64_t *out, const int64_t *a) {
     for (int i = 0; i < PRODUCT_PLANE; i++)
-        cuda_product_digit(x, 1 + i, size[i], out ? out[i] : 0, a ? a[i] : 0, 0, 0);
+        cuda_product_digit(x, from + i, size[i], out ? out[i] : 0, a ? a[i] : 0, 0, 0);
+}
+/* Do channels lie together, many enough for a vector of any dtype, and the images not? */
+static int plane_from(const picture &x, int64_t channels) {
+    return x.channel_step == 1 && x.step[PRODUCT_PLANE - 1] != 1 && channels % 8 == 0 ? 0 : 1;
+}
+static int channel_digit(int from) {
+    return from ? 0 : PRODUCT_PLANE;
 }
 static void gather_from(product *p, const picture &from) {
     p->gather.is_used = true;
@@ -84,17 +71,21 @@ CUDA_KERNEL(cuda_conv) {
     const int64_t groups = c.window->groups, channels = w->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
+    const rl_status direct = conv_depthwise(k, c, x, w, rl_in(k, 2));
+    if (direct != RL_UNSUPPORTED) return direct;
     const int64_t rows = w->shape[0] / groups;
     int64_t bias;
     product p;
     cuda_product_begin(&p, out);
+    p.tf32 = k->svc->tf32 & RL_TF32_CONV;
     p.a = rl_const_data(w), p.b = rl_const_data(x);
     add_bias(k, &p, &bias);
     cuda_product_digit(&p.row, PRODUCT_PLANE, rows, c.y.channel_step, c.w.image_step, 0, bias);
     cuda_product_digit(&p.col, 0, c.y.images, c.y.image_step, 0, c.x.image_step, 0);
-    add_plane(&p.col, c.y.size, c.y.step, nullptr);
-    cuda_product_digit(&p.depth, 0, channels, 0, c.w.channel_step, c.x.channel_step, 0);
-    add_plane(&p.depth, c.w.size, nullptr, c.w.step);
+    add_plane(&p.col, 1, c.y.size, c.y.step, nullptr);
+    const int from = p.gather.depth_from = plane_from(c.x, channels);
+    cuda_product_digit(&p.depth, channel_digit(from), channels, 0, c.w.channel_step, c.x.channel_step, 0);
+    add_plane(&p.depth, from, c.w.size, nullptr, c.w.step);
     add_groups(&p, groups, rows * c.y.channel_step, rows * c.w.image_step, channels * c.x.channel_step,
                rows * bias);
     gather_from(&p, c.x);
@@ -113,17 +104,21 @@ static rl_status run_input(rl_call *k, const rl_view *from, const rl_view *w, bo
     const int64_t groups = c.window->groups, rows = w->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (to->numel == 0) return RL_OK;
+    const rl_status direct = conv_depthwise_input(k, c, from, w, has_bias ? rl_in(k, 2) : nullptr);
+    if (direct != RL_UNSUPPORTED) return direct;
     const int64_t outputs = w->shape[0] / groups;
     int64_t bias = 0;
     product p;
     cuda_product_begin(&p, to);
+    p.tf32 = k->svc->tf32 & RL_TF32_CONV;
     p.a = rl_const_data(w), p.b = rl_const_data(from);
     if (has_bias) add_bias(k, &p, &bias);
     cuda_product_digit(&p.row, PRODUCT_PLANE, rows, c.x.channel_step, c.w.channel_step, 0, bias);
     cuda_product_digit(&p.col, 0, c.x.images, c.x.image_step, 0, c.y.image_step, 0);
-    add_plane(&p.col, c.x.size, c.x.step, nullptr);
-    cuda_product_digit(&p.depth, 0, outputs, 0, c.w.image_step, c.y.channel_step, 0);
-    add_plane(&p.depth, c.w.size, nullptr, c.w.step);
+    add_plane(&p.col, 1, c.x.size, c.x.step, nullptr);
+    const int at = p.gather.depth_from = plane_from(c.y, outputs);
+    cuda_product_digit(&p.depth, channel_digit(at), outputs, 0, c.w.image_step, c.y.channel_step, 0);
+    add_plane(&p.depth, at, c.w.size, nullptr, c.w.step);
     add_groups(&p, groups, rows * c.x.channel_step, outputs * c.w.image_step, outputs * c.y.channel_step,
                rows * bias);
     gather_from(&p, c.y);
@@ -151,15 +146,19 @@ CUDA_KERNEL(cuda_conv_weight) {
     const int64_t groups = c.window->groups, channels = out->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
+    const rl_status direct = conv_depthwise_weight(k, c, x, grad);
+    if (direct != RL_UNSUPPORTED) return direct;
     const int64_t rows = out->shape[0] / groups;
     product p;
     cuda_product_begin(&p, out);
+    p.tf32 = k->svc->tf32 & RL_TF32_CONV;
     p.a = rl_const_data(grad), p.b = rl_const_data(x);
     cuda_product_digit(&p.row, PRODUCT_PLANE, rows, c.w.image_step, c.y.channel_step, 0, 0);
-    cuda_product_digit(&p.col, 0, channels, c.w.channel_step, 0, c.x.channel_step, 0);
-    add_plane(&p.col, c.w.size, c.w.step, nullptr);
+    const int from = p.gather.col_from = plane_from(c.x, channels);
+    cuda_product_digit(&p.col, channel_digit(from), channels, c.w.channel_step, 0, c.x.channel_step, 0);
+    add_plane(&p.col, from, c.w.size, c.w.step, nullptr);
     cuda_product_digit(&p.depth, 0, c.y.images, 0, c.y.image_step, c.x.image_step, 0);
-    add_plane(&p.depth, c.y.size, nullptr, c.y.step);
+    add_plane(&p.depth, 1, c.y.size, nullptr, c.y.step);
     add_groups(&p, groups, rows * c.w.image_step, rows * c.y.channel_step, channels * c.x.channel_step, 0);
     gather_from(&p, c.x);
     for (int i = 0; i < PRODUCT_PLANE; i++) {
@@ -181,6 +180,6 @@ CUDA_KERNEL(cuda_conv_bias) {
     p.a = rl_const_data(grad);
     cuda_product_digit(&p.row, PRODUCT_PLANE, out->numel, out->strides[0], y.channel_step, 0, 0);
     cuda_product_digit(&p.depth, 0, y.images, 0, y.image_step, 0, 0);
-    add_plane(&p.depth, y.size, nullptr, y.step);
+    add_plane(&p.depth, 1, y.size, nullptr, y.step);
     return cuda_product_run(k, &p, false);
 }

@@ -51,13 +51,14 @@ static bool batch_rows(product *p, const rl_view *out, const operands &x, int ha
 
 /* The last two dims of a are rows and depth, those of b depth and columns; a vector is all depth. The rest
  * are batches. */
-static bool read_operands(product *p, const rl_view *out, const operands &x) {
+static bool read_operands(const rl_call *k, product *p, const rl_view *out, const operands &x) {
     const int last = PRODUCT_DIGITS - 1, has_row = x.a->ndim > 1, has_col = x.b->ndim > 1;
     const int64_t depth = x.a->shape[x.a->ndim - 1];
     for (const rl_view *v : {x.a, x.b, x.extra})
         if (v && (v->dtype != out->dtype || v->device != out->device || v->device_index != out->device_index))
             return false;
     cuda_product_begin(p, out);
+    p->tf32 = k->svc->tf32 & RL_TF32_MATMUL;
     if (out->numel == 0) return true;
     p->a = rl_const_data(x.a);
     p->b = rl_const_data(x.b);
@@ -72,7 +73,7 @@ static bool read_operands(product *p, const rl_view *out, const operands &x) {
 
 CUDA_KERNEL(cuda_matmul) {
     product p;
-    if (!read_operands(&p, k->out[0], {rl_in(k, 0), rl_in(k, 1), nullptr})) return RL_UNSUPPORTED;
+    if (!read_operands(k, &p, k->out[0], {rl_in(k, 0), rl_in(k, 1), nullptr})) return RL_UNSUPPORTED;
     return cuda_product_run(k, &p, false);
 }
 
@@ -83,7 +84,7 @@ CUDA_KERNEL(cuda_linear) {
     rl_view turned = *w;
     turned.shape = shape, turned.strides = strides;
     product p;
-    if (!read_operands(&p, k->out[0], {rl_in(k, 0), &turned, rl_in(k, 2)})) return RL_UNSUPPORTED;
+    if (!read_operands(k, &p, k->out[0], {rl_in(k, 0), &turned, rl_in(k, 2)})) return RL_UNSUPPORTED;
     return cuda_product_run(k, &p, false);
 }
 
@@ -100,7 +101,7 @@ CUDA_KERNEL(cuda_addmm) {
     const operands x = {rl_in(k, 1), rl_in(k, 2), rl_in(k, 0)};
     const rl_storage *to = k->out[0]->storage;
     product p;
-    if (!read_operands(&p, k->out[0], x)) return RL_UNSUPPORTED;
+    if (!read_operands(k, &p, k->out[0], x)) return RL_UNSUPPORTED;
     read_numbers(k, &p);
     return cuda_product_run(k, &p, x.a->storage == to || x.b->storage == to);
 }
@@ -114,7 +115,7 @@ CUDA_KERNEL(cuda_addr) {
     b.shape = b_shape, b.strides = b_strides, b.ndim = 2;
     const rl_storage *to = k->out[0]->storage;
     product p;
-    if (!read_operands(&p, k->out[0], {&a, &b, rl_in(k, 0)})) return RL_UNSUPPORTED;
+    if (!read_operands(k, &p, k->out[0], {&a, &b, rl_in(k, 0)})) return RL_UNSUPPORTED;
     read_numbers(k, &p);
     return cuda_product_run(k, &p, a.storage == to || b.storage == to);
 }

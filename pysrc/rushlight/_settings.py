@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from . import _C
+from . import _C, _precision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_switches = {"interop": None, "precision": "highest", "warn_always": False}
+_switches = {"interop": None, "warn_always": False}
 
 
 def set_num_interop_threads(n: int) -> None:
@@ -109,7 +109,9 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Set the precision of matrix products of float32: accepted, they are always computed in float32.
+    """Set how products of float32 matrices may round on a GPU: with "high" or "medium" to TF32.
+
+    On the CPU they are always computed in float32.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     Raises
     ------
     RuntimeError
-        If it is unknown.
+        If it is no str. One that is unknown changes nothing, with a warning.
 
     Notes
     -----
@@ -133,11 +135,17 @@ def set_float32_matmul_precision(precision: str) -> None:
     'high'
     >>> torch.set_float32_matmul_precision("highest")
     """
-    if precision not in ("highest", "high", "medium"):
-        raise RuntimeError(
-            f"float32_matmul_precision should be one of 'highest', 'high' or 'medium' but got {precision}"
-        )
-    _switches["precision"] = precision
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
+    if precision in ("highest", "high", "medium"):
+        return _precision.set_matmul(precision)
+    import warnings
+
+    warnings.warn(
+        f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+        "setFloat32MatmulPrecision call has no effect.",
+        stacklevel=2,
+    )
 
 
 def get_float32_matmul_precision() -> str:
@@ -158,7 +166,7 @@ def get_float32_matmul_precision() -> str:
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    return _switches["precision"]
+    return _precision.matmul()
 
 
 def compile(model: Any = None, **options: Any) -> Any:

@@ -30,6 +30,14 @@ def indices_of_64_bits():
 
 
 @pytest.fixture(autouse=True)
+def _whole_floats():
+    """Convolutions of float32 round their factors unless told not to, as in PyTorch; the CPU's do not."""
+    rushlight.backends.cudnn.allow_tf32 = False
+    yield
+    rushlight.backends.cudnn.allow_tf32 = True
+
+
+@pytest.fixture(autouse=True)
 def _checks():
     if not SIMULATED:
         yield

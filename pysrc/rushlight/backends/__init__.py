@@ -1,10 +1,11 @@
-"""Switches of PyTorch's backends; they can be set and read. Those of attention and mha choose ways; others
-change nothing here."""
+"""Switches of PyTorch's backends; they can be set and read. Those of attention and mha choose ways, those of
+TF32 let GPUs round; others change nothing here."""
 
 import sys
 import types
+from contextlib import contextmanager
 
-from rushlight import _C, _homes, _missing
+from rushlight import _C, _homes, _missing, _precision
 
 from . import _sdp, mha
 
@@ -13,8 +14,23 @@ __dir__ = _missing.shows(__name__)
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
-def _backend(name, **members):
-    module = types.ModuleType(f"{__name__}.{name}", f"Switches of {name}.")
+class _Backends(types.ModuleType):
+    fp32_precision = _precision.switch("generic")
+
+
+class _Cudnn(types.ModuleType):
+    conv, rnn = (_precision.FP32Precision("cuda", op) for op in ("conv", "rnn"))
+    fp32_precision = _precision.switch("cuda")
+    allow_tf32 = property(lambda self: _precision.cudnn(), lambda self, value: _precision.set_cudnn(value))
+
+
+class _Mkldnn(types.ModuleType):
+    matmul, conv, rnn = (_precision.FP32Precision("mkldnn", op) for op in ("matmul", "conv", "rnn"))
+    fp32_precision = _precision.switch("mkldnn", set_as="generic")  # as in PyTorch
+
+
+def _backend(name, kind=types.ModuleType, **members):
+    module = kind(f"{__name__}.{name}", f"Switches of {name}.")
     module.__dict__.update(members)
     module.__getattr__ = _missing.lacks(module.__name__)
     sys.modules[module.__name__] = module
@@ -32,6 +48,29 @@ class _flags:
 
     def __exit__(self, exc_type, exc_value, traceback):
         pass
+
+
+@contextmanager
+def _cudnn_flags(
+    enabled=False,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+    depthwise_kernel="auto",
+):
+    """Set switches for a block."""
+    wanted = dict(enabled=enabled, benchmark=benchmark, deterministic=deterministic, allow_tf32=allow_tf32)
+    wanted |= dict(fp32_precision=fp32_precision, depthwise_kernel=depthwise_kernel)
+    before = {name: getattr(cudnn, name) for name in wanted}
+    try:
+        for name, value in wanted.items():
+            setattr(cudnn, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(cudnn, name, value)
 
 
 def _answer(value):
@@ -64,28 +103,33 @@ def get_cpu_capability() -> str:
 
 cudnn = _backend(
     "cudnn",
+    _Cudnn,
     enabled=True,
     benchmark=False,
     benchmark_limit=10,
     deterministic=False,
-    allow_tf32=True,
+    depthwise_kernel="auto",
     is_available=_answer(False),
     version=_answer(None),
     is_acceptable=_answer(False),
-    flags=_flags,
+    flags=_cudnn_flags,
 )
 cuda = _backend(
     "cuda",
     **_sdp.OF_CUDA,
     is_built=_answer(False),
-    matmul=types.SimpleNamespace(
-        allow_tf32=False,
-        allow_fp16_reduced_precision_reduction=True,
-        allow_bf16_reduced_precision_reduction=True,
-    ),
+    matmul=_precision.Matmul(),
 )
 _homes.adopt(cuda.__name__, *_sdp.OF_CUDA.values())
-mkldnn = _backend("mkldnn", enabled=True, is_available=_has_onednn, flags=_flags)
+mkldnn = _backend(
+    "mkldnn",
+    _Mkldnn,
+    enabled=True,
+    allow_tf32=None,
+    deterministic=False,
+    is_available=_has_onednn,
+    flags=_flags,
+)
 mkl = _backend("mkl", is_available=_answer(False))
 mps = _backend("mps", is_built=_answer(False), is_available=_answer(False))
 openmp = _backend("openmp", is_available=_answer(True))
@@ -97,3 +141,4 @@ cpu = _backend(
 )
 _homes.adopt(cpu.__name__, get_cpu_capability)
 del get_cpu_capability
+sys.modules[__name__].__class__ = _Backends

@@ -1,5 +1,5 @@
-/* nvcuda::wmma on the simulated device: products of 16 x 16 x 16 by the 32 lanes of a warp. Which lane holds
- * which element is nobody's business: it differs here from any GPU. */
+/* nvcuda::wmma on the simulated device: products of 16 x 16 x 16, of 8 for TF32, by the 32 lanes of a warp.
+ * Which lane holds which element is nobody's business: it differs here from any GPU. */
 #ifndef RL_SIM_MMA_H
 #define RL_SIM_MMA_H
 #include "cuda_bf16.h"
@@ -17,15 +17,19 @@ namespace precision {
 struct tf32 {};
 } // namespace precision
 
+/* what is kept of each element, and what a product takes of that */
 template <class T> struct storage_of {
     typedef T type;
+    static float taken(T x) { return (float)x; }
 };
 template <> struct storage_of<precision::tf32> {
     typedef float type;
+    static float taken(float x) { return __uint_as_float(__float_as_uint(x) & ~0x1fffu); } /* not rounded */
 };
 
 template <class Use, int M, int N, int K, class T, class Layout = void> struct fragment {
     typedef typename storage_of<T>::type element_type;
+    typedef storage_of<T> storage;
     enum {
         rows = std::is_same<Use, matrix_b>::value ? K : M,
         cols = std::is_same<Use, matrix_a>::value ? K : N,
@@ -77,8 +81,9 @@ template <class F> static inline void fill_fragment(F &f, typename F::element_ty
     for (int i = 0; i < F::num_elements; i++) f.x[i] = value;
 }
 
-static inline float __float_to_tf32(float x) { /* 10 bits of mantissa, to nearest */
-    return __uint_as_float((__float_as_uint(x) + 0x1000u) & ~0x1fffu);
+static inline float
+__float_to_tf32(float x) { /* 10 bits of the fraction, to nearest, halves away from zero */
+    return x != x ? x : __uint_as_float((__float_as_uint(x) + 0x1000u) & ~0x1fffu);
 }
 
 template <class D, class A, class B, class C> struct product {
@@ -92,8 +97,10 @@ template <class D, class A, class B, class C> struct product {
         static float a[M * K], b[K * N]; /* the door is locked while a kernel runs */
         for (int lane = 0; lane < 32; lane++) {
             const product *p = (const product *)lanes[lane];
-            for (int i = 0; i < A::num_elements; i++) a[element_of<A>(lane, i)] = (float)p->a->x[i];
-            for (int i = 0; i < B::num_elements; i++) b[element_of<B>(lane, i)] = (float)p->b->x[i];
+            for (int i = 0; i < A::num_elements; i++)
+                a[element_of<A>(lane, i)] = A::storage::taken(p->a->x[i]);
+            for (int i = 0; i < B::num_elements; i++)
+                b[element_of<B>(lane, i)] = B::storage::taken(p->b->x[i]);
         }
         for (int lane = 0; lane < 32; lane++) {
             const product *p = (const product *)lanes[lane];
