@@ -16,6 +16,10 @@ __global__ void __launch_bounds__(CUDA_THREADS) fill_elements(cuda_walk w, T *to
 rl_status cuda_fill_walk(rl_call *k, const cuda_walk &w, void *to, int64_t item, const uint64_t *element) {
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
+    if (w.is_flat && !element[0] && (item <= 8 || !element[1])) {
+        cudaMemsetAsync(to, 0, (size_t)(w.numel * item), cuda_stream_of(k));
+        return rl_cuda_end(k);
+    }
     switch (item) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \

@@ -1,5 +1,6 @@
 /* copy_: on one GPU any strides, broadcast and cast; between devices dense memory of one dtype, which the
  * dispatcher sees to. */
+#include "elementwise.h"
 #include "moves.h"
 
 /* ---- equal dtypes: only the size of an element matters ---- */
@@ -12,15 +13,30 @@ __global__ void __launch_bounds__(CUDA_THREADS) copy_bits(cuda_walk w, T *to, co
     }
 }
 
-/* ---- casts ---- */
+/* ---- casts: neighbours together where both sides are one strip ---- */
 template <class To>
 __global__ void __launch_bounds__(CUDA_THREADS)
     copy_cast(cuda_walk w, To *to, const void *from, int from_dtype) {
-    CUDA_EACH(i, w) {
-        int64_t at[2];
-        cuda_walk_seek(w, i, at);
-        to[at[0]] = cuda_load<To>(from_dtype, from, at[1]);
+    enum { V = 4, TILE = CUDA_THREADS * V };
+    for (int64_t first = blockIdx.x * (int64_t)TILE; first < w.numel; first += gridDim.x * (int64_t)TILE) {
+        if (w.is_flat && w.step[1][0] == 1 && first + TILE <= w.numel) {
+            const int64_t i = first + threadIdx.x * V;
+            cuda_vector<To, V> v;
+            cuda_load_vector(from_dtype, from, i, v.at);
+            cuda_put<To, V>(to + i, v);
+            continue;
+        }
+        CUDA_EACH_APART(i, first, w.numel, TILE) {
+            int64_t at[2];
+            cuda_walk_seek(w, i, at);
+            to[at[0]] = cuda_load<To>(from_dtype, from, at[1]);
+        }
     }
+}
+template <class To>
+static void launch_cast(const cuda_walk &w, void *to, const void *from, int from_dtype, cudaStream_t s) {
+    CUDA_LAUNCH((copy_cast<To>), cuda_blocks_of((w.numel + 3) / 4), CUDA_THREADS, s, w, (To *)to, from,
+                from_dtype);
 }
 
 template <class T> static void launch_bits(const cuda_walk &w, void *to, const void *from, cudaStream_t s) {
@@ -45,14 +61,16 @@ rl_status cuda_move(rl_call *k, const cuda_walk &w, void *to, int to_dtype, cons
     if (w.numel == 0) return RL_OK;
     if (rl_cuda_begin(k, k->out[0]) != RL_OK) return RL_FAIL;
     if (to_dtype == from_dtype) {
-        move_bits(w, to, from, rl_itemsize(to_dtype), s);
+        const int64_t item = rl_itemsize(to_dtype);
+        if (w.is_flat && w.step[1][0] == 1)
+            cudaMemcpyAsync(to, from, (size_t)(w.numel * item), cudaMemcpyDeviceToDevice, s);
+        else if (!cuda_move_turned(k, w, to, from, item))
+            move_bits(w, to, from, item, s);
         return rl_cuda_end(k);
     }
     switch (to_dtype) {
 #define X(tag, T, Compute)                                                                                   \
-    case tag:                                                                                                \
-        CUDA_LAUNCH((copy_cast<T>), cuda_walk_blocks(&w), CUDA_THREADS, s, w, (T *)to, from, from_dtype);    \
-        break;
+    case tag: launch_cast<T>(w, to, from, from_dtype, s); break;
         CUDA_DTYPES(X)
 #undef X
     default: return RL_UNSUPPORTED;

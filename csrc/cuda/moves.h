@@ -39,6 +39,8 @@ bool cuda_dims_walk(cuda_walk *w, cuda_dims *dims, int nops);
 
 /* operand 0 takes what operand 1 has, cast where the dtypes differ; RL_UNSUPPORTED: no such cast */
 rl_status cuda_move(rl_call *k, const cuda_walk &w, void *to, int to_dtype, const void *from, int from_dtype);
+/* ... of one size by tiles, where that is what the walk needs; false: it is not. After rl_cuda_begin */
+bool cuda_move_turned(rl_call *k, const cuda_walk &w, void *to, const void *from, int64_t item);
 rl_status cuda_move_dims(rl_call *k, cuda_dims *dims, void *to, int to_dtype, const void *from,
                          int from_dtype);
 /* a view takes what another one of the same device has, which stretches to it */

@@ -40,6 +40,9 @@ __device__ inline uint8_t cuda_widen(cuda_bool x) {
 template <class To> struct cuda_narrow { /* to integers */
     template <class From> static __device__ __forceinline__ To from(From x) { return (To)(int64_t)x; }
 };
+template <> struct cuda_narrow<int32_t> { /* in one step: a GPU's own cast gives the nearest there is */
+    template <class From> static __device__ __forceinline__ int32_t from(From x) { return (int32_t)x; }
+};
 template <> struct cuda_narrow<float> {
     template <class From> static __device__ __forceinline__ float from(From x) { return (float)x; }
 };
