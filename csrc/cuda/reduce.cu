@@ -59,14 +59,14 @@ CUDA_KERNEL(cuda_prod) {
     return reduce_numbers(k, PROD);
 }
 
-/* ---- what is not zero: a double is so exactly where the element is ---- */
+/* ---- what is not zero ---- */
 struct truth_fold {
     typedef int64_t value_type;
-    typedef double number_type;
+    typedef cuda_bool number_type;
     int op, dtype;
     void *to;
     __device__ int64_t start() const { return op == ALL; }
-    __device__ int64_t take(int64_t v, double x, int64_t) const { return join(v, x != 0); }
+    __device__ int64_t take(int64_t v, cuda_bool x, int64_t) const { return join(v, x.byte); }
     __device__ int64_t join(int64_t a, int64_t b) const {
         return op == COUNT ? a + b : op == ANY ? a | b : a & b;
     }
@@ -121,7 +121,8 @@ static rl_status reduce_extreme(rl_call *k, bool is_least, const rl_view *values
          *at = places ? rl_data(places, RL_WRITE) : nullptr;
     if (!cuda_reduction_of(k, &r, true)) return RL_UNSUPPORTED;
     if (r.kept.numel == 0) return RL_OK;
-    if (rl_is_float(x->dtype)) return cuda_reduce(k, r, extreme_fold<double>{is_least, x->dtype, to, at});
+    if (x->dtype == RL_F64) return cuda_reduce(k, r, extreme_fold<double>{is_least, x->dtype, to, at});
+    if (rl_is_float(x->dtype)) return cuda_reduce(k, r, extreme_fold<float>{is_least, x->dtype, to, at});
     return cuda_reduce(k, r, extreme_fold<int64_t>{is_least, x->dtype, to, at});
 }
 CUDA_KERNEL(cuda_amax) {
