@@ -66,7 +66,7 @@ enum { FEW = 512, ROUNDS = 24 };
 
 __global__ void __launch_bounds__(1) shuffle_few(cuda_draws d, int64_t n, void *out, int dtype) {
     const uint64_t seed = d.words->seed, counter = cuda_draws_counter(d);
-    uint16_t order[FEW];
+    CUDA_SHARED(uint16_t, order, [FEW]); /* local memory would be that of every thread there can be */
     for (int i = 0; i < n; i++) order[i] = (uint16_t)i;
     for (int i = 0; i + 1 < n; i++) {
         uint32_t words[4];
@@ -133,7 +133,7 @@ CUDA_KERNEL(cuda_randperm) {
     void *to = rl_data(out, RL_WRITE);
     cudaStream_t stream = (cudaStream_t)k->stream;
     if (n <= FEW)
-        CUDA_LAUNCH(shuffle_few, 1, 1, stream, d, n, to, out->dtype);
+        CUDA_LAUNCH_BLOCKS(shuffle_few, 1, 1, 0, stream, d, n, to, out->dtype);
     else
         CUDA_LAUNCH_BLOCKS(shuffle_many, cuda_blocks_of(n), CUDA_THREADS, 0, stream, d, network_of(n), n, to,
                            out->dtype);
