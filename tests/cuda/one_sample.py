@@ -22,6 +22,7 @@ import samples  # noqa: E402
 from rushlight import _C  # noqa: E402
 
 DTYPES = ["float32", "bfloat16", "int64"]
+NUMBERS_STAY = {"randint_like_tensor"}  # tensors but the first are numbers, which stay on the CPU
 OPTIMIZERS = ("SGD", "Adam", "AdamW", "Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop")
 
 
@@ -39,7 +40,9 @@ def run_operator(name, dtype):
     args, kwargs = sample.build(_C, dtype, "plain")
     if name in samples.FACTORIES:
         kwargs = dict(kwargs, dtype=getattr(_C, dtype), device="cuda")
-    args, kwargs = moved(args), {key: moved(value) for key, value in kwargs.items()}
+    first = args[:1] if name in NUMBERS_STAY else args
+    args = (*moved(first), *args[len(first) :])
+    kwargs = {key: moved(value) for key, value in kwargs.items()}
     for result in samples.flat_results(samples.function(_C, entry)(*args, **kwargs)):
         if name not in samples.UNINITIALISED:
             result.cpu()

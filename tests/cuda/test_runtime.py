@@ -38,7 +38,7 @@ def test_what_a_device_says():
     assert cuda.get_device_capability(0) == (found.major, found.minor)
     assert cuda.is_bf16_supported() and cuda.is_initialized()
     free, total = cuda.mem_get_info()
-    assert 0 < free <= total == found.total_memory
+    assert 0 < free <= total and abs(total - found.total_memory) < found.total_memory / 50
     with pytest.raises(AssertionError, match="Invalid device id"):
         cuda.get_device_properties(cuda.device_count())
 

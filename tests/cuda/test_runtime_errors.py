@@ -63,6 +63,7 @@ def settled():
 
 
 @simulated
+@pytest.mark.skipif(LAST < 1, reason="one device only")
 @pytest.mark.parametrize("times", [1, 3])
 def test_failures_at_every_call_of_the_runtime(times):
     from rushlight import _cuda_sim as sim

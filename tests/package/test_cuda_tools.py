@@ -2,6 +2,7 @@
 
 import pytest
 
+import check_gpu
 import check_ptxas
 import cuda_build
 import mutate_cuda
@@ -97,3 +98,30 @@ def test_each_barrier_is_removed_in_turn():
     assert found[0][1] == text.replace("*/\n__syncthreads();", "*/\n((void)0);")
     assert found[1][1] == text.replace("__syncthreads_or(f(x) > (1))", "((f(x) > (1)) != 0)")
     assert found[2][1] == text.replace("__syncwarp(mask)", "((void)0)")
+
+
+def test_the_newest_run_of_each_stage_is_on_the_page(tmp_path):
+    page = tmp_path / "cuda.md"
+    page.write_text(f"before\n{check_gpu.BEGIN}{check_gpu.END}behind\n")
+    check_gpu.write(page, "tests", "first GPU", ["* tests: failed (1), 3 s"])
+    check_gpu.write(page, "build", "first GPU", ["* build: passed, 9 s"])
+    check_gpu.write(page, "tests", "other GPU", ["* tests: passed, 2 s"])
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("behind\n") and "failed" not in text
+    assert text.index("### build") < text.index("first GPU") < text.index("### tests")
+    assert text.index("### tests") < text.index("other GPU") < text.index("* tests: passed, 2 s")
+
+
+def test_what_a_command_started_ends_with_its_stage(tmp_path, monkeypatch):
+    monkeypatch.setattr(check_gpu, "LOGS", tmp_path)
+    stage = check_gpu.Stage("tests", 0.5)
+    passed, said = stage.run("slow", "sh", "-c", "echo begun; sleep 60 & sleep 60")
+    assert not passed and said == "begun" and "ran out of time" in stage.lines[0]
+    assert stage.run("missing", "/no/such/program")[0] is False and "did not start" in stage.lines[1]
+
+
+def test_only_options_that_a_version_knows_are_given(tmp_path):
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text("#!/bin/sh\necho '  --error-exitcode arg  --tool arg'\n")
+    tool.chmod(0o755)
+    assert check_gpu.options_of(str(tool), "memcheck") == ["--tool", "memcheck", "--error-exitcode", "9"]
