@@ -270,7 +270,7 @@ def main():
     parser.add_argument("stages", nargs="*", help="some stages instead of all", metavar="|".join(STAGES))
     parser.add_argument("--copy", type=Path)
     parser.add_argument("--seconds", type=float, default=LIMIT)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     if unknown := set(given.stages) - set(STAGES):
         parser.error(f"no stage: {', '.join(sorted(unknown))}")
     machine, arch = gpu()
