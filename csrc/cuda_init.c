@@ -39,11 +39,8 @@ static PyObject *raise_last(void) {
     int code;
     const rl_error kind = rl_cuda_last_error(&text, &code);
     PyObject *core = PyImport_ImportModule("rushlight._C");
-    PyObject *type = NULL;
-    if (core && kind == RL_DEVICE) type = PyObject_GetAttrString(core, "AcceleratorError");
-    if (core && kind == RL_DEVICE_MEMORY) type = PyObject_GetAttrString(core, "OutOfMemoryError");
-    if (core && !PyErr_Occurred()) PyErr_SetString(type ? type : PyExc_RuntimeError, text);
-    Py_XDECREF(type);
+    PyObject *done = core ? PyObject_CallMethod(core, "_raise_device", "iis", (int)kind, code, text) : NULL;
+    Py_XDECREF(done); /* it raises always */
     Py_XDECREF(core);
     return NULL;
 }
@@ -207,6 +204,15 @@ static PyObject *cuda_memory_reset(PyObject *m, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *cuda_memory_share(PyObject *m, PyObject *args) {
+    int index;
+    Py_ssize_t bytes;
+    (void)m;
+    if (!PyArg_ParseTuple(args, "in:memory_share", &index, &bytes)) return NULL;
+    rl_cuda_share(index, (size_t)bytes);
+    Py_RETURN_NONE;
+}
+
 static PyObject *cuda_memory_record(PyObject *m, PyObject *args) {
     handles h;
     int index;
@@ -292,6 +298,7 @@ static PyMethodDef functions[] = {
     ROW(empty_cache, METH_NOARGS, "()\n--\n\nGives unused memory back to the devices."),
     ROW(memory_stats, METH_VARARGS, "(index)\n--\n\nThe allocator's counters."),
     ROW(memory_reset, METH_VARARGS, "(index, peak)\n--\n\nCounts peaks, or else sums, anew."),
+    ROW(memory_share, METH_VARARGS, "(index, bytes)\n--\n\nTakes no more memory than that; 0: all."),
     ROW(memory_record, METH_VARARGS, "(index, address, of, stream)\n--\n\nMemory is in use on a stream."),
     ROW(stream, METH_VARARGS, "(index)\n--\n\nThis thread's current stream; 0 is the default one."),
     ROW(stream_new, METH_VARARGS, "(index, is_urgent)\n--\n\nA stream of the pool."),

@@ -82,8 +82,9 @@ int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
 int rl_dlpack_init(PyObject *m);      /* bindings/dlpack.c */
 int rl_pinned_init(PyObject *m);      /* bindings/pinned.c */
 PyObject *rl_tensor_pin(PyObject *t); /* a copy in pinned memory; itself where it is there; owned */
-int rl_memory_init(PyObject *m);      /* bindings/memory.c */
-int rl_foreign_init(PyObject *m);     /* bindings/foreign.c */
-int rl_shared_init(PyObject *m);      /* bindings/shared.c */
-int rl_parameter_init(PyObject *m);   /* bindings/parameter.c: after rl_tensor_init */
+rl_tensor *rl_tensor_new_pinned(const rl_device_driver *driver, const rl_view *v); /* like v; not filled */
+int rl_memory_init(PyObject *m);                                                   /* bindings/memory.c */
+int rl_foreign_init(PyObject *m);                                                  /* bindings/foreign.c */
+int rl_shared_init(PyObject *m);                                                   /* bindings/shared.c */
+int rl_parameter_init(PyObject *m); /* bindings/parameter.c: after rl_tensor_init */
 #endif

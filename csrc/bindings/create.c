@@ -25,13 +25,22 @@ static int default_device(options *o) {
     return rl_device_need(o->device, o->index);
 }
 
+/* A copy to the CPU that nobody waits for lies in pinned memory, which the device writes by itself. */
+static rl_tensor *target_of(const rl_view *v, const options *o, int index, bool async) {
+    const rl_device_driver *driver =
+        async && o->device == RL_CPU && v->numel ? rl_device_driver_get(v->device) : NULL;
+    return driver ? rl_tensor_new_pinned(driver, v)
+                  : rl_tensor_new(v->dtype, o->device, index, v->shape, v->ndim);
+}
+
 /* The copy is one that gradients go back through. */
+
 static PyObject *to_device(PyObject *t_steal, const options *o, bool async) {
     RL_OWNED PyObject *t = t_steal;
     const int index = o->device < 0 ? 0 : rl_device_index(o->device, o->index);
     rl_view *v = t ? &((rl_tensor *)t)->v : NULL;
     if (!t || o->device < 0 || (o->device == v->device && index == v->device_index)) return rl_give(&t);
-    rl_tensor *there = rl_tensor_new(v->dtype, o->device, index, v->shape, v->ndim);
+    rl_tensor *there = target_of(v, o, index, async);
     RL_OWNED PyObject *held = (PyObject *)there;
     if (!held) return NULL;
     rl_strides_as(&there->v, v);

@@ -25,12 +25,13 @@ static PyObject *is_pinned(PyObject *m, PyObject *arg) {
 }
 
 /* of the same dims and dtype as v, on memory that nobody has written */
-static rl_tensor *new_pinned(const rl_device_driver *driver, const rl_view *v) {
+rl_tensor *rl_tensor_new_pinned(const rl_device_driver *driver, const rl_view *v) {
     rl_tensor *t = rl_tensor_alloc(rl_tensor_type, 0);
     if (!t) return NULL;
     bool made = rl_view_copy(&t->v, v) == RL_OK;
     if (made) {
         t->v.offset = 0;
+        t->v.device = RL_CPU, t->v.device_index = 0;
         rl_strides_as(&t->v, v);
         t->v.storage = rl_storage_pin(driver, RL_COUNT(v->numel), rl_itemsize(v->dtype));
         made = t->v.storage != NULL;
@@ -52,7 +53,7 @@ PyObject *rl_tensor_pin(PyObject *arg) {
                             "cannot pin 'torch.%s%sTensor' only dense CPU tensors can be pinned",
                             t->v.device == RL_CUDA ? "cuda." : "", rl_dtype_title(t->v.dtype));
     if (has_pinned_memory(driver, &t->v)) return Py_NewRef(arg);
-    RL_OWNED PyObject *made = (PyObject *)new_pinned(driver, &t->v);
+    RL_OWNED PyObject *made = (PyObject *)rl_tensor_new_pinned(driver, &t->v);
     return made && rl_tensor_copy((rl_tensor *)made, t) == 0 ? rl_give(&made) : NULL;
 }
 

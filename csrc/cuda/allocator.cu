@@ -46,6 +46,7 @@ struct memory {                         /* of a device */
     rl_cuda_stats stats;
 };
 static memory memories[CUDA_DEVICES];
+static size_t allowed[CUDA_DEVICES];                     /* bytes of segments; 0: all that there are */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of them */
 
 #ifdef __CUDACC__ /* a real device needs not be told */
@@ -176,10 +177,22 @@ static size_t segment_size(const request &r) {
     return (r.size + LARGE_GRAIN - 1) / LARGE_GRAIN * LARGE_GRAIN;
 }
 
+static bool is_above_share(int index, size_t bytes) {
+    mutex_guard guard(&lock);
+    const int64_t held = memories[index].stats.of[RL_CUDA_RESERVED_BYTES][0].current;
+    return allowed[index] && (bytes > allowed[index] || (size_t)held > allowed[index] - bytes);
+}
+
+extern "C" void rl_cuda_share(int index, size_t bytes) {
+    mutex_guard guard(&lock);
+    if (index >= 0 && index < CUDA_DEVICES) allowed[index] = bytes;
+}
+
 static cudaError_t get_segment(const request &r, void **p) {
     const size_t bytes = segment_size(r);
     void *memory = nullptr;
     cudaError_t error;
+    if (is_above_share(r.index, bytes)) return cudaErrorMemoryAllocation;
     if (rl_cuda_select(r.index) != RL_OK) return cudaErrorUnknown;
     {
         apart_from_python apart;
@@ -279,15 +292,17 @@ static void *out_of_memory(const request &r) {
     rl_cuda_stats stats;
     if (cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
     rl_cuda_stats_get(r.index, &stats);
+    const size_t share = allowed[r.index];
     const int64_t used = stats.of[RL_CUDA_ALLOCATED_BYTES][0].current,
                   held = stats.of[RL_CUDA_RESERVED_BYTES][0].current;
     rl_cuda_refuse(
         RL_DEVICE_MEMORY,
         "CUDA out of memory. Tried to allocate %s. GPU %d has a total capacity of %s of which %s is "
-        "free. Of the allocated memory %s is allocated by PyTorch, and %s is reserved by PyTorch but "
+        "free. %s%sOf the allocated memory %s is allocated by PyTorch, and %s is reserved by PyTorch but "
         "unallocated.",
         show((int64_t)r.requested).text, r.index, show((int64_t)total).text, show((int64_t)free).text,
-        show(used).text, show(held - used).text);
+        share ? show((int64_t)share).text : "", share ? " allowed; " : "", show(used).text,
+        show(held - used).text);
     return nullptr;
 }
 

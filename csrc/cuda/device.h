@@ -59,6 +59,7 @@ typedef struct {
     rl_cuda_stat of[RL_CUDA_STATS][3];
     int64_t retries, ooms, mallocs, frees;
 } rl_cuda_stats;
+void rl_cuda_share(int index, size_t bytes); /* it takes no more of the device; 0: all */
 void rl_cuda_stats_get(int index, rl_cuda_stats *to);
 void rl_cuda_stats_reset(int index, bool peak); /* else what was made and has ended */
 

@@ -9,15 +9,23 @@ from . import _devices, memory, streams  # noqa: F401  (torch.cuda.memory, torch
 from ._devices import device, device_of, index_of
 from .memory import (
     empty_cache,
+    get_allocator_backend,
+    get_per_process_memory_fraction,
     max_memory_allocated,
+    max_memory_cached,
     max_memory_reserved,
     mem_get_info,
     memory_allocated,
+    memory_cached,
     memory_reserved,
     memory_stats,
+    memory_stats_as_nested_dict,
+    memory_summary,
     reset_accumulated_memory_stats,
     reset_max_memory_allocated,
+    reset_max_memory_cached,
     reset_peak_memory_stats,
+    set_per_process_memory_fraction,
 )
 from .random import (
     get_rng_state,
@@ -55,7 +63,9 @@ __all__ += ["manual_seed", "manual_seed_all", "max_memory_allocated", "max_memor
 __all__ += ["memory_allocated", "memory_reserved", "memory_stats", "reset_accumulated_memory_stats"]
 __all__ += ["reset_max_memory_allocated", "reset_peak_memory_stats", "set_device", "set_stream", "stream"]
 __all__ += ["get_rng_state", "get_rng_state_all", "initial_seed", "seed", "seed_all", "set_rng_state"]
-__all__ += ["set_rng_state_all", "synchronize"]
+__all__ += ["set_rng_state_all", "synchronize", "get_allocator_backend", "max_memory_cached"]
+__all__ += ["get_per_process_memory_fraction", "memory_cached", "memory_stats_as_nested_dict"]
+__all__ += ["memory_summary", "reset_max_memory_cached", "set_per_process_memory_fraction"]
 _missing_name = _missing.lacks(__name__)
 __dir__ = _missing.shows(__name__)
 
