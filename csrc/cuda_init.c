@@ -204,15 +204,6 @@ static PyObject *cuda_memory_reset(PyObject *m, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyObject *cuda_memory_share(PyObject *m, PyObject *args) {
-    int index;
-    Py_ssize_t bytes;
-    (void)m;
-    if (!PyArg_ParseTuple(args, "in:memory_share", &index, &bytes)) return NULL;
-    rl_cuda_share(index, (size_t)bytes);
-    Py_RETURN_NONE;
-}
-
 static PyObject *cuda_memory_record(PyObject *m, PyObject *args) {
     handles h;
     int index;
@@ -264,6 +255,7 @@ static PyObject *cuda_event_elapsed(PyObject *m, PyObject *args) {
         (void)m;                                                                                             \
         return take(args, n, &h) ? none_or_raise(status) : NULL;                                             \
     }
+OF_HANDLES(memory_share, 1, (rl_cuda_share(h.index, (size_t)h.at[0]), RL_OK))
 OF_HANDLES(stream_use, 1, rl_cuda_stream_use(h.index, h.at[0]))
 OF_HANDLES(stream_synchronize, 1, rl_cuda_stream_synchronize(h.index, h.at[0]))
 OF_HANDLES(stream_wait, 2, rl_cuda_stream_wait(h.index, h.at[0], h.at[1]))

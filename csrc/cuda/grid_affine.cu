@@ -95,7 +95,7 @@ CUDA_KERNEL(cuda_affine_grid_generator) {
 
 /* ---- the gradient: (grad, size, align_corners); a block for each number of each matrix ---- */
 template <class T, class C>
-__global__ void __launch_bounds__(CUDA_THREADS) sum_places(affine_job job, const T *grad, T *to) {
+__global__ void __launch_bounds__(CUDA_THREADS) sum_affine(affine_job job, const T *grad, T *to) {
     const int64_t n = blockIdx.x;
     const int d = (int)blockIdx.y, e = (int)blockIdx.z;
     C sum = 0, at[4];
@@ -117,7 +117,7 @@ CUDA_KERNEL(cuda_affine_grid_generator_back) {
     switch (out->dtype) {
 #define X(tag, T, C)                                                                                         \
     case tag:                                                                                                \
-        CUDA_LAUNCH_BLOCKS((sum_places<T, C>), blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, job,        \
+        CUDA_LAUNCH_BLOCKS((sum_affine<T, C>), blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, job,        \
                            (const T *)rl_const_data(grad), (T *)rl_data(out, RL_WRITE));                     \
         break;
         CUDA_FLOAT_DTYPES(X)

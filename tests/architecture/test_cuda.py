@@ -61,9 +61,83 @@ def no_fast_math(name, text):
         yield f"{name} calls {found}, which is inexact"
 
 
+def definitions(text):
+    """Names of functions and kernels that other files see: at the top of a file, and not static."""
+    text, depth, head = code(text), 0, ""
+    text = re.sub(r"^[ \t]*#(?:.*\\\n)*.*$", "", text, flags=re.M)
+    text = re.sub(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)", "", text)
+    text = re.sub(r'extern "C" \{|^namespace \w+ \{', "", text, flags=re.M)
+    for c in text:
+        if depth == 0 and c in ";}":
+            head = ""
+        elif c == "{":
+            if depth == 0 and not re.search(r"\b(?:static|typedef|namespace)\b", head):
+                found = re.search(r"([A-Za-z_]\w*)\s*\([^{}]*\)\s*(?:const\s*)?$", head)
+                if found and not re.search(r"=\s*$|\bCUDA_[A-Z]+\s*\(", head):
+                    yield found[1]
+            head = ""
+        elif depth == 0:
+            head += c
+        depth += (c == "{") - (c == "}")
+
+
+def merged_by_the_linker(files):
+    """Two files that define one name: the linker takes either for both where they are templates or inline."""
+    seen = {}
+    for name, text in files:
+        for defined in set(definitions(text)):
+            if defined in seen and name.endswith(".cu"):
+                yield f"{name} and {seen[defined]} define {defined}: static, or one of them in a header"
+            seen.setdefault(defined, name)
+
+
+def test_no_name_is_defined_twice():
+    files = [(source.name, source.read_text()) for source in SOURCES if source.suffix == ".cu"]
+    wrong = list(merged_by_the_linker(files))
+    assert not wrong, "\n".join(wrong)
+    assert sum(len(list(definitions(text))) for _, text in files) > 20
+
+
+K = "template <class T> __global__ void __launch_bounds__(256) "
+
+
+@pytest.mark.parametrize(
+    "text, wrong",
+    [
+        (K + "fill(T *p) { p[0] = 1; }", True),
+        (
+            "template <class T> struct pair { T a; };\n"
+            + K
+            + "fill(const T *p, int n) {\n    for (;;) {}\n}",
+            True,
+        ),
+        ("rl_status run(rl_call *k) { return RL_OK; }\ninline int fill(int x) { return x; }", True),
+        ("static " + K.split("> ", 1)[1] + "fill(float *p) { p[0] = 1; }", False),
+        ("template <class T> static __global__ void fill(T *p);", False),
+        (K + "fill_all(T *p) { fill(p); }", False),
+    ],
+)
+def test_names_defined_twice_are_found(text, wrong):
+    assert (
+        bool(list(merged_by_the_linker([("a.cu", K + "fill(T *p) { p[0] = 1; }"), ("b.cu", text)]))) == wrong
+    )
+
+
+def errors_by_one_door(name, text):
+    """A launch says its operator to rl_cuda_end, which names it in errors: nobody waits or asks past it."""
+    if name in RUNTIME:
+        return
+    for found in re.findall(
+        r"\bcuda(?:GetLastError|PeekAtLastError|DeviceSynchronize|StreamSynchronize)\b", code(text)
+    ):
+        yield f"{name} calls {found}: rl_cuda_end looks for errors, and nothing waits"
+
+
+RUNTIME = {"allocator.cu", "copy.cu", "device.cu", "errors.cu", "host.cu", "kernels.cu", "stream.cu"}
+RUNTIME |= {"runtime.h", "device.h"}
 RULES = [
     *(launches_by_macro, kernels_are_bounded, accesses_are_seen, shared_by_macro, vectors_by_one_door),
-    no_fast_math,
+    *(no_fast_math, errors_by_one_door),
 ]
 
 
@@ -85,6 +159,7 @@ BREAKS = [
     (shared_by_macro, "__constant__ float table[3];"),
     (vectors_by_one_door, BOUNDED + "{ float4 x = *(const float4 *)p; }"),
     (vectors_by_one_door, BOUNDED + "{ uint2 x = *reinterpret_cast<const uint2 *>(p); }"),
+    (errors_by_one_door, "static void f(void) { cudaDeviceSynchronize(); }"),
     (no_fast_math, BOUNDED + "{ *p = __expf(*p); }"),
 ]
 
