@@ -29,18 +29,15 @@ template <class T, class C> struct segment_line {
         return cuda_cast<C>(((const T *)j.at[op])[at[op] + i * j.step[op]]);
     }
     __device__ void store(int64_t i, C x) const { ((T *)j.to)[at[OUT] + i * j.step[OUT]] = cuda_cast<T>(x); }
-    /* Lengths must cover the line: what the CPU refuses is a fault, and next() keeps to the line all the same.
-     */
+    /* lengths must cover the line: what the CPU refuses is a fault, and next() keeps to the line */
     __device__ void check() const {
         int64_t rest = j.n;
-        bool fits = true;
         CUDA_ROLLED
-        for (int64_t i = 0; i < j.segments && fits; i++) {
+        for (int64_t i = 0; i < j.segments && rest >= 0; i++) {
             const int64_t length = mark(i);
-            fits = length >= 0 && length <= rest;
-            rest -= length;
+            rest = (uint64_t)length > (uint64_t)rest ? -1 : rest - length;
         }
-        if (!fits || rest) cuda_fault(j.fault, CUDA_FAULT_VALUE);
+        if (rest) cuda_fault(j.fault, CUDA_FAULT_VALUE);
     }
     __device__ void next(int64_t i) {
         first = j.is_offsets ? mark(i) : first + n;
@@ -105,12 +102,14 @@ template <class T, class C> __device__ segment_line<T, C> segment_seek(const seg
 template <class T, class C> __global__ void __launch_bounds__(CUDA_THREADS) segment_values(segment_job j) {
     CUDA_EACH(line, j.lines) {
         segment_line<T, C> s = segment_seek<T, C>(j, line);
-        if (j.is_checked) s.check();
         for (int64_t i = 0; i < j.segments; i++) {
             s.next(i);
             s.store(i, s.answer());
         }
     }
+}
+template <class T, class C> __global__ void __launch_bounds__(CUDA_THREADS) check_segments(segment_job j) {
+    CUDA_EACH(line, j.lines) segment_seek<T, C>(j, line).check();
 }
 template <class T, class C> __global__ void __launch_bounds__(CUDA_THREADS) segment_slopes(segment_job j) {
     CUDA_EACH(line, j.lines) {
@@ -126,6 +125,7 @@ template <class T, class C> __global__ void __launch_bounds__(CUDA_THREADS) segm
 
 template <class T, class C> static void segment_launch(const rl_call *k, const segment_job &j) {
     cudaStream_t s = (cudaStream_t)k->stream;
+    if (j.is_checked) CUDA_LAUNCH((check_segments<T, C>), cuda_walk_blocks(&j.lines), CUDA_THREADS, s, j);
     if (j.lines.nops > MARKS + 1)
         CUDA_LAUNCH((segment_slopes<T, C>), cuda_walk_blocks(&j.lines), CUDA_THREADS, s, j);
     else

@@ -1,4 +1,4 @@
-"""Deterministic algorithms: operators always answer the same bits, so only unset memory changes."""
+"""Deterministic algorithms: CUDA adds floats in one order, and unset memory is filled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ def _fill_uninitialized_memory(value=None):
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Choose deterministic algorithms: results that do not change from run to run, which all operators give.
+    """Choose deterministic algorithms: results that do not change from run to run.
+
+    Operators on the CPU always are, those on CUDA devices but for sums by atomics. With this they sort what
+    they add by its target, and add in one order: ``scatter_add``, ``index_add``, ``index_put`` and ``put_``
+    with `accumulate`, ``bincount`` with weights, and the gradients of indexing, ``gather``, ``embedding``,
+    ``grid_sample``, ``as_strided`` and ``fractional_max_pool``. No operator refuses.
 
     Tensors whose elements are not set, as of empty(), are then filled with NaN or the largest number, unless
     ``utils.deterministic.fill_uninitialized_memory`` is False.
@@ -30,7 +35,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     mode : bool
         Whether to choose them.
     warn_only : bool, default False
-        Accepted.
+        Accepted: there is nothing to warn of.
 
     Raises
     ------

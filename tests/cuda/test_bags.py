@@ -9,14 +9,10 @@ DEVICE = f"cuda:{min(torch.cuda.device_count(), 2) - 1}"
 SUM, MEAN, MAX = range(3)
 
 
-def there(x):
-    return x.detach().to(DEVICE).requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x
-
-
 def assert_bags_agree(table, index, offsets, weights=None, **kwargs):
     """The bags and the gradients are those of the CPU in double precision."""
-    inputs = [None if x is None else x.double().requires_grad_() for x in (table, weights)]
-    copies = [there(None if x is None else x.detach().requires_grad_()) for x in (table, weights)]
+    inputs = [None if x is None else x.double().clone().requires_grad_() for x in (table, weights)]
+    copies = [None if x is None else x.to(DEVICE).requires_grad_() for x in (table, weights)]
     theirs = F.embedding_bag(index, inputs[0], offsets, per_sample_weights=inputs[1], **kwargs)
     ours = F.embedding_bag(
         index.to(DEVICE), copies[0], offsets.to(DEVICE), per_sample_weights=copies[1], **kwargs
@@ -156,20 +152,13 @@ def test_what_is_out_of_range_is_said_and_does_no_harm(name, wrong):
 @pytest.mark.parametrize("offsets", [[1], [0, 3, 2], [0, 9], [0, -1], [0, 2**62], [-(2**63)]])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_offsets_that_no_bags_have(offsets, mode):
+    table = x(4, 2).requires_grad_()
     index = torch.tensor([0, 1, 2], device=DEVICE)
-    F.embedding_bag(index, x(4, 2), torch.tensor(offsets, device=DEVICE), mode=mode)
+    bags = F.embedding_bag(index, table, torch.tensor(offsets, device=DEVICE), mode=mode)
     with pytest.raises(RuntimeError, match="device-side assert triggered"):
         torch.cuda.synchronize(DEVICE)
-    grad, bags = x(len(offsets), 2), torch.tensor(offsets, device=DEVICE)
-    sizes = torch.zeros(len(offsets), dtype=torch.int64, device=DEVICE)
-    torch._embedding_bag_backward(grad, index, bags, sizes, sizes, sizes, 4, False, SUM, False, None, -1)
-    with pytest.raises(RuntimeError, match="device-side assert triggered"):
-        torch.cuda.synchronize(DEVICE)
-
-
-def test_largest_rows_that_there_are_not():
-    one = torch.ones(1, dtype=torch.int64, device=DEVICE)
-    largest = torch.tensor([[1, 2**61]], device=DEVICE)
-    torch._embedding_bag_backward(x(1, 2), one, one * 0, one, one, largest, 4, False, MAX, False, None, -1)
-    with pytest.raises(RuntimeError, match="device-side assert triggered"):
-        torch.cuda.synchronize(DEVICE)
+    bags.sum().backward()
+    if mode != "max":  # their sizes are measured again
+        with pytest.raises(RuntimeError, match="device-side assert triggered"):
+            torch.cuda.synchronize(DEVICE)
+    assert table.grad.cpu().isfinite().all()
