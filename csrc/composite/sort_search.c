@@ -22,10 +22,11 @@ static int common_dtype(V line, V value) {
     return rank(none) > rank(dims) ? rl_dtype_promote(a, b) : dims;
 }
 
-static V as_dtype(rl_values *g, V x, int dtype) {
+/* a number becomes a tensor where `like` is */
+static V as_dtype(rl_values *g, V x, int dtype, V like) {
     if (FAILED || (x.tag == RL_TENSOR && x.u.t->dtype == dtype)) return x;
     if (x.tag == RL_TENSOR) return OP(to_copy, x, DTYPE(dtype));
-    return OP(full, INTS(NULL, 0), x, DTYPE(dtype));
+    return OP(full, INTS(NULL, 0), x, DTYPE(dtype), NONE, DEVICE_OF(like));
 }
 
 /* ---- searchsorted, bucketize ---- */
@@ -34,7 +35,8 @@ static V search_places(rl_values *g, V line, V value, bool right, bool narrow) {
     if (value.tag == RL_TENSOR && NUMEL(value) == 0) /* of any dtype */
         return OP(zeros_like, value, DTYPE(narrow ? RL_I32 : RL_I64));
     const int dtype = common_dtype(line, value);
-    V places = OP(search_places, as_dtype(g, value, dtype), as_dtype(g, line, dtype), TRUTH(right));
+    V places =
+        OP(search_places, as_dtype(g, value, dtype, line), as_dtype(g, line, dtype, line), TRUTH(right));
     return narrow ? OP(to_copy, places, DTYPE(RL_I32)) : places;
 }
 
@@ -126,9 +128,9 @@ static V isin(rl_values *g, V elements, V tests, bool invert) {
     V refused = first && elements.u.t->dtype == RL_BOOL ? elements : tests;
     if (refused.tag == RL_TENSOR && refused.u.t->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
-    V line = OP(reshape, as_dtype(g, tests, dtype), INTS(&flat, 1));
+    V line = OP(reshape, as_dtype(g, tests, dtype, elements), INTS(&flat, 1));
     V sorted = OP(sort, line, INT(0), TRUTH(false));
-    return OP(search_members, as_dtype(g, elements, dtype), sorted, TRUTH(invert));
+    return OP(search_members, as_dtype(g, elements, dtype, tests), sorted, TRUTH(invert));
 }
 COMPOSED(isin) {
     return isin(g, X(0), X(1), X(3).u.i != 0);
