@@ -1,5 +1,6 @@
 /* Special functions, in double whatever the dtype. */
-#include "elementwise.h"
+#include "special.h"
+#include "kernels/shared/special_error.h"
 
 /* log(z / (1 - z)); 2z - 1 is exact near its zero */
 static __device__ double logit(double z) {
@@ -18,29 +19,6 @@ static __device__ double entropy(double x) {
 }
 static __device__ double spherical_j0(double x) {
     return x == 0 ? 1 : fabs(x) == (double)INFINITY ? 0 : sin(x) / x;
-}
-
-/* Below 0 by the reflection at 1/2; up to 10 by the recurrence; beyond by Stirling's series. */
-static __device__ double digamma(double x) {
-    const double pi = 3.14159265358979323846;
-    double more = 0;
-    if (x == 0) return copysign((double)INFINITY, -x);
-    if (x < 0) {
-        if (x == trunc(x)) return (double)NAN;
-        more = -pi / tan(pi * (x - rint(x)));
-        x = 1 - x;
-    }
-    CUDA_ROLLED
-    for (; x < 10; x++) more -= 1 / x;
-    const double z = 1 / (x * x);
-    double tail = 1.0 / 12; /* B(2k) / 2k, B the Bernoulli numbers */
-    tail = tail * z - 691.0 / 32760;
-    tail = tail * z + 1.0 / 132;
-    tail = tail * z - 1.0 / 240;
-    tail = tail * z + 1.0 / 252;
-    tail = tail * z - 1.0 / 120;
-    tail = tail * z + 1.0 / 12;
-    return more + log(x) - 0.5 / x - z * tail;
 }
 
 /* ---- the error function's kin ---- */
@@ -68,7 +46,7 @@ static __device__ double normal_quantile(double p) {
     return copysign(x, away);
 }
 
-enum { LOGIT, LGAMMA, DIGAMMA, SINC, ENTR, NDTR, NDTRI, SPHERICAL_J0 };
+enum { LOGIT, SINC, ENTR, NDTR, NDTRI, SPHERICAL_J0, ERFCX, LOG_NDTR };
 
 template <class C> struct special : cuda_job<C> {
     enum { INPUTS = 1, VECTOR = 1, HAS_INTS = 0 };
@@ -76,13 +54,13 @@ template <class C> struct special : cuda_job<C> {
         const C low = this->n[0], high = this->n[1];
         switch (this->op) {
             CUDA_CASE_1(LOGIT, (C)logit((double)(a < low ? low : a > high ? high : a)))
-            CUDA_CASE_OF(LGAMMA, (C)lgamma(z), const double z = (double)x[0][j])
-            CUDA_CASE_OF(DIGAMMA, (C)digamma(z), const double z = (double)x[0][j])
             CUDA_CASE_OF(SINC, (C)sinc(z), const double z = (double)x[0][j])
             CUDA_CASE_OF(ENTR, (C)entropy(z), const double z = (double)x[0][j])
             CUDA_CASE_OF(NDTR, (C)normal_below(z), const double z = (double)x[0][j])
             CUDA_CASE_OF(NDTRI, (C)normal_quantile(z), const double z = (double)x[0][j])
             CUDA_CASE_OF(SPHERICAL_J0, (C)spherical_j0(z), const double z = (double)x[0][j])
+            CUDA_CASE_OF(ERFCX, (C)erfcx_of(z), const double z = (double)x[0][j])
+            CUDA_CASE_OF(LOG_NDTR, (C)log_ndtr(z), const double z = (double)x[0][j])
         }
     }
 };
@@ -91,13 +69,13 @@ template <class C> struct special : cuda_job<C> {
     CUDA_KERNEL(cuda_##name) {                                                                               \
         return cuda_elementwise<special>(k, op);                                                             \
     }
-FUNCTION(lgamma, LGAMMA)
-FUNCTION(digamma, DIGAMMA)
 FUNCTION(sinc, SINC)
 FUNCTION(special_entr, ENTR)
 FUNCTION(special_ndtr, NDTR)
 FUNCTION(special_ndtri, NDTRI)
 FUNCTION(special_spherical_bessel_j0, SPHERICAL_J0)
+FUNCTION(special_erfcx, ERFCX)
+FUNCTION(special_log_ndtr, LOG_NDTR)
 
 /* limited to [eps, 1 - eps]; NaN passes */
 CUDA_KERNEL(cuda_logit) {

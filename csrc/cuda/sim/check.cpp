@@ -177,8 +177,15 @@ static void complain(const char *wrong, uintptr_t p, cudaError_t fatal, const vo
     in_kernel = true;
     if (fatal) abandon(fatal);
 }
+/* what SPECIAL_TABLE defines, between its borders as the linker names them; nobody can write there */
+extern "C" const char __start_cuda_tables[] __attribute__((weak, visibility("hidden")));
+extern "C" const char __stop_cuda_tables[] __attribute__((weak, visibility("hidden")));
+static bool is_table(uintptr_t p) {
+    return p >= (uintptr_t)__start_cuda_tables && p < (uintptr_t)__stop_cuda_tables;
+}
+
 static void check_elsewhere(uintptr_t p, const void *pc) {
-    if (is_pinned((const void *)p)) return;
+    if (is_table(p) || is_pinned((const void *)p)) return;
     complain(is_any_stack(p) ? "touches the stack of another thread" : "touches memory of the host", p,
              cudaErrorIllegalAddress, pc);
 }
