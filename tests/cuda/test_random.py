@@ -349,3 +349,77 @@ def test_fork_rng_of_devices():
         torch.rand(3, device="cuda:1")
     offsets = [g.get_offset() for g in torch.cuda.default_generators]
     assert offsets == [4, 0]
+
+
+# ---- what takes as many draws as it needs ----
+def moments(drawn):
+    drawn = drawn.cpu().to(torch.float64).numpy()
+    return drawn.mean(axis=0), drawn.var(axis=0), drawn
+
+
+def test_poisson_numbers():
+    rates = np.array([0.0, 0.5, 3.0, 9.9, 10.0, 60.0, 5000.0])
+    torch.manual_seed(4)
+    mean, variance, drawn = moments(torch.poisson(torch.tensor(rates).to("cuda").expand(4000, 7)))
+    np.testing.assert_allclose(mean, rates, rtol=0.06)
+    np.testing.assert_allclose(variance, rates, rtol=0.12)
+    assert (drawn == np.floor(drawn)).all() and (drawn >= 0).all()
+    torch.poisson(torch.tensor([1.0, -1.0]).to("cuda"))
+    with pytest.raises(torch.AcceleratorError, match="device-side assert"):
+        torch.cuda.synchronize()
+
+
+def test_binomial_numbers():
+    counts = np.array([0.0, 5, 40, 40, 1000, 1000, 7, 7])
+    chances = np.array([0.5, 0.3, 0.9, 0.4, 0.01, 0.7, 0.0, 1.0])
+    given = [torch.tensor(x).to("cuda").expand(4000, 8) for x in (counts, chances)]
+    torch.manual_seed(4)
+    mean, variance, drawn = moments(torch.binomial(*given))
+    np.testing.assert_allclose(mean, counts * chances, rtol=0.06)
+    np.testing.assert_allclose(variance, counts * chances * (1 - chances), rtol=0.12, atol=1e-9)
+    assert (drawn <= counts).all() and (drawn == np.floor(drawn)).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gamma_and_dirichlet_numbers(dtype):
+    shapes = np.array([0.05, 0.7, 1.0, 4.0, 90.0])
+    given = torch.tensor(shapes, dtype=dtype).to("cuda").expand(4000, 5)
+    torch.manual_seed(4)
+    mean, variance, drawn = moments(torch._standard_gamma(given))
+    np.testing.assert_allclose(mean, shapes, rtol=0.15)
+    np.testing.assert_allclose(variance[1:], shapes[1:], rtol=0.15)
+    assert (drawn > 0).all()
+    mean, _, drawn = moments(torch._sample_dirichlet(given[:, :4]))
+    np.testing.assert_allclose(mean, shapes[:4] / shapes[:4].sum(), rtol=0.15)
+    np.testing.assert_allclose(drawn.sum(axis=1), 1, rtol=1e-5)
+
+
+def test_gradients_of_gamma_and_dirichlet_numbers():
+    rng = np.random.default_rng(0)
+    shape, x = (torch.tensor(rng.gamma(2, size=200) + 0.01) for _ in range(2))
+    ours = torch._standard_gamma_grad(shape.to("cuda"), x.to("cuda")).cpu().numpy()
+    np.testing.assert_allclose(ours, torch._standard_gamma_grad(shape, x).numpy(), rtol=1e-9)
+    x = torch.tensor(rng.uniform(0.01, 0.99, 200))
+    given = [x, shape, shape + torch.tensor(rng.gamma(2, size=200))]
+    ours = torch._dirichlet_grad(*(a.to("cuda") for a in given)).cpu().numpy()
+    np.testing.assert_allclose(ours, torch._dirichlet_grad(*given).numpy(), rtol=1e-9)
+
+
+def test_own_draws_of_two_calls_differ():
+    rates = torch.full((5000,), 4.0).to("cuda")
+    torch.manual_seed(6)
+    first, offset = torch.poisson(rates), torch.cuda.default_generators[0].get_offset()
+    second = torch.poisson(rates).cpu().numpy()
+    assert offset == 20 and abs(np.corrcoef(first.cpu().numpy(), second)[0, 1]) < 0.06
+    torch.manual_seed(6)
+    assert torch.equal(first.cpu(), torch.poisson(rates).cpu())
+
+
+def test_multinomial_without_replacement():
+    weights = torch.tensor([0.0, 1.0, 2.0, 5.0]).to("cuda").expand(3000, 4)
+    torch.manual_seed(7)
+    drawn = torch.multinomial(weights, 3).cpu().numpy()
+    assert (np.sort(drawn, axis=1) == [1, 2, 3]).all()
+    np.testing.assert_allclose(
+        np.bincount(drawn[:, 0], minlength=4) / 3000, [0, 0.125, 0.25, 0.625], atol=0.04
+    )
