@@ -64,3 +64,47 @@ def test_probabilities_at_the_borders():
     ours = F.binary_cross_entropy(on_gpu(p), on_gpu(target))
     expected = F.binary_cross_entropy(torch.tensor(p), torch.tensor(target))
     np.testing.assert_allclose(ours.item(), expected.item(), rtol=1e-6)
+
+
+# ---- CTC ----
+def ctc(device, targets, lengths, times, blank=0, zero_infinity=False, examples=4, seed=1):
+    logits = torch.tensor(floats(seed, 12, examples, 6), device=device, dtype=torch.float64)
+    logits.requires_grad_()
+    losses = F.ctc_loss(
+        logits.log_softmax(2),
+        torch.tensor(targets).to(device),
+        tuple(times),
+        tuple(lengths),
+        blank,
+        "none",
+        zero_infinity,
+    )
+    (losses * torch.arange(1, examples + 1, device=device)).sum().backward()
+    return losses.detach().cpu().numpy(), logits.grad.cpu().numpy()
+
+
+LABELS = [[1, 2, 2, 3, 1], [4, 4, 4, 4, 5], [5, 1, 0, 0, 0], [1, 0, 0, 0, 0]]
+CTC = {
+    "padded": (LABELS, [5, 5, 2, 1], [12, 12, 9, 12], {}),
+    "in a row": ([1, 2, 2, 3, 4, 4, 5, 1], [4, 3, 1, 0], [12, 7, 12, 5], {}),
+    "another blank": ([[1, 2, 0], [0, 0, 3], [2, 1, 2], [3, 3, 3]], [3, 3, 3, 3], [12] * 4, {"blank": 5}),
+    "impossible": (LABELS, [5, 5, 2, 1], [4, 12, 1, 0], {}),
+    "impossible ones left out": (LABELS, [5, 5, 2, 1], [4, 12, 1, 0], {"zero_infinity": True}),
+    "many examples": ([[1, 2]] * 70, [2] * 70, [12] * 70, {"examples": 70}),
+}
+
+
+@pytest.mark.parametrize("name", CTC)
+def test_ctc(name):
+    targets, lengths, times, options = CTC[name]
+    ours, expected = (ctc(device, targets, lengths, times, **options) for device in ("cuda:1", "cpu"))
+    for a, b in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def test_a_label_that_there_is_not():
+    with asserted():
+        ctc("cuda", [[1, 9], [1, 2], [1, 2], [1, 2]], [2] * 4, [12] * 4)
+    torch.cuda.synchronize()
+    ours = ctc("cuda", [[1, 2]] * 4, [2] * 4, [12] * 4)
+    np.testing.assert_allclose(ours[0], ctc("cpu", [[1, 2]] * 4, [2] * 4, [12] * 4)[0], rtol=1e-9)
