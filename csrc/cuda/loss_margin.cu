@@ -6,15 +6,14 @@
 enum { NONE, MEAN };
 
 /* One target a sample, or in a row of as many as classes those before the first -1. A target that is no
- * class ends them, too, and who waits next hears of it. */
+ * class ends them, too, and targets_copy says so. */
 typedef struct {
     const void *x, *weight; /* weight NULL: 1 */
     const int64_t *target;
-    int64_t classes, x_step, target_step, weight_step;
+    int64_t classes, x_step, weight_step;
     bool is_multilabel, is_squared;
     int dtype;
     double margin;
-    unsigned *fault;
 } margin_loss;
 
 /* ---- a sample: where its row of x and its targets begin ---- */
@@ -24,10 +23,7 @@ template <class C> struct margin_row {
     __device__ C at(int64_t c) const { return cuda_load<C>(l.dtype, l.x, x + c * l.x_step); }
     __device__ int64_t label(int64_t i) const { /* -1: no more */
         if (i == (l.is_multilabel ? l.classes : 1)) return -1;
-        const int64_t t = l.target[target + i * l.target_step];
-        if (t < l.classes && t >= (l.is_multilabel ? -1 : 0)) return t;
-        cuda_fault(l.fault, CUDA_FAULT_INDEX);
-        return -1;
+        return l.target[target + i];
     }
     __device__ bool is_label(int64_t c) const {
         int64_t t = -1;
@@ -37,8 +33,7 @@ template <class C> struct margin_row {
     }
     __device__ C gap(int64_t t, int64_t c) const { return (C)l.margin - at(t) + at(c); }
     __device__ C weight() const {
-        const int64_t t = l.weight ? label(0) : -1;
-        return t >= 0 ? cuda_load<C>(l.dtype, l.weight, t * l.weight_step) : 1;
+        return l.weight ? cuda_load<C>(l.dtype, l.weight, label(0) * l.weight_step) : 1;
     }
     /* what class c, which is no label, adds to the loss; its slope */
     __device__ C loss(int64_t c) const {
@@ -100,6 +95,24 @@ __global__ void __launch_bounds__(CUDA_THREADS)
 }
 
 /* ---- calls ---- */
+/* A thread for each sample copies its targets, row by row. One that is no class becomes class 0, or ends a
+ * row of several, and who waits next hears of it. */
+__global__ void __launch_bounds__(CUDA_THREADS) targets_copy(margin_loss l, int64_t samples, int64_t row_step,
+                                                             int64_t step, int64_t *to, unsigned *fault) {
+    const int64_t n = l.is_multilabel ? l.classes : 1, end = l.is_multilabel ? -1 : 0;
+    CUDA_EACH_OF(row, samples) {
+        int64_t t = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (t >= 0) t = l.target[row * row_step + i * step];
+            if (t >= l.classes || t < end) {
+                cuda_fault(fault, CUDA_FAULT_INDEX);
+                t = end;
+            }
+            to[row * n + i] = t;
+        }
+    }
+}
+
 typedef struct {
     margin_loss l;
     cuda_dims dims[MARGIN_OPS];
@@ -110,13 +123,16 @@ typedef struct {
 static rl_status margin_begin(rl_call *k, margin_views *m, int at, const rl_view *weight) {
     const rl_view *x = rl_in(k, at), *target = rl_in(k, at + 1);
     const int last = x->ndim - 1, label = target->ndim - 1;
-    if (rl_cuda_begin(k, x) != RL_OK || !(m->l.fault = rl_cuda_fault(k))) return RL_FAIL;
+    const bool has_rows = target->ndim > (m->l.is_multilabel ? 1 : 0);
+    int64_t *dense = (int64_t *)k->svc->scratch(k, RL_COUNT(target->numel), sizeof *dense);
+    if (!dense || rl_cuda_begin(k, x) != RL_OK) return RL_FAIL;
+    unsigned *fault = rl_cuda_fault(k);
+    if (!fault) return RL_FAIL;
     m->classes = x->ndim ? (uint64_t)1 << last : 0;
     m->l.x = rl_const_data(x);
     m->l.target = (const int64_t *)rl_const_data(target);
     m->l.classes = k->attr[1];
     m->l.x_step = last < 0 ? 0 : x->strides[last];
-    m->l.target_step = m->l.is_multilabel && label >= 0 ? target->strides[label] : 0;
     m->l.dtype = x->dtype;
     if (weight) {
         m->l.weight = rl_const_data(weight);
@@ -124,9 +140,18 @@ static rl_status margin_begin(rl_call *k, margin_views *m, int at, const rl_view
     }
     cuda_dims_number(&m->dims[CLASS], x, m->classes);
     cuda_dims_copy(&m->dims[ROW], x);
-    cuda_dims_spread(&m->dims[TARGETS], target, x, ~m->classes);
+    rl_view rows = *target; /* as they lie when they are copied */
+    int64_t strides[2] = {m->l.is_multilabel && target->ndim == 2 ? target->shape[1] : 1, 1};
+    rows.strides = strides;
+    cuda_dims_spread(&m->dims[TARGETS], &rows, x, ~m->classes);
     if (last >= 0) m->dims[ROW].strides[last] = 0;
     for (int i = 0; i < MARGIN_OPS; i++) m->view[i] = &m->dims[i].view;
+    const int64_t samples = has_rows ? target->shape[0] : 1;
+    const int64_t step = m->l.is_multilabel && label >= 0 ? target->strides[label] : 0;
+    if (target->numel > 0)
+        CUDA_LAUNCH(targets_copy, cuda_blocks_of(samples), CUDA_THREADS, (cudaStream_t)k->stream, m->l,
+                    samples, has_rows ? target->strides[0] : 0, step, dense, fault);
+    m->l.target = dense;
     return RL_OK;
 }
 
