@@ -93,5 +93,4 @@ IGNORED = [
     ("pin_memory", "factories, `new_zeros` ...", "no memory is pinned"),
     ("non_blocking", "`to`, `copy_`, `cuda`, `type`", "every copy waits"),
     ("sparse", "`embedding`", "the gradient is dense"),
-    ("precision", "`set_float32_matmul_precision`", "products of float32 are always whole"),
 ]

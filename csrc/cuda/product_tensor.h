@@ -12,12 +12,12 @@ enum { PRODUCT_PIECE = 16, PRODUCT_WARP = 32, PRODUCT_PATCH = PRODUCT_PIECE + 4 
 struct product_of_half {
     typedef __half element, factor;
     typedef product_as_it_is<__half> convert;
-    enum { DEPTH = 16 };
+    enum { DEPTH = 16, THREADS = 512 };
 };
 struct product_of_bfloat {
     typedef __nv_bfloat16 element, factor;
     typedef product_as_it_is<__nv_bfloat16> convert;
-    enum { DEPTH = 16 };
+    enum { DEPTH = 16, THREADS = 256 };
 };
 struct product_to_tf32 {
     __device__ __forceinline__ float operator()(float x) const { return nvcuda::wmma::__float_to_tf32(x); }
@@ -26,7 +26,7 @@ struct product_of_tf32 {
     typedef float element;
     typedef nvcuda::wmma::precision::tf32 factor;
     typedef product_to_tf32 convert;
-    enum { DEPTH = 8 };
+    enum { DEPTH = 8, THREADS = 512 };
 };
 
 /* W x X warps, each with D x A pieces; PIECES of the depth make a step, and BLOCKS share a multiprocessor.
@@ -34,7 +34,7 @@ struct product_of_tf32 {
 template <class Kind, int W, int X, int D, int A, bool A_ALONG, bool B_ALONG, bool G> struct product_warps {
     enum { DOWN = D, ACROSS = A, WARPS_ACROSS = X, WARPS = W * X, THREADS = WARPS * PRODUCT_WARP };
     enum { GATHERED = G, DEPTH = Kind::DEPTH };
-    enum { BLOCKS = 512 / THREADS, PIECES = G && THREADS == 128 ? 1 : 2 };
+    enum { BLOCKS = (THREADS == 128 ? 512 : Kind::THREADS) / THREADS, PIECES = G && THREADS < 512 ? 1 : 2 };
     typedef Kind kind;
     typedef product_tile<typename Kind::element, W * D * PRODUCT_PIECE, X * A * PRODUCT_PIECE, PIECES * DEPTH,
                          A_ALONG, B_ALONG>
@@ -109,10 +109,10 @@ template <class Way> static void product_launch_way(const product &p, cudaStream
 }
 template <class Kind, bool A_ALONG, bool B_ALONG, bool GATHERED>
 static void product_launch_sized(const product &p, bool large, cudaStream_t stream) {
+    enum { MORE = GATHERED && Kind::THREADS == 512 ? 2 : 1 };
     if (large)
-        product_launch_way<
-            product_warps<Kind, GATHERED ? 4 : 2, 4, GATHERED ? 2 : 4, 2, A_ALONG, B_ALONG, GATHERED>>(
-            p, stream);
+        product_launch_way<product_warps<Kind, 2 * MORE, 4, 4 / MORE, 2, A_ALONG, B_ALONG, GATHERED>>(p,
+                                                                                                      stream);
     else
         product_launch_way<product_warps<Kind, 2, 2, 2, 2, A_ALONG, B_ALONG, GATHERED>>(p, stream);
 }
