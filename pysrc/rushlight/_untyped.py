@@ -148,6 +148,8 @@ class _Methods:
         return memo[key]
 
     def __reduce__(self):
+        if self.device.type == "cuda":
+            return _loaded_on, (bytes(self.cpu()), str(self.device))
         return _loaded, (bytes(self),)
 
     def __sizeof__(self):
@@ -387,6 +389,10 @@ def _fill(storage, data):
 def _loaded(data):
     storage = _new(len(data), None)
     return _fill(storage, data)
+
+
+def _loaded_on(data, device):
+    return _loaded(data).cuda(device)
 
 
 def _caster(name, dtype):
