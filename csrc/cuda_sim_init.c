@@ -62,10 +62,10 @@ static PyObject *sim_limit(PyObject *m, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static PyObject *sim_in_use(PyObject *m, PyObject *args) {
+static PyObject *sim_bytes_in_use(PyObject *m, PyObject *args) {
     int index;
     (void)m;
-    if (!PyArg_ParseTuple(args, "i:in_use", &index)) return NULL;
+    if (!PyArg_ParseTuple(args, "i:bytes_in_use", &index)) return NULL;
     return PyLong_FromSize_t(cuda_sim_in_use(index));
 }
 
@@ -79,5 +79,6 @@ PyMethodDef rl_cuda_sim_functions[] = {
     {"failed", sim_failed, METH_NOARGS, "failed()\n--\n\nThe name of the call that was told to fail."},
     {"mend", sim_mend, METH_NOARGS, "mend()\n--\n\nA device that broke works again."},
     {"limit", sim_limit, METH_VARARGS, "limit(index, bytes)\n--\n\nHow much memory a device has; 0: all."},
-    {"in_use", sim_in_use, METH_VARARGS, "in_use(index)\n--\n\nBytes of device memory that nobody freed."},
+    {"bytes_in_use", sim_bytes_in_use, METH_VARARGS,
+     "bytes_in_use(index)\n--\n\nBytes of device memory that nobody freed."},
     {NULL, NULL, 0, NULL}};

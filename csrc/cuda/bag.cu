@@ -185,7 +185,7 @@ CUDA_KERNEL(cuda_embedding_bag) {
 /* the row of each element of the list, its bag, and what the bag's gradient is times there */
 template <class C>
 __global__ void __launch_bounds__(CUDA_THREADS)
-    name_rows(bag_lists b, cuda_keys to, int64_t *bag_of, C *scale, int weights_dtype, const void *weights,
+    name_bags(bag_lists b, cuda_keys to, int64_t *bag_of, C *scale, int weights_dtype, const void *weights,
               int64_t weight_step, const int64_t *sizes) {
     CUDA_EACH_OF(i, b.n) {
         const int64_t bag = bag_at(b, i);
@@ -265,7 +265,7 @@ template <class T, class C> static rl_status add_rows(rl_call *k, const bag_list
     if (!bag_of || !sizes || !scale || cuda_keys_room(k, room, b.n) != RL_OK) return RL_FAIL;
     CUDA_LAUNCH((measure_bags), cuda_blocks_of(b.bags), CUDA_THREADS, s, b, (int)RL_I64, (void *)sizes,
                 (void *)nullptr);
-    CUDA_LAUNCH((name_rows<C>), cuda_blocks_of(b.n), CUDA_THREADS, s, b, room[0], bag_of, scale,
+    CUDA_LAUNCH((name_bags<C>), cuda_blocks_of(b.n), CUDA_THREADS, s, b, room[0], bag_of, scale,
                 weights ? weights->dtype : 0, weights ? rl_const_data(weights) : nullptr,
                 weights ? weights->strides[0] : 0, (const int64_t *)sizes);
     if (cuda_order_sort(k, room, b.n, &sorted) != RL_OK) return RL_FAIL;

@@ -71,7 +71,7 @@ CUDA_KERNEL(cuda_conv) {
     const int64_t groups = c.window->groups, channels = w->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    const rl_status direct = conv_depthwise(k, c, x, w, rl_in(k, 2));
+    const rl_status direct = cuda_conv_depthwise(k, c, x, w, rl_in(k, 2));
     if (direct != RL_UNSUPPORTED) return direct;
     const int64_t rows = w->shape[0] / groups;
     int64_t bias;
@@ -104,7 +104,7 @@ static rl_status run_input(rl_call *k, const rl_view *from, const rl_view *w, bo
     const int64_t groups = c.window->groups, rows = w->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (to->numel == 0) return RL_OK;
-    const rl_status direct = conv_depthwise_input(k, c, from, w, has_bias ? rl_in(k, 2) : nullptr);
+    const rl_status direct = cuda_conv_depthwise_input(k, c, from, w, has_bias ? rl_in(k, 2) : nullptr);
     if (direct != RL_UNSUPPORTED) return direct;
     const int64_t outputs = w->shape[0] / groups;
     int64_t bias = 0;
@@ -146,7 +146,7 @@ CUDA_KERNEL(cuda_conv_weight) {
     const int64_t groups = c.window->groups, channels = out->shape[1];
     if (!is_served(k, c)) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
-    const rl_status direct = conv_depthwise_weight(k, c, x, grad);
+    const rl_status direct = cuda_conv_depthwise_weight(k, c, x, grad);
     if (direct != RL_UNSUPPORTED) return direct;
     const int64_t rows = out->shape[0] / groups;
     product p;

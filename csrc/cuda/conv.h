@@ -26,9 +26,9 @@ struct convolution {
 
 /* Groups of one channel, by a thread for each output, or a block for each weight. RL_UNSUPPORTED: these are
  * not such groups, or too many outputs share one. x and y are what the forward one reads and writes. */
-rl_status conv_depthwise(rl_call *k, const convolution &c, const rl_view *x, const rl_view *w,
-                         const rl_view *bias);
-rl_status conv_depthwise_input(rl_call *k, const convolution &c, const rl_view *y, const rl_view *w,
-                               const rl_view *bias);
-rl_status conv_depthwise_weight(rl_call *k, const convolution &c, const rl_view *x, const rl_view *y);
+rl_status cuda_conv_depthwise(rl_call *k, const convolution &c, const rl_view *x, const rl_view *w,
+                              const rl_view *bias);
+rl_status cuda_conv_depthwise_input(rl_call *k, const convolution &c, const rl_view *y, const rl_view *w,
+                                    const rl_view *bias);
+rl_status cuda_conv_depthwise_weight(rl_call *k, const convolution &c, const rl_view *x, const rl_view *y);
 #endif

@@ -177,8 +177,8 @@ template <class C> __global__ void __launch_bounds__(CUDA_THREADS) depthwise_wei
     else                                                                                                     \
         CUDA_LAUNCH(kernel<float>, cuda_blocks_of(d.outputs), CUDA_THREADS, (cudaStream_t)k->stream, d)
 
-rl_status conv_depthwise(rl_call *k, const convolution &c, const rl_view *x, const rl_view *w,
-                         const rl_view *bias) {
+rl_status cuda_conv_depthwise(rl_call *k, const convolution &c, const rl_view *x, const rl_view *w,
+                              const rl_view *bias) {
     depthwise d;
     const rl_status status = read(&d, k, c, c.y);
     if (status != RL_OK) return status;
@@ -187,8 +187,8 @@ rl_status conv_depthwise(rl_call *k, const convolution &c, const rl_view *x, con
     LAUNCH(depthwise_forward);
     return rl_cuda_end(k);
 }
-rl_status conv_depthwise_input(rl_call *k, const convolution &c, const rl_view *y, const rl_view *w,
-                               const rl_view *bias) {
+rl_status cuda_conv_depthwise_input(rl_call *k, const convolution &c, const rl_view *y, const rl_view *w,
+                                    const rl_view *bias) {
     depthwise d;
     const rl_status status = read(&d, k, c, c.x);
     if (status != RL_OK) return status;
@@ -197,7 +197,7 @@ rl_status conv_depthwise_input(rl_call *k, const convolution &c, const rl_view *
     LAUNCH(depthwise_input);
     return rl_cuda_end(k);
 }
-rl_status conv_depthwise_weight(rl_call *k, const convolution &c, const rl_view *x, const rl_view *y) {
+rl_status cuda_conv_depthwise_weight(rl_call *k, const convolution &c, const rl_view *x, const rl_view *y) {
     depthwise d;
     const rl_status status = read(&d, k, c, c.y);
     if (status != RL_OK) return status;

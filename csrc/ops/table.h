@@ -61,7 +61,7 @@ enum {
     RL_PICKS = 1 << 15,  /* of its first argument it reads as many elements as the others name */
     RL_WIDE_NUMBER = 1 << 17, /* beside halves, a number as its second operand stays a float32 */
     RL_LAPACK = 1 << 16,      /* factorises matrices: SciPy's LAPACK is looked for at the first large one */
-    RL_NUMBERS = 1 << 18, /* its last tensor may be a number of the CPU: Note [Numbers of the CPU] */
+    RL_NUMBERS = 1 << 18,     /* its last tensor may be a number of the CPU: Note [Numbers of the CPU] */
     /* for tensors with an expanded dimension, whose elements share memory */
     RL_SHARES = 1 << 13,     /* in place, they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 1 << 14, /* ... with a warning */

@@ -44,7 +44,7 @@ def place(number, layout):
 
 
 # ---- the same call on a device ----
-def moved(value, device, shift):
+def moved(value, device, shift=0):
     """Each tensor as it lies, in as much memory; one that is dense `shift` elements further on."""
     if isinstance(value, _C.Tensor):
         size = value.untyped_storage().nbytes() // value.element_size()

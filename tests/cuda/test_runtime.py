@@ -120,7 +120,7 @@ def test_without_memory_the_cache_is_given_back_first(empty):
     from rushlight import _cuda_sim as sim
 
     retries = cuda.memory_stats()["num_alloc_retries"]
-    sim.limit(0, sim.in_use(0) + 24 * MB)
+    sim.limit(0, sim.bytes_in_use(0) + 24 * MB)
     try:
         x = torch.empty(20 * MB, dtype=torch.uint8, device="cuda")
         del x
