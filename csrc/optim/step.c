@@ -29,7 +29,7 @@ typedef struct {
     Py_ssize_t room;
     bool halves;     /* are they taken? */
     bool capturable; /* counts lie on the GPU */
-    rl_slot scales[STEP_SCALES];
+    const rl_slot *scales;
 } step_lists;
 
 static bool list_given(const step_lists *l, int i) {
@@ -121,6 +121,7 @@ static bool counts_are_usual(const step_lists *l) {
     const rl_view *p = l->list[0][0];
     const bool need = l->capturable || l->scales[STEP_SCALES - 1].tag == RL_TENSOR;
     int on_cpu = 0, beside = 0;
+    if (!l->n_counts && !need) return true;
     for (int i = l->n_lists - l->n_counts; i < l->n_lists; i++)
         for (int j = 0; j < l->n; j++) {
             const rl_view *v = l->list[i][j];
@@ -239,7 +240,7 @@ static int lists_run(const step_plan *p, const step_lists *l, PyObject *group) {
     rl_slot *scales = args + n_arg - STEP_SCALES;
     const int rc = numbers_read(group, p->numbers, args + l->n_lists, scales);
     if (rc != STEP_DONE) return rc;
-    memcpy(scales, l->scales, sizeof l->scales);
+    memcpy(scales, l->scales, STEP_SCALES * sizeof *scales);
     if (!lists_are_usual(l)) return STEP_UNUSUAL; /* from here on runs no Python */
     for (int i = 0; i < l->n_lists; i++)
         args[i] = (rl_slot){.tag = RL_TENSORS, .n = list_given(l, i) ? l->n : 0, .u.ts = l->list[i]};
@@ -254,12 +255,13 @@ static int group_step(const step_plan *p, PyObject *group, PyObject *state, PyOb
     rl_view *few[FEW];
     step_lists l = {.room = PyList_GET_SIZE(params)};
     const int unusual = option_read(group, key.differentiable);
-    const int capturable = unusual ? 0 : option_read(group, key.capturable);
+    const bool counts = PyTuple_GET_SIZE(p->counts) > 0;
+    const int capturable = unusual || !counts ? 0 : option_read(group, key.capturable);
     const int fused = unusual || capturable < 0 ? 0 : option_read(group, key.fused);
     if (unusual < 0 || capturable < 0 || fused < 0) return STEP_FAILED;
     l.halves = fused;
     l.capturable = capturable;
-    memcpy(l.scales, scales, sizeof l.scales);
+    l.scales = scales;
     int rc = unusual ? STEP_UNUSUAL : lists_begin(&l, p, group);
     if (rc != STEP_DONE) return rc;
     rl_view **all =
@@ -291,7 +293,7 @@ static int scale_read(PyObject *o, rl_slot *slot) {
 
 static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n) {
     step_plan p;
-    rl_slot scales[STEP_SCALES];
+    rl_slot scales[STEP_SCALES] = {{.tag = RL_NONE}, {.tag = RL_NONE}};
     (void)m;
     PyObject *params = (n == 3 || n == 3 + STEP_SCALES) && PyDict_Check(args[1]) && PyDict_Check(args[2])
                            ? PyDict_GetItemWithError(args[1], key.params)
@@ -303,7 +305,7 @@ static PyObject *optimizer_step(PyObject *m, PyObject *const *args, Py_ssize_t n
     RL_OWNED PyObject *held = Py_NewRef(params);
     if (plan_read(args[0], &p) < 0) return NULL;
     for (int i = 0; i < STEP_SCALES; i++)
-        if (!scale_read(n > 3 ? args[3 + i] : Py_None, &scales[i])) return PyBool_FromLong(0);
+        if (n > 3 && !scale_read(args[3 + i], &scales[i])) return PyBool_FromLong(0);
     const int rc = group_step(&p, args[1], args[2], held, scales);
     return rc == STEP_FAILED ? NULL : PyBool_FromLong(rc == STEP_DONE);
 }

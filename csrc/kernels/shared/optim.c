@@ -18,23 +18,29 @@ void rl_step_group(const rl_call *k, const rl_step_plan *plan, double *a) {
     for (int i = first; i < end; i++) a[i - first] = rl_num(k, i);
 }
 
-void rl_step_number(rl_call *k, const rl_step_plan *plan, int i, double *s) {
+static void number_of(rl_call *k, const rl_step_plan *plan, int i, const double *group, double *s) {
     rl_step_counts c = {{0}, false};
-    double group[RL_STEP_GROUP];
     for (int j = 0; j < plan->counts; j++) {
         const rl_view *v = k->arg[plan->lists + j].u.ts[i];
         c.at[j] = count_read(v);
         c.wide = v->dtype == RL_F64;
     }
-    rl_step_group(k, plan, group);
     plan->prepare(group, &c, s);
     for (int j = 0; j < plan->counts; j++) count_write(k->arg[plan->lists + j].u.ts[i], c.at[j]);
 }
 
+void rl_step_number(rl_call *k, const rl_step_plan *plan, int i, double *s) {
+    double group[RL_STEP_GROUP];
+    rl_step_group(k, plan, group);
+    number_of(k, plan, i, group, s);
+}
+
 double *rl_step_numbers(rl_call *k, const rl_step_plan *plan) {
+    double group[RL_STEP_GROUP];
     const int n = k->arg[0].n;
     double *all = k->svc->scratch(k, RL_COUNT(n, RL_STEP_NUMBERS), sizeof *all);
-    for (int i = 0; all && i < n; i++) rl_step_number(k, plan, i, all + (int64_t)i * RL_STEP_NUMBERS);
+    rl_step_group(k, plan, group);
+    for (int i = 0; all && i < n; i++) number_of(k, plan, i, group, all + (int64_t)i * RL_STEP_NUMBERS);
     return all;
 }
 
