@@ -15,9 +15,13 @@ static bool must_wait(void) {
     return waits > 0;
 }
 
-extern "C" rl_status rl_cuda_end(rl_call *k) {
+rl_status rl_cuda_sent(rl_call *k) {
     rl_cuda_launched(k->name, k->device_index, (cudaStream_t)k->stream);
-    if (rl_cuda_check(cudaGetLastError()) != RL_OK) return rl_cuda_fail(k);
+    return rl_cuda_check(cudaGetLastError()) == RL_OK ? RL_OK : rl_cuda_fail(k);
+}
+
+extern "C" rl_status rl_cuda_end(rl_call *k) {
+    if (rl_cuda_sent(k) != RL_OK) return RL_FAIL;
     if (!must_wait() || rl_cuda_stream_synchronize(k->device_index, k->stream) == RL_OK) return RL_OK;
     return rl_cuda_fail(k);
 }

@@ -77,7 +77,7 @@ static rl_status take(rl_call *k, cuda_draws *d, uint64_t draws) {
         words->now = cuda_draw_words{g->seed, g->offset};
         words->is_written = false;
         CUDA_LAUNCH(write_words, 1, 1, stream, words->at, words->now);
-        if (rl_cuda_end(k) != RL_OK) return RL_FAIL;
+        if (rl_cuda_sent(k) != RL_OK) return RL_FAIL;
         words->is_written = true;
     }
     d->words = words->at;

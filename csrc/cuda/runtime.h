@@ -14,6 +14,9 @@ void rl_cuda_launched(const char *name, int index, cudaStream_t stream);
 /* Everything on a stream, or with `all` on the device, has ended: RL_FAIL when a kernel found a fault. */
 rl_status rl_cuda_waited(int index, cudaStream_t stream, bool all);
 
+/* ---- kernels.cu ---- */
+rl_status rl_cuda_sent(rl_call *k); /* rl_cuda_end that never waits: a lock may be held */
+
 /* ---- device.cu ---- */
 bool rl_cuda_forked(void); /* in the child of a process that used CUDA */
 rl_status rl_cuda_select(int index);
