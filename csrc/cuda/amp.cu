@@ -62,13 +62,14 @@ CUDA_KERNEL(cuda_amp_unscale) { /* (grads, found_inf, inv_scale) */
                 CUDA_LAUNCH((unscale_listed<float>), l.first[l.n], CUDA_THREADS, stream, l, now, factor,
                             found);
         },
-        [&](const cuda_walk &w, const rl_view *const *views, cudaStream_t stream) {
+        [&](const cuda_walk &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
             void *p = rl_data(views[0], RL_WRITE);
-            const unsigned blocks = cuda_walk_blocks(&w);
             if (next == RL_F64)
-                CUDA_LAUNCH((unscale_along<double>), blocks, CUDA_THREADS, stream, w, p, next, factor, found);
+                CUDA_LAUNCH((unscale_along<double>), shape.blocks, shape.threads, stream, w, p, next, factor,
+                            found);
             else
-                CUDA_LAUNCH((unscale_along<float>), blocks, CUDA_THREADS, stream, w, p, next, factor, found);
+                CUDA_LAUNCH((unscale_along<float>), shape.blocks, shape.threads, stream, w, p, next, factor,
+                            found);
         });
 }
 

@@ -3,7 +3,8 @@
  *   tensor    0            1   2                  a launch has some blocks for each tensor; each finds its
  *   blocks  [ 0 1 2 3 4 ][ 5 ][ 6 7 8 ... ]       own by `first`
  *
- * Tensors whose memory has no gaps, in one order in all lists, go together; others alone, along a walk. */
+ * Tensors whose memory has no gaps, in one order in all lists, go together; others alone, along a walk; and
+ * where elements that are written may be one and the same, one thread goes along all of them. */
 #ifndef RL_CUDA_LISTS_H
 #define RL_CUDA_LISTS_H
 #include "device.h"
@@ -16,6 +17,10 @@ template <int lists> struct cuda_listed {
     unsigned first[CUDA_LISTED + 1];
     int place[CUDA_LISTED], n; /* in the lists of the call; how many */
 };
+
+typedef struct { /* of a launch for a tensor alone */
+    unsigned blocks, threads;
+} cuda_list_shape;
 
 template <int lists> __device__ int cuda_listed_find(const cuda_listed<lists> &l) {
     int low = 0, high = l.n - 1;
@@ -55,8 +60,15 @@ static inline bool cuda_walk_is_strip(const cuda_walk &w) {
     return w.is_flat;
 }
 
+static inline cuda_list_shape cuda_list_shape_of(const cuda_walk &w, unsigned reads) {
+    for (int op = 0; op < w.nops; op++)
+        if (!(reads >> op & 1) && cuda_walk_meets(&w, op)) return {1, 1};
+    return {cuda_walk_blocks(&w), CUDA_THREADS};
+}
+
 /* Goes along n tensors of each list. of(i, views): those at place i; joins(begins): may they share a launch
- * with those before, or do they begin one? together(listed, stream), alone(walk, views, stream): launch. */
+ * with those before, or do they begin one? together(listed, stream), alone(walk, shape, views, stream):
+ * launch. */
 template <int lists, class Of, class Joins, class Together, class Alone>
 static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins joins, Together together,
                                 Alone alone) {
@@ -74,7 +86,7 @@ static rl_status cuda_lists_run(rl_call *k, int n, unsigned reads, Of of, Joins 
             l.n = 0;
         }
         if (!cuda_walk_is_strip(w)) {
-            alone(w, views, stream);
+            alone(w, cuda_list_shape_of(w, reads), views, stream);
             continue;
         }
         if (l.n == 0) joins(true);

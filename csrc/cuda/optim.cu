@@ -171,12 +171,12 @@ static void launch_listed(const cuda_listed<RL_STEP_LISTS> &l, const step_number
 }
 
 template <class C>
-static void launch_along(const cuda_walk &w, const step_places &p, const step_numbers &s,
-                         cudaStream_t stream) {
+static void launch_along(const cuda_walk &w, cuda_list_shape shape, const step_places &p,
+                         const step_numbers &s, cudaStream_t stream) {
     if (s.each)
-        CUDA_LAUNCH((step_along<C, true>), cuda_walk_blocks(&w), CUDA_THREADS, stream, w, p, s);
+        CUDA_LAUNCH((step_along<C, true>), shape.blocks, shape.threads, stream, w, p, s);
     else
-        CUDA_LAUNCH((step_along<C, false>), cuda_walk_blocks(&w), CUDA_THREADS, stream, w, p, s);
+        CUDA_LAUNCH((step_along<C, false>), shape.blocks, shape.threads, stream, w, p, s);
 }
 
 /* Before anything is written: do the counts alone lie on the CPU, or nothing? */
@@ -224,11 +224,11 @@ static rl_status step_lists(rl_call *k, const rl_step_plan *plan, int kind) {
             now.dtype == RL_F64 ? launch_listed<double>(l, now, stream)
                                 : launch_listed<float>(l, now, stream);
         },
-        [&](const cuda_walk &w, const rl_view *const *views, cudaStream_t stream) {
+        [&](const cuda_walk &w, cuda_list_shape shape, const rl_view *const *views, cudaStream_t stream) {
             step_places p = {{}, place};
             for (int l = 0; l < RL_STEP_LISTS; l++) p.at[l] = cuda_listed_place(views[l], l, reads);
-            next.dtype == RL_F64 ? launch_along<double>(w, p, next, stream)
-                                 : launch_along<float>(w, p, next, stream);
+            next.dtype == RL_F64 ? launch_along<double>(w, shape, p, next, stream)
+                                 : launch_along<float>(w, shape, p, next, stream);
         });
 }
 

@@ -98,6 +98,21 @@ bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops) {
     return walk_make(w, views, nops, true);
 }
 
+bool cuda_walk_meets(const cuda_walk *w, int op) {
+    const int64_t *step = w->step[op];
+    unsigned done = 0;
+    int64_t reach = 0;
+    for (int i = 0; i < w->ndim; i++) {
+        int next = -1;
+        for (int d = 0; d < w->ndim; d++)
+            if (!(done >> d & 1) && (next < 0 || step[d] < step[next])) next = d;
+        if (step[next] <= reach) return true;
+        done |= 1u << next;
+        reach += (w->size[next] - 1) * step[next];
+    }
+    return false;
+}
+
 /* ---- numbers on the CPU ---- */
 bool cuda_can_read(const rl_view *out, const rl_view *v) {
     if (v->device == RL_CPU) return v->numel == 1;

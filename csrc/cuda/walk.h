@@ -25,6 +25,8 @@ typedef struct {
 bool cuda_walk_make(cuda_walk *w, const rl_view *const *views, int nops);
 /* ... or in the order of operand 0's memory, for what is the same wherever an element stands */
 bool cuda_walk_make_along(cuda_walk *w, const rl_view *const *views, int nops);
+/* May two elements of operand `op` be one? Not where each step goes beyond all that smaller ones reach. */
+bool cuda_walk_meets(const cuda_walk *w, int op);
 /* 2^31, or what rl_cuda_index_limit was told: tests take large tensors' way with small ones */
 int64_t cuda_index_limit(void);
 

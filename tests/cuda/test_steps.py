@@ -72,6 +72,30 @@ def test_steps_of_other_layouts(name):
     assert_close(trained(name, {}, "cuda", turned=True)[0], trained(name, {}, "cpu", turned=True)[0])
 
 
+@pytest.mark.parametrize("shape, strides", [((2, 2, 2), (1, 1, 5)), ((3, 4), (2, 3)), ((300, 2), (1, 1))])
+def test_elements_that_are_one_are_stepped_one_after_the_other(shape, strides):
+    """As on the CPU, each as often as it is named, whatever other threads do."""
+
+    def run(device):
+        base = torch.tensor(arrays(0, [(301,)])[0], device=device)
+        param = torch.nn.Parameter(torch.zeros(shape, device=device))
+        param.data = base.as_strided(shape, strides)
+        param.grad = torch.tensor(arrays(1, [shape])[0], device=device)
+        optimizer = torch.optim.SGD([param], lr=0.5, weight_decay=0.1)
+        for _ in range(2):
+            optimizer.step()
+        grads = [torch.tensor(arrays(2, [(301,)])[0], device=device)]
+        numbers = [torch.tensor(x, device=device) for x in (0.0, 0.5)]
+        if device != "cpu":
+            torch._amp_foreach_non_finite_check_and_unscale_([grads[0].as_strided(shape, strides)], *numbers)
+        else:
+            for place in np.ndindex(*shape):
+                grads[0][int(np.dot(place, strides))] *= 0.5
+        return [base, *grads]
+
+    assert_close(run("cuda"), run("cpu"))
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_steps_of_other_dtypes(dtype):
     ours, expected = (trained("Adam", {"fused": True}, device, dtype=dtype)[0] for device in ("cuda", "cpu"))
