@@ -47,6 +47,12 @@ static PyObject *sim_failed(PyObject *m, PyObject *unused) {
     return PyUnicode_FromString(cuda_sim_failed());
 }
 
+static PyObject *sim_break(PyObject *m, PyObject *unused) {
+    (void)m, (void)unused;
+    cuda_sim_break();
+    Py_RETURN_NONE;
+}
+
 static PyObject *sim_mend(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;
     cuda_sim_mend();
@@ -77,6 +83,8 @@ PyMethodDef rl_cuda_sim_functions[] = {
     {"fail", sim_fail, METH_VARARGS,
      "fail(call, times=1)\n--\n\nLets the call-th call of the runtime from now on fail, and the next ones."},
     {"failed", sim_failed, METH_NOARGS, "failed()\n--\n\nThe name of the call that was told to fail."},
+    {"break_device", sim_break, METH_NOARGS,
+     "break_device()\n--\n\nQueues a kernel that breaks the device for good."},
     {"mend", sim_mend, METH_NOARGS, "mend()\n--\n\nA device that broke works again."},
     {"limit", sim_limit, METH_VARARGS, "limit(index, bytes)\n--\n\nHow much memory a device has; 0: all."},
     {"bytes_in_use", sim_bytes_in_use, METH_VARARGS,

@@ -218,3 +218,23 @@ except NotImplementedError as error:
     said = run(code, RUSHLIGHT_CUDA_FALLBACK="1")
     assert "cuda:0 cuda:0" in said and "[ 0.6000, -0.2000]" in said
     assert said.count("'linalg_svdvals' has no CUDA kernel") == 1
+
+
+@simulated
+def test_blocks_of_a_device_that_breaks_are_known_once_it_is_mended():
+    """What the allocator did meanwhile counts, even though no kernel ran."""
+    from rushlight import _cuda_sim as sim
+
+    x = torch.arange(64.0).to("cuda")
+    cuda.synchronize()
+    given = x + 1
+    sim.break_device()
+    later = x + 2  # its block waits to begin, and the one before to end, behind what breaks the device
+    del given
+    with pytest.raises(torch.AcceleratorError, match="CUDA error: an illegal memory access"):
+        cuda.synchronize()
+    del later
+    sim.mend()
+    cuda.synchronize()
+    assert [(x + i).cpu()[1].item() for i in range(4)] == [1, 2, 3, 4]
+    assert not sim.reports()

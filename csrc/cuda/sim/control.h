@@ -19,6 +19,7 @@ void cuda_sim_seed(uint64_t seed);
 long cuda_sim_calls(void);                     /* of the runtime so far */
 void cuda_sim_fail(long call, int times);      /* the call-th from now on, and the next ones; 0: none */
 const char *cuda_sim_failed(void);             /* the name of the call that was told to fail */
+void cuda_sim_break(void);                     /* once it comes to what the current device queues next */
 void cuda_sim_mend(void);                      /* a device that broke works again */
 void cuda_sim_limit(int device, size_t bytes); /* how much memory it lets anybody have */
 size_t cuda_sim_in_use(int device);            /* bytes of cudaMalloc that nobody freed */

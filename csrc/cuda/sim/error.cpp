@@ -94,6 +94,10 @@ void cuda_sim_fail(long call, int times) {
 const char *cuda_sim_failed(void) {
     return failed.c_str();
 }
+void cuda_sim_break(void) {
+    std::lock_guard<std::recursive_mutex> lock(door);
+    enqueue(nullptr, "a fault", [] { break_device(cudaErrorIllegalAddress); });
+}
 void cuda_sim_mend(void) {
     std::lock_guard<std::recursive_mutex> lock(door);
     broken = last = cudaSuccess;

@@ -175,25 +175,28 @@ void cuda_sim_block_begin(void *p, size_t bytes, cudaStream_t stream) {
     if (!segment) return report("a block in no memory of cudaMalloc", nullptr, p);
     if (!segment->is_cut) ASAN_POISON_MEMORY_REGION((void *)segment->at, segment->bytes);
     segment->is_cut = true;
-    enqueue(stream, "the beginning of a block", [=] {
+    const auto begin = [=] {
         a->blocks[(uintptr_t)p] = Block{(uintptr_t)p, bytes, false};
         ASAN_UNPOISON_MEMORY_REGION(p, bytes);
         renew(p, bytes, true);
-    });
+    };
+    enqueue(stream, "the beginning of a block", begin, true);
 }
 void cuda_sim_block_end(void *p, cudaStream_t stream) {
     std::lock_guard<std::recursive_mutex> lock(door);
     Arena *a = arena_of(p);
     if (!a) return report("the end of a block that never was", nullptr, p);
-    enqueue(stream, "the end of a block", [=] {
+    const auto end = [=] {
         auto found = a->blocks.find((uintptr_t)p);
         if (found == a->blocks.end()) return report("the end of a block that never was", nullptr, p);
         size_t bytes = found->second.bytes;
-        touch(p, bytes, WRITE, "the end of a block"); /* nobody may still be at work on it */
+        /* nobody may still be at work on it */
+        if (!is_broken()) touch(p, bytes, WRITE, "the end of a block");
         memset(inside(p), 0xdb, bytes < 1 << 20 ? bytes : 1 << 20);
         a->blocks.erase(found);
         ASAN_POISON_MEMORY_REGION(p, bytes);
-    });
+    };
+    enqueue(stream, "the end of a block", end, true);
 }
 
 void cuda_sim_limit(int device, size_t bytes) {

@@ -24,6 +24,7 @@ enum { MOST_STREAMS = 1 << 16 };
 struct Entry {
     uint32_t op;
     std::function<void()> run;
+    bool is_account;
 };
 struct Queue {
     std::deque<Entry> entries;
@@ -95,7 +96,7 @@ static Clock clock_for(const cuda_sim_stream *s) {
     return c;
 }
 
-void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run) {
+void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run, bool is_account) {
     cuda_sim_stream *s = stream_of(stream);
     Queue &q = queues[s->id];
     Clock before = clock_for(s);
@@ -103,7 +104,7 @@ void enqueue(cudaStream_t stream, const std::string &name, std::function<void()>
     if (s->clock.size() <= s->id) s->clock.resize(s->id + 1);
     s->clock[s->id] = ++q.issued;
     ops.push_back(Op{name, s->id, q.issued, std::move(before)});
-    q.entries.push_back(Entry{ops_before + (uint32_t)ops.size(), std::move(run)});
+    q.entries.push_back(Entry{ops_before + (uint32_t)ops.size(), std::move(run), is_account});
 }
 
 bool is_ordered(uint32_t a, uint32_t b) {
@@ -140,7 +141,7 @@ static bool step(void) {
     q.entries.pop_front();
     running = entry.op;
     device_of_running = q.device;
-    if (!is_broken()) entry.run();
+    if (entry.is_account || !is_broken()) entry.run();
     running = 0;
     q.done++;
     return true;

@@ -72,7 +72,9 @@ char *inside(const void *p); /* where the simulator itself finds the bytes at p 
 extern std::recursive_mutex door;
 extern thread_local int device;
 int device_count(void);
-void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run);
+/* is_account: it only notes what an allocator did, and is run by a device that broke, too */
+void enqueue(cudaStream_t stream, const std::string &name, std::function<void()> run,
+             bool is_account = false);
 void drain_device(int device);
 void drain(cudaStream_t stream);
 bool is_of_device(cudaStream_t stream); /* of the current one: kernels and events demand it */
