@@ -1,7 +1,10 @@
 """Finds the extensions of devices other than the CPU, when something first asks for one."""
 
 import os
+import sys
+from _imp import extension_suffixes as _suffixes_of_extensions
 
+_SUFFIXES = _suffixes_of_extensions()
 _cuda_devices: int | None = None
 _DRIVER = 580  # the first branch of NVIDIA's driver that serves CUDA 13
 _DOWNLOAD = "http://www.nvidia.com/Download/index.aspx"
@@ -75,11 +78,20 @@ def visible_devices() -> int:
         return cuda_driver()
     if _cuda_devices:
         return _cuda_devices
-    from importlib.util import find_spec
-
-    if find_spec("rushlight._cuda") is None or not _driver_serves():
+    files = _device_files()
+    if not files or not _is_built() or not _driver_serves():
         return 0
-    return len(_asked_for(_device_files()))
+    return len(_asked_for(files))
+
+
+def _is_built():
+    """Is the extension there? importlib.util would know, but takes milliseconds to import."""
+    if "rushlight._cuda" in sys.modules:
+        return sys.modules["rushlight._cuda"] is not None
+    folders = sys.modules["rushlight"].__path__
+    return any(
+        os.path.exists(os.path.join(folder, "_cuda" + suffix)) for folder in folders for suffix in _SUFFIXES
+    )
 
 
 def _driver_serves():

@@ -132,6 +132,27 @@ def test_gpus():
     assert x.is_cuda and x.cpu().tolist() == [1]
 
 
+def test_looking_for_gpus_loads_nothing(tmp_path):
+    """The files of the extension and of the driver say whether there may be one."""
+    code = f"""
+import sys, rushlight as torch
+torch.cuda
+before = set(sys.modules)
+print(torch.cuda.is_available(), sorted(set(sys.modules) - before))
+from rushlight import _device
+_device._device_files, _device._driver_serves = lambda: ["nvidia0", "nvidia1"], lambda: True
+_device._SUFFIXES = [".absent", ".so"]
+torch.__path__ = [{str(tmp_path)!r}, {str(tmp_path / "more")!r}]
+print(torch.cuda.device_count())
+open({str(tmp_path / "more" / "_cuda.so")!r}, "w").close()
+print(torch.cuda.device_count(), set(sys.modules) & {{"importlib.util", "rushlight._cuda"}})
+sys.modules["rushlight._cuda"] = None
+print(torch.cuda.device_count())
+"""
+    (tmp_path / "more").mkdir()
+    assert python(code).splitlines() == ["False ['rushlight._device']", "0", "2 set()", "0"]
+
+
 @pytest.mark.skipif(rushlight.cuda.is_available(), reason="no GPU is missing")
 def test_no_gpus():
     x = rushlight.ones(1)
