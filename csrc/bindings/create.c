@@ -46,7 +46,10 @@ static PyObject *to_device(PyObject *t_steal, const options *o, bool async) {
     rl_strides_as(&there->v, v);
     rl_slot args[] = {
         {.tag = RL_TENSOR, .u.t = &there->v}, {.tag = RL_TENSOR, .u.t = v}, {.tag = RL_TRUTH, .u.i = async}};
-    return rl_op_run(RL_OP_copy_, args, 3);
+    Py_XSETREF(held, rl_op_run(RL_OP_copy_, args, 3));
+    /* it was made, nobody wrote into it */
+    if (held && ((rl_tensor *)held)->v.storage) ((rl_tensor *)held)->v.storage->version = 0;
+    return rl_give(&held);
 }
 
 /* what a caller asked for; the texts are PyTorch's */

@@ -32,6 +32,14 @@ int rl_value_ints(rl_bound *b, PyObject *const *items, Py_ssize_t n, const rl_ar
     return 1;
 }
 
+/* Has a later overload a tensor in this argument's place? */
+static bool is_of_another(const rl_bound *b, const rl_arg *a) {
+    const long at = a - b->schema->arg;
+    for (const rl_schema *s = b->schema->next; s; s = s->next)
+        if (at < s->n && s->arg[at].kind == RL_ARG_TENSOR) return true;
+    return false;
+}
+
 static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *slot) {
     if (PyTuple_Check(o)) return rl_value_ints(b, &PyTuple_GET_ITEM(o, 0), PyTuple_GET_SIZE(o), a, slot);
     if (PyList_Check(o)) { /* __index__ may change the list: work on a copy */
@@ -44,6 +52,7 @@ static int value_sequence(rl_bound *b, PyObject *o, const rl_arg *a, rl_slot *sl
         *slot = (rl_slot){.tag = RL_INT, .u.i = INT64_MIN};
         return 1;
     }
+    if (rl_tensor_check(o) && is_of_another(b, a)) return 0; /* x.tensor_split(tensor) */
     int64_t i;
     int rc = rl_scalar_int(o, &i);
     if (rc == 1) *slot = (rl_slot){.tag = RL_INT, .u.i = i};

@@ -98,3 +98,10 @@ def test_readers_raise_where_the_copy_fails(read, answer):
             sim.fail(0)
         assert x.tolist() == [3, 1, 2]
     assert any("Memcpy" in name or "Synchronize" in name for name in failed)
+
+
+def test_a_tensor_that_was_made_has_version_0():
+    for x in (torch.tensor([1.0], device="cuda"), torch.tensor([1.0]).to("cuda"), late([1.0]).cpu()):
+        assert x._version == 0
+        x.add_(1)
+        assert x._version == 1

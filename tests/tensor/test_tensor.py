@@ -392,3 +392,12 @@ class TestThreads:
         finally:
             stop.set()
             thread.join()
+
+
+@pytest.mark.parametrize("where, ends", [([2], [2, 8]), (2, [4, 8]), ([2, 5], [2, 5, 8]), ([], [8])])
+def test_a_tensor_of_one_dim_holds_indices_to_split_at(where, ends):
+    x, where = torch.arange(8), torch.tensor(where, dtype=torch.int64)
+    for parts in (x.tensor_split(where), torch.tensor_split(x, where)):
+        assert [part[-1].item() + 1 for part in parts] == ends
+    with pytest.raises(RuntimeError, match="^tensor_split expected .* dtype of long, but got Int$"):
+        x.tensor_split(where.int())
