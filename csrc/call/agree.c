@@ -91,6 +91,47 @@ static const alias aliases[] = {
     {RL_OP_index_select, "_index_select", {"self", "index"}, {0, 2, -1}},
 };
 
+/* PyTorch's name of a function behind "wrapper_CUDA_": that of the overload and "_" stand before those that
+ * are no structured kernels there. Of all others it is the operator's own. */
+static const char *method_of(const rl_operator *op) {
+    static const struct {
+        int op;
+        const char *method;
+    } methods[] = {
+        {RL_OP__cdist_forward, "__cdist_forward"},
+        {RL_OP__ctc_loss, "__ctc_loss"},
+        {RL_OP_embedding_bag_recorded, "__embedding_bag"},
+        {RL_OP_binary_cross_entropy, "_binary_cross_entropy"},
+        {RL_OP_dot, "_dot"},
+        {RL_OP_vdot, "_vdot"},
+        {RL_OP_grid_sampler_2d, "_grid_sampler_2d"},
+        {RL_OP_grid_sampler_3d, "_grid_sampler_3d"},
+        {RL_OP_huber_loss, "_huber_loss"},
+        {RL_OP_linalg_solve_triangular, "_linalg_solve_triangular"},
+        {RL_OP_masked_scatter, "_masked_scatter_"},
+        {RL_OP_max_unpool2d, "_max_unpool2d"},
+        {RL_OP_max_unpool3d, "_max_unpool3d"},
+        {RL_OP_multi_margin_loss, "_multi_margin_loss"},
+        {RL_OP_native_batch_norm, "_native_batch_norm"},
+        {RL_OP_native_group_norm, "_native_group_norm"},
+        {RL_OP_native_layer_norm, "_native_layer_norm"},
+        {RL_OP_group_norm, "_native_group_norm"},
+        {RL_OP_layer_norm, "_native_layer_norm"},
+        {RL_OP_nll_loss2d_forward, "_nll_loss2d_forward"},
+        {RL_OP_ormqr, "_ormqr"},
+        {RL_OP_put, "_put_"},
+        {RL_OP_scatter, "scatter_src"},
+        {RL_OP_scatter_join, "scatter_reduce"},
+        {RL_OP_scatter_number, "scatter_value"},
+        {RL_OP_scatter_number_join, "scatter_value_reduce"},
+        {RL_OP_scatter_reduce, "scatter_reduce_two"},
+        {RL_OP_take, "_take"},
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(methods); i++)
+        if (op == &rl_operators[methods[i].op]) return methods[i].method;
+    return op->name;
+}
+
 static int refuse_method(const rl_view *first, const rl_view *other, const char *arg, const char *method) {
     PyErr_Format(PyExc_RuntimeError,
                  "Expected all tensors to be on the same device, but got %s is on %s, different from other "
@@ -161,7 +202,7 @@ static int refuse(const rl_bound *b, int arg, const rl_view *v) {
     if (!goes_by_element(op) && !(op->traits & RL_LISTS)) {
         for (size_t i = 0; i < Py_ARRAY_LENGTH(aliases); i++)
             if (op == &rl_operators[aliases[i].op]) return refuse_aliased(b, &aliases[i]);
-        if (!same_place(first, v)) return refuse_method(first, v, b->schema->arg[arg].name, op->name);
+        if (!same_place(first, v)) return refuse_method(first, v, b->schema->arg[arg].name, method_of(op));
     }
     if (!same_place(first, v)) return refuse_two(first, v);
     const rl_view there = {.device = (uint8_t)b->device, .device_index = (int8_t)b->index};

@@ -142,6 +142,16 @@ TEXTS = [
         GOT.format("index is on cpu", "cuda:0", "_index_select"),
     ),
     (
+        lambda: F.layer_norm(there(2, 2), (2,), here(2)),
+        GOT.format("weight is on cpu", "cuda:0", "_native_layer_norm"),
+    ),
+    (
+        lambda: there(2).scatter(0, torch.tensor([1]), there(1)),
+        GOT.format("index is on cpu", "cuda:0", "scatter_src"),
+    ),
+    (lambda: there(2).take(torch.tensor([1])), GOT.format("index is on cpu", "cuda:0", "_take")),
+    (lambda: torch.cdist(there(2, 2), here(2, 2)), GOT.format("x2 is on cpu", "cuda:0", "__cdist_forward")),
+    (
         lambda: F.conv2d(there(1, 1, 3, 3), here(1, 1, 2, 2)),
         "Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same",
     ),
