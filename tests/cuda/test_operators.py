@@ -81,11 +81,17 @@ def assert_same(ours, expected, dtype, what):
         np.testing.assert_allclose(got, wanted, err_msg=what, **samples.tolerance(rough))
 
 
+def lie(name, sample):
+    """In which layouts a sample is called: the first in all, the others in every second one."""
+    layouts = LAYOUTS if name not in samples.FACTORIES else ["plain", "wide"]
+    return layouts[sample % 2 :: 2] if sample and len(layouts) > 2 else layouts
+
+
 @pytest.mark.parametrize("name, dtype", CASES)
 def test_same_as_on_the_cpu(name, dtype):
     number = 0
-    for sample in (s for s in samples.of(name) if dtype not in s.without):
-        for layout in LAYOUTS if name not in samples.FACTORIES else ["plain", "wide"]:
+    for i, sample in enumerate(s for s in samples.of(name) if dtype not in s.without):
+        for layout in lie(name, i):
             lying = "plain" if layout in ("shifted", "wide") else layout
             try:
                 expected = call(name, *sample.build(_C, dtype, lying), dtype, "cpu")
