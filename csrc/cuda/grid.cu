@@ -3,20 +3,60 @@
 #include "planes_sums.h"
 
 /* the result of one operation in the picture's precision */
-static __device__ double rounded(int dtype, double x) {
-    return dtype == RL_F32 ? (double)(float)x : cuda_rounded(dtype, x);
+static __device__ __forceinline__ float rounded(int dtype, float x) {
+    return dtype == RL_F32 ? x : cuda_rounded(dtype, x);
 }
-#define GRID_TARGET     __device__
-#define GRID_NAME(f)    f##_device
+/* Doubles compute in doubles, all others in floats. */
+#define GRID_DIMS_ALONE
+#define GRID_TARGET     __device__ __forceinline__
+#define GRID_REAL       float
+#define GRID_NAME(f)    f##_float
 #define GRID_ROUNDED(x) rounded(g->dtype, x)
-#define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)
+#define GRID_FUSED      (g->dtype == RL_F32)
+#include "kernels/shared/grid_body.h"
+#undef GRID_REAL
+#undef GRID_NAME
+#undef GRID_ROUNDED
+#undef GRID_FUSED
+#define GRID_REAL       double
+#define GRID_NAME(f)    f##_double
+#define GRID_ROUNDED(x) (x)
+#define GRID_FUSED      (g->dtype == RL_F64)
 #include "kernels/shared/grid_body.h"
 
-/* a function of its own, as large as all the rest */
-static __device__ void __attribute__((noinline))
-find(const rl_grid &g, const double *at, const double *direction, bool slopes, rl_grid_place *to) {
-    grid_find_device(&g, at, direction, slopes, to);
+static __device__ __forceinline__ void find_along(const rl_grid &g, int d, float at, rl_grid_dim_float *to) {
+    find_along_float(&g, d, at, to);
 }
+static __device__ __forceinline__ void find_along(const rl_grid &g, int d, double at,
+                                                  rl_grid_dim_double *to) {
+    find_along_double(&g, d, at, to);
+}
+
+static __device__ __forceinline__ void begin_one(rl_grid_dim_float *to) {
+    *to = {1, {}, {1}, {}, {}};
+}
+static __device__ __forceinline__ void begin_one(rl_grid_dim_double *to) {
+    *to = {1, {}, {1}, {}, {}};
+}
+
+/* Note [Taps]
+ * What a place falls among in each dim stands in registers, which no variable may index: `pick` looks at all
+ * four. The elements of a place are visited one after the other, the products of their weights computed on
+ * the way; as arrays they would take kilobytes of each thread's memory. */
+template <class C> struct tapped {
+    typename std::conditional<std::is_same<C, float>::value, rl_grid_dim_float, rl_grid_dim_double>::type
+        dim[3];
+    C direction[3];
+};
+template <class T> static __device__ __forceinline__ T pick(const T (&from)[4], int i) {
+    T x = from[0];
+    CUDA_UNROLL
+    for (int j = 1; j < 4; j++) x = i == j ? from[j] : x;
+    return x;
+}
+
+/* blocks that share the registers of a multiprocessor: no more, or they are spilled */
+#define GRID_BLOCKS(C) (sizeof(C) == sizeof(float) ? 2 : 1)
 
 typedef struct {
     rl_grid g;
@@ -72,43 +112,89 @@ static __device__ cuda_place place_seek(const cuda_planes &places, int64_t i) {
     return here;
 }
 
-static __device__ void place_find(const grid_job &job, const cuda_place &here, bool slopes,
-                                  rl_grid_place *place) {
-    double at[3], direction[3];
+template <class C>
+static __device__ __forceinline__ void place_find(const grid_job &job, const cuda_place &here,
+                                                  tapped<C> *place) {
     const int64_t first = cuda_planes_at(job.places, here);
-    for (int d = 0; d < job.g.dims; d++)
-        at[d] = cuda_load<double>(job.g.dtype, job.grid, first + d * job.places.step[CUDA_CHANNEL]);
-    for (int d = 0; job.along && d < job.g.dims; d++)
-        direction[d] =
-            cuda_load<double>(job.g.dtype, job.along,
-                              cuda_planes_at(job.direction, here) + d * job.direction.step[CUDA_CHANNEL]);
-    find(job.g, at, job.along ? direction : nullptr, slopes, place);
+    const int64_t along = job.along ? cuda_planes_at(job.direction, here) : 0;
+    CUDA_UNROLL
+    for (int d = 0; d < 3; d++) {
+        begin_one(&place->dim[d]);
+        place->direction[d] = 0;
+        if (d >= job.g.dims) continue;
+        find_along(job.g, d, cuda_load<C>(job.g.dtype, job.grid, first + d * job.places.step[CUDA_CHANNEL]),
+                   &place->dim[d]);
+        if (job.along)
+            place->direction[d] =
+                cuda_load<C>(job.g.dtype, job.along, along + d * job.direction.step[CUDA_CHANNEL]);
+    }
+}
+
+/* Note [Places of a grid]: the product over the dims; of dim `by` slopes, and bends where it is `by_too` */
+template <class C>
+static __device__ __forceinline__ C product(const tapped<C> &p, const int (&i)[3], int by, int by_too) {
+    C all = 1;
+    CUDA_UNROLL
+    for (int d = 2; d >= 0; d--) {
+        const int times = (d == by) + (d == by_too);
+        const C weight = pick(p.dim[d].weight, i[d]), slope = pick(p.dim[d].slope, i[d]);
+        all *= times == 0 ? weight : times == 1 ? slope : pick(p.dim[d].bend, i[d]);
+    }
+    return all;
+}
+template <class C>
+static __device__ __forceinline__ C weight_of(const grid_job &job, const tapped<C> &p, const int (&i)[3],
+                                              int by) {
+    C sum = 0;
+    if (!job.along) return product(p, i, by, -1);
+    CUDA_UNROLL
+    for (int d = 0; d < 3; d++)
+        if (d < job.g.dims) sum += p.direction[d] * product(p, i, by, d);
+    return sum;
+}
+
+/* f(number, offset or -1, weight) of each element; by: which dim the weights' slopes are along, or -1 */
+template <class C, class F>
+static __device__ __forceinline__ void each_tap(const grid_job &job, const tapped<C> &p, int by, F f) {
+    int i[3], n = 0;
+    CUDA_ROLLED
+    for (i[2] = 0; i[2] < p.dim[2].n; i[2]++) CUDA_ROLLED
+    for (i[1] = 0; i[1] < p.dim[1].n; i[1]++) CUDA_ROLLED
+    for (i[0] = 0; i[0] < p.dim[0].n; i[0]++) {
+        int64_t offset = 0;
+        bool is_inside = true;
+        CUDA_UNROLL
+        for (int d = 0; d < 3; d++) {
+            const int64_t at = pick(p.dim[d].at, i[d]);
+            is_inside &= at >= 0;
+            offset += d < job.g.dims ? at * job.g.step[d] : 0;
+        }
+        f(n++, is_inside ? offset : -1, weight_of(job, p, i, by));
+    }
 }
 
 template <class C>
-static __device__ C place_sum(const grid_job &job, const rl_grid_place &place, const double *weight,
-                              const void *picture, int64_t first) {
+static __device__ __forceinline__ C place_sum(const grid_job &job, const tapped<C> &place, int by,
+                                              const void *picture, int64_t first) {
     C sum = 0;
-    CUDA_ROLLED
-    for (int i = 0; i < place.n; i++) {
-        const C x = place.at[i] < 0 ? (C)0 : cuda_load<C>(job.g.dtype, picture, first + place.at[i]);
-        sum += (C)weight[i] * x;
-    }
+    each_tap(job, place, by, [&](int, int64_t at, C weight) {
+        sum += weight * (at < 0 ? (C)0 : cuda_load<C>(job.g.dtype, picture, first + at));
+    });
     return sum;
 }
 
 /* ---- the samples ---- */
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS, 1)
+__global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
     sample_places(grid_job job, const void *picture, void *to) {
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
-        rl_grid_place place;
-        place_find(job, here, false, &place);
+        tapped<C> place;
+        place_find(job, here, &place);
         int64_t first = here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
         int64_t target = cuda_planes_at(job.result, here);
         for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++) {
-            cuda_store(job.g.dtype, to, target, place_sum<C>(job, place, place.weight, picture, first));
+            cuda_store(job.g.dtype, to, target, place_sum<C>(job, place, -1, picture, first));
             first += job.picture.step[CUDA_CHANNEL];
             target += job.result.step[CUDA_CHANNEL];
         }
@@ -117,19 +203,20 @@ __global__ void __launch_bounds__(CUDA_THREADS, 1)
 
 /* ---- back to the picture: added up by atomics, as in PyTorch, or by Note [CUDA sums in order] ---- */
 template <class C>
-__global__ void __launch_bounds__(CUDA_THREADS, 1) spread_places(grid_job job, const void *grad, C *sums) {
+__global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
+    spread_places(grid_job job, const void *grad, C *sums) {
     const int64_t volume = job.picture.size[2] * job.picture.size[3] * job.picture.size[4];
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
-        rl_grid_place place;
-        place_find(job, here, false, &place);
+        tapped<C> place;
+        place_find(job, here, &place);
         int64_t from = cuda_planes_at(job.result, here);
         C *plane = sums + cuda_planes_dense_first(job.picture, here);
         for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++, plane += volume) {
             const C g = cuda_load<C>(job.g.dtype, grad, from);
-            CUDA_ROLLED
-            for (int j = 0; j < place.n; j++)
-                if (place.at[j] >= 0) atomicAdd(&plane[place.at[j]], g * (C)place.weight[j]);
+            each_tap(job, place, -1, [&](int, int64_t at, C weight) {
+                if (at >= 0) atomicAdd(&plane[at], g * weight);
+            });
             from += job.result.step[CUDA_CHANNEL];
         }
     }
@@ -137,19 +224,24 @@ __global__ void __launch_bounds__(CUDA_THREADS, 1) spread_places(grid_job job, c
 
 /* The first channel's targets of each place, GRID_MOST of them; all others lie as far behind as their planes.
  */
-__global__ void __launch_bounds__(CUDA_THREADS, 1) name_places(grid_job job, cuda_keys to, double *weight) {
+template <class C>
+__global__ void __launch_bounds__(CUDA_THREADS, GRID_BLOCKS(C))
+    name_places(grid_job job, cuda_keys to, C *weights) {
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
-        rl_grid_place place;
-        place_find(job, here, false, &place);
-        const int64_t plane = cuda_planes_dense_first(job.picture, here);
+        tapped<C> place;
+        place_find(job, here, &place);
+        const int64_t plane = cuda_planes_dense_first(job.picture, here), first = i * GRID_MOST;
         CUDA_ROLLED
         for (int j = 0; j < GRID_MOST; j++) {
-            const bool is_there = j < place.n && place.at[j] >= 0;
-            to.key[i * GRID_MOST + j] = is_there ? (uint64_t)(plane + place.at[j]) : CUDA_NO_TARGET;
-            to.order[i * GRID_MOST + j] = i * GRID_MOST + j;
-            if (is_there) weight[i * GRID_MOST + j] = place.weight[j];
+            to.key[first + j] = CUDA_NO_TARGET;
+            to.order[first + j] = first + j;
         }
+        each_tap(job, place, -1, [&](int j, int64_t at, C weight) {
+            if (at < 0) return;
+            to.key[first + j] = (uint64_t)(plane + at);
+            weights[first + j] = weight;
+        });
     }
 }
 template <class C> struct spread_in_order {
@@ -158,12 +250,12 @@ template <class C> struct spread_in_order {
     grid_job job;
     int64_t volume;
     const void *grad;
-    const double *weight;
+    const C *weight;
     C *sums;
     __device__ column find(int64_t e) const { return e; }
     __device__ C value(int64_t i, column c) const {
         const int64_t at = cuda_planes_at(job.result, place_seek(job.places, i / GRID_MOST));
-        return (C)weight[i] * cuda_load<C>(job.g.dtype, grad, at + c * job.result.step[CUDA_CHANNEL]);
+        return weight[i] * cuda_load<C>(job.g.dtype, grad, at + c * job.result.step[CUDA_CHANNEL]);
     }
     __device__ C join(C a, C b) const { return a + b; }
     __device__ void put(uint64_t target, column c, C sum) const { sums[(int64_t)target + c * volume] = sum; }
@@ -175,16 +267,15 @@ __global__ void __launch_bounds__(CUDA_THREADS, 1)
     slope_places(grid_job job, cuda_planes out, const void *picture, const void *grad, void *to) {
     CUDA_EACH(i, job.places) {
         const cuda_place here = place_seek(job.places, i);
-        rl_grid_place place;
-        place_find(job, here, true, &place);
+        tapped<C> place;
+        place_find(job, here, &place);
         CUDA_ROLLED
         for (int d = 0; d < job.g.dims; d++) {
             int64_t first = here.at[CUDA_BATCH] * job.picture.step[CUDA_BATCH];
             int64_t from = cuda_planes_at(job.result, here);
             C sum = 0;
             for (int64_t c = 0; c < job.picture.size[CUDA_CHANNEL]; c++) {
-                sum += cuda_load<C>(job.g.dtype, grad, from) *
-                       place_sum<C>(job, place, place.slope[d], picture, first);
+                sum += cuda_load<C>(job.g.dtype, grad, from) * place_sum<C>(job, place, d, picture, first);
                 first += job.picture.step[CUDA_CHANNEL];
                 from += job.result.step[CUDA_CHANNEL];
             }
@@ -215,10 +306,10 @@ CUDA_KERNEL(cuda_grid_sampler) {
 
 template <class C> static rl_status add_in_order(rl_call *k, const grid_job &job, C *sums) {
     const int64_t n = job.places.numel * GRID_MOST, channels = job.picture.size[CUDA_CHANNEL];
-    double *weight = (double *)k->svc->scratch(k, RL_COUNT(job.places.numel, GRID_MOST), sizeof *weight);
+    C *weight = (C *)k->svc->scratch(k, RL_COUNT(job.places.numel, GRID_MOST), sizeof *weight);
     cuda_keys room[CUDA_KEY_ROOMS], sorted;
     if (!weight || cuda_keys_room(k, room, n) != RL_OK) return RL_FAIL;
-    CUDA_LAUNCH(name_places, blocks_of(job), CUDA_THREADS, (cudaStream_t)k->stream, job, room[0], weight);
+    CUDA_LAUNCH(name_places<C>, blocks_of(job), CUDA_THREADS, (cudaStream_t)k->stream, job, room[0], weight);
     const spread_in_order<C> f = {job, job.picture.size[2] * job.picture.size[3] * job.picture.size[4],
                                   rl_const_data(rl_in(k, 0)), weight, sums};
     return cuda_order_sort(k, room, n, &sorted) == RL_OK ? cuda_order_join(k, f, sorted, n, channels)

@@ -80,6 +80,27 @@ def test_grid_sample_with_gradients(mode, padding):
         torch.testing.assert_close(ours.cpu(), expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("dims, mode", [(2, "bicubic"), (2, "bilinear"), (3, "bilinear"), (3, "nearest")])
+def test_grid_sample_at_far_and_odd_places(dims, mode, corners, padding):
+    torch.manual_seed(3)
+    x = torch.randn(1, 2, *(5, 4, 3)[:dims])
+    grid = (4 * torch.randn(40, dims)).reshape(1, *(4, 10) if dims == 2 else (2, 4, 5), dims)
+    places = grid.clone()
+    places.view(-1)[:4] = torch.tensor([float("nan"), float("inf"), -1.0, 1.0])
+
+    def run(device):
+        at = [t.to(device).detach().requires_grad_() for t in (x, grid)]
+        y = F.grid_sample(*at, mode=mode, padding_mode=padding, align_corners=corners)
+        odd = F.grid_sample(at[0], places.to(device), mode, padding, corners)
+        y.sum().backward()
+        return [y, odd, at[0].grad, at[1].grad]
+
+    for ours, expected in zip(run(DEVICE), run("cpu"), strict=True):
+        torch.testing.assert_close(ours.cpu(), expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+
+
 def test_of_equal_indices_the_last_wins():
     x = torch.arange(1.0, 301).reshape(1, 1, 300, 1)
     indices = torch.arange(300).reshape(1, 1, 300, 1) // 3

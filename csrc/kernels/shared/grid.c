@@ -12,6 +12,7 @@ static double rounded(int dtype, double x) {
 }
 
 #define GRID_TARGET
+#define GRID_REAL       double
 #define GRID_NAME(f)    f##_any
 #define GRID_ROUNDED(x) rounded(g->dtype, x)
 #define GRID_FUSED      (g->dtype == RL_F32 || g->dtype == RL_F64)

@@ -24,13 +24,6 @@ typedef struct {
     double slope[3][GRID_MOST]; /* how the weights change with x, y, z */
 } rl_grid_place;
 
-/* what a place is among in one dim */
-typedef struct {
-    int n;
-    int64_t at[4];
-    double weight[4], slope[4], bend[4]; /* the weights, and how they change with the place: once, twice */
-} rl_grid_dim;
-
 /* Of a picture (N, C, ..., W) without steps; `arg` says the mode, behind it stand padding and align_corners.
  */
 rl_grid rl_grid_read(const rl_call *k, const rl_view *picture, int arg);

@@ -1,59 +1,70 @@
 /* Finds the elements that places of a grid fall among. Whoever includes this says GRID_TARGET and
- * GRID_NAME(f), and in which precision: GRID_ROUNDED(x), the result of one operation, and GRID_FUSED, whether
- * there are fused ones. */
+ * GRID_NAME(f), and in which precision: GRID_REAL, what to compute in, GRID_ROUNDED(x), the result of one
+ * operation, and GRID_FUSED, whether there are fused ones. GRID_DIMS_ALONE: the dims are joined elsewhere. */
 #include "grid.h"
 #include <math.h>
 
+/* what a place is among in one dim */
+typedef struct {
+    int n;
+    int64_t at[4];
+    GRID_REAL weight[4], slope[4], bend[4]; /* the weights, and how they change with the place: once, twice */
+} GRID_NAME(rl_grid_dim);
+
 /* A product and a sum: one operation, but of halves. */
-GRID_TARGET static double GRID_NAME(fused)(const rl_grid *g, double a, double b, double c) {
+GRID_TARGET static GRID_REAL GRID_NAME(fused)(const rl_grid *g, GRID_REAL a, GRID_REAL b, GRID_REAL c) {
     if (GRID_FUSED) return GRID_ROUNDED(fma(a, b, c));
     return GRID_ROUNDED(GRID_ROUNDED(a * b) + c);
 }
 
 /* from -1 ... 1 to elements, in PyTorch's steps for images and for volumes; *slope: how fast */
-GRID_TARGET static double GRID_NAME(scaled)(const rl_grid *g, int64_t size, double place, double *slope) {
-    const double n = (double)(g->corners ? size - 1 : size), from_0 = GRID_ROUNDED(place + 1);
+GRID_TARGET static GRID_REAL GRID_NAME(scaled)(const rl_grid *g, int64_t size, GRID_REAL place,
+                                               GRID_REAL *slope) {
+    const GRID_REAL n = (GRID_REAL)(g->corners ? size - 1 : size), from_0 = GRID_ROUNDED(place + 1);
     *slope *= n / 2;
-    if (g->dims == 2) return GRID_NAME(fused)(g, from_0, n / 2, g->corners ? 0 : -0.5);
+    if (g->dims == 2) return GRID_NAME(fused)(g, from_0, n / 2, g->corners ? 0 : (GRID_REAL)-0.5);
     return g->corners ? GRID_ROUNDED(from_0 / 2 * n) : GRID_ROUNDED(GRID_NAME(fused)(g, from_0, n, -1) / 2);
 }
 
-GRID_TARGET static double GRID_NAME(clipped)(double x, int64_t size, double *slope) {
-    const double last = (double)(size - 1);
+GRID_TARGET static GRID_REAL GRID_NAME(clipped)(GRID_REAL x, int64_t size, GRID_REAL *slope) {
+    const GRID_REAL last = (GRID_REAL)(size - 1);
     if (x > 0 && x < last) return x;
     *slope = 0;
     return x > 0 ? last : 0; /* no number: the first */
 }
 
 /* as if mirrors stood at the edges */
-GRID_TARGET static double GRID_NAME(reflected)(const rl_grid *g, double x, int64_t size, double *slope) {
-    const double low = g->corners ? 0 : -0.5, span = (double)(g->corners ? size - 1 : size);
+GRID_TARGET static GRID_REAL GRID_NAME(reflected)(const rl_grid *g, GRID_REAL x, int64_t size,
+                                                  GRID_REAL *slope) {
+    const GRID_REAL low = g->corners ? 0 : (GRID_REAL)-0.5, span = (GRID_REAL)(g->corners ? size - 1 : size);
     if (span <= 0) {
         *slope = 0;
         return 0;
     }
-    double away = GRID_ROUNDED(fabs(x - low)), rest = fmod(away, span);
+    GRID_REAL away = GRID_ROUNDED(fabs(x - low)), rest = fmod(away, span);
     if (x < low) *slope = -*slope;
-    if (fmod(floor(away / span), 2.0) == 0) return GRID_ROUNDED(rest + low);
+    if (fmod(floor((double)away / (double)span), 2.0) == 0) return GRID_ROUNDED(rest + low);
     *slope = -*slope;
     return GRID_ROUNDED(span - rest + low);
 }
 
-GRID_TARGET static double GRID_NAME(padded)(const rl_grid *g, double x, int64_t size, double *slope) {
+GRID_TARGET static GRID_REAL GRID_NAME(padded)(const rl_grid *g, GRID_REAL x, int64_t size,
+                                               GRID_REAL *slope) {
     if (g->padding == GRID_ZEROS) return x;
     if (g->padding == GRID_REFLECTION) x = GRID_NAME(reflected)(g, x, size, slope);
     return GRID_NAME(clipped)(x, size, slope);
 }
 
-GRID_TARGET static int64_t GRID_NAME(index_of)(double x, int64_t size) {
-    return x >= 0 && x < (double)size ? (int64_t)x : -1;
+GRID_TARGET static int64_t GRID_NAME(index_of)(GRID_REAL x, int64_t size) {
+    return x >= 0 && x < (GRID_REAL)size ? (int64_t)x : -1;
 }
 
 /* weights of the elements at -1, 0, 1, 2 of a place between 0 and 1 */
-GRID_TARGET static void GRID_NAME(weigh_cubic)(double t, rl_grid_dim *to) {
-    const double a = -0.75;
+GRID_TARGET static void GRID_NAME(weigh_cubic)(GRID_REAL t, GRID_NAME(rl_grid_dim) * to) {
+    const GRID_REAL a = (GRID_REAL)-0.75;
     for (int i = 0; i < 4; i++) {
-        const double sign = i < 2 ? 1 : -1, x = i < 2 ? t + 1 - i : i - 1 - t; /* how far it is */
+        const GRID_REAL sign = i < 2 ? 1 : -1; /* x: how far it is */
+        const GRID_REAL x = i < 2 ? t + (GRID_REAL)(1 - i) : (GRID_REAL)(i - 1) - t;
         if (i == 1 || i == 2) {
             to->weight[i] = ((a + 2) * x - (a + 3)) * x * x + 1;
             to->slope[i] = sign * (3 * (a + 2) * x - 2 * (a + 3)) * x;
@@ -66,16 +77,17 @@ GRID_TARGET static void GRID_NAME(weigh_cubic)(double t, rl_grid_dim *to) {
     }
 }
 
-GRID_TARGET static void GRID_NAME(find_cubic)(const rl_grid *g, int64_t size, double x, rl_grid_dim *to) {
-    const double low = floor(x);
-    double unused;
+GRID_TARGET static void GRID_NAME(find_cubic)(const rl_grid *g, int64_t size, GRID_REAL x,
+                                              GRID_NAME(rl_grid_dim) * to) {
+    const GRID_REAL low = floor(x);
+    GRID_REAL unused;
     GRID_NAME(weigh_cubic)(GRID_ROUNDED(x - low), to);
     to->n = 4;
     for (int i = 0; i < 4; i++)
-        to->at[i] = GRID_NAME(index_of)(GRID_NAME(padded)(g, low + i - 1, size, &unused), size);
+        to->at[i] = GRID_NAME(index_of)(GRID_NAME(padded)(g, low + (GRID_REAL)(i - 1), size, &unused), size);
 }
 
-GRID_TARGET static void GRID_NAME(begin)(rl_grid_dim *to, int n) {
+GRID_TARGET static void GRID_NAME(begin)(GRID_NAME(rl_grid_dim) * to, int n) {
     to->n = n;
     for (int i = 0; i < n; i++) {
         to->at[i] = 0;
@@ -83,9 +95,10 @@ GRID_TARGET static void GRID_NAME(begin)(rl_grid_dim *to, int n) {
     }
 }
 
-GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double place, rl_grid_dim *to) {
+GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, GRID_REAL place,
+                                              GRID_NAME(rl_grid_dim) * to) {
     const int64_t size = g->size[d];
-    double slope = 1, x = GRID_NAME(scaled)(g, size, place, &slope);
+    GRID_REAL slope = 1, x = GRID_NAME(scaled)(g, size, place, &slope);
     if (g->mode == GRID_BICUBIC) {
         GRID_NAME(find_cubic)(g, size, x, to);
     } else {
@@ -95,7 +108,7 @@ GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double pl
             to->at[0] = GRID_NAME(index_of)(rint(x), size);
             to->weight[0] = 1;
         } else {
-            const double low = floor(x), part = GRID_ROUNDED(x - low);
+            const GRID_REAL low = floor(x), part = GRID_ROUNDED(x - low);
             GRID_NAME(begin)(to, 2);
             to->weight[0] = 1 - part, to->weight[1] = part;
             to->slope[0] = -1, to->slope[1] = 1;
@@ -103,7 +116,8 @@ GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double pl
             to->at[1] = GRID_NAME(index_of)(low + 1, size);
         }
     }
-    for (int i = 0; i < to->n; i++) {
+    for (int i = 0; i < 4; i++) { /* a loop that unrolls, so that all of it can lie in registers */
+        if (i >= to->n) continue;
         to->slope[i] *= slope;
         to->bend[i] *= slope * slope;
         if (to->at[i] >= 0) continue;
@@ -113,10 +127,11 @@ GRID_TARGET static void GRID_NAME(find_along)(const rl_grid *g, int d, double pl
     }
 }
 
+#ifndef GRID_DIMS_ALONE
 /* ---- of all dims ---- */
 /* the product over the dims: of bends, slopes or weights, as often as the dim is among `by` */
-GRID_TARGET static double GRID_NAME(product)(const rl_grid *g, const rl_grid_dim *a, const int *i, int by,
-                                             int by_too) {
+GRID_TARGET static double GRID_NAME(product)(const rl_grid *g, const GRID_NAME(rl_grid_dim) * a, const int *i,
+                                             int by, int by_too) {
     double all = 1;
     for (int d = 0; d < g->dims; d++) {
         const int times = (d == by) + (d == by_too);
@@ -126,8 +141,8 @@ GRID_TARGET static double GRID_NAME(product)(const rl_grid *g, const rl_grid_dim
 }
 
 /* ... along a direction: the sum of what each dim contributes */
-GRID_TARGET static double GRID_NAME(product_along)(const rl_grid *g, const rl_grid_dim *a, const int *i,
-                                                   int by, const double *direction) {
+GRID_TARGET static double GRID_NAME(product_along)(const rl_grid *g, const GRID_NAME(rl_grid_dim) * a,
+                                                   const int *i, int by, const double *direction) {
     double sum = 0;
     if (!direction) return GRID_NAME(product)(g, a, i, by, -1);
     for (int d = 0; d < g->dims; d++) sum += direction[d] * GRID_NAME(product)(g, a, i, by, d);
@@ -135,7 +150,8 @@ GRID_TARGET static double GRID_NAME(product_along)(const rl_grid *g, const rl_gr
 }
 
 /* Weights alone, which is what most calls ask for. */
-GRID_TARGET static void GRID_NAME(find_weights)(const rl_grid *g, const rl_grid_dim *a, rl_grid_place *to) {
+GRID_TARGET static void GRID_NAME(find_weights)(const rl_grid *g, const GRID_NAME(rl_grid_dim) * a,
+                                                rl_grid_place *to) {
     const bool deep = g->dims == 3;
     to->n = 0;
     for (int z = 0; z < (deep ? a[2].n : 1); z++)
@@ -152,7 +168,7 @@ GRID_TARGET static void GRID_NAME(find_weights)(const rl_grid *g, const rl_grid_
 
 GRID_TARGET static void GRID_NAME(grid_find)(const rl_grid *g, const double *at, const double *direction,
                                              bool slopes, rl_grid_place *to) {
-    rl_grid_dim a[3];
+    GRID_NAME(rl_grid_dim) a[3];
     int i[3] = {0, 0, 0};
     for (int d = 0; d < g->dims; d++) GRID_NAME(find_along)(g, d, at[d], &a[d]);
     if (!slopes && !direction) {
@@ -178,3 +194,4 @@ GRID_TARGET static void GRID_NAME(grid_find)(const rl_grid *g, const double *at,
         }
     }
 }
+#endif

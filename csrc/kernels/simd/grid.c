@@ -4,6 +4,7 @@
 
 #ifdef RL_SIMD_X86
 #define GRID_TARGET     V_TARGET
+#define GRID_REAL       double
 #define GRID_NAME(f)    V_NAME(f)
 #define GRID_ROUNDED(x) ((void)g, (double)(float)(x))
 #define GRID_FUSED      true
