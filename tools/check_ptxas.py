@@ -1,7 +1,9 @@
 """Compiles the CUDA kernels for one GPU and reads what ptxas says: python tools/check_ptxas.py [--arch 80]
 
-Warnings are errors. A kernel fails that spills registers, has no __launch_bounds__, or needs more registers
-for its largest block than a multiprocessor has: its launch would fail. A table of the files is printed.
+Warnings are errors. A kernel fails that spills registers, has no __launch_bounds__, needs more registers for
+its largest block than a multiprocessor has (its launch would fail), or keeps more than 512 bytes on its
+stack: CUDA reserves that for every thread the GPU can hold, for good. A table of the files is printed, and
+below it the kernels with stacks of more than 128 bytes.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from build_objects import Objects
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "build" / "cuda"
 REGISTERS = 65536  # of a block, on every GPU since 2014
+MOST_STACK, NAMED_STACK = 512, 128  # bytes of a thread
 UNIT = 8  # a thread's registers are given out in eights
 
 ENTRY = r"Compiling entry function '(\w+)' for '\w+'\n(.*?)Used (\d+) registers([^\n]*)"
@@ -30,6 +33,7 @@ class Kernel(NamedTuple):
     threads: int  # 0: without a bound
     spilled: int  # bytes
     shared: int
+    stack: int = 0  # bytes of each thread
 
 
 def read(log, ptx):
@@ -41,12 +45,17 @@ def read(log, ptx):
     for name, properties, registers, more in re.findall(ENTRY, log, flags=re.S):
         spilled = sum(map(int, re.findall(r"(\d+) bytes spill", properties)))
         shared = sum(map(int, re.findall(r"(\d+) bytes smem", more)))
-        yield Kernel(name, int(registers), threads.get(name, 0), spilled, shared)
+        stacks = re.findall(r"(\d+) bytes (?:stack frame|cumulative stack size)", properties + more)
+        yield Kernel(
+            name, int(registers), threads.get(name, 0), spilled, shared, max(map(int, stacks), default=0)
+        )
 
 
 def problems(kernel):
     if kernel.spilled:
         yield f"spills {kernel.spilled} bytes"
+    if kernel.stack > MOST_STACK:
+        yield f"has a stack of {kernel.stack} bytes"
     if not kernel.threads:
         yield "has no __launch_bounds__"
     needed = -(-kernel.registers // UNIT) * UNIT * kernel.threads
@@ -85,14 +94,17 @@ def main():
     with ThreadPoolExecutor(given.jobs) as pool:
         compiled = list(pool.map(lambda source: compile_file(source, given.arch), sources))
     wrong = []
-    print("| file | kernels | most registers | most shared memory | KB |\n| --- | --: | --: | --: | --: |")
+    heads = ("kernels", "most registers", "most shared memory", "largest stack", "KB")
+    print(f"| file | {' | '.join(heads)} |\n| --- |{' --: |' * len(heads)}")
     for source, (kernels, size) in zip(sources, compiled, strict=True):
-        registers, shared = (
-            max((getattr(k, what) for k in kernels), default=0) for what in ("registers", "shared")
+        registers, shared, stack = (
+            max((getattr(k, what) for k in kernels), default=0) for what in ("registers", "shared", "stack")
         )
-        print(f"| {Path(source).name} | {len(kernels)} | {registers} | {shared} | {size} |")
+        print(f"| {Path(source).name} | {len(kernels)} | {registers} | {shared} | {stack} | {size} |")
         wrong += [f"{source}: {plain_name(k.name)} {text}" for k in kernels for text in problems(k)]
-    print(f"| all | {sum(len(k) for k, _ in compiled)} | | | {sum(size for _, size in compiled)} |")
+    print(f"| all | {sum(len(k) for k, _ in compiled)} | | | | {sum(size for _, size in compiled)} |")
+    for kernel in (k for kernels, _ in compiled for k in kernels if k.stack > NAMED_STACK):
+        print(f"{plain_name(kernel.name)}: a stack of {kernel.stack} bytes")
     sys.exit("\n".join(wrong) or 0)
 
 

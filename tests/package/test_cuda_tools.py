@@ -36,22 +36,23 @@ PTX = """
 
 def test_what_ptxas_says_is_read():
     good, bad = check_ptxas.read(LOG, PTX)
-    assert good == check_ptxas.Kernel("_Z4goodPf", 255, 256, 0, 1088)
-    assert bad == check_ptxas.Kernel("_Z3badPf", 64, 0, 96, 0)
+    assert good == check_ptxas.Kernel("_Z4goodPf", 255, 256, 0, 1088, 0)
+    assert bad == check_ptxas.Kernel("_Z3badPf", 64, 0, 96, 0, 96)
 
 
 @pytest.mark.parametrize(
-    "registers, threads, spilled, found",
+    "registers, threads, spilled, stack, found",
     [
-        (255, 256, 0, []),
-        (64, 1024, 0, []),
-        (65, 1024, 0, ["needs 73728 registers: 65 in each of 1024 threads"]),
-        (32, 256, 4, ["spills 4 bytes"]),
-        (32, 0, 0, ["has no __launch_bounds__"]),
+        (255, 256, 0, 0, []),
+        (64, 1024, 0, 512, []),
+        (64, 1024, 0, 520, ["has a stack of 520 bytes"]),
+        (65, 1024, 0, 0, ["needs 73728 registers: 65 in each of 1024 threads"]),
+        (32, 256, 4, 0, ["spills 4 bytes"]),
+        (32, 0, 0, 0, ["has no __launch_bounds__"]),
     ],
 )
-def test_kernels_that_no_launch_could_run_fail(registers, threads, spilled, found):
-    kernel = check_ptxas.Kernel("k", registers, threads, spilled, 0)
+def test_kernels_that_no_launch_could_run_fail(registers, threads, spilled, stack, found):
+    kernel = check_ptxas.Kernel("k", registers, threads, spilled, 0, stack)
     assert list(check_ptxas.problems(kernel)) == found
 
 
