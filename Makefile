@@ -82,7 +82,7 @@ cuda: $(VENV)/.tools
 
 # each barrier of the kernels is removed in turn, and somebody must notice; FILES=csrc/cuda/x.cu: of these alone
 cuda-mutate: build/cuda-sim/.built
-	$(RUN) tools/mutate_cuda.py $(FILES)
+	$(RUN) tools/mutate_cuda.py $(FILES) $(if $(TESTS),--tests $(TESTS))
 
 # on a machine with a GPU, with no more than what is there; STAGES="build sanitize tests benchmarks": some of it
 STAGES ?=

@@ -1,8 +1,10 @@
 """Removes each barrier of the CUDA kernels in turn: python tools/mutate_cuda.py [FILE ...]
 
-Each time the file is compiled anew and the tests of its operators run on the simulated device, then all of
-tests/cuda. They must fail, mostly by a report of the checks; a barrier whose absence nobody notices is not
-needed, or not tested. A table of all is printed, as docs/cuda.md has it.
+The simulated device is built once, in a tree of its own, with every barrier behind a question: is it the one
+that RUSHLIGHT_WITHOUT_BARRIER names? Then for each barrier the tests of its file's operators run without it,
+then all of tests/cuda; or first what --tests names, then those of the operators, which is quicker where a
+header has many. They must fail, mostly by a report of the checks; a barrier whose absence nobody notices is
+not needed, or not tested. A table of all is printed, as docs/cuda.md has it.
 """
 
 import argparse
@@ -19,6 +21,17 @@ WORK = ROOT / "build" / "cuda-mutate"
 TREE, PACKAGE = WORK / "tree", WORK / "package"
 BARRIER = re.compile(r"__sync(threads_\w+|threads|warp)\s*\(")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", flags=re.S)
+WITHOUT = "RUSHLIGHT_WITHOUT_BARRIER"
+# before a file's first line, so that all lines keep their numbers
+ASKED = 'extern "C" int cuda_sim_has_barrier(int number); '
+ANSWER = f"""
+#include <stdlib.h>
+extern "C" int cuda_sim_has_barrier(int number);
+extern "C" int cuda_sim_has_barrier(int number) {{
+    static const char *const gone = getenv("{WITHOUT}");
+    return !gone || atoi(gone) != number;
+}}
+"""
 HANGS = 300  # seconds
 
 
@@ -32,16 +45,25 @@ def end_of_call(text, at):
     return at
 
 
-def mutants(text):
-    """(line, the barrier, the text without it); a vote keeps what the thread itself says."""
+def barriers(text):
+    """(begin, end, line, what a vote says without the others) of each."""
     hidden = [found.span() for found in COMMENT.finditer(text)]
     for found in BARRIER.finditer(text):
         if any(start <= found.start() < end for start, end in hidden):
             continue
         end = end_of_call(text, found.end())
         own = f"({text[found.end() - 1 : end]} != 0)" if "_" in found[1] else "((void)0)"
-        line = text.count("\n", 0, found.start()) + 1
-        yield line, text[found.start() : end], text[: found.start()] + own + text[end:]
+        yield found.start(), end, text.count("\n", 0, found.start()) + 1, own
+
+
+def ask(text, number):
+    """The text with a question before each barrier, of which the first has this number."""
+    parts, last = [ASKED], 0
+    for begin, end, _line, own in barriers(text):
+        barrier = text[begin:end]
+        parts += [text[last:begin], f"(cuda_sim_has_barrier({number}) ? {barrier} : {own})"]
+        number, last = number + 1, end
+    return "".join([*parts, text[last:]])
 
 
 # ---- a tree of its own, whose objects are links to ours ----
@@ -59,7 +81,6 @@ def fill_tree():
 def build():
     """Compiles what differs from our objects; what the compiler says, if it refuses."""
     objects = TREE / "build" / "objects"
-    shutil.rmtree(objects, ignore_errors=True)
     subprocess.run(["cp", "-al", ROOT / "build" / "objects", objects], check=True)
     words = [sys.executable, "setup.py", "-q", "build", "--build-lib", PACKAGE]
     settings = {**os.environ, "RUSHLIGHT_CUDA": "sim", "RUSHLIGHT_WERROR": "0"}
@@ -68,8 +89,8 @@ def build():
 
 
 # ---- what must notice ----
-def python(*words, timeout=None):
-    settings = {**os.environ, "RUSHLIGHT_CUDA_SIM": "2", "PYTHONPATH": str(PACKAGE)}
+def python(*words, without=0, timeout=None):
+    settings = {**os.environ, "RUSHLIGHT_CUDA_SIM": "2", "PYTHONPATH": str(PACKAGE), WITHOUT: str(without)}
     return subprocess.run(
         [sys.executable, *words], cwd=ROOT, env=settings, capture_output=True, text=True, timeout=timeout
     )
@@ -115,20 +136,22 @@ def verdict(printed):
     return "the tests end early"
 
 
-def tested(names, ignored):
-    """What the tests say of the library as it is now; empty: nothing."""
+def runs(names, tests):
+    """What pytest is told, in turn."""
+    generated = "tests/cuda/test_operators.py"
     keywords = " or ".join(f"[{name}-" for name in names)
-    rest = [
-        "tests/cuda",
-        "--deselect",
-        "tests/cuda/test_operators.py",
-        *(f"--ignore=tests/cuda/{name}" for name in ignored),
-    ]
-    for words in ([*(["tests/cuda/test_operators.py", "-k", keywords] if names else [])], rest):
-        if not words:
-            continue
+    chosen = [[generated, "-k", keywords]] if names else []
+    if tests:
+        return [tests, *chosen]
+    return [*chosen, ["tests/cuda", "--deselect", generated, "--ignore", "tests/cuda/test_checks.py"]]
+
+
+def tested(all_words, without=0):
+    """What the tests say without a barrier; empty: nothing."""
+    for words in all_words:
         try:
-            done = python("-m", "pytest", "-x", "-n", "0", "-q", "--tb=short", *words, timeout=HANGS)
+            words = ["-m", "pytest", "-x", "-n", "0", "-q", "--tb=short", *words]
+            done = python(*words, without=without, timeout=HANGS)
         except subprocess.TimeoutExpired:
             return "the tests hang"
         if done.returncode not in (0, 5):  # 5: none was chosen
@@ -136,27 +159,45 @@ def tested(names, ignored):
     return ""
 
 
+def fill_kernels(files):
+    """Puts the questions into the tree, and the answer into the simulator."""
+    number = 1
+    for path in files:
+        text = path.read_text()
+        if count := len(list(barriers(text))):
+            (TREE / path.relative_to(ROOT)).write_text(ask(text, number))
+        number += count
+    with (TREE / "csrc" / "cuda" / "sim" / "launch.cpp").open("a") as simulator:
+        simulator.write(ANSWER)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="some files of csrc/cuda instead of all")
-    parser.add_argument("--ignore", nargs="*", default=[], metavar="test_x.py", help="of tests/cuda")
+    parser.add_argument("--tests", nargs="*", help="run first, and then none but the operators'")
+    parser.add_argument("--no-baseline", action="store_true", help="the tests pass with all barriers")
+    parser.add_argument("--built", action="store_true", help="by the run before, from the same sources")
     given = parser.parse_args()
-    fill_tree()
-    if why := build():
-        sys.exit(why)
-    ignored = ["test_checks.py", *given.ignore]
-    known, survivors = operators(), []
-    if why := tested([], ignored):
-        sys.exit(f"the tests fail before anything is changed: {why}")
+    folder, number, survivors = ROOT / "csrc" / "cuda", 0, []
+    files = sorted([*folder.glob("*.cu"), *folder.glob("*.h")])
+    if not given.built:
+        fill_tree()
+        fill_kernels(files)
+        if why := build():
+            sys.exit(why)
+    if why := "" if given.no_baseline else tested(runs([], given.tests)):
+        sys.exit(f"the tests fail before anything is removed: {why}")
+    known, chosen = operators(), [p.resolve() for p in given.files] or files
     print("| barrier | without it |\n| --- | --- |", flush=True)
-    folder = ROOT / "csrc" / "cuda"
-    for path in [p.resolve() for p in given.files] or sorted([*folder.glob("*.cu"), *folder.glob("*.h")]):
-        names, copy = operators_of(path, known), TREE / path.relative_to(ROOT)
-        for line, barrier, changed in mutants(path.read_text()):
-            copy.write_text(changed)
-            found = build() or tested(names, ignored)
-            shutil.copy2(path, copy)
-            print(f"| `{path.name}:{line}` `{barrier}` | {found or '**nobody notices**'} |", flush=True)
+    for path in files:
+        text = path.read_text()
+        for begin, end, line, _own in barriers(text):
+            number += 1
+            if path not in chosen:
+                continue
+            found = tested(runs(operators_of(path, known), given.tests), number)
+            said = f"`{path.name}:{line}` `{text[begin:end]}`"
+            print(f"| {said} | {found or '**nobody notices**'} |", flush=True)
             survivors += [f"{path.name}:{line}"] if not found else []
     sys.exit(f"not noticed: {', '.join(survivors)}" if survivors else 0)
 

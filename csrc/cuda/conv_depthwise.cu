@@ -202,7 +202,7 @@ rl_status cuda_conv_depthwise_weight(rl_call *k, const convolution &c, const rl_
     const rl_status status = read(&d, k, c, c.y);
     if (status != RL_OK) return status;
     d.x = rl_const_data(x), d.y = rl_const_data(y);
-    const unsigned blocks = d.outputs < CUDA_BLOCKS ? (unsigned)d.outputs : (unsigned)CUDA_BLOCKS;
+    const unsigned blocks = cuda_blocks_each(d.outputs);
     if (d.dtype == RL_F64)
         CUDA_LAUNCH_BLOCKS(depthwise_weight<double>, blocks, CUDA_THREADS, 0, (cudaStream_t)k->stream, d);
     else

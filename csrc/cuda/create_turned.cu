@@ -67,7 +67,7 @@ static bool turn_make(turn *t, const cuda_walk &w) {
 bool cuda_move_turned(rl_call *k, const cuda_walk &w, void *to, const void *from, int64_t item) {
     turn t;
     if (!turn_make(&t, w)) return false;
-    const unsigned blocks = t.tiles < CUDA_BLOCKS ? (unsigned)t.tiles : (unsigned)CUDA_BLOCKS;
+    const unsigned blocks = cuda_blocks_each(t.tiles);
     switch (item) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \

@@ -45,7 +45,9 @@ struct lattice {
     }
 };
 
-/* A label that there is not is heard of by who waits next, and stands for the blank. */
+/* A label that there is not is heard of by who waits next, and stands for the blank. Until
+ * its kernel's next barrier a thread reads only labels that it wrote, as paths pass over none at the first
+ * time and at the last: the barrier here orders nothing, but without it nvcc spills. */
 static __device__ lattice lattice_begin(const ctc_job &j) {
     const int64_t b = blockIdx.x, states = 2 * j.lengths[b] + 1;
     int64_t *labels = j.labels + b * j.states;

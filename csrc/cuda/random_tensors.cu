@@ -127,7 +127,7 @@ CUDA_KERNEL(cuda_multinomial) { /* (weights, num_samples); the categories are th
     if (!sums || rl_cuda_begin(k, out) != RL_OK) return RL_FAIL;
     unsigned *fault = rl_cuda_fault(k);
     if (!fault || cuda_draws_take(k, &d, out->numel, CUDA_DOUBLES, true) != RL_OK) return RL_FAIL;
-    const unsigned blocks = c.rows < CUDA_BLOCKS ? (unsigned)c.rows : (unsigned)CUDA_BLOCKS;
+    const unsigned blocks = cuda_blocks_each(c.rows);
     CUDA_LAUNCH_BLOCKS(weights_sum, blocks, CUDA_THREADS, 0, stream, c, sums, fault);
     CUDA_LAUNCH(categories_pick, cuda_draws_blocks(&d), CUDA_THREADS, stream, d, c, sums,
                 (int64_t *)rl_data(out, RL_WRITE), fault);

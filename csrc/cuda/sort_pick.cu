@@ -90,7 +90,7 @@ static rl_status pick(rl_call *k, int what, int64_t dim, bool ignores_nan) {
     p.key = s.sorted.key;
     p.order = s.sorted.order;
     p.indices = indices ? (int64_t *)rl_data(indices, RL_WRITE) : nullptr;
-    const unsigned lines = p.lines.numel < CUDA_BLOCKS ? (unsigned)p.lines.numel : (unsigned)CUDA_BLOCKS;
+    const unsigned lines = cuda_blocks_each(p.lines.numel);
     switch (rl_itemsize(x->dtype)) {
 #define X(bytes, T)                                                                                          \
     case bytes:                                                                                              \

@@ -35,6 +35,12 @@ static inline unsigned cuda_blocks_of(int64_t n) {
     int64_t blocks = (n + CUDA_THREADS - 1) / CUDA_THREADS;
     return blocks < CUDA_BLOCKS ? (unsigned)blocks : (unsigned)CUDA_BLOCKS;
 }
+/* blocks for n pieces of work, each of which takes a whole block, which may come again; where tests lowered
+ * the limit two do all: the memory that a block shares is then used by several pieces */
+static inline unsigned cuda_blocks_each(int64_t n) {
+    const int64_t most = cuda_index_limit() > CUDA_BLOCKS ? (int64_t)CUDA_BLOCKS : 2;
+    return (unsigned)(n < most ? n : most);
+}
 static inline unsigned cuda_walk_blocks(const cuda_walk *w) {
     return cuda_blocks_of(w->numel);
 }

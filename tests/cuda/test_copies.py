@@ -5,6 +5,8 @@ import pytest
 
 import rushlight as torch
 
+from .conftest import indices_of_64_bits
+
 DEVICE = f"cuda:{torch.cuda.device_count() - 1}"
 DTYPES = [torch.uint8, torch.float16, torch.bfloat16, torch.int32, torch.float32, torch.int64, torch.float64]
 
@@ -32,6 +34,12 @@ def test_dims_in_another_order(order):
     same(x.to(DEVICE).permute(order).contiguous(), x.permute(order).contiguous())
     part = x[:, 1:, :, 2:]  # planes with gaps, from an odd place on
     same(x.to(DEVICE)[:, 1:, :, 2:].permute(order).contiguous(), part.permute(order).contiguous())
+
+
+def test_a_block_turns_several_tiles():
+    x = numbers(3, 33, 70)
+    with indices_of_64_bits():
+        same(x.to(DEVICE).transpose(1, 2).contiguous(), x.transpose(1, 2).contiguous())
 
 
 def test_channels_last_and_back():

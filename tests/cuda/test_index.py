@@ -61,6 +61,13 @@ def test_elements_that_are_not_zero(n):
     assert torch.equal(poured.cpu(), x.masked_scatter(mask, source))
 
 
+def test_places_among_more_tiles_than_threads():
+    places = torch.tensor([0, 5000, 524287, 524288, 524290, 540000])
+    x = torch.zeros(540001, dtype=torch.bool)
+    x[places] = True
+    assert torch.equal(x.to(DEVICE).nonzero()[:, 0].cpu(), places)
+
+
 def test_the_last_of_several_wins():
     index = torch.randint(7, (3000,))
     values = torch.arange(3000.0)

@@ -9,6 +9,8 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 
+from .conftest import indices_of_64_bits
+
 WORD = np.uint64(0xFFFFFFFF)
 
 
@@ -175,6 +177,9 @@ def test_categories():
     drawn = torch.multinomial(weights, 4000, True).cpu().numpy()
     shares = np.stack([np.bincount(row, minlength=4) / 4000 for row in drawn])
     np.testing.assert_allclose(shares, [[0, 0.25, 0.75, 0], [0.5, 0, 0, 0.5]], atol=0.04)
+    with indices_of_64_bits():  # several rows for each block
+        picked = torch.multinomial(torch.eye(7).to("cuda"), 3, True)
+    assert picked.cpu().tolist() == [[i] * 3 for i in range(7)]
     many = torch.ones(1000).to("cuda")
     many[:990] = 0
     assert torch.multinomial(many, 50, True).min().item() >= 990

@@ -4,6 +4,8 @@ import pytest
 
 import rushlight as torch
 
+from .conftest import indices_of_64_bits
+
 DEVICE = f"cuda:{min(torch.cuda.device_count(), 2) - 1}"
 
 
@@ -59,6 +61,14 @@ def test_the_mode_of_long_runs():
     ours, theirs = x.to(DEVICE).mode(), x.mode()
     assert int(ours.values) == 1
     assert int(ours.indices) == int(theirs.indices)
+
+
+def test_the_modes_of_several_lines_for_each_block():
+    x = torch.randint(5, (7, 300))
+    with indices_of_64_bits():
+        ours, theirs = x.to(DEVICE).mode(1), x.mode(1)
+    assert torch.equal(ours.values.cpu(), theirs.values)
+    assert torch.equal(ours.indices.cpu(), theirs.indices)
 
 
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int64, torch.float16, torch.float32, torch.float64])
