@@ -15,15 +15,15 @@ struct cross_job {
 };
 
 template <class C>
-__device__ void cross_read(const cross_job &j, int op, const void *from, int64_t at, C (&v)[3]) {
+static __device__ void cross_read(const cross_job &j, int op, const void *from, int64_t at, C (&v)[3]) {
     CUDA_UNROLL
     for (int i = 0; i < 3; i++) v[i] = cuda_load<C>(j.dtype[op], from, at + i * j.along[op]);
 }
 
-template <class C> __device__ C cross_minor(C a, C b, C c, C d) {
+template <class C> static __device__ C cross_minor(C a, C b, C c, C d) {
     return a * b - c * d;
 }
-__device__ inline int64_t cross_minor(int64_t a, int64_t b, int64_t c, int64_t d) {
+static __device__ int64_t cross_minor(int64_t a, int64_t b, int64_t c, int64_t d) {
     return (int64_t)((uint64_t)a * (uint64_t)b - (uint64_t)c * (uint64_t)d);
 }
 
