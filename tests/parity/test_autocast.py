@@ -17,8 +17,9 @@ OPERATORS = samples.OPERATORS
 OF_PARTS = {"_euclidean_dist", "_linalg_pinv", "linalg_matrix_exp", "matrix_exp", "roll"}
 OF_PARTS |= {"segment_reduce_backward"}
 # Refused there, computed here: of float16 under bfloat16 PyTorch joins states of both, of halves it wants
-# logsumexp in float32, and oneDNN has no LSTM in float16 for some processors.
+# logsumexp in float32, and oneDNN has no LSTM or gradients of convolutions in float16 for some processors.
 REFUSED = OF_PARTS | {"rnn_tanh_packed", "rnn_relu_packed", "flash_attention_backward", "lstm"}
+REFUSED |= {"conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "convolution"}
 FLOATS = ("float32", "bfloat16", "float16", "float64")
 
 

@@ -148,13 +148,19 @@ def printed(t, code, scope):
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)")
 
 
-def close(found, expected):
+ILL_CONDITIONED = (
+    "torch.cholesky_inverse",
+    "torch.cholesky_solve",
+)  # the matrices drawn: in the fourth digit
+
+
+def close(found, expected, limit=2e-5):
     """Are two texts the same but for digits that rounding changes, and how these are laid out?"""
     shapes = ["".join(NUMBER.sub("#", text).split()) for text in (found, expected)]
     numbers = [[float(n) for n in NUMBER.findall(text)] for text in (found, expected)]
     largest = max([1.0, *(abs(n) for n in numbers[1] if isfinite(n))])
     return shapes[0] == shapes[1] and all(
-        a == b or abs(a - b) <= 2e-5 * largest or (a != a and b != b) for a, b in zip(*numbers)
+        a == b or abs(a - b) <= limit * largest or (a != a and b != b) for a, b in zip(*numbers)
     )
 
 
@@ -182,6 +188,7 @@ def test_prints_the_same(name, tmp_path, monkeypatch):
             if absent and not lacks:
                 assert re.search("complex|sparse", found, re.IGNORECASE), f"{code}: {found}"
                 break  # from here on the example computes with them
-            assert found == expected or (name.startswith(ROUNDED) and close(found, expected)), code
+            limit = 2e-4 if name.startswith(ILL_CONDITIONED) else 2e-5
+            assert found == expected or (name.startswith(ROUNDED) and close(found, expected, limit)), code
             compared += 1
     assert bool(compared) != (name in LACKING)

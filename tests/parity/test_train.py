@@ -28,7 +28,10 @@ def test_losses_step_by_step(runs, tmp_path):
 def test_each_resumes_the_other(runs, tmp_path, writer):
     checkpoint = runs[writer][0] / "checkpoint.tar"
     after = {library: train(library, SCRIPT, tmp_path / library, 4, resume=checkpoint) for library in RUNNERS}
-    same_losses(after["rushlight"][0], after["torch"][0], 45)
+    # as above: from step 30 on PyTorch's losses differ between processors by whether oneDNN computes
+    plain, _ = train("plain torch", SCRIPT, tmp_path, 4, resume=checkpoint)
+    ours, theirs = after["rushlight"][0], after["torch"][0]
+    assert min(apart(ours, theirs, 45), apart(ours, plain, 45)) < 1e-4
     assert abs(after["rushlight"][1] - after["torch"][1]) <= 0.01
 
 
