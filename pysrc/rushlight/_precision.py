@@ -186,9 +186,15 @@ class Matmul:
     )
     allow_fp16_reduced_precision_reduction = _sums_of("fp16")
     allow_bf16_reduced_precision_reduction = _sums_of("bf16")
-    allow_fp16_reduced_precision_reduction_split_k = property(lambda self: _sums["fp16"][1])
-    allow_bf16_reduced_precision_reduction_split_k = property(lambda self: _sums["bf16"][1])
     allow_fp16_accumulation = property(lambda self: _fp16_accumulation[0], _set_fp16_accumulation)
+
+    @property
+    def allow_fp16_reduced_precision_reduction_split_k(self):
+        return _sums["fp16"][1]
+
+    @property
+    def allow_bf16_reduced_precision_reduction_split_k(self):
+        return _sums["bf16"][1]
 
     def __getattr__(self, name):
         raise AttributeError("Unknown attribute " + name)

@@ -188,11 +188,11 @@ def set_default_tensor_type(t: type[Tensor] | str) -> None:
         raise TypeError("invalid type object: only floating-point types are supported as the default type")
     if not t.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
-    if t.device_type == "cuda" and not rushlight.cuda.is_available():
+    if t._device_type == "cuda" and not rushlight.cuda.is_available():
         raise _not_available(t)
     _C.set_default_dtype(t.dtype)
-    if t.device_type == "cuda" or _C.get_default_device().type == "cuda":
-        rushlight.set_default_device(t.device_type)
+    if t._device_type == "cuda" or _C.get_default_device().type == "cuda":
+        rushlight.set_default_device(t._device_type)
 
 
 # ---- torch.FloatTensor and its kin ----
@@ -200,15 +200,15 @@ def set_default_tensor_type(t: type[Tensor] | str) -> None:
 
 class _LegacyType(type):
     def __call__(cls, *args, **kwargs):
-        if cls.device_type == "cuda" and not rushlight.cuda.is_available():
+        if cls._device_type == "cuda" and not rushlight.cuda.is_available():
             raise _not_available(cls)
-        return legacy_new(args, kwargs, cls.dtype, cls.device_type)
+        return legacy_new(args, kwargs, cls.dtype, cls._device_type)
 
     def __instancecheck__(cls, obj):
         return (
             isinstance(obj, _C.Tensor)
             and obj.dtype is cls.dtype
-            and (obj.is_cpu if cls.device_type == "cpu" else obj.is_cuda)
+            and (obj.is_cpu if cls._device_type == "cpu" else obj.is_cuda)
         )
 
 
@@ -220,7 +220,7 @@ def _legacy_type(dtype, name, module):
     short = name.rpartition(".")[2]
     members = {
         "dtype": dtype,
-        "device_type": "cpu" if module == "rushlight" else "cuda",
+        "_device_type": "cpu" if module == "rushlight" else "cuda",
         "_type_name": name,
         "__module__": module,
         "__doc__": f"Makes {dtype} tensors, and tells by isinstance whether one is.",
