@@ -94,11 +94,16 @@ def test_each_barrier_is_removed_in_turn():
     text = (
         "/* __syncthreads() */\n__syncthreads();\nif (__syncthreads_or(f(x) > (1)))\n    __syncwarp(mask);\n"
     )
-    found = [(line, changed) for line, _, changed in mutate_cuda.mutants(text)]
-    assert [line for line, _ in found] == [2, 3, 4]
-    assert found[0][1] == text.replace("*/\n__syncthreads();", "*/\n((void)0);")
-    assert found[1][1] == text.replace("__syncthreads_or(f(x) > (1))", "((f(x) > (1)) != 0)")
-    assert found[2][1] == text.replace("__syncwarp(mask)", "((void)0)")
+    found = [(line, text[begin:end], own) for begin, end, line, own in mutate_cuda.barriers(text)]
+    assert found == [
+        (2, "__syncthreads()", "((void)0)"),
+        (3, "__syncthreads_or(f(x) > (1))", "((f(x) > (1)) != 0)"),
+        (4, "__syncwarp(mask)", "((void)0)"),
+    ]
+    asked = mutate_cuda.ask(text, 7)
+    for number, (_, barrier, own) in enumerate(found, 7):
+        assert f"(cuda_sim_has_barrier({number}) ? {barrier} : {own})" in asked
+    assert asked.count("\n") == text.count("\n") and asked.count("cuda_sim_has_barrier(7)") == 1
 
 
 def test_the_newest_run_of_each_stage_is_on_the_page(tmp_path):
