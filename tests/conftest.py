@@ -34,10 +34,23 @@ def pytest_collection_modifyitems(config, items):
         items[:] = sampled
 
 
-def pytest_collection_finish(session):
-    """Thousands of collected tests need no look from the collections of garbage that tests ask for."""
+def freeze_heap():
+    """Objects that live on need no look from the garbage collections that later tests ask for."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish(session):
+    freeze_heap()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """At the end of each file: what it imported and cached stays, and most of the suite was scanning it."""
+    result = yield
+    if nextitem is None or nextitem.path != item.path:
+        freeze_heap()
+    return result
 
 
 @pytest.fixture(autouse=True)

@@ -71,8 +71,31 @@ def gpt(t, layers=12, heads=12, width=768, words=50257, length=1024):
     return GPT()
 
 
+def bert_dense(nn, width):
+    class Intermediate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Linear(width, 4 * width)
+            self.intermediate_act_fn = nn.GELU()
+
+        def forward(self, x):
+            return self.intermediate_act_fn(self.dense(x))
+
+    class Pooler(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.dense = nn.Linear(width, width)
+            self.activation = nn.Tanh()
+
+        def forward(self, x):
+            return self.activation(self.dense(x[:, 0]))
+
+    return Intermediate, Pooler
+
+
 def bert(t, layers=12, heads=12, width=768, words=30522, length=512):
     nn = t.nn
+    Intermediate, Pooler = bert_dense(nn, width)
 
     class Embeddings(nn.Module):
         def __init__(self):
@@ -124,15 +147,6 @@ def bert(t, layers=12, heads=12, width=768, words=30522, length=512):
         def forward(self, x, mask):
             return self.output(self.self(x, mask), x)
 
-    class Intermediate(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.dense = nn.Linear(width, 4 * width)
-            self.intermediate_act_fn = nn.GELU()
-
-        def forward(self, x):
-            return self.intermediate_act_fn(self.dense(x))
-
     class Layer(nn.Module):
         def __init__(self):
             super().__init__()
@@ -153,15 +167,6 @@ def bert(t, layers=12, heads=12, width=768, words=30522, length=512):
             for layer in self.layer:
                 x = layer(x, mask)
             return x
-
-    class Pooler(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.dense = nn.Linear(width, width)
-            self.activation = nn.Tanh()
-
-        def forward(self, x):
-            return self.activation(self.dense(x[:, 0]))
 
     class Bert(nn.Module):
         def __init__(self):
