@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "object/storage.h"
 #include "core/blocks.h"
+#include "core/fence.h"
 #include "core/memory.h"
 #include "core/packed.h"
 #include "core/threads.h"
@@ -240,6 +241,7 @@ static int adopt_functions(PyObject *m) {
 }
 
 static int fill_module(PyObject *m) {
+    rl_fence_init();
     rl_blocks_init();
     rl_packed_guard_fork();
     rl_weak_guard_fork();

@@ -2,6 +2,7 @@
 #ifndef RL_CONTRACT_CALL_H
 #define RL_CONTRACT_CALL_H
 #include "count.h"
+#include "layout.h"
 #include "random.h"
 #include "view.h"
 
@@ -13,7 +14,7 @@ extern "C" {
 #define RL_MAX_OUT    8
 #define RL_MAX_ATTR   20
 #define RL_MAX_USED   4
-#define RL_KERNEL_ABI 10
+#define RL_KERNEL_ABI 11
 
 #define RL_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RL_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -67,6 +68,9 @@ typedef struct rl_services {
     /* Memory of the call's device for this call, 64-byte aligned; NULL when there is none (then: return
      * RL_FAIL). */
     void *(*scratch)(rl_call *k, rl_count n, size_t itemsize);
+    /* n rooms of a layout that began as rl_layout_begin(k), as scratch; false when there is no memory. */
+    bool (*rooms)(rl_call *k, const rl_layout *l, int64_t n, rl_rooms *to);
+    int64_t (*fenced)(rl_layout *l, rl_count n); /* for rl_layout_begin */
     /* body(ctx, begin, end, thread) over [0, n) in pieces, in any order; thread is less than k->threads. One
      * item takes one thread about `ns` nanoseconds: Note [Regions] in core/threads.c. */
     void (*parallel)(rl_call *k, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int),
@@ -106,6 +110,14 @@ struct rl_call {
     rl_packed *used_[RL_MAX_USED];
     int n_used_; /*   published ones that it reads */
 };
+
+static inline rl_layout rl_layout_begin(const rl_call *k) {
+    rl_layout l;
+    l.size.n = 0;
+    l.fenced = k->svc->fenced;
+    l.n_parts = 0;
+    return l;
+}
 
 static inline const rl_view *rl_in(const rl_call *k, int i) {
     return k->arg[i].tag == RL_TENSOR ? k->arg[i].u.t : NULL;

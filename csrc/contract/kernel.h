@@ -12,6 +12,7 @@
 #include "count.h"
 #include "dtype.h"
 #include "half.h"
+#include "layout.h"
 #include "random.h"
 #include "view.h"
 #endif

@@ -25,8 +25,8 @@
  *            ┆              ┆
  *          oldest         oldest     the oldest of all goes when more than `cap` bytes are kept
  *
- * Above the cap, while allocations are to fail on request, and under AddressSanitizer, which needs to see
- * every block to the byte, a block is not rounded and not kept.
+ * Above the cap, while allocations are to fail on request, between fences (fence.c) and under
+ * AddressSanitizer, which need to see every block to the byte, a block is not rounded and not kept.
  *
  * The lock is held for some ten instructions, so it is one exchange and no call: a mutex costs as much as all
  * of the rest. Nothing is asked of the system under it. */
@@ -151,11 +151,31 @@ static block *cut_above(size_t cap) {
 
 /* ---- the system ---- */
 static bool from_pages(size_t size) {
-    return CACHED && size >= PAGES_FROM;
+    return CACHED && size >= PAGES_FROM && !rl_fence_mode;
 }
 
-static block *system_take(size_t size) {
+/* Where a fence is to stand in front of the data, the head is a block of its own:
+ *
+ *     │ data │ 64 bytes, unused │ head ──► the block         fence │ data                              */
+enum { LINK = 64 };
+void *rl_block_data_apart(void *block) {
+    return *(void **)((char *)block - LINK);
+}
+
+static block *take_apart(size_t size, int head) {
+    char *link = rl_alloc(RL_COUNT(LINK, 2 + head / LINK), 1); /* room for the links of a block */
+    void *data = link ? rl_alloc((rl_count){(int64_t)size - head}, 1) : NULL;
+    if (!data) {
+        rl_free(link);
+        return NULL;
+    }
+    *(void **)link = data;
+    return (block *)(link + LINK);
+}
+
+static block *system_take(size_t size, int head) {
     rl_count bytes = {(int64_t)size};
+    if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) return take_apart(size, head);
     return from_pages(size) ? rl_alloc_pages(bytes) : rl_alloc(bytes, 1);
 }
 
@@ -164,21 +184,25 @@ static size_t system_give(block *list) {
     while (list) {
         block *next = list->older;
         n += list->size;
-        if (from_pages(list->size))
+        if (from_pages(list->size)) {
             rl_free_pages(list, list->size);
-        else
+        } else if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) {
+            rl_free(rl_block_data_apart(list));
+            rl_free((char *)list - LINK);
+        } else {
             rl_free(list);
+        }
         list = next;
     }
     return n;
 }
 
 /* What is kept may be what is missing. */
-static __attribute__((noinline)) block *fresh_block(size_t size, rl_block_use use) {
+static __attribute__((noinline)) block *fresh_block(size_t size, int head, rl_block_use use) {
     bool asked_to_fail = rl_alloc_armed();
-    block *b = system_take(size);
+    block *b = system_take(size, head);
     if (!b && !asked_to_fail && rl_blocks_empty() > 0) {
-        b = system_take(size);
+        b = system_take(size, head);
         if (b) rl_error_clear();
     }
     if (b) return b;
@@ -189,7 +213,8 @@ static __attribute__((noinline)) block *fresh_block(size_t size, rl_block_use us
     return NULL;
 }
 
-void *rl_block_take(rl_count bytes, rl_block_use use) {
+void *rl_block_take(rl_count data, int head, rl_block_use use) {
+    const rl_count bytes = rl_count_plus(data, head);
     if (RL_UNLIKELY(bytes.n < 0)) return rl_alloc(bytes, 1); /* which says so */
     size_t size = (size_t)bytes.n;
     int c = CLASS_NONE;
@@ -203,7 +228,7 @@ void *rl_block_take(rl_count bytes, rl_block_use use) {
     cache.in_use += size;
     cache.used[use]++;
     unlock();
-    if (RL_UNLIKELY(!b) && !(b = fresh_block(size, use))) return NULL;
+    if (RL_UNLIKELY(!b) && !(b = fresh_block(size, head, use))) return NULL;
     b->size = size;
     b->size_class = (uint8_t)c;
     b->use = (uint8_t)use;
@@ -306,6 +331,6 @@ void rl_blocks_init(void) {
     const char *wanted = getenv("RUSHLIGHT_CACHE_BYTES");
     size_t eighth = memory_here() / 8, cap = eighth < DEFAULT_CAP ? eighth : DEFAULT_CAP;
     if (wanted && *wanted >= '0' && *wanted <= '9') cap = number_of(wanted, MOST_KEPT);
-    cache.cap = cap;
+    cache.cap = rl_fence_mode ? 0 : cap;
     pthread_atfork(fork_hold, fork_release, fork_release); /* a child has only the thread that forks */
 }

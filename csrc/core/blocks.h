@@ -1,14 +1,20 @@
 /* Blocks of memory of any size, kept when they are given back: storages and scratch stand on them. */
 #ifndef RL_CORE_BLOCKS_H
 #define RL_CORE_BLOCKS_H
-#include "contract/kernel.h"
+#include "fence.h"
 
 enum { RL_BLOCK_HEAD = 16 }; /* the first bytes of a block are the cache's own; its user begins behind them */
 typedef enum { RL_BLOCK_STORAGE, RL_BLOCK_SCRATCH, RL_BLOCK_USES } rl_block_use;
 
-/* At least so many bytes (64 or more), with the head; 64-byte aligned, uninitialised; NULL and RL_MEMORY
- * pending. Any thread, with or without the GIL. */
-void *rl_block_take(rl_count bytes, rl_block_use use);
+/* A block with a head of the caller's, a multiple of 64 bytes, and at least so many bytes of data; both are
+ * 64-byte aligned and uninitialised; NULL and RL_MEMORY pending. Any thread, with or without the GIL. */
+void *rl_block_take(rl_count bytes, int head, rl_block_use use);
+void *rl_block_data_apart(void *block);
+/* The data of a block that was taken with this head: behind it, unless a fence stands in between. */
+static inline void *rl_block_data(void *block, int head) {
+    if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) return rl_block_data_apart(block);
+    return (char *)block + head;
+}
 void rl_block_give(void *block);
 /* What is written behind the first `used` bytes of a large block is needed no more: its pages go back to the
  * system until somebody writes there again. */

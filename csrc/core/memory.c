@@ -1,6 +1,7 @@
 /* Aids that are always on: counted allocations, a failing one on demand. */
 #include "memory.h"
 #include "error.h"
+#include "fence.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,6 +38,7 @@ void *rl_alloc(rl_count n, size_t itemsize) {
     size_t bytes = (size_t)count.n;
     if (is_refused(count)) return NULL;
     void *p; /* to the byte, so that sanitizers see the end */
+    if (RL_UNLIKELY(rl_fence_mode)) return (p = rl_fence_alloc(bytes)) ? p : refused_by_system(bytes);
     return posix_memalign(&p, 64, bytes ? bytes : 1) ? refused_by_system(bytes) : p;
 }
 
@@ -47,6 +49,7 @@ void *rl_alloc_zero(rl_count n, size_t itemsize) {
 }
 
 void rl_free(void *p) {
+    if (RL_UNLIKELY(rl_fence_mode) && rl_fence_free(p)) return;
     free(p);
 }
 

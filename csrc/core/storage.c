@@ -18,10 +18,10 @@ typedef struct {
 _Static_assert(sizeof(home) <= HEADER, "the bytes follow the header in one block");
 
 static rl_storage *storage_block(int64_t nbytes) {
-    home *h = rl_block_take(rl_count_plus(RL_COUNT(nbytes), HEADER), RL_BLOCK_STORAGE);
+    home *h = rl_block_take(RL_COUNT(nbytes), HEADER, RL_BLOCK_STORAGE);
     if (!h) return NULL;
     memset(&h->s, 0, sizeof h->s);
-    h->s.mem_ = (char *)h + HEADER;
+    h->s.mem_ = rl_block_data(h, HEADER);
     return &h->s;
 }
 
@@ -231,9 +231,9 @@ static rl_status storage_move_on_device(rl_storage *s, size_t nbytes) {
 static rl_status storage_move(rl_storage *s, int64_t nbytes) {
     size_t room = rl_storage_room(s);
     if (s->device != RL_CPU) return storage_move_on_device(s, (size_t)nbytes);
-    void *block = rl_block_take(rl_count_plus(RL_COUNT(nbytes), 64), RL_BLOCK_SCRATCH);
+    void *block = rl_block_take(RL_COUNT(nbytes), 64, RL_BLOCK_SCRATCH);
     if (!block) return RL_FAIL;
-    char *mem = (char *)block + 64;
+    char *mem = rl_block_data(block, 64);
     memcpy(mem, s->mem_, (size_t)nbytes < room ? (size_t)nbytes : room);
     rl_storage_move_steal(s, mem, rl_block_give, block);
     return RL_OK;

@@ -36,13 +36,15 @@ static rl_status input_direct(rl_call *k, const rl_conv *c, const float *grad, c
 /* ---- any stride ---- */
 enum { SENT_TAPS = 576, SENT = 1 << 16 }; /* rows and numbers of `sent` at a time */
 typedef struct {
-    const rl_call *call;
     const rl_conv *c;
     const float *grad, *weight;
-    float *out, *room;
+    float *out;
     int64_t part, parts, rows; /* input channels of an item, items of a group, output rows at a time */
-    int64_t packed, room_step;
-    bool plain; /* 1 x 1 over the whole plane: the product is the answer */
+    rl_gemm_plan plans[4];     /* + 1: of the last part, + 2: of the last rows */
+    rl_rooms rooms;
+    rl_gemm_parts product; /* parts of a room, */
+    int64_t sent;          /* and what the product sends to the windows */
+    bool plain;            /* 1 x 1 over the whole plane: the product is the answer */
 } sent_job;
 
 /* one row of what places sent by one tap; its first column goes to column `first` */
@@ -66,76 +68,69 @@ static void sent_spread(const sent_job *j, const float *sent, float *out, int64_
             }
 }
 
-/* weights of `count` input channels turned around, times the gradients of an image; n and b are not set yet
- */
-static rl_gemm sent_product(const sent_job *j, int64_t at, int64_t first, int64_t count) {
+/* Weights of `count` input channels, transposed, times the gradients of `rows` rows of an image. */
+static rl_gemm sent_problem(const sent_job *j, int64_t count, int64_t rows) {
     const rl_conv *c = j->c;
-    const int64_t taps = c->kh * c->kw;
-    return (rl_gemm){.m = count * taps,
-                     .k = c->oc,
-                     .dtype = RL_F32,
-                     .c_dtype = RL_F32,
-                     .a = j->weight + at % c->groups * c->oc * c->depth + first * taps,
-                     .a_row = 1,
-                     .a_col = c->depth,
-                     .b_row = c->oh * c->ow,
-                     .b_col = 1,
-                     .c_col = 1,
-                     .alpha = 1};
-}
-
-/* bytes that the product wants of `count` channels and `rows` rows of the image */
-static int64_t sent_room(const sent_job *j, int64_t count, int64_t rows) {
-    rl_gemm g = sent_product(j, 0, 0, count);
-    rl_gemm_plan plan;
-    g.n = rows * j->c->ow;
-    g.c_row = j->plain ? g.b_row : g.n;
-    return rl_gemm_plan_make(j->call, &g, &plan) ? rl_gemm_room(&plan, &g).n : 0;
+    rl_gemm g = {
+        .m = count * c->kh * c->kw, .n = rows * c->ow, .k = c->oc, .dtype = RL_F32, .c_dtype = RL_F32};
+    g.a_row = 1, g.a_col = c->depth;
+    g.b_row = c->oh * c->ow, g.b_col = 1;
+    g.c_row = j->plain ? g.b_row : g.n, g.c_col = 1;
+    g.alpha = 1;
+    return g;
 }
 
 /* item = (image * groups + group) * parts + part of the input channels */
 static void sent_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const sent_job *j = ctx;
     const rl_conv *c = j->c;
-    float *room = j->room + thread * j->room_step, *sent = room + j->packed;
-    const int64_t plane = c->oh * c->ow;
+    char *room = rl_room(&j->rooms, thread);
+    float *sent = (float *)(room + j->sent);
+    const int64_t plane = c->oh * c->ow, taps = c->kh * c->kw;
     for (int64_t i = begin; i < end; i++) {
-        int64_t at = i / j->parts, first = i % j->parts * j->part, count = simd_min(j->part, c->ic - first);
-        const float *grad = j->grad + at * c->oc * plane;
-        float *out = j->out + (at * c->ic + first) * c->h * c->w;
-        rl_gemm g = sent_product(j, at, first, count);
+        const int64_t image = i / j->parts, part = i % j->parts, first = part * j->part;
+        const int64_t count = simd_min(j->part, c->ic - first);
+        const float *grad = j->grad + image * c->oc * plane;
+        const float *weight = j->weight + image % c->groups * c->oc * c->depth + first * taps;
+        float *out = j->out + (image * c->ic + first) * c->h * c->w;
         if (!j->plain) __builtin_memset(out, 0, (size_t)(count * c->h * c->w) * sizeof(float));
-        for (int64_t y = 0, rows; y < c->oh; y += rows) {
-            rows = simd_min(j->rows, c->oh - y);
-            rl_gemm_plan plan;
-            g.n = rows * c->ow;
-            g.b = grad + y * c->ow;
-            g.c = j->plain ? out + y * c->ow : sent;
-            g.c_row = j->plain ? plane : g.n;
-            rl_gemm_plan_make(j->call, &g, &plan);
-            rl_gemm_alone(&plan, &g, (char *)room);
+        for (int64_t y = 0; y < c->oh; y += j->rows) {
+            const int64_t rows = simd_min(j->rows, c->oh - y);
+            const rl_gemm_plan *plan = &j->plans[(part == j->parts - 1) + 2 * (y + j->rows >= c->oh)];
+            const float *from = grad + y * c->ow;
+            const rl_gemm_data at = {.a = plan->swapped ? from : weight,
+                                     .b = plan->swapped ? weight : from,
+                                     .c = j->plain ? out + y * c->ow : sent};
+            rl_gemm_alone(plan, &at, room, j->product);
             if (!j->plain) sent_spread(j, sent, out, count, y, rows);
         }
     }
 }
 
+static rl_layout sent_layout(const rl_call *k, sent_job *j) {
+    const rl_conv *c = j->c;
+    rl_layout l = rl_layout_begin(k);
+    const rl_count sent = j->plain ? RL_COUNT(0) : RL_COUNT(j->part, c->kh, c->kw, j->rows, c->ow);
+    j->product = rl_gemm_alone_layout(&l, j->plans, 4);
+    j->sent = rl_layout_add(&l, sent, sizeof(float));
+    return l;
+}
+
 static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, const float *w) {
-    sent_job j = {.call = k, .c = c, .grad = grad, .weight = w};
+    sent_job j = {.c = c, .grad = grad, .weight = w};
     int64_t taps = c->kh * c->kw, threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
     j.plain = taps == 1 && c->sh == 1 && c->sw == 1 && !c->pt && !c->pl && c->oh == c->h && c->ow == c->w;
     j.part = simd_min(c->ic, simd_max(1, SENT_TAPS / taps));
     j.parts = simd_ceil_div(c->ic, j.part);
     j.rows = simd_min(c->oh, simd_max(1, SENT / (j.part * taps * c->ow)));
-    for (int i = 0; i < 4; i++) { /* whole parts and what is left, either way */
+    for (int i = 0; i < 4; i++) {
         const int64_t count = i & 1 ? c->ic - (j.parts - 1) * j.part : j.part;
         const int64_t rows = i & 2 ? (c->oh - 1) % j.rows + 1 : j.rows;
-        j.packed = simd_max(j.packed, simd_ceil_div(sent_room(&j, count, rows), (int64_t)sizeof(float)));
+        const rl_gemm problem = sent_problem(&j, count, rows);
+        if (!rl_gemm_plan_make(k, &problem, &j.plans[i])) return RL_UNSUPPORTED;
     }
-    rl_count room = RL_COUNT(j.packed);
-    if (!j.plain) room = rl_count_plus(room, RL_COUNT(j.part, taps, j.rows, c->ow).n);
-    j.room_step = room.n;
-    j.room = rl_gemm_scratch(k, rl_count_times(room, threads));
-    if (!j.room) return RL_FAIL;
+    const rl_layout l = sent_layout(k, &j);
+    if (l.size.n && !k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     j.out = rl_data(k->out[0], RL_WRITE);
     int64_t items = c->n * c->groups * j.parts;
     k->svc->parallel(k, items, threads == 1 ? 0 : RL_GEMM_NS * rl_conv_work(c) / (double)items, sent_items,

@@ -20,7 +20,7 @@ void rl_gemm_batch_read(rl_gemm_batch *t, const rl_view *a, const rl_view *b, co
     const int an = a->ndim, bn = b->ndim, last = out->ndim - 1;
     rl_gemm *g = &t->g;
     *g = (rl_gemm){.dtype = out->dtype, .c_dtype = out->dtype, .alpha = 1};
-    g->a = rl_const_data(a), g->b = rl_const_data(b), g->c = rl_data(out, RL_WRITE);
+    g->at = (rl_gemm_data){.a = rl_const_data(a), .b = rl_const_data(b), .c = rl_data(out, RL_WRITE)};
     g->k = a->shape[an - 1], g->a_col = a->strides[an - 1];
     g->m = a_vector ? 1 : a->shape[an - 2], g->a_row = a_vector ? 0 : a->strides[an - 2];
     g->b_row = b->strides[b_vector ? bn - 1 : bn - 2];
@@ -43,7 +43,7 @@ void rl_gemm_batch_add(rl_gemm_batch *t, const rl_view *x, const rl_view *out, b
                        double beta) {
     t->g.alpha = alpha, t->g.beta = beta;
     if (beta == 0) return;
-    t->g.x = rl_const_data(x);
+    t->g.at.x = rl_const_data(x);
     t->g.x_col = b_vector ? 0 : stride_back(x, 0);
     t->g.x_row = stride_back(x, !b_vector);
     for (int d = 0; d < t->dims; d++) t->step[RL_BATCH_X][d] = stride_back(x, out->ndim - 1 - d);
@@ -84,60 +84,58 @@ void rl_gemm_batch_fold(rl_gemm_batch *t) {
 typedef struct {
     const rl_gemm_batch *t;
     const rl_gemm_plan *plan;
-    char *room;
-    int64_t room_step;
+    rl_rooms rooms;
+    rl_gemm_parts parts;
 } batch_job;
 
-/* batch i */
-static rl_gemm batch_at(const rl_gemm_batch *t, const rl_gemm_plan *plan, int64_t i) {
-    int64_t at[RL_BATCH_OPS] = {0}, item = rl_itemsize(t->g.dtype);
-    rl_gemm g = t->g;
-    for (int d = t->dims - 1; d >= 0; d--) {
-        const int64_t index = d ? i % t->size[d] : i;
-        if (d) i /= t->size[d];
-        for (int op = 0; op < RL_BATCH_OPS; op++) at[op] += index * t->step[op][d];
+/* batch i, in the order of the plan */
+static rl_gemm_data batch_at(const rl_gemm_batch *t, const rl_gemm_plan *plan, int64_t i) {
+    int64_t at[RL_BATCH_OPS] = {0}, item = rl_itemsize(plan->g.dtype);
+    rl_gemm_data d = plan->g.at;
+    for (int dim = t->dims - 1; dim >= 0; dim--) {
+        const int64_t index = dim ? i % t->size[dim] : i;
+        if (dim) i /= t->size[dim];
+        for (int op = 0; op < RL_BATCH_OPS; op++) at[op] += index * t->step[op][dim];
     }
-    if (plan->swapped) rl_gemm_swap(&g);
-    const int64_t a = plan->swapped ? at[RL_BATCH_B] : at[RL_BATCH_A],
-                  b = plan->swapped ? at[RL_BATCH_A] : at[RL_BATCH_B];
-    g.a = (const char *)g.a + a * item, g.b = (const char *)g.b + b * item;
-    g.c = (char *)g.c + at[RL_BATCH_C] * item;
-    if (g.x) g.x = (const char *)g.x + at[RL_BATCH_X] * item;
-    return g;
+    d.a = (const char *)d.a + at[plan->swapped ? RL_BATCH_B : RL_BATCH_A] * item;
+    d.b = (const char *)d.b + at[plan->swapped ? RL_BATCH_A : RL_BATCH_B] * item;
+    d.c = (char *)d.c + at[RL_BATCH_C] * item;
+    if (d.x) d.x = (const char *)d.x + at[RL_BATCH_X] * item;
+    return d;
 }
 
 static void batch_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const batch_job *j = ctx;
     for (int64_t i = begin; i < end; i++) {
-        const rl_gemm g = batch_at(j->t, j->plan, i);
-        rl_gemm_alone(j->plan, &g, j->room + thread * j->room_step);
+        const rl_gemm_data at = batch_at(j->t, j->plan, i);
+        rl_gemm_alone(j->plan, &at, rl_room(&j->rooms, thread), j->parts);
     }
 }
 
 enum { LARGE = 1 << 21 };          /* multiply-adds of a product that threads share */
 static const double BEGIN_NS = 30; /* before the first of them */
 
-rl_status rl_gemm_batch_run(rl_call *k, rl_gemm_batch *t) {
+rl_status rl_gemm_batch_run(rl_call *k, const rl_gemm_batch *t) {
     rl_gemm_plan plan;
-    rl_gemm g = t->g;
-    if (!rl_gemm_plan_make(k, &g, &plan)) return RL_UNSUPPORTED;
-    if (t->dims == 0) return rl_gemm_run(k, &plan, &g);
+    const rl_gemm *g = &plan.g;
+    if (!rl_gemm_plan_make(k, &t->g, &plan)) return RL_UNSUPPORTED;
+    if (t->dims == 0) return rl_gemm_run(k, &plan, &g->at);
     int64_t count = 1;
     for (int d = 0; d < t->dims; d++) count *= t->size[d];
-    const double work = (double)g.m * (double)g.n * (double)g.k, ns = RL_GEMM_NS * work + BEGIN_NS;
-    if (work >= LARGE || rl_gemm_is_long(&g)) {
+    const double work = (double)g->m * (double)g->n * (double)g->k, ns = RL_GEMM_NS * work + BEGIN_NS;
+    if (work >= LARGE || rl_gemm_is_long(&plan)) {
         for (int64_t i = 0; i < count; i++) {
-            const rl_gemm one = batch_at(t, &plan, i);
-            rl_status s = rl_gemm_run(k, &plan, &one);
+            const rl_gemm_data at = batch_at(t, &plan, i);
+            rl_status s = rl_gemm_run(k, &plan, &at);
             if (s != RL_OK) return s;
         }
         return RL_OK;
     }
     batch_job j = {.t = t, .plan = &plan};
-    const rl_count room = rl_gemm_room(&plan, &g);
     const int64_t threads = rl_is_serial(k, count, ns) ? 1 : k->threads;
-    if (room.n && !(j.room = k->svc->scratch(k, rl_count_times(room, threads), 1))) return RL_FAIL;
-    j.room_step = room.n;
+    rl_layout l = rl_layout_begin(k);
+    j.parts = rl_gemm_alone_layout(&l, &plan, 1);
+    if (l.size.n && !k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     k->svc->parallel(k, count, ns, batch_items, &j);
     return RL_OK;
 }

@@ -21,5 +21,5 @@ void rl_gemm_batch_add(rl_gemm_batch *t, const rl_view *x, const rl_view *out, b
                        double beta);
 /* Leading dimensions that are more rows become such. */
 void rl_gemm_batch_fold(rl_gemm_batch *t);
-rl_status rl_gemm_batch_run(rl_call *k, rl_gemm_batch *t);
+rl_status rl_gemm_batch_run(rl_call *k, const rl_gemm_batch *t);
 #endif

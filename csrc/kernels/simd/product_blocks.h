@@ -12,16 +12,19 @@ typedef struct {
 } rl_gemm_packed;
 
 /* rows [m0, m1), at most RL_GEMM_MB, of panels [p0, p1) */
-void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm *g, const rl_gemm_packed *packed, int64_t m0,
-                   int64_t m1, int64_t p0, int64_t p1, char *room);
-int64_t rl_gemm_room_a(const rl_gemm_plan *plan, int64_t rows);
-int64_t rl_gemm_room_piece(const rl_gemm_plan *plan, const rl_gemm *g, bool ahead, int64_t pb);
-/* panels [i0, i1) of all of k */
-void rl_gemm_pack_panels(const rl_gemm_plan *plan, const rl_gemm *g, int64_t i0, int64_t i1, char *to);
+void rl_gemm_piece(const rl_gemm_plan *plan, const rl_gemm_data *at, const rl_gemm_packed *packed, int64_t m0,
+                   int64_t m1, int64_t p0, int64_t p1, char *room, rl_gemm_parts parts);
+/* What pieces want of a room; `ahead`: strips are packed before. */
+rl_gemm_parts rl_gemm_piece_layout(rl_layout *l, const rl_gemm_plan *plan, bool ahead);
+/* panels [i0, i1) of all of k, of B at `b` */
+void rl_gemm_pack_panels(const rl_gemm_plan *plan, const void *b, int64_t i0, int64_t i1, char *to);
 
 /* columns [j0, j1) of a product with few rows; `rows` is A as rl_gemm_thin_copy leaves it, or NULL */
-void rl_gemm_thin(const rl_gemm_plan *plan, const rl_gemm *g, const char *rows, char *sums, int64_t j0,
+void rl_gemm_thin(const rl_gemm_plan *plan, const rl_gemm_data *at, const char *rows, char *sums, int64_t j0,
                   int64_t j1);
-bool rl_gemm_thin_copies(const rl_gemm_plan *plan, const rl_gemm *g);
-void rl_gemm_thin_copy(const rl_gemm_plan *plan, const rl_gemm *g, char *to);
+bool rl_gemm_thin_copies(const rl_gemm_plan *plan);
+rl_count rl_gemm_thin_count(const rl_gemm_plan *plan); /* elements of that copy, */
+rl_count
+rl_gemm_sums_count(const rl_gemm_plan *plan); /* and of the sums of a product that is finished later */
+void rl_gemm_thin_copy(const rl_gemm_plan *plan, const void *a, char *to);
 #endif

@@ -46,24 +46,32 @@ typedef struct {
 /* of RL_F32, RL_F64, RL_I32 or RL_I64; NULL when the CPU has no AVX2 */
 const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner);
 
+/* Where the matrices of one product lie; of a batch each has its own. */
+typedef struct {
+    const void *a, *b;
+    void *c;
+    const void *x; /* may be NULL, and may be c */
+} rl_gemm_data;
+
 /* Element (i, j) of C lies at c[i * c_row + j * c_col], and so on. */
 typedef struct {
     int64_t m, n, k;
     int dtype, c_dtype; /* of a and b; of c and x: the same, or what the product is computed in */
-    const void *a, *b;
     int64_t a_row, a_col, b_row, b_col;
     const void *panels; /* B packed before, or NULL; c_col is 1 then */
-    void *c;
     int64_t c_row, c_col;
     double alpha, beta;
-    const void *x; /* may be NULL, and may be c */
     int64_t x_row, x_col;
+    rl_gemm_data at;
 } rl_gemm;
 
 enum { RL_WAY_TILES, RL_WAY_DOTS, RL_WAY_ROWS };
 enum { RL_GEMM_FEW = 4 }; /* rows that product_thin.h takes at once */
-/* What sizes, strides and dtypes decide; one serves all products of a batch. */
+/* A problem and what its sizes, strides and dtypes decide: made once, and nothing is run that was not
+ * planned. It serves all products of a batch, which differ in their rl_gemm_data alone. */
 typedef struct {
+    rl_gemm
+        g; /* as it is computed: strides that say nothing are settled, and A and B may have changed places */
     const rl_gemm_kit *kit;
     simd_mover in, out, back; /* to what it is computed in, from that to C, and from X to that */
     int inner, size;          /* the dtype that it is computed in, and its bytes */
@@ -79,24 +87,24 @@ enum {
 }; /* rows and depth of a packed block of A; MB is a multiple of mr */
 static const double RL_GEMM_NS = 0.012; /* a multiplication and an addition, in vectors */
 
-/* false when the CPU has no AVX2, or k is 0; turns g around where that is better */
-bool rl_gemm_plan_make(const rl_call *k, rl_gemm *g, rl_gemm_plan *plan);
-/* The depth of a block of k of a product that goes the same way. */
-int64_t rl_gemm_depth(const rl_gemm_plan *plan, int64_t k);
-/* Turns another g of the same batch around, as the plan says. */
-void rl_gemm_swap(rl_gemm *g);
-/* Bytes of scratch that rl_gemm_alone wants. */
-rl_count rl_gemm_room(const rl_gemm_plan *plan, const rl_gemm *g);
+/* false when the CPU has no AVX2, or k is 0 */
+bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *plan);
+/* What one thread wants for a product, as parts of its room; one room serves any of n plans. */
+typedef struct {
+    int64_t a, b, c; /* rows or strips of A, panels of B, sums */
+} rl_gemm_parts;
+rl_gemm_parts rl_gemm_alone_layout(rl_layout *l, const rl_gemm_plan *plans, int n);
 /* All of it on this thread. */
-void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm *g, char *room);
+void rl_gemm_alone(const rl_gemm_plan *plan, const rl_gemm_data *at, char *room, rl_gemm_parts parts);
 /* All of it, by svc->parallel. RL_FAIL when there is no scratch memory. */
-rl_status rl_gemm_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm *g);
+rl_status rl_gemm_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at);
 /* Is it added up from blocks of k? rl_gemm_alone does not. */
-bool rl_gemm_is_long(const rl_gemm *g);
-/* Panels of B for many products, by several threads: ceil(n / nr) * nr * k elements. */
-void rl_gemm_pack_shared(rl_call *k, const rl_gemm_plan *plan, const rl_gemm *g, void *to);
+bool rl_gemm_is_long(const rl_gemm_plan *plan);
+/* The elements of panels of B for many products, and how several threads pack them. */
+rl_count rl_gemm_panels_count(const rl_gemm_plan *plan);
+void rl_gemm_pack_shared(rl_call *k, const rl_gemm_plan *plan, void *to);
 /* rows [i0, i1) and columns [j0, j1) of C from those of the product at `from` */
-void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm *g, const char *from, int64_t from_row,
+void rl_gemm_finish(const rl_gemm_plan *plan, const rl_gemm_data *at, const char *from, int64_t from_row,
                     int64_t i0, int64_t i1, int64_t j0, int64_t j1);
 
 /* ---- packing: product_pack.c ---- */

@@ -6,17 +6,17 @@
 enum { KEY_LINEAR = 0x11 }; /* panels of kernels/simd/product_gemm.h; the panel width is added */
 
 /* The weight's panels: its packed weights, or a copy for this call; NULL without memory. */
-static const void *linear_panels(rl_call *k, const rl_view *w, const rl_gemm_plan *plan, const rl_gemm *g) {
+static const void *linear_panels(rl_call *k, const rl_view *w, const rl_gemm_plan *plan) {
     const uint64_t key = KEY_LINEAR << 8 | (unsigned)plan->kit->nr;
-    const rl_count rows = rl_count_round_up(RL_COUNT(g->n), plan->kit->nr);
-    const rl_count bytes = rl_count_times(rl_count_times(rows, g->k), plan->size);
+    const rl_count count = rl_gemm_panels_count(plan);
+    const size_t size = (size_t)plan->size;
     void *to = k->svc->packed_find(k, w, key);
     if (to) return to;
-    to = plan->in.convert ? NULL : k->svc->packed_new(k, w, key, bytes, 1);
+    to = plan->in.convert ? NULL : k->svc->packed_new(k, w, key, count, size);
     const bool kept = to != NULL;
-    if (!kept) to = k->svc->scratch(k, bytes, 1);
+    if (!kept) to = k->svc->scratch(k, count, size);
     if (!to) return NULL;
-    rl_gemm_pack_shared(k, plan, g, to);
+    rl_gemm_pack_shared(k, plan, to);
     if (kept) k->svc->packed_ready(k, w, key);
     return to;
 }
@@ -35,12 +35,11 @@ RL_KERNEL(simd_linear) {
     rl_gemm_batch_read(&t, x, &wt, out, x->ndim == 1, false);
     if (bias) rl_gemm_batch_add(&t, bias, out, false, 1, 1);
     rl_gemm_batch_fold(&t);
-    rl_gemm g = t.g;
-    if (!rl_gemm_plan_make(k, &g, &plan)) return RL_UNSUPPORTED;
+    if (!rl_gemm_plan_make(k, &t.g, &plan)) return RL_UNSUPPORTED;
     /* halves are packed as floats, twice the size: only for a batch, which uses them again and again */
     const bool keeps = w->dtype == RL_F32 || w->dtype == RL_F64 || t.dims > 0;
     if (keeps && plan.way == RL_WAY_TILES && !plan.swapped) {
-        t.g.panels = linear_panels(k, w, &plan, &g);
+        t.g.panels = linear_panels(k, w, &plan);
         if (!t.g.panels) return RL_FAIL;
     }
     return rl_gemm_batch_run(k, &t);
