@@ -36,7 +36,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -64,6 +64,11 @@ scipy: $(VENV)/.installed
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
+
+# every block of memory before a page that nobody may touch, or FENCE=2: behind one
+FENCE ?= 1
+fence: $(VENV)/.installed
+	RUSHLIGHT_FENCE=$(FENCE) $(PYTEST)
 
 # the CUDA kernels on simulated devices, every access checked: by rules of ours, or by the sanitizers; what is
 # generated from samples is compared with the CPU's reference kernels

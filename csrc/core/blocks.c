@@ -164,7 +164,8 @@ void *rl_block_data_apart(void *block) {
 
 static block *take_apart(size_t size, int head) {
     char *link = rl_alloc(RL_COUNT(LINK, 2 + head / LINK), 1); /* room for the links of a block */
-    void *data = link ? rl_alloc((rl_count){(int64_t)size - head}, 1) : NULL;
+    const rl_count bytes = {(int64_t)size - head};
+    void *data = link ? rl_alloc(bytes, 1) : NULL;
     if (!data) {
         rl_free(link);
         return NULL;

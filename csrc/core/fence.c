@@ -170,7 +170,8 @@ int64_t rl_fence_part(rl_layout *l, rl_count bytes) {
     const int64_t at = l->size.n + (int64_t)slack_of(n);
     l->at[l->n_parts] = at;
     l->bytes[l->n_parts++] = bytes.n;
-    l->size = rl_count_plus(l->size, (int64_t)(pages_of(n) + arena.page));
+    const int64_t pages = (int64_t)(pages_of(n) + arena.page);
+    l->size = rl_count_plus(l->size, pages);
     return at;
 }
 

@@ -201,12 +201,13 @@ ADD_BLOCKS(add_doubles, double)
 
 static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     const rl_gemm *g = &plan->g;
+    const size_t size = (size_t)plan->size;
     long_job j = {.depth = simd_max(BLOCK_K, simd_ceil_div(g->k, BLOCKS_MOST)), .at = *at};
     j.blocks = simd_ceil_div(g->k, j.depth);
     const rl_gemm block = long_block(plan, j.depth), last = long_block(plan, g->k - (j.blocks - 1) * j.depth);
     if (!rl_gemm_plan_make(k, &block, &j.plans[0]) || !rl_gemm_plan_make(k, &last, &j.plans[1]))
         return RL_UNSUPPORTED;
-    char *sums = k->svc->scratch(k, RL_COUNT(j.blocks, g->m, g->n), (size_t)plan->size);
+    char *sums = k->svc->scratch(k, RL_COUNT(j.blocks, g->m, g->n), size);
     if (!sums) return RL_FAIL;
     j.at.c = sums, j.c_step = g->m * g->n * plan->size;
     j.a_step = j.depth * g->a_col * plan->in.from_item, j.b_step = j.depth * g->b_row * plan->in.from_item;

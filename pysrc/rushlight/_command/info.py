@@ -77,6 +77,7 @@ def _libraries(facts):
 # what rushlight's switches may be; None: anything
 _VALUES = {
     "RUSHLIGHT_ISA": ("avx512", "avx2", "none"),
+    "RUSHLIGHT_FENCE": ("1", "2"),
     "RUSHLIGHT_KERNELS": ("ref",),
     **dict.fromkeys(("RUSHLIGHT_CACHE_BYTES", "RUSHLIGHT_ONEDNN", "RUSHLIGHT_SCIPY", "RUSHLIGHT_TRACE")),
 }
