@@ -14,9 +14,9 @@
  *     ├── part 0 ─┤ ├─ part 1 ─┤   ├── part 0 ─┤ ├─ part 1 ─┤      parts begin at multiples of 64 bytes
  *     └─ rl_rooms.base             └─ rl_room(&rooms, 1)
  *
- * Nothing else computes a size or an offset. A single array needs no layout: it is one svc->scratch. With
- * RUSHLIGHT_FENCE every part of every room, and every array, ends at a page of its own that nobody may touch.
- */
+ * Nothing else computes a size or an offset. A single array needs no layout: it is one svc->scratch. Checked
+ * builds look whether something was written behind a part; with RUSHLIGHT_FENCE every part of every room, and
+ * every array, ends at a page of its own that nobody may touch. */
 enum { RL_MAX_PARTS = 8 };
 typedef struct rl_layout rl_layout;
 struct rl_layout {

@@ -9,8 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
 
 static void *call_scratch(rl_call *k, rl_count n, size_t itemsize);
+static int64_t checked_part(rl_layout *l, rl_count bytes);
 static bool call_rooms(rl_call *k, const rl_layout *l, int64_t n, rl_rooms *to);
 static rl_status call_fail(rl_call *k, rl_error kind, const char *format, ...) {
     char text[1024];
@@ -38,6 +45,7 @@ static rl_services services = {
     .tf32 = RL_TF32_CONV,
 };
 void rl_services_init(void) {
+    if (RL_CHECKED) services.fenced = checked_part;
     if (rl_fence_mode) services.fenced = rl_fence_part;
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -78,11 +86,11 @@ typedef struct {
     char *base;
     int64_t n;
     rl_layout layout;
-} fenced_rooms;
+} watched_rooms;
 typedef struct scratch {
     char head[RL_BLOCK_HEAD];
     struct scratch *next;
-    const fenced_rooms *fenced; /* the data of this block, which says what to give back; or NULL */
+    const watched_rooms *rooms; /* the data of this block, which says what is looked at in the end; or NULL */
 } scratch;
 enum { SCRATCH_HEADER = 64 };
 _Static_assert(sizeof(scratch) <= SCRATCH_HEADER, "the head of a block of scratch");
@@ -99,7 +107,7 @@ _Static_assert(sizeof(device_scratch) <= SCRATCH_HEADER, "the head of a block of
 static scratch *scratch_block(rl_call *k, rl_count bytes) {
     scratch *block = rl_block_take(bytes, SCRATCH_HEADER, RL_BLOCK_SCRATCH);
     if (!block) return NULL;
-    block->fenced = NULL;
+    block->rooms = NULL;
     block->next = k->scratch_;
     k->scratch_ = block;
     return block;
@@ -131,23 +139,70 @@ static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
     return block ? rl_block_data(block, SCRATCH_HEADER) : NULL;
 }
 
-static char *rooms_fenced(rl_call *k, const rl_layout *l, int64_t n) {
-    scratch *block = scratch_block(k, rl_count_times(RL_COUNT(1), sizeof(fenced_rooms)));
-    char *base = block ? rl_fence_rooms(l, n) : NULL;
-    if (!base) return block ? call_scratch(k, rl_count_times(l->size, n), 1) : NULL; /* no fences are left */
-    fenced_rooms *r = rl_block_data(block, SCRATCH_HEADER);
-    *r = (fenced_rooms){base, n, *l};
-    block->fenced = r;
+/* ---- rooms whose parts have ends: by fences, or in checked builds by bytes that nobody may change ---- */
+enum { GUARD = 64, GUARD_BYTE = 0xb7 };
+static int64_t checked_part(rl_layout *l, rl_count bytes) {
+    const int64_t at = l->size.n;
+    if (l->n_parts == RL_MAX_PARTS || bytes.n < 0 || at < 0) return l->size.n = -1;
+    l->at[l->n_parts] = at;
+    l->bytes[l->n_parts++] = bytes.n;
+    l->size = rl_count_plus(rl_count_round_up(rl_count_plus(l->size, bytes.n), GUARD), GUARD);
+    return at;
+}
+
+static int64_t guard_size(int64_t bytes) {
+    return (bytes + GUARD - 1) / GUARD * GUARD + GUARD - bytes;
+}
+
+static void rooms_guard(const watched_rooms *r) {
+    for (int64_t i = 0; i < r->n; i++)
+        for (int part = 0; part < r->layout.n_parts; part++) {
+            const size_t size = (size_t)guard_size(r->layout.bytes[part]);
+            char *end = r->base + i * r->layout.size.n + r->layout.at[part] + r->layout.bytes[part];
+            memset(end, GUARD_BYTE, size);
+            ASAN_POISON_MEMORY_REGION(end, size);
+        }
+}
+
+static void rooms_look(const watched_rooms *r) {
+    for (int64_t i = 0; i < r->n; i++)
+        for (int part = 0; part < r->layout.n_parts; part++) {
+            const int64_t size = guard_size(r->layout.bytes[part]);
+            const char *end = r->base + i * r->layout.size.n + r->layout.at[part] + r->layout.bytes[part];
+            ASAN_UNPOISON_MEMORY_REGION(end, (size_t)size);
+            for (int64_t at = 0; at < size; at++)
+                if (end[at] != (char)GUARD_BYTE) __builtin_trap(); /* a kernel wrote behind a part */
+        }
+}
+
+/* What is looked at in the end stands before the memory in the list of the call, which ends front to back. */
+static char *rooms_watched(rl_call *k, const rl_layout *l, int64_t n) {
+    const rl_count bytes = rl_count_times(l->size, n);
+    char *base = rl_fence_mode ? NULL : call_scratch(k, bytes, 1);
+    scratch *block = base || rl_fence_mode ? scratch_block(k, RL_COUNT(sizeof(watched_rooms))) : NULL;
+    if (!block) return NULL;
+    if (rl_fence_mode && !(base = rl_fence_rooms(l, n))) return call_scratch(k, bytes, 1); /* none are left */
+    watched_rooms *r = rl_block_data(block, SCRATCH_HEADER);
+    *r = (watched_rooms){base, n, *l};
+    block->rooms = r;
+    if (!rl_fence_mode) rooms_guard(r);
     return base;
 }
 
 static bool call_rooms(rl_call *k, const rl_layout *l, int64_t n, rl_rooms *to) {
     to->step = l->size.n;
     if (RL_UNLIKELY(l->fenced != NULL) && l->size.n >= 0 && k->device == RL_CPU)
-        to->base = rooms_fenced(k, l, n);
+        to->base = rooms_watched(k, l, n);
     else
         to->base = call_scratch(k, rl_count_times(l->size, n), 1);
     return to->base != NULL;
+}
+
+static __attribute__((noinline)) void rooms_end(const watched_rooms *r) {
+    if (rl_fence_mode)
+        rl_fence_rooms_free(r->base, &r->layout, r->n);
+    else
+        rooms_look(r);
 }
 
 void rl_call_begin(rl_call *k) {
@@ -169,8 +224,8 @@ void rl_call_end(rl_call *k) {
         if (RL_UNLIKELY(k->device != RL_CPU)) {
             const device_scratch *s = (const device_scratch *)block;
             s->driver->free(s->index, s->mem);
-        } else if (RL_UNLIKELY(block->fenced != NULL)) {
-            rl_fence_rooms_free(block->fenced->base, &block->fenced->layout, block->fenced->n);
+        } else if (RL_UNLIKELY(block->rooms != NULL)) {
+            rooms_end(block->rooms);
         }
         rl_block_give(block);
     }
