@@ -148,7 +148,7 @@ static int refuse_aliased(const rl_bound *b, const alias *a) {
     const rl_view *first = NULL;
     const char *method = a->method;
     if (a->op == RL_OP_linear && b->k.arg[2].tag != RL_TENSOR) return refuse_aliased(b, &aliases[1]);
-    if (a->op == RL_OP_matmul && b->k.arg[0].u.t->ndim > 2) method = "bmm";
+    if (a->op == RL_OP_matmul && rl_tensor_arg(&b->k, 0)->ndim > 2) method = "bmm";
     for (int i = 0; i < 3 && a->names[i]; i++) {
         const rl_view *v = b->k.arg[a->order[i]].u.t;
         if (first && !same_place(first, v)) return refuse_method(first, v, a->names[i], method);
@@ -250,7 +250,9 @@ RL_APART int rl_call_devices_agree(const rl_bound *b) {
         if (s->tag == RL_TENSORS && list_agrees(b, i) < 0) return -1;
         if (s->tag != RL_TENSOR || is_there(b, s->u.t)) continue;
         if (op == &rl_operators[RL_OP_copy_]) continue;
-        if (s->u.t->device == RL_CPU && s->u.t->ndim == 0 && takes_number(op, i, b->device)) continue;
+        if (rl_slot_tensor(s)->device == RL_CPU && rl_slot_tensor(s)->ndim == 0 &&
+            takes_number(op, i, b->device))
+            continue;
         return refuse(b, i, s->u.t);
     }
     return 0;

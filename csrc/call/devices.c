@@ -35,7 +35,7 @@ static rl_view *first_tensor(const rl_bound *b) {
 static const rl_view *foreign_tensor(const rl_bound *b, const rl_view *first) {
     for (uint32_t left = b->schema->op->tensors; left; left &= left - 1) {
         const rl_slot *s = &b->k.arg[__builtin_ctz(left)];
-        if (s->tag == RL_TENSOR && RL_UNLIKELY(s->u.t->device != RL_CPU) &&
+        if (s->tag == RL_TENSOR && RL_UNLIKELY(rl_slot_tensor(s)->device != RL_CPU) &&
             (first->ndim == 0 || b->schema->op == &rl_operators[RL_OP_copy_]))
             return s->u.t;
     }

@@ -31,7 +31,7 @@ int (*rl_device_indices)(rl_bound *b);
 
 static bool indexes_on_device(const rl_bound *b) {
     return b->schema->arg[1].kind == RL_ARG_MAYBE_TENSORS && b->k.arg[0].tag == RL_TENSOR &&
-           b->k.arg[0].u.t->device == RL_CUDA;
+           rl_tensor_arg(&b->k, 0)->device == RL_CUDA;
 }
 
 static PyObject *dispatch(rl_bound *b, int how) {

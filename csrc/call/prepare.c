@@ -58,10 +58,11 @@ static int cast_inputs(rl_bound *b, int dtype) {
     for (uint32_t left = b->schema->op->tensors; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         rl_slot *s = &b->k.arg[i];
-        if (s->tag != RL_TENSOR || s->u.t->dtype == dtype || (i == 0 && !all)) continue;
-        const bool number = s->u.t->ndim == 0 && b->k.arg[0].tag == RL_TENSOR && b->k.arg[0].u.t->ndim > 0;
+        if (s->tag != RL_TENSOR || rl_slot_tensor(s)->dtype == dtype || (i == 0 && !all)) continue;
+        const bool number =
+            rl_slot_tensor(s)->ndim == 0 && b->k.arg[0].tag == RL_TENSOR && rl_tensor_arg(&b->k, 0)->ndim > 0;
         const int to = number ? number_dtype(b->schema->op, i, dtype) : dtype;
-        if (s->u.t->dtype == to) continue;
+        if (rl_slot_tensor(s)->dtype == to) continue;
         rl_tensor *made = rl_cast_view(s->u.t, to);
         if (rl_bound_keep_steal(b, (PyObject *)made) < 0) return -1;
         s->u.t = &made->v;

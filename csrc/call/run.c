@@ -46,7 +46,7 @@ int rl_lapack_load(const rl_bound *b) {
     bool large = false;
     if (RL_LIKELY(loaded)) return 0;
     for (int i = 0; i < b->k.n_arg && i < 2; i++)
-        large |= b->k.arg[i].tag == RL_TENSOR && b->k.arg[i].u.t->numel >= LAPACK_ELEMENTS;
+        large |= b->k.arg[i].tag == RL_TENSOR && rl_tensor_arg(&b->k, i)->numel >= LAPACK_ELEMENTS;
     if (!large) return 0;
     loaded = true; /* an import that computes finds no LAPACK yet */
     RL_OWNED PyObject *finder = PyImport_ImportModule("rushlight._scipy");
@@ -67,7 +67,7 @@ static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
     if (!(op->traits & RL_PICKS)) return true;
     uint64_t others = 0;
     for (int i = 1; i < k->n_arg; i++) {
-        if (k->arg[i].tag == RL_TENSOR) others |= (uint64_t)k->arg[i].u.t->numel;
+        if (k->arg[i].tag == RL_TENSOR) others |= (uint64_t)rl_tensor_arg(k, i)->numel;
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
             if (k->arg[i].u.ts[j]) others |= (uint64_t)k->arg[i].u.ts[j]->numel;
     }
@@ -80,7 +80,7 @@ static bool is_endless(const rl_operator *op, const rl_call *k, uint64_t bits) {
 static RL_APART uint64_t product_work(const rl_call *k, int cost) {
     double first = 1, second = 1; /* the largest two */
     for (int i = 0; i < k->n_arg; i++) {
-        double n = k->arg[i].tag == RL_TENSOR ? (double)k->arg[i].u.t->numel : 0;
+        double n = k->arg[i].tag == RL_TENSOR ? (double)rl_tensor_arg(k, i)->numel : 0;
         if (n > first)
             second = first, first = n;
         else if (n > second)
@@ -93,7 +93,7 @@ static RL_APART uint64_t product_work(const rl_call *k, int cost) {
 /* in tenths of a nanosecond, roughly, by one thread */
 static inline uint64_t work_of(const rl_operator *op, const rl_call *k, uint64_t elements) {
     if (op->traits & RL_HEAVY) return product_work(k, op->cost);
-    if (op->traits & RL_PICKS) elements -= (uint64_t)k->arg[0].u.t->numel;
+    if (op->traits & RL_PICKS) elements -= (uint64_t)rl_tensor_arg(k, 0)->numel;
     return elements * op->cost;
 }
 
@@ -106,7 +106,7 @@ static void bracket_writes(const rl_operator *op, const rl_call *k, void (*step)
     for (int i = 0; i < k->n_out; i++) bracket(k->out[i]->storage, step);
     for (int i = 0; op->side_writes >> i; i++) {
         if (!(op->side_writes >> i & 1)) continue;
-        if (k->arg[i].tag == RL_TENSOR) bracket(k->arg[i].u.t->storage, step);
+        if (k->arg[i].tag == RL_TENSOR) bracket(rl_tensor_arg(k, i)->storage, step);
         for (int j = 0; k->arg[i].tag == RL_TENSORS && j < k->arg[i].n; j++)
             bracket(k->arg[i].u.ts[j]->storage, step);
     }

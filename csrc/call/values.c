@@ -4,6 +4,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* shapes are read before anyone asks whether a call failed: any dimension of it is 0 */
+static int64_t no_dims[RL_MAX_DIMS];
+const rl_view rl_value_nothing = {.shape = no_dims, .strides = no_dims, .dtype = RL_F32};
+
 int rl_value_list(V v, int64_t *room, int most) {
     if (v.tag == RL_INT) *room = v.u.i;
     if (v.tag != RL_INTS) return v.tag == RL_INT;
@@ -13,7 +17,7 @@ int rl_value_list(V v, int64_t *room, int most) {
 }
 V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]) {
     int n = rl_value_ndim(v);
-    if (n) memcpy(room, v.u.t->shape, (size_t)n * sizeof *room);
+    if (n) memcpy(room, rl_value_tensor(v)->shape, (size_t)n * sizeof *room);
     return INTS(room, n);
 }
 
@@ -81,6 +85,8 @@ V rl_values_op_inplace(rl_values *g, int op, const V *args, int n) {
 
 V rl_values_join(rl_values *g, V a, V b, int64_t dim) {
     if (g->failed) return NONE;
+    if (a.tag != RL_TENSOR || b.tag != RL_TENSOR)
+        return rl_values_raise(g, PyExc_RuntimeError, "%s joins what is no tensor", g->what);
     V both = {.tag = RL_TENSORS, .n = 2, .u.ts = (rl_view *[]){a.u.t, b.u.t}};
     return OP(cat, both, INT(dim));
 }

@@ -4,7 +4,8 @@
  *
  * A value is a slot: a tensor, a number, a list, a text. Tensors made on the way belong to the rl_values of
  * the call and are dropped when it ends. After a failure every OP answers nothing at once, so that a chain of
- * calls needs no checks; FAILED asks, which a loop does and whoever looks into a tensor himself.
+ * calls needs no checks; FAILED asks, which a loop does. Who looks into a tensor himself asks
+ * rl_value_tensor.
  *
  *   OP(op, ...)             runs an operator; of several results the first
  *   OP_NTH(nth, op, ...)    ... the nth
@@ -41,24 +42,29 @@ V rl_values_raise(rl_values *g, PyObject *type, const char *format, ...);
 
 int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
 V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]);
+/* The tensor that a value is; of any other, as after a failure, one without elements and memory. */
+extern const rl_view rl_value_nothing;
+static inline const rl_view *rl_value_tensor(V v) {
+    return v.tag == RL_TENSOR ? v.u.t : &rl_value_nothing;
+}
 static inline int rl_value_ndim(V v) {
-    return v.tag == RL_TENSOR ? v.u.t->ndim : 0;
+    return rl_value_tensor(v)->ndim;
 }
 static inline int64_t rl_value_numel(V v) {
-    return v.tag == RL_TENSOR ? v.u.t->numel : 0;
+    return rl_value_tensor(v)->numel;
 }
 static inline int64_t rl_value_offset(V v) {
-    return v.tag == RL_TENSOR ? v.u.t->offset : 0;
+    return rl_value_tensor(v)->offset;
 }
 static inline int64_t rl_value_size(V v, int64_t dim) {
     int n = rl_value_ndim(v);
     dim += dim < 0 ? n : 0;
-    return dim >= 0 && dim < n ? v.u.t->shape[dim] : 0;
+    return dim >= 0 && dim < n ? rl_value_tensor(v)->shape[dim] : 0;
 }
 
 /* what a tensor's elements are; -1 of anything else */
 static inline int rl_value_kind(V v) {
-    return v.tag == RL_TENSOR ? v.u.t->dtype : -1;
+    return v.tag == RL_TENSOR ? rl_value_tensor(v)->dtype : -1;
 }
 
 static inline V rl_value_num(double d) {

@@ -44,7 +44,7 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
         const rl_slot *s = &b->k.arg[i];
         for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
             if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
-        if (s->tag != RL_TENSOR || s->u.t->storage != self->storage) continue;
+        if (s->tag != RL_TENSOR || rl_slot_tensor(s)->storage != self->storage) continue;
         const rl_view *v = s->u.t;
         if ((b->schema->op->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||

@@ -4,7 +4,7 @@
 
 static V wide(rl_values *g, V x) {
     if (x.tag != RL_TENSOR) return NUM(rl_number(x));
-    return x.u.t->dtype == RL_F64 ? x : OP(to_copy, x, DTYPE(RL_F64), NONE);
+    return rl_value_tensor(x)->dtype == RL_F64 ? x : OP(to_copy, x, DTYPE(RL_F64), NONE);
 }
 
 static bool refuses(rl_values *g, const char *what, const char *name, int dtype) {
@@ -27,6 +27,6 @@ COMPOSED(float_power_number) {
     return OP(pow_number, wide(g, X(0)), wide(g, X(1)));
 }
 COMPOSED(float_power_) {
-    if (refuses(g, "base", "float_power_", X(0).u.t->dtype)) return NONE;
+    if (refuses(g, "base", "float_power_", rl_value_tensor(X(0))->dtype)) return NONE;
     return IN_PLACE(pow, X(0), wide(g, X(1)));
 }

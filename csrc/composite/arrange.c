@@ -142,7 +142,7 @@ COMPOSE(repeat_interleave) {
 COMPOSE(repeat_interleave_tensor) {
     int64_t dim;
     RL_OWNED PyObject *x = slices_of(b, &dim);
-    if (x && b->k.arg[1].u.t->device == RL_META && expected_of(b, 3) >= 0) {
+    if (x && rl_tensor_arg(&b->k, 1)->device == RL_META && expected_of(b, 3) >= 0) {
         RL_OWNED PyObject *unseen = index_unseen(expected_of(b, 3));
         return unseen ? rl_composite_pick(x, dim, unseen) : NULL;
     }
@@ -163,7 +163,8 @@ COMPOSE(repeat_interleave_tensor) {
 }
 
 COMPOSE(repeat_interleave_index) {
-    if (b->k.arg[0].u.t->device == RL_META && expected_of(b, 1) >= 0) return index_unseen(expected_of(b, 1));
+    if (rl_tensor_arg(&b->k, 0)->device == RL_META && expected_of(b, 1) >= 0)
+        return index_unseen(expected_of(b, 1));
     RL_OWNED PyObject *counts = counts_of(tensor_of(b, 0));
     RL_HELD v = {.storage = NULL};
     if (!counts || rl_composite_dense(&v, counts, RL_I64) < 0) return NULL;

@@ -25,7 +25,7 @@ static V padded(rl_values *g, rl_bound *b, int spatial, const char *mode) {
         return RAISE(PyExc_RuntimeError,
                      "Expected %dD or %dD (batch mode) tensor with possibly 0 batch size and other "
                      "non-zero dimensions for input, but got: %s",
-                     spatial + 1, spatial + 2, rl_dims_text(sizes, x.u.t->shape, NDIM(x)));
+                     spatial + 1, spatial + 2, rl_dims_text(sizes, rl_value_tensor(x)->shape, NDIM(x)));
     return OP(pad, x, padding, WORD(mode));
 }
 

@@ -32,13 +32,13 @@ static bool refused(rl_values *g, const attention *a) {
               "key.dim: "
               "%d and value.dim: %d instead.",
               q->ndim, k->ndim, v->ndim);
-    else if (a->mask.tag == RL_TENSOR && a->mask.u.t->dtype != RL_BOOL && a->mask.u.t->dtype != RL_F32 &&
-             a->mask.u.t->dtype != q->dtype)
+    else if (a->mask.tag == RL_TENSOR && rl_value_tensor(a->mask)->dtype != RL_BOOL &&
+             rl_value_tensor(a->mask)->dtype != RL_F32 && rl_value_tensor(a->mask)->dtype != q->dtype)
         RAISE(PyExc_RuntimeError,
               "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
               "attn_mask.dtype: %s "
               "and  query.dtype: %s instead.",
-              rl_dtype_cpp_name(a->mask.u.t->dtype), rl_dtype_cpp_name(q->dtype));
+              rl_dtype_cpp_name(rl_value_tensor(a->mask)->dtype), rl_dtype_cpp_name(q->dtype));
     return FAILED;
 }
 
@@ -90,14 +90,15 @@ static V weights_dropped(rl_values *g, V weights, double p, V keep) {
 }
 
 static V as_dtype(rl_values *g, V x, int dtype) {
-    return FAILED || x.u.t->dtype == dtype ? x : OP(to_copy, x, DTYPE(dtype));
+    return FAILED || rl_value_tensor(x)->dtype == dtype ? x : OP(to_copy, x, DTYPE(dtype));
 }
 
 /* The weights, and what they make of the values. Query and key are scaled before they are multiplied: their
  * products are smaller then. Halves are computed in float, and under autocast floats in
  * halves. */
 static V by_operators(rl_values *g, attention a, V keep, V *weights) {
-    const int dtype = a.query.u.t->dtype, wide = dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
+    const int dtype = rl_value_tensor(a.query)->dtype,
+              wide = dtype == RL_F16 || dtype == RL_BF16 ? RL_F32 : dtype;
     const double root = sqrt(fabs(a.scale));
     if (!rl_is_float(dtype))
         return RAISE(PyExc_RuntimeError, "expected m1 and m2 to have the same dtype, but got: %s != %s",
@@ -168,7 +169,7 @@ static bool mask_suits(const attention *a) {
 }
 
 static bool shapes_suit(const attention *a) {
-    if (!rl_is_float(a->query.u.t->dtype) || a->dropout > 0) return false;
+    if (!rl_is_float(rl_value_tensor(a->query)->dtype) || a->dropout > 0) return false;
     if (a->causal && a->mask.tag == RL_TENSOR && NDIM(a->query) != 4) return false;
     return SIZE(a->query, -1) == SIZE(a->key, -1) && SIZE(a->key, -2) == SIZE(a->value, -2);
 }
@@ -220,6 +221,6 @@ COMPOSED(scaled_dot_product_attention) {
     V made = may.flash ? without_matrix(g, a, X(6)) : NONE;
     if (made.tag == RL_TENSOR || FAILED) return made;
     if (!may.math) return RAISE(PyExc_RuntimeError, "No available kernel.  Aborting execution.");
-    a.mask = added_mask(g, a.mask, a.query.u.t->dtype);
+    a.mask = added_mask(g, a.mask, rl_value_tensor(a.query)->dtype);
     return by_operators(g, a, NONE, &weights);
 }

@@ -35,7 +35,9 @@ typedef V (*rl_each)(rl_values *g, V x, int64_t number);
 #define TUPLE(op, ...)   rl_composed_tuple(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
 #define PART(tuple, i)                                                                                       \
     ((V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)PyTuple_GET_ITEM((PyObject *)(tuple).u.o, i))->v})
-#define DEVICE_OF(x) INT((x).u.t->device * 256 + (x).u.t->device_index + 1) /* for an argument Device? */
+#define DEVICE_OF(x)                                                                                         \
+    INT(rl_value_tensor(x)->device * 256 + rl_value_tensor(x)->device_index + 1) /* for an argument Device?  \
+                                                                                  */
 V rl_composed_each(rl_values *g, V list, rl_each make, int64_t number);
 #define RESULTS(...)             rl_composed_results(VALUES, RL_VALUE_LIST(__VA_ARGS__))
 #define EACH(list, make, number) rl_composed_each(VALUES, list, make, number)

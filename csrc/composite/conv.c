@@ -35,8 +35,8 @@ static bool has_batch(rl_values *g, const V *a) {
               "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of "
               "size "
               "%s instead",
-              expected, expected, rl_dims_text(w, a[1].u.t->shape, expected), dims,
-              rl_dims_text(text, a[0].u.t->shape, dims));
+              expected, expected, rl_dims_text(w, rl_value_tensor(a[1])->shape, expected), dims,
+              rl_dims_text(text, rl_value_tensor(a[0])->shape, dims));
     return false;
 }
 

@@ -128,9 +128,9 @@ static V towards_probabilities(rl_values *g, rl_bound *b, const entropy *e) {
 static void probabilities_check(rl_values *g, rl_bound *b, const entropy *e) {
     const rl_view *weight = GIVEN(2) ? X(2).u.t : NULL;
     char text[RL_DIMS_TEXT];
-    if (!rl_is_float(X(1).u.t->dtype))
+    if (!rl_is_float(rl_value_tensor(X(1))->dtype))
         RAISE(PyExc_RuntimeError, "Expected floating point type for target with class probabilities, got %s",
-              rl_dtype_title(X(1).u.t->dtype));
+              rl_dtype_title(rl_value_tensor(X(1))->dtype));
     else if (X(4).u.i >= 0)
         RAISE(PyExc_RuntimeError, "ignore_index is not supported for floating point target");
     else if (NDIM(X(0)) == 0)

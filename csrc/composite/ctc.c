@@ -11,11 +11,11 @@ enum { MEAN = 1, SUM = 2 };
 /* the numbers of a tensor as a list */
 static V lengths_of(rl_values *g, V x, const char *what) {
     RL_HELD held = {.storage = NULL};
-    const int dtype = x.u.t->dtype;
+    const int dtype = rl_value_tensor(x)->dtype;
     if (rl_is_float(dtype) || dtype == RL_BOOL) return RAISE(PyExc_RuntimeError, "%s must be integral", what);
-    if (x.u.t->device == RL_META)
+    if (rl_value_tensor(x)->device == RL_META)
         return RAISE(PyExc_NotImplementedError, "ctc_loss() cannot look at %s on the meta device", what);
-    rl_tensor *dense = rl_tensor_new(RL_I64, RL_CPU, 0, x.u.t->shape, x.u.t->ndim);
+    rl_tensor *dense = rl_tensor_new(RL_I64, RL_CPU, 0, rl_value_tensor(x)->shape, rl_value_tensor(x)->ndim);
     rl_values_own_steal(g, (PyObject *)dense);
     FAILED = FAILED || rl_tensor_copy(dense, RL_TENSOR_OF(x.u.t)) < 0 ||
              rl_composite_dense(&held, (PyObject *)dense, RL_I64) < 0;
@@ -50,7 +50,7 @@ static V ctc(rl_values *g, rl_bound *b, V times, V lengths) {
     const bool batch = NDIM(X(0)) == 3;
     V logs = batch ? X(0) : OP(unsqueeze, X(0), INT(1)), targets = X(1);
     if (FAILED) return NONE;
-    if (targets.u.t->dtype != RL_I64) targets = OP(to_copy, targets, DTYPE(RL_I64), NONE);
+    if (rl_value_tensor(targets)->dtype != RL_I64) targets = OP(to_copy, targets, DTYPE(RL_I64), NONE);
     V loss = OP(_ctc_loss, logs, targets, times, lengths, X(4), X(6));
     if (X(6).u.i) loss = OP(where, OP(eq, loss, NUM(INFINITY)), NUM(0), loss);
     if (FAILED) return NONE;

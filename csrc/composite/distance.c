@@ -72,7 +72,7 @@ static PyObject *unit_argument(rl_bound *b, int arg, const int64_t *shape, int n
 
 COMPOSE(cosine_similarity) {
     int64_t shape[RL_MAX_DIMS], dim = b->k.arg[2].u.i;
-    int n, dtype = rl_dtype_promote(b->k.arg[0].u.t->dtype, b->k.arg[1].u.t->dtype);
+    int n, dtype = rl_dtype_promote(rl_tensor_arg(&b->k, 0)->dtype, rl_tensor_arg(&b->k, 1)->dtype);
     if (!rl_is_float(dtype)) {
         PyErr_Format(PyExc_RuntimeError, "expected common dtype to be floating point, yet common dtype is %s",
                      rl_dtype_title(dtype));
@@ -91,9 +91,9 @@ COMPOSE(cosine_similarity) {
 
 /* ---- all rows to all rows ---- */
 static bool floats_alone(rl_values *g, V x, int which) {
-    if (rl_is_float(x.u.t->dtype)) return true;
+    if (rl_is_float(rl_value_tensor(x)->dtype)) return true;
     RAISE(PyExc_RuntimeError, "cdist only supports floating-point dtypes, X%d got: %s", which,
-          rl_dtype_title(x.u.t->dtype));
+          rl_dtype_title(rl_value_tensor(x)->dtype));
     return false;
 }
 
@@ -118,7 +118,7 @@ COMPOSED(cdist) {
 COMPOSED(pdist) {
     V x = X(0);
     if (NDIM(x) != 2) return OP(_pdist_forward, x, X(1));
-    if (!rl_is_float(x.u.t->dtype))
+    if (!rl_is_float(rl_value_tensor(x)->dtype))
         return RAISE(PyExc_RuntimeError, "pdist only supports floating-point dtypes");
     return OP(_pdist_forward, x, X(1));
 }

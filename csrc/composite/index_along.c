@@ -29,9 +29,9 @@ COMPOSED(take_along_dim) {
     int64_t dim = X(2).u.i;
     /* PyTorch takes negative indices only along a dim */
     if (!GIVEN(2)) return OP(gather, flat(g, x), INT(0), flat(g, index));
-    if (index.u.t->dtype != RL_I64)
+    if (rl_value_tensor(index)->dtype != RL_I64)
         return RAISE(PyExc_RuntimeError, "torch.take_along_dim(): dtype of indices should be Long but got %s",
-                     rl_dtype_title(index.u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(index)->dtype));
     if (NDIM(x) != NDIM(index))
         return RAISE(
             PyExc_RuntimeError,

@@ -17,7 +17,7 @@ static V truths_of(rl_values *g, V x) {
 /* how many elements are not zero */
 static int64_t count_of(rl_values *g, V x) {
     if (FAILED) return 0;
-    if (x.u.t->device == RL_META) {
+    if (rl_value_tensor(x)->device == RL_META) {
         RAISE(PyExc_NotImplementedError,
               "which elements are not zero cannot be known of meta tensors: they have no data");
         return 0;
@@ -30,7 +30,7 @@ static int64_t count_of(rl_values *g, V x) {
 }
 
 static V places_of(rl_values *g, V x) {
-    if (rl_is_converted(x.u.t->dtype)) x = truths_of(g, x);
+    if (rl_is_converted(rl_value_tensor(x)->dtype)) x = truths_of(g, x);
     const int64_t n = count_of(g, x);
     return OP(nonzero_places, x, INT(n));
 }
@@ -69,9 +69,9 @@ COMPOSED(where_condition) {
 COMPOSED(masked_select) {
     int64_t shape[RL_MAX_DIMS];
     int n;
-    if (X(1).u.t->dtype != RL_BOOL)
+    if (rl_value_tensor(X(1))->dtype != RL_BOOL)
         return RAISE(PyExc_RuntimeError, "masked_select: expected BoolTensor for mask");
-    if (!out_suits(b, X(0).u.t->dtype))
+    if (!out_suits(b, rl_value_tensor(X(0))->dtype))
         return RAISE(PyExc_RuntimeError, "masked_select(): self and result must have the same scalar type");
     if (rl_dims_broadcast(X(1).u.t, X(0).u.t, shape, &n) != RL_OK) {
         rl_raise("masked_select");

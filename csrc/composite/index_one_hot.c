@@ -3,7 +3,7 @@
 
 /* How many there are, -1: raised; `most` asks the largest one. */
 static int64_t classes_of(rl_values *g, V x, int64_t classes) {
-    if (x.u.t->device == RL_META && classes == -1) {
+    if (rl_value_tensor(x)->device == RL_META && classes == -1) {
         RAISE(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
         return -1;
     }
@@ -12,7 +12,7 @@ static int64_t classes_of(rl_values *g, V x, int64_t classes) {
         RAISE(PyExc_RuntimeError, "Can not infer total number of classes from empty tensor.");
         return -1;
     }
-    if (x.u.t->device == RL_META) return classes;
+    if (rl_value_tensor(x)->device == RL_META) return classes;
     const V least = ITEM(OP(min, x)), most = ITEM(OP(max, x));
     if (FAILED) return -1;
     if (least.u.i < 0)
@@ -25,7 +25,7 @@ static int64_t classes_of(rl_values *g, V x, int64_t classes) {
 COMPOSED(one_hot) {
     const V x = X(0);
     int64_t shape[RL_MAX_DIMS];
-    if (x.u.t->dtype != RL_I64)
+    if (rl_value_tensor(x)->dtype != RL_I64)
         return RAISE(PyExc_RuntimeError, "one_hot is only applicable to index tensor of type LongTensor.");
     if (NDIM(x) == RL_MAX_DIMS)
         return RAISE(PyExc_RuntimeError, "one_hot: the input has %d dimensions", RL_MAX_DIMS);

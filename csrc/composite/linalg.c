@@ -28,11 +28,11 @@ COMPOSED(logdet) {
 }
 
 COMPOSED(linalg_powsum) {
-    const int dtype = GIVEN(4) ? (int)X(4).u.i : X(0).u.t->dtype;
+    const int dtype = GIVEN(4) ? (int)X(4).u.i : rl_value_tensor(X(0))->dtype;
     if (!rl_is_float(dtype))
         return RAISE(PyExc_NotImplementedError, "\"powsum_cpu\" not implemented for '%s'",
                      rl_dtype_title(GIVEN(4) ? dtype : RL_I64));
-    V x = dtype == X(0).u.t->dtype ? X(0) : OP(to_copy, X(0), X(4));
+    V x = dtype == rl_value_tensor(X(0))->dtype ? X(0) : OP(to_copy, X(0), X(4));
     return OP(sum, OP(pow, OP(abs, x), X(1)), X(2), X(3));
 }
 
@@ -102,14 +102,14 @@ COMPOSED(svd) {
     for (int i = 0; i < 2; i++) {
         SHAPE(a, dims);
         dims[n - 2] = dims[n - 1] = sizes[i];
-        part[2 * i] = OP(zeros, INTS(dims, (int)n), DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
+        part[2 * i] = OP(zeros, INTS(dims, (int)n), DTYPE(rl_value_tensor(a)->dtype), NONE, DEVICE_OF(a));
     }
     return RESULTS(part[0], OP(linalg_svdvals, a), OP(transpose, part[2], INT(-2), INT(-1)));
 }
 
 COMPOSED(pinverse) {
-    V a = X(0),
-      limit = OP(full, INTS(NULL, 0), NUM(rl_number(X(1))), DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
+    V a = X(0), limit = OP(full, INTS(NULL, 0), NUM(rl_number(X(1))), DTYPE(rl_value_tensor(a)->dtype), NONE,
+                           DEVICE_OF(a));
     return OP(_linalg_pinv, a, NONE, limit);
 }
 
@@ -128,7 +128,7 @@ static V matrix_power(rl_values *g, V a, int64_t n) {
     if (FAILED) return NONE;
     if (n == 0) {
         int64_t size[RL_MAX_DIMS];
-        V one = OP(eye, INT(SIZE(a, -1)), NONE, DTYPE(a.u.t->dtype), NONE, DEVICE_OF(a));
+        V one = OP(eye, INT(SIZE(a, -1)), NONE, DTYPE(rl_value_tensor(a)->dtype), NONE, DEVICE_OF(a));
         return OP(clone, OP(expand, one, SHAPE(a, size)));
     }
     if (n < 0) a = OP(linalg_inv, a);

@@ -33,8 +33,9 @@ COMPOSED(poisson_nll_loss) {
 COMPOSED(hinge_embedding_loss) {
     V x = X(0), y = X(1), zero = OP(zeros_like, x);
     const double margin = rl_number(X(2)); /* a whole one where the input is */
-    V below = rl_is_float(x.u.t->dtype) ? NUM(margin)
-                                        : INT(margin > -9e18 && margin < 9e18 ? (int64_t)margin : INT64_MIN);
+    V below = rl_is_float(rl_value_tensor(x)->dtype)
+                  ? NUM(margin)
+                  : INT(margin > -9e18 && margin < 9e18 ? (int64_t)margin : INT64_MIN);
     V apart = OP(where, OP(ne, y, INT(1)), hinge(g, OP(sub, below, x)), zero);
     return reduced(g, OP(add, apart, OP(where, OP(ne, y, INT(-1)), x, zero)), X(3));
 }
@@ -55,8 +56,8 @@ static bool one_target_each(rl_values *g, V first, V second, V target) {
     else
         RAISE(PyExc_RuntimeError,
               "%dD target tensor expects %dD input tensors, but found inputs with sizes %s and %s.", n, n + 1,
-              rl_dims_text(a, first.u.t->shape, NDIM(first)),
-              rl_dims_text(b, second.u.t->shape, NDIM(second)));
+              rl_dims_text(a, rl_value_tensor(first)->shape, NDIM(first)),
+              rl_dims_text(b, rl_value_tensor(second)->shape, NDIM(second)));
     return false;
 }
 

@@ -3,15 +3,15 @@
 #include "core/dtype.h"
 
 COMPOSED(positive) {
-    if (X(0).u.t->dtype == RL_BOOL)
+    if (rl_value_tensor(X(0))->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "The `+` operator, on a bool tensor is not supported.");
     return X(0);
 }
 
 static V real_itself(rl_values *g, V x, const char *name) {
-    if (RL_SET_COMPLEX >> x.u.t->dtype & 1)
+    if (RL_SET_COMPLEX >> rl_value_tensor(x)->dtype & 1)
         return RAISE(PyExc_NotImplementedError, "\"%s_cpu\" not implemented for '%s'", name,
-                     rl_dtype_title(x.u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(x)->dtype));
     return x;
 }
 COMPOSED(conj) {

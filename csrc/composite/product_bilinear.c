@@ -38,7 +38,8 @@ COMPOSED(bilinear) {
     V left = OP(matmul, OP(reshape, x, INTS(((int64_t[]){rows, in1}), 2)), table);
     left = OP(reshape, left, INTS(((int64_t[]){rows, outs, in2}), 3));
     V right = OP(reshape, X(1), INTS(((int64_t[]){rows, 1, in2}), 3));
-    V result = OP(reshape, OP(sum, OP(mul, left, right), INT(-1), TRUTH(false), DTYPE(x.u.t->dtype)),
-                  INTS(shape, last + 1));
+    V result =
+        OP(reshape, OP(sum, OP(mul, left, right), INT(-1), TRUTH(false), DTYPE(rl_value_tensor(x)->dtype)),
+           INTS(shape, last + 1));
     return GIVEN(3) ? OP(add, result, X(3)) : result;
 }

@@ -76,7 +76,7 @@ V rl_product_pair(rl_values *g, V left, V right, const int64_t *sums, int n_sums
     /* Each matrix of a batch lies where it lies: one dimension for each role needs no flattening, which may
      * have to copy. */
     const bool single = r.both.n > 1 && r.left.n <= 1 && r.sum.n == 1 && r.right.n <= 1 &&
-                        left.u.t->dtype == right.u.t->dtype;
+                        rl_value_tensor(left)->dtype == rl_value_tensor(right)->dtype;
     const int lead = single ? r.both.n : 1;
     int64_t shape[RL_MAX_DIMS + 2], place[RL_MAX_DIMS];
     V a = turned(g, left, &r.both, &r.left, &r.sum, &r.right, shape, lead);
@@ -136,7 +136,7 @@ static V early_sums(rl_values *g, V x, const int64_t *dim, V other, const int64_
                     bool first) {
     for (int i = 0; i < n; i++)
         if (SIZE(other, other_dim[i]) == 1 && (first || SIZE(x, dim[i]) != 1))
-            x = OP(sum, x, INT(dim[i]), TRUTH(true), DTYPE(x.u.t->dtype));
+            x = OP(sum, x, INT(dim[i]), TRUTH(true), DTYPE(rl_value_tensor(x)->dtype));
     return x;
 }
 
@@ -145,7 +145,8 @@ static V tensordot(rl_values *g, V left, V right, V left_dims, V right_dims) {
     dims kept = {.n = 0};
     const int n = left_dims.n;
     if (n != right_dims.n) return FAULT("both dimension lists should have same length");
-    if (left.u.t->dtype != right.u.t->dtype) return FAULT("both inputs should have same dtype");
+    if (rl_value_tensor(left)->dtype != rl_value_tensor(right)->dtype)
+        return FAULT("both inputs should have same dtype");
     for (int i = 0; i < n; i++) {
         sums[0][i] = wrapped(g, left, left_dims.u.ints[i]);
         sums[1][i] = wrapped(g, right, right_dims.u.ints[i]);
@@ -183,7 +184,7 @@ COMPOSED(inner) {
     if (!NDIM(a) || !NDIM(c)) return OP(mul, a, c);
     if (SIZE(a, -1) != SIZE(c, -1))
         return FAULT("inner() the last dimension must match on both input tensors but got shapes %s and %s",
-                     rl_dims_text(ta, a.u.t->shape, a.u.t->ndim),
-                     rl_dims_text(tc, c.u.t->shape, c.u.t->ndim));
+                     rl_dims_text(ta, rl_value_tensor(a)->shape, rl_value_tensor(a)->ndim),
+                     rl_dims_text(tc, rl_value_tensor(c)->shape, rl_value_tensor(c)->ndim));
     return tensordot(g, a, c, last, last);
 }

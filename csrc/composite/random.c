@@ -9,9 +9,9 @@ static void weights_check(rl_values *g, V x, int64_t picks, bool again) {
     const int64_t n = NDIM(x) ? SIZE(x, -1) : 0;
     if (NDIM(x) < 1 || NDIM(x) > 2)
         RAISE(PyExc_RuntimeError, "prob_dist must be 1 or 2 dim");
-    else if (!rl_is_float(x.u.t->dtype))
+    else if (!rl_is_float(rl_value_tensor(x)->dtype))
         RAISE(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s",
-              rl_dtype_title(x.u.t->dtype));
+              rl_dtype_title(rl_value_tensor(x)->dtype));
     else if (picks <= 0)
         RAISE(PyExc_RuntimeError, "cannot sample n_sample <= 0 samples");
     else if (!again && picks > n)

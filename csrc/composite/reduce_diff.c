@@ -24,7 +24,7 @@ static PyObject *step(const rl_values *whole, PyObject *tensor, int64_t dim) {
     rl_values own = {.what = whole->what}, *g = &own;
     V x = {.tag = RL_TENSOR, .u.t = &((rl_tensor *)tensor)->v}, next = later(g, x, dim),
       last = earlier(g, x, dim);
-    V gap = x.u.t->dtype == RL_BOOL ? OP(logical_xor, next, last) : OP(sub, next, last);
+    V gap = rl_value_tensor(x)->dtype == RL_BOOL ? OP(logical_xor, next, last) : OP(sub, next, last);
     PyObject *made = FAILED ? NULL : Py_NewRef((PyObject *)RL_TENSOR_OF(gap.u.t));
     rl_values_drop(g);
     return made;
@@ -73,7 +73,7 @@ static V distances(rl_values *g, V y, V x, int64_t dim, const char *name) {
 }
 
 static bool is_bool(V x) {
-    return x.u.t->dtype == RL_BOOL;
+    return rl_value_tensor(x)->dtype == RL_BOOL;
 }
 
 static V no_area(rl_values *g, V y, int64_t dim) {
@@ -151,7 +151,7 @@ COMPOSED(renorm) {
     if (FAILED) return NONE;
     for (int64_t d = 0; d < NDIM(x); d++)
         if (d != dim) others[n++] = d;
-    const int dtype = x.u.t->dtype;
+    const int dtype = rl_value_tensor(x)->dtype;
     const bool half = dtype == RL_F16 || dtype == RL_BF16;
     V norm = OP(linalg_vector_norm, x, X(1), INTS(others, (int)n), TRUTH(true), half ? DTYPE(RL_F32) : NONE);
     V factor = OP(mul, OP(reciprocal, OP(add, norm, NUM(1e-7))), X(3));

@@ -4,17 +4,17 @@
 
 COMPOSED(nanmean) {
     V x = X(0);
-    if (!rl_is_float(x.u.t->dtype))
+    if (!rl_is_float(rl_value_tensor(x)->dtype))
         return RAISE(PyExc_RuntimeError,
                      "nanmean(): expected input to have floating point or complex dtype but got %s",
-                     rl_dtype_title(x.u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(x)->dtype));
     V number = OP(sum, OP(logical_not, OP(isnan, x)), X(1), X(2));
     return OP(div, OP(nansum, x, X(1), X(2), X(3)), number);
 }
 
 /* ---- covariances ---- */
 static bool weights_fit(rl_values *g, V w, const char *name, bool whole, int64_t n) {
-    const int dtype = w.u.t->dtype;
+    const int dtype = rl_value_tensor(w)->dtype;
     if (NDIM(w) > 1)
         RAISE(PyExc_RuntimeError,
               "cov(): expected %s to have one or fewer dimensions but got %s with %d dimensions", name, name,
@@ -85,7 +85,7 @@ static bool too_many_dims(rl_values *g, V x, const char *name) {
         RAISE(PyExc_RuntimeError,
               "%s(): expected input to have two or fewer dimensions but got an input with %d dimensions",
               name, NDIM(x));
-    else if (x.u.t->dtype == RL_BOOL)
+    else if (rl_value_tensor(x)->dtype == RL_BOOL)
         RAISE(PyExc_RuntimeError, "cov(): bool dtype is not supported for input");
     return FAILED;
 }

@@ -10,7 +10,7 @@
 
 V rl_rnn_numbers(rl_values *g, V x) {
     RL_HELD held = {.storage = NULL};
-    if (x.u.t->device != RL_CPU)
+    if (rl_value_tensor(x)->device != RL_CPU)
         return RAISE(PyExc_RuntimeError, "%s: batch_sizes must lie on the CPU", g->what);
     x = OP(contiguous, x);
     FAILED = FAILED || rl_composite_dense(&held, (PyObject *)RL_TENSOR_OF(x.u.t), RL_I64) < 0;
@@ -23,7 +23,7 @@ V rl_rnn_numbers(rl_values *g, V x) {
 
 /* ---- one layer in one direction ---- */
 static V as_dtype(rl_values *g, V x, int dtype) {
-    if (FAILED || x.tag != RL_TENSOR || x.u.t->dtype == dtype) return x;
+    if (FAILED || x.tag != RL_TENSOR || rl_value_tensor(x)->dtype == dtype) return x;
     return OP(to_copy, x, DTYPE(dtype), NONE);
 }
 
@@ -48,10 +48,10 @@ void rl_rnn_layer_run(rl_values *g, const rnn_layer *l, V results[3]) {
     V gates = OP(linear, l->input, l->w_ih, bias);
     V second = apart ? l->b_hh : NONE;
     if (FAILED) return;
-    const int dtype = gates.u.t->dtype, work = work_dtype(dtype, l->mode);
+    const int dtype = rl_value_tensor(gates)->dtype, work = work_dtype(dtype, l->mode);
     const bool blends = l->mode == RL_RNN_GRU || l->mode == RL_RNN_LSTM;
     const V blended = l->mode == RL_RNN_LSTM ? l->cell : l->state;
-    const int kept = blends ? rl_dtype_promote(dtype, blended.u.t->dtype) : dtype;
+    const int kept = blends ? rl_dtype_promote(dtype, rl_value_tensor(blended)->dtype) : dtype;
     const int answer = l->projection.tag == RL_NONE ? kept : dtype; /* a product again */
     const V tensors[] = {gates, l->state, l->cell, l->w_hh, second, l->projection};
     V in[6];
@@ -123,7 +123,7 @@ static V stack_run(rl_values *g, const stack *s, bool batch_first) {
 /* In PyTorch oneDNN runs an LSTM whose sequences have one length, and autocast casts what that takes. Of
  * other stacks the products alone are cast. Halves of a processor that lacks them never come to oneDNN. */
 static bool is_cast_whole(const stack *s, bool packed) {
-    return s->mode == RL_RNN_LSTM && !packed && !s->projected && s->input.u.t->dtype != RL_F16;
+    return s->mode == RL_RNN_LSTM && !packed && !s->projected && rl_value_tensor(s->input)->dtype != RL_F16;
 }
 
 /* ---- arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first),
@@ -152,8 +152,9 @@ static bool is_even(const stack *s) {
 /* Autocast casts what linear() takes. The states of an LSTM that PyTorch gives to oneDNN are cast, too, and
  * so what it answers; what is projected comes from linear(). The states of others stay as they are. */
 static void states_lowered(rl_values *g, stack *s) {
-    const int dtype = s->states.u.t->dtype, lower = rl_here.autocast.dtype[RL_CPU];
-    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || s->states.u.t->device != RL_CPU || dtype == RL_F64)
+    const int dtype = rl_value_tensor(s->states)->dtype, lower = rl_here.autocast.dtype[RL_CPU];
+    if (!(rl_here.autocast.enabled >> RL_CPU & 1) || rl_value_tensor(s->states)->device != RL_CPU ||
+        dtype == RL_F64)
         return;
     const bool as_one = !s->projected && dtype == RL_F32 && is_even(s);
     if (s->projected || as_one) s->states = as_dtype(g, s->states, lower);
@@ -184,9 +185,9 @@ static V run(rl_values *g, rl_bound *b, int mode, bool packed) {
     const bool batch_first = !packed && X(8).u.i;
     if (!packed && SIZE(s.input, batch_first) == 0)
         return RAISE(PyExc_RuntimeError, "Expected sequence length to be larger than 0 in RNN");
-    if (packed && X(1).u.t->dtype != RL_I64)
+    if (packed && rl_value_tensor(X(1))->dtype != RL_I64)
         return RAISE(PyExc_RuntimeError, "expected scalar type Long but found %s",
-                     rl_dtype_title(X(1).u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(X(1))->dtype));
     if (packed) s.sizes = rl_rnn_numbers(g, X(1));
     if (FAILED || !params_fit(g, &s)) return NONE;
     if (mode == RL_RNN_LSTM) states_lowered(g, &s);

@@ -37,7 +37,7 @@ static void cell_run(rl_values *g, rl_bound *b, int mode, V state, V cell, V res
 static V next_state(rl_values *g, rl_bound *b, int mode) {
     V results[3] = {0};
     if (!cell_fits(g, b, X(1), 0)) return NONE;
-    if (mode == RL_RNN_TANH && !rl_is_float(X(0).u.t->dtype)) /* of integers: floats */
+    if (mode == RL_RNN_TANH && !rl_is_float(rl_value_tensor(X(0))->dtype)) /* of integers: floats */
         return OP(tanh, OP(add, OP(linear, X(0), X(2), X(4)), OP(linear, X(1), X(3), X(5))));
     cell_run(g, b, mode, X(1), NONE, results);
     return results[1];

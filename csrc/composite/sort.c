@@ -26,9 +26,9 @@ static int interpolation_read(rl_values *g, const char *name, const char *word) 
 static V quantile_check(rl_values *g, const char *name, V x, V q) {
     if (NUMEL(x) == 0) return RAISE(PyExc_RuntimeError, "%s() input tensor must be non-empty", name);
     if (NDIM(q) > 1) return RAISE(PyExc_RuntimeError, "%s() q must be a scalar or 1D tensor", name);
-    if (x.u.t->dtype != RL_F32 && x.u.t->dtype != RL_F64)
+    if (rl_value_tensor(x)->dtype != RL_F32 && rl_value_tensor(x)->dtype != RL_F64)
         return RAISE(PyExc_RuntimeError, "%s() input tensor must be either float or double dtype", name);
-    if (q.tag == RL_TENSOR && q.u.t->dtype != x.u.t->dtype)
+    if (q.tag == RL_TENSOR && rl_value_tensor(q)->dtype != rl_value_tensor(x)->dtype)
         return RAISE(PyExc_RuntimeError, "%s() q tensor must be same dtype as the input tensor", name);
     if (q.tag == RL_TENSOR) {
         V inside = OP(all, OP(logical_and, OP(ge, q, INT(0)), OP(le, q, INT(1))));
@@ -73,7 +73,8 @@ static V quantile(rl_values *g, rl_bound *b, bool ignores_nan) {
         lines = OP(transpose, OP(unsqueeze, x, INT(-1)), INT(dim), INT(-1));
     const bool many = NDIM(q) == 1;
     if (q.tag == RL_TENSOR && !many) q = OP(unsqueeze, q, INT(0));
-    if (q.tag != RL_TENSOR) q = OP(full, INTS(ones, 1), q, DTYPE(x.u.t->dtype), NONE, DEVICE_OF(x));
+    if (q.tag != RL_TENSOR)
+        q = OP(full, INTS(ones, 1), q, DTYPE(rl_value_tensor(x)->dtype), NONE, DEVICE_OF(x));
     if (NDIM(lines) == 0) lines = OP(unsqueeze, lines, INT(0));
     V sorted = OP(sort, lines, INT(-1), TRUTH(false)), ranks = ranks_of(g, sorted, q, ignores_nan);
     if (how == LOWER) ranks = OP(floor, ranks);
@@ -125,9 +126,10 @@ COMPOSED(bincount) {
     V x = X(0), weights = X(1);
     int64_t bins = X(2).u.i;
     if (bins < 0) return RAISE(PyExc_RuntimeError, "minlength should be >= 0");
-    const bool counts = NDIM(x) == 1 && !rl_is_float(x.u.t->dtype) && x.u.t->dtype != RL_BOOL;
+    const bool counts =
+        NDIM(x) == 1 && !rl_is_float(rl_value_tensor(x)->dtype) && rl_value_tensor(x)->dtype != RL_BOOL;
     if (counts && NUMEL(x) == 0) {
-        V device = INT(x.u.t->device * 256 + x.u.t->device_index + 1);
+        V device = INT(rl_value_tensor(x)->device * 256 + rl_value_tensor(x)->device_index + 1);
         return OP(full, INTS(&bins, 1), INT(0), DTYPE(RL_I64), NONE, device);
     }
     if (counts && whole_number(g, OP(min, x)) < 0 && !FAILED) x = NONE;
@@ -137,6 +139,6 @@ COMPOSED(bincount) {
         return RAISE(PyExc_RuntimeError, "weights should be 1-d and have the same length as input");
     const int64_t most = counts ? whole_number(g, OP(max, x)) : 0;
     if (most >= bins) bins = most == INT64_MAX ? most : most + 1;
-    if (GIVEN(1) && weights.u.t->dtype != RL_F32) weights = OP(to_copy, weights, DTYPE(RL_F64));
+    if (GIVEN(1) && rl_value_tensor(weights)->dtype != RL_F32) weights = OP(to_copy, weights, DTYPE(RL_F64));
     return OP(bin_counts, x, weights, INT(bins));
 }

@@ -11,12 +11,12 @@ static int rank(int dtype) {
 
 /* the dtype in which a line and a value (a tensor or a number) are compared */
 static int common_dtype(V line, V value) {
-    const int a = line.u.t->dtype;
+    const int a = rl_value_tensor(line)->dtype;
     if (value.tag != RL_TENSOR) {
         const int b = value.tag == RL_TRUTH ? RL_BOOL : value.tag == RL_INT ? RL_I64 : rl_dtype_default();
         return rank(b) > rank(a) ? b : a;
     }
-    const int b = value.u.t->dtype;
+    const int b = rl_value_tensor(value)->dtype;
     if (!NDIM(value) == !NDIM(line)) return rl_dtype_promote(a, b);
     const int dims = NDIM(line) ? a : b, none = NDIM(line) ? b : a;
     return rank(none) > rank(dims) ? rl_dtype_promote(a, b) : dims;
@@ -24,7 +24,7 @@ static int common_dtype(V line, V value) {
 
 /* a number becomes a tensor where `like` is */
 static V as_dtype(rl_values *g, V x, int dtype, V like) {
-    if (FAILED || (x.tag == RL_TENSOR && x.u.t->dtype == dtype)) return x;
+    if (FAILED || (x.tag == RL_TENSOR && rl_value_tensor(x)->dtype == dtype)) return x;
     if (x.tag == RL_TENSOR) return OP(to_copy, x, DTYPE(dtype));
     return OP(full, INTS(NULL, 0), x, DTYPE(dtype), NONE, DEVICE_OF(like));
 }
@@ -42,17 +42,17 @@ static V search_places(rl_values *g, V line, V value, bool right, bool narrow) {
 
 static V sorter_checked(rl_values *g, V line, V sorter) {
     char have[RL_DIMS_TEXT], got[RL_DIMS_TEXT];
-    if (NDIM(line) != NDIM(sorter) ||
-        memcmp(line.u.t->shape, sorter.u.t->shape, (size_t)NDIM(line) * sizeof(int64_t)) != 0)
+    if (NDIM(line) != NDIM(sorter) || memcmp(rl_value_tensor(line)->shape, rl_value_tensor(sorter)->shape,
+                                             (size_t)NDIM(line) * sizeof(int64_t)) != 0)
         return RAISE(PyExc_RuntimeError,
                      "torch.searchsorted(): boundary and sorter must have the same size, but got boundary "
                      "tensor %sand got sorter tensor %s",
-                     rl_dims_text(have, line.u.t->shape, NDIM(line)),
-                     rl_dims_text(got, sorter.u.t->shape, NDIM(sorter)));
-    if (sorter.u.t->dtype != RL_I64)
+                     rl_dims_text(have, rl_value_tensor(line)->shape, NDIM(line)),
+                     rl_dims_text(got, rl_value_tensor(sorter)->shape, NDIM(sorter)));
+    if (rl_value_tensor(sorter)->dtype != RL_I64)
         return RAISE(PyExc_RuntimeError,
                      "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype %s",
-                     rl_dtype_title(sorter.u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(sorter)->dtype));
     if (NUMEL(sorter) == 0 || NDIM(line) == 0) return line;
     V inside = OP(logical_and, OP(ge, sorter, INT(0)), OP(lt, sorter, INT(SIZE(line, -1))));
     V all = OP(all, inside);
@@ -95,8 +95,8 @@ static V searchsorted(rl_values *g, rl_bound *b) {
                      "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
                      "dimensions of boundaries tensor and input value tensor must match, but we got "
                      "boundaries tensor %s and input value tensor %s",
-                     rl_dims_text(have, line.u.t->shape, NDIM(line)),
-                     rl_dims_text(got, value.u.t->shape, NDIM(value)));
+                     rl_dims_text(have, rl_value_tensor(line)->shape, NDIM(line)),
+                     rl_dims_text(got, rl_value_tensor(value)->shape, NDIM(value)));
     return search_places(g, line, value, strcmp(side, "right") == 0, X(2).u.i != 0);
 }
 
@@ -125,8 +125,8 @@ static V isin(rl_values *g, V elements, V tests, bool invert) {
     int64_t flat = -1;
     const bool first = elements.tag == RL_TENSOR;
     const int dtype = first ? common_dtype(elements, tests) : common_dtype(tests, elements);
-    V refused = first && elements.u.t->dtype == RL_BOOL ? elements : tests;
-    if (refused.tag == RL_TENSOR && refused.u.t->dtype == RL_BOOL)
+    V refused = first && rl_value_tensor(elements)->dtype == RL_BOOL ? elements : tests;
+    if (refused.tag == RL_TENSOR && rl_value_tensor(refused)->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
     V line = OP(reshape, as_dtype(g, tests, dtype, elements), INTS(&flat, 1));
     V sorted = OP(sort, line, INT(0), TRUTH(false));
@@ -136,7 +136,7 @@ COMPOSED(isin) {
     return isin(g, X(0), X(1), X(3).u.i != 0);
 }
 COMPOSED(isin_number) {
-    if (X(0).u.t->dtype == RL_BOOL)
+    if (rl_value_tensor(X(0))->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "Unsupported input type encountered for isin(): Bool");
     V found = X(3).u.i ? OP(ne, X(0), X(1)) : OP(eq, X(0), X(1));
     return FAILED || rl_is_contiguous(found.u.t) ? found : OP(clone, found, INT(RL_FORMAT_CONTIGUOUS));

@@ -129,7 +129,7 @@ COMPOSE(chunk) {
                      (long long)chunks);
         return NULL;
     }
-    int64_t size = b->k.arg[0].u.t->shape[dim], each = size / chunks + (size % chunks != 0);
+    int64_t size = rl_tensor_arg(&b->k, 0)->shape[dim], each = size / chunks + (size % chunks != 0);
     if (size == 0) return pieces_of(tensor_of(b, 0), dim, NULL, chunks, 0);
     return pieces_of(tensor_of(b, 0), dim, NULL, size / each + (size % each != 0), each);
 }
@@ -139,7 +139,7 @@ COMPOSE(split) {
     char text[RL_DIMS_TEXT];
     const rl_slot *s = &b->k.arg[1];
     if (wrap_of(b, 2, &dim, "split") < 0) return NULL;
-    int64_t size = b->k.arg[0].u.t->shape[dim];
+    int64_t size = rl_tensor_arg(&b->k, 0)->shape[dim];
     if (s->tag == RL_INTS) {
         for (int i = 0; i < s->n; i++)
             if (s->u.ints[i] < 0) {
@@ -177,7 +177,7 @@ COMPOSE(split) {
 }
 
 static PyObject *slices_of(rl_slot x, int64_t dim) {
-    int64_t n = x.u.t->shape[dim];
+    int64_t n = rl_slot_tensor(&x)->shape[dim];
     RL_OWNED PyObject *slices = pieces_new(n);
     for (int64_t i = 0; slices && i < n; i++) {
         rl_slot args[3] = {x, int_slot(dim), int_slot(i)};

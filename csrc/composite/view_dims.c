@@ -30,7 +30,7 @@ static int wrapped_dims(const rl_slot *s, int ndim, const char *what, int64_t *d
 COMPOSE(movedim) {
     const rl_slot *from = &b->k.arg[1], *to = &b->k.arg[2];
     int64_t source[RL_MAX_DIMS], place[RL_MAX_DIMS], order[RL_MAX_DIMS];
-    int ndim = b->k.arg[0].u.t->ndim, n_from = from->tag == RL_INTS ? from->n : 1,
+    int ndim = rl_tensor_arg(&b->k, 0)->ndim, n_from = from->tag == RL_INTS ? from->n : 1,
         n_to = to->tag == RL_INTS ? to->n : 1;
     char one[RL_DIMS_TEXT], two[RL_DIMS_TEXT];
     if (n_from != n_to) {

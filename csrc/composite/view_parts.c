@@ -64,7 +64,7 @@ static int read_indices(rl_values *g, V where, int64_t *indices, int64_t n) {
     RL_HELD held = {.storage = NULL};
     V dense = OP(contiguous, where);
     if (FAILED) return -1;
-    if (dense.u.t->device != RL_CPU || NUMEL(dense) != n) {
+    if (rl_value_tensor(dense)->device != RL_CPU || NUMEL(dense) != n) {
         RAISE(PyExc_RuntimeError, "tensor_split expected tensor_indices_or_sections to be on cpu");
         return -1;
     }
@@ -76,10 +76,10 @@ static int read_indices(rl_values *g, V where, int64_t *indices, int64_t n) {
 COMPOSED(tensor_split_tensor) {
     V where = X(1);
     const int ndim = NDIM(where);
-    if (where.u.t->dtype != RL_I64)
+    if (rl_value_tensor(where)->dtype != RL_I64)
         return RAISE(PyExc_RuntimeError,
                      "tensor_split expected tensor_indices_or_sections to have dtype of long, but got %s",
-                     rl_dtype_title(where.u.t->dtype));
+                     rl_dtype_title(rl_value_tensor(where)->dtype));
     if (ndim > 1)
         return RAISE(PyExc_RuntimeError,
                      "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
@@ -146,7 +146,7 @@ COMPOSED(unsafe_chunk) {
 
 COMPOSED(narrow_tensor) {
     V start = X(2);
-    if (NDIM(start) || rl_is_float(start.u.t->dtype) || start.u.t->dtype == RL_BOOL)
+    if (NDIM(start) || rl_is_float(rl_value_tensor(start)->dtype) || rl_value_tensor(start)->dtype == RL_BOOL)
         return RAISE(PyExc_RuntimeError, "start must be an 0-dim integral Tensor.");
     return OP(narrow, X(0), X(1), ITEM(start), X(3));
 }

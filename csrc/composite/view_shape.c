@@ -64,7 +64,8 @@ COMPOSED(diag_embed) {
     if (__builtin_add_overflow(SIZE(X(0), last), offset < 0 ? -(offset + 1) : offset, &width) ||
         __builtin_add_overflow(width, offset < 0, &width) || ndim > RL_MAX_DIMS)
         return RAISE(PyExc_RuntimeError, "diag_embed: the result is too large");
-    for (int d = 0; d < ndim; d++) shape[d] = d == dims[0] || d == dims[1] ? width : X(0).u.t->shape[at++];
+    for (int d = 0; d < ndim; d++)
+        shape[d] = d == dims[0] || d == dims[1] ? width : rl_value_tensor(X(0))->shape[at++];
     const rl_view *x = X(0).u.t;
     V whole =
         rl_values_own_steal(g, (PyObject *)rl_tensor_new(x->dtype, x->device, x->device_index, shape, ndim));
@@ -76,7 +77,7 @@ COMPOSED(diag_embed) {
 COMPOSED(trace) {
     if (NDIM(X(0)) != 2)
         return RAISE(PyExc_RuntimeError, "trace: expected a matrix, but got tensor with dim %d", NDIM(X(0)));
-    if (X(0).u.t->dtype == RL_BOOL)
+    if (rl_value_tensor(X(0))->dtype == RL_BOOL)
         return RAISE(PyExc_NotImplementedError, "\"trace\" not implemented for 'Bool'");
     return OP(sum, OP(diagonal, X(0)));
 }

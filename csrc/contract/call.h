@@ -119,6 +119,14 @@ static inline rl_layout rl_layout_begin(const rl_call *k) {
     return l;
 }
 
+/* What a slot is that holds a tensor. */
+static inline rl_view *rl_slot_tensor(const rl_slot *s) {
+    return s->u.t;
+}
+/* An argument that the schema says is a tensor; rl_in asks, of one that may be absent. */
+static inline rl_view *rl_tensor_arg(const rl_call *k, int i) {
+    return k->arg[i].u.t;
+}
 static inline const rl_view *rl_in(const rl_call *k, int i) {
     return k->arg[i].tag == RL_TENSOR ? k->arg[i].u.t : NULL;
 }

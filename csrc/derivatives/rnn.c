@@ -35,6 +35,7 @@ FORMULA(_rnn_layer) {
         rl_rnn_steps(g, args, made);
     else
         rl_values_op_all(VALUES, RL_OP__rnn_layer_backward, args, sizeof args / sizeof *args, made, RNN_MADE);
+    if (FAILED) return;
     V hidden = mode == RL_RNN_GRU ? made[RNN_BY_HIDDEN] : rl_rnn_rows(g, made[RNN_BY_GATES]);
     TO(RL_RNN_GATES, made[RNN_BY_GATES]);
     TO(RL_RNN_STATE, made[RNN_BY_STATE]);

@@ -128,6 +128,7 @@ static void step(steps *s, int64_t t, V *made) {
 static void steps_run(steps *s, V *made) {
     rl_vjp *g = s->g;
     rl_view **room[RNN_MADE] = {0};
+    bool has[RNN_MADE] = {0};
     for (int i = 0; i < RNN_MADE && !FAILED; i++) room[i] = rl_values_room(VALUES, s->steps, sizeof **room);
     const bool reverse = s->args[RL_RNN_BACK_REVERSE].u.i;
     for (int64_t i = 0; i < s->steps && !FAILED; i++) {
@@ -136,11 +137,11 @@ static void steps_run(steps *s, V *made) {
         step(s, t, one);
         for (int j = 0; j < RNN_MADE && !FAILED; j++) {
             room[j][t] = one[j].u.t;
-            made[j].tag = one[j].tag;
+            has[j] = one[j].tag == RL_TENSOR;
         }
     }
     for (int j = 0; j < RNN_MADE && !FAILED; j++)
-        if (made[j].tag == RL_TENSOR)
+        if (has[j])
             made[j] = OP(cat, ((V){.tag = RL_TENSORS, .n = (int32_t)s->steps, .u.ts = room[j]}), INT(0));
 }
 

@@ -159,13 +159,13 @@ static rl_slot keep_slot(const rl_slot *s, int64_t **words) {
 
 /* strides and offset of a tensor; how many elements each of a list has */
 static rl_slot keep_layout(const rl_slot *s, int64_t **tail) {
-    int n = s->tag == RL_TENSORS ? s->n : s->u.t->ndim + 1;
+    int n = s->tag == RL_TENSORS ? s->n : rl_slot_tensor(s)->ndim + 1;
     int64_t *words = *tail;
     if (s->tag == RL_TENSORS) {
         for (int j = 0; j < n; j++) words[j] = s->u.ts[j] ? s->u.ts[j]->numel : 0;
     } else {
-        if (n > 1) memcpy(words, s->u.t->strides, (size_t)(n - 1) * sizeof *words);
-        words[n - 1] = s->u.t->offset;
+        if (n > 1) memcpy(words, rl_slot_tensor(s)->strides, (size_t)(n - 1) * sizeof *words);
+        words[n - 1] = rl_slot_tensor(s)->offset;
     }
     *tail += n;
     return (rl_slot){.tag = RL_INTS, .n = n, .u.ints = words};
@@ -195,7 +195,7 @@ static int link_arg(rl_node *node, const rl_slot *s, int *edge) {
 
 /* how many words the sizes of results and the layout of inputs[0] take */
 static int dims_words(const rl_operator *op, const rl_slot *inputs, rl_tensor *const *out, int n_out) {
-    int n = !op->saves_layout ? 0 : inputs->tag == RL_TENSORS ? inputs->n : inputs->u.t->ndim + 1;
+    int n = !op->saves_layout ? 0 : inputs->tag == RL_TENSORS ? inputs->n : rl_slot_tensor(inputs)->ndim + 1;
     for (int i = 0; i < n_out; i++) n += out[i]->v.ndim;
     return n;
 }

@@ -55,7 +55,7 @@ static void cast(const rl_operator *op, inferred *c, int dtype) {
         if (number) *s = (rl_slot){.tag = RL_TENSOR, .u.t = number_as_tensor(c, i)};
         if (s->tag != RL_TENSOR || (i == 0 && op->rule == RL_TYPES_where)) continue;
         if (!number) s->u.t = private_copy(c, i, s->u.t);
-        s->u.t->dtype = (uint8_t)dtype;
+        rl_slot_tensor(s)->dtype = (uint8_t)dtype;
     }
 }
 
@@ -72,7 +72,7 @@ rl_status rl_infer(int id, const rl_slot *args, rl_view *results) {
     rl_schema_defaults(s, c.k.arg);
     choose_device(op, &c.k, &device, &index);
     if (op->kind == RL_KIND_VIEW)
-        dtype = c.k.arg[0].u.t->dtype;
+        dtype = rl_tensor_arg(&c.k, 0)->dtype;
     else if (rl_types_resolve(op, &c.k, &compute, &dtype) != RL_OK)
         return RL_FAIL;
     if (compute >= 0) cast(op, &c, compute);

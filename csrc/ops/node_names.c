@@ -36,7 +36,7 @@ const char *rl_node_name_div(const rl_slot *a) {
     return a[2].tag == RL_TEXT ? "DivBackward2" : "DivBackward0";
 }
 const char *rl_node_name_diag(const rl_slot *a) {
-    return a[0].u.t->ndim == 1 ? "DiagEmbedBackward0" : "DiagonalBackward0_copy";
+    return rl_slot_tensor(&a[0])->ndim == 1 ? "DiagEmbedBackward0" : "DiagonalBackward0_copy";
 }
 const char *rl_node_name_pad(const rl_slot *a) {
     static const char *const reflect[] = {"ReflectionPad1DBackward0", "ReflectionPad2DBackward0",
@@ -57,7 +57,9 @@ const char *rl_node_name_rms_norm(const rl_slot *a) {
     return extent == x->numel && !rl_is_contiguous(x) ? "CloneBackward0" : "MulBackward0";
 }
 const char *rl_node_name_adaptive_avg_pool(const rl_slot *a) {
-    int n = a[0].u.t->ndim == 5 ? 3 : 2; /* 3-D images with channels alone have no size 1 to ask for */
+    int n = rl_slot_tensor(&a[0])->ndim == 5
+                ? 3
+                : 2; /* 3-D images with channels alone have no size 1 to ask for */
     bool one = a[1].tag == RL_INT && a[1].u.i == 1;
     if (a[1].tag == RL_INTS) {
         n = a[1].n, one = true;
@@ -71,15 +73,15 @@ const char *rl_node_name_fill(const rl_slot *a) {
 
 /* by the numbers of dimensions: what PyTorch's matmul ends in */
 const char *rl_node_name_matmul(const rl_slot *a) {
-    int m = a[0].u.t->ndim, n = a[1].u.t->ndim;
+    int m = rl_slot_tensor(&a[0])->ndim, n = rl_slot_tensor(&a[1])->ndim;
     if (m <= 2 && n == 1) return m == 1 ? "DotBackward0" : "MvBackward0";
     if (m <= 2 && n == 2) return m == 1 ? "SqueezeBackward4" : "MmBackward0";
     return m == 2 ? "CloneBackward0" : "UnsafeViewBackward0";
 }
 const char *rl_node_name_linear(const rl_slot *a) {
     if (a[2].tag == RL_NONE) return rl_node_name_matmul(a);
-    if (a[0].u.t->ndim == 2 && a[1].u.t->ndim == 2) return "AddmmBackward0";
-    return a[1].u.t->ndim == 2 && rl_is_contiguous(a[0].u.t) ? "ViewBackward0" : "AddBackward0";
+    if (rl_slot_tensor(&a[0])->ndim == 2 && rl_slot_tensor(&a[1])->ndim == 2) return "AddmmBackward0";
+    return rl_slot_tensor(&a[1])->ndim == 2 && rl_is_contiguous(a[0].u.t) ? "ViewBackward0" : "AddBackward0";
 }
 
 /* losses that are several functions in PyTorch: the last one gives the name; reductions: 0 none, 1 mean */

@@ -17,7 +17,8 @@ static int vote_join(int a, int b) {
 
 static void vote_slot(vote *v, const rl_slot *s) {
     if (s->tag == RL_TENSOR)
-        *(s->u.t->ndim ? &v->dims : &v->zero) = vote_join(s->u.t->ndim ? v->dims : v->zero, s->u.t->dtype);
+        *(rl_slot_tensor(s)->ndim ? &v->dims : &v->zero) =
+            vote_join(rl_slot_tensor(s)->ndim ? v->dims : v->zero, rl_slot_tensor(s)->dtype);
     else if (s->tag == RL_INT)
         v->number = vote_join(v->number, RL_I64);
     else if (s->tag == RL_FLOAT)
@@ -39,9 +40,9 @@ static int vote_result(const vote *v) {
 
 static int common_dtype(const rl_operator *op, const rl_call *k, uint32_t operands) {
     vote v = {-1, -1, -1};
-    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1;
+    int first = k->arg[0].tag == RL_TENSOR ? rl_tensor_arg(k, 0)->dtype : -1;
     /* the usual case: equal dtypes */
-    if (k->n_arg >= 2 && first >= 0 && k->arg[1].tag == RL_TENSOR && k->arg[1].u.t->dtype == first &&
+    if (k->n_arg >= 2 && first >= 0 && k->arg[1].tag == RL_TENSOR && rl_tensor_arg(k, 1)->dtype == first &&
         operands < 4 && (k->n_arg == 2 || k->arg[2].tag != RL_TENSOR))
         return first;
     for (int i = 0; i < k->n_arg; i++)
@@ -84,10 +85,10 @@ static rl_status same_dtype(const rl_operator *op, const rl_call *k, int first) 
     bool conv = op == &rl_operators[RL_OP_conv2d], linear = op == &rl_operators[RL_OP_linear];
     const rl_view *bias = conv || linear ? rl_in(k, 2) : NULL;
     for (int i = 1; i < k->n_arg; i++) {
-        if (k->arg[i].tag != RL_TENSOR || k->arg[i].u.t->dtype == first) continue;
-        int other = k->arg[i].u.t->dtype;
+        if (k->arg[i].tag != RL_TENSOR || rl_tensor_arg(k, i)->dtype == first) continue;
+        int other = rl_tensor_arg(k, i)->dtype;
         if (bias && (linear || bias->dtype != first))
-            return bias_differs(op, first, k->arg[1].u.t->dtype, bias->dtype);
+            return bias_differs(op, first, rl_tensor_arg(k, 1)->dtype, bias->dtype);
         if (conv)
             return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(first),
                                 rl_dtype_title(other));
@@ -99,7 +100,7 @@ static rl_status same_dtype(const rl_operator *op, const rl_call *k, int first) 
 
 static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
     for (int i = 1; i < k->n_arg; i++)
-        if (k->arg[i].tag == RL_TENSOR && k->arg[i].u.t->dtype != first)
+        if (k->arg[i].tag == RL_TENSOR && rl_tensor_arg(k, i)->dtype != first)
             return rl_error_set(RL_RUNTIME, "%s is not yet implemented for tensors with different dtypes.",
                                 op->name);
     return RL_OK;
@@ -108,7 +109,7 @@ static rl_status alike(const rl_operator *op, const rl_call *k, int first) {
 /* whatever the input is */
 static rl_status whole_quotient(const rl_call *k) {
     for (int i = 1; i < 3; i++)
-        if (k->arg[i].tag == RL_TENSOR && rl_is_float(k->arg[i].u.t->dtype)) return RL_OK;
+        if (k->arg[i].tag == RL_TENSOR && rl_is_float(rl_tensor_arg(k, i)->dtype)) return RL_OK;
     return rl_error_set(
         RL_RUNTIME,
         "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will "
@@ -120,7 +121,7 @@ static rl_status whole_quotient(const rl_call *k) {
 }
 
 static bool is_truth(const rl_slot *s) {
-    return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && s->u.t->dtype == RL_BOOL);
+    return s->tag == RL_TRUTH || (s->tag == RL_TENSOR && rl_slot_tensor(s)->dtype == RL_BOOL);
 }
 
 static rl_status difference_refused(bool two) {
@@ -139,7 +140,7 @@ static rl_status held(int common, int in) {
 }
 
 static rl_status loss_dtype(const rl_operator *op, const rl_call *k, int first, int *answer) {
-    const int target = k->arg[1].u.t->dtype;
+    const int target = rl_tensor_arg(k, 1)->dtype;
     *answer = first;
     if (op->rule == RL_TYPES_first) return held(common_dtype(op, k, 0), first);
     if (op->rule == RL_TYPES_target)
@@ -173,7 +174,7 @@ static rl_status admit_operands(const rl_operator *op, const rl_call *k) {
     uint64_t seen = 0;
     for (uint32_t left = op->tensors; left; left &= left - 1) {
         const rl_slot *s = &k->arg[__builtin_ctz(left)];
-        if (s->tag == RL_TENSOR) seen |= RL_BIT(s->u.t->dtype);
+        if (s->tag == RL_TENSOR) seen |= RL_BIT(rl_slot_tensor(s)->dtype);
     }
     for (uint32_t left = op->lists; left; left &= left - 1) {
         const rl_slot *s = &k->arg[__builtin_ctz(left)];
@@ -220,7 +221,7 @@ void rl_types_note(rl_operator *op) {
 
 rl_status rl_types_resolve(const rl_operator *op, const rl_call *k, int *compute, int *out) {
     if (admit_operands(op, k) != RL_OK) return RL_FAIL;
-    int first = k->arg[0].tag == RL_TENSOR ? k->arg[0].u.t->dtype : -1, given = given_dtype(op, k);
+    int first = k->arg[0].tag == RL_TENSOR ? rl_tensor_arg(k, 0)->dtype : -1, given = given_dtype(op, k);
     *compute = -1;
     switch ((rl_types_rule)op->rule) {
     case RL_TYPES_same:

@@ -40,8 +40,8 @@ static void trace_call(const rl_operator *op, const rl_call *k, const char *name
     fprintf(stderr, "rushlight: %s", op->name);
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tag == RL_TENSOR)
-            fprintf(stderr, " %s%s", rl_dtype_name(k->arg[i].u.t->dtype),
-                    rl_dims_text(dims, k->arg[i].u.t->shape, k->arg[i].u.t->ndim));
+            fprintf(stderr, " %s%s", rl_dtype_name(rl_tensor_arg(k, i)->dtype),
+                    rl_dims_text(dims, rl_tensor_arg(k, i)->shape, rl_tensor_arg(k, i)->ndim));
     for (int i = 0; i < chosen; i++) {
         kernel_name(names, i, name, sizeof name);
         fprintf(stderr, " (%s refused)", name);

@@ -1,5 +1,5 @@
 """The components of csrc/README.md, enforced on the source text: who may include whom, who may touch memory,
-who may keep state, how things are named, how long functions may be. Every rule is shown a text that breaks it."""
+who may keep state, how things are named, how long functions are. Every rule has a text that breaks it."""
 
 import ast
 import pathlib
@@ -227,6 +227,14 @@ def no_switch_over_operators(path, text):
         yield f"{path} switches over operators"
 
 
+def values_are_asked(path, text):
+    """Slots are read through rl_tensor_arg, rl_slot_tensor or rl_value_tensor, which survives a failure."""
+    if path not in ("contract/call.h", "call/values.h") and (found := re.search(r"\bu\.t->", code(text))):
+        yield f"{path} looks into a slot by itself: {found[0]}"
+    if found := re.search(r"\btag = \w+(?:\[\w+\])?\.tag\b", code(text)):
+        yield f"{path} copies the tag of a slot without what it holds: {found[0]}"
+
+
 def formulas_ask(path, text):
     """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there."""
     formulas = component(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
@@ -238,7 +246,7 @@ RULES = [
     *(include_direction, python_below, table_readers, head_comment, length, memory_door),
     files_named_exist,
     *(kernels_own_nothing, names, no_switch_over_operators, counts_are_checked, formulas_ask),
-    modules_asked_for,
+    *(modules_asked_for, values_are_asked),
 ]
 
 
@@ -307,6 +315,9 @@ BREAKS = [
     (counts_are_checked, "object/storage.c", "s = rl_storage_on(0, 0, RL_COUNT((int64_t)n), 1);"),
     (no_switch_over_operators, "call/dispatcher.c", "switch (op) { case RL_OP_add: break; }"),
     (modules_asked_for, "core/view.c", 'PyImport_ImportModule("rushlight.storage");'),
+    (values_are_asked, "composite/new.c", "int f(V x) { return x.u.t->dtype; }"),
+    (values_are_asked, "kernels/ref/new.c", "int f(rl_call *k) { return k->arg[0].u.t->dtype; }"),
+    (values_are_asked, "derivatives/new.c", "void f(V *to, V x) { to->tag = x.tag; }"),
     (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    int n = X(0).u.t->ndim;\n}"),
     (formulas_ask, "derivatives/new.c", "FORMULA(new) {\n    const rl_slot *s = &g->node->arg[1];\n}"),
 ]

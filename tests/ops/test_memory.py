@@ -140,6 +140,58 @@ def test_derivatives_survive_failing_allocations():
         assert not grown(before), name
 
 
+LAYERS = [
+    (nn.RNN, {}),
+    (nn.RNN, dict(nonlinearity="relu", bidirectional=True)),
+    (nn.GRU, dict(num_layers=2)),
+    (nn.LSTM, dict(bidirectional=True)),
+    (nn.LSTM, dict(proj_size=2)),
+]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("layer, options", LAYERS)
+def test_second_derivatives_of_recurrent_layers_survive(layer, options, packed):
+    net = layer(3, 4, **options)
+
+    def second():
+        x = rushlight.ones(2, 2, 3).requires_grad_()
+        given = nn.utils.rnn.pack_padded_sequence(x, [2, 1]) if packed else x
+        out = net(given)[0]
+        total = (out.data if packed else out).square().sum()
+        (grad,) = autograd.grad(total, x, create_graph=True)
+        return autograd.grad(grad.square().sum(), x)[0]
+
+    second()  # packs the weights, which stay
+    failed, before = 0, _C._live()
+    for n in range(MOST):  # some failures are no error: weights that are not kept
+        _C._fail_alloc(n)
+        try:
+            second()
+        except (RuntimeError, MemoryError) as error:
+            assert "memory" in str(error) or isinstance(error, MemoryError)
+            failed += 1
+        finally:
+            _C._fail_alloc(-1)
+    gc.collect()
+    assert failed > 50 and not grown(before)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rushlight.tensordot(rushlight.zeros(3, 5, 2), rushlight.zeros(1, 1), 2),
+        lambda: rushlight.einsum("bij,bkj->bik", rushlight.ones(2, 3, 4), rushlight.ones(2, 1, 1)),
+        lambda: nn.functional.bilinear(
+            *[rushlight.ones(2, 3)] * 2, rushlight.ones(4, 3, 3), rushlight.ones(4)
+        ),
+        lambda: rushlight.cumulative_trapezoid(rushlight.ones(3, 4), rushlight.ones(4)),
+    ],
+)
+def test_composites_survive_failing_allocations(call):
+    assert survive(tuple, call)[1] > 3
+
+
 def hollow_load():
     file = io.BytesIO()
     rushlight.save({"a": rushlight.ones(3), "b": rushlight.empty(2, 3, device="meta").t()}, file)

@@ -62,7 +62,7 @@ RL_EACH_FLOAT(RL_UNARY_KEEP, x_threshold, (a <= (C)c->d[0] ? (C)c->d[1] : a))
 RL_EACH_INT(RL_UNARY_KEEP, x_threshold, (a <= c->i[0] ? c->i[1] : a))
 RL_KERNEL(ref_threshold) {
     static const rl_strip strips[RL_NDTYPES] = {FLOAT_ENTRY(x_threshold) RL_EACH_INT(RL_ENTRY, x_threshold)};
-    int dtype = k->arg[0].u.t->dtype;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 2; i++) {
         uint64_t element;
@@ -77,7 +77,7 @@ RL_KERNEL(ref_threshold) {
 
 rl_status ref_clamp(rl_call *k); /* kernels/ref/math.c */
 RL_KERNEL(ref_hardtanh) {
-    if (k->arg[0].u.t->dtype == RL_U8 && (rl_num(k, 1) < 0 || rl_num(k, 2) < 0))
+    if (rl_tensor_arg(k, 0)->dtype == RL_U8 && (rl_num(k, 1) < 0 || rl_num(k, 2) < 0))
         return rl_fail(k, RL_RUNTIME, "cannot do hardtanh on an unsigned type with negative limits");
     return ref_clamp(k);
 }

@@ -63,7 +63,7 @@ static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers)
 rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers) {
     rl_walk w;
     rl_numbers none = {.fault = 0};
-    int dtype = k->arg[0].u.t->dtype;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
     if (result < 0) result = dtype;
     if (!strips[dtype]) return RL_UNSUPPORTED;
     if (!numbers) numbers = &none;
@@ -86,7 +86,7 @@ static int64_t division_fault(const rl_numbers *c) {
 }
 
 static rl_status alpha_read(rl_call *k, int arg, rl_numbers *numbers) {
-    int dtype = k->arg[0].u.t->dtype;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
     const rl_slot *alpha = &k->arg[arg];
     numbers->d[0] = alpha->tag == RL_NONE ? 1 : rl_num(k, arg);
     numbers->i[0] = alpha->tag == RL_NONE ? 1 : rl_int(k, arg);
@@ -140,7 +140,7 @@ RL_KERNEL(ref_add) {
 RL_KERNEL(ref_sub) {
     static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(sub)};
     rl_numbers numbers = {.fault = 0};
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_fail(
             k, RL_RUNTIME,
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
@@ -219,7 +219,7 @@ RL_KERNEL(ref_div) {
     static const rl_strip by_mode[3][RL_NDTYPES] = {
         {RL_EACH_FLOAT(RL_ENTRY, true_div)}, {NUMBER_ENTRY(trunc_div)}, {NUMBER_ENTRY(floor_divide)}};
     int mode = (int)k->attr[0];
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_fail(k, RL_NOTIMPL, "\"div_%s_cpu\" not implemented for 'Bool'",
                        mode == 2 ? "floor" : "trunc");
     return rl_eltwise(k, 2, by_mode[mode], -1, NULL);

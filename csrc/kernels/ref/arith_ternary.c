@@ -23,7 +23,7 @@ RL_EACH_FLOAT(THREE_STRIP, addcdiv, (a + (C)c->d[0] * b / third))
 
 static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
     rl_walk w;
-    int dtype = k->arg[0].u.t->dtype;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
     if (!strips[dtype]) return RL_UNSUPPORTED;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     for (int i = 0; i < 3; i++) rl_walk_add(&w, k->arg[i].u.t);

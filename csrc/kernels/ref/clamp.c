@@ -17,7 +17,7 @@ RL_EACH_INT(RL_UNARY_KEEP, x_clamp,
 static rl_status clamp_run(rl_call *k, int low, int high) {
     static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(x_clamp)};
     rl_numbers numbers = {.d = {-INFINITY, INFINITY}, .i = {INT64_MIN, INT64_MAX}};
-    const int dtype = k->arg[0].u.t->dtype, at[] = {low, high};
+    const int dtype = rl_tensor_arg(k, 0)->dtype, at[] = {low, high};
     for (int i = 0; i < 2; i++) {
         uint64_t element;
         if (!at[i] || k->arg[at[i]].tag == RL_NONE) continue;
@@ -59,7 +59,7 @@ RL_EACH_INT(BETWEEN, between)
 
 static rl_status limit_run(rl_call *k, const rl_view *low, const rl_view *high) {
     static const rl_strip strips[RL_NDTYPES] = {NUMBER_ENTRY(between)};
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_walk w;
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, k->arg[0].u.t);

@@ -118,7 +118,7 @@ rl_status rl_element_from(rl_call *k, int arg, int dtype, void *element) {
     if (s->tag == RL_TENSOR) {
         char *p[2] = {element, rl_data(s->u.t, RL_READ)};
         const int64_t step[2] = {0, 0};
-        rl_strip_cast(p, step, 1, &(rl_cast_pair){dtype, s->u.t->dtype});
+        rl_strip_cast(p, step, 1, &(rl_cast_pair){dtype, rl_slot_tensor(s)->dtype});
         return RL_OK;
     }
     if (s->tag == RL_FLOAT) {

@@ -130,7 +130,7 @@ static void sum_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static rl_status nll_sum(rl_call *k, nll *l, const rl_walk *w, nll_sums *all) {
-    nll_job job = {.shared = l, .walk = w, .strip = sums_of[k->arg[0].u.t->dtype]};
+    nll_job job = {.shared = l, .walk = w, .strip = sums_of[rl_tensor_arg(k, 0)->dtype]};
     job.block = w->numel / BLOCKS > BLOCK ? w->numel / BLOCKS + 1 : BLOCK;
     const int64_t blocks = (w->numel + job.block - 1) / job.block;
     job.sums = k->svc->scratch(k, RL_COUNT(blocks), sizeof *job.sums);

@@ -135,7 +135,8 @@ RL_KERNEL(ref_masked_fill) {
 RL_KERNEL(ref_index_put_mask) {
     const rl_view *x = k->arg[0].u.t, *mask = k->arg[1].n == 1 ? k->arg[1].u.ts[0] : NULL;
     uint64_t element;
-    if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || k->arg[2].u.t->numel != 1 || k->arg[3].u.i)
+    if (!mask || !rl_is_mask(mask) || mask->ndim != x->ndim || rl_tensor_arg(k, 2)->numel != 1 ||
+        k->arg[3].u.i)
         return RL_UNSUPPORTED;
     if (rl_element_from(k, 2, k->out[0]->dtype, &element) != RL_OK) return RL_FAIL;
     fill_masked(k, x, mask, element);

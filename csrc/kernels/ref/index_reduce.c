@@ -67,7 +67,7 @@ rl_status rl_scatter_reduce(rl_call *k, rl_scatter_way way, bool include_self) {
     rl_scattering start = {.join = RL_JOIN_SET}, s = {.join = join, .numbers = {.d = {1}, .i = {1}}};
     uint64_t element;
     rl_view_start(k);
-    if (k->arg[2].u.t->numel == 0) return RL_OK;
+    if (rl_tensor_arg(k, 2)->numel == 0) return RL_OK;
     neutral_element(join, out->dtype, &element);
     if (!include_self && way(k, &start, source, &element) != RL_OK) return RL_FAIL;
     if (way(k, &s, source, NULL) != RL_OK) return RL_FAIL;

@@ -44,7 +44,7 @@ void rl_scatter_begin(rl_call *k, rl_scattering *s, const int64_t *dims, int ndi
     s->dim = k->attr[0];
     s->places.size = to->ndim ? to->shape[s->dim] : 1;
     s->places.step = to->ndim ? step[s->dim] : 0;
-    s->places.wide = k->arg[2].u.t->dtype == RL_I64;
+    s->places.wide = rl_tensor_arg(k, 2)->dtype == RL_I64;
     w->nops = 1;
     w->ndim = ndim;
     w->numel = rl_count_product(dims, ndim).n;
@@ -126,7 +126,7 @@ RL_KERNEL(ref_scatter) {
     uint64_t element;
     if (!source && rl_element_from(k, 3, k->out[0]->dtype, &element) != RL_OK) return RL_FAIL;
     rl_view_start(k);
-    if (k->arg[2].u.t->numel == 0) return RL_OK;
+    if (rl_tensor_arg(k, 2)->numel == 0) return RL_OK;
     return rl_scatter_by_index(k, &s, source, source ? NULL : &element);
 }
 

@@ -113,7 +113,7 @@ static double total_strip(char *const *p, const int64_t *step, int64_t n, const 
 /* ---- a whole call ---- */
 /* arguments from 0 on are the operands */
 static void add_operands(rl_call *k, loss_job *j, rl_walk *w) {
-    j->dtype = k->arg[0].u.t->dtype;
+    j->dtype = rl_tensor_arg(k, 0)->dtype;
     for (int i = 0; i < j->operands; i++) {
         j->place[i] = rl_in(k, i) ? w->nops : 0;
         if (rl_in(k, i)) rl_walk_add(w, rl_in(k, i));
@@ -150,7 +150,7 @@ static rl_status loss_slopes(rl_call *k, loss_job j, int reduction) {
 }
 
 static double largest(const rl_call *k) {
-    return k->arg[0].u.t->dtype == RL_F64 ? DBL_MAX : (double)FLT_MAX;
+    return rl_tensor_arg(k, 0)->dtype == RL_F64 ? DBL_MAX : (double)FLT_MAX;
 }
 
 #define JOB(name, count, ...) ((loss_job){.row = row_##name, .operands = count, .s = {__VA_ARGS__}})

@@ -47,7 +47,7 @@ RL_KERNEL(ref_nan_to_num) {
     static const rl_strip strips[RL_NDTYPES] = {EVERY_ENTRY(finite)};
     static const double largest[RL_NDTYPES] = {
         [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
-    const double most = largest[k->arg[0].u.t->dtype], instead[] = {0, most, -most};
+    const double most = largest[rl_tensor_arg(k, 0)->dtype], instead[] = {0, most, -most};
     rl_numbers numbers = {.fault = 0};
     for (int i = 0; i < 3; i++) numbers.d[i] = k->arg[1 + i].tag == RL_NONE ? instead[i] : rl_num(k, 1 + i);
     return rl_eltwise(k, 1, strips, -1, &numbers);
@@ -74,6 +74,6 @@ RL_KERNEL(ref_frexp) {
     rl_walk_begin(&w, k->out[0], RL_WRITE);
     rl_walk_add(&w, k->out[1]);
     rl_walk_add(&w, k->arg[0].u.t);
-    rl_walk_each(k, &w, RL_REF_NS, strips[k->arg[0].u.t->dtype], NULL);
+    rl_walk_each(k, &w, RL_REF_NS, strips[rl_tensor_arg(k, 0)->dtype], NULL);
     return RL_OK;
 }

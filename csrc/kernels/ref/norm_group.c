@@ -155,9 +155,9 @@ RL_KERNEL(ref_layer_norm) {
 
 RL_KERNEL(ref_rms_norm) {
     group_job job = {.mean_square = true};
-    job.eps = k->arg[3].tag != RL_NONE         ? rl_num(k, 3)
-              : k->arg[0].u.t->dtype == RL_F64 ? DBL_EPSILON
-                                               : FLT_EPSILON;
+    job.eps = k->arg[3].tag != RL_NONE               ? rl_num(k, 3)
+              : rl_tensor_arg(k, 0)->dtype == RL_F64 ? DBL_EPSILON
+                                                     : FLT_EPSILON;
     return last_dims(k, &job, rl_in(k, 2), NULL);
 }
 
@@ -190,7 +190,7 @@ static void channel_groups(rl_call *k, group_job *job, int64_t groups, const rl_
 
 static rl_status group_norm(rl_call *k, group_job job, int64_t groups, const rl_view *weight,
                             const rl_view *bias) {
-    bool some = k->arg[0].u.t->numel > 0;
+    bool some = rl_tensor_arg(k, 0)->numel > 0;
     if (k->n_out == 3 && statistics_room(k, &job) != RL_OK) return RL_FAIL;
     if (some) {
         channel_groups(k, &job, groups, weight, bias);

@@ -80,7 +80,7 @@ RL_EACH_INT(MAX_INT, max)
 RL_KERNEL(ref_max_pool2d) {
     static void (*const planes[RL_NDTYPES])(const void *, const char *, char *) = {
         RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};
-    pool_job job = {.plane = planes[k->arg[0].u.t->dtype]};
+    pool_job job = {.plane = planes[rl_tensor_arg(k, 0)->dtype]};
     return job.plane ? pool_run(k, &job) : RL_UNSUPPORTED;
 }
 

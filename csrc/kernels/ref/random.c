@@ -249,7 +249,7 @@ static void normal_join(const rl_view *out, const rl_slot *with, bool times) {
     char number[8];
     if (with->tag == RL_TENSOR) {
         rl_walk w;
-        s.given = with->u.t->dtype;
+        s.given = rl_slot_tensor(with)->dtype;
         rl_walk_begin(&w, out, RL_WRITE);
         rl_walk_add(&w, with->u.t);
         rl_walk_merge(&w);
@@ -276,7 +276,7 @@ RL_KERNEL(ref_normal_tensors) { /* (mean, std), one of which may be a number */
     const rl_slot *mean = &k->arg[0], *std = &k->arg[1];
     const char *fault = NULL;
     if (std->tag == RL_TENSOR) {
-        rl_random r = {.given = std->u.t->dtype, .fault = &fault};
+        rl_random r = {.given = rl_slot_tensor(std)->dtype, .fault = &fault};
         rl_walk w;
         rl_walk_begin(&w, std->u.t, RL_READ);
         rl_walk_merge(&w);

@@ -110,7 +110,7 @@ static rl_status median_of_none(rl_call *k) {
 
 static rl_status median(rl_call *k, bool ignores_nan) {
     rl_line_job job = {.run = median_line, .ignores_nan = ignores_nan};
-    return k->attr[0] < 0 && k->arg[0].u.t->numel == 0 ? median_of_none(k) : rl_lines_run(k, &job);
+    return k->attr[0] < 0 && rl_tensor_arg(k, 0)->numel == 0 ? median_of_none(k) : rl_lines_run(k, &job);
 }
 
 RL_KERNEL(ref_kthvalue) {

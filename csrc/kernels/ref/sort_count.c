@@ -153,7 +153,7 @@ static void count_part(void *ctx, int64_t begin, int64_t end, int thread) {
 
 /* the bins' borders, in the input's dtype */
 static rl_status borders(rl_call *k, const rl_walk *w, bins_job *job) {
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     double found[2] = {rl_num(k, 2), rl_num(k, 3)};
     if (found[0] > found[1]) return rl_fail(k, RL_RUNTIME, "torch.histc: max must be larger than min");
     if (found[0] == found[1] && w->numel) {

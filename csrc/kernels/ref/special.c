@@ -4,7 +4,7 @@
 #include "kernels/shared/special_error.h"
 
 rl_status rl_special_each(rl_call *k, int n_in, const rl_strip *strips, double ns, rl_numbers *numbers) {
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     rl_walk w;
     if (k->out[0]->dtype != dtype) return rl_eltwise(k, n_in, strips, -1, numbers);
     rl_walk_begin(&w, k->out[0], RL_WRITE);

@@ -192,8 +192,8 @@ rl_status rl_bags_forward(rl_call *k, rl_bags *b) {
 /* (grad, indices, offsets, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode,
  * sparse, per_sample_weights, padding_idx) */
 rl_status rl_bags_backward(rl_call *k, rl_bags *b) {
-    *b =
-        (rl_bags){.bags = k->arg[0].u.t->shape[0], .rows = k->out[0]->shape[0], .width = k->out[0]->shape[1]};
+    *b = (rl_bags){
+        .bags = rl_tensor_arg(k, 0)->shape[0], .rows = k->out[0]->shape[0], .width = k->out[0]->shape[1]};
     b->mode = k->arg[8].u.i, b->skip = k->arg[11].u.i;
     const reading r = {.index = k->arg[1].u.t, .offsets = k->arg[2].u.t};
     if (lists_read(k, b, r) != RL_OK) return RL_FAIL;
@@ -203,7 +203,8 @@ rl_status rl_bags_backward(rl_call *k, rl_bags *b) {
 /* (grad, weight, indices, offsets, offset2bag, mode, padding_idx) */
 rl_status rl_bags_weights(rl_call *k, rl_bags *b) {
     const rl_view *weight = k->arg[1].u.t;
-    *b = (rl_bags){.bags = k->arg[0].u.t->shape[0], .rows = weight->shape[0], .width = weight->shape[1]};
+    *b =
+        (rl_bags){.bags = rl_tensor_arg(k, 0)->shape[0], .rows = weight->shape[0], .width = weight->shape[1]};
     b->mode = RL_BAG_SUM, b->skip = k->arg[6].u.i;
     const reading r = {.index = k->arg[2].u.t, .offsets = k->arg[3].u.t};
     return lists_read(k, b, r);

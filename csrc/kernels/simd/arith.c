@@ -9,7 +9,7 @@
 /* The factor that the sum takes its second operand times, where the reference kernel would not refuse it. */
 static bool factor_read(const rl_call *k, double *factor) {
     const rl_slot *alpha = &k->arg[2];
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     *factor = alpha->tag == RL_NONE ? 1 : rl_num(k, 2);
     if (dtype == RL_F16) *factor = rl_from_half(rl_to_half((float)*factor));
     if (dtype == RL_BF16) *factor = rl_from_bfloat(rl_to_bfloat((float)*factor));
@@ -24,7 +24,7 @@ RL_KERNEL(simd_add) {
 
 RL_KERNEL(simd_sub) {
     double numbers[SIMD_NUMBERS] = {0};
-    if (k->arg[0].u.t->dtype == RL_BOOL || !factor_read(k, numbers)) return RL_UNSUPPORTED;
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL || !factor_read(k, numbers)) return RL_UNSUPPORTED;
     numbers[0] = -numbers[0];
     return simd_map(k, numbers[0] == -1 ? &line_sub : &line_axpy, numbers);
 }
@@ -41,7 +41,7 @@ RL_KERNEL(simd_div) {
     static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
     const int64_t mode = k->attr[0];
-    if (mode == 1 && rl_itemsize(k->arg[1].u.t->dtype) < 4)
+    if (mode == 1 && rl_itemsize(rl_tensor_arg(k, 1)->dtype) < 4)
         return RL_UNSUPPORTED; /* halves round in between */
     return simd_map(k, by_mode[mode], numbers);
 }
@@ -84,7 +84,7 @@ RL_KERNEL(simd_pow) {
 /* ---- by the bits of a float32 ---- */
 RL_KERNEL(simd_nextafter) {
     const double numbers[SIMD_NUMBERS] = {0};
-    return k->arg[0].u.t->dtype == RL_F32 ? simd_map(k, &line_nextafter, numbers) : RL_UNSUPPORTED;
+    return rl_tensor_arg(k, 0)->dtype == RL_F32 ? simd_map(k, &line_nextafter, numbers) : RL_UNSUPPORTED;
 }
 
 RL_KERNEL(simd_lerp) {

@@ -21,7 +21,7 @@ static rl_view lifted(const rl_view *v, int64_t shape[4], int64_t strides[4]) {
 
 RL_KERNEL(simd_conv1d) {
     int64_t shape[3][4], strides[3][4];
-    if (!k->svc->isa || k->arg[0].u.t->dtype != RL_F32) return RL_UNSUPPORTED;
+    if (!k->svc->isa || rl_tensor_arg(k, 0)->dtype != RL_F32) return RL_UNSUPPORTED;
     rl_view x = lifted(k->arg[0].u.t, shape[0], strides[0]), w = lifted(k->arg[1].u.t, shape[1], strides[1]),
             out = lifted(k->out[0], shape[2], strides[2]);
     rl_view *const own[3] = {k->arg[0].u.t, k->arg[1].u.t, k->out[0]};

@@ -40,7 +40,7 @@ static const double PLACE_NS = 60, TAP_NS = 0.5; /* to find a place; to fetch an
 static void grid_run(rl_call *k, const grid_job *job, void (*body)(void *, int64_t, int64_t, int)) {
     const double taps = job->g.mode == GRID_NEAREST ? 1 : job->g.mode == GRID_BICUBIC ? 16 : 1 << job->g.dims;
     const double ns = PLACE_NS + TAP_NS * taps * (double)job->channels;
-    const int64_t n = k->arg[0].u.t->shape[0];
+    const int64_t n = rl_tensor_arg(k, 0)->shape[0];
     k->svc->parallel(k, n * job->blocks, ns * (double)(n * job->places) / (double)(n * job->blocks), body,
                      (void *)job);
 }

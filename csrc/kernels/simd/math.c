@@ -9,14 +9,14 @@
 RL_KERNEL(simd_round_decimals) {
     const int64_t decimals = k->arg[1].u.i;
     const double numbers[SIMD_NUMBERS] = {pow(10.0, fabs((double)decimals))};
-    if (rl_itemsize(k->arg[0].u.t->dtype) < 4) return RL_UNSUPPORTED; /* halves round in between */
+    if (rl_itemsize(rl_tensor_arg(k, 0)->dtype) < 4) return RL_UNSUPPORTED; /* halves round in between */
     return simd_map(k, decimals < 0 ? &line_round_before : &line_round_behind, numbers);
 }
 
 RL_KERNEL(simd_nan_to_num) {
     static const double largest[RL_NDTYPES] = {
         [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     const double most = largest[dtype], instead[] = {0, most, -most};
     double numbers[SIMD_NUMBERS] = {0};
     for (int i = 0; rl_is_float(dtype) && i < 3; i++)

@@ -40,11 +40,11 @@ static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_
 static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const rl_along *a = &job->along;
     const rl_walk *w = &a->lines;
-    const int64_t item = rl_itemsize(k->arg[0].u.t->dtype);
+    const int64_t item = rl_itemsize(rl_tensor_arg(k, 0)->dtype);
     const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
     if (apart && w->size[w->ndim - 1] > 1 && a->n < SIMD_SORT_LONG)
-        job->tiles =
-            k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n), rl_itemsize(k->arg[0].u.t->dtype));
+        job->tiles = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n),
+                                     rl_itemsize(rl_tensor_arg(k, 0)->dtype));
 }
 
 /* ---- both widths ---- */

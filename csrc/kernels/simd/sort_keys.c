@@ -184,7 +184,7 @@ static const uint64_t nan_keys[RL_NDTYPES] = {
     [RL_F16] = UINT16_MAX, [RL_BF16] = UINT16_MAX, [RL_F32] = UINT32_MAX, [RL_F64] = UINT64_MAX};
 
 rl_status simd_order_begin(rl_call *k, simd_order *o, bool descending, bool shrunk) {
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     *o = (simd_order){.dtype = dtype, .bits = 8 * (int)rl_itemsize(dtype)};
     if (dtype == RL_BOOL) o->bits = 1;
     const uint64_t ones = ~(uint64_t)0 >> (64 - o->bits);

@@ -3,7 +3,7 @@
 #include <float.h>
 
 RL_SHAPE(relu) {
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(RL_RUNTIME, "Boolean inputs not supported for relu");
     return shape_same(k);
 }
@@ -45,7 +45,7 @@ RL_SHAPE(prelu) {
 RL_SHAPE(rrelu) {
     if (!(rl_num(k, 1) <= rl_num(k, 2)))
         return rl_error_set(RL_RUNTIME, "Lower bound should be less than or equal to the upper bound");
-    if (k->arg[3].u.i && k->arg[0].u.t->dtype == RL_F16)
+    if (k->arg[3].u.i && rl_tensor_arg(k, 0)->dtype == RL_F16)
         return rl_error_set(RL_NOTIMPL, "\"rrelu_with_noise_out_cpu\" not implemented for 'Half'");
     return rl_out_as_input(k, 0);
 }
@@ -62,7 +62,7 @@ RL_SHAPE(celu) {
 RL_SHAPE(softshrink) {
     static const double most[RL_NDTYPES] = {
         [RL_F16] = 65504, [RL_F32] = FLT_MAX, [RL_F64] = DBL_MAX, [RL_BF16] = 0x1.fep127};
-    int dtype = k->arg[0].u.t->dtype;
+    int dtype = rl_tensor_arg(k, 0)->dtype;
     double lambd = rl_num(k, 1);
     if (!(lambd >= 0 && lambd <= most[dtype]))
         return rl_error_set(RL_RUNTIME, "lambda must be in range [0, %g] for input dtype %s, but found %g",

@@ -18,7 +18,7 @@ RL_SHAPE(div) {
 
 /* Of a number, PyTorch's powers are contiguous whatever the exponents are. */
 RL_SHAPE(powers) {
-    return rl_out_dims(k, 0, k->arg[1].u.t->shape, k->arg[1].u.t->ndim);
+    return rl_out_dims(k, 0, rl_tensor_arg(k, 1)->shape, rl_tensor_arg(k, 1)->ndim);
 }
 
 RL_SHAPE(where) {

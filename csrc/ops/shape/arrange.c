@@ -49,7 +49,7 @@ RL_SHAPE(cat) { /* attr[0]: the dimension */
 
 /* ---- moves ---- */
 RL_SHAPE(triangle) {
-    if (k->arg[0].u.t->ndim < 2)
+    if (rl_tensor_arg(k, 0)->ndim < 2)
         return rl_error_set(RL_RUNTIME, "%s: input tensor must have at least 2 dimensions", k->name);
     return rl_out_as_input(k, 0);
 }
@@ -135,7 +135,7 @@ static rl_status repeated(rl_call *k, const int64_t *repeats, int n) {
 
 RL_SHAPE(repeat) {
     rl_ints times = rl_ints_of(k, 1);
-    if (times.n < k->arg[0].u.t->ndim)
+    if (times.n < rl_tensor_arg(k, 0)->ndim)
         return rl_error_set(RL_RUNTIME, "Number of dimensions of repeat dims can not be smaller than number "
                                         "of dimensions of tensor");
     return repeated(k, times.at, times.n);

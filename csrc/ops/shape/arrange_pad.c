@@ -132,7 +132,7 @@ RL_SHAPE(pad_backward) { /* (grad_output, input_size, pad, mode, channels_last);
     rl_view x, expected;
     rl_call forward = rl_call_forward(k, "pad", &expected);
     if (rl_sizes_read(k, 1, &x) != RL_OK) return RL_FAIL;
-    x.dtype = k->arg[0].u.t->dtype;
+    x.dtype = rl_tensor_arg(k, 0)->dtype;
     forward.arg[0] = (rl_slot){.tag = RL_TENSOR, .u.t = &x};
     forward.arg[3] = (rl_slot){.tag = RL_NONE};
     if (shape_pad(&forward) != RL_OK) return RL_FAIL;

@@ -88,11 +88,12 @@ RL_SHAPE(embedding_bag_backward) {
     if (grad->ndim != 2) return differs("gradient");
     for (int i = 1; i < 5; i++)
         if (!is_list(k->arg[i].u.t)) return differs("list of numbers");
-    if (k->arg[2].u.t->numel < grad->shape[0]) return differs("offsets");
-    if (k->arg[4].u.t->numel < grad->shape[0]) return differs("bag_size");
+    if (rl_tensor_arg(k, 2)->numel < grad->shape[0]) return differs("offsets");
+    if (rl_tensor_arg(k, 4)->numel < grad->shape[0]) return differs("bag_size");
     if (mode == MAX && (!rl_dims_same(most, grad) || (most->dtype != RL_I64 && most->dtype != RL_I32)))
         return differs("maximum_indices");
-    if (scale && (scale->ndim != 1 || scale->numel != k->arg[1].u.t->numel || scale->dtype != grad->dtype))
+    if (scale &&
+        (scale->ndim != 1 || scale->numel != rl_tensor_arg(k, 1)->numel || scale->dtype != grad->dtype))
         return differs("per_sample_weights");
     const int64_t shape[2] = {rows, grad->shape[1]};
     return rl_out_dims(k, 0, shape, 2);
@@ -104,10 +105,10 @@ RL_SHAPE(embedding_bag_weights_backward) {
     for (int i = 2; i < 5; i++)
         if (!is_list(k->arg[i].u.t)) return differs("list of numbers");
     if (grad->ndim != 2 || weight->ndim != 2 || grad->shape[1] != weight->shape[1] ||
-        grad->dtype != weight->dtype || k->arg[3].u.t->numel < grad->shape[0])
+        grad->dtype != weight->dtype || rl_tensor_arg(k, 3)->numel < grad->shape[0])
         return differs("gradient");
     if (k->arg[5].u.i != SUM)
         return rl_error_set(RL_RUNTIME,
                             "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
-    return rl_out_dims(k, 0, &k->arg[2].u.t->numel, 1);
+    return rl_out_dims(k, 0, &rl_tensor_arg(k, 2)->numel, 1);
 }

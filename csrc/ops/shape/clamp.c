@@ -4,7 +4,7 @@
 RL_SHAPE(clamp) {
     if (k->arg[1].tag == RL_NONE && k->arg[2].tag == RL_NONE)
         return rl_error_set(RL_RUNTIME, "torch.clamp: At least one of 'min' or 'max' must not be None");
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(RL_NOTIMPL, "\"clamp_%sscalar_cpu\" not implemented for 'Bool'",
                             k->arg[1].tag == RL_NONE   ? "max_"
                             : k->arg[2].tag == RL_NONE ? "min_"

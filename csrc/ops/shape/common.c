@@ -120,7 +120,7 @@ rl_status rl_ints_list(const rl_call *k, int arg, int n, int64_t *to) {
 }
 
 RL_SHAPE(same) {
-    return rl_out_elementwise(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+    return rl_out_elementwise(k, 0, rl_tensor_arg(k, 0)->shape, rl_tensor_arg(k, 0)->ndim);
 }
 
 RL_SHAPE(broadcast) {
@@ -200,7 +200,7 @@ rl_status rl_sizes_read(const rl_call *k, int arg, rl_view *v) {
     char text[RL_DIMS_TEXT];
     int n = s->tag == RL_INTS ? s->n : 1;
     const int64_t *sizes = s->tag == RL_INTS ? s->u.ints : &s->u.i;
-    *v = (rl_view){.dtype = k->arg[0].u.t->dtype, .ndim = (uint8_t)n};
+    *v = (rl_view){.dtype = rl_tensor_arg(k, 0)->dtype, .ndim = (uint8_t)n};
     if (n > RL_SMALL_DIMS)
         return rl_error_set(RL_RUNTIME, "%s: sizes %s have too many dimensions", k->name,
                             rl_dims_text(text, sizes, n));
@@ -219,7 +219,7 @@ rl_call rl_call_forward(const rl_call *k, const char *name, rl_view *out) {
     forward.name = name;
     forward.n_arg = k->n_arg - 1;
     for (int i = 0; i < forward.n_arg; i++) forward.arg[i] = k->arg[i + 1];
-    *out = (rl_view){.dtype = k->arg[0].u.t->dtype};
+    *out = (rl_view){.dtype = rl_tensor_arg(k, 0)->dtype};
     forward.out[0] = out;
     forward.n_out = 1;
     return forward;

@@ -66,9 +66,9 @@ static rl_status conv_dims(rl_call *k, int n) {
 
 static rl_status conv_dtypes(const rl_call *k) {
     const rl_view *x = k->arg[0].u.t, *bias = rl_in(k, 2);
-    if (k->arg[1].u.t->dtype != x->dtype)
+    if (rl_tensor_arg(k, 1)->dtype != x->dtype)
         return rl_error_set(RL_RUNTIME, "expected scalar type %s but found %s", rl_dtype_title(x->dtype),
-                            rl_dtype_title(k->arg[1].u.t->dtype));
+                            rl_dtype_title(rl_tensor_arg(k, 1)->dtype));
     if (bias && bias->dtype != x->dtype)
         return rl_error_set(RL_RUNTIME, "Input type (%s) and bias type (%s) should be the same",
                             rl_dtype_cpp_name(x->dtype), rl_dtype_cpp_name(bias->dtype));

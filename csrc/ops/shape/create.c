@@ -139,11 +139,11 @@ static rl_status converts(int to, int from) {
 }
 
 RL_SHAPE(to_copy) {
-    if (converts(k->out[0]->dtype, k->arg[0].u.t->dtype) != RL_OK) return RL_FAIL;
+    if (converts(k->out[0]->dtype, rl_tensor_arg(k, 0)->dtype) != RL_OK) return RL_FAIL;
     return shape_like(k);
 }
 
 RL_SHAPE(copy) {
-    if (converts(k->arg[0].u.t->dtype, k->arg[1].u.t->dtype) != RL_OK) return RL_FAIL;
+    if (converts(rl_tensor_arg(k, 0)->dtype, rl_tensor_arg(k, 1)->dtype) != RL_OK) return RL_FAIL;
     return rl_stretches(k, k->arg[1].u.t, "output");
 }

@@ -236,7 +236,7 @@ static bool is_masked_fill(const rl_call *k) {
     int masks = 0, others = 0;
     for (int i = 0; i < list->n; i++)
         if (list->u.ts[i]) (*(is_mask(list->u.ts[i]) ? &masks : &others))++;
-    return masks == 1 && others == 0 && k->arg[2].u.t->numel == 1 && !k->arg[3].u.i;
+    return masks == 1 && others == 0 && rl_tensor_arg(k, 2)->numel == 1 && !k->arg[3].u.i;
 }
 
 RL_SHAPE(index_put) { /* attr[0]: the place of the picks */

@@ -6,7 +6,7 @@ RL_SHAPE(nonzero_count) {
 }
 
 RL_SHAPE(nonzero_static) {
-    const int64_t shape[2] = {k->arg[1].u.i, k->arg[0].u.t->ndim};
+    const int64_t shape[2] = {k->arg[1].u.i, rl_tensor_arg(k, 0)->ndim};
     if (shape[0] < 0)
         return rl_error_set(RL_RUNTIME, "nonzero_static: 'size' must be an non-negative integer");
     return rl_out_dims(k, 0, shape, 2);

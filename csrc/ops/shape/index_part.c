@@ -37,7 +37,7 @@ static rl_status part_scatter(rl_call *k, const char *name, rl_status (*rule)(rl
 /* the dim, which was checked */
 static int64_t wrapped(const rl_call *k, int arg) {
     const int64_t dim = k->arg[arg].u.i;
-    return dim < 0 ? dim + k->arg[0].u.t->ndim : dim;
+    return dim < 0 ? dim + rl_tensor_arg(k, 0)->ndim : dim;
 }
 
 RL_SHAPE(select_scatter) {

@@ -92,7 +92,7 @@ RL_SHAPE(scatter_reduce) {
         return rl_error_set(RL_RUNTIME,
                             "reduce argument must be either sum, prod, mean, amax or amin, got %s",
                             k->arg[4].u.s);
-    if (k->attr[1] == RL_JOIN_MEAN && k->arg[0].u.t->dtype == RL_BOOL)
+    if (k->attr[1] == RL_JOIN_MEAN && rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(RL_NOTIMPL,
                             "\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'");
     return scattered(k);
@@ -104,7 +104,7 @@ RL_SHAPE(take) {
     if (index->dtype != RL_I64)
         return rl_error_set(RL_RUNTIME, "take(): Expected a long tensor for index, but got %s",
                             rl_dtype_title(index->dtype));
-    if (k->arg[0].u.t->numel == 0 && index->numel)
+    if (rl_tensor_arg(k, 0)->numel == 0 && index->numel)
         return rl_error_set(RL_INDEX, "take(): tried to take from an empty tensor");
     return rl_out_dims(k, 0, index->shape, index->ndim);
 }

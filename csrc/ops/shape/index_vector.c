@@ -62,11 +62,11 @@ RL_SHAPE(index_reduce) { /* attr[1]: RL_JOIN_* */
         return rl_error_set(
             RL_RUNTIME, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %s.",
             how);
-    if (k->attr[1] == RL_JOIN_MEAN && k->arg[0].u.t->dtype == RL_BOOL)
+    if (k->attr[1] == RL_JOIN_MEAN && rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(RL_NOTIMPL, "\"div_floor_cpu\" not implemented for 'Bool'");
-    if (k->arg[0].u.t->dtype == RL_BOOL && k->arg[0].u.t->ndim < 2)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL && rl_tensor_arg(k, 0)->ndim < 2)
         return rl_error_set(RL_NOTIMPL, "\"index_func_\" not implemented for 'Bool'");
-    if (k->arg[0].u.t->dtype == RL_BOOL && !k->arg[5].u.i)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL && !k->arg[5].u.i)
         return rl_error_set(RL_NOTIMPL,
                             "\"index_reduce_func_exclude_input_init\" not implemented for 'Bool'");
     return added(k);

@@ -118,10 +118,10 @@ static rl_status old_equation(const rl_view *b, const rl_view *a, const char *wh
 RL_SHAPE(cholesky_solve) {
     const rl_view *b = k->arg[0].u.t, *a = k->arg[1].u.t;
     for (int i = 0; i < 2; i++)
-        if (k->arg[i].u.t->ndim < 2)
+        if (rl_tensor_arg(k, i)->ndim < 2)
             return rl_error_set(RL_RUNTIME,
                                 "%c should have at least 2 dimensions, but has %d dimensions instead",
-                                i ? 'u' : 'b', k->arg[i].u.t->ndim);
+                                i ? 'u' : 'b', rl_tensor_arg(k, i)->ndim);
     if (old_equation(b, a, "cholesky_solve") != RL_OK ||
         rl_matrix_dtype(a, NULL, "cholesky_solve_cpu") != RL_OK)
         return RL_FAIL;
@@ -149,12 +149,12 @@ RL_SHAPE(triangular_solve) {
     const rl_view *b = k->arg[0].u.t, *a = k->arg[1].u.t;
     int64_t lead[RL_MAX_DIMS];
     for (int i = 0; i < 2; i++)
-        if (k->arg[i].u.t->ndim < 2)
+        if (rl_tensor_arg(k, i)->ndim < 2)
             return rl_error_set(
                 RL_RUNTIME,
                 "torch.triangular_solve: Expected %c to have at least 2 dimensions, but it has %d dimensions "
                 "instead",
-                i ? 'A' : 'b', k->arg[i].u.t->ndim);
+                i ? 'A' : 'b', rl_tensor_arg(k, i)->ndim);
     if (old_equation(b, a, "triangular_solve") != RL_OK ||
         rl_matrix_dtype(a, NULL, "triangular_solve_cpu") != RL_OK)
         return RL_FAIL;

@@ -2,7 +2,7 @@
 #include "shape.h"
 
 RL_SHAPE(neg) {
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(
             RL_RUNTIME, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
                         "to invert a mask, use the `~` or `logical_not()` operator instead.");

@@ -3,7 +3,7 @@
 
 /* PyTorch's half kernels take float weights; nothing else may differ from the input */
 static rl_status weight_dtypes(const rl_call *k, int from, int to) {
-    int dtype = k->arg[0].u.t->dtype, first = -1;
+    int dtype = rl_tensor_arg(k, 0)->dtype, first = -1;
     for (int i = from; i <= to; i++) {
         const rl_view *v = rl_in(k, i);
         if (!v) continue;

@@ -6,7 +6,7 @@
 static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
     if (k->n_out == 2) k->out[1]->dtype = RL_I64;
     for (int i = 0; i < k->n_out; i++)
-        if (rl_out_dims(k, i, shape, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
+        if (rl_out_dims(k, i, shape, rl_tensor_arg(k, 0)->ndim) != RL_OK) return RL_FAIL;
     return RL_OK;
 }
 
@@ -210,7 +210,8 @@ static const char *times_text(char text[RL_DIMS_TEXT], const int64_t *sizes, int
 
 /* means of volumes must see a whole kernel */
 static rl_status pool_smaller(const rl_call *k) {
-    const int64_t *size = k->arg[0].u.t->shape + k->arg[0].u.t->ndim - 3, *kernel = rl_window_of(k)->kernel;
+    const int64_t *size = rl_tensor_arg(k, 0)->shape + rl_tensor_arg(k, 0)->ndim - 3,
+                  *kernel = rl_window_of(k)->kernel;
     if (size[0] >= kernel[0] && size[1] >= kernel[1] && size[2] >= kernel[2]) return RL_OK;
     return rl_error_set(
         RL_RUNTIME,

@@ -92,8 +92,8 @@ RL_SHAPE(mv) {
 }
 
 RL_SHAPE(mm) {
-    if (k->arg[0].u.t->ndim != 2) return rl_error_set(RL_RUNTIME, "self must be a matrix");
-    if (k->arg[1].u.t->ndim != 2) return rl_error_set(RL_RUNTIME, "mat2 must be a matrix");
+    if (rl_tensor_arg(k, 0)->ndim != 2) return rl_error_set(RL_RUNTIME, "self must be a matrix");
+    if (rl_tensor_arg(k, 1)->ndim != 2) return rl_error_set(RL_RUNTIME, "mat2 must be a matrix");
     return shape_matmul(k);
 }
 

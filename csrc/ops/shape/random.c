@@ -37,7 +37,7 @@ RL_SHAPE(randperm) {
 }
 
 static rl_status fills_itself(rl_call *k) {
-    return rl_out_dims(k, 0, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+    return rl_out_dims(k, 0, rl_tensor_arg(k, 0)->shape, rl_tensor_arg(k, 0)->ndim);
 }
 
 RL_SHAPE(uniform) {
@@ -90,7 +90,7 @@ static rl_status above_zero(rl_call *k, int arg, const char *text) {
 }
 
 RL_SHAPE(exponential) {
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     if (above_zero(k, 1, "exponential_ expects lambda > 0.0, but found lambda=%g") != RL_OK) return RL_FAIL;
     if (!rl_is_float(dtype))
         return rl_error_set(
@@ -116,7 +116,7 @@ RL_SHAPE(log_normal) {
 RL_SHAPE(cauchy) {
     static const char *const names[RL_NDTYPES] = {"unsigned char", "signed char", "short int",
                                                   "int",           "long int",    [RL_BOOL] = "bool"};
-    const int dtype = k->arg[0].u.t->dtype;
+    const int dtype = rl_tensor_arg(k, 0)->dtype;
     if (above_zero(k, 2, "cauchy_ expects sigma > 0.0, but found sigma=%g") != RL_OK) return RL_FAIL;
     if (!rl_is_float(dtype))
         return rl_error_set(RL_RUNTIME,

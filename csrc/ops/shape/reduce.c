@@ -62,7 +62,7 @@ RL_SHAPE(reduce_listed) {
 }
 
 static rl_status only_floats(rl_call *k) {
-    if (rl_is_float(k->arg[0].u.t->dtype)) return RL_OK;
+    if (rl_is_float(rl_tensor_arg(k, 0)->dtype)) return RL_OK;
     return rl_error_set(RL_RUNTIME, "%s only support floating point and complex dtypes",
                         k->n_out == 2 ? k->name : "std and var");
 }
@@ -115,7 +115,7 @@ RL_SHAPE(reduce_every) {
 }
 
 RL_SHAPE(reduce_arg) {
-    if (k->arg[0].u.t->dtype == RL_BOOL)
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL)
         return rl_error_set(RL_RUNTIME, "%s(): does not support bool input", k->name);
     if (reduce_dims(k, 1, 2) != RL_OK) return RL_FAIL;
     return not_empty(k, (uint64_t)k->attr[0]);
@@ -142,7 +142,7 @@ RL_SHAPE(aminmax) {
 
 /* ---- along one dimension, which is left in attr[0] ---- */
 RL_SHAPE(scan) {
-    if (k->arg[0].u.t->dtype == RL_BOOL) /* only when dtype= asks for it */
+    if (rl_tensor_arg(k, 0)->dtype == RL_BOOL) /* only when dtype= asks for it */
         return rl_error_set(RL_NOTIMPL, "\"%s_out_cpu\" not implemented for 'Bool'", k->name);
     if (rl_dim_read(k, 1) != RL_OK) return RL_FAIL;
     return rl_out_as_input(k, 0);

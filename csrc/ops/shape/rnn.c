@@ -20,7 +20,7 @@ static rl_status is_sized(const rl_call *k, int arg, const char *what, int64_t r
     const int64_t dims[2] = {rows, columns};
     const int n = columns < 0 ? 1 : 2;
     const bool fits = v && v->ndim == n && memcmp(v->shape, dims, (size_t)n * sizeof *dims) == 0;
-    if (fits && v->dtype == k->arg[0].u.t->dtype) return RL_OK;
+    if (fits && v->dtype == rl_tensor_arg(k, 0)->dtype) return RL_OK;
     if (fits)
         return rl_error_set(RL_RUNTIME, "%s: %s has another dtype than the first tensor", k->name, what);
     return v ? differs(k, what, v) : rl_error_set(RL_RUNTIME, "%s: %s is missing", k->name, what);

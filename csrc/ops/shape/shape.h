@@ -33,7 +33,7 @@ static inline rl_status rl_ints_read(const rl_call *k, int arg, int n, int64_t *
 }
 /* output i gets the dims of argument 0 */
 static inline rl_status rl_out_as_input(rl_call *k, int i) {
-    return rl_out_dims(k, i, k->arg[0].u.t->shape, k->arg[0].u.t->ndim);
+    return rl_out_dims(k, i, rl_tensor_arg(k, 0)->shape, rl_tensor_arg(k, 0)->ndim);
 }
 /* ... and, if it is dense, its strides: it is copied first, or another tensor like it is filled */
 static inline rl_status rl_out_like_input(rl_call *k, int i) {
@@ -47,7 +47,7 @@ rl_status rl_stretches(rl_call *k, const rl_view *from, const char *what); /* to
 /* attr[0]: the dimension of argument 0 that an argument names */
 static inline rl_status rl_dim_read(rl_call *k, int arg) {
     k->attr[0] = k->arg[arg].u.i;
-    return rl_dim_wrap(&k->attr[0], k->arg[0].u.t->ndim);
+    return rl_dim_wrap(&k->attr[0], rl_tensor_arg(k, 0)->ndim);
 }
 static inline int64_t rl_size_along(const rl_view *v, int64_t dim) { /* a number has one element along any */
     return v->ndim ? v->shape[dim] : 1;

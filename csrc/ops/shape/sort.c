@@ -109,6 +109,6 @@ RL_SHAPE(cell_counts) {
 }
 
 RL_SHAPE(run_marks) {
-    if (k->arg[0].u.t->ndim == 1) return rl_out_as_input(k, 0);
+    if (rl_tensor_arg(k, 0)->ndim == 1) return rl_out_as_input(k, 0);
     return rl_error_set(RL_RUNTIME, "%s: expected a vector", k->name);
 }

@@ -5,7 +5,7 @@
 static rl_status view_begin(rl_call *k, int ndim) {
     rl_view *v = k->out[0];
     if (rl_view_dims(v, ndim) != RL_OK) return RL_FAIL;
-    v->offset = k->arg[0].u.t->offset;
+    v->offset = rl_tensor_arg(k, 0)->offset;
     return RL_OK;
 }
 
@@ -184,7 +184,7 @@ RL_SHAPE(squeeze_dim) {
     int n = s->tag == RL_INTS ? s->n : 1;
     for (int i = 0; i < n; i++) {
         int64_t d = s->tag == RL_INTS ? s->u.ints[i] : s->u.i;
-        if (rl_dim_wrap(&d, k->arg[0].u.t->ndim) != RL_OK) return RL_FAIL;
+        if (rl_dim_wrap(&d, rl_tensor_arg(k, 0)->ndim) != RL_OK) return RL_FAIL;
         if (mask >> d & 1)
             return rl_error_set(RL_RUNTIME, "dim %lld appears multiple times in the list of dims",
                                 (long long)d);
