@@ -36,7 +36,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
+.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean fuzz-difference
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -109,6 +109,10 @@ SEED ?= 0
 fuzz-ops: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(RUN) tests/fuzz/fuzz_ops.py --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
 
+# every operator with all kernels and with the reference kernels, compared; FUZZ_KERNELS=avx2: with those
+fuzz-difference: $(VENV)/.installed
+	$(RUN) tests/fuzz/fuzz_ops.py --difference --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
+
 # thread sanitizer, over the tests of threads; in one process, whose end tells what was found
 tsan: $(VENV)/.tsan
 	$(TSAN) $(REAL) -m pytest --capture=sys -m 'threads and not races' $(TSAN_TESTS)
@@ -137,6 +141,7 @@ full: $(VENV)/.installed $(VENV)/.asan
 	$(MAKE) asan ref isa no-onednn cuda-sim-asan
 	$(MAKE) fuzz-files MUTANTS=2000000
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
+	$(MAKE) fuzz-difference CALLS=1000000 SEED=1
 	$(ASAN) RUSHLIGHT_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
 		$(filter-out %/test_callbacks.py tests/parity/%,$(wildcard tests/*/test_*.py))
 

@@ -72,6 +72,27 @@ static PyObject *debug_fail_alloc(PyObject *m, PyObject *n) {
     Py_RETURN_NONE;
 }
 
+/* tensors that were packed before must not come again: packed weights do not say for which ISA */
+static PyObject *debug_kernels(PyObject *m, PyObject *which) {
+    static const struct {
+        const char *name;
+        bool ref;
+        int isa;
+    } ways[] = {{"all", false, RL_ISA_AVX2 | RL_ISA_AVX512},
+                {"avx2", false, RL_ISA_AVX2},
+                {"none", false, 0},
+                {"ref", true, 0}};
+    const char *text = PyUnicode_AsUTF8(which);
+    (void)m;
+    if (!text) return NULL;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(ways); i++)
+        if (strcmp(text, ways[i].name) == 0) {
+            rl_dispatch_limit(ways[i].ref, ways[i].isa);
+            Py_RETURN_NONE;
+        }
+    return PyErr_Format(PyExc_ValueError, "kernels must be all, avx2, none or ref, but got '%s'", text);
+}
+
 static PyObject *dnnl_offer(PyObject *m, PyObject *path) {
     (void)m;
     const char *text = PyUnicode_AsUTF8(path);
@@ -204,6 +225,9 @@ static PyMethodDef functions[] = {
      "_return_types()\n--\n\nThe named tuples of operators with several results, by their names."},
     {"_fail_alloc", debug_fail_alloc, METH_O,
      "_fail_alloc(n)\n--\n\nMakes the n-th allocation from now fail (0 is the next); a negative n none."},
+    {"_kernels", debug_kernels, METH_O,
+     "_kernels(which)\n--\n\nFrom now on: all kernels, those of avx2, those without vectors (none), or the "
+     "reference kernels alone (ref). For tensors that are made afterwards."},
     {"_dnnl_offer", dnnl_offer, METH_O,
      "_dnnl_offer(path)\n--\n\nSays where oneDNN is; it is opened when a kernel is about to run it."},
     {"_dnnl_open", dnnl_is_open, METH_NOARGS,

@@ -44,6 +44,7 @@ static rl_services services = {
     .vendor = no_vendor,
     .tf32 = RL_TF32_CONV,
 };
+static int isa_at_start;
 void rl_services_init(void) {
     if (RL_CHECKED) services.fenced = checked_part;
     if (rl_fence_mode) services.fenced = rl_fence_part;
@@ -58,6 +59,7 @@ void rl_services_init(void) {
     if (isa && strcmp(isa, "avx2") == 0) services.isa &= RL_ISA_AVX2;
     if (isa && strcmp(isa, "none") == 0) services.isa = 0;
 #endif
+    isa_at_start = services.isa;
 }
 
 void rl_services_vendor(bool (*open)(void)) {
@@ -77,8 +79,8 @@ int rl_services_isa(void) {
     return services.isa;
 }
 
-void rl_services_limit(void) {
-    services.isa = 0;
+void rl_services_limit(int isa) {
+    services.isa = isa_at_start & isa;
 }
 
 /* Scratch blocks hang on the call until it ends. */

@@ -10,7 +10,7 @@ void rl_services_vendor(bool (*open)(void));
 void rl_services_deterministic(bool on, bool fill_unset);
 void rl_services_tf32(bool matmul, bool conv); /* at first: convolutions alone, as in PyTorch */
 int rl_services_isa(void);                     /* RL_ISA_* that kernels may use */
-void rl_services_limit(void);                  /* no vector instructions at all: RUSHLIGHT_KERNELS=ref */
+void rl_services_limit(int isa);               /* of those at the start only these RL_ISA_*; calls wait */
 void rl_call_begin(rl_call *k);
 void rl_call_end(rl_call *k); /* gives the scratch back */
 #endif

@@ -18,7 +18,13 @@ void rl_dispatch_init(void) {
     only_ref = kernels && strcmp(kernels, "ref") == 0;
     trace = tracing && *tracing && strcmp(tracing, "0") != 0;
     rl_dispatch_watched = only_ref || trace;
-    if (only_ref) rl_services_limit();
+    if (only_ref) rl_services_limit(0);
+}
+
+void rl_dispatch_limit(bool ref, int isa) {
+    only_ref = ref;
+    rl_dispatch_watched = only_ref || trace;
+    rl_services_limit(ref ? 0 : isa);
 }
 
 static double now_us(void) {

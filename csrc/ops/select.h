@@ -6,6 +6,8 @@
 #include "table.h"
 
 void rl_dispatch_init(void); /* reads RUSHLIGHT_KERNELS and RUSHLIGHT_TRACE */
+/* from now on the last kernels only, or all with these RL_ISA_*; no call may run meanwhile */
+void rl_dispatch_limit(bool ref, int isa);
 extern bool rl_dispatch_watched;
 rl_status rl_dispatch_watch(const rl_operator *op, rl_call *k, int device); /* under one of the two */
 rl_status rl_dispatch_refuse(const rl_operator *op, int device);            /* RL_FAIL: no kernel does it */

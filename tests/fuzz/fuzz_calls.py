@@ -8,6 +8,7 @@ import random
 import re
 
 import numpy as np
+import thresholds
 from fuzz_kit import CONVERTED, FLOATS, LAYOUTS
 
 import make_stub
@@ -60,6 +61,10 @@ OTHERS = [
     ("__rsub__", "__rsub__(Tensor input, Operand other)"),
     ("__matmul__", "__matmul__(Tensor input, Tensor other)"),
 ]
+# operators whose work is a dim more than their largest tensor has
+CUBIC = {
+    name for family in ("linalg", "attention", "distance", "ctc") for name in samples.FAMILIES[family].SAMPLES
+}
 LISTS = 1 << 11  # the flag of operators over lists, which Python reaches through optimizers only
 KIT = 1 << 30  # the flag of what fuzz_kit.py itself defines
 
@@ -102,11 +107,17 @@ def table():
 class Program:
     """One call being written. `lines` make the tensors; `values` are the expressions of the arguments."""
 
+    WORK = 1 << 17  # about what a call may do, in elements or products; now and then eight times as much
+    SIZED = 0.25  # how many calls have dims at the kernels' thresholds
+
     def __init__(self, entries, seed, number):
         self.rng = random.Random(f"{seed}/{number}")
         self.id, self.entry, self.arguments = self.rng.choice(entries)
         self.lines, self.names, self.shape = [], [], None
         self.dtypes = samples.admitted(self.entry) or ["float32"]
+        self.sized = self.rng.random() < self.SIZED
+        self.work = self.WORK << 3 * (self.rng.random() < 0.05)
+        self.sizes = {}  # of a sample's dims, which are others here
 
     def odds(self, chance):
         return self.rng.random() < chance
@@ -156,6 +167,8 @@ class Program:
             if self.odds(0.15):
                 shape = shape[1:]
             return tuple(shape)
+        if self.sized:
+            return thresholds.shape(rng, self.work >> (8 if self.id in CUBIC else 3))
         ndim = rng.choice((0, 1, 1, 2, 2, 3, 4, 5))
         return tuple(rng.choice((0, 1, 2, 2, 3, 4, 5, 8, 17)) for _ in range(ndim))
 
@@ -281,6 +294,9 @@ class Program:
             dtype = "float32"
         grad = self.odds(0.6) and dtype in FLOATS
         given = dict(zip([a.name for a in self.arguments], sample.args)) | sample.kwargs
+        if self.sized:
+            shapes = [extent(p) for value in given.values() for p in placeholders(value)]
+            self.sizes = thresholds.resized(rng, shapes, self.work, self.id in CUBIC)
         values = {name: self.placed(value, dtype, grad) for name, value in given.items()}
         for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
             self.change(values, given)
@@ -293,11 +309,21 @@ class Program:
             return value.__name__ if isinstance(value, type) else repr(value)
         if value.values is None:
             kind = "wild" if value.special else "pos" if value.low > 0 else "unit" if value.low == 0 else "x"
-            text, shape = self.made(value.shape, kind, dtype), value.shape
+            shape = tuple(self.sizes.get(n, n) for n in value.shape)
+            text = self.made(shape, kind, dtype)
         else:
             array = np.asarray(value.values)
             shape, name = array.shape, dtype if value.follows else str(array.dtype)
-            text = f"v({array.tolist()}, {name!r}, {shape})" if array.size < 100 else f"t({shape}, {name!r})"
+            larger = tuple(self.sizes.get(n, n) for n in shape)
+            if larger != shape and array.dtype.kind in "bi" and array.size:
+                shape, high = larger, int(array.max()) + 1
+                text = f"at({shape}, {high}, {name!r})"
+            elif larger != shape:
+                shape, text = larger, self.made(larger, "x", name)
+            else:
+                text = (
+                    f"v({array.tolist()}, {name!r}, {shape})" if array.size < 100 else f"t({shape}, {name!r})"
+                )
         if self.shape is None:
             self.shape = shape
         if grad and value.follows and self.odds(0.6):
@@ -388,6 +414,17 @@ class Program:
             more = "".join(f", {name}" for name in self.names)
             self.lines.append(f"backward(r, {self.rng.choice(BACKWARDS)!r}{more})")
         return "\n".join(self.lines)
+
+
+def placeholders(value):
+    """Those of an argument of a sample."""
+    if isinstance(value, (list, tuple)):
+        return [p for v in value for p in placeholders(v)]
+    return [value] if isinstance(value, samples.Placeholder) and value.shape is not None else []
+
+
+def extent(placeholder):
+    return placeholder.shape if placeholder.values is None else np.shape(placeholder.values)
 
 
 def features(text):

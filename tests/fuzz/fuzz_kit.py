@@ -40,8 +40,11 @@ _REAL = {
 
 # ---- tensors ----
 def t(shape, dtype="float32", kind="x", seed=0):
-    """Any values of one of the kinds of _REAL."""
-    values = _REAL[kind]
+    """Any values of one of the kinds of _REAL; "each": from -2 to 2, no two alike."""
+    values = _REAL.get(kind)
+    if values is None and dtype in FLOATS:
+        return _filled(shape, dtype, None, seed)
+    values = values or _REAL["x"]
     if dtype not in FLOATS:
         low, high = _EDGES[dtype]
         values = [low, high, 0, 1, 2, high - 1, low + 1, 7] if kind == "wild" else [int(v) for v in values]
@@ -69,6 +72,9 @@ def converted(shape, name):
 
 def _filled(shape, dtype, values, seed):
     n, dtype = math.prod(shape), getattr(torch, dtype)
+    if values is None and 0 < n < 2**20:  # no two alike: a misplaced one shows
+        drawn = np.random.default_rng(seed).uniform(-2, 2, n)
+        return torch.from_numpy(drawn.astype(np.float32)).to(dtype).reshape(shape)
     if not 0 < n < 2**20:
         return torch.empty(shape, dtype=dtype)
     part = [values[(i + seed) % len(values)] for i in range(min(n, 391))]

@@ -2,6 +2,9 @@
 
 python tests/fuzz/fuzz_ops.py --calls 50000                 (make fuzz CALLS=50000)
 python tests/fuzz/fuzz_ops.py --replay 0 1234               what call 1234 of seed 0 was, and once more
+python tests/fuzz/fuzz_ops.py --difference                  with all kernels and with the reference kernels
+python tests/fuzz/fuzz_ops.py --fail 40                     an allocation of each call fails, the 40th at most
+python tests/fuzz/fuzz_ops.py --threads 4                   each call in four threads at once
 
 A call may return or raise. It may not crash, hang, raise a SystemError, give a tensor outside of its memory
 or leave objects alive. Calls run in child processes, a chunk each, that write down every program before they
@@ -21,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -40,10 +44,14 @@ ROOM = 1 << 30  # bytes that a child may take beside what it starts with
 class Child:
     def __init__(self, options):
         import fuzz_calls
+        import fuzz_difference
         import fuzz_kit
 
         self.options, self.calls, self.kit = options, fuzz_calls, fuzz_kit
-        self.table = fuzz_calls.table()
+        self.table, self.kind = fuzz_calls.table(), fuzz_calls.Program
+        if options.difference or options.threads > 1:
+            self.table, self.kind = fuzz_difference.table(self.table), fuzz_difference.Program
+        self.differ = fuzz_difference.differ if options.difference else None
         lists = (options.exclude, options.only, options.without, options.having)
         self.exclude, self.only, self.without, self.having = (set(filter(None, w.split(","))) for w in lists)
         self.seen = {}  # operator: [returned, raised]
@@ -55,7 +63,7 @@ class Child:
     def program(self, number):
         if self.given:
             return "given", self.given[number] if number < len(self.given) else None
-        program = self.calls.Program(self.table, self.options.seed, number)
+        program = self.kind(self.table, self.options.seed, number)
         text = program.text()
         has = self.calls.features(text)
         unwanted = program.id in self.exclude or has & self.without or (self.having and not has & self.having)
@@ -63,16 +71,34 @@ class Child:
             text = None
         return program.id, text
 
-    def run(self, text):
-        """Nothing, or what is wrong."""
+    def run(self, text, number=0, name=""):
+        """Nothing, or what is wrong; and whether it returned."""
+        if self.differ:
+            return self.differ(self.kit, text, name)
+        if self.options.threads > 1:
+            done = []
+            threads = [
+                threading.Thread(target=lambda: done.append(self.once(text)))
+                for _ in range(self.options.threads)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return next((one for one in done if one[0]), done[0])
+        return self.once(text, number % self.options.fail if self.options.fail else -1)
+
+    def once(self, text, failing=-1):
         kit, names = self.kit, vars(self.kit).copy()
         kit.torch.default_generator.manual_seed(7)
         try:
+            kit._C._fail_alloc(failing)
             exec(text, names)
             error = None
         except Exception as caught:
             error = wrong(caught)
         finally:
+            kit._C._fail_alloc(-1)
             kit._C._set_grad_enabled(True)
         return error, "r" in names
 
@@ -93,10 +119,12 @@ class Child:
             stop, before = min(start + BLOCK, last), self.alive()
             for number, name, text in self.calls_of(start, stop):
                 record(number, text)
-                error, returned = self.run(text)
+                error, returned = self.run(text, number, name)
                 self.seen.setdefault(name, [0, 0])[not returned] += 1
                 if error:
-                    self.write(kind="raises", number=number, name=name, what=error)
+                    self.write(
+                        kind="differs" if self.differ else "raises", number=number, name=name, what=error
+                    )
             if grown(before, self.alive()):
                 self.name_leaks(start, stop)
         megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
@@ -106,7 +134,7 @@ class Child:
         """The same calls again, with a look after each."""
         before, guilty = self.alive(), 0
         for number, name, text in self.calls_of(start, stop):
-            self.run(text)
+            self.run(text, number, name)
             left = grown(before, before := self.alive())
             if left:
                 self.write(kind="leaks", number=number, name=name, what=str(left))
@@ -185,8 +213,9 @@ class Chunk:
             environment["ASAN_OPTIONS"] += ":" + CAPS
         command = [sys.executable, __file__, "--child", "--ring", self.ring]
         command += ["--first", str(first), "--calls", str(stop - first), "--seed", str(options.seed)]
-        for name in ("exclude", "only", "without", "having", "programs"):
-            command += [f"--{name}", getattr(options, name)]
+        for name in ("exclude", "only", "without", "having", "programs", "fail", "threads"):
+            command += [f"--{name}", str(getattr(options, name))]
+        command += ["--difference"] * options.difference
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
         self.at, self.since, self.used, self.hung = -1, time.monotonic(), 0.0, False
@@ -220,10 +249,10 @@ class Chunk:
             else:
                 found.append(item)
         number, text = last_call(self.ring)
-        if done:
+        status = self.process.returncode
+        if done and status == 0:
             return found, done, self.stop
         error = Path(self.err).read_text(errors="replace")
-        status = self.process.returncode
         found.append(
             {
                 "kind": "hangs" if self.hung else "dies",
@@ -233,6 +262,8 @@ class Chunk:
                 "where": place(error),
             }
         )
+        if done:  # the thread sanitizer tells at the end what it saw
+            return found, done, self.stop
         return found, None, self.stop if number < 0 else max(number, self.first) + 1
 
 
@@ -248,7 +279,12 @@ def essence(error):
     """The lines of a child's stderr that matter."""
     lines = [line for line in error.splitlines() if "failed to allocate" not in line]
     for i, line in enumerate(lines):
-        if "ERROR: AddressSanitizer" in line or "runtime error" in line or "Fatal Python" in line:
+        if (
+            "ERROR: AddressSanitizer" in line
+            or "WARNING: ThreadSanitizer" in line
+            or "runtime error" in line
+            or "Fatal Python" in line
+        ):
             return "\n".join(lines[i : i + 14])
     return "\n".join(lines[-14:])
 
@@ -300,7 +336,7 @@ def tell(finding, told, work):
     name, text = work.program(number) if number >= 0 else ("?", "")
     name = finding.get("name", name)
     where = finding.get("where") or re.sub(r"[\d\s,()-]+", "#", finding["what"])[:40]
-    key = (finding["kind"], name if finding["kind"] in ("hangs", "leaks") else "", where)
+    key = (finding["kind"], name if finding["kind"] in ("hangs", "leaks", "differs") else "", where)
     told[key] = told.get(key, 0) + 1
     if told[key] > 1:
         return 0
@@ -319,7 +355,7 @@ def replay(options):
     for number, name, text in work.calls_of(first, (last[0] if last else first) + 1):
         print(f"---- {number}: {name}\n{text}", flush=True)
         before = work.alive()
-        error, returned = work.run(text)
+        error, returned = work.run(text, number, name)
         print("returned" if returned else "raised", error or "", grown(before, work.alive()) or "")
         if options.loud:
             exec(text, vars(work.kit).copy())
@@ -339,6 +375,9 @@ def main():
     parser.add_argument("--without", default="", help="what calls must not have: huge,race,meddling,out=")
     parser.add_argument("--having", default="", help="... and one of these of which they must have one")
     parser.add_argument("--programs", default="", help="a file of programs to run instead")
+    parser.add_argument("--difference", action="store_true", help="all kernels against the reference kernels")
+    parser.add_argument("--fail", type=int, default=0, help="one of so many allocations of a call fails")
+    parser.add_argument("--threads", type=int, default=1, help="threads that make each call at once")
     parser.add_argument("--stats", action="store_true", help="how often each operator returned")
     parser.add_argument("--replay", type=int, nargs="+", metavar=("SEED", "N"), help="print and run call N")
     parser.add_argument("--loud", action="store_true", help="with --replay: show the exception")
