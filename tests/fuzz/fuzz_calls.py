@@ -65,6 +65,7 @@ OTHERS = [
 CUBIC = {
     name for family in ("linalg", "attention", "distance", "ctc") for name in samples.FAMILIES[family].SAMPLES
 }
+SIZED = {name for family in ("product", "conv", "attention") for name in samples.FAMILIES[family].SAMPLES}
 LISTS = 1 << 11  # the flag of operators over lists, which Python reaches through optimizers only
 KIT = 1 << 30  # the flag of what fuzz_kit.py itself defines
 
@@ -113,6 +114,10 @@ class Program:
     def __init__(self, entries, seed, number):
         self.rng = random.Random(f"{seed}/{number}")
         self.id, self.entry, self.arguments = self.rng.choice(entries)
+        if self.rng.random() < 0.2:  # what has the most kernels for different sizes
+            self.id, self.entry, self.arguments = self.rng.choice(
+                [e for e in entries if e[0] in SIZED] or entries
+            )
         self.lines, self.names, self.shape = [], [], None
         self.dtypes = samples.admitted(self.entry) or ["float32"]
         self.sized = self.rng.random() < self.SIZED

@@ -121,7 +121,7 @@ def seen(a):
     """A tensor as (how it lies, its values as NumPy has them)."""
     a = a.detach()
     what = (str(a.dtype)[6:], tuple(a.shape), a.stride())
-    if not a.numel():
+    if not a.numel() or a.device.type != "cpu":
         return what, np.zeros(0)
     wide = a.to(type_of(a, "float64")) if what[0] in EPS else a
     return what, np.array(wide.contiguous().numpy())

@@ -122,7 +122,10 @@ def resized(rng, shapes, work, square=False):
     if not names:
         return {}
     times = {n: max(tuple(s).count(n) for s in shapes) for n in names}
-    new = {n: rng.choice(SMALL[1:] if rng.random() < 0.9 else SMALL) for n in names if rng.random() < 0.35}
+    low, share = (
+        ((1, 1, 1, 2, 2, 3), 1) if rng.random() < 0.5 else (SMALL, 0.35)
+    )  # thin ones, or as they were
+    new = {n: rng.choice(low) for n in names if rng.random() < share}
 
     def cost():
         total, largest = 1, 1

@@ -135,3 +135,12 @@ def test_ctc_of_more_examples_than_a_tensor_has_dims():
         logs, targets, rushlight.tensor(many), rushlight.full((100,), 3)
     )
     assert rushlight.equal(of_lists, of_tensors)
+
+
+def test_huber_loss_backward_takes_a_border_below_zero():
+    x = rushlight.tensor([0.5, -0.5, 3.0, -3.0, 1.0, 0.0, float("nan")] * 5)
+    gradient = rushlight._C._nn.huber_loss_backward(
+        rushlight.ones_like(x), x, rushlight.zeros_like(x), 0, -1.0
+    )
+    assert gradient.tolist()[:6] == [1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
+    assert gradient[6].isnan()

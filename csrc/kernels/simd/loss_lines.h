@@ -15,9 +15,12 @@ V_PART(FLOATS, smooth_l1_loss, 0.3, 2, KEEP,
        v_pick(v_is_less(GAP, s0), v_div(v_mul(v_mul(HALF, GAP), GAP), s0), v_sub(GAP, v_mul(HALF, s0))))
 #undef GAP
 #undef HALF
-/* s1: border; v_min and v_max answer with their second operand where it is NaN */
+/* s1: border, below zero too */
 V_PART(FLOATS, huber_loss_backward, 0.3, 3, KEEP,
-       v_mul(v_mul(v_min(s1, v_max(v_sub(v_zero(), s1), v_sub(b, c))), s0), a))
+       v_mul(v_mul(v_pick(v_is_most(v_sub(b, c), v_sub(v_zero(), s1)), v_sub(v_zero(), s1),
+                          v_pick(v_is_most(s1, v_sub(b, c)), s1, v_sub(b, c))),
+                   s0),
+             a))
 V_PART(FLOATS, smooth_l1_loss_backward, 0.3, 3, KEEP,
        v_mul(v_mul(a, s0), v_pick(v_is_most(v_sub(b, c), v_sub(v_zero(), s1)), v_set(-1),
                                   v_pick(v_is_most(s1, v_sub(b, c)), v_set(1), v_div(v_sub(b, c), s1)))))
