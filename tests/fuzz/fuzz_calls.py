@@ -303,7 +303,7 @@ class Program:
             shapes = [extent(p) for value in given.values() for p in placeholders(value)]
             self.sizes = thresholds.resized(rng, shapes, self.work, self.id in CUBIC)
         values = {name: self.placed(value, dtype, grad) for name, value in given.items()}
-        for _ in range(rng.choice((0, 1, 1, 1, 2, 3))):
+        for _ in range(rng.choice((0, 0, 0, 1) if self.sized else (0, 1, 1, 1, 2, 3))):
             self.change(values, given)
         return values
 

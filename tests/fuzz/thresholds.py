@@ -122,9 +122,7 @@ def resized(rng, shapes, work, square=False):
     if not names:
         return {}
     times = {n: max(tuple(s).count(n) for s in shapes) for n in names}
-    low, share = (
-        ((1, 1, 1, 2, 2, 3), 1) if rng.random() < 0.5 else (SMALL, 0.35)
-    )  # thin ones, or as they were
+    low, share = ((1, 1, 2, 2, 3), 1) if rng.random() < 0.5 else (SMALL, 0.35)  # thin ones, or as they were
     new = {n: rng.choice(low) for n in names if rng.random() < share}
 
     def cost():
