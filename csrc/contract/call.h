@@ -163,6 +163,12 @@ typedef rl_status (*rl_kernel_fn)(rl_call *k);
     rl_status name(rl_call *k);                                                                              \
     rl_status name(rl_call *k)
 
+/* ---- choices: tools/choosers.py reads these words ---- */
+/* Before a function that chooses who computes a call and how: a refusal, a plan. Tests take its branches. */
+#define RL_CHOOSER
+/* Above a line whose branches no test can take, with the reason; at most 20 in all. */
+#define RL_UNREACHED(reason)
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 #include "contract/window.h"
 #include "kernels/shared/conv_read.h"
 
+RL_CHOOSER
 RL_KERNEL(dnnl_conv2d) {
     rl_conv c;
     if (!rl_conv_read(k, &c) || !rl_is_contiguous(c.in) || !rl_has_vendor(k)) return RL_UNSUPPORTED;

@@ -156,6 +156,7 @@ static rl_dnnl_plan *load_plan(const rl_dnnl_spec *spec) {
     return victim;
 }
 
+RL_CHOOSER
 rl_status rl_dnnl_run(rl_call *k, const rl_dnnl_spec *spec, const float *src, const rl_view *weight,
                       const float *bias, const rl_view *out) {
     /* a primitive is made for a number of threads, and must find no other one when it runs */

@@ -159,6 +159,7 @@ static rl_status plan_steps(const rl_dnnl_api *api, rl_dnnl_plan *p, rl_dnnl_des
     return done ? RL_OK : rl_fail(k, RL_RUNTIME, "could not execute a primitive");
 }
 
+RL_CHOOSER
 rl_status rl_dnnl_plan_run(const rl_dnnl_api *api, dnnl_engine e, rl_dnnl_plan *p, rl_call *k,
                            const float *src, const rl_view *weight, const float *bias, const rl_view *out) {
     if (p->refused) return RL_UNSUPPORTED;

@@ -2,6 +2,7 @@
 #include "load.h"
 #include "kernels/shared/plain.h"
 
+RL_CHOOSER
 RL_KERNEL(dnnl_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     if (!x || !w || !rl_is_plain(x) || w->dtype != RL_F32 || w->ndim != 2 || x->ndim < 1 ||

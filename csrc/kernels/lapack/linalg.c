@@ -3,6 +3,7 @@
 
 /* What a job must have before anything but our own code is worth it; the dispatcher looks for SciPy at the
  * first call that has so many elements. */
+RL_CHOOSER
 static const rl_factors *lapack_for(const rl_call *k) {
     if (!rl_lapack_offered()) return NULL;
     for (int i = 0; i < k->n_arg && i < 3; i++) {
@@ -16,95 +17,118 @@ static const rl_factors *lapack_for(const rl_call *k) {
     return NULL;
 }
 
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_inv) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_inv(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_solve) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_solve(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_det) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_det(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_slogdet) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_slogdet(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_lu_factor) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_lu_factor(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_lu) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_lu(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_lu_solve) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_lu_solve(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_cholesky) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_cholesky(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_cholesky_solve) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_cholesky_solve(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_cholesky_inverse) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_cholesky_inverse(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_solve_triangular) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_solve_triangular(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_ldl_factor) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_ldl_factor(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_ldl_solve) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_ldl_solve(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_qr) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_qr(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_geqrf) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_geqrf(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_householder) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_householder(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_ormqr) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_ormqr(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_eigh) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_eigh(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_svd) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_svd(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_eig) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_eig(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_lstsq) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_lstsq(k, f) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_matrix_exp) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_matrix_exp(k, f) : RL_UNSUPPORTED;
 }
 
+RL_CHOOSER
 RL_KERNEL(lapack_linalg_pinv) {
     const rl_factors *f = lapack_for(k);
     return f ? rl_linalg_pinv(k, f) : RL_UNSUPPORTED;

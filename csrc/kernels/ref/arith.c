@@ -60,6 +60,7 @@ static rl_status through_floats(rl_call *k, rl_strip strip, rl_numbers *numbers)
     return RL_OK;
 }
 
+RL_CHOOSER
 rl_status rl_eltwise(rl_call *k, int n_in, const rl_strip *strips, int result, rl_numbers *numbers) {
     rl_walk w;
     rl_numbers none = {.fault = 0};

@@ -21,6 +21,7 @@ RL_EACH_FLOAT(THREE_STRIP, addcmul, (a + (C)c->d[0] * b * third))
 RL_EACH_INT(THREE_STRIP, addcmul, RL_WRAP(a, +, RL_WRAP(RL_WRAP(c->i[0], *, b), *, third)))
 RL_EACH_FLOAT(THREE_STRIP, addcdiv, (a + (C)c->d[0] * b / third))
 
+RL_CHOOSER
 static rl_status three_run(rl_call *k, const rl_strip *strips, const rl_numbers *numbers) {
     rl_walk w;
     int dtype = rl_tensor_arg(k, 0)->dtype;

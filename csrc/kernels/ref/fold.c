@@ -128,6 +128,7 @@ RL_EACH_FLOAT(FOLD, fold, PLUS)
 #define EITHER(a, b) ((a) | (b))
 RL_JUST_BOOL(FOLD, fold, EITHER)
 
+RL_CHOOSER
 RL_KERNEL(ref_col2im) {
     static void (*const planes[RL_NDTYPES])(void *, int64_t, int64_t, int) = {
         RL_EACH_FLOAT(RL_ENTRY, fold) RL_JUST_BOOL(RL_ENTRY, fold)};

@@ -94,6 +94,7 @@ RL_KERNEL(ref_masked_select) {
 }
 
 /* x[mask], the mask over all of x: the same */
+RL_CHOOSER
 RL_KERNEL(ref_index_mask) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0], *mask = k->arg[1].n == 1 ? k->arg[1].u.ts[0] : NULL;
     rl_walk w;
@@ -132,6 +133,7 @@ RL_KERNEL(ref_masked_fill) {
 }
 
 /* x[mask] = number, the mask over all of x: the same */
+RL_CHOOSER
 RL_KERNEL(ref_index_put_mask) {
     const rl_view *x = k->arg[0].u.t, *mask = k->arg[1].n == 1 ? k->arg[1].u.ts[0] : NULL;
     uint64_t element;

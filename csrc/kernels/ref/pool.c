@@ -77,6 +77,7 @@ RL_EACH_FLOAT(MAX_PLANE, max, -INFINITY)
     MAX_PLANE(D, T, C, LOAD, STORE, name, (T) - 1 > 0 ? 0 : -((int64_t)1 << (8 * sizeof(T) - 2)) * 2)
 RL_EACH_INT(MAX_INT, max)
 
+RL_CHOOSER
 RL_KERNEL(ref_max_pool2d) {
     static void (*const planes[RL_NDTYPES])(const void *, const char *, char *) = {
         RL_EACH_FLOAT(RL_ENTRY, max) RL_EACH_INT(RL_ENTRY, max)};

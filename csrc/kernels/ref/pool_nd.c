@@ -150,6 +150,7 @@ rl_status rl_pool_indices(rl_call *k, const rl_view *x, const rl_view *out, int6
     return max_lines(k, &job, x, out);
 }
 
+RL_CHOOSER
 RL_KERNEL(ref_max_pool_nd) {
     const rl_view *x = k->arg[0].u.t;
     pool_job job = {0};
@@ -158,6 +159,7 @@ RL_KERNEL(ref_max_pool_nd) {
     if (k->n_out == 2) job.indices = rl_data(k->out[1], RL_WRITE);
     return max_lines(k, &job, x, k->out[0]);
 }
+RL_CHOOSER
 RL_KERNEL(ref_adaptive_max_pool_nd) {
     const rl_view *x = k->arg[0].u.t;
     pool_job job = {.one = max_one_of(x->dtype)};

@@ -27,6 +27,7 @@ static void matrix_pack_b(const rl_product *p, int64_t batch, int64_t depth, int
 RL_EACH_FLOAT(RL_BINARY_KEEP, weigh, ((C)c->d[1] * a + (c->d[0] == 0 ? 0 : (C)c->d[0] * b)))
 RL_EACH_INT(RL_BINARY_KEEP, weigh, (RL_WRAP(RL_WRAP(c->i[1], *, a), +, RL_WRAP(c->i[0], *, b))))
 
+RL_CHOOSER
 RL_KERNEL(ref_addmm) {
     static const rl_strip strips[RL_NDTYPES] = {RL_EACH_FLOAT(RL_ENTRY, weigh) RL_EACH_INT(RL_ENTRY, weigh)};
     const rl_view *x = k->arg[0].u.t, *a = k->arg[1].u.t, *b = k->arg[2].u.t, *out = k->out[0];

@@ -15,6 +15,7 @@
 #define RNN(f) f##_f64
 #include "rnn_body.h"
 
+RL_CHOOSER
 static const rl_rnn_kit *kit_of(const rl_call *k) {
     return k->out[0]->dtype == RL_F64 ? &kit_f64 : &kit_f32;
 }

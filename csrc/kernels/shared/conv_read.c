@@ -22,6 +22,7 @@ static bool in_proportion(const rl_conv *c) {
            PADDING_MOST * ((double)c->h * (double)c->w + (double)c->oh * (double)c->ow + SMALL);
 }
 
+RL_CHOOSER
 bool rl_conv_read(const rl_call *k, rl_conv *c) {
     const rl_view *in = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     if (!in || !w || in->dtype != RL_F32 || w->dtype != RL_F32 || !rl_is_plain(out) || out->numel == 0 ||
@@ -39,6 +40,7 @@ bool rl_conv_read(const rl_call *k, rl_conv *c) {
     return in->numel > 0 && rl_conv_in_range(c) && in_proportion(c);
 }
 
+RL_CHOOSER
 bool rl_conv_back_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *grad,
                        rl_conv *c) {
     const rl_window *a = rl_window_of(k);

@@ -17,6 +17,7 @@ rl_span rl_pool_adaptive(int64_t at, int64_t size, int64_t out) {
     return w;
 }
 
+RL_CHOOSER
 rl_status rl_pool_plan_read(rl_call *k, rl_pool_plan *p, const rl_view *input, const rl_view *output,
                             bool adaptive) {
     int n = (int)rl_window_of(k)->spatial, lead = input->ndim - n;

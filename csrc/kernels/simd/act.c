@@ -5,6 +5,7 @@
 #ifdef RL_SIMD_X86
 #include <math.h>
 
+RL_CHOOSER
 RL_KERNEL(simd_prelu) {
     const rl_view *x = rl_in(k, 0), *operand[2] = {x, rl_in(k, 1)};
     const double numbers[SIMD_NUMBERS] = {0};
@@ -21,6 +22,7 @@ RL_KERNEL(simd_prelu) {
 }
 
 /* In place, elements that share memory are left to the reference kernel, as are numbers that it refuses. */
+RL_CHOOSER
 RL_KERNEL(simd_threshold) {
     const double numbers[SIMD_NUMBERS] = {rl_num(k, 1), rl_num(k, 2)};
     for (int i = 0; i < 2; i++)

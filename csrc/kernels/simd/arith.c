@@ -16,12 +16,14 @@ static bool factor_read(const rl_call *k, double *factor) {
     return alpha->tag == RL_NONE || alpha->tag == RL_INT || (alpha->tag == RL_FLOAT && rl_is_float(dtype));
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_add) {
     double numbers[SIMD_NUMBERS] = {0};
     if (!factor_read(k, numbers)) return RL_UNSUPPORTED;
     return simd_map(k, numbers[0] == 1 ? &line_add : &line_axpy, numbers);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_sub) {
     double numbers[SIMD_NUMBERS] = {0};
     if (rl_tensor_arg(k, 0)->dtype == RL_BOOL || !factor_read(k, numbers)) return RL_UNSUPPORTED;
@@ -37,6 +39,7 @@ RL_KERNEL(simd_rsub) { /* other - alpha * input */
     return simd_map_views(k, numbers[0] == -1 ? &line_sub : &line_axpy, swapped, numbers);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_div) {
     static const simd_line *const by_mode[] = {&line_div, &line_div_trunc, &line_floor_divide};
     const double numbers[SIMD_NUMBERS] = {0};
@@ -68,6 +71,7 @@ static bool power_read(const rl_view *v, double *exponent) {
     }
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_pow) {
     const rl_view *x = rl_in(k, 0), *exponent = rl_in(k, 1);
     const double numbers[SIMD_NUMBERS] = {0};
@@ -82,11 +86,13 @@ RL_KERNEL(simd_pow) {
 }
 
 /* ---- by the bits of a float32 ---- */
+RL_CHOOSER
 RL_KERNEL(simd_nextafter) {
     const double numbers[SIMD_NUMBERS] = {0};
     return rl_tensor_arg(k, 0)->dtype == RL_F32 ? simd_map(k, &line_nextafter, numbers) : RL_UNSUPPORTED;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_lerp) {
     const rl_view *weight = rl_in(k, 2);
     double numbers[SIMD_NUMBERS] = {0};
@@ -150,6 +156,7 @@ RL_KERNEL(simd_equal) { /* attr[0]: the shapes are */
 #include "isa.h"
 #include "arith_choose_body.h"
 
+RL_CHOOSER
 rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const rl_view *no) {
     static const simd_line line = {
         .operands = 3, .masked = true, .ns = 0.3, .strip = {{CHOOSE_TABLE(_avx2)}, {CHOOSE_TABLE(_avx512)}}};
@@ -159,6 +166,7 @@ rl_status simd_choose(rl_call *k, const rl_view *mask, const rl_view *yes, const
     return simd_map_views(k, &line, operand, numbers);
 }
 
+RL_CHOOSER
 rl_status simd_choose_number(rl_call *k, const rl_view *mask, float yes, const rl_view *no) {
     static const simd_line line = {
         .operands = 2,

@@ -172,6 +172,7 @@ static void gather(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_attention_back) {
     back_job f = {.grad = rl_in(k, 0),
                   .out = rl_in(k, 4),

@@ -115,6 +115,7 @@ static void chunks(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_attention) {
     forward_job f = {.out = k->out[0], .lse = k->out[1]};
     attention_job *j = &f.j;
@@ -176,6 +177,7 @@ static bool has_dense_rows(const rl_view *v) {
     return v->strides[v->ndim - 1] == 1 || v->shape[v->ndim - 1] == 1;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_attention_few) {
     forward_job f = {.out = k->out[0], .lse = k->out[1]};
     attention_job *j = &f.j;

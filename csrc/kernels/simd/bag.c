@@ -58,6 +58,7 @@ static double rows_of(const rl_bags *b) { /* of a bag, and what a bag takes besi
     return b->bags ? (double)b->n / (double)b->bags + 1 : 1;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_embedding_bag) {
     const rl_view *table = k->arg[0].u.t;
     const body run = body_of(k, joins, table->dtype);
@@ -69,6 +70,7 @@ RL_KERNEL(simd_embedding_bag) {
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_embedding_bag_back) {
     const rl_view *grad = k->arg[0].u.t;
     const body run = body_of(k, adds, grad->dtype);
@@ -82,6 +84,7 @@ RL_KERNEL(simd_embedding_bag_back) {
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_embedding_bag_weights_back) {
     const rl_view *grad = k->arg[0].u.t, *table = k->arg[1].u.t;
     const body run = body_of(k, dots, grad->dtype);

@@ -114,6 +114,7 @@ static const float *conv_weights(rl_call *k, const rl_conv *c, const float *plai
 }
 
 /* Lanes that work for nothing, and for deep the turning of its answer, in multiply-adds per output. */
+RL_CHOOSER
 static bool conv_is_deep(const rl_conv *c, int64_t width) {
     double wide = (double)c->oc * (double)(simd_ceil_div(c->ow, width) * width) * (double)c->depth;
     double deep = (double)(simd_ceil_div(c->oc, width) * width) * (double)c->ow * (double)(c->depth + 16);
@@ -125,6 +126,7 @@ static bool conv_is_deep(const rl_conv *c, int64_t width) {
  * the input and output, so they win only where little of that meets much arithmetic. */
 enum { LINE_CHANNELS = 16 }; /* of one row: the direct way would compute two */
 typedef enum { CONV_DIRECT, CONV_PRODUCT, CONV_BLOCKED } conv_way;
+RL_CHOOSER
 static conv_way conv_choose(const rl_conv *c, bool blocked) {
     int64_t pixels = c->oh * c->ow;
     bool point = c->kh * c->kw == 1;
@@ -140,6 +142,7 @@ static conv_way conv_choose(const rl_conv *c, bool blocked) {
 
 /* Tiny planes of several images, and where the vendor's library would be asked and is not there, small ones.
  */
+RL_CHOOSER
 static bool conv_sends(const rl_conv *c, bool alone) {
     const int64_t places = c->oh * c->ow;
     if (c->ic < 32 || c->oc < 32 || (c->kh * c->kw == 1 && c->sh * c->sw == 1)) return false;
@@ -199,6 +202,7 @@ rl_status rl_conv_direct(rl_call *k, const rl_conv *c, const float *in, const fl
     return RL_OK;
 }
 
+RL_CHOOSER
 rl_status rl_conv_fastest(rl_call *k, bool may_leave) {
     rl_conv c;
     if (!(k->svc->isa & RL_ISA_AVX2) || !rl_conv_read(k, &c)) return RL_UNSUPPORTED;

@@ -19,6 +19,7 @@ static rl_view lifted(const rl_view *v, int64_t shape[4], int64_t strides[4]) {
     return picture;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv1d) {
     int64_t shape[3][4], strides[3][4];
     if (!k->svc->isa || rl_tensor_arg(k, 0)->dtype != RL_F32) return RL_UNSUPPORTED;

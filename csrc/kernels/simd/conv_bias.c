@@ -21,6 +21,7 @@ typedef struct {
 #include "vector_sums_body.h"
 #include "conv_bias_body.h"
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_bias) {
     const rl_view *grad = rl_in(k, 0), *out = k->out[0];
     const bool wide = k->svc->isa & RL_ISA_AVX512;

@@ -162,6 +162,7 @@ static bool input_weights(rl_call *k, depth_job *j) {
     return true;
 }
 
+RL_CHOOSER
 static bool depth_begin(rl_call *k, const rl_conv *c, depth_job *j) {
     *j = (depth_job){0};
     if (c->ic != 1 || c->oc != 1 || !rl_conv_placed_make(k, c, k->out[0]->dtype, 1, &j->p)) return false;
@@ -178,6 +179,7 @@ static bool depth_room(rl_call *k, depth_job *j, rl_count first, rl_count second
     return j->room != NULL;
 }
 
+RL_CHOOSER
 bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
     depth_job j;
     if (!depth_begin(k, c, &j)) return false;
@@ -247,6 +249,7 @@ static void weight_finish(const depth_job *j) {
                     simd_min(width, c->groups - b * width));
 }
 
+RL_CHOOSER
 bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
     depth_job j;
     if (!depth_begin(k, c, &j)) return false;

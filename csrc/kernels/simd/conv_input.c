@@ -116,6 +116,7 @@ static rl_layout sent_layout(const rl_call *k, sent_job *j) {
     return l;
 }
 
+RL_CHOOSER
 static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, const float *w) {
     sent_job j = {.c = c, .grad = grad, .weight = w};
     int64_t taps = c->kh * c->kw, threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(c)) ? 1 : k->threads;
@@ -140,6 +141,7 @@ static rl_status input_product(rl_call *k, const rl_conv *c, const float *grad, 
 
 /* Tiles want lanes of input channels and a long sum; large planes are as quick the direct way. */
 enum { FEW_LANES = 8 };
+RL_CHOOSER
 static bool input_suits_tiles(const rl_conv *c) {
     const int64_t places = c->oh * c->ow;
     if (c->ic < 2 * FEW_LANES) return false;
@@ -148,6 +150,7 @@ static bool input_suits_tiles(const rl_conv *c) {
     return c->oc >= 32 && places < (c->oc < 64 ? 256 : 1024);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_input) {
     rl_conv c;
     rl_status status;

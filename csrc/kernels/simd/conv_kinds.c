@@ -2,6 +2,7 @@
  * floats. Note [Patches] in kernels/simd/conv_patches.h. */
 #include "conv_patches.h"
 
+RL_CHOOSER
 static rl_status by_patches(rl_call *k, const rl_view *bias, bool transposed) {
     rl_patches p;
     if (!k->svc->isa || !rl_is_contiguous(k->out[0]) ||
@@ -22,6 +23,7 @@ RL_KERNEL(simd_conv_input_patches) {
     return by_patches(k, NULL, true);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_weight_patches) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_patches p;

@@ -176,6 +176,7 @@ static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* what a place sees, and which places lie equally far apart */
+RL_CHOOSER
 static void last_cut(last_job *j, int64_t threads) {
     const rl_patches *p = j->p;
     const rl_last_input *in = &j->in;
@@ -229,6 +230,7 @@ static rl_status last_run(rl_call *k, last_job *j) {
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_last) {
     const rl_view *out = k->out[0];
     rl_patches p;

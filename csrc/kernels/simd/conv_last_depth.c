@@ -104,6 +104,7 @@ static void depth_inside(const rl_patches *p, depth_row *r) {
     r->to = last < 0 ? 0 : simd_min(p->places[2], last / p->stride[2] + 1);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_last_depth) {
     const rl_view *out = k->out[0], *bias = rl_in(k, 2);
     const bool wide = out->dtype == RL_F64, avx512 = k->svc->isa & RL_ISA_AVX512;

@@ -15,6 +15,7 @@ bool rl_lies_last(const rl_view *v, int spatial) {
 }
 
 enum { PADDING_MOST = 8, SMALL_IMAGE = 1 << 18, COPIED_MOST = 1 << 20 };
+RL_CHOOSER
 bool rl_last_input_make(const rl_patches *p, rl_last_input *in) {
     const int64_t channels = p->groups * p->channels;
     *in = (rl_last_input){.p = p, .inner = p->in->dtype == RL_F64 ? RL_F64 : RL_F32};

@@ -126,6 +126,7 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* how output channels are cut */
+RL_CHOOSER
 static void parts_cut(patch_job *j, int64_t threads) {
     const rl_patch_plan *plan = j->plan;
     const int64_t mr = plan->kit->mr, strips = simd_ceil_div(plan->p->outputs, mr);

@@ -4,6 +4,7 @@
 #include "conv_patches_plan.h"
 #include <string.h>
 
+RL_CHOOSER
 bool rl_patches_read(const rl_call *k, const rl_view *in, const rl_view *weight, const rl_view *bias,
                      const rl_view *out, bool transposed, rl_patches *p) {
     const rl_window *a = rl_window_of(k);
@@ -297,6 +298,7 @@ bool rl_patch_weights(rl_call *k, rl_patch_plan *plan) {
     return true;
 }
 
+RL_CHOOSER
 rl_status rl_patch_plan_make(rl_call *k, const rl_patches *p, rl_patch_plan *plan) {
     const int inner = p->in->dtype == RL_F64 ? RL_F64 : RL_F32;
     *plan = (rl_patch_plan){.p = p, .inner = inner, .size = (int)rl_itemsize(inner)};

@@ -2,6 +2,7 @@
 #include "common.h"
 #include "conv_patches_plan.h"
 
+RL_CHOOSER
 rl_patch_cut rl_patch_cut_make(const rl_patch_plan *plan, int64_t images) {
     const int64_t nr = plan->kit->nr, most = RL_PATCH_TILE / nr * nr;
     rl_patch_cut cut = {.places = plan->grid[0] * plan->grid[1] * plan->grid[2]};

@@ -232,6 +232,7 @@ static void sent_sizes(sent_job *j) {
     j->channels = j->forward ? c->ic : c->oc, j->lanes = j->forward ? c->oc : c->ic;
 }
 
+RL_CHOOSER
 static bool sent_chunks(sent_job *j) {
     const rl_conv *c = j->p.c;
     const int64_t nr = j->p.kit->nr, padded = j->p.high * j->p.wide;
@@ -368,6 +369,7 @@ static void sent_run(rl_call *k, sent_job *j, bool one) {
     }
 }
 
+RL_CHOOSER
 bool rl_conv_sent(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, rl_status *status) {
     const rl_view *out = k->out[0], *w = rl_in(k, 1), *bias = forward ? rl_in(k, 2) : NULL;
     sent_job j = {.forward = forward};

@@ -20,6 +20,7 @@
 #include "conv_tile_body.h"
 #undef SIMD_DOUBLE
 
+RL_CHOOSER
 bool rl_conv_placed_make(rl_call *k, const rl_conv *c, int dtype, int64_t lanes, rl_conv_placed *p) {
     static const rl_conv_kit *const kits[2][2] = {{&placed_kit_avx2, &placed_kit_avx512},
                                                   {&placed_kit_avx2_f64, &placed_kit_avx512_f64}};
@@ -73,6 +74,7 @@ static int64_t flat_step(const rl_view *v, int64_t spatial) {
     return step < 0 ? 1 : step;
 }
 
+RL_CHOOSER
 rl_conv_planes rl_conv_planes_of(rl_call *k, const rl_view *v, int64_t spatial) {
     const int channel = v->ndim - (int)spatial - 1;
     rl_conv_planes p = {.place = flat_step(v, spatial), .channel = v->strides[channel]};

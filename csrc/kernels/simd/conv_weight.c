@@ -195,12 +195,14 @@ static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
 }
 
 /* Tiles want lanes of output channels; few columns over large planes are quicker as they lie. */
+RL_CHOOSER
 static bool weight_suits_tiles(const rl_conv *c) {
     if (c->oc < 16 || c->depth < 16) return false;
     if (c->kh * c->kw == 1 && c->oh * c->ow >= 128) return c->depth * c->oc >= 1 << 14;
     return c->depth >= 32 || c->oh * c->ow < 256;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_conv_weight) {
     const rl_view *grad = rl_in(k, 0), *in = rl_in(k, 1), *out = k->out[0];
     rl_conv c;

@@ -213,6 +213,7 @@ static void weight_run(rl_call *k, weight_job *j, int64_t threads) {
     k->svc->parallel(k, blocks * pieces, 0.3 * (double)(simd_min(PIECE, c->depth) * nr), finish_items, j);
 }
 
+RL_CHOOSER
 bool rl_conv_weight_placed(rl_call *k, const rl_conv *c, int64_t spatial, rl_status *status) {
     const rl_view *out = k->out[0];
     weight_job j = {0};

@@ -7,6 +7,7 @@ static void convert_strip(char *const *p, const int64_t *step, int64_t n, const 
     simd_move(mover, p[0], step[0], p[1], step[1], n);
 }
 
+RL_CHOOSER
 static rl_status convert_run(rl_call *k, const rl_view *to, const rl_view *from) {
     if (!(k->svc->isa & RL_ISA_AVX2) || to->dtype == from->dtype || rl_is_converted(to->dtype) ||
         rl_is_converted(from->dtype))

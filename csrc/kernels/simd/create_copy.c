@@ -68,6 +68,7 @@ static void turn_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+RL_CHOOSER
 static rl_status turned_copy(rl_call *k, const rl_view *to, const rl_view *from) {
     static const turn_block turns[9] = {[1] = turn_8, [2] = turn_16, [4] = turn_32, [8] = turn_64};
     turn_job j = {.item = rl_itemsize(to->dtype)};

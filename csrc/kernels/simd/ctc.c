@@ -24,10 +24,12 @@ static const rl_ctc_rows *rows_of(const rl_call *k) {
 }
 #endif
 
+RL_CHOOSER
 RL_KERNEL(simd_ctc_loss) {
     const rl_ctc_rows *rows = rows_of(k);
     return rows ? rl_ctc_loss(k, rows) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(simd_ctc_loss_backward) {
     const rl_ctc_rows *rows = rows_of(k);
     return rows ? rl_ctc_loss_backward(k, rows) : RL_UNSUPPORTED;

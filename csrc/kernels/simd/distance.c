@@ -46,6 +46,7 @@ static body body_of(const rl_call *k, const body table[2][2][RL_P_ORDERS], const
     return table[dtype == RL_F64][(k->svc->isa & RL_ISA_AVX512) != 0][d->order];
 }
 
+RL_CHOOSER
 static rl_status forward(rl_call *k, rl_distances d) {
     const body run = body_of(k, tasks, &d);
     const int64_t item = rl_itemsize(d.first->dtype),
@@ -62,6 +63,7 @@ static rl_status forward(rl_call *k, rl_distances d) {
     return RL_OK;
 }
 
+RL_CHOOSER
 static rl_status backward(rl_call *k, rl_distances d) {
     const body run = body_of(k, rows, &d);
     distance_job s = {.d = d};

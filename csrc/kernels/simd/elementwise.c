@@ -146,6 +146,7 @@ static void map_add(const map_job *j, rl_walk *w, const rl_view *const *operand)
     for (int i = 0; i < j->line->operands; i++) rl_walk_add(w, operand[operand[i] ? i : 0]);
 }
 
+RL_CHOOSER
 rl_status simd_map_views(rl_call *k, const simd_line *line, const rl_view *const *operand,
                          const double *numbers) {
     const rl_view *out = k->out[0];
@@ -206,6 +207,7 @@ static double total_strip(char *const *p, const int64_t *step, int64_t n, const 
     return total;
 }
 
+RL_CHOOSER
 rl_status simd_map_total(rl_call *k, const simd_line *line, const rl_view *const *operand,
                          const double *numbers, simd_total *total) {
     static double (*const totals[2][2])(const void *, int64_t) = {
@@ -264,6 +266,7 @@ static bool near_run(rl_call *k, const simd_line *line, const rl_view *const *op
     return true;
 }
 
+RL_CHOOSER
 rl_status simd_map(rl_call *k, const simd_line *line, const double *numbers) {
     const rl_view *operand[SIMD_OPERANDS];
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;

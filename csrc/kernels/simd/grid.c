@@ -45,6 +45,7 @@ static void grid_run(rl_call *k, const grid_job *job, void (*body)(void *, int64
                      (void *)job);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_grid_sampler) {
     const rl_view *x = rl_in(k, 0);
     const bool wide = k->svc->isa & RL_ISA_AVX512;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 /* In place, elements that share memory are left to the reference kernel, which goes in order. */
+RL_CHOOSER
 RL_KERNEL(simd_masked_fill) {
     const rl_view *x = rl_in(k, 0), *mask = rl_in(k, 1), *value = rl_in(k, 2), *out = k->out[0];
     const uint8_t tag = k->arg[2].tag;

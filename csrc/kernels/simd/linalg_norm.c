@@ -18,6 +18,7 @@ static void finish_root(fold_state *s, int width, double number) {
     for (int j = 0; j < width; j++) s->a[j].d = __builtin_sqrt(s->a[j].d);
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_vector_norm) {
     static const fold_reduction count = {.code = count_code, .floats.join = join_sum, .ns = 0.08},
                                 sum = {.code = sum_code, .floats.join = join_sum, .ns = 0.06},

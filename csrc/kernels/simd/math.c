@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+RL_CHOOSER
 RL_KERNEL(simd_round_decimals) {
     const int64_t decimals = k->arg[1].u.i;
     const double numbers[SIMD_NUMBERS] = {pow(10.0, fabs((double)decimals))};

@@ -180,6 +180,7 @@ static bool is_channels_last(const rl_view *v) {
 
 /* the input, of gradients `grad`, too, in the layout of the result; RL_UNSUPPORTED where the reference does
  * it */
+RL_CHOOSER
 static rl_status norm_read(rl_call *k, const rl_view *x, const rl_view *grad, const rl_view *weight,
                            norm_job *j) {
     const rl_view *out = k->out[0];
@@ -200,6 +201,7 @@ static rl_status norm_read(rl_call *k, const rl_view *x, const rl_view *grad, co
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_batch_norm) {
     norm_job j;
     if (!norm_is_float(rl_in(k, 2)) || !norm_is_float(rl_in(k, 3)) || !norm_is_float(rl_in(k, 4)))
@@ -214,6 +216,7 @@ RL_KERNEL(simd_batch_norm) {
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_batch_norm_back) {
     norm_job j;
     bool train = k->arg[7].u.i != 0;

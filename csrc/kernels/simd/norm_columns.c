@@ -27,6 +27,7 @@ static void blocks_join(const rl_norm_columns *j, int64_t blocks) {
     }
 }
 
+RL_CHOOSER
 rl_status rl_norm_columns_sum(rl_call *k, rl_norm_columns *j) {
     bool wide = k->svc->isa & RL_ISA_AVX512;
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;

@@ -101,6 +101,7 @@ static rl_status short_lines(rl_call *k, group_job *j) {
 }
 
 /* input, weight and bias; RL_UNSUPPORTED where the reference does it */
+RL_CHOOSER
 static rl_status group_read(rl_call *k, const rl_view *x, const rl_view *weight, const rl_view *bias,
                             group_job *j) {
     if (!(j->runs = rl_norm_runs_get(k)) || x->numel == 0 || !simd_is_floats(x) || !simd_is_floats(weight) ||
@@ -185,6 +186,7 @@ static void running_update(const group_job *j, const rl_view *mean, const rl_vie
     }
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_instance_norm) {
     const rl_view *x = rl_in(k, 0), *mean = rl_in(k, 3), *variance = rl_in(k, 4);
     group_job j = {.groups = x->shape[1], .eps = rl_num(k, 7)};
@@ -301,6 +303,7 @@ static rl_status kept_read(rl_call *k, const rl_view *mean, const rl_view *scale
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_group_norm_back) {
     const rl_view *mean = rl_in(k, 2), *scale = rl_in(k, 3);
     group_job j = {.groups = k->attr[3], .eps = rl_num(k, 6)};

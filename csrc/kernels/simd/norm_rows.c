@@ -16,6 +16,7 @@
 
 static const double ROW_NS = 20; /* what a row takes beside its numbers */
 
+RL_CHOOSER
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
     if (!(k->svc->isa & RL_ISA_AVX2)) return RL_UNSUPPORTED;
     k->svc->parallel(k, rows, ROW_NS + NORM_NS * (double)j->n,
@@ -24,6 +25,7 @@ rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
 }
 
 /* what the operators over the last dims share; RL_UNSUPPORTED where the reference does it */
+RL_CHOOSER
 static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias, rl_norm_rows *j) {
     float *made[3];
     const rl_view *x = k->arg[0].u.t;

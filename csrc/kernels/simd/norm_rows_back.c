@@ -78,6 +78,7 @@ static rl_status rows_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, c
     return j->rows_room ? RL_OK : RL_FAIL;
 }
 
+RL_CHOOSER
 static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, const rl_view *mean,
                            const rl_view *scale) {
     const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;

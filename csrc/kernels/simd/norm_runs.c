@@ -13,6 +13,7 @@
 #include "norm_sums_body.h"
 #include "norm_runs_body.h"
 
+RL_CHOOSER
 const rl_norm_runs *rl_norm_runs_get(const rl_call *k) {
     if (!(k->svc->isa & RL_ISA_AVX2)) return NULL;
     return k->svc->isa & RL_ISA_AVX512 ? &runs_avx512 : &runs_avx2;

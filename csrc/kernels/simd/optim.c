@@ -75,6 +75,7 @@ static bool step_is_flat(const rl_call *k, const rl_step_plan *plan, const step_
     return true;
 }
 
+RL_CHOOSER
 static rl_status step_lists(rl_call *k, const rl_step_plan *plan, const step_row rows[2][RL_NDTYPES]) {
     step_job j = {.k = k, .plan = plan, .rows = rows[k->svc->isa & RL_ISA_AVX512 ? 1 : 0]};
     int64_t all = 0, *ends;

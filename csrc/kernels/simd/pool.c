@@ -3,6 +3,7 @@
 #ifdef RL_SIMD_X86
 
 /* Windows of adaptive pooling are equal where the output divides the input. */
+RL_CHOOSER
 static bool windows_read(pool_job *j, const rl_window *a, bool adaptive) {
     bool even = true;
     for (int i = 0; i < 3; i++) {
@@ -16,6 +17,7 @@ static bool windows_read(pool_job *j, const rl_window *a, bool adaptive) {
     return even;
 }
 
+RL_CHOOSER
 rl_status simd_pool_read(rl_call *k, pool_job *j, const rl_view *input, const rl_view *output,
                          bool adaptive) {
     if (!(k->svc->isa & RL_ISA_AVX2) || input->numel == 0 || output->numel == 0) return RL_UNSUPPORTED;

@@ -43,6 +43,7 @@ typedef struct {
     (pool_bodies) {                                                                                          \
         name##_avx2, name##_avx2_f64, name##_avx512, name##_avx512_f64                                       \
     }
+RL_CHOOSER
 static inline pool_body pool_body_of(const pool_job *j, pool_bodies all) {
     bool wide = j->k->svc->isa & RL_ISA_AVX512, doubles = j->computes == RL_F64;
     return wide ? (doubles ? all.wide_doubles : all.wide) : (doubles ? all.narrow_doubles : all.narrow);

@@ -63,6 +63,7 @@ static const void *block_of(rl_call *k, const rl_view *v, int dtype) {
     return simd_block_of(k, &t, dtype);
 }
 
+RL_CHOOSER
 static rl_status last_read(rl_call *k, last_job *s, const rl_view *input, const rl_view *output,
                            bool adaptive) {
     const rl_view *out = k->out[0];
@@ -113,6 +114,7 @@ static double window_size(const pool_job *j) {
 
 /* Outputs of one element a channel lie in either order: what stands among the ordinary kernels, too, is for
  * inputs that really lie channels last. */
+RL_CHOOSER
 static bool lies_last(const rl_call *k, const rl_view *x) {
     int64_t room[2 * RL_SMALL_DIMS];
     if (rl_is_contiguous(x) || x->ndim != rl_window_of(k)->spatial + 2 || x->ndim < 4) return false;
@@ -120,6 +122,7 @@ static bool lies_last(const rl_call *k, const rl_view *x) {
     return rl_is_contiguous(&t) || !rl_is_contiguous(k->out[0]);
 }
 
+RL_CHOOSER
 static rl_status forward(rl_call *k, bool adaptive, last_what what) {
     last_job s = {0};
     const rl_view *x = rl_in(k, 0);
@@ -150,6 +153,7 @@ RL_KERNEL(simd_adaptive_max_pool_last) {
 }
 
 /* ---- backward ---- */
+RL_CHOOSER
 static bool gradient_read(rl_call *k, last_job *s) {
     s->grad = block_of(k, rl_in(k, 0), s->job.computes);
     for (int i = 0; s->grad && i < 3; i++)

@@ -30,6 +30,7 @@
 #undef SIMD_DOUBLE
 #undef SIMD_BITS
 
+RL_CHOOSER
 static rl_status places_run(rl_call *k, bool adaptive) {
     places_job s = {0};
     pool_job *j = &s.job;

@@ -63,6 +63,7 @@ SCATTER(float, scatter_floats)
 SCATTER(double, scatter_doubles)
 
 /* windows of 2 x 2 side by side, none over the edge */
+RL_CHOOSER
 static bool is_pairs(const pool_job *j) {
     const rl_pool_plan *g = &j->plan;
     bool pairs = g->size[0] == 1 && g->out[0] == 1;
@@ -72,6 +73,7 @@ static bool is_pairs(const pool_job *j) {
     return pairs;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_max_pool_back) {
     most_job m = {0};
     pool_job *j = &m.places.job;
@@ -90,6 +92,7 @@ RL_KERNEL(simd_max_pool_back) {
 }
 
 /* indices: argument `at` */
+RL_CHOOSER
 static rl_status by_indices(rl_call *k, int at) {
     most_job m = {0};
     pool_job *j = &m.places.job;

@@ -27,6 +27,7 @@ static inline void places_corner(const places_job *s, int64_t front, int64_t top
         (places_start(front, g->dilation[0]) * g->size[1] + places_start(top, g->dilation[1])) * g->size[2];
 }
 /* Sets line and cols; false where vectors along rows do not serve. */
+RL_CHOOSER
 static inline bool places_lines(places_job *s) {
     enum { MOST = 64 };
     pool_job *j = &s->job;

@@ -68,6 +68,7 @@ static bool table_make(rl_call *k, rows_job *r) {
 }
 
 /* false: none serves */
+RL_CHOOSER
 static bool way_choose(rows_job *r) {
     enum { LONGEST = 4096 }; /* a window along a line */
     pool_job *j = &r->job;
@@ -95,6 +96,7 @@ static bool way_choose(rows_job *r) {
     return r->way != ROWS_WIDE || g->dilation[2] == 1;
 }
 
+RL_CHOOSER
 static rl_status rows_run(rl_call *k, bool adaptive, bool max) {
     rows_job r = {0};
     pool_job *j = &r.job;

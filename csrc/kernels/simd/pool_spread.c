@@ -53,6 +53,7 @@ static bool table_make(rl_call *k, spread_job *s) {
 }
 
 /* false: no memory */
+RL_CHOOSER
 static bool way_choose(rl_call *k, spread_job *s) {
     enum { LONGEST = 4096 };
     pool_job *j = &s->job;
@@ -70,6 +71,7 @@ static bool way_choose(rl_call *k, spread_job *s) {
     return s->way != SPREAD_TABLE || table_make(k, s);
 }
 
+RL_CHOOSER
 static rl_status spread_run(rl_call *k, bool adaptive) {
     spread_job s = {0};
     pool_job *j = &s.job;

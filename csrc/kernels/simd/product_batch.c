@@ -3,6 +3,7 @@
 #include "common.h"
 
 /* ---- reading ---- */
+RL_CHOOSER
 bool rl_gemm_batch_takes(const rl_view *a, const rl_view *b, const rl_view *out) {
     return out->dtype != RL_BOOL && a->dtype == out->dtype && b->dtype == out->dtype && out->numel > 0 &&
            a->numel > 0 && a->ndim > 0 && b->ndim > 0 && a->storage != out->storage &&
@@ -50,12 +51,14 @@ void rl_gemm_batch_add(rl_gemm_batch *t, const rl_view *x, const rl_view *out, b
 }
 
 /* Is dim d of every operand what comes after `size` steps of `inner`? */
+RL_CHOOSER
 static bool follows(const rl_gemm_batch *t, int d, const int64_t *inner, int64_t size) {
     for (int op = 0; op < RL_BATCH_OPS; op++)
         if (t->step[op][d] != inner[op] * size) return false;
     return true;
 }
 
+RL_CHOOSER
 void rl_gemm_batch_fold(rl_gemm_batch *t) {
     rl_gemm *g = &t->g;
     int kept = 0;
@@ -115,6 +118,7 @@ static void batch_items(void *ctx, int64_t begin, int64_t end, int thread) {
 enum { LARGE = 1 << 21 };          /* multiply-adds of a product that threads share */
 static const double BEGIN_NS = 30; /* before the first of them */
 
+RL_CHOOSER
 rl_status rl_gemm_batch_run(rl_call *k, const rl_gemm_batch *t) {
     rl_gemm_plan plan;
     const rl_gemm *g = &plan.g;

@@ -79,6 +79,7 @@ static void piece_items(void *ctx, int64_t begin, int64_t end, int thread) {
 
 /* Pieces of up to RL_GEMM_MB rows and plan->pb panels, smaller ones until every thread gets a few, even ones
  * so that a short last row of them leaves no thread waiting. */
+RL_CHOOSER
 static void pieces_cut(block_job *j, int64_t threads) {
     const int64_t rows = j->m1 - j->m0, panels = j->p1 - j->p0, mr = j->plan->kit->mr;
     const int64_t wanted = threads > 1 ? 4 * threads : 1;
@@ -108,6 +109,7 @@ static void block_run(rl_call *k, block_job *j, int64_t threads, double ns) {
 
 /* What is packed at once is at most some 64 MiB of each, unless k alone asks for more. */
 enum { PACKED_MOST = 64 << 20 };
+RL_CHOOSER
 static int64_t lines_at_once(int64_t lines, int64_t unit, int64_t line_bytes) {
     const int64_t most = PACKED_MOST / line_bytes / unit * unit;
     return simd_min(lines, most > unit ? most : unit);
@@ -199,6 +201,7 @@ static void long_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
 ADD_BLOCKS(add_floats, float)
 ADD_BLOCKS(add_doubles, double)
 
+RL_CHOOSER
 static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     const rl_gemm *g = &plan->g;
     const size_t size = (size_t)plan->size;
@@ -225,11 +228,13 @@ static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_da
     return RL_OK;
 }
 
+RL_CHOOSER
 bool rl_gemm_is_long(const rl_gemm_plan *plan) {
     const rl_gemm *g = &plan->g;
     return rl_is_float(g->dtype) && g->k >= LONG_K && g->m <= SMALL_C / g->n && !g->panels;
 }
 
+RL_CHOOSER
 rl_status rl_gemm_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     if (rl_gemm_is_long(plan)) return long_run(k, plan, at);
     return plan->way == RL_WAY_TILES ? tiles_run(k, plan, at) : thin_run(k, plan, at);

@@ -33,6 +33,7 @@
 #undef SIMD_DOUBLE
 
 enum { KITS = 4 };
+RL_CHOOSER
 const rl_gemm_kit *rl_gemm_kit_get(const rl_call *k, int inner) {
     static const rl_gemm_kit *const kits[] = {&kit_avx2,   &kit_avx2_f64,   &kit_u32_avx2,   &kit_u64_avx2,
                                               &kit_avx512, &kit_avx512_f64, &kit_u32_avx512, &kit_u64_avx512};
@@ -52,12 +53,14 @@ static void gemm_swap(rl_gemm *g) {
 }
 
 enum { DOT_DEPTH = 32, ROW_COLUMNS = 32 }; /* from so many on a way is worth its beginning and end */
+RL_CHOOSER
 static int way_of(int64_t m, int64_t n, int64_t k, int64_t b_row, int64_t b_col) {
     if (m > RL_GEMM_FEW) return RL_WAY_TILES;
     if (b_row == 1 && (k >= DOT_DEPTH || m == 1)) return RL_WAY_DOTS;
     return b_col == 1 && n >= ROW_COLUMNS ? RL_WAY_ROWS : RL_WAY_TILES;
 }
 
+RL_CHOOSER
 static bool better_swapped(const rl_gemm *g) {
     const bool few = g->m <= RL_GEMM_FEW;
     if (g->panels) return false;
@@ -67,6 +70,7 @@ static bool better_swapped(const rl_gemm *g) {
 }
 
 /* the stride of a dimension with one element says nothing: let it be what suits */
+RL_CHOOSER
 static void strides_settle(rl_gemm *g) {
     if (g->k == 1) g->a_col = g->b_row = 1;
     if (g->m == 1) g->c_row = g->n * g->c_col, g->a_row = g->k * g->a_col;
@@ -77,15 +81,18 @@ static void strides_settle(rl_gemm *g) {
  * fit the second cache, of which several threads have more and for which they would wait for each other; A of
  * dense rows when it is large, and of others when more than one panel uses it. */
 enum { PIECE_PANELS = 8, PACK_B_ROWS = 48, PACK_B_BYTES = 400 << 10, PACK_A_SIZE = 1800, LOOSE_KB = 384 };
+RL_CHOOSER
 static bool repays_b(const rl_call *k, const rl_gemm *g, int size) {
     const int64_t most = k->threads > 1 ? 5 * PACK_B_BYTES / 2 : PACK_B_BYTES;
     return g->m >= PACK_B_ROWS && g->n > most / size / g->k;
 }
+RL_CHOOSER
 static bool repays_a(const rl_gemm *g, int nr) {
     if (g->a_col != 1) return g->n > nr;
     return g->n >= PACK_A_SIZE && g->k >= PACK_A_SIZE;
 }
 
+RL_CHOOSER
 bool rl_gemm_plan_make(const rl_call *k, const rl_gemm *problem, rl_gemm_plan *plan) {
     const bool whole = !rl_is_float(problem->dtype);
     const int inner = whole                      ? problem->dtype == RL_I64 ? RL_I64 : RL_I32
@@ -257,6 +264,7 @@ void rl_gemm_thin(const rl_gemm_plan *plan, const rl_gemm_data *at, const char *
     if (!plan->direct) rl_gemm_finish(plan, at, sums + j0 * plan->size, g->n, 0, g->m, j0, j1);
 }
 
+RL_CHOOSER
 bool rl_gemm_thin_copies(const rl_gemm_plan *plan) {
     return plan->in.convert || plan->g.a_col != 1;
 }
@@ -294,6 +302,7 @@ static part_bytes piece_bytes(const rl_gemm_plan *plan, bool ahead, int64_t pb) 
 }
 
 /* panels of a piece when one thread does all of them: A is packed once where it can be */
+RL_CHOOSER
 static int64_t panels_alone(const rl_gemm_plan *plan) {
     return plan->direct ? simd_ceil_div(plan->g.n, plan->kit->nr) : plan->pb;
 }

@@ -21,6 +21,7 @@ static const void *linear_panels(rl_call *k, const rl_view *w, const rl_gemm_pla
     return to;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_linear) {
     const rl_view *x = rl_in(k, 0), *w = rl_in(k, 1), *bias = rl_in(k, 2), *out = k->out[0];
     rl_gemm_batch t;

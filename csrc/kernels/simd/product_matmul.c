@@ -1,6 +1,7 @@
 /* matmul, addmm and their kin: matrices and vectors of any strides in batches. */
 #include "product_batch.h"
 
+RL_CHOOSER
 RL_KERNEL(simd_matmul) {
     const rl_view *a = rl_in(k, 0), *b = rl_in(k, 1), *out = k->out[0];
     rl_gemm_batch t;
@@ -11,6 +12,7 @@ RL_KERNEL(simd_matmul) {
 }
 
 /* input, two factors, beta, alpha: addmm, baddbmm and addmv */
+RL_CHOOSER
 RL_KERNEL(simd_addmm) {
     const rl_view *x = rl_in(k, 0), *a = rl_in(k, 1), *b = rl_in(k, 2), *out = k->out[0];
     const bool vector = b->ndim == 1;

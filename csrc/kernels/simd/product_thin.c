@@ -25,6 +25,7 @@ rl_thin_body rl_thin_body_get(int body) {
     return bodies[body];
 }
 
+RL_CHOOSER
 int rl_thin_body_of(const rl_call *k, int dtype, bool dots) {
     const int at = dtype == RL_F32 ? 0 : dtype == RL_F64 ? 1 : dtype == RL_BF16 ? 2 : 3;
     return at + (dots ? 0 : THIN_DTYPES) + (k->svc->isa & RL_ISA_AVX512 ? 2 * THIN_DTYPES : 0);

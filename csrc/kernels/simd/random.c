@@ -36,6 +36,7 @@ static rl_generator *generator_of(const rl_call *k) {
     return NULL;
 }
 
+RL_CHOOSER
 static rl_status normal_fill(rl_call *k, double mean, double deviation) {
     const rl_view *out = k->out[0];
     rl_generator *g = generator_of(k);
@@ -51,6 +52,7 @@ static const float *numbers_of(rl_call *k, int arg) {
     return v ? rl_plain_input(k, v) : NULL;
 }
 
+RL_CHOOSER
 static bool suits(const rl_call *k, int arg) {
     const rl_view *v = rl_in(k, arg), *out = k->out[0];
     return !v || (v->dtype == RL_F32 && v->ndim == out->ndim &&
@@ -58,6 +60,7 @@ static bool suits(const rl_call *k, int arg) {
 }
 
 /* times and plus are steps of their own, each of which rounds */
+RL_CHOOSER
 static rl_status normal_tensors(rl_call *k) {
     const int64_t n = k->out[0]->numel;
     float *to = rl_data(k->out[0], RL_WRITE);

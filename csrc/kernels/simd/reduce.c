@@ -248,6 +248,7 @@ static void reduce_walks(rl_call *k, reduce_job *job) {
 }
 
 /* Which form, and how large the units are. */
+RL_CHOOSER
 static void reduce_plan(reduce_job *job) {
     const rl_walk *kept = &job->kept, *reduced = &job->reduced;
     int64_t inner = reduced->size[reduced->ndim - 1], numel = reduced->numel;
@@ -273,6 +274,7 @@ static void reduce_plan(reduce_job *job) {
 }
 
 /* what the folds read: the memory itself, or floats made of halves */
+RL_CHOOSER
 static bool reduce_code(const rl_call *k, reduce_job *job, int dtype) {
     int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0, read = dtype;
     job->code = job->how->code[isa][dtype];
@@ -292,6 +294,7 @@ static fold_load load_as_is(int64_t item) {
     return item == 1 ? load_1 : item == 2 ? load_2 : item == 4 ? load_4 : load_8;
 }
 
+RL_CHOOSER
 rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;

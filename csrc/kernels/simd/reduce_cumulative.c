@@ -93,6 +93,7 @@ static void cumulative_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+RL_CHOOSER
 static rl_status cumulative_run(rl_call *k, const cumulative code[RL_NDTYPES]) {
     static const double ns = 1.5;
     const rl_view *x = rl_in(k, 0);

@@ -197,6 +197,7 @@ static void totals_scan(scan_job *job) {
     }
 }
 
+RL_CHOOSER
 static bool scan_code_of(const rl_call *k, scan_job *job, int dtype) {
     int isa = k->svc->isa & RL_ISA_AVX512 ? 1 : 0;
     bool half = dtype == RL_F16 || dtype == RL_BF16;
@@ -232,6 +233,7 @@ static void scan_walk(const rl_call *k, scan_job *job) {
     for (int i = 0; i < 2; i++) job->beside[i] = w->stride[i][w->ndim - 1];
 }
 
+RL_CHOOSER
 static rl_status scan_run(rl_call *k, const scan *how) {
     const double ns = how->ns;
     const rl_view *x = rl_in(k, 0), *out = k->out[0];

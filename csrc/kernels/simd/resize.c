@@ -66,6 +66,7 @@ static rl_status weights_make(rl_call *k, const rl_taps *t, resize_steps *s) {
 }
 
 /* ---- the kernels ---- */
+RL_CHOOSER
 static bool resize_suits(const rl_call *k, const rl_view *x) {
     const bool bytes = x->dtype == RL_U8 && rl_resize_of(k)->mode <= RL_RESIZE_EXACT;
     return (k->svc->isa & RL_ISA_AVX2) && k->out[0]->numel > 0 && x->numel < INT32_MAX &&
@@ -103,6 +104,7 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     return RL_OK;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_resize) {
     const rl_view *x = k->arg[0].u.t;
     if (!resize_suits(k, x) || !rl_is_contiguous(k->out[0])) return RL_UNSUPPORTED;
@@ -113,6 +115,7 @@ RL_KERNEL(simd_resize) {
 }
 
 /* do the elements lie side by side in the order N, depth, height, width, C? */
+RL_CHOOSER
 static bool lies_last(const rl_view *v) {
     int64_t step = 1;
     for (int i = 0; i < v->ndim; i++) {
@@ -123,6 +126,7 @@ static bool lies_last(const rl_view *v) {
     return true;
 }
 
+RL_CHOOSER
 RL_KERNEL(simd_resize_last) {
     const rl_view *x = k->arg[0].u.t;
     if (!resize_suits(k, x) || !lies_last(x) || !lies_last(k->out[0])) return RL_UNSUPPORTED;

@@ -27,6 +27,7 @@ static const double rnn_tanh_series[] = {
 #include "vector_wide_body.h"
 #include "rnn_body.h"
 
+RL_CHOOSER
 static const rl_rnn_kit *kit_of(const rl_call *k) {
     const bool wide = k->out[0]->dtype == RL_F64;
     if (k->svc->isa & RL_ISA_AVX512) return wide ? &rnn_kit_avx512_f64 : &rnn_kit_avx512;
@@ -40,10 +41,12 @@ static const rl_rnn_kit *kit_of(const rl_call *k) {
 }
 #endif
 
+RL_CHOOSER
 RL_KERNEL(simd_rnn_layer) {
     const rl_rnn_kit *kit = kit_of(k);
     return kit ? rl_rnn_forward(k, kit) : RL_UNSUPPORTED;
 }
+RL_CHOOSER
 RL_KERNEL(simd_rnn_layer_backward) {
     const rl_rnn_kit *kit = kit_of(k);
     return kit ? rl_rnn_backward(k, kit) : RL_UNSUPPORTED;

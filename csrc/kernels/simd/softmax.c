@@ -96,6 +96,7 @@ static void tiles_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+RL_CHOOSER
 static rl_status softmax_run(rl_call *k, int arguments, bool safe, const softmax_kit *avx2,
                              const softmax_kit *avx512) {
     const rl_view *a = rl_in(k, 0), *b = arguments == 2 ? rl_in(k, 1) : NULL, *out = k->out[0];

@@ -37,6 +37,7 @@ static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_
 }
 
 /* memory for them, where it is worth that */
+RL_CHOOSER
 static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const rl_along *a = &job->along;
     const rl_walk *w = &a->lines;
@@ -66,6 +67,7 @@ static void tiles_begin(rl_call *k, simd_sort_job *job) {
 #include "sort_lines_body.h"
 
 /* k: dim in attr[0] */
+RL_CHOOSER
 static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t place) {
     simd_sort_job job = {.kind = kind, .k = k, .place = place};
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];

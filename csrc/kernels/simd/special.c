@@ -3,6 +3,7 @@
 #define V_LINES     "special_lines.h"
 #include "lines.h"
 
+RL_CHOOSER
 RL_KERNEL(simd_logit) {
 #ifdef RL_SIMD_X86
     const bool within = k->arg[1].tag != RL_NONE;
