@@ -1,7 +1,9 @@
-"""Every way that a kernel's chooser may go, by the sizes, dtypes, layouts and threads that lead there; results
-and gradients are those of the same call in float64. make choosers counts the branches that these cases take."""
+"""Every way that a kernel's chooser may go, by the sizes, dtypes, layouts and threads that lead there.
+
+Results and gradients are those of the same call in float64. make choosers counts the branches taken."""
 
 import contextlib
+import zlib
 
 import pytest
 
@@ -11,16 +13,21 @@ from rushlight import _C
 F = torch.nn.functional
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 3e-4, torch.float16: 2e-2, torch.bfloat16: 1.2e-1}
 _SHORT = {"f": torch.float32, "d": torch.float64, "h": torch.float16, "b": torch.bfloat16}
+_SHORT |= {"i": torch.int32, "q": torch.int64, "u": torch.uint8}
 CASES = {}
+_ALLOCATIONS = 400  # of one call and its gradients; far more than any makes
 
 
 def make(spec):
-    """A tensor of "8,3,5,5": then "/" and a dtype (f d h b), then layouts: l channels last, t its last two dims
-    turned, s every second column, e stretched along its first dim, o shifted by an element."""
+    """A tensor of "8,3,5,5/fl": sizes, a dtype (f d h b i q u), and how it lies in memory.
+
+    l: channels last, t: its last two dims turned, s: every second column, e: stretched along its first dim.
+    """
     sizes, _, how = spec.partition("/")
     shape = [int(n) for n in sizes.split(",") if n]
+    dtype = _SHORT[how[0]] if how else torch.float32
     x = torch.randn(shape, dtype=torch.float64)
-    x = x.to(_SHORT[how[0]] if how else torch.float32)
+    x = x.to(dtype) if dtype.is_floating_point else (x.abs() * 3).to(dtype)
     for layout in how[1:]:
         if layout == "l":
             dims = [0, *range(2, x.ndim), 1]
@@ -31,8 +38,6 @@ def make(spec):
             x = torch.stack([x, x], -1)[..., 0]
         elif layout == "e":
             x = x[:1].expand(shape)
-        elif layout == "o":
-            x = torch.cat([x.flatten()[:1], x.flatten()])[1:].view(shape)
         else:
             raise ValueError(layout)
     return x
@@ -61,16 +66,21 @@ def compare(name, threads):
     call, specs, grad = CASES[name]
     torch.manual_seed(1)
     given = [make(spec) for spec in specs]
-    expected = run(call, [t.double().contiguous() for t in given], grad)
+    exactly = [(t.double() if t.is_floating_point() else t.long()).contiguous() for t in given]
+    expected = run(call, exactly, grad)
+    rough = max(_TOLERANCE.get(t.dtype, 0) for t in given)
     for n in threads:
         torch.set_num_threads(n)
         found = run(call, given, grad)
         assert len(found) == len(expected)
         for i, (ours, exact) in enumerate(zip(found, expected)):
-            rough = min(_TOLERANCE[t.dtype] for t in (ours,)) if ours.is_floating_point() else 0
-            bound = rough * (1 + exact.abs().max().item() if exact.numel() else 1)
-            assert ours.shape == exact.shape, (name, i)
-            assert exact.numel() == 0 or (ours.double() - exact).abs().max().item() <= bound, (name, i, n)
+            assert ours.shape == exact.shape, (name, i, n)
+            if not ours.is_floating_point():
+                assert torch.equal(ours, exact.to(ours.dtype)), (name, i, n)
+            elif exact.numel():
+                largest = torch.where(exact.isfinite(), exact, 0.0).abs().max().item()
+                bound = max(rough, _TOLERANCE[ours.dtype]) * (1 + largest)
+                assert torch.allclose(ours.double(), exact, 0, bound, equal_nan=True), (name, i, n)
 
 
 @contextlib.contextmanager
@@ -155,7 +165,13 @@ case("conv: mostly padding, doubles", conv(padding=300, stride=200), "1,1,2,2/d"
 case("conv: channels last, mostly padding", conv(padding=400, stride=300), "1,2,2,2/fl", "2,2,2,2/fl")
 for _dtype in "fdhb":
     case(f"conv: {_dtype}", conv(padding=1), f"2,20,9,10/{_dtype}", f"24,20,3,3/{_dtype}", f"24/{_dtype}")
-    case(f"conv: {_dtype}, last", conv(padding=1), f"2,20,9,10/{_dtype}l", f"24,20,3,3/{_dtype}l", f"24/{_dtype}")
+    case(
+        f"conv: {_dtype}, last",
+        conv(padding=1),
+        f"2,20,9,10/{_dtype}l",
+        f"24,20,3,3/{_dtype}l",
+        f"24/{_dtype}",
+    )
     case(f"conv: {_dtype}, 1d", conv(padding=1), f"2,20,30/{_dtype}", f"24,20,3/{_dtype}", f"24/{_dtype}")
     case(f"conv: {_dtype}, 3d", conv(padding=1), f"2,4,5,6,7/{_dtype}", f"6,4,3,3,3/{_dtype}", f"6/{_dtype}")
     case(
@@ -163,7 +179,13 @@ for _dtype in "fdhb":
         conv(padding=1, groups=20),
         *(f"2,20,9,10/{_dtype}l", f"20,1,3,3/{_dtype}", f"20/{_dtype}"),
     )
-    case(f"conv: {_dtype}, transposed", transposed(2, 1), f"2,6,5,6/{_dtype}", f"6,4,3,3/{_dtype}", f"4/{_dtype}")
+    case(
+        f"conv: {_dtype}, transposed",
+        transposed(2, 1),
+        f"2,6,5,6/{_dtype}",
+        f"6,4,3,3/{_dtype}",
+        f"4/{_dtype}",
+    )
 case("conv: last, few channels", conv(), "2,3,30,30/fl", "8,3,3,3/fl")
 case("conv: last, one channel", conv(padding=1), "2,1,9,10/fl", "8,1,3,3/fl")
 case("conv: last, points", conv(), "2,40,9,9/fl", "48,40,1,1/fl", "48")
@@ -206,7 +228,9 @@ for _m, _n, _k in [
 ]:
     for _turn in ("f,f", "f,ft", "ft,f", "ft,ft"):
         _a, _b = _turn.split(",")
-        case(f"matmul: {_m} {_n} {_k} {_turn}", torch.matmul, f"{_m},{_k}/{_a}", f"{_k},{_n}/{_b}", grad=False)
+        case(
+            f"matmul: {_m} {_n} {_k} {_turn}", torch.matmul, f"{_m},{_k}/{_a}", f"{_k},{_n}/{_b}", grad=False
+        )
 case("matmul: a large B", torch.matmul, "60,300", "300,420", grad=False)
 case("matmul: a larger B", torch.matmul, "60,600", "600,500", grad=False)
 case("matmul: large", torch.matmul, "8,1800/h", "1800,1800/h", grad=False)
@@ -259,9 +283,455 @@ case("addmv", lambda x, a, b: torch.addmv(x, a, b, beta=0.5), "20", "20,30", "30
 case("baddbmm", lambda x, a, b: torch.baddbmm(x, a, b, alpha=0.5), "3,20,40", "3,20,30", "3,30,40")
 
 
+# an output of its own, and one in the memory of an input
+def into(*shape):
+    def call(a, b):
+        out = torch.empty(shape, dtype=a.dtype).t()
+        return torch.matmul(a, b, out=out)
+
+    return call
+
+
+def beside(x, b):
+    rows = x.clone()
+    return rows[:20].addmm_(rows[20:], b)
+
+
+def before(x, b):
+    rows = x.clone()
+    return rows[:20].addmm_(b, rows[20:])
+
+
+case("matmul: into columns", torch.matmul, "20,30", "30,40", grad=False)
+case("matmul: into turned columns", into(40, 20), "20,30", "30,40", grad=False)
+case("matmul: into few turned columns", into(40, 2), "2,30", "30,40", grad=False)
+case("addmm: beside a factor", beside, "40,30", "30,30", grad=False)
+case("addmm: before a factor", before, "40,20", "20,20", grad=False)
+case("matmul: one row by batches", torch.matmul, "5,1,9", "5,9,11")
+case("matmul: one row by stretched batches", torch.matmul, "5,1,9/fs", "9,11")
+for _dtype in "iqu":
+    case(f"matmul: {_dtype}", torch.matmul, f"20,30/{_dtype}", f"30,40/{_dtype}", grad=False)
+    case(f"matmul: {_dtype}, long", torch.matmul, f"2,9000/{_dtype}", f"9000,2/{_dtype}", grad=False)
+    case(f"linear: {_dtype}", linear, f"20,30/{_dtype}", f"40,30/{_dtype}", grad=False)
+    case(f"addmm: {_dtype}", addmm(), f"20,40/{_dtype}", f"20,30/{_dtype}", f"30,40/{_dtype}", grad=False)
+case("linear: a vector as the weight", linear, "20,30", "30")
+case("linear: every second input", linear, "20,30/fs", "40,30", "40")
+case("linear: many rows to few, halves", linear, "3,20,64/h", "2,64/h", "2/h")
+case("linear: every second of the bias", linear, "20,30", "40,30", "40/fs")
+
+# ---- convolutions that a grid of sizes leads to ----
+case("conv: points, strided of few", conv(stride=2), "2,12,9,9", "20,12,1,1")
+case("conv: 8 inputs to 64", conv(padding=1), "1,64,5,5", "63,64,3,3", grad=False)
+case("conv: 64 inputs to few", conv(padding=1), "1,64,9,9", "20,64,3,3", grad=False)
+case("conv: 128 inputs to few", conv(padding=1), "1,128,20,20", "20,128,3,3", grad=False)
+case("conv: last, columns that are not dense", conv(), "2,20,9,40/fl", "24,20,1,3/fl")
+case("conv: last, one column", conv(dilation=(1, 2)), "2,20,9,40/fl", "24,20,3,1/fl")
+case("conv: last, one dilated column of halves", conv(dilation=2), "2,20,9,40/hl", "24,20,3,3/hl")
+case("conv: last, depthwise, the input is not", conv(padding=1, groups=20), "2,20,9,10/fs", "20,1,3,3/fl")
+case("conv: last, one group", conv(padding=1), "2,1,9,10/fl", "1,1,3,3/fl", "1")
+case("conv: last, the gradient of few", conv(padding=1), "2,4,9,10/fl", "5,4,3,3/fl", "5")
+case("conv: last, the gradient of points", conv(), "2,40,9,9/fl", "48,40,1,1", "48")
+case(
+    "conv: last, the bias of many",
+    lambda x, w, b: conv(padding=1)(x, w, b),
+    "2,20,40,40/fl",
+    "24,20,3,3/fl",
+    "24",
+)
+case("conv: an empty plane", conv(padding=1), "2,3,0,10", "5,3,2,3", "5")
+case("conv: 1d, stretched", conv(), "4,3,30/fe", "5,3,3", "5")
+case("conv: stretched images", conv(padding=1), "4,40,4,4/fe", "48,40,3,3")
+case("conv: small planes that are not flat", conv(padding=1), "16,40,4,4/fs", "48,40,3,3")
+case("conv: depthwise planes that are not flat", conv(padding=1, groups=20), "2,20,9,10/fs", "20,1,3,3/fs")
+
+
+# ---- pools ----
+def pool(f, *arguments, **named):
+    return lambda x: f(x, *arguments, **named)
+
+
+_max = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+_avg = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+for _kernel in ((2, 2), (3, 3), (2, 3), (3, 2), (2, 1), (1, 2), (1, 12), (1, 40), (3, 70)):
+    for _stride in ((1, 1), (2, 2), (3, 3), (2, 1), (1, 2), (2, 70)):
+        for _padding in ((0, 0), (1, 1), (1, 0), (0, 1)):
+            if any(2 * p > k for p, k in zip(_padding, _kernel)):
+                continue
+            _name = f"{_kernel} {_stride} {_padding}"
+            case(f"avg_pool: {_name}", pool(F.avg_pool2d, _kernel, _stride, _padding), "2,3,7,75")
+            for _dilation in ((1, 1), (2, 2), (1, 2), (2, 1)):
+                if all(
+                    1 + d * (k - 1) <= n + 2 * p for d, k, n, p in zip(_dilation, _kernel, (7, 75), _padding)
+                ):
+                    _given = _kernel, _stride, _padding, _dilation
+                    case(f"max_pool: {_name} {_dilation}", pool(F.max_pool2d, *_given), "2,3,7,75")
+for _size in ("2,3,8,8", "2,3,9,9", "2,3,1,8", "2,3,8,1", "2,30,5,60", "1,300,5,6", "3,8,8", "0,3,8,8"):
+    for _how in ("f", "d", "h", "b", "fs", "fl", "dl", "hl", "ft"):
+        if "l" in _how and _size.count(",") < 3:
+            continue
+        for _adaptive in ((1, 1), (2, 1), (1, 2), (4, 4), (3, 5)):
+            case(
+                f"adaptive_avg_pool: {_size} {_how} {_adaptive}",
+                pool(F.adaptive_avg_pool2d, _adaptive),
+                f"{_size}/{_how}",
+            )
+            _f = lambda x, size=_adaptive: F.adaptive_max_pool2d(x, size, return_indices=True)[0]  # noqa: E731
+            case(f"adaptive_max_pool: {_size} {_how} {_adaptive}", _f, f"{_size}/{_how}")
+        if "1" in _size.split(",")[2:]:
+            continue
+        for _kernel in (2, 3):
+            case(f"max_pool: {_size} {_how} {_kernel}", pool(F.max_pool2d, _kernel), f"{_size}/{_how}")
+            case(
+                f"avg_pool: {_size} {_how} {_kernel}",
+                pool(F.avg_pool2d, _kernel, ceil_mode=True),
+                f"{_size}/{_how}",
+            )
+            _f = lambda x, n=_kernel: F.max_pool2d(x, n, return_indices=True)[0]  # noqa: E731
+            case(f"max_pool: {_size} {_how} {_kernel}, places", _f, f"{_size}/{_how}")
+for _n, _size in ((1, "2,3,9000"), (1, "2,3,20"), (3, "2,3,4,5,6"), (3, "2,3,1,5,6"), (3, "2,3,4,5,6/fl")):
+    for _kernel in (2, 4100) if "9000" in _size else ((1, 2, 2), 1) if ",1," in _size else (1, 2, 3):
+        for _stride in (1, 2, 3):
+            case(f"max_pool: {_n}d {_size} {_kernel} {_stride}", pool(_max[_n], _kernel, _stride), _size)
+            case(f"avg_pool: {_n}d {_size} {_kernel} {_stride}", pool(_avg[_n], _kernel, _stride), _size)
+case("max_pool: 1d, much padding", pool(F.max_pool1d, 4100, 2, 2000), "1,1,4200")
+case("max_pool: 1d, dilated far", pool(F.max_pool1d, 3, 2, 1, 2500), "1,1,6000")
+case("max_pool: 1d, dilated beyond", pool(F.max_pool1d, 3, 2, 1, 8), "1,1,15")
+case("max_pool: dilated beyond the plane", pool(F.max_pool2d, (3, 2), 1, (1, 0), (3, 1)), "1,1,5,9")
+case("max_pool: padding alone", pool(F.max_pool2d, (2, 2), 1, (1, 0), (2, 1)), "1,1,1,9", grad=False)
+case("max_pool: a wide window in steps of three", pool(F.max_pool2d, (2, 40), 3, 0, (1, 2)), "1,1,5,200")
+case("max_pool: integers", pool(F.max_pool2d, 2), "2,3,8,8/i", grad=False)
+case("max_pool: last, integers", pool(F.max_pool2d, 2), "2,3,8,8/il", grad=False)
+case("avg_pool: threads", pool(F.avg_pool2d, 3, 2, 1), "8,32,40,40", grad=False)
+
+
+# ---- norms ----
+def batch_norm(train, parts="wb", kept=torch.float32, momentum=0.1):
+    def call(x, w, b):
+        n = x.shape[1]
+        torch.manual_seed(3)
+        dtype = kept if x.dtype != torch.float64 else torch.float64
+        mean, var = torch.randn(n, dtype=torch.float64), torch.rand(n, dtype=torch.float64) + 0.5
+        mean, var = (mean.to(dtype), var.to(dtype)) if "m" in parts or not train else (None, None)
+        found = F.batch_norm(
+            x, mean, var, w if "w" in parts else None, b if "b" in parts else None, train, momentum
+        )
+        return (found, mean, var) if mean is not None else found
+
+    return call
+
+
+def instance_norm(own, parts="wbm"):
+    def call(x, w, b):
+        n = x.shape[1]
+        mean, var = (
+            (torch.zeros(n, dtype=x.dtype), torch.ones(n, dtype=x.dtype)) if "m" in parts else (None, None)
+        )
+        found = F.instance_norm(x, mean, var, w if "w" in parts else None, b if "b" in parts else None, own)
+        return (found, mean, var) if mean is not None and own else found
+
+    return call
+
+
+def group_norm(groups, parts="wb"):
+    return lambda x, w, b: F.group_norm(x, groups, w if "w" in parts else None, b if "b" in parts else None)
+
+
+def layer_norm(parts="wb"):
+    return lambda x, w, b: F.layer_norm(x, w.shape, w if "w" in parts else None, b if "b" in parts else None)
+
+
+def rms_norm(parts="w"):
+    return lambda x, w: F.rms_norm(x, w.shape, w if "w" in parts else None)
+
+
+for _size in ("4,6,5,7", "40,6", "3,6,20", "2,6,3,4,5", "3,24,1,1", "2,6,40,40", "0,6,3,3"):
+    for _how in ("f", "d", "h", "b", "fs", "fl", "fe"):
+        if ("l" in _how and _size.count(",") < 3) or ("e" in _how and _size[0] == "0"):
+            continue
+        _n = _size.split(",")[1]
+        _of = f"{_size}/{_how}", f"{_n}/{_how[0]}", f"{_n}/{_how[0]}"
+        for _parts in ("", "w", "b", "wb", "wbm"):
+            _kept = _SHORT[_how[0]]
+            case(
+                f"batch_norm: {_size} {_how} {_parts} train", batch_norm(True, _parts, _kept), *_of
+            ) if _size[0] != "0" else None
+            case(f"batch_norm: {_size} {_how} {_parts} eval", batch_norm(False, _parts, _kept), *_of)
+            if _size.count(",") > 1 and _size[0] != "0" and _size != "3,24,1,1":
+                case(f"instance_norm: {_size} {_how} {_parts}", instance_norm(True, _parts), *_of)
+            if _size[0] != "0":
+                case(f"group_norm: {_size} {_how} {_parts}", group_norm(2, _parts), *_of)
+        if _size.count(",") > 1 and _size[0] != "0":
+            case(f"instance_norm: {_size} {_how} given", instance_norm(False), *_of)
+case("batch_norm: halves with floats", batch_norm(True, "wbm"), "4,6,5,7/h", "6", "6")
+case("batch_norm: halves with floats, eval", batch_norm(False, "wbm"), "4,6,5,7/b", "6", "6")
+case("batch_norm: last, one of them", batch_norm(True), "4,6,5,7/fl", "6", "6")
+case("group_norm: many groups", group_norm(24), "8,24,9,9", "24", "24")
+case("group_norm: long lines of few", group_norm(1), "1,2,80,90", "2", "2")
+case("layer_norm: several dims", layer_norm(), "4,5,6", "5,6", "5,6")
+for _size, _n in (
+    ("9,20", "20"),
+    ("3,4,50", "50"),
+    ("3,1", "1"),
+    ("2,5000", "5000"),
+    ("20,700", "700"),
+    ("0,4", "4"),
+):
+    for _how in ("f", "d", "h", "b", "fs", "hs", "ft"):
+        _of = f"{_size}/{_how}", f"{_n}/{_how[0]}", f"{_n}/{_how[0]}"
+        for _parts in ("", "w", "b", "wb"):
+            case(f"layer_norm: {_size} {_how} {_parts}", layer_norm(_parts), *_of)
+        for _parts in ("", "w"):
+            case(f"rms_norm: {_size} {_how} {_parts}", rms_norm(_parts), *_of[:2])
+
+
+# ---- elementwise ----
+def masked(how="", value=0.5):
+    def call(x):
+        mask = torch.arange(x.numel()).view(x.shape) % 3 == 0
+        filled = torch.tensor(value, dtype=x.dtype) if "t" in how else value
+        if "e" in how:
+            x = x.detach().clone().t()
+            return x.masked_fill_(mask.t(), filled)
+        return x.masked_fill(mask, filled)
+
+    return call
+
+
+for _dtype in "fdhbiq":
+    _given = "9,20" + "/" + _dtype
+    for _how in ("", "t", "e"):
+        case(f"masked_fill: {_dtype} {_how}", masked(_how, 2), _given, grad=False)
+    case(f"add: {_dtype}", lambda x, y: (x + y, x - y, torch.add(x, y, alpha=2)), _given, _given)
+    case(f"add: {_dtype}, turned", lambda x, y: torch.sub(x, y, alpha=3), f"20,9/{_dtype}t", f"20,9/{_dtype}")
+    if _dtype in "fdhb":
+        _halves = {"rounding_mode": "trunc"}
+        case(f"div: {_dtype}", lambda x, y: x / (y.abs() + 1), _given, _given)
+        case(f"prelu: {_dtype}", F.prelu, f"4,5,6/{_dtype}", f"5/{_dtype}")
+        case(f"prelu: {_dtype}, one", F.prelu, f"4,5,6/{_dtype}", f"1/{_dtype}")
+        case(f"threshold: {_dtype}", lambda x: F.threshold(x, 0.1, 0.2), _given)
+        case(f"lerp: {_dtype}", lambda x, y: torch.lerp(x, y, 0.3), _given, _given)
+        case(f"lerp: {_dtype}, tensor", torch.lerp, _given, _given, _given)
+        case(f"lerp: {_dtype}, a number", torch.lerp, _given, _given, f"/{_dtype}", grad=False)
+        case(f"where: {_dtype}", lambda x, y: torch.where(x.detach() > 0, x, y), _given, _given)
+        case(f"logit: {_dtype}", lambda x: torch.logit(torch.sigmoid(x), 0.1), _given)
+        case(f"logit: {_dtype}, open", lambda x: torch.logit(torch.sigmoid(x)), _given)
+        for _power in (2, 3, 0.5, -1, -0.5, 1.7):
+            case(f"pow: {_dtype} {_power}", lambda x, n=_power: (x.abs() + 1) ** n, _given)
+        for _order in (0, 1, 2, 3, float("inf"), float("-inf"), None):
+            _f = lambda x, n=_order: torch.linalg.vector_norm(x, 2 if n is None else n, dim=0)  # noqa: E731
+            case(f"vector_norm: {_dtype} {_order}", _f, _given, grad=False)
+case("prelu: a vector", F.prelu, "6", "1")
+case("prelu: vectors, every second weight", F.prelu, "4,5", "5/fs")
+case("threshold: far", lambda x: F.threshold(x, 1e5, 2.0), "9,20")
+case("threshold: to far", lambda x: F.threshold(x, 0.5, 1e5), "9,20")
+case("masked_fill: infinite", masked("", float("inf")), "9,20", grad=False)
+case("masked_fill: stretched", lambda x: x.masked_fill(torch.zeros(9, 20) > 0, 1.0), "9,20/fe")
+case("masked_fill: a flag", lambda x: x.masked_fill(torch.ones(9, 20) > 0, True), "9,20", grad=False)
+case("pow: one dtype more", lambda x: x ** torch.tensor(2.0), "9,20", grad=False)
+case("pow: a number to many", lambda x: 2.0**x, "9,20")
+case("pow: many to many", lambda x, y: (x.abs() + 1) ** y, "9,20", "9,20")
+case("pow: nothing to nothing", lambda x, y: (x.abs() + 1) ** y, "", "")
+
+# ---- along a dim ----
+for _dtype in "fdhb":
+    for _size in ("9,20", "9,1", "3,20,70", "", "0,4", "20,300") if _dtype in "fh" else ("9,20", "3,20,70"):
+        for _how in ("", "s", "t", "e"):
+            if (_how == "t" and _size.count(",") < 1) or (_how in "se" and not _size):
+                continue
+            if _how == "e" and _size[0] == "0":
+                continue
+            _given = f"{_size}/{_dtype}{_how}"
+            for _dim in {0, -1, -2} if _size else {0}:
+                case(f"softmax: {_given} {_dim}", lambda x, d=_dim: F.softmax(x, d), _given)
+                case(f"log_softmax: {_given} {_dim}", lambda x, d=_dim: F.log_softmax(x, d), _given)
+                if _dtype in "fh":
+                    case(f"sum: {_given} {_dim}", lambda x, d=_dim: (x.sum(d), x.mean(d)), _given)
+                    case(f"sort: {_given} {_dim}", lambda x, d=_dim: torch.sort(x, d)[0], _given)
+                    case(f"cumsum: {_given} {_dim}", lambda x, d=_dim: x.cumsum(d), _given)
+                    if _size[:1] != "0":
+                        case(
+                            f"amax: {_given} {_dim}",
+                            lambda x, d=_dim: (x.amax(d), x.amin(d)),
+                            _given,
+                            grad=False,
+                        )
+                        case(f"topk: {_given} {_dim}", lambda x, d=_dim: torch.topk(x, 1, d)[0], _given)
+                        case(f"median: {_given} {_dim}", lambda x, d=_dim: torch.median(x, d)[0], _given)
+case("sum: all of much", lambda x: (x.sum(), x.var(), x.amax()), "300,700")
+case("sum: many columns", lambda x: x.sum(0), "1000,70")
+case("sum: every second", lambda x: x.sum(0), "100,70/fs")
+case("sum: halves of much", lambda x: x.sum(1), "30,7000/h")
+case("cumsum: a long line", lambda x: x.cumsum(0), "200000")
+case("cumsum: long lines", lambda x: (x.cumsum(1), x.logcumsumexp(1)), "3,30000", grad=False)
+case("cumsum: long lines of doubles", lambda x: (x.cumsum(1), x.cumsum(0)), "3,30000/d")
+case("cumsum: every second of a long line", lambda x: x.cumsum(1), "3,30000/fs")
+case("cumsum: short columns", lambda x: x.cumsum(1), "30,3,70")
+case("cumsum: short lines", lambda x: x.cumsum(2), "30,70,3")
+case("cumsum: whole", lambda x: (x.cumsum(1), x.cumsum(0), x.cumprod(1)), "30,70/q", grad=False)
+case("cumsum: small whole", lambda x: x.cumsum(1), "30,70/u", grad=False)
+case("cummax: lines", lambda x: (x.cummax(1)[0], x.cummin(0)[0]), "30,70")
+case("topk: few of many", lambda x: torch.topk(x, 5)[0], "3,9000")
+case("topk: many of many", lambda x: torch.topk(x, 500)[0], "3,9000")
+case("topk: smallest", lambda x: torch.topk(x, 5, largest=False)[0], "3,900")
+case("kthvalue", lambda x: torch.kthvalue(x, 5)[0], "3,900")
+case("mode", lambda x: torch.mode(x)[0], "3,90/q", grad=False)
+case("sort: whole numbers", lambda x: torch.sort(x, descending=True)[0], "3,900/q", grad=False)
+case("sort: columns", lambda x: torch.sort(x, 0)[0], "30,70")
+case("sort: long columns", lambda x: torch.sort(x, 0)[0], "5000,3")
+
+# ---- memory ----
+for _dtype in "fdhbiu":
+    case(f"copy: {_dtype}, turned", lambda x: x.t().contiguous(), f"90,200/{_dtype}")
+    case(f"copy: {_dtype}, planes", lambda x: x.permute(2, 0, 1).contiguous(), f"9,20,30/{_dtype}")
+    case(f"copy: {_dtype}, stretched", lambda x: x.contiguous(), f"9,20/{_dtype}e")
+    case(f"copy: {_dtype}, every second", lambda x: x.contiguous(), f"9,20/{_dtype}s")
+
+# ---- resize, distances, attention, bags ----
+for _mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area"):
+    for _how in ("f", "d", "h", "b", "fl", "hl", "fs", "hs", "ft"):
+        for _size in ((9, 12), (3, 5), (6, 9)):
+            _f = lambda x, size=_size, mode=_mode: F.interpolate(x, size, mode=mode)  # noqa: E731
+            case(f"interpolate: {_mode} {_how} {_size}", _f, f"2,3,6,7/{_how}")
+
+
+def bytes_resized(x):
+    return F.interpolate(x if x.dtype == torch.uint8 else x.double(), (9, 5))
+
+
+for _how in ("u", "ul", "us"):
+    case(f"interpolate: bytes {_how}", bytes_resized, f"2,3,6,7/{_how}", grad=False)
+case("interpolate: an empty batch", lambda x: F.interpolate(x, (9, 5)), "0,3,6,7")
+case("interpolate: line", lambda x: F.interpolate(x, 9, mode="linear"), "2,3,6")
+case("interpolate: space", lambda x: F.interpolate(x, (9, 3, 4), mode="trilinear"), "2,3,6,5,4")
+case("interpolate: last, one channel", lambda x: F.interpolate(x, (9, 5)), "2,1,6,7/fl")
+for _p in (0.0, 1.0, 2.0, 3.0, float("inf")):
+    for _dtype in "fd":
+        _f = lambda x, y, p=_p: torch.cdist(x, y, p, "donot_use_mm_for_euclid_dist")  # noqa: E731
+        case(f"cdist: {_dtype} {_p}", _f, f"2,9,20/{_dtype}", f"2,7,20/{_dtype}")
+        case(f"pdist: {_dtype} {_p}", lambda x, p=_p: F.pdist(x, p), f"9,20/{_dtype}")
+case("cdist: turned", lambda x, y: torch.cdist(x, y, 1.0), "2,9,20/ft", "2,7,20/fs")
+case("cdist: one number", lambda x, y: torch.cdist(x, y, 1.0), "9,1", "7,1")
+case("cdist: nothing", lambda x, y: torch.cdist(x, y, 1.0), "9,0", "7,0")
+
+
+def attention(**named):
+    return lambda q, k, v, *mask: F.scaled_dot_product_attention(q, k, v, *mask, **named)
+
+
+for _dtype in "fdhb":
+    for _rows, _keys in ((1, 9), (3, 40), (9, 9), (70, 300), (300, 70)):
+        _q, _k = f"2,3,{_rows},16/{_dtype}", f"2,3,{_keys},16/{_dtype}"
+        case(f"attention: {_dtype} {_rows} {_keys}", attention(), _q, _k, _k)
+        case(f"attention: {_dtype} {_rows} {_keys} causal", attention(is_causal=True), _q, _k, _k)
+        case(
+            f"attention: {_dtype} {_rows} {_keys} masked",
+            attention(),
+            _q,
+            _k,
+            _k,
+            f"{_rows},{_keys}/{_dtype}",
+            grad=False,
+        )
+        case(f"attention: {_dtype} {_rows} {_keys} turned", attention(), _q + "t", _k + "t", _k + "t")
+        case(f"attention: {_dtype} {_rows} {_keys} stretched", attention(), _q + "e", _k + "e", _k + "e")
+case("attention: many keys", attention(), "1,1,40,16", "1,1,3000,16", "1,1,3000,16")
+case("attention: nothing", attention(), "1,1,0,16", "1,1,30,16", "1,1,30,16")
+
+
+def bag(mode, weighted=False):
+    def call(table, *weights):
+        at = torch.arange(24) * 7 % table.shape[0]
+        starts = torch.tensor([0, 3, 3, 10])
+        return F.embedding_bag(
+            at, table, starts, mode=mode, per_sample_weights=weights[0] if weights else None
+        )
+
+    return call
+
+
+for _mode in ("sum", "mean", "max"):
+    for _how in ("f", "d", "h", "b", "fs", "ft", "hs"):
+        for _width in (7, 16, 32):
+            case(f"embedding_bag: {_mode} {_how} {_width}", bag(_mode), f"11,{_width}/{_how}")
+            if _mode == "sum":
+                case(
+                    f"embedding_bag: weighted {_how} {_width}",
+                    bag(_mode),
+                    f"11,{_width}/{_how}",
+                    f"24/{_how[0]}",
+                )
+
+
+# ---- layers and steps ----
+def recurrent(kind, **named):
+    def call(x):
+        torch.manual_seed(4)
+        net = getattr(torch.nn, kind)(x.shape[-1], 6, **named).double().to(x.dtype)
+        return net(x)[0]
+
+    return call
+
+
+for _kind in ("RNN", "LSTM", "GRU"):
+    for _dtype in "fdh":
+        case(f"rnn: {_kind} {_dtype}", recurrent(_kind), f"5,3,4/{_dtype}")
+        case(f"rnn: {_kind} {_dtype} both ways", recurrent(_kind, bidirectional=True), f"5,3,4/{_dtype}")
+
+
+def steps(kind, **named):
+    def call(*weights):
+        weights = [w.detach().clone().requires_grad_() for w in weights]
+        optimizer = getattr(torch.optim, kind)(weights, lr=0.1, **named)
+        for _ in range(2):
+            for w in weights:
+                w.grad = w.detach() * 0.5 + 0.1
+            optimizer.step()
+        return [w.detach() for w in weights]
+
+    return call
+
+
+for _kind in ("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "Adamax", "Adadelta"):
+    for _how in ("f", "d", "ft", "fs"):
+        case(f"step: {_kind} {_how}", steps(_kind), f"9,20/{_how}", f"5/{_how[0]}", grad=False)
+        case(f"step: {_kind} {_how} each", steps(_kind, foreach=False), f"9,20/{_how}", grad=False)
+
+
 @pytest.mark.parametrize("family", sorted({name.partition(":")[0] for name in CASES}))
 def test_a_chooser_leads_to_the_same_result(family):
     with kept_threads():
         for name in CASES:
             if name.partition(":")[0] == family:
-                compare(name, (1, 2))
+                compare(name, (1, 2) if zlib.crc32(name.encode()) % 4 == 0 else (2,))
+
+
+# one of each way: what it asks memory for
+_MEMORY = [
+    name
+    for name in CASES
+    if name.startswith(("conv: ", "linear: ", "addmm: ", "attention: h 3", "rnn: "))
+    or name.startswith("matmul: long")
+    or name.endswith((", places", " wbm train", " wb", " given", "(3, 5)", "max_pool: 2,3,9,9 f 3"))
+]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_when_memory_ends(part):
+    """Whichever allocation fails, the call says so, and the next one is as ever."""
+    with kept_threads():
+        torch.set_num_threads(1)
+        for name in _MEMORY[part::4]:
+            if "large" in name or "threads" in name:
+                continue
+            call, specs, grad = CASES[name]
+            torch.manual_seed(1)
+            given = [make(spec) for spec in specs]
+            for n in range(_ALLOCATIONS):
+                _C._fail_alloc(n)
+                try:
+                    run(call, given, grad)
+                except (MemoryError, RuntimeError):
+                    continue
+                finally:
+                    _C._fail_alloc(-1)
+                break
