@@ -36,7 +36,7 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean fuzz-difference
+.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean fuzz-difference choosers
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -60,6 +60,10 @@ scipy: $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check --no-deps --target $(VENV)/scipy scipy
 	PYTHONPATH=$(VENV)/scipy $(RUN) -m pytest -n $(JOBS) tests/ops tests/tensor/test_meta.py -k \
 		"linalg or inv or solve or lu or qr or svd or eig or cholesky or det or lstsq or matrix"
+
+# the branches of the kernels' choosers that tests take for every instruction set, by gcov; the rest is listed
+choosers: $(VENV)/.cov
+	$(RUN) tools/choosers.py --library $(VENV)/cov
 
 # address and undefined behaviour sanitizers
 asan: $(VENV)/.asan
@@ -256,6 +260,12 @@ $(VENV)/.asan: $(VENV)/.installed $(SOURCES)
 	rm -rf $(VENV)/asan
 	$(call install,RUSHLIGHT_BUILD=asan RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
 		--no-build-isolation --no-deps --target $(VENV)/asan .)
+	@touch $@
+
+$(VENV)/.cov: $(VENV)/.installed $(SOURCES)
+	rm -rf $(VENV)/cov
+	$(call install,RUSHLIGHT_BUILD=cov RUSHLIGHT_CUDA=0 $(BIN)/pip install --disable-pip-version-check \
+		--no-build-isolation --no-deps --target $(VENV)/cov .)
 	@touch $@
 
 # $(1): where to, $(2): how
