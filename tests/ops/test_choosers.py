@@ -754,6 +754,44 @@ for _kind in ("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "A
         case(f"step: {_kind} {_how} each", steps(_kind, foreach=False), f"9,20/{_how}", grad=False)
 
 
+# ---- what few sizes reach ----
+case("random: normal", lambda x: torch.normal(x * 0, x * 0), "9,20", grad=False)
+case("random: normal, mean alone", lambda x: torch.normal(x, 0.0), "9,20", grad=False)
+case("random: normal, every second", lambda x: torch.normal(x, x * 0), "9,20/fs", grad=False)
+case("random: normal, other shapes", lambda x, y: torch.normal(x, y * 0), "9,20", "20", grad=False)
+case("random: normal of few", lambda x: torch.normal(x, 0.0), "3", grad=False)
+case("matmul: no columns", torch.matmul, "3,4", "4,0")
+case("matmul: a factor of nothing", torch.matmul, "3,4,0", "3,0,5")
+case("matmul: long, large C", torch.matmul, "400,8200", "8200,300", grad=False)
+case("linear: long, kept", linear, "40,9000", "40,9000", "40", grad=False)
+case("linear: turned around, batches", linear, "3,50,40/ft", "3,40", "3")
+case("softmax: gradients of every second", lambda x: F.softmax(x, 1), "5,70/hs")
+case("sort: short columns of one", lambda x: torch.sort(x, 0)[0], "30,1")
+case("sort: long columns of many", lambda x: torch.sort(x, 0)[0], "70000,2")
+case("amax: every second of bytes", lambda x: x.amax(1), "300,7/us", grad=False)
+case("threshold: stretched", lambda x: F.threshold(x, 0.1, 0.2), "9,20/fe")
+case("pow: whole", lambda x: x**2, "9,20/i", grad=False)
+case("vector_norm: by default", torch.linalg.vector_norm, "9,20")
+case("distance: large, memory", lambda x, y: torch.cdist(x, y, 1.0), "70,300", "90,300")
+case("conv: planes of many places", conv(padding=(0, 5), dilation=(1, 3)), "1,1,3,300", "1,1,3,7")
+case("conv: last, no places", conv(), "0,20,9,10/fl", "24,20,3,3/fl", "24")
+case("conv: last, halves of one channel", conv(), "2,1,9,10/hl", "24,1,3,3/h", "24/h")
+case("conv: last, strided past the end", conv(stride=3), "2,20,9,10/fl", "24,20,2,2/fl", "24")
+case("conv: 1d of nothing", conv(), "0,3,30", "5,3,3", "5")
+case("conv: 1d, mostly padding", conv(padding=300000, stride=3000), "1,2,2", "2,2,2")
+case("conv: 2d, mostly padding", conv(padding=3000, stride=300), "1,2,2,2", "2,2,2,2")
+case("conv: last, 2d, mostly padding", conv(padding=3000, stride=300), "1,2,2,2/fl", "2,2,2,2/fl")
+case("attention: keys that are not dense", attention(), "1,2,3,16", "1,2,30,16/fs", "1,2,30,16")
+case("attention: values that are not dense", attention(), "1,2,3,16", "1,2,30,16", "1,2,30,16/fs")
+case("max_pool: dilated, one row", pool(F.max_pool2d, (1, 3), 1, (0, 1), (1, 9)), "1,1,1,40")
+case("max_pool: 65 taps", pool(F.max_pool2d, (1, 3), 3, 0, (1, 65)), "1,1,3,200")
+case("max_pool: padded past one row", pool(F.max_pool2d, (2, 2), 1, (1, 1), (2, 2)), "1,1,1,9", grad=False)
+case("avg_pool: one window, padded", pool(F.avg_pool2d, (3, 8), 8, (1, 1)), "1,1,3,8")
+case(
+    "batch_norm: planes without a mean", lambda x: F.batch_norm(x, None, None, None, None, True), "5,6,7,8/fl"
+)
+
+
 @pytest.mark.parametrize("family", sorted({name.partition(":")[0] for name in CASES}))
 def test_a_chooser_leads_to_the_same_result(family):
     with kept_threads():
