@@ -666,6 +666,7 @@ for _p in (0.0, 1.0, 2.0, 3.0, float("inf")):
         _f = lambda x, y, p=_p: torch.cdist(x, y, p, "donot_use_mm_for_euclid_dist")  # noqa: E731
         case(f"cdist: {_dtype} {_p}", _f, f"2,9,20/{_dtype}", f"2,7,20/{_dtype}")
         case(f"pdist: {_dtype} {_p}", lambda x, p=_p: F.pdist(x, p), f"9,20/{_dtype}")
+case("cdist: the largest, turned", lambda x, y: torch.cdist(x, y, float("inf")), "2,9,20/ft", "2,7,20/fs")
 case("cdist: turned", lambda x, y: torch.cdist(x, y, 1.0), "2,9,20/ft", "2,7,20/fs")
 case("cdist: one number", lambda x, y: torch.cdist(x, y, 1.0), "9,1", "7,1")
 case("cdist: nothing", lambda x, y: torch.cdist(x, y, 1.0), "9,0", "7,0")

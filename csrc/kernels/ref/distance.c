@@ -59,12 +59,13 @@ static double sign(double x) {
 static void add_slope(const rl_distances *d, const double *a, const double *b, double grad, double distance,
                       double *to) {
     if (d->order == RL_P_COUNT || (distance == 0 && d->order != RL_P_SUM)) return;
+    const bool narrow = d->distance->dtype == RL_F32; /* the distance was rounded when it was stored */
     for (int64_t c = 0; c < d->width; c++) {
         const double gap = a[c] - b[c], size = fabs(gap);
         switch (d->order) {
         case RL_P_SUM: to[c] += sign(gap) * grad; break;
         case RL_P_SQUARE: to[c] += gap * (grad / distance); break;
-        case RL_P_MOST: to[c] += size == distance ? sign(gap) * grad : 0; break;
+        case RL_P_MOST: to[c] += (narrow ? (float)size : size) == distance ? sign(gap) * grad : 0; break;
         default: to[c] += gap == 0 ? 0 : sign(gap) * grad * pow(size / distance, d->p - 1);
         }
     }
