@@ -311,6 +311,15 @@ def before(x, b):
     return rows[:20].addmm_(b, rows[20:])
 
 
+case("addmm: into columns", lambda x, a, b: x.clone().t().addmm_(a, b), "40,20", "20,30", "30,40")
+case("addmm: into few columns", lambda x, a, b: x.clone().t().addmm_(a, b), "40,3", "3,30", "30,40")
+case(
+    "addmm: into every second column",
+    lambda x, a, b: x.clone()[:, ::2].addmm_(a, b),
+    "20,80",
+    "20,30",
+    "30,40",
+)
 case("matmul: into columns", torch.matmul, "20,30", "30,40", grad=False)
 case("matmul: into turned columns", into(40, 20), "20,30", "30,40", grad=False)
 case("matmul: into few turned columns", into(40, 2), "2,30", "30,40", grad=False)
