@@ -141,6 +141,7 @@ static RL_APART rl_status run_without_gil(const rl_bound *b, rl_call *k, rl_resu
     if (g) rl_generator_unlock(g);
     PyEval_RestoreThread(thread);
     if (g) rl_generator_release(g);
+    rl_call_end(k); /* before the hold: packed weights that it reads die with their storage */
     rl_hold_end(&hold);
     return status;
 }
@@ -195,7 +196,8 @@ rl_status rl_run_kernels(rl_bound *b, rl_results results) {
                             "DefaultCPUAllocator: can't allocate memory: the tensors of this call have "
                             "more elements than an address can have.");
     if (RL_UNLIKELY(b->device != RL_CPU)) return run_on_device(b, k, results);
-    rl_status status = without_gil(b, elements) ? run_without_gil(b, k, results) : dispatch(b, k, results);
+    if (without_gil(b, elements)) return run_without_gil(b, k, results);
+    rl_status status = dispatch(b, k, results);
     rl_call_end(k);
     return status;
 }

@@ -98,6 +98,26 @@ def test_the_first_packs_of_all_threads_at_once(name):
         assert all(torch.equal(y, expected) for y in seen)
 
 
+@pytest.mark.parametrize("name", ways_to_use_weights())
+def test_packed_weights_die_beside_the_call_that_reads_them(name):
+    """The weight is given other memory meanwhile, so that the call is the last to have its packed form."""
+    use, shape = ways_to_use_weights()[name]
+    w = torch.ones(shape)
+    values = [torch.full(shape, float(n)) for n in (1, 2)]
+    one, two = (use(value) for value in values)
+    expected = (one, two, (one + two) / 2)  # the last of what looks at the weight twice
+
+    def replace():
+        use(w)  # packs it
+        w.data = next(copies).clone()
+
+    copies = itertools.cycle(values)
+    with beside(replace):
+        for _ in range(fewer(300)):
+            y = use(w)
+            assert any(torch.allclose(y, value) for value in expected)
+
+
 def test_packs_and_loans_of_the_same_memory():
     """NumPy may write unseen while it has the memory: nothing that was packed then is used."""
     x, array = torch.randn(96, 128), np.ones((256, 128), np.float32)
