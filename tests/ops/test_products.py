@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from kits.threads import in_process
 
 # Of the largest sum of absolute products: sums in float32 come in blocks, halves are rounded once.
 NEAR = {"float32": 1e-6, "float64": 2e-15, "float16": 6e-4, "bfloat16": 5e-3}
@@ -181,6 +182,23 @@ def test_nothing_to_multiply(dtype):
     assert torch.equal(a @ b, torch.zeros(3, 4, dtype=kind))
     assert torch.equal(torch.addmm(x, a, b, beta=2), 2 * x)
     assert torch.equal(torch.addmv(x[:, 0], a, b[:, 0], beta=2), 2 * x[:, 0])
+
+
+ONE_BIAS = """
+import rushlight as torch
+from rushlight.nn import functional as F
+
+w = torch.randn(87, 300)
+for x in (torch.randn(300), torch.randn(2, 300), torch.randn(40, 300)):
+    for b in (torch.tensor(3.0), torch.tensor([3.0]), torch.tensor([3.0]).expand(87), torch.full((87,), 3.0)):
+        assert torch.allclose(F.linear(x, w, b), F.linear(x, w) + 3, atol=1e-4), (x.shape, b.shape)
+"""
+
+
+@pytest.mark.parametrize("isa", ["", "avx2", "none"])
+def test_one_bias_for_all_rows(isa):
+    """oneDNN, which multiplies where our vectors are none, would read as many as there are rows."""
+    in_process(ONE_BIAS, RUSHLIGHT_ISA=isa)
 
 
 def test_in_place_of_a_factor():
