@@ -16,14 +16,18 @@ from .channel import Channel
 class Crew:
     """Processes that are sent tasks and send messages; one that ends by itself is an error."""
 
-    def __init__(self, context, count, args):
+    def __init__(self):
         self.pid = os.getpid()
         self.processes = []
         self.channels = []
         self.closed = False
+        self.idle = False  # in get(), with nothing half done
         self._arrived = collections.deque()
         self._poll = select.poll()
         self._watched = {}  # number of a worker by the descriptors of its channel and its sentinel
+
+    def start(self, context, count, args):
+        """Start the processes, all or none."""
         try:
             for number in range(count):
                 self._start(context, (*args, number, count))
@@ -36,15 +40,13 @@ class Crew:
         with socket:
             util.register_after_fork(channel, Channel.leave)  # a child that has it would keep it from ending
             process = context.Process(target=worker._worker_loop, args=(socket, *args), daemon=True)
+            self.channels.append(channel)
+            self.processes.append(process)
             try:
                 process.start()
-            except BaseException as error:
-                channel.close()
-                if isinstance(error, (TypeError, AttributeError, PicklingError)):
-                    _warn_of_pickling()
+            except (TypeError, AttributeError, PicklingError):
+                _warn_of_pickling()
                 raise
-        self.channels.append(channel)
-        self.processes.append(process)
         for descriptor in (channel.fileno(), process.sentinel):
             self._watched[descriptor] = len(self.processes) - 1
             self._poll.register(descriptor, select.POLLIN)
@@ -71,7 +73,9 @@ class Crew:
         """
         end = time.monotonic() + seconds
         while not self._arrived:
+            self.idle = True
             events = self._poll.poll(max(0, end - time.monotonic()) * 1000 if seconds else None)
+            self.idle = False
             if not events and seconds:
                 raise RuntimeError(f"DataLoader timed out after {seconds} seconds")
             for descriptor, event in events:
@@ -114,13 +118,25 @@ class Crew:
         if self.closed or os.getpid() != self.pid:  # a forked child is not their parent
             return
         self.closed = True
+        started = [process for process in self.processes if process.pid]
+        try:
+            self._end(started)
+        except BaseException:  # whoever interrupts the waiting wants no more of it
+            for process in started:
+                process.kill()
+                process.join()
+            for channel in self.channels:
+                channel.close()
+            raise
+
+    def _end(self, started):
         for channel in self.channels:
             channel.close()
         end = time.monotonic() + worker.MP_STATUS_CHECK_INTERVAL
-        for process in self.processes:
+        for process in started:
             process.join(max(0, end - time.monotonic()))
         for stop in ("terminate", "kill"):
-            for process in self.processes:
+            for process in started:
                 if process.is_alive():
                     getattr(process, stop)()
                     process.join(worker.MP_STATUS_CHECK_INTERVAL)

@@ -36,9 +36,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         )
         context = loader.multiprocessing_context or multiprocessing.get_context()
         args = make_fetcher, self._dataset, self._base_seed, loader.worker_init_fn
-        self._crew = Crew(context, self._num_workers, args)
+        self._crew = Crew()
         # at the end of the program multiprocessing ends the processes itself
         weakref.finalize(self, self._crew.close).atexit = False
+        self._crew.start(context, self._num_workers, args)
         self._reset(loader, first_iter=True)
 
     @property
@@ -53,6 +54,13 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._crew.close()
 
     def _reset(self, loader, first_iter=False):
+        try:
+            self._begin(loader, first_iter)
+        except BaseException:  # what is still on the way must not pass for batches of the next epoch
+            self._shutdown_workers()
+            raise
+
+    def _begin(self, loader, first_iter):
         super()._reset(loader, first_iter)
         self._number = 0  # of the next task
         self._tasks = {}  # worker by number, of the tasks whose batches were not given yet
@@ -104,6 +112,16 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         return None
 
     def _next_data(self):
+        try:
+            return self._next_of_workers()
+        except Exception:
+            raise
+        except BaseException:  # an interrupt: what it cut off is lost, and would be waited for
+            if not self._crew.idle:
+                self._shutdown_workers()
+            raise
+
+    def _next_of_workers(self):
         while (first := self._first()) is not None:
             if first in self._kept:
                 return self._give(first, self._kept.pop(first))

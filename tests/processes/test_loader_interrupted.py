@@ -1,0 +1,101 @@
+"""KeyboardInterrupt at any line of a DataLoader's iterator: the next epoch is whole, and no worker stays."""
+
+import itertools
+import multiprocessing
+import os
+import sys
+
+import pytest
+
+from rushlight.utils import data
+
+pytestmark = pytest.mark.filterwarnings(
+    *("ignore:This process", "ignore:This DataLoader will create"),
+    "ignore::pytest.PytestUnraisableExceptionWarning",  # what interrupts a finalizer goes no further
+)
+PLACES = os.sep + os.path.join("rushlight", "utils", "data")
+ROWS = list(range(6))
+
+
+class Interrupted:
+    """with Interrupted(n) as it: KeyboardInterrupt at the nth line of the loader's code; it.reached: was it?"""
+
+    def __init__(self, at):
+        self.left, self.reached = at, False
+
+    def _line(self, frame, event, _):
+        self.left -= 1
+        # CPython 3.11 forgets to end the handling of an exception that a tracer interrupts
+        if self.left <= 0 and not self.reached and sys.exc_info()[0] is None:
+            self.reached = True
+            raise KeyboardInterrupt
+        return self._line
+
+    def _call(self, frame, event, _):
+        return self._line if PLACES in frame.f_code.co_filename else None
+
+    def __enter__(self):
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        sys.settrace(None)
+        return kind is KeyboardInterrupt
+
+
+def batches(iterator):
+    return [i for batch in iterator for i in batch.tolist()]
+
+
+def make_loader(persistent):
+    # workers that nobody hears of again would be waited for: a timeout says so
+    return data.DataLoader(ROWS, 1, num_workers=2, persistent_workers=persistent, timeout=30)
+
+
+def check_each_line(begin, step=37):
+    """begin() gives what is interrupted and the loader, which is then as good as new."""
+    for at in itertools.count(1, step):
+        run, loader = begin()
+        with Interrupted(at) as interrupted:
+            run()
+        assert batches(loader) == ROWS, at
+        del run, loader
+        assert not multiprocessing.active_children(), at
+        if not interrupted.reached:
+            assert at > 100
+            return
+
+
+def test_an_epoch():
+    def begin():
+        loader = make_loader(False)
+        return (lambda: batches(loader)), loader
+
+    check_each_line(begin)
+
+
+def test_an_epoch_of_persistent_workers():
+    def begin():
+        loader = make_loader(True)
+        next(iter(loader))  # with batches on the way, which the next epoch is not to have
+        return (lambda: batches(loader)), loader
+
+    check_each_line(begin)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_an_iterator_that_goes_on(persistent):
+    """It has lost nothing that was not given, or says that it has ended."""
+    for at in itertools.count(1, 37):
+        iterator, seen = iter(make_loader(persistent)), []
+        with Interrupted(at) as interrupted:
+            for batch in iterator:
+                seen.append(batch.item())
+        try:
+            seen += batches(iterator)
+        except AssertionError as error:
+            assert "Invalid iterator state" in str(error)
+        assert len(seen) == len(set(seen)) and seen == sorted(seen)
+        if not interrupted.reached:
+            assert seen == ROWS
+            return
