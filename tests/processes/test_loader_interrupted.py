@@ -18,7 +18,7 @@ ROWS = list(range(6))
 
 
 class Interrupted:
-    """with Interrupted(n) as it: KeyboardInterrupt at the nth line of the loader's code; it.reached: was it?"""
+    """A KeyboardInterrupt at the nth line of the loader's code; `reached` says whether there was one."""
 
     def __init__(self, at):
         self.left, self.reached = at, False
