@@ -75,8 +75,8 @@ static int copy_prepare(rl_bound *b) {
 }
 
 /* Runs no Python, but when it raises. */
-static int copy_allowed(rl_tensor *to) {
-    if (RL_UNLIKELY(rl_view_expanded(&to->v))) return rl_refuse_expanded();
+static int copy_allowed(rl_tensor *to, bool shared) {
+    if (RL_UNLIKELY(rl_view_expanded(&to->v)) && !shared) return rl_refuse_expanded();
     const int grad = rl_here.grad;
     rl_here.grad = 0;
     int refused = rl_history_may_write(to, false);
@@ -96,14 +96,13 @@ static rl_status copy_run(rl_bound *b) {
     return status == RL_OK ? rl_run_kernels(b, RL_RESULTS_SEEN) : status;
 }
 
-/* No history, no leaf check. */
-int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
+static int tensor_copy(rl_tensor *to, rl_tensor *from, bool shared) {
     rl_bound b;
     int failed = -1;
     rl_bound_begin(&b, &rl_schemas[RL_OP_copy_]);
     const rl_slot args[] = {{.tag = RL_TENSOR, .u.t = &to->v}, {.tag = RL_TENSOR, .u.t = &from->v}};
     rl_bound_fill(&b, args, Py_ARRAY_LENGTH(args));
-    if (copy_prepare(&b) == 0 && copy_allowed(to) == 0) {
+    if (copy_prepare(&b) == 0 && copy_allowed(to, shared) == 0) {
         if (copy_run(&b) == RL_OK)
             failed = 0;
         else
@@ -112,4 +111,14 @@ int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
     if (!failed) rl_version_bump(to);
     rl_bound_end(&b);
     return failed;
+}
+
+/* No history, no leaf check. */
+int rl_tensor_copy(rl_tensor *to, rl_tensor *from) {
+    return tensor_copy(to, from, false);
+}
+
+/* ... and elements of `to` may share memory: one of theirs is kept */
+int rl_tensor_copy_any(rl_tensor *to, rl_tensor *from) {
+    return tensor_copy(to, from, true);
 }

@@ -44,3 +44,11 @@ int rl_refuse_expanded(void) {
                     "location. Please clone() the tensor before performing the operation.");
     return -1;
 }
+
+int rl_refuse_overlap(void) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "unsupported operation: some elements of the input tensor and the written-to tensor "
+                    "refer to a single memory location. Please clone() the tensor before performing the "
+                    "operation.");
+    return -1;
+}

@@ -5,11 +5,99 @@
 #include "core/error.h"
 #include "core/storage.h"
 #include "core/view.h"
+#include "ops/shapes.h"
 #include <string.h>
 
 /* ---- in place ---- */
 static int dtype_category(int dtype) {
     return dtype == RL_BOOL ? 0 : rl_is_float(dtype) ? 2 : rl_is_converted(dtype) ? 3 : 1;
+}
+
+/* Note [Memory that overlaps]
+ *
+ *   written tensor          stride 0                refused, unless the row says SHARES
+ *                           windows of as_strided   written in some order
+ *   it beside an input      the same elements       fine, unless the row says MOVES
+ *   (both are dense)        some, or moved ones     refused, unless the row says READS_FIRST, of no first
+ * input
+ *   ... one has gaps                                staged: inputs_overlap()
+ *
+ * With out= inputs count where the operator also works in place or keeps to its places: PLACES, SHAPE(same)
+ * and SHAPE(broadcast). The others read all before they write, in PyTorch as here. */
+typedef enum { APART, SAME, PARTIAL, UNKNOWN } overlap;
+
+/* the same elements in the same order; dimensions with one element say nothing */
+static bool same_places(const rl_view *a, const rl_view *b) {
+    int i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a->ndim && a->shape[i] == 1) i++;
+        while (j < b->ndim && b->shape[j] == 1) j++;
+        if (i == a->ndim || j == b->ndim) return i == a->ndim && j == b->ndim;
+        if (a->shape[i] != b->shape[j] || a->strides[i] != b->strides[j]) return false;
+    }
+}
+
+static RL_APART overlap overlap_of(const rl_view *a, const rl_view *b) {
+    if (!a->numel || !b->numel) return APART;
+    const int64_t size_a = rl_itemsize(a->dtype), size_b = rl_itemsize(b->dtype);
+    const bool alike = a->dtype == b->dtype && a->offset == b->offset && same_places(a, b);
+    if (a == b) return SAME;
+    if (!rl_is_dense(a) || !rl_is_dense(b)) return UNKNOWN;
+    if (alike) return SAME;
+    const int64_t from_a = a->offset * size_a, from_b = b->offset * size_b;
+    const int64_t to_a = from_a + a->numel * size_a, to_b = from_b + b->numel * size_b;
+    return from_a < to_b && from_b < to_a ? PARTIAL : APART;
+}
+
+static bool keeps_places(const rl_operator *op) {
+    return (op->traits & (RL_MOVES | RL_PLACES)) || (op->variants & RL_INPLACE) ||
+           (op->kind == RL_KIND_OP && (op->shape == shape_same || op->shape == shape_broadcast));
+}
+
+static bool is_index_put(const rl_operator *op) {
+    return op == &rl_operators[RL_OP_index_put];
+}
+
+/* a mask becomes indices, but for masked_fill_(), which x[mask] = number is */
+static bool reads_anew(const rl_bound *b, int i, const rl_view *v) {
+    const rl_operator *op = b->schema->op;
+    if (is_index_put(op)) {
+        const bool fills = rl_tensor_arg(&b->k, 2)->ndim == 0 && b->k.arg[1].n == 1 && b->k.arg[1].u.ts[0] &&
+                           b->k.arg[1].u.ts[0]->dtype == RL_BOOL;
+        return i == 1 ? v->dtype == RL_BOOL && !fills : fills;
+    }
+    if ((op->traits & RL_SHARES) && i == b->k.n_arg - 1 && v->ndim == 0) return true; /* a number */
+    return (i > 0 || !(op->variants & RL_INPLACE)) && op->traits & RL_READS_FIRST;
+}
+
+static int refuse_input(const rl_bound *b, int i, const rl_view *v, const rl_view *to) {
+    const rl_operator *op = b->schema->op;
+    if (v->storage != to->storage || reads_anew(b, i, v)) return 0;
+    const overlap how = overlap_of(to, v);
+    const bool moves =
+        (op->traits & RL_MOVES) && (i > 0 || !(op->variants & RL_INPLACE)) && v->dtype != RL_BOOL;
+    return how == PARTIAL || (moves && how == SAME) ? rl_refuse_overlap() : 0;
+}
+
+/* inputs from argument `first` on: self is the first one of a call in place */
+static RL_APART int refuse_inputs(const rl_bound *b, const rl_view *to, int first) {
+    for (int i = first; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR && refuse_input(b, i, s->u.t, to) < 0) return -1;
+        for (int j = 0; s->tag == RL_TENSORS && j < s->n; j++)
+            if (s->u.ts[j] && refuse_input(b, i, s->u.ts[j], to) < 0) return -1;
+    }
+    return 0;
+}
+
+/* does an input lie in self's storage? */
+static inline bool shares_storage(const rl_bound *b, const rl_view *self) {
+    for (int i = 1; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag == RL_TENSOR ? rl_slot_tensor(s)->storage == self->storage : s->tag == RL_TENSORS)
+            return true;
+    }
+    return false;
 }
 
 /* self is expanded: few operators write that, and say so in their traits */
@@ -21,14 +109,16 @@ static bool row_shares(const rl_operator *op, const rl_slot *args) {
 
 /* Runs no Python, but when it raises. */
 static int still_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
+    if (rl_history_may_write(self, tracked) < 0) return -1;
     if (RL_UNLIKELY(rl_view_expanded(&self->v)) && !row_shares(b->schema->op, b->k.arg))
         return rl_refuse_expanded();
-    return rl_history_may_write(self, tracked);
+    return 0;
 }
 
 static int check_writable(rl_tensor *self, bool tracked, const rl_bound *b) {
     const rl_operator *op = b->schema->op;
     if (still_writable(self, tracked, b) < 0) return -1;
+    if (RL_UNLIKELY(shares_storage(b, &self->v)) && refuse_inputs(b, &self->v, 1) < 0) return -1;
     if (RL_LIKELY(!(op->traits & RL_DEPRECATED)) || !rl_view_expanded(&self->v)) return 0;
     return PyErr_WarnFormat(
         PyExc_UserWarning, 1,
@@ -199,7 +289,7 @@ static int deliver(rl_tensor *out, rl_tensor *made, bool warns) {
                      rl_dtype_title(made->v.dtype), rl_dtype_title(out->v.dtype));
         return -1;
     }
-    if (same_shape(&out->v, &made->v)) return rl_tensor_copy(out, made);
+    if (same_shape(&out->v, &made->v)) return rl_tensor_copy_any(out, made);
     if (warns && warn_resized(&out->v, &made->v) < 0) return -1;
     RL_OWNED PyObject *cast =
         out->v.dtype == made->v.dtype ? NULL : (PyObject *)rl_cast_view(&made->v, out->v.dtype);
@@ -253,9 +343,21 @@ static int refuse_gradients(rl_bound *b) {
     return -1;
 }
 
+/* Note [Memory that overlaps]; PyTorch looks before it looks at shapes */
+static int out_writable(const rl_bound *b) {
+    const rl_operator *op = b->schema->op;
+    const bool shares = op->traits & RL_SHARES;
+    for (Py_ssize_t i = 0; i < out_count(b) && !shares; i++) {
+        const rl_view *out = &out_nth(b, i)->v;
+        if (RL_UNLIKELY(rl_view_expanded(out))) return rl_refuse_expanded();
+        if (keeps_places(op) && refuse_inputs(b, out, 0) < 0) return -1;
+    }
+    return 0;
+}
+
 RL_APART PyObject *rl_call_out(rl_bound *b) {
     if ((b->schema->op->traits & RL_FACTORY) && rl_device_as_out(b) < 0) return NULL; /* zeros(2, out=x) */
-    if (refuse_gradients(b) < 0) return NULL;
+    if (refuse_gradients(b) < 0 || out_writable(b) < 0) return NULL;
     PyObject *made = rl_call_new(b);
     /* empty(2, out=x) leaves what x holds */
     if (made && b->schema == &rl_schemas[RL_OP_empty] &&
@@ -274,7 +376,7 @@ static PyObject *composed(rl_bound *b) {
 }
 
 RL_APART PyObject *rl_call_composite_out(rl_bound *b) {
-    if (refuse_gradients(b) < 0) return NULL;
+    if (refuse_gradients(b) < 0 || out_writable(b) < 0) return NULL;
     const int grad = rl_here.grad;
     rl_here.grad = 0;
     PyObject *result = composed(b);
@@ -286,7 +388,7 @@ RL_APART PyObject *rl_call_composite_inplace(rl_bound *b) {
     rl_tensor *self = RL_TENSOR_OF(b->k.arg[0].u.t);
     rl_call_look(b);
     const bool tracked = rl_here.grad && b->look.needs;
-    if (still_writable(self, tracked, b) < 0) return NULL;
+    if (check_writable(self, tracked, b) < 0) return NULL;
     /* what the parts save of self must be what it was before */
     RL_OWNED PyObject *original = tracked ? copy_of(self) : NULL;
     if (tracked && !original) return NULL;

@@ -62,8 +62,11 @@ enum {
     RL_WIDE_NUMBER = 1 << 17, /* beside halves, a number as its second operand stays a float32 */
     RL_LAPACK = 1 << 16,      /* factorises matrices: SciPy's LAPACK is looked for at the first large one */
     RL_NUMBERS = 1 << 18,     /* its last tensor may be a number of the CPU: Note [Numbers of the CPU] */
+    /* for written tensors that overlap themselves or an input: Note [Memory that overlaps] */
+    RL_PLACES = 1 << 19,      /* with out=, no input may overlap a result, but as the same elements */
+    RL_READS_FIRST = 1 << 20, /* its inputs, but the one that is written, may overlap what it writes */
     /* for tensors with an expanded dimension, whose elements share memory */
-    RL_SHARES = 1 << 13,     /* in place, they are written as PyTorch writes them; else they are refused */
+    RL_SHARES = 1 << 13,     /* they are written as PyTorch writes them; else they are refused */
     RL_DEPRECATED = 1 << 14, /* ... with a warning */
 };
 /* AUTOCAST(...), AUTOCAST_CUDA(...): which dtype floating tensors, but float64, are cast to where autocast is

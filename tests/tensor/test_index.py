@@ -119,20 +119,46 @@ def test_threads_add_in_one_order():
         assert all(torch.equal(a, b) for a, b in zip(results[0], others, strict=True))
 
 
-def test_writing_reads_nothing_that_it_writes():
-    for make in (lambda x: x, lambda x: x[:], lambda x: x.flip(0).flip(0)):
-        x = torch.arange(4.0)
-        x[torch.tensor([3, 2, 1, 0])] = make(x)
-        assert x.tolist() == [3, 2, 1, 0]
-    x = torch.arange(4)
-    x[x] = x.flip(0)
-    assert x.tolist() == [3, 2, 1, 0]
-    x = torch.arange(5)
-    x[torch.tensor([1, 2, 3, 4])] = x[:4]
-    assert x.tolist() == [0, 0, 1, 2, 3]
-    x = torch.arange(4).index_add_(0, torch.tensor([1, 2, 3]), torch.arange(3))
-    x.index_add_(0, x[:2], x[2:])
-    assert x.tolist() == [3, 6, 3, 5]
+def test_writing_beside_what_is_read_is_refused():
+    """In the texts of PyTorch, and before anything is written."""
+
+    def index_add(x):
+        x.index_add_(0, x[:2], x[2:])
+
+    for write in (
+        lambda x: x.__setitem__(torch.tensor([3, 2, 1, 0]), x),
+        lambda x: x.__setitem__(torch.tensor([3, 2, 1, 0]), x[:]),
+        lambda x: x.__setitem__(x, x.flip(0)),
+        lambda x: x.__setitem__(torch.tensor([1, 2, 3]), x[:3]),
+        index_add,
+        lambda x: x[1:].copy_(x[:-1]),
+        lambda x: torch.mul(x[1:], 2, out=x[:-1]),
+    ):
+        x = torch.arange(4)
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+            write(x)
+        assert x.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.add_(1),
+        lambda x: x.copy_(torch.zeros(3, 3)),
+        lambda x: x.index_add_(0, torch.tensor([0]), torch.ones(1, 3)),
+        lambda x: x.scatter_(0, torch.zeros(1, 3, dtype=torch.int64), 1),
+        lambda x: x.normal_(),
+        lambda x: x.addcmul_(torch.ones(3), torch.ones(3)),
+        lambda x: torch.add(torch.ones(3, 3), 1, out=x),
+        lambda x: x.t().__setitem__(0, torch.ones(3)),
+    ],
+)
+def test_writing_to_elements_that_share_memory_is_refused(write):
+    x = torch.ones(3).expand(3, 3)
+    with pytest.raises(
+        RuntimeError, match="more than one element of the written-to tensor refers to a single"
+    ):
+        write(x)
 
 
 def test_a_view_key_shares_and_an_index_copies():

@@ -90,7 +90,7 @@ def test_the_gradient_of_shared_elements_is_refused():
 
 
 def test_out_of_another_size_is_given_memory_of_its_own():
-    x = torch.ones(1).expand(3)
+    x = torch.ones(3)
     with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
         torch.add(torch.ones(2, 2), 1, out=x)
     assert x.tolist() == [[2, 2], [2, 2]]

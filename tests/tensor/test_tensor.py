@@ -131,8 +131,11 @@ class TestViews:
 
     def test_overlapping_inputs(self):
         x = torch.arange(6)
-        x[1:].add_(x[:-1])
-        assert x.tolist() == [0, 1, 3, 5, 7, 9]
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+            x[1:].add_(x[:-1])
+        assert x.tolist() == [0, 1, 2, 3, 4, 5]
+        x[::2].add_(x[1::2])  # they lie between each other
+        assert x.tolist() == [1, 1, 5, 3, 9, 5]
 
     def test_as_strided_stays_inside(self):
         with pytest.raises(RuntimeError, match="out of bounds for storage of size 16"):

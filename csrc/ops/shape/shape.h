@@ -13,8 +13,6 @@
     rl_status shape_##name(rl_call *k)
 
 /* ---- rules that others end with: ops/shape/common.c ---- */
-rl_status shape_same(rl_call *k);
-rl_status shape_broadcast(rl_call *k);
 rl_status shape_like(rl_call *k);
 
 /* Gives output i a contiguous shape; refuses negative and overflowing ones with PyTorch's texts. */
