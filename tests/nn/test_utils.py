@@ -1,11 +1,14 @@
 """nn.utils, nn.parallel and func, with results worked out by hand."""
 
 import copy
+import itertools
+import os
 import warnings
 
 import pytest
 
 import rushlight as torch
+from kits.interrupted import Interrupted
 from rushlight import nn
 from rushlight.func import functional_call, stack_module_state
 from rushlight.nn.utils import parametrize, prune
@@ -266,3 +269,17 @@ def test_functions_hide_the_modules_of_their_names():
     assert all(
         callable(getattr(nn.utils, name)) or name.startswith(("param", "stat")) for name in nn.utils.__all__
     )
+
+
+def test_functional_call_interrupted_anywhere():
+    """The module has its own tensors again."""
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    own = [*net.parameters(), *net.buffers()]
+    other = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    for at in itertools.count(1):
+        with Interrupted(at, os.path.join("nn", "utils")) as interrupted:
+            torch.func.functional_call(net, dict(other), (torch.ones(3, 2),))
+        assert all(a is b for a, b in zip(own, [*net.parameters(), *net.buffers()], strict=True)), at
+        if not interrupted.reached:
+            break
+    assert at > 50

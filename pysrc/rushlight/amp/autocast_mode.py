@@ -171,9 +171,14 @@ class autocast:
     def __enter__(self) -> Self:
         of_device = _C.is_autocast_enabled(self.device), _C.get_autocast_dtype(self.device)
         before = *of_device, _C.is_autocast_cache_enabled()
-        self._switch(self._enabled, self.fast_dtype, self._cache_enabled)
-        _C.autocast_increment_nesting()
-        self._before.setdefault(get_ident(), []).append(before)
+        try:
+            _C.autocast_increment_nesting()
+            self._switch(self._enabled, self.fast_dtype, self._cache_enabled)
+            self._before.setdefault(get_ident(), []).append(before)
+        except BaseException:  # an interrupt, after which nobody calls __exit__
+            self._switch(*before)
+            _C.autocast_decrement_nesting()
+            raise
         return self
 
     def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> Any:

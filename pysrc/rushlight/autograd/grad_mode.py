@@ -177,7 +177,11 @@ class no_grad(_ModeWithoutArguments):
 
     def __enter__(self) -> None:
         self.prev = _C.is_grad_enabled()
-        _C._set_grad_enabled(False)
+        try:
+            _C._set_grad_enabled(False)
+        except BaseException:  # an interrupt, after which nobody calls __exit__
+            _C._set_grad_enabled(self.prev)
+            raise
 
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _C._set_grad_enabled(self.prev)
@@ -303,9 +307,13 @@ class inference_mode(_Mode):
 
     def __enter__(self) -> None:
         self.before.append((_C.is_inference_mode_enabled(), _C.is_grad_enabled()))
-        _C._set_inference_mode(self.mode)
-        # leaving inference mode inside of it records again
-        _C._set_grad_enabled(not self.mode)
+        try:
+            _C._set_inference_mode(self.mode)
+            # leaving inference mode inside of it records again
+            _C._set_grad_enabled(not self.mode)
+        except BaseException:  # an interrupt, after which nobody calls __exit__
+            self.__exit__(None, None, None)
+            raise
 
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         inference, grad = self.before.pop()

@@ -7,6 +7,7 @@ from rushlight._C import Module, Tensor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 _MISSING = object()
 
@@ -30,7 +31,9 @@ def _check_name(name, what="tensor") -> None:
 
 def _registered_in(module, name):
     """The dict that holds the tensor, or None for a plain attribute."""
-    return next((held for held in (module._parameters, module._buffers) if name in held), None)
+    if name in module._parameters:
+        return module._parameters
+    return module._buffers if name in module._buffers else None
 
 
 def set_tensor(module, name, tensor) -> None:
@@ -189,6 +192,15 @@ class NamedMemberAccessor:
                 self.swap_tensor(name, tensor, allow_missing=True)
             raise
         return before, missing
+
+    def swap_into(self, before: dict[str, Any], named_tensors: dict[str, Tensor]) -> None:
+        """Swap; ``before`` has what was there even when this is interrupted, so that it can be put back."""
+        for name, tensor in named_tensors.items():
+            module, last = self._split(name)
+            held = _registered_in(module, last)
+            if held is not None:
+                before[name] = held[last]
+            before[name] = swap_tensor(module, last, tensor, allow_missing=True)
 
     def check_keys(self, keys: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the names that are missing among the keys, and the keys that are no name."""

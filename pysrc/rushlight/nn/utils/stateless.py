@@ -65,14 +65,21 @@ def _reparametrize_module(
         _check_names(module, accessor, given)
     own: dict = {}
     try:
-        own, _ = accessor.swap_tensors_dict(given, allow_missing=True)
-        yield
-    finally:
-        if stack_weights:
-            own = dict(reversed(own.items()))
-        now, _ = accessor.swap_tensors_dict(own, allow_missing=True)
-        # a forward may have replaced buffers
-        parameters_and_buffers.update({k: now[k] for k in parameters_and_buffers if k in now})
+        try:
+            accessor.swap_into(own, given)
+            yield
+        finally:
+            now: dict = {}
+            accessor.swap_into(now, _in_turn(own, stack_weights))
+            # a forward may have replaced buffers
+            parameters_and_buffers.update({k: now[k] for k in parameters_and_buffers if k in now})
+    except BaseException:  # if it interrupted the putting back: once more
+        accessor.swap_into({}, _in_turn(own, stack_weights))
+        raise
+
+
+def _in_turn(own, stack_weights):
+    return dict(reversed(own.items())) if stack_weights else own
 
 
 def functional_call(
