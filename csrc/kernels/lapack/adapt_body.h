@@ -98,9 +98,13 @@ static int64_t NAME(eigh)(rl_job *j, bool vectors, bool upper, int64_t size, voi
     CALL(syevd)(&wanted, &uplo, &n, a, &ld, w, &want, &length, &want_integers, &integers, &info);
     length = work_length(want);
     integers = at_least_1(want_integers);
-    T *work = rl_job_work(j, rl_count_plus(RL_COUNT(length), integers), sizeof(T)); /* no T is below an int */
-    if (!work) return 0;
-    CALL(syevd)(&wanted, &uplo, &n, a, &ld, w, work, &length, (int *)(work + length), &integers, &info);
+    rl_layout l = rl_layout_begin(j->k);
+    const int64_t work = rl_layout_add(&l, RL_COUNT(length), sizeof(T));
+    const int64_t whole = rl_layout_add(&l, RL_COUNT(integers), sizeof(int));
+    char *room = rl_job_rooms(j, &l);
+    if (!room) return 0;
+    CALL(syevd)(&wanted, &uplo, &n, a, &ld, w, (T *)(room + work), &length, (int *)(room + whole), &integers,
+                &info);
     return info;
 }
 
@@ -110,13 +114,15 @@ static int64_t NAME(svd)(rl_job *j, bool full, int64_t rows, int64_t cols, void 
     int ldu = u ? ld : 1, ldvt = u ? at_least_1(full ? n : least) : 1;
     char wanted = u ? full ? 'A' : 'S' : 'N';
     T want = 1;
-    int *integers = NULL;
-    CALL(gesdd)(&wanted, &m, &n, a, &ld, s, u, &ldu, vt, &ldvt, &want, &length, integers, &info);
+    CALL(gesdd)(&wanted, &m, &n, a, &ld, s, u, &ldu, vt, &ldvt, &want, &length, NULL, &info);
     length = work_length(want);
-    T *work = rl_job_work(j, rl_count_plus(RL_COUNT(8, least), length), sizeof(T));
-    if (!work) return 0;
-    integers = (int *)(work + length);
-    CALL(gesdd)(&wanted, &m, &n, a, &ld, s, u, &ldu, vt, &ldvt, work, &length, integers, &info);
+    rl_layout l = rl_layout_begin(j->k);
+    const int64_t work = rl_layout_add(&l, RL_COUNT(length), sizeof(T));
+    const int64_t whole = rl_layout_add(&l, RL_COUNT(8, least), sizeof(int));
+    char *room = rl_job_rooms(j, &l);
+    if (!room) return 0;
+    CALL(gesdd)(&wanted, &m, &n, a, &ld, s, u, &ldu, vt, &ldvt, (T *)(room + work), &length,
+                (int *)(room + whole), &info);
     return info;
 }
 

@@ -189,13 +189,14 @@ typedef struct {
     int64_t planes_grad; /* bytes of a plane */
     int64_t inner, item; /* elements that lie side by side in a place: channels or one */
     pad_sums sums;
-    char *room; /* a row of sums for each thread, if they are not made in place */
+    bool in_place;
+    rl_rooms rooms; /* a row of sums for each thread, if they are not made in place */
 } pad_back_job;
 
 static rl_status back_dim(rl_call *k, pad_back_dim *d) {
     const int64_t size = d->side.size;
     d->first = k->svc->scratch(k, rl_count_plus(RL_COUNT(size), 2), sizeof *d->first);
-    d->from = k->svc->scratch(k, rl_count_plus(RL_COUNT(d->out), 1), sizeof *d->from);
+    d->from = k->svc->scratch(k, RL_COUNT(d->out), sizeof *d->from);
     if (!d->first || !d->from) return RL_FAIL;
     for (int64_t i = 0; i < size + 2; i++) d->first[i] = 0;
     for (int64_t o = 0; o < d->out; o++) d->first[pad_source(&d->side, o) + 2]++;
@@ -227,19 +228,19 @@ static void back_rows(void *ctx, int64_t begin, int64_t end, int thread) {
         const int64_t h = row % high->side.size, d = row / high->side.size % deep->side.size;
         const char *plane = job->grad + row / high->side.size / deep->side.size * job->planes_grad;
         char *to = job->to + row * row_to;
-        char *sums = job->room ? job->room + thread * row_sums : to;
+        char *sums = job->in_place ? to : rl_room(&job->rooms, thread);
         memset(sums, 0, (size_t)row_sums);
         for (int64_t i = deep->first[d]; i < deep->first[d + 1]; i++)
             for (int64_t j = high->first[h]; j < high->first[h + 1]; j++)
                 back_row(job, sums, plane + (deep->from[i] * high->out + high->from[j]) * row_grad);
-        if (job->room) job->sums.put(to, sums, wide->side.size * job->inner);
+        if (!job->in_place) job->sums.put(to, sums, wide->side.size * job->inner);
     }
 }
 
 /* the gradient in memory of its own, in the result's order */
 static const char *pad_dense(rl_call *k, const rl_view *grad, bool last) {
     int64_t step = rl_itemsize(grad->dtype);
-    char *to = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel, step), 1), 1);
+    char *to = k->svc->scratch(k, RL_COUNT(grad->numel), step);
     const rl_strip copy = rl_strip_copy(step);
     rl_walk w;
     if (!to || !grad->numel) return to;
@@ -290,11 +291,9 @@ RL_KERNEL(ref_pad_back) {
     if (last) job.inner = out->shape[1];
     job.planes_grad = job.item * job.inner;
     for (int i = 0; i < PAD_DIMS; i++) job.planes_grad *= job.dim[i].out;
-    if (job.sums.item != job.item) {
-        job.room =
-            k->svc->scratch(k, RL_COUNT(out->shape[out->ndim - 1], job.inner, job.sums.item, k->threads), 1);
-        if (!job.room) return RL_FAIL;
-    }
+    job.in_place = job.sums.item == job.item;
+    const rl_count row = RL_COUNT(job.dim[PAD_DIMS - 1].side.size, job.inner);
+    if (!job.in_place && !rl_thread_rooms(k, k->threads, row, job.sums.item, &job.rooms)) return RL_FAIL;
     job.to = rl_data(out, RL_WRITE);
     job.grad = rl_const_data(grad);
     if (!lies_so(grad, last) && !(job.grad = pad_dense(k, grad, last))) return RL_FAIL;

@@ -5,10 +5,39 @@
 
 typedef struct {
     rl_attention a;
-    const rl_view *out, *lse, *grad, *made[3];
-    double *room; /* of each thread `each` */
-    int64_t each;
+    const rl_view *out, *lse, *grad_out, *made[3]; /* grad_out: of the results; NULL: forward */
+    rl_rooms rooms; /* of each thread, whose parts begin at ... */
+    int64_t query, row, grad, weights, slopes, sum, by_keys, by_values;
 } job;
+
+/* what a thread works on */
+typedef struct {
+    double *query, *row, *grad, *weights, *slopes, *sum;
+    double *by_keys, *by_values; /* the gradients of all keys and of all values */
+} work;
+
+static work work_of(const job *s, int thread) {
+    char *room = rl_room(&s->rooms, thread);
+    return (work){(double *)(room + s->query),   (double *)(room + s->row),
+                  (double *)(room + s->grad),    (double *)(room + s->weights),
+                  (double *)(room + s->slopes),  (double *)(room + s->sum),
+                  (double *)(room + s->by_keys), (double *)(room + s->by_values)};
+}
+
+static rl_layout work_layout(const rl_call *k, job *s) {
+    const rl_attention *a = &s->a;
+    rl_layout l = rl_layout_begin(k);
+    s->query = rl_layout_add(&l, RL_COUNT(a->width), sizeof(double));
+    s->row = rl_layout_add(&l, RL_COUNT(a->width > a->wide ? a->width : a->wide), sizeof(double));
+    s->weights = rl_layout_add(&l, RL_COUNT(a->keys), sizeof(double));
+    s->sum = rl_layout_add(&l, RL_COUNT(s->grad_out ? a->width : a->wide), sizeof(double));
+    if (!s->grad_out) return l;
+    s->grad = rl_layout_add(&l, RL_COUNT(a->wide), sizeof(double));
+    s->slopes = rl_layout_add(&l, RL_COUNT(a->keys), sizeof(double));
+    s->by_keys = rl_layout_add(&l, RL_COUNT(a->keys, a->width), sizeof(double));
+    s->by_values = rl_layout_add(&l, RL_COUNT(a->keys, a->wide), sizeof(double));
+    return l;
+}
 
 /* row i of a batch's matrix */
 static void row_load(const rl_view *v, const char *batch, int64_t i, double *to) {
@@ -58,20 +87,19 @@ static double weights_of(double *x, int64_t n) {
 static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
     const job *s = ctx;
     const rl_attention *a = &s->a;
-    double *query = s->room + thread * s->each, *row = query + a->width, *sum = row + a->width + a->wide;
-    double *weights = sum + a->wide;
+    const work w = work_of(s, thread);
     for (int64_t at = begin; at < end; at++) {
         const int64_t batch = at / a->rows, i = at % a->rows, n = rl_attention_seen(a, i);
         const char *values = rl_attention_at(a, a->value, 2, batch, RL_READ);
-        row_load(a->query, rl_attention_at(a, a->query, 2, batch, RL_READ), i, query);
-        scores_of(a, batch, i, query, row, weights);
-        const double lse = weights_of(weights, n);
-        memset(sum, 0, (size_t)a->wide * sizeof *sum);
+        row_load(a->query, rl_attention_at(a, a->query, 2, batch, RL_READ), i, w.query);
+        scores_of(a, batch, i, w.query, w.row, w.weights);
+        const double lse = weights_of(w.weights, n);
+        memset(w.sum, 0, (size_t)a->wide * sizeof *w.sum);
         for (int64_t j = 0; j < n; j++) {
-            row_load(a->value, values, j, row);
-            for (int64_t c = 0; c < a->wide && weights[j] != 0; c++) sum[c] += weights[j] * row[c];
+            row_load(a->value, values, j, w.row);
+            for (int64_t c = 0; c < a->wide && w.weights[j] != 0; c++) w.sum[c] += w.weights[j] * w.row[c];
         }
-        row_put(s->out, rl_attention_at(a, s->out, 2, batch, RL_WRITE), i, sum);
+        row_put(s->out, rl_attention_at(a, s->out, 2, batch, RL_WRITE), i, w.sum);
         rl_row_put_double(s->lse->dtype, (char *)rl_data(s->lse, RL_WRITE) + at * rl_itemsize(s->lse->dtype),
                           lse);
     }
@@ -82,59 +110,55 @@ static void add_row(double *to, double weight, const double *row, int64_t n) {
     for (int64_t c = 0; c < n; c++) to[c] += weight * row[c];
 }
 
-/* What one row adds to the gradients: `by` has those of all keys, then of all values; weights are found
- * again. */
-static void row_back(const job *s, int64_t batch, int64_t i, double *room, double *by) {
+/* What one row adds to the gradients; weights are found again. */
+static void row_back(const job *s, int64_t batch, int64_t i, const work *w) {
     const rl_attention *a = &s->a;
     const int64_t n = rl_attention_seen(a, i);
-    double *query = room, *row = query + a->width, *grad = row + a->width + a->wide,
-           *weights = grad + a->wide;
-    double *slopes = weights + a->keys, *sum = slopes + a->keys;
     const int64_t step = s->lse->strides[s->lse->ndim - 1] * rl_itemsize(s->lse->dtype);
     const double lse = rl_row_double(s->lse->dtype, rl_attention_at(a, s->lse, 1, batch, RL_READ) + i * step);
     const char *values = rl_attention_at(a, a->value, 2, batch, RL_READ);
     const char *keys = rl_attention_at(a, a->key, 2, batch, RL_READ);
-    row_load(a->query, rl_attention_at(a, a->query, 2, batch, RL_READ), i, query);
-    row_load(s->grad, rl_attention_at(a, s->grad, 2, batch, RL_READ), i, grad);
-    scores_of(a, batch, i, query, row, weights);
-    row_load(s->out, rl_attention_at(a, s->out, 2, batch, RL_READ), i, row);
-    const double mean = dot(grad, row, a->wide);
+    row_load(a->query, rl_attention_at(a, a->query, 2, batch, RL_READ), i, w->query);
+    row_load(s->grad_out, rl_attention_at(a, s->grad_out, 2, batch, RL_READ), i, w->grad);
+    scores_of(a, batch, i, w->query, w->row, w->weights);
+    row_load(s->out, rl_attention_at(a, s->out, 2, batch, RL_READ), i, w->row);
+    const double mean = dot(w->grad, w->row, a->wide);
     for (int64_t j = 0; j < n; j++) {
-        row_load(a->value, values, j, row);
-        weights[j] = exp(weights[j] - lse);
-        slopes[j] = weights[j] == 0 ? 0 : dot(grad, row, a->wide);
-        add_row(by + a->keys * a->width + j * a->wide, weights[j], grad, a->wide);
+        row_load(a->value, values, j, w->row);
+        w->weights[j] = exp(w->weights[j] - lse);
+        w->slopes[j] = w->weights[j] == 0 ? 0 : dot(w->grad, w->row, a->wide);
+        add_row(w->by_values + j * a->wide, w->weights[j], w->grad, a->wide);
     }
-    memset(sum, 0, (size_t)a->width * sizeof *sum);
+    memset(w->sum, 0, (size_t)a->width * sizeof *w->sum);
     for (int64_t j = 0; j < n; j++) {
-        const double slope = weights[j] * (slopes[j] - mean) * a->scale;
-        row_load(a->key, keys, j, row);
-        add_row(sum, slope, row, a->width);
-        add_row(by + j * a->width, slope, query, a->width);
+        const double slope = w->weights[j] * (w->slopes[j] - mean) * a->scale;
+        row_load(a->key, keys, j, w->row);
+        add_row(w->sum, slope, w->row, a->width);
+        add_row(w->by_keys + j * a->width, slope, w->query, a->width);
     }
-    row_put(s->made[0], rl_attention_at(a, s->made[0], 2, batch, RL_WRITE), i, sum);
+    row_put(s->made[0], rl_attention_at(a, s->made[0], 2, batch, RL_WRITE), i, w->sum);
 }
 
 static void backward(void *ctx, int64_t begin, int64_t end, int thread) {
     const job *s = ctx;
     const rl_attention *a = &s->a;
-    double *by = s->room + thread * s->each, *room = by + a->keys * (a->width + a->wide);
+    const work w = work_of(s, thread);
     for (int64_t batch = begin; batch < end; batch++) {
-        memset(by, 0, (size_t)(a->keys * (a->width + a->wide)) * sizeof *by);
-        for (int64_t i = 0; i < a->rows; i++) row_back(s, batch, i, room, by);
+        memset(w.by_keys, 0, (size_t)(a->keys * a->width) * sizeof *w.by_keys);
+        memset(w.by_values, 0, (size_t)(a->keys * a->wide) * sizeof *w.by_values);
+        for (int64_t i = 0; i < a->rows; i++) row_back(s, batch, i, &w);
         for (int64_t j = 0; j < a->keys; j++) {
-            row_put(s->made[1], rl_attention_at(a, s->made[1], 2, batch, RL_WRITE), j, by + j * a->width);
+            row_put(s->made[1], rl_attention_at(a, s->made[1], 2, batch, RL_WRITE), j,
+                    w.by_keys + j * a->width);
             row_put(s->made[2], rl_attention_at(a, s->made[2], 2, batch, RL_WRITE), j,
-                    by + a->keys * a->width + j * a->wide);
+                    w.by_values + j * a->wide);
         }
     }
 }
 
-static rl_status run(rl_call *k, job s, rl_count each, int64_t n, double ns,
-                     void (*body)(void *, int64_t, int64_t, int)) {
-    s.each = each.n;
-    s.room = k->svc->scratch(k, rl_count_times(each, k->threads), sizeof *s.room);
-    if (!s.room) return RL_FAIL;
+static rl_status run(rl_call *k, job s, int64_t n, double ns, void (*body)(void *, int64_t, int64_t, int)) {
+    const rl_layout l = work_layout(k, &s);
+    if (!k->svc->rooms(k, &l, k->threads, &s.rooms)) return RL_FAIL;
     k->svc->parallel(k, n, ns, body, &s);
     return RL_OK;
 }
@@ -142,21 +166,18 @@ static rl_status run(rl_call *k, job s, rl_count each, int64_t n, double ns,
 RL_KERNEL(ref_attention) {
     job s = {.a = rl_attention_of(k, 0, 4), .out = k->out[0], .lse = k->out[1]};
     const rl_attention *a = &s.a;
-    const rl_count each = rl_count_plus(rl_count_plus(RL_COUNT(2, a->width + a->wide), a->keys), 1);
     if (k->out[1]->numel == 0) return RL_OK;
-    return run(k, s, each, a->batches * a->rows, (double)a->keys * (double)(a->width + a->wide + 8), forward);
+    return run(k, s, a->batches * a->rows, (double)a->keys * (double)(a->width + a->wide + 8), forward);
 }
 
 RL_KERNEL(ref_attention_back) {
     job s = {.a = rl_attention_of(k, 1, 7),
-             .grad = rl_in(k, 0),
+             .grad_out = rl_in(k, 0),
              .out = rl_in(k, 4),
              .lse = rl_in(k, 5),
              .made = {k->out[0], k->out[1], k->out[2]}};
     const rl_attention *a = &s.a;
-    rl_count each = rl_count_plus(RL_COUNT(a->keys + 3, a->width + a->wide), a->keys);
-    each = rl_count_plus(each, a->keys + 1);
     if (a->batches == 0) return RL_OK;
-    return run(k, s, each, a->batches,
+    return run(k, s, a->batches,
                (double)a->rows * (double)a->keys * (double)(a->width + a->wide + 8) * 3, backward);
 }

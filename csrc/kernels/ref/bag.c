@@ -6,13 +6,27 @@
 typedef struct {
     rl_bags bags;
     const rl_view *table, *grad, *out, *largest;
-    double *room; /* two rows of a thread */
+    rl_rooms rooms; /* of each thread two rows, at ... */
+    int64_t first, second;
 } bag_job;
+typedef struct {
+    double *first, *second;
+} two_rows;
 
-static rl_status job_begin(rl_call *k, bag_job *j) {
+static rl_layout rows_layout(const rl_call *k, bag_job *j) {
+    rl_layout l = rl_layout_begin(k);
+    j->first = rl_layout_add(&l, RL_COUNT(j->bags.width), sizeof(double));
+    j->second = rl_layout_add(&l, RL_COUNT(j->bags.width), sizeof(double));
+    return l;
+}
+static two_rows rows_of(const bag_job *j, int thread) {
+    char *room = rl_room(&j->rooms, thread);
+    return (two_rows){(double *)(room + j->first), (double *)(room + j->second)};
+}
+static rl_status job_begin(rl_call *k, bag_job *j, int threads) {
+    const rl_layout l = rows_layout(k, j);
     j->out = k->out[0];
-    j->room = k->svc->scratch(k, RL_COUNT(k->threads, 2, j->bags.width), sizeof(double));
-    return j->room ? RL_OK : RL_FAIL;
+    return k->svc->rooms(k, &l, threads, &j->rooms) ? RL_OK : RL_FAIL;
 }
 static void row_read(const rl_view *table, int64_t row, int64_t width, double *to) {
     const int64_t item = rl_itemsize(table->dtype);
@@ -29,7 +43,8 @@ static void row_write(const rl_view *table, int64_t row, int64_t width, const do
 static void join_bags(void *ctx, int64_t begin, int64_t end, int thread) {
     const bag_job *j = ctx;
     const rl_bags *b = &j->bags;
-    double *sum = j->room + thread * 2 * b->width, *row = sum + b->width;
+    const two_rows rows = rows_of(j, thread);
+    double *sum = rows.first, *row = rows.second;
     for (int64_t bag = begin; bag < end; bag++) {
         const int64_t size = b->begin[bag + 1] - b->begin[bag];
         for (int64_t c = 0; c < b->width; c++) sum[c] = 0;
@@ -79,7 +94,7 @@ static bag_body most_of(const bag_job *j) {
 
 RL_KERNEL(ref_embedding_bag) {
     bag_job j = {.table = k->arg[0].u.t, .largest = k->out[3]};
-    if (rl_bags_forward(k, &j.bags) != RL_OK || job_begin(k, &j) != RL_OK) return RL_FAIL;
+    if (rl_bags_forward(k, &j.bags) != RL_OK || job_begin(k, &j, k->threads) != RL_OK) return RL_FAIL;
     const rl_bags *b = &j.bags;
     const double rows = b->bags ? (double)b->n / (double)b->bags + 1 : 1;
     const bag_body body = b->mode == RL_BAG_MAX ? most_of(&j) : join_bags;
@@ -88,8 +103,7 @@ RL_KERNEL(ref_embedding_bag) {
 }
 
 /* ---- the gradient by the table ---- */
-static void add_row(bag_job *j, int64_t row, const double *grad, double scale) {
-    double *sum = j->room + j->bags.width;
+static void add_row(const bag_job *j, int64_t row, const double *grad, double scale, double *sum) {
     row_read(j->out, row, j->bags.width, sum);
     for (int64_t c = 0; c < j->bags.width; c++) sum[c] += grad[c] * scale;
     row_write(j->out, row, j->bags.width, sum);
@@ -129,15 +143,16 @@ static rl_status add_largest(rl_call *k, const bag_job *j) {
 
 RL_KERNEL(ref_embedding_bag_back) {
     bag_job j = {.grad = k->arg[0].u.t};
-    if (rl_bags_backward(k, &j.bags) != RL_OK || job_begin(k, &j) != RL_OK) return RL_FAIL;
+    if (rl_bags_backward(k, &j.bags) != RL_OK || job_begin(k, &j, 1) != RL_OK) return RL_FAIL;
     const rl_bags *b = &j.bags;
     memset(rl_data(j.out, RL_WRITE), 0, (size_t)(j.out->numel * rl_itemsize(j.out->dtype)));
     if (j.out->numel == 0) return RL_OK;
     if (b->mode == RL_BAG_MAX) return add_largest(k, &j);
+    const two_rows rows = rows_of(&j, 0);
     for (int64_t bag = 0; bag < b->bags; bag++) {
-        row_read(j.grad, bag, b->width, j.room);
+        row_read(j.grad, bag, b->width, rows.first);
         for (int64_t i = b->begin[bag]; i < b->begin[bag + 1]; i++)
-            add_row(&j, b->index[i], j.room, b->scale ? b->scale[i] : 1);
+            add_row(&j, b->index[i], rows.first, b->scale ? b->scale[i] : 1, rows.second);
     }
     return RL_OK;
 }
@@ -147,7 +162,8 @@ static void dot_bags(void *ctx, int64_t begin, int64_t end, int thread) {
     const bag_job *j = ctx;
     const rl_bags *b = &j->bags;
     const int64_t item = rl_itemsize(j->out->dtype);
-    double *grad = j->room + thread * 2 * b->width, *row = grad + b->width;
+    const two_rows rows = rows_of(j, thread);
+    double *grad = rows.first, *row = rows.second;
     for (int64_t bag = begin; bag < end; bag++) {
         row_read(j->grad, bag, b->width, grad);
         for (int64_t i = b->begin[bag]; i < b->begin[bag + 1]; i++) {
@@ -162,7 +178,7 @@ static void dot_bags(void *ctx, int64_t begin, int64_t end, int thread) {
 
 RL_KERNEL(ref_embedding_bag_weights_back) {
     bag_job j = {.grad = k->arg[0].u.t, .table = k->arg[1].u.t};
-    if (rl_bags_weights(k, &j.bags) != RL_OK || job_begin(k, &j) != RL_OK) return RL_FAIL;
+    if (rl_bags_weights(k, &j.bags) != RL_OK || job_begin(k, &j, k->threads) != RL_OK) return RL_FAIL;
     const rl_bags *b = &j.bags;
     const double rows = b->bags ? (double)b->n / (double)b->bags + 1 : 1;
     memset(rl_data(j.out, RL_WRITE), 0, (size_t)(j.out->numel * rl_itemsize(j.out->dtype)));

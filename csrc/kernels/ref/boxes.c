@@ -35,7 +35,7 @@ static void plane_spread(const rl_box_job *job, const char *grad, double *sums) 
 
 static void box_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_box_job *job = ctx;
-    double *sums = job->room + thread * job->volume;
+    double *sums = (double *)rl_room(&job->rooms, thread);
     int64_t item = rl_itemsize(job->dtype);
     for (int64_t i = begin; i < end; i++) {
         char *grad = job->planes.base[0];
@@ -57,13 +57,12 @@ rl_status rl_box_begin(rl_call *k, rl_box_job *job) {
         job->size[i] = lacks ? 1 : out->shape[at];
         job->step[i] = lacks ? 0 : grad->strides[at] * rl_itemsize(grad->dtype);
         job->volume *= job->size[i];
-        job->boxes[i] = k->svc->scratch(k, rl_count_plus(RL_COUNT(job->out[i]), 1), sizeof(rl_box));
+        job->boxes[i] = k->svc->scratch(k, RL_COUNT(job->out[i]), sizeof(rl_box));
         if (!job->boxes[i]) return RL_FAIL;
         for (int64_t o = 0; o < job->out[i]; o++) job->boxes[i][o] = (rl_box){0, 1, 1, 1};
     }
-    job->room = k->svc->scratch(k, rl_count_times(rl_count_plus(RL_COUNT(job->volume), 1), k->threads),
-                                sizeof(double));
-    return job->room ? RL_OK : RL_FAIL;
+    return rl_thread_rooms(k, k->threads, RL_COUNT(job->volume), sizeof(double), &job->rooms) ? RL_OK
+                                                                                              : RL_FAIL;
 }
 
 rl_status rl_box_run(rl_call *k, rl_box_job *job) {

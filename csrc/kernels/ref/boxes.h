@@ -16,7 +16,7 @@ typedef struct {
     rl_box *boxes[3];
     double factor;
     char *to;
-    double *room; /* a plane of the input for each thread */
+    rl_rooms rooms; /* a plane of the input for each thread */
 } rl_box_job;
 
 /* Room for the boxes; what an operator lacks has size 1. The caller fills boxes of dimension i (0 to 2). */

@@ -157,7 +157,8 @@ typedef struct {
     int dtype;
     int64_t outputs, places; /* channels of a group; elements of one of them */
     char *to;
-    double *memory;
+    rl_rooms rooms; /* of each thread: a plane of sums, and a row of the input */
+    int64_t sums, row;
 } spread_job;
 
 /* one row of the input, x[size], into the sums of one output channel */
@@ -184,7 +185,8 @@ static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const spread_job *job = ctx;
     const rl_conv_nd *c = &job->c;
     int64_t all = job->outputs * c->groups, item = rl_itemsize(job->dtype);
-    double *sums = job->memory + thread * (job->places + c->size[2]), *x = sums + job->places;
+    char *room = rl_room(&job->rooms, thread);
+    double *sums = (double *)(room + job->sums), *x = (double *)(room + job->row);
     for (int64_t i = begin; i < end; i++) {
         int64_t batch = i / all, out = i % all, group = out / job->outputs;
         double start = job->bias ? rl_vector_at(job->bias, out) : 0;
@@ -203,6 +205,13 @@ static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static rl_layout spread_layout(const rl_call *k, spread_job *job) {
+    rl_layout l = rl_layout_begin(k);
+    job->sums = rl_layout_add(&l, RL_COUNT(job->places), sizeof(double));
+    job->row = rl_layout_add(&l, RL_COUNT(job->c.size[2]), sizeof(double));
+    return l;
+}
+
 RL_KERNEL(ref_conv_transpose) {
     const rl_view *x = k->arg[0].u.t, *w = k->arg[1].u.t;
     spread_job job = {.bias = rl_in(k, 2), .dtype = x->dtype, .outputs = w->shape[1]};
@@ -211,9 +220,8 @@ RL_KERNEL(ref_conv_transpose) {
     job.c.channels = w->shape[0] / job.c.groups;
     job.places = job.c.out[0] * job.c.out[1] * job.c.out[2];
     job.to = rl_data(k->out[0], RL_WRITE);
-    job.memory = k->svc->scratch(
-        k, rl_count_times(rl_count_plus(RL_COUNT(job.places), job.c.size[2]), k->threads), sizeof(double));
-    if (!job.memory) return RL_FAIL;
+    const rl_layout l = spread_layout(k, &job);
+    if (!k->svc->rooms(k, &l, k->threads, &job.rooms)) return RL_FAIL;
     k->svc->parallel(k, k->out[0]->numel / job.places, 100 * RL_REF_NS * (double)job.places, spread_part,
                      &job);
     return RL_OK;

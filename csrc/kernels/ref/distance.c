@@ -4,11 +4,17 @@
 
 typedef struct {
     rl_distances d;
-    double *rows; /* two or three of `width` for each thread */
+    rl_rooms rooms; /* of each thread a row of either side, and a sum of slopes, at ... */
+    int64_t rows[3];
 } job;
 
 static double *row_of(const job *s, int thread, int which) {
-    return s->rows + (thread * 3 + which) * s->d.width;
+    return (double *)(rl_room(&s->rooms, thread) + s->rows[which]);
+}
+static rl_layout rows_layout(const rl_call *k, job *s, int n) {
+    rl_layout l = rl_layout_begin(k);
+    for (int i = 0; i < n; i++) s->rows[i] = rl_layout_add(&l, RL_COUNT(s->d.width), sizeof(double));
+    return l;
 }
 static const char *element(const rl_view *v, int64_t at) {
     return (const char *)rl_const_data(v) + at * rl_itemsize(v->dtype);
@@ -97,24 +103,24 @@ static void backward(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-static rl_status run(rl_call *k, rl_distances d, void (*body)(void *, int64_t, int64_t, int)) {
+static rl_status run(rl_call *k, rl_distances d, int rows, void (*body)(void *, int64_t, int64_t, int)) {
     job s = {.d = d};
     if (d.result->numel == 0) return RL_OK;
-    s.rows = k->svc->scratch(k, RL_COUNT(k->threads, 3, d.width), sizeof *s.rows);
-    if (!s.rows) return RL_FAIL;
+    const rl_layout l = rows_layout(k, &s, rows);
+    if (!k->svc->rooms(k, &l, k->threads, &s.rooms)) return RL_FAIL;
     k->svc->parallel(k, d.batches * d.rows, (double)d.others * (double)(d.width + 4), body, &s);
     return RL_OK;
 }
 
 RL_KERNEL(ref_cdist) {
-    return run(k, rl_distances_of(k, 0, false, k->n_arg > 2 ? rl_num(k, 2) : 2), forward);
+    return run(k, rl_distances_of(k, 0, false, k->n_arg > 2 ? rl_num(k, 2) : 2), 2, forward);
 }
 RL_KERNEL(ref_cdist_backward) {
-    return run(k, rl_distances_of(k, 1, false, rl_num(k, 3)), backward);
+    return run(k, rl_distances_of(k, 1, false, rl_num(k, 3)), 3, backward);
 }
 RL_KERNEL(ref_pdist) {
-    return run(k, rl_distances_of(k, 0, true, rl_num(k, 1)), forward);
+    return run(k, rl_distances_of(k, 0, true, rl_num(k, 1)), 2, forward);
 }
 RL_KERNEL(ref_pdist_backward) {
-    return run(k, rl_distances_of(k, 1, true, rl_num(k, 2)), backward);
+    return run(k, rl_distances_of(k, 1, true, rl_num(k, 2)), 3, backward);
 }

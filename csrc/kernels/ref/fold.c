@@ -10,7 +10,8 @@ typedef struct {
     int64_t image_step[4], column_step[3], item; /* bytes */
     int64_t planes, area;
     const char *image_from, *column_from;
-    char *image, *columns, *room;
+    char *image, *columns;
+    rl_rooms rooms; /* a plane of sums for each thread */
 } fold_job;
 
 static void fold_read(const rl_call *k, fold_job *j, const rl_view *image, const rl_view *columns) {
@@ -102,7 +103,7 @@ RL_KERNEL(ref_im2col) {
     }                                                                                                        \
     static void name##_##D(void *ctx, int64_t begin, int64_t end, int thread) {                              \
         const fold_job *j = ctx;                                                                             \
-        C *sums = (C *)j->room + thread * j->area;                                                           \
+        C *sums = (C *)rl_room(&j->rooms, thread);                                                           \
         int64_t from[2], to[2], block = j->kernel[0] * j->kernel[1];                                         \
         for (int64_t p = begin; p < end; p++) {                                                              \
             const char *columns = j->column_from + p / j->channels * j->column_step[0] +                     \
@@ -130,17 +131,19 @@ RL_JUST_BOOL(FOLD, fold, EITHER)
 
 RL_CHOOSER
 RL_KERNEL(ref_col2im) {
-    static void (*const planes[RL_NDTYPES])(void *, int64_t, int64_t, int) = {
-        RL_EACH_FLOAT(RL_ENTRY, fold) RL_JUST_BOOL(RL_ENTRY, fold)};
+#define FOLD_ENTRY(D, T, C, LOAD, STORE, name) [RL_##D] = {name##_##D, sizeof(C)},
+    static const struct {
+        void (*run)(void *, int64_t, int64_t, int);
+        int64_t item; /* bytes of a sum */
+    } planes[RL_NDTYPES] = {RL_EACH_FLOAT(FOLD_ENTRY, fold) RL_JUST_BOOL(FOLD_ENTRY, fold)};
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     fold_job j = {0};
-    if (!planes[x->dtype]) return RL_UNSUPPORTED;
+    if (!planes[x->dtype].run) return RL_UNSUPPORTED;
     if (out->numel == 0) return RL_OK;
     fold_read(k, &j, out, x);
     j.column_from = rl_const_data(x), j.image = rl_data(out, RL_WRITE);
-    j.room = k->svc->scratch(k, RL_COUNT(j.area, k->threads > 1 ? k->threads : 1), sizeof(double));
-    if (!j.room) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(j.area), planes[x->dtype].item, &j.rooms)) return RL_FAIL;
     double ns = RL_REF_NS * (double)(j.blocks[0] * j.blocks[1] * j.kernel[0] * j.kernel[1]);
-    k->svc->parallel(k, j.planes, ns, planes[x->dtype], &j);
+    k->svc->parallel(k, j.planes, ns, planes[x->dtype].run, &j);
     return RL_OK;
 }

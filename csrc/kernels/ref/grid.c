@@ -14,7 +14,7 @@ typedef struct {
     field picture, places, direction, result; /* result: of the sampling, or its gradient */
     int64_t channels, n_places, size[3];      /* size: of the grid, along x, y, z */
     field to;
-    double *room; /* a picture of one channel for each thread */
+    rl_rooms rooms; /* a picture of one channel for each thread */
     int64_t volume;
 } grid_job;
 
@@ -106,7 +106,7 @@ RL_KERNEL(ref_grid_sampler) {
 /* ---- back to the picture: (grad_output, grid, input_size, ...) ---- */
 static void spread_pictures(void *ctx, int64_t begin, int64_t end, int thread) {
     const grid_job *job = ctx;
-    double *sums = job->room + thread * job->volume;
+    double *sums = (double *)rl_room(&job->rooms, thread);
     const int64_t item = rl_itemsize(job->to.dtype);
     rl_grid_place place;
     for (int64_t i = begin; i < end; i++) {
@@ -134,8 +134,7 @@ RL_KERNEL(ref_grid_sampler_input) {
         job.g.step[d] = job.volume;
         job.volume *= job.g.size[d];
     }
-    job.room = k->svc->scratch(k, RL_COUNT(job.volume, k->threads), sizeof *job.room);
-    if (!job.room) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(job.volume), sizeof(double), &job.rooms)) return RL_FAIL;
     k->svc->parallel(k, out->shape[0] * job.channels, (PLACE_NS + 10) * (double)job.n_places, spread_pictures,
                      &job);
     return RL_OK;

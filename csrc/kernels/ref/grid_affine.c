@@ -35,7 +35,7 @@ static rl_status affine_begin(rl_call *k, affine_job *job, const rl_view *grid) 
     for (int d = 0; d < job->dims; d++) {
         job->size[d] = grid->shape[grid->ndim - 2 - d];
         job->n_places *= job->size[d];
-        job->line[d] = k->svc->scratch(k, rl_count_plus(RL_COUNT(job->size[d]), 1), sizeof(double));
+        job->line[d] = k->svc->scratch(k, RL_COUNT(job->size[d]), sizeof(double));
         if (!job->line[d]) return RL_FAIL;
         line_fill(job, job->size[d], k->arg[2].u.i != 0, job->line[d]);
     }
@@ -97,7 +97,7 @@ static void matrix_sums(void *ctx, int64_t begin, int64_t end, int thread) {
 RL_KERNEL(ref_affine_grid_generator_back) {
     const rl_view *grad = k->arg[0].u.t, *out = k->out[0];
     affine_job job = {.to = rl_data(out, RL_WRITE)};
-    void *dense = k->svc->scratch(k, rl_count_plus(RL_COUNT(grad->numel, rl_itemsize(grad->dtype)), 1), 1);
+    void *dense = k->svc->scratch(k, RL_COUNT(grad->numel), rl_itemsize(grad->dtype));
     if (!dense || affine_begin(k, &job, grad) != RL_OK) return RL_FAIL;
     if (out->numel == 0) return RL_OK;
     rl_walk w;

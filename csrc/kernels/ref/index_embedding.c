@@ -58,13 +58,13 @@ typedef struct {
     int dtype, index_dtype;
     char *table;
     int64_t *seen, step; /* how often each row comes; NULL when that does not count */
-    double *row;         /* two rows */
+    double *sum, *more;  /* rows */
     bool count, bad;
 } adding;
 
 static void adding_row(const adding *a, const char *grad, int64_t at) {
     char *to = a->table + at * a->width * a->item;
-    double *sum = a->row, *more = a->row + a->width;
+    double *sum = a->sum, *more = a->more;
     rl_row_doubles(a->dtype, to, a->item, a->width, sum);
     rl_row_doubles(a->dtype, grad, a->step, a->width, more);
     for (int64_t i = 0; i < a->width; i++) sum[i] += a->seen ? more[i] / (double)a->seen[at] : more[i];
@@ -95,9 +95,10 @@ RL_KERNEL(ref_embedding_dense_back) {
     a.table = rl_data(out, RL_WRITE);
     memset(a.table, 0, (size_t)(out->numel * a.item));
     if (grad->numel == 0) return RL_OK;
-    a.row = k->svc->scratch(k, RL_COUNT(2, a.width), sizeof(double));
-    if (k->arg[4].u.i) a.seen = k->svc->scratch(k, rl_count_plus(RL_COUNT(a.rows), 1), sizeof(int64_t));
-    if (!a.row || (k->arg[4].u.i && !a.seen)) return RL_FAIL;
+    a.sum = k->svc->scratch(k, RL_COUNT(a.width), sizeof(double));
+    a.more = k->svc->scratch(k, RL_COUNT(a.width), sizeof(double));
+    if (k->arg[4].u.i) a.seen = k->svc->scratch(k, RL_COUNT(a.rows), sizeof(int64_t));
+    if (!a.sum || !a.more || (k->arg[4].u.i && !a.seen)) return RL_FAIL;
     rl_walk w;
     rl_walk_begin(&w, grad, RL_READ);
     rl_walk_drop(&w, 1ull << last);

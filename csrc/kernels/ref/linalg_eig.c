@@ -220,18 +220,23 @@ static void normalise(int64_t n, double *x, double *y) {
 }
 
 int64_t rl_own_eig(rl_job *j, int64_t n, void *at, void *real, void *imaginary, void *v) {
-    double *room = rl_job_work(j, RL_COUNT(v ? n + 2 : 2, n), sizeof *room), most = 0, scale = 1;
-    hess all = {n, at, v ? room + 2 * n : NULL, real, imaginary}, *t = &all;
+    rl_layout l = rl_layout_begin(j->k);
+    const int64_t x_at = rl_layout_add(&l, RL_COUNT(n), sizeof(double));
+    const int64_t y_at = rl_layout_add(&l, RL_COUNT(n), sizeof(double));
+    const int64_t z_at = v ? rl_layout_add(&l, RL_COUNT(n, n), sizeof(double)) : 0;
+    char *room = rl_job_rooms(j, &l);
     if (!room) return 0;
+    double *x = (double *)(room + x_at), *y = (double *)(room + y_at), most = 0, scale = 1;
+    hess all = {n, at, v ? (double *)(room + z_at) : NULL, real, imaginary}, *t = &all;
     for (int64_t i = 0; i < n * n; i++) {
         if (!isfinite(t->h[i])) return n;
         most = fmax(most, fabs(t->h[i]));
     }
     if (most > 1e10 || (most < 1e-10 && most > 0)) scale = exp2(-ilogb(most)); /* squares stay in range */
     for (int64_t i = 0; scale != 1 && i < n * n; i++) t->h[i] *= scale;
-    hessenberg(t, room);
+    hessenberg(t, x);
     int64_t info = triangular(t);
-    double tiny = fmax(DBL_EPSILON * most * scale, DBL_MIN), *x = room, *y = room + n;
+    double tiny = fmax(DBL_EPSILON * most * scale, DBL_MIN);
     for (int64_t e = 0; v && !info && e < n; e++) {
         double *to = (double *)v + e * n;
         bool pair = t->im[e] != 0;

@@ -199,8 +199,13 @@ int64_t rl_own_tridiagonal(int64_t n, double *d, double *e) {
 
 int64_t rl_own_eigh(rl_job *j, bool vectors, bool upper, int64_t n, void *at, void *to) {
     double *a = at, *d = to, most = 0, scale = 1;
-    double *room = rl_job_work(j, RL_COUNT(n, 3), sizeof *room);
+    rl_layout l = rl_layout_begin(j->k);
+    const int64_t e_at = rl_layout_add(&l, RL_COUNT(n), sizeof(double));
+    const int64_t tau_at = rl_layout_add(&l, RL_COUNT(n), sizeof(double));
+    const int64_t sum_at = rl_layout_add(&l, RL_COUNT(n), sizeof(double));
+    char *room = rl_job_rooms(j, &l);
     if (!room) return 0;
+    double *e = (double *)(room + e_at), *tau = (double *)(room + tau_at);
     for (int64_t c = 0; c < n; c++)
         for (int64_t i = c; i < n; i++) {
             if (upper) a[i + c * n] = a[c + i * n];
@@ -210,9 +215,9 @@ int64_t rl_own_eigh(rl_job *j, bool vectors, bool upper, int64_t n, void *at, vo
         }
     if (most > 1e140 || (most < 1e-140 && most > 0)) scale = exp2(-ilogb(most)); /* squares stay in range */
     for (int64_t i = 0; scale != 1 && i < n * n; i++) a[i] *= scale;
-    tridiagonal(n, a, d, room, room + n, room + 2 * n);
-    if (vectors) vectors_form(n, a, room + n);
-    tri t = {n, d, room, vectors ? a : NULL, 30 * n};
+    tridiagonal(n, a, d, e, tau, (double *)(room + sum_at));
+    if (vectors) vectors_form(n, a, tau);
+    tri t = {n, d, e, vectors ? a : NULL, 30 * n};
     int64_t stuck = diagonalise(&t);
     ascending(&t);
     for (int64_t i = 0; scale != 1 && i < n; i++) d[i] /= scale;

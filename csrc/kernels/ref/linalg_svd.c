@@ -125,17 +125,38 @@ static int64_t svd_tall(rl_job *j, bool full, int64_t m, int64_t n, double *a, d
     return 0;
 }
 
+/* What is worked on: with vectors tau, r and v, else the tridiagonal's d and e; of a wide matrix also its
+ * transpose and U of that. */
+typedef struct {
+    int64_t tau, r, v, left, d, e, sum, turned;
+} svd_parts;
+static svd_parts svd_layout(rl_layout *l, int64_t rows, int64_t cols, int64_t other, bool vectors,
+                            bool wide) {
+    svd_parts p = {0};
+    if (vectors) {
+        p.tau = rl_layout_add(l, RL_COUNT(cols), sizeof(double));
+        p.r = rl_layout_add(l, RL_COUNT(cols, cols), sizeof(double));
+        p.v = rl_layout_add(l, RL_COUNT(cols, cols), sizeof(double));
+        if (wide) p.left = rl_layout_add(l, RL_COUNT(rows, other), sizeof(double));
+    } else {
+        p.d = rl_layout_add(l, RL_COUNT(2, cols), sizeof(double));
+        p.e = rl_layout_add(l, RL_COUNT(2, cols), sizeof(double));
+        p.sum = rl_layout_add(l, RL_COUNT(rows), sizeof(double));
+    }
+    if (wide) p.turned = rl_layout_add(l, RL_COUNT(rows, cols), sizeof(double));
+    return p;
+}
+
 int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *to, void *u, void *vt) {
     bool wide = m < n;
     int64_t rows = wide ? n : m, cols = wide ? m : n, other = full ? rows : cols;
     double *a = at, *s = to, most = 0, scale = 1;
-    rl_count need =
-        rl_count_plus(RL_COUNT(rl_count_plus(RL_COUNT(cols, u ? 2 : 0), 5).n, cols), u ? 1 : rows);
-    rl_count more = RL_COUNT(rows, wide ? cols + (u ? other : 0) : 0);
-    double *tau = rl_job_work(j, more.n < 0 ? more : rl_count_plus(need, more.n), sizeof *tau);
-    if (!tau) return 0;
-    double *r = tau + cols, *v = r + cols * cols, *turned = u ? v + cols * cols : tau + 4 * cols + rows,
-           *left = turned + rows * cols;
+    rl_layout l = rl_layout_begin(j->k);
+    const svd_parts p = svd_layout(&l, rows, cols, other, u != NULL, wide);
+    char *room = rl_job_rooms(j, &l);
+    if (!room) return 0;
+    double *v = (double *)(room + p.v), *turned = (double *)(room + p.turned),
+           *left = (double *)(room + p.left);
     for (int64_t i = 0; i < m * n; i++) {
         if (!isfinite(a[i])) return cols;
         most = fabs(a[i]) > most ? fabs(a[i]) : most;
@@ -144,8 +165,10 @@ int64_t rl_own_svd(rl_job *j, bool full, int64_t m, int64_t n, void *at, void *t
     for (int64_t i = 0; scale != 1 && i < m * n; i++) a[i] *= scale;
     if (wide) turn_over(m, n, a, turned);
     double *tall = wide ? turned : a;
-    int64_t info = u ? svd_tall(j, full, rows, cols, tall, s, wide ? left : u, v, tau, r)
-                     : values_only(rows, cols, tall, s, tau, tau + 2 * cols, tau + 4 * cols);
+    int64_t info = u ? svd_tall(j, full, rows, cols, tall, s, wide ? left : u, v, (double *)(room + p.tau),
+                                (double *)(room + p.r))
+                     : values_only(rows, cols, tall, s, (double *)(room + p.d), (double *)(room + p.e),
+                                   (double *)(room + p.sum));
     for (int64_t i = 0; scale != 1 && i < cols; i++) s[i] /= scale;
     if (!u) return info;
     if (wide) { /* A = (U S V^T)^T = V S U^T */

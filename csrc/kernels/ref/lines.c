@@ -4,10 +4,11 @@
 static void line_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_line_job *job = ctx;
     const int in = job->along.in;
-    rl_element *at = job->memory + (int64_t)thread * 4 * job->n;
+    char *room = rl_room(&job->rooms, thread);
     for (int64_t i = begin; i < end; i++) {
         char *p[RL_WALK_OPS];
-        rl_line l = {at, at + job->n, (int64_t *)(at + 2 * job->n), (int64_t *)(at + 3 * job->n)};
+        rl_line l = {(rl_element *)(room + job->values), (rl_element *)(room + job->other),
+                     (int64_t *)(room + job->order), (int64_t *)(room + job->places)};
         rl_along_at(&job->along, i, p);
         if (job->floats)
             rl_row_doubles(job->dtype, p[in], job->step[in], job->n, &l.values->d);
@@ -15,6 +16,15 @@ static void line_part(void *ctx, int64_t begin, int64_t end, int thread) {
             rl_row_ints(job->dtype, p[in], job->step[in], job->n, &l.values->i);
         job->run(job, &l, p);
     }
+}
+
+static rl_layout line_layout(const rl_call *k, rl_line_job *job) {
+    rl_layout l = rl_layout_begin(k);
+    job->values = rl_layout_add(&l, RL_COUNT(job->n), sizeof(rl_element));
+    job->other = rl_layout_add(&l, RL_COUNT(job->n), sizeof(rl_element));
+    job->order = rl_layout_add(&l, RL_COUNT(job->n), sizeof(int64_t));
+    job->places = rl_layout_add(&l, RL_COUNT(job->n), sizeof(int64_t));
+    return l;
 }
 
 rl_status rl_lines_run(rl_call *k, rl_line_job *job) {
@@ -26,8 +36,8 @@ rl_status rl_lines_run(rl_call *k, rl_line_job *job) {
     job->n = job->along.n;
     job->step = job->along.step;
     job->keep = k->out[0]->ndim && k->out[0]->ndim == x->ndim ? k->out[0]->shape[k->attr[0]] : 1;
-    job->memory = k->svc->scratch(k, RL_COUNT(job->n, 4, k->threads), 8);
-    if (!job->memory) return RL_FAIL;
+    const rl_layout l = line_layout(k, job);
+    if (!k->svc->rooms(k, &l, k->threads, &job->rooms)) return RL_FAIL;
     k->svc->parallel(k, job->along.lines.numel, 8 * RL_REF_NS * (double)job->n, line_part, job);
     return RL_OK;
 }

@@ -5,7 +5,6 @@ enum { NONE, MEAN };
 
 /* A sample: what its loss adds up to, and the slope of that by each input. Its targets are copied, so that
  * what was checked is what is used. */
-enum { ROWS = 4 };
 typedef struct {
     double *x, *slope, *each; /* each: room of as many */
     int64_t *target;
@@ -18,7 +17,8 @@ struct margin_job {
     int64_t classes, labels; /* labels: targets of a sample */
     bool squared;
     double margin, share; /* share: what a slope is times */
-    double *room;         /* ROWS of a thread */
+    rl_rooms rooms;       /* of each thread a sample, whose parts begin at ... */
+    int64_t x_at, slope_at, each_at, target_at;
     double *loss;         /* of each sample; or NULL: slopes are wanted */
     char *to;
     int outside;
@@ -84,9 +84,11 @@ static const char *row_of(const rl_view *v, int64_t i, int64_t *step) {
 static void margin_part(void *ctx, int64_t begin, int64_t end, int thread) {
     margin_job *j = ctx;
     const int64_t n = j->classes, item = rl_itemsize(j->x->dtype);
-    double *room = j->room + ROWS * n * thread;
-    margin_sample s = {
-        .x = room, .slope = room + n, .each = room + 2 * n, .target = (int64_t *)(room + 3 * n)};
+    char *room = rl_room(&j->rooms, thread);
+    margin_sample s = {.x = (double *)(room + j->x_at),
+                       .slope = (double *)(room + j->slope_at),
+                       .each = (double *)(room + j->each_at),
+                       .target = (int64_t *)(room + j->target_at)};
     for (int64_t i = begin; i < end; i++) {
         int64_t step;
         const char *row = row_of(j->x, i, &step);
@@ -108,11 +110,20 @@ static void margin_part(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static rl_layout margin_layout(const rl_call *k, margin_job *j) {
+    rl_layout l = rl_layout_begin(k);
+    j->x_at = rl_layout_add(&l, RL_COUNT(j->classes), sizeof(double));
+    j->slope_at = rl_layout_add(&l, RL_COUNT(j->classes), sizeof(double));
+    j->each_at = rl_layout_add(&l, RL_COUNT(j->classes), sizeof(double));
+    j->target_at = rl_layout_add(&l, RL_COUNT(j->labels), sizeof(int64_t));
+    return l;
+}
+
 /* the losses of all samples, or the slopes; what is said of a target that is no class */
 static rl_status margin_run(rl_call *k, margin_job *j, const char *outside) {
     j->classes = k->attr[1];
-    j->room = k->svc->scratch(k, RL_COUNT(j->classes, ROWS, k->threads), sizeof *j->room);
-    if (!j->room) return RL_FAIL;
+    const rl_layout l = margin_layout(k, j);
+    if (!k->svc->rooms(k, &l, k->threads, &j->rooms)) return RL_FAIL;
     k->svc->parallel(k, k->attr[0], 2 * (double)j->classes, margin_part, j);
     return j->outside ? rl_fail(k, RL_RUNTIME, "%s", outside) : RL_OK;
 }

@@ -7,7 +7,7 @@ typedef struct {
     int dtype;
     int64_t out[3], step[2][3], places, volume; /* elements of a plane of the output, of the input */
     char *to;
-    double *room; /* a plane for each thread */
+    rl_rooms rooms; /* a plane for each thread */
     int64_t bad;  /* an index out of range */
     int seen;
 } spread_job;
@@ -32,7 +32,7 @@ static void spread_row(spread_job *job, const char *grad, const char *index, dou
 
 static void spread_part(void *ctx, int64_t begin, int64_t end, int thread) {
     spread_job *job = ctx;
-    double *sums = job->room + thread * job->volume;
+    double *sums = (double *)rl_room(&job->rooms, thread);
     int64_t item = rl_itemsize(job->dtype);
     for (int64_t i = begin; i < end; i++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
@@ -72,8 +72,7 @@ static rl_status spread(rl_call *k, const rl_view *indices, int64_t *computed) {
     rl_walk_merge(&w);
     job.planes = w;
     job.to = rl_data(out, RL_WRITE);
-    job.room = k->svc->scratch(k, RL_COUNT(job.volume, k->threads), sizeof(double));
-    if (!job.room) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(job.volume), sizeof(double), &job.rooms)) return RL_FAIL;
     k->svc->parallel(k, w.numel, 8 * RL_REF_NS * (double)job.volume, spread_part, &job);
     if (!job.seen) return RL_OK;
     return rl_fail(k, RL_RUNTIME, "found an invalid max index: %lld (a plane has %lld elements)",

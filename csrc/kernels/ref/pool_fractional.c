@@ -11,7 +11,8 @@ struct fractional_job {
     int64_t size[3], out[3], kernel[3], step[3], places, channels;
     const char *samples;
     int64_t sample_step[3]; /* of batch, channel, dimension */
-    int64_t *starts;        /* room of the threads: out[0] + out[1] + out[2] numbers each */
+    rl_rooms rooms;         /* of each thread: where windows start along each dimension */
+    int64_t starts[3];
     char *to;
     int64_t *indices;
     void (*plane)(const fractional_job *job, const char *from, int64_t *const *starts, int64_t at);
@@ -75,9 +76,7 @@ RL_EACH_FLOAT(FRACTIONAL, fractional, -INFINITY)
 static void fractional_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const fractional_job *job = ctx;
     int64_t *starts[3];
-    starts[0] = job->starts + thread * (job->out[0] + job->out[1] + job->out[2]);
-    starts[1] = starts[0] + job->out[0];
-    starts[2] = starts[1] + job->out[1];
+    for (int d = 0; d < 3; d++) starts[d] = (int64_t *)(rl_room(&job->rooms, thread) + job->starts[d]);
     for (int64_t i = begin; i < end; i++) {
         char *from = job->planes.base[0];
         const char *samples =
@@ -91,6 +90,12 @@ static void fractional_part(void *ctx, int64_t begin, int64_t end, int thread) {
         }
         job->plane(job, from, starts, i * job->places);
     }
+}
+
+static rl_layout fractional_layout(const rl_call *k, fractional_job *job) {
+    rl_layout l = rl_layout_begin(k);
+    for (int d = 0; d < 3; d++) job->starts[d] = rl_layout_add(&l, RL_COUNT(job->out[d]), sizeof(int64_t));
+    return l;
 }
 
 RL_KERNEL(ref_fractional_max_pool) {
@@ -114,9 +119,8 @@ RL_KERNEL(ref_fractional_max_pool) {
     }
     job.channels = x->shape[lead - 1];
     job.samples = rl_const_data(samples);
-    rl_count starts = rl_count_plus(rl_count_plus(RL_COUNT(job.out[0]), job.out[1]), job.out[2]);
-    job.starts = k->svc->scratch(k, rl_count_times(starts, k->threads > 1 ? k->threads : 1), sizeof(int64_t));
-    if (!job.starts) return RL_FAIL;
+    const rl_layout l = fractional_layout(k, &job);
+    if (!k->svc->rooms(k, &l, k->threads, &job.rooms)) return RL_FAIL;
     job.to = rl_data(out, RL_WRITE);
     job.indices = rl_data(k->out[1], RL_WRITE);
     rl_walk_begin(&job.planes, x, RL_READ);

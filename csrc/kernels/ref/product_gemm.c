@@ -2,12 +2,18 @@
 #include "product_gemm.h"
 #include <string.h>
 
-enum {
-    PANEL_A = RL_PANEL_ROWS * RL_PANEL_DEPTH * 8,
-    PANEL_B = RL_PANEL_DEPTH * RL_PANEL_COLS * 8,
-    PANEL_SUM = RL_PANEL_ROWS * RL_PANEL_COLS * 8,
-    PANELS = PANEL_A + PANEL_B + PANEL_SUM,
-};
+/* bytes of an element of a panel */
+static int64_t panel_item(int dtype) {
+    return dtype == RL_F64 || !rl_is_float(dtype) ? 8 : 4;
+}
+static rl_layout panels_layout(const rl_call *k, rl_product *p) {
+    const int64_t item = panel_item(p->dtype);
+    rl_layout l = rl_layout_begin(k);
+    p->a = rl_layout_add(&l, RL_COUNT(RL_PANEL_ROWS, RL_PANEL_DEPTH), item);
+    p->b = rl_layout_add(&l, RL_COUNT(RL_PANEL_DEPTH, RL_PANEL_COLS), item);
+    p->sums = rl_layout_add(&l, RL_COUNT(RL_PANEL_ROWS, RL_PANEL_COLS), item);
+    return l;
+}
 
 /* sum[rows][cols] += a[rows][n] * b[n][cols] on panels; depth is padded with zeros to a multiple of four */
 #define PANEL_MULTIPLY(T)                                                                                    \
@@ -52,9 +58,8 @@ void rl_panel_row(int dtype, const char *from, int64_t step, int64_t n, void *pa
         rl_row_ints(dtype, from, step, n, (int64_t *)panel + at);
 }
 
-static void panel_multiply(int dtype, char *panels, int64_t rows, int64_t n, int64_t cols) {
-    char *a = panels, *b = a + PANEL_A, *sums = b + PANEL_B;
-    int64_t item = dtype == RL_F64 || !rl_is_float(dtype) ? 8 : 4, whole = (n + 3) / 4 * 4;
+static void panel_multiply(int dtype, char *a, char *b, char *sums, int64_t rows, int64_t n, int64_t cols) {
+    int64_t item = panel_item(dtype), whole = (n + 3) / 4 * 4;
     if (cols < RL_PANEL_COLS / 4) {
         if (dtype == RL_F64)
             thin_double(a, b, sums, rows, n, cols);
@@ -116,18 +121,18 @@ static void product_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_product *p = ctx;
     int64_t down = (p->rows + RL_PANEL_ROWS - 1) / RL_PANEL_ROWS,
             across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
-    char *panels = p->scratch + (int64_t)thread * PANELS, *b = panels + PANEL_A, *sums = b + PANEL_B;
+    char *room = rl_room(&p->rooms, thread), *a = room + p->a, *b = room + p->b, *sums = room + p->sums;
+    const int64_t item = panel_item(p->dtype);
     for (int64_t t = begin; t < end; t++) {
         int64_t batch = t / (down * across), row = t / across % down * RL_PANEL_ROWS,
                 col = t % across * RL_PANEL_COLS;
         int64_t rows = at_most(p->rows - row, RL_PANEL_ROWS), cols = at_most(p->cols - col, RL_PANEL_COLS);
-        int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
         memset(sums, 0, (size_t)(rows * RL_PANEL_COLS * item));
         for (int64_t d = 0; d < p->depth; d += RL_PANEL_DEPTH) {
             int64_t n = at_most(p->depth - d, RL_PANEL_DEPTH);
-            p->pack_a(p, batch, row, rows, d, n, panels);
+            p->pack_a(p, batch, row, rows, d, n, a);
             p->pack_b(p, batch, d, n, col, cols, b);
-            panel_multiply(p->dtype, panels, rows, n, cols);
+            panel_multiply(p->dtype, a, b, sums, rows, n, cols);
         }
         for (int64_t r = 0; r < rows; r++)
             row_finish(p, sums + r * RL_PANEL_COLS * item, batch, row + r, col, cols);
@@ -139,8 +144,8 @@ rl_status rl_product_run(rl_call *k, rl_product *p) {
             across = (p->cols + RL_PANEL_COLS - 1) / RL_PANEL_COLS;
     int64_t tiles = p->batches * down * across;
     if (tiles == 0) return RL_OK;
-    p->scratch = k->svc->scratch(k, RL_COUNT(tiles == 1 ? 1 : k->threads), PANELS);
-    if (!p->scratch) return RL_FAIL;
+    const rl_layout l = panels_layout(k, p);
+    if (!k->svc->rooms(k, &l, tiles == 1 ? 1 : k->threads, &p->rooms)) return RL_FAIL;
     if (tiles == 1)
         product_part(p, 0, 1, 0);
     else
@@ -172,7 +177,7 @@ static void strided_pack_b(const rl_product *p, int64_t batch, int64_t depth, in
                            int64_t cols, void *panel) {
     const strided *s = p->operands;
     char *from[2] = {s->batch.base[0], s->batch.base[1]};
-    int64_t item = p->dtype == RL_F64 || !rl_is_float(p->dtype) ? 8 : 4;
+    int64_t item = panel_item(p->dtype);
     rl_walk_seek(&s->batch, batch, from);
     const char *b = from[1] + depth * s->b_depth + col * s->b_col;
     if (s->b_depth != rl_itemsize(p->dtype)) {

@@ -24,7 +24,8 @@ struct rl_product {
     bool bias_by_row;     /* number (batch % bias_groups) * rows + row, else col */
     int64_t bias_groups;
     char *out; /* contiguous */
-    char *scratch;
+    rl_rooms rooms; /* of each thread a panel of a, one of b and their sums, at ... */
+    int64_t a, b, sums;
 };
 rl_status rl_product_run(rl_call *k, rl_product *p);
 /* n elements into the compute type of dtype (float, double, int64) at panel[at] */

@@ -9,7 +9,7 @@ typedef struct {
     rl_walk planes; /* operands output, input */
     int dtype;
     int64_t to_step[3], from_step[3]; /* bytes */
-    double *room;                     /* a row of the input for each thread */
+    rl_rooms rooms;                   /* a row of the input for each thread */
 } resize_job;
 
 static void sums_add(const resize_job *job, const char *row, double weight, bool begins, double *sums) {
@@ -57,7 +57,7 @@ static void row_fill(const resize_job *job, const double *sums, char *to) {
 static void resize_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const resize_job *job = ctx;
     const int64_t high = job->taps[1].out, rows = job->taps[0].out * high;
-    double *sums = job->room + thread * job->taps[2].in;
+    double *sums = (double *)rl_room(&job->rooms, thread);
     for (int64_t row = begin; row < end; row++) {
         const int64_t d = row % rows / high, h = row % high;
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
@@ -79,8 +79,7 @@ RL_KERNEL(ref_resize) {
         job.to_step[i] = out->strides[out->ndim - 3 + i] * item;
         job.from_step[i] = x->strides[x->ndim - 3 + i] * item;
     }
-    job.room = k->svc->scratch(k, RL_COUNT(job.taps[2].in, k->threads), sizeof *job.room);
-    if (!job.room) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(job.taps[2].in), sizeof(double), &job.rooms)) return RL_FAIL;
     rl_walk_begin(&job.planes, out, RL_WRITE);
     job.planes.nops = 2;
     job.planes.base[1] = rl_data(x, RL_READ);

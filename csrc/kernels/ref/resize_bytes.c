@@ -13,7 +13,7 @@ typedef struct {
     byte_taps high, wide;
     rl_walk planes; /* operands output, input */
     int64_t to_step[2], from_step[2];
-    uint8_t *room; /* for each thread a plane whose rows are done */
+    rl_rooms rooms; /* for each thread a plane whose rows are done */
 } byte_job;
 
 static uint8_t byte_of(int32_t sum, int shift) {
@@ -37,7 +37,7 @@ static void bytes_sum(const byte_taps *t, int64_t i, const uint8_t *from, int64_
 static void byte_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     const byte_job *job = ctx;
     const rl_taps *high = &job->high.taps, *wide = &job->wide.taps;
-    uint8_t *rows = job->room + thread * high->in * wide->out;
+    uint8_t *rows = (uint8_t *)rl_room(&job->rooms, thread);
     for (int64_t plane = begin; plane < end; plane++) {
         char *p[2] = {job->planes.base[0], job->planes.base[1]};
         rl_walk_seek(&job->planes, plane, p);
@@ -54,7 +54,7 @@ static void byte_planes(void *ctx, int64_t begin, int64_t end, int thread) {
 static rl_status byte_weights(rl_call *k, byte_taps *t) {
     const int64_t n = t->taps.first[t->taps.out];
     double most = 0;
-    t->weight = k->svc->scratch(k, rl_count_plus(RL_COUNT(n), 1), sizeof *t->weight);
+    t->weight = k->svc->scratch(k, RL_COUNT(n), sizeof *t->weight);
     if (!t->weight) return RL_FAIL;
     for (int64_t i = 0; i < n; i++) most = t->taps.weight[i] > most ? t->taps.weight[i] : most;
     while (t->shift < 22 && 0.5 + ldexp(most, t->shift + 1) < 1 << 15) t->shift++;
@@ -65,14 +65,14 @@ static rl_status byte_weights(rl_call *k, byte_taps *t) {
 rl_status rl_resize_bytes(rl_call *k) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     rl_taps taps[3];
-    byte_job job = {.room = NULL};
+    byte_job job = {.to_step = {0}};
     if (out->numel == 0) return RL_OK;
     if (rl_resize_taps(k, taps) != RL_OK) return RL_FAIL;
     job.high.taps = taps[1];
     job.wide.taps = taps[2];
     if (byte_weights(k, &job.high) != RL_OK || byte_weights(k, &job.wide) != RL_OK) return RL_FAIL;
-    job.room = k->svc->scratch(k, RL_COUNT(x->shape[2], out->shape[3], k->threads), 1);
-    if (!job.room) return RL_FAIL;
+    const rl_count plane = RL_COUNT(job.high.taps.in, job.wide.taps.out);
+    if (!rl_thread_rooms(k, k->threads, plane, 1, &job.rooms)) return RL_FAIL;
     for (int i = 0; i < 2; i++) job.to_step[i] = out->strides[2 + i], job.from_step[i] = x->strides[2 + i];
     rl_walk_begin(&job.planes, out, RL_WRITE);
     job.planes.nops = 2;

@@ -9,13 +9,15 @@ struct softmax_job {
     int dtype;
     bool log, safe;     /* safe: 0 where all is -inf */
     int64_t n, step[3]; /* of the dimension */
-    void (*line)(const softmax_job *job, char *const *p, double *room);
-    double *room; /* two lines for each thread */
+    void (*line)(const softmax_job *job, char *const *p, double *x, double *y);
+    rl_rooms rooms; /* of each thread a line of each argument, at ... */
+    int64_t x, y;
 };
 
-static void softmax_line(const softmax_job *job, char *const *p, double *x) {
+static void softmax_line(const softmax_job *job, char *const *p, double *x, double *y) {
     const int64_t n = job->n;
     double most = -INFINITY, sum = 0;
+    (void)y;
     rl_row_doubles(job->dtype, p[1], job->step[1], n, x);
     for (int64_t i = 0; i < n; i++)
         if (x[i] > most || x[i] != x[i]) most = x[i];
@@ -34,9 +36,9 @@ static void softmax_line(const softmax_job *job, char *const *p, double *x) {
     rl_row_put_doubles(job->dtype, p[0], job->step[0], n, x);
 }
 
-static void gradient_line(const softmax_job *job, char *const *p, double *grad) {
+static void gradient_line(const softmax_job *job, char *const *p, double *grad, double *y) {
     const int64_t n = job->n;
-    double *y = grad + n, sum = 0;
+    double sum = 0;
     rl_row_doubles(job->dtype, p[1], job->step[1], n, grad);
     rl_row_doubles(job->dtype, p[2], job->step[2], n, y);
     for (int64_t i = 0; i < n; i++) sum += job->log ? grad[i] : grad[i] * y[i];
@@ -46,12 +48,20 @@ static void gradient_line(const softmax_job *job, char *const *p, double *grad) 
 
 static void softmax_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *job = ctx;
+    char *room = rl_room(&job->rooms, thread);
     for (int64_t i = begin; i < end; i++) {
         char *p[3];
         for (int op = 0; op < job->lines.nops; op++) p[op] = job->lines.base[op];
         rl_walk_seek(&job->lines, i, p);
-        job->line(job, p, job->room + thread * 2 * job->n);
+        job->line(job, p, (double *)(room + job->x), (double *)(room + job->y));
     }
+}
+
+static rl_layout softmax_layout(const rl_call *k, softmax_job *job, int arguments) {
+    rl_layout l = rl_layout_begin(k);
+    job->x = rl_layout_add(&l, RL_COUNT(job->n), sizeof(double));
+    if (arguments > 1) job->y = rl_layout_add(&l, RL_COUNT(job->n), sizeof(double));
+    return l;
 }
 
 static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
@@ -68,8 +78,8 @@ static rl_status softmax_run(rl_call *k, softmax_job job, int arguments) {
         rl_walk_drop(w, 1ull << dim);
     }
     rl_walk_merge(w);
-    job.room = k->svc->scratch(k, RL_COUNT(job.n, 2, k->threads), sizeof(double));
-    if (!job.room) return RL_FAIL;
+    const rl_layout l = softmax_layout(k, &job, arguments);
+    if (!k->svc->rooms(k, &l, k->threads, &job.rooms)) return RL_FAIL;
     k->svc->parallel(k, w->numel, 8 * RL_REF_NS * (double)job.n, softmax_part, &job);
     return RL_OK;
 }

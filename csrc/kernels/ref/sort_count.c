@@ -45,9 +45,10 @@ RL_KERNEL(ref_sort_rows) {
     const int64_t n = x->shape[0], m = x->shape[1], item = rl_itemsize(x->dtype);
     const bool floats = rl_is_float(x->dtype);
     if (n == 0) return RL_OK;
-    void *elements = k->svc->scratch(k, RL_COUNT(n, m ? m : 1), 8);
-    int64_t *order = k->svc->scratch(k, RL_COUNT(n, 2), sizeof *order);
-    if (!elements || !order) return RL_FAIL;
+    void *elements = k->svc->scratch(k, RL_COUNT(n, m), 8);
+    int64_t *order = k->svc->scratch(k, RL_COUNT(n), sizeof *order);
+    int64_t *other = k->svc->scratch(k, RL_COUNT(n), sizeof *other);
+    if (!elements || !order || !other) return RL_FAIL;
     rows r = {floats ? elements : NULL, floats ? NULL : elements, m};
     for (int64_t row = 0; row < n; row++) {
         const char *from = (const char *)rl_data(x, RL_READ) + row * x->strides[0] * item;
@@ -57,7 +58,7 @@ RL_KERNEL(ref_sort_rows) {
             rl_row_ints(x->dtype, from, x->strides[1] * item, m, (int64_t *)elements + row * m);
     }
     rl_row_put_ints(RL_I64, rl_data(out, RL_WRITE), out->strides[0] * 8, n,
-                    rows_sorted(&r, order, order + n, n));
+                    rows_sorted(&r, order, other, n));
     return RL_OK;
 }
 
@@ -108,7 +109,7 @@ RL_KERNEL(ref_bin_counts) {
 typedef struct {
     int64_t bins;
     double least, most;
-    int64_t *counts; /* bins of each thread */
+    int64_t *counts;
 } bins_job;
 
 /* PyTorch's arithmetic, rounded to the dtype at every step */
@@ -142,12 +143,13 @@ typedef struct {
     const rl_walk *w;
     bins_job *job;
     rl_strip strip;
+    rl_rooms rooms; /* bins of each thread */
 } counting;
 
 static void count_part(void *ctx, int64_t begin, int64_t end, int thread) {
     const counting *c = ctx;
     bins_job own = *c->job;
-    own.counts += (int64_t)thread * own.bins;
+    own.counts = (int64_t *)rl_room(&c->rooms, thread);
     rl_walk_range(c->w, begin, end, c->strip, &own);
 }
 
@@ -181,17 +183,17 @@ RL_KERNEL(ref_histc) {
     rl_walk_merge(&w);
     if (borders(k, &w, &job) != RL_OK) return RL_FAIL;
     const int64_t threads = rl_is_serial(k, x->numel, 2) || job.bins > x->numel / 8 ? 1 : k->threads;
-    job.counts = k->svc->scratch(k, RL_COUNT(job.bins, threads), sizeof *job.counts);
-    if (!job.counts) return RL_FAIL;
-    memset(job.counts, 0, (size_t)(job.bins * threads) * sizeof *job.counts);
-    counting c = {&w, &job, bin_strips[x->dtype]};
+    counting c = {.w = &w, .job = &job, .strip = bin_strips[x->dtype]};
+    if (!rl_thread_rooms(k, threads, RL_COUNT(job.bins), sizeof *job.counts, &c.rooms)) return RL_FAIL;
+    for (int64_t t = 0; t < threads; t++)
+        memset(rl_room(&c.rooms, t), 0, (size_t)job.bins * sizeof *job.counts);
     if (threads > 1)
         k->svc->parallel(k, w.numel, 2, count_part, &c);
     else
         count_part(&c, 0, w.numel, 0);
     for (int64_t i = 0; i < job.bins; i++) {
         int64_t count = 0;
-        for (int64_t t = 0; t < threads; t++) count += job.counts[t * job.bins + i];
+        for (int64_t t = 0; t < threads; t++) count += ((int64_t *)rl_room(&c.rooms, t))[i];
         rl_row_put_double(out->dtype, (char *)rl_data(out, RL_WRITE) + i * step_of(out), (double)count);
     }
     return RL_OK;

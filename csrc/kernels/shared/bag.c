@@ -93,8 +93,8 @@ static void rows_skip(rl_bags *b) {
 static rl_status lists_read(rl_call *k, rl_bags *b, reading r) {
     const int64_t length = r.index->numel, places = b->skip < 0 ? 0 : length;
     b->begin = k->svc->scratch(k, rl_count_plus(RL_COUNT(r.offsets->numel), 1), sizeof(int64_t));
-    b->index = k->svc->scratch(k, rl_count_plus(RL_COUNT(length), 1), sizeof(int64_t));
-    b->place = k->svc->scratch(k, rl_count_plus(RL_COUNT(places), 1), sizeof(int64_t));
+    b->index = k->svc->scratch(k, RL_COUNT(length), sizeof(int64_t));
+    b->place = k->svc->scratch(k, RL_COUNT(places), sizeof(int64_t));
     if (!b->begin || !b->index || !b->place || begins_read(k, b, r.offsets, length) != RL_OK ||
         rows_copy(k, b, r) != RL_OK)
         return RL_FAIL;
@@ -147,8 +147,8 @@ static void counts_shift(const int64_t *count, int64_t rows, double *divisor) {
     }
 }
 static rl_status scale_by_count(rl_call *k, rl_bags *b) {
-    int64_t *count = k->svc->scratch(k, rl_count_plus(RL_COUNT(b->rows), 1), sizeof(int64_t));
-    double *divisor = k->svc->scratch(k, rl_count_plus(RL_COUNT(b->rows), 1), sizeof(double));
+    int64_t *count = k->svc->scratch(k, RL_COUNT(b->rows), sizeof(int64_t));
+    double *divisor = k->svc->scratch(k, RL_COUNT(b->rows), sizeof(double));
     if (!count || !divisor) return RL_FAIL;
     memset(count, 0, (size_t)b->rows * sizeof *count);
     for (int64_t i = 0; i < b->n; i++) count[b->index[i]]++;
@@ -160,7 +160,7 @@ static rl_status scale_by_count(rl_call *k, rl_bags *b) {
 
 static rl_status scale_find(rl_call *k, rl_bags *b, const rl_view *weights, bool by_count, bool by_size) {
     if (!weights && !by_count && !by_size) return RL_OK;
-    b->scale = k->svc->scratch(k, rl_count_plus(RL_COUNT(b->n), 1), sizeof(double));
+    b->scale = k->svc->scratch(k, RL_COUNT(b->n), sizeof(double));
     if (!b->scale) return RL_FAIL;
     weights_read(b, weights);
     if (by_count && scale_by_count(k, b) != RL_OK) return RL_FAIL;

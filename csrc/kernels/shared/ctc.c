@@ -12,8 +12,8 @@ typedef struct {
     rl_ints times, lengths;                 /* of each example */
     const int64_t *offsets;                 /* in the targets, in elements */
     int64_t blank, classes, longest, width; /* width: numbers of a row */
-    double *room;                           /* of each thread */
-    int64_t room_size;
+    rl_rooms rooms;                         /* of each thread, whose parts begin at ... */
+    int64_t from, to, skip, logs_at, labels, share, powers;
     bool zero_infinity;
     /* alpha and the loss, (N, T, S) and (N), which forward writes; the gradient and that of the loss */
     const rl_view *alpha, *loss, *out, *grad;
@@ -64,19 +64,19 @@ static bool labels_read(job *j, const lattice *l, int64_t *labels) {
 }
 
 static bool lattice_begin(job *j, lattice *l, int64_t example, int thread) {
-    double *rows = j->room + thread * j->room_size + RL_CTC_PAD;
-    int64_t *labels = (int64_t *)(rows + 4 * j->width);
+    char *room = rl_room(&j->rooms, thread);
+    int64_t *labels = (int64_t *)(room + j->labels);
     *l = (lattice){j,
                    example,
                    .times = j->times.at[example],
                    .states = 2 * j->lengths.at[example] + 1,
                    labels,
-                   rows,
-                   .to = rows + j->width,
-                   .skip = rows + 2 * j->width,
-                   .logs = rows + 3 * j->width};
-    l->share = rows + 5 * j->width;
-    l->powers = l->share + j->classes + RL_CTC_PAD;
+                   (double *)(room + j->from) + RL_CTC_PAD,
+                   .to = (double *)(room + j->to) + RL_CTC_PAD,
+                   .skip = (double *)(room + j->skip) + RL_CTC_PAD,
+                   .logs = (double *)(room + j->logs_at) + RL_CTC_PAD};
+    l->share = (double *)(room + j->share);
+    l->powers = (double *)(room + j->powers);
     if (!labels_read(j, l, labels)) return false;
     row_clear(l->from, j->width);
     row_clear(l->to, j->width);
@@ -211,6 +211,22 @@ static void backward_part(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* ---- both ---- */
+static rl_layout lattice_layout(const rl_call *k, job *j) {
+    const rl_count states = rl_count_plus(RL_COUNT(2, j->longest), 1), row = rl_count_plus(states, PADS);
+    rl_layout l = rl_layout_begin(k);
+    j->width = row.n;
+    j->from = rl_layout_add(&l, row, sizeof(double));
+    j->to = rl_layout_add(&l, row, sizeof(double));
+    j->skip = rl_layout_add(&l, row, sizeof(double));
+    j->logs_at = rl_layout_add(&l, row, sizeof(double));
+    j->labels = rl_layout_add(&l, states, sizeof(int64_t));
+    if (!j->grad) return l;
+    const rl_count most = states.n > j->classes ? states : RL_COUNT(j->classes);
+    j->share = rl_layout_add(&l, RL_COUNT(j->classes), sizeof(double));
+    j->powers = rl_layout_add(&l, rl_count_plus(most, RL_CTC_PAD), sizeof(double));
+    return l;
+}
+
 static rl_status begin(rl_call *k, job *j) {
     const rl_view *t = j->targets;
     const int64_t n = j->logs->shape[1], step = t->strides[0];
@@ -221,12 +237,8 @@ static rl_status begin(rl_call *k, job *j) {
         at += j->lengths.at[b];
     }
     j->offsets = offsets, j->longest = k->attr[0], j->classes = j->logs->shape[2];
-    const rl_count width = rl_count_plus(RL_COUNT(2, j->longest), 1 + PADS);
-    rl_count room = rl_count_plus(rl_count_times(width, 6), PADS);
-    room = rl_count_plus(rl_count_plus(room, j->classes), j->classes);
-    j->width = width.n, j->room_size = room.n;
-    j->room = k->svc->scratch(k, rl_count_times(room, k->threads), sizeof *j->room);
-    return j->room ? RL_OK : RL_FAIL;
+    const rl_layout l = lattice_layout(k, j);
+    return k->svc->rooms(k, &l, k->threads, &j->rooms) ? RL_OK : RL_FAIL;
 }
 
 static rl_status run(rl_call *k, job *j, void (*part)(void *, int64_t, int64_t, int)) {

@@ -56,7 +56,8 @@ struct rl_job {
     int64_t work_bytes;
     bool failed; /* no memory: reported */
 };
-/* Memory for factorisations that lasts until they ask for more; NULL without memory. */
+/* Memory for factorisations that lasts until they ask for some again; NULL without memory. */
+char *rl_job_rooms(rl_job *j, const rl_layout *l); /* one room */
 void *rl_job_work(rl_job *j, rl_count n, int64_t itemsize);
 static inline double rl_job_get(const rl_job *j, const void *a, int64_t i) {
     return j->dtype == RL_F64 ? ((const double *)a)[i] : (double)((const float *)a)[i];

@@ -10,13 +10,21 @@ void rl_job_begin(rl_job *j, rl_call *k, const rl_factors *f, int dtype) {
     j->item = rl_itemsize(j->dtype);
 }
 
-void *rl_job_work(rl_job *j, rl_count n, int64_t itemsize) {
-    rl_count bytes = rl_count_times(n, itemsize);
-    if (bytes.n >= 0 && bytes.n <= j->work_bytes && j->work) return j->work;
-    j->work = j->k->svc->scratch(j->k, bytes, 1);
-    j->work_bytes = j->work ? bytes.n : 0;
+char *rl_job_rooms(rl_job *j, const rl_layout *l) {
+    rl_rooms rooms;
+    const bool fits = l->size.n >= 0 && l->size.n <= j->work_bytes && !l->fenced;
+    if (fits && j->work) return j->work;
+    j->work = j->k->svc->rooms(j->k, l, 1, &rooms) ? rooms.base : NULL;
+    j->work_bytes = j->work ? l->size.n : 0;
     j->failed |= !j->work;
     return j->work;
+}
+
+void *rl_job_work(rl_job *j, rl_count n, int64_t itemsize) {
+    rl_layout l = rl_layout_begin(j->k);
+    const int64_t at = rl_layout_add(&l, n, itemsize);
+    char *room = rl_job_rooms(j, &l);
+    return room ? room + at : NULL;
 }
 
 void *rl_job_room(rl_job *j, rl_count n) {

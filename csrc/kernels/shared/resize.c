@@ -19,7 +19,7 @@ static rl_status taps_sum(rl_call *k, rl_taps *t) {
         all = rl_count_plus(all, t->first[i + 1]);
         t->first[i + 1] = all.n;
     }
-    t->weight = k->svc->scratch(k, rl_count_plus(all, 1), sizeof *t->weight);
+    t->weight = k->svc->scratch(k, all, sizeof *t->weight);
     return t->weight ? RL_OK : RL_FAIL;
 }
 
