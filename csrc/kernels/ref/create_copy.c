@@ -11,6 +11,7 @@ typedef struct {
     static void copy_##bits(char *const *p, const int64_t *step, int64_t n, const void *ctx) {               \
         typedef uint##bits##_t T;                                                                            \
         (void)ctx;                                                                                           \
+        if (n <= 0) return; /* a row of no elements: nothing stands at its place */                          \
         if (step[0] == sizeof(T) && step[1] == sizeof(T)) {                                                  \
             if (p[0] != p[1]) memcpy(p[0], p[1], (size_t)n * sizeof(T));                                     \
         } else if (step[0] == sizeof(T) && step[1] == 0) {                                                   \

@@ -102,6 +102,7 @@ static void pick_dense(rl_picking *pick, char *const *p, int64_t n) {
 void rl_pick_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     rl_picking *pick = (rl_picking *)ctx;
     int64_t offset[RL_PLACES];
+    if (n <= 0) return;
     if (step[1] == 0) { /* one index for all */
         if (!rl_places_read(&pick->places, p[1], 0, 1, offset)) return;
         if (step[0] == pick->item && step[2] == pick->item)

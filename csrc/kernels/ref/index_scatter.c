@@ -14,6 +14,7 @@ static void scatter_row(const rl_scattering *s, char *to, int64_t to_step, char 
 static void scatter_strip(char *const *p, const int64_t *step, int64_t n, const void *ctx) {
     rl_scattering *s = (rl_scattering *)ctx;
     int64_t offset[RL_PLACES];
+    if (n <= 0) return;
     if (step[1] == 0 && step[0] != 0) { /* one index for all, each to a place of its own */
         if (rl_places_read(&s->places, p[1], 0, 1, offset))
             scatter_row(s, p[0] + *offset, step[0], p[2], step[2], n);

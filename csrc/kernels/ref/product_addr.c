@@ -8,6 +8,7 @@
         const rl_numbers *c = ctx;                                                                           \
         const bool reads = c->d[0] != 0;                                                                     \
         const int64_t item = sizeof(T);                                                                      \
+        if (n <= 0) return;                                                                                  \
         if (step[0] == item && step[1] == item && step[2] == 0 && step[3] == item) {                         \
             T *to = (T *)p[0];                                                                               \
             const T *from = (const T *)p[1], *row = (const T *)p[3];                                         \

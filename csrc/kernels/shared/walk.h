@@ -15,6 +15,7 @@ typedef struct {
     int64_t numel, size[RL_MAX_DIMS], stride[RL_WALK_OPS][RL_MAX_DIMS];
     char *base[RL_WALK_OPS];
 } rl_walk;
+/* n may be 0, as that of a row without columns: then no operand may be read. */
 typedef void (*rl_strip)(char *const *p, const int64_t *step, int64_t n, const void *ctx);
 
 void rl_walk_begin(rl_walk *w, const rl_view *first, int mode);

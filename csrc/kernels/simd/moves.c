@@ -58,6 +58,7 @@ void simd_move(const simd_mover *m, void *to_, int64_t to_step, const void *from
     _Alignas(64) char before[MOVE_BLOCK * 8], middle[MOVE_BLOCK * 4], after[MOVE_BLOCK * 8];
     char *to = to_;
     const char *from = from_;
+    if (n <= 0) return; /* what stands for none is not read */
     if (!m->convert) {
         strided(m->to_item, to, to_step, from, from_step, n);
         return;

@@ -214,6 +214,8 @@ def adafactor(
     for param, grad, *averages, step in zip(*lists, strict=True):
         grad = -grad if maximize else grad
         step += 1
+        if not param.numel():
+            continue  # the mean of no squares is no number
         count = step.item()
         rate = max(eps2, _size(param)) * min(lr, 1 / count**0.5)
         if weight_decay != 0:

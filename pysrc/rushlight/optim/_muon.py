@@ -205,6 +205,8 @@ def muon(
     for param, grad, mean in zip(params, grads, muon_momentum_bufs, strict=True):
         if grad.ndim != 2:
             raise ValueError("Param gradient must be a 2D matrix")
+        if not param.numel():
+            continue  # it has no proportions
         mean.lerp_(grad, 1 - momentum)
         update = grad.lerp(mean, momentum) if nesterov else mean
         update = _zeropower_via_newtonschulz(update, ns_coefficients, ns_steps, eps)
