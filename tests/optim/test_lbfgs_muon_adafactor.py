@@ -65,6 +65,23 @@ def test_adafactor_keeps_rows_and_columns():
 
 
 @pytest.mark.parametrize("name", ["Adafactor", "Muon"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_empty_parameters_stay_and_others_move(name, shape):
+    params = [nn.Parameter(rushlight.ones(shape)), nn.Parameter(rushlight.ones(2, 3))]
+    alone, optimizer = [nn.Parameter(rushlight.ones(2, 3))], getattr(optim, name)(params, lr=0.1)
+    assert descend(optimizer, params[::-1], 3) == descend(getattr(optim, name)(alone, lr=0.1), alone, 3)
+    assert params[0].shape == shape and params[1].equal(alone[0])
+    assert all(value.isfinite().all() for value in optimizer.state[params[0]].values())
+
+
+def test_adafactor_steps_over_empty_vectors():
+    params = [nn.Parameter(rushlight.ones(0)), nn.Parameter(rushlight.ones(2, 0, 3))]
+    optimizer = optim.Adafactor(params)
+    descend(optimizer, params, 2)
+    assert [optimizer.state[p]["step"].item() for p in params] == [2, 2]
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "Muon"])
 def test_copies_go_on_the_same(name):
     for duplicate in (copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))):
         params = matrices()
