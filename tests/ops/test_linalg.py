@@ -201,6 +201,30 @@ def test_nothing_hangs_on_what_is_not_finite(n, value):
         function(a)
 
 
+@pytest.mark.parametrize("n", [3, 60])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_nothing_is_printed_for_what_is_not_finite(n, value, capfd):
+    a, whole = rl.eye(n).repeat(2, 1), rl.full((n, n), value)
+    a[n - 1, 0] = value
+    for driver in ("gelsy", "gelsd", "gelss"):
+        for matrix in (a, a.mT, whole):
+            with pytest.raises(linalg.LinAlgError, match="least squares solution could not be computed"):
+                linalg.lstsq(matrix, rl.ones(len(matrix), 2), driver=driver)
+    for function in (linalg.svdvals, linalg.pinv, linalg.cond, linalg.matrix_rank):
+        with pytest.raises(linalg.LinAlgError, match="contained non-finite values"):
+            function(whole)
+    for function in (
+        linalg.eigvalsh,
+        linalg.qr,
+        linalg.lu,
+        linalg.ldl_factor_ex,
+        linalg.cholesky_ex,
+        linalg.inv_ex,
+    ):
+        function(whole)
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_extreme_sizes(scale):
     a = matrix(5, 5)

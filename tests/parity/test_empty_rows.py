@@ -1,6 +1,7 @@
 """What PyTorch answers for rows of no elements."""
 
 import pytest
+
 torch = pytest.importorskip("torch")
 
 import rushlight  # noqa: E402

@@ -152,6 +152,7 @@ static bool is_regular(least_squares *q, double limit) {
 /* x = the shortest solution, singular values up to limit times the largest being zero; *rank are not */
 static int64_t by_svd(least_squares *q, double limit, int64_t *rank) {
     rl_job *j = &q->j;
+    if (!rl_all_finite(j, q->m * q->n, q->a)) return q->least; /* LAPACK would print that it is an error */
     int64_t info = j->f->svd(j, false, q->m, q->n, q->a, q->s, q->u, q->vt);
     if (info || j->failed) return info;
     double most = q->least ? rl_job_get(j, q->s, 0) : 0;
