@@ -26,13 +26,14 @@ static PyObject *inflate_piece(inflation *f, PyObject *bytes) {
 static int inflate_chunk(rl_reader *r, inflation *f, int64_t at, int64_t n) {
     RL_OWNED PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
     if (!bytes || rl_source_read(r, at, PyBytes_AS_STRING(bytes), n)) return -1;
-    do {
-        int64_t before = f->done;
+    int64_t before;
+    do { /* what was taken in may still become many pieces */
+        before = f->done;
         Py_ssize_t had = PyBytes_GET_SIZE(bytes);
         Py_SETREF(bytes, inflate_piece(f, bytes));
         if (!bytes) return -1;
         if (f->done == before && PyBytes_GET_SIZE(bytes) == had) break; /* nothing moves any more */
-    } while (PyBytes_GET_SIZE(bytes));
+    } while (PyBytes_GET_SIZE(bytes) || f->done > before);
     return 0;
 }
 
