@@ -165,7 +165,7 @@ rl_item *rl_stored_persistent(rl_reader *r, rl_item *pid) {
                        pid->n ? rl_item_title(p[0]) : "()");
         return NULL;
     }
-    if (pid->n != 5 && !(r->legacy && pid->n == 6)) return storage_refuse(r, "wrong number of fields");
+    if (pid->n != (r->legacy ? 6 : 5)) return storage_refuse(r, "wrong number of fields");
     int code = p[1]->kind == RL_ITEM_SYMBOL ? p[1]->code : RL_SYMBOL_NONE;
     bool typed = code >= RL_SYMBOL_STORAGE && code < RL_SYMBOL_OLD_TENSOR;
     if (!typed && code != RL_SYMBOL_UNTYPED) return storage_refuse(r, "its class is no storage");
@@ -198,6 +198,14 @@ rl_stored *rl_stored_named(rl_reader *r, const char *name, rl_text key, rl_text 
     return storage ? storage->u.storage : NULL;
 }
 
+/* The numbers that a storage consists of: two in a complex one, and bytes where no tensor says what they are.
+ * Newer dtypes have no class of storages; what their tensors are is known from what was made of it. */
+static int64_t storage_number(const rl_stored *s) {
+    const int dtype = s->dtype >= 0 ? s->dtype : s->used;
+    if (dtype < 0) return 1;
+    return rl_itemsize(dtype) / (RL_SET_COMPLEX >> dtype & 1 ? 2 : 1);
+}
+
 static void storage_swap(uint8_t *p, int64_t n, int64_t item) {
     for (int64_t i = 0; i + item <= n; i += item) {
         for (int64_t k = 0; k < item / 2; k++) {
@@ -209,9 +217,7 @@ static void storage_swap(uint8_t *p, int64_t n, int64_t item) {
 }
 
 rl_status rl_stored_normalise(rl_reader *r, const rl_stored *s, uint8_t *bytes) {
-    if (r->big_endian && s->dtype >= 0 && rl_itemsize(s->dtype) > 1) {
-        storage_swap(bytes, s->nbytes, rl_itemsize(s->dtype));
-    }
+    if (r->big_endian && storage_number(s) > 1) storage_swap(bytes, s->nbytes, storage_number(s));
     if (s->used == RL_BOOL || s->dtype == RL_BOOL) { /* kernels rely on 0 and 1 */
         for (int64_t i = 0; i < s->nbytes; i++) {
             if (bytes[i] > 1) bytes[i] = 1;

@@ -163,7 +163,7 @@ typedef struct rl_reader {
     const char *record; /* for messages */
     rl_reader_chunk *chunks;
     rl_item none, truth[2], nothing; /* shared: None, False, True, () */
-    int64_t inflated;                /* bytes that compressed records in use promise to become */
+    int64_t inflated;                /* bytes that compressed records promise to become */
     /* Unpacks from->packed bytes into exactly from->size at `to`; NULL: compressed records are refused. */
     rl_status (*inflate)(struct rl_reader *r, const struct rl_record *from, void *to);
     rl_reader_error error;

@@ -15,7 +15,6 @@ typedef struct {
     int64_t header, csize, usize, limit; /* limit: the next record's header, or the directory */
     uint32_t crc;
     uint16_t flags, method;
-    bool counted; /* see Note [Bombs] */
 } zip_entry;
 struct rl_zip {
     zip_entry *entries; /* sorted by name */
@@ -145,6 +144,55 @@ static rl_status zip_read_entry(rl_reader *r, const uint8_t **at, const uint8_t 
     return RL_OK;
 }
 
+/* Note [Bombs]
+ * A stored record cannot be larger than the file. Deflate makes at most 1032 bytes of one; and all compressed
+ * records of a file, read or not, may become 64 MB together, or 16 times the file if that is more: weights
+ * compress by far less, and nobody who repacks a checkpoint meets the limit. */
+static rl_status zip_count_inflated(rl_reader *r, const zip_entry *e) {
+    int64_t most = 64 << 20;
+    if (e->method == 0) return RL_OK;
+    if (e->usize / 1032 > e->csize) {
+        return rl_reader_fail(r, RL_READER_RUNTIME,
+                              "record %s would become %lld bytes, which no %lld compressed bytes can",
+                              rl_reader_quote(r, e->name), (long long)e->usize, (long long)e->csize);
+    }
+    if (r->size > most / 16) most = r->size > INT64_MAX / 16 ? INT64_MAX : r->size * 16;
+    if (e->usize > most - r->inflated) {
+        return rl_reader_fail(
+            r, RL_READER_RUNTIME,
+            "record %s would become %lld bytes; the compressed records of this file may become "
+            "at most %lld together. If you trust the file, repack it without compression "
+            "(zip -0)",
+            rl_reader_quote(r, e->name), (long long)e->usize, (long long)most);
+    }
+    r->inflated += e->usize;
+    return RL_OK;
+}
+
+/* Records that describe the archive are some bytes long, whoever reads them. */
+static rl_status zip_check_sizes(rl_reader *r, const rl_zip *z) {
+    static const struct {
+        const char *name;
+        int64_t most;
+    } small[] = {{"version", 32},
+                 {"byteorder", 16},
+                 {".format_version", 32},
+                 {".storage_alignment", 32},
+                 {".data/serialization_id", 256}};
+    for (int64_t i = 0; i < z->n; i++) {
+        const zip_entry *e = &z->entries[i];
+        const rl_text name = {e->name.at + z->prefix.n, e->name.n - z->prefix.n};
+        for (size_t k = 0; k < sizeof small / sizeof *small; k++) {
+            if (e->usize <= small[k].most || !rl_text_is(name, small[k].name)) continue;
+            return rl_reader_fail(r, RL_READER_RUNTIME,
+                                  "record %s is %lld bytes long; at most %lld are allowed", small[k].name,
+                                  (long long)e->usize, (long long)small[k].most);
+        }
+        if (zip_count_inflated(r, e)) return RL_FAIL;
+    }
+    return RL_OK;
+}
+
 static rl_status zip_open(rl_reader *r) {
     uint64_t count = 0, size = 0, offset = 0;
     int64_t stop = 0;
@@ -186,6 +234,7 @@ static rl_status zip_open(rl_reader *r) {
                                   rl_reader_quote(r, z->entries[i].name));
         }
     }
+    if (zip_check_sizes(r, z)) return RL_FAIL;
     r->zip = z;
     return RL_OK;
 }
@@ -239,26 +288,6 @@ static rl_status zip_locate(rl_reader *r, const zip_entry *e, int64_t *at) {
     return RL_OK;
 }
 
-/* Note [Bombs]
- * A stored record cannot be larger than the file. Compressed ones together may become 64 MB, or 16 times the
- * file if that is more: weights compress by far less, and nobody who repacks a checkpoint meets the limit. */
-static rl_status zip_count_inflated(rl_reader *r, zip_entry *e) {
-    int64_t most = 64 << 20;
-    if (e->counted || e->method == 0) return RL_OK;
-    if (r->size > most / 16) most = r->size > INT64_MAX / 16 ? INT64_MAX : r->size * 16;
-    if (e->usize > most - r->inflated) {
-        return rl_reader_fail(
-            r, RL_READER_RUNTIME,
-            "record %s would become %lld bytes; the compressed records of this file may become "
-            "at most %lld together. If you trust the file, repack it without compression "
-            "(zip -0)",
-            rl_reader_quote(r, e->name), (long long)e->usize, (long long)most);
-    }
-    r->inflated += e->usize;
-    e->counted = true;
-    return RL_OK;
-}
-
 int rl_zip_find(rl_reader *r, rl_text name, rl_record *to) {
     rl_zip *z = r->zip;
     char *full = rl_reader_alloc(r, z->prefix.n + name.n + 1);
@@ -269,7 +298,7 @@ int rl_zip_find(rl_reader *r, rl_text name, rl_record *to) {
     zip_entry *e = bsearch(&key, z->entries, (size_t)z->n, sizeof key, zip_by_name);
     if (!e) return 0;
     *to = (rl_record){.size = e->usize, .packed = e->csize, .crc = e->crc, .deflated = e->method == 8};
-    return zip_locate(r, e, &to->at) || zip_count_inflated(r, e) ? -1 : 1;
+    return zip_locate(r, e, &to->at) ? -1 : 1;
 }
 
 char *rl_zip_whole(rl_reader *r, const char *name, int64_t most, int64_t *size) {

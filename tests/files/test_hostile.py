@@ -4,6 +4,8 @@ import io
 import os
 import pickle
 import random
+import re
+import struct
 import tracemalloc
 import zipfile
 
@@ -114,7 +116,7 @@ def test_what_is_missing_is_named(body, what):
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_pickles(body):
     stored = {} if b"storage" in body else {"keys": (), "blocks": ()}
-    for data in (kit.archive(body), kit.stream(body, **stored)):
+    for data in (kit.archive(body), kit.stream(kit.in_stream(body), **stored)):
         with pytest.raises((OUT, EOFError)):
             load(data)
 
@@ -128,7 +130,7 @@ def test_nothing_may_follow_the_stop():
 def test_lengths_are_compared_before_memory_is_taken(body):
     tracemalloc.start()
     try:
-        for data in (kit.archive(body), kit.stream(body)):
+        for data in (kit.archive(body), kit.stream(kit.in_stream(body))):
             with pytest.raises((OUT, EOFError)):
                 load(data)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
@@ -162,7 +164,7 @@ def test_deep_nesting_of_every_container():
 @pytest.mark.parametrize("body", TENSORS.values(), ids=TENSORS.keys())
 def test_malformed_tensors(body, tmp_path):
     with pytest.raises(REFUSED) as caught:
-        load(kit.stream(body))
+        load(kit.stream(kit.in_stream(body)))
     assert not isinstance(caught.value, UnicodeError)
     path = tmp_path / "a.pt"
     path.write_bytes(kit.archive(body))
@@ -199,6 +201,94 @@ def test_malformed_zips(data, tmp_path):
             torch.load(path, **options)
     with pytest.raises(REFUSED):
         load(data)
+
+
+FIELDS = (
+    kit.text("storage"),
+    kit.name("torch", "FloatStorage"),
+    kit.text("0"),
+    kit.text("cpu"),
+    kit.number(4),
+)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("n", range(8))
+def test_a_storage_has_five_fields_in_a_zip_and_six_in_a_stream(n, weights_only):
+    of = kit.many(*(*FIELDS, kit.NONE, kit.NONE)[:n]) + b"Q"
+    for data, right in ((kit.archive(kit.tensor(of)), 5), (kit.stream(kit.tensor(of)), 6)):
+        if n == right:
+            assert load(data, weights_only=weights_only).shape == (4,)
+            continue
+        with pytest.raises((OUT, ValueError)):
+            load(data, weights_only=weights_only)
+
+
+ARGUMENTS = (kit.storage(), kit.number(0), kit.ints([4]), kit.ints([1]), kit.FALSE, kit.HOOKS)
+
+
+@pytest.mark.parametrize(
+    "function, arguments, most",
+    [
+        ("_rebuild_tensor", ARGUMENTS[:4], 4),
+        ("_rebuild_tensor_v2", ARGUMENTS, 7),
+        ("_rebuild_tensor_v3", (*ARGUMENTS, kit.name("torch", "float32")), 8),
+        ("_rebuild_parameter", (kit.tensor(), kit.FALSE, kit.HOOKS), 3),
+        ("_rebuild_parameter_with_state", (kit.tensor(), kit.FALSE, kit.HOOKS, kit.EMPTY_DICT), 4),
+        ("_rebuild_meta_tensor_no_storage", (kit.name("torch", "int8"), *ARGUMENTS[2:5]), 4),
+    ],
+)
+def test_functions_of_files_take_as_many_arguments_as_they_have(function, arguments, most):
+    assert load(kit.archive(call("torch._utils", function, *arguments))).numel() == 4
+    more = (*arguments, *[kit.NONE] * (most + 1 - len(arguments)))
+    for wrong in (arguments[:-1], more):
+        with pytest.raises(OUT):
+            load(kit.archive(call("torch._utils", function, *wrong)))
+
+
+SMALL = ("version", "byteorder", ".format_version", ".storage_alignment", ".data/serialization_id")
+
+
+def deflated(**records):
+    """An archive of a tensor and these records, all compressed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        for key, data in {
+            "data.pkl": kit.HEAD + kit.tensor() + b".",
+            "version": b"3\n",
+            "data/0": bytes(16),
+            **records,
+        }.items():
+            file.writestr(f"archive/{key}", data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_records_that_describe_an_archive_are_small(name):
+    for size in (1000, 40 << 20):
+        data = b"3\n" + b" " * size
+        stored = kit.archive(kit.tensor(), extra={"version": b"3", name: data}.items())
+        for file in (stored, deflated(**{name: data})):
+            with pytest.raises(RuntimeError, match=f"record {re.escape(name)} is {len(data)} bytes long"):
+                load(file)
+
+
+@pytest.mark.parametrize("name", ["code/model.py", "data/1", "extra"])
+def test_bombs_that_nobody_reads_are_refused(name):
+    assert load(deflated(**{name: bytes(1 << 20)})).shape == (4,)
+    for data in (deflated(**{name: bytes(65 << 20)}), deflated(a=bytes(33 << 20), **{name: bytes(33 << 20)})):
+        with pytest.raises(RuntimeError, match="would become"):
+            load(data)
+
+
+def test_compressed_bytes_cannot_become_any_number():
+    for at, data in ((0, b"x"), (1, bytes(100))):
+        file = bytearray(deflated(more=data))
+        entry = file.rindex(b"PK\1\2")
+        packed = struct.unpack_from("<I", file, entry + 20)[0]
+        struct.pack_into("<I", file, entry + 24, 1033 * (packed + 1) + at)
+        with pytest.raises(RuntimeError, match=f"which no {packed} compressed bytes can"):
+            load(bytes(file))
 
 
 def test_a_compressed_bomb_is_not_unpacked():

@@ -110,10 +110,37 @@ def test_bools_are_0_or_1_whatever_the_file_says(tmp_path):
         assert raw(torch.load(path, mmap=mapped)) == b"\0" + b"\1" * 15
 
 
+BIG = (("version", b"3\n"), ("byteorder", b"big"))
+
+
 def test_big_endian_files():
-    extra = (("version", b"3\n"), ("byteorder", b"big"))
-    data = kit.archive(kit.tensor(), records=(("data/0", struct.pack(">4f", 1, 2, 3, 4)),), extra=extra)
+    data = kit.archive(kit.tensor(), records=(("data/0", struct.pack(">4f", 1, 2, 3, 4)),), extra=BIG)
     assert torch.load(io.BytesIO(data)).tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_big_endian_complex_numbers():
+    of = kit.storage(kind="ComplexDoubleStorage", count=1)
+    pair = (("data/0", struct.pack(">2d", 1, -2)),)
+    assert torch.load(io.BytesIO(kit.archive(kit.tensor(of, size=(1,)), pair, extra=BIG))).item() == 1 - 2j
+
+
+@pytest.mark.parametrize("dtype, kind", kit.STORAGES.items())
+@pytest.mark.parametrize("trusted", [False, True])
+def test_big_endian_files_of_every_dtype(dtype, kind, trusted, tmp_path):
+    dtype = getattr(torch, dtype)
+    number = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    count = 16 if kind == "UntypedStorage" else 16 // dtype.itemsize
+    of = kit.storage(kind=kind, count=count, module="torch.storage" if kind == "UntypedStorage" else "torch")
+    both = [kit.typed(dtype, of, (16 // dtype.itemsize,)) for _ in range(2)]
+    body = kit.listing(
+        *both, kit.name("fractions" if trusted else "torch", "Fraction" if trusted else "int8")
+    )
+    path = tmp_path / "big.pt"
+    path.write_bytes(kit.archive(body, extra=BIG))
+    expected = b"".join(bytes(range(at, at + number))[::-1] for at in range(0, 16, number))
+    for mapped in (False, True):
+        one, other, _ = torch.load(path, mmap=mapped, weights_only=not trusted)
+        assert one.dtype == dtype and raw(one) == raw(other) == expected
 
 
 def test_forms_of_older_versions():
@@ -129,6 +156,7 @@ def test_forms_of_older_versions():
     assert type(back) is torch.nn.Parameter and back.requires_grad and back.tolist() == [2.0, 3.0]
     rebuilt = kit.name("torch._utils", "_rebuild_tensor")
     rebuilt += kit.many(kit.storage(), kit.number(0), kit.ints([2, 2]), kit.ints([2, 1])) + kit.REDUCE
+    rebuilt = kit.in_stream(rebuilt)
     assert torch.load(io.BytesIO(kit.stream(rebuilt, blocks=block))).tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 

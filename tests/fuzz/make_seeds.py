@@ -24,14 +24,14 @@ def seeds():
             yield STREAM + data.removeprefix(kit.MAGIC + kit.VERSION)
     for body in (*hostile.MALFORMED.values(), *hostile.LONG.values(), *hostile.TENSORS.values()):
         yield PICKLE + kit.HEAD + body + b"."
-        yield STREAM + kit.stream(body, head=b"")
+        yield STREAM + kit.stream(kit.in_stream(body), head=b"")
     for data in (*hostile.ZIPS.values(), *hostile.STREAMS.values()):
         yield WHOLE + data
     for data in (kit.tar(tars.BODY), *tars.HARM.values()):
         yield WHOLE + data.rstrip(b"\0")
     for body in layouts():
         yield PICKLE + kit.HEAD + body + b"."
-        yield STREAM + kit.stream(body, head=b"")
+        yield STREAM + kit.stream(kit.in_stream(body), head=b"")
     for data in safetensors.seeds():
         yield SAFETENSORS + data
 

@@ -56,6 +56,43 @@ def tensor(of=None, offset=0, size=(4,), stride=(1,), grad=FALSE, more=b""):
     return name("torch._utils", "_rebuild_tensor_v2") + many(*fields) + REDUCE
 
 
+# by dtype, the class of storages that files name; newer dtypes have none
+STORAGES = {
+    "float64": "DoubleStorage",
+    "float32": "FloatStorage",
+    "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "uint8": "ByteStorage",
+    "complex128": "ComplexDoubleStorage",
+    "complex64": "ComplexFloatStorage",
+    "complex32": "UntypedStorage",
+    "uint16": "UntypedStorage",
+    "uint32": "UntypedStorage",
+    "uint64": "UntypedStorage",
+    "float8_e5m2": "UntypedStorage",
+}
+
+
+def typed(dtype, of, size):
+    """A tensor of one of these dtypes over all of a storage."""
+    if STORAGES[str(dtype).rpartition(".")[2]] != "UntypedStorage":
+        return tensor(of, size=size)
+    fields = (
+        of,
+        number(0),
+        ints(size),
+        ints([1]),
+        FALSE,
+        HOOKS,
+        name("torch", str(dtype).rpartition(".")[2]),
+    )
+    return name("torch._utils", "_rebuild_tensor_v3") + many(*fields) + REDUCE
+
+
 def archive(body, records=(("data/0", bytes(range(16))),), prefix="archive", extra=(("version", b"3\n"),)):
     """A zip around a pickle's body; `records` and `extra` may repeat names."""
     buffer = io.BytesIO()
@@ -70,6 +107,11 @@ MAGIC = HEAD + number(0x1950A86A20F9469CFC6C) + b"."
 VERSION = HEAD + number(1001) + b"."
 INFO = HEAD + EMPTY_DICT + b"."
 BLOCK = struct.pack("<q", 4) + bytes(range(16))
+
+
+def in_stream(body):
+    """The body with six fields in each persistent id: a stream says of what a storage is a view."""
+    return body.replace(b"tQ", NONE + b"tQ")
 
 
 def stream(body, keys=("0",), blocks=(BLOCK,), head=None):

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 import rushlight
+from kits import files as kit
 
 torch = pytest.importorskip("torch")
 
@@ -123,6 +124,15 @@ def test_mmap_and_computed_offsets(tmp_path):
     finally:
         torch.utils.serialization.config.load.calculate_storage_offsets = False
     same(rushlight.load(tmp_path / "a.pth", mmap=True), torch.load(tmp_path / "a.pth"))
+
+
+@pytest.mark.parametrize("dtype", [key for key, kind in kit.STORAGES.items() if kind != "UntypedStorage"])
+def test_big_endian_files(dtype):
+    count = 16 // getattr(torch, dtype).itemsize
+    body = kit.tensor(kit.storage(kind=kit.STORAGES[dtype], count=count), size=(count,))
+    data = kit.archive(body, extra=(("version", b"3\n"), ("byteorder", b"big")))
+    ours, theirs = rushlight.load(io.BytesIO(data)), torch.load(io.BytesIO(data))
+    assert bytes(ours.untyped_storage()) == bytes(theirs.untyped_storage())
 
 
 @pytest.mark.parametrize("seed", [0, 1])

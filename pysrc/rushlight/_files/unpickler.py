@@ -52,6 +52,8 @@ def _resolve(tensor, lazy, bits):
 
 @_needs_values
 def _tensor_v3(later, storage_, offset, size, stride, requires_grad, hooks, dtype, metadata=None):
+    if isinstance(later, _AtOnce):
+        later.order(_bytes_of(storage_), dtype)
     typed = storage.TypedStorage(wrap_storage=_bytes_of(storage_), dtype=dtype, _internal=True)
     return _tensor_v2(later, typed, offset, size, stride, requires_grad, hooks, metadata)
 
@@ -153,15 +155,15 @@ def _decoded(text):
 
 def _unpickler(pickle_module):
     class Unpickler(pickle_module.Unpickler):
-        def __init__(self, file, load_storage, later, **options):
+        def __init__(self, file, load_storage, n_fields, later, **options):
             super().__init__(file, **options)
-            self._load_storage, self._later = load_storage, later
+            self._load_storage, self._n_fields, self._later = load_storage, n_fields, later
 
         def find_class(self, module, name):
             if not is_torch(module):
                 return super().find_class(module, name)
             found = _class_named(module, name)
-            if found is _C.Generator and self._later is not _at_once:
+            if found is _C.Generator and not isinstance(self._later, _AtOnce):
                 return _later_generator(self._later)
             return functools.partial(found, self._later) if hasattr(found, "_needs_values") else found
 
@@ -178,6 +180,11 @@ def _unpickler(pickle_module):
                 raise pickle.UnpicklingError(
                     f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'"
                 )
+            if len(fields) != self._n_fields:
+                raise pickle.UnpicklingError(
+                    f"a persistent id is malformed: {len(fields)} fields describe a storage, not "
+                    f"{self._n_fields}"
+                )
             cls, key, location, *rest = fields
             return self._load_storage(cls, str(_decoded(key)), _decoded(location), *rest)
 
@@ -193,8 +200,20 @@ def _typed(cls, untyped):
 # ---- the three containers ----
 
 
-def _at_once(function):
-    function()
+class _AtOnce:
+    """Runs what must know the numbers of a file that is read storage by storage: they are there."""
+
+    def __init__(self, big_endian=False):
+        self._big_endian, self._ordered = big_endian, set()
+
+    def __call__(self, function):
+        function()
+
+    def order(self, untyped, dtype):
+        """Turn numbers of a dtype that has no class of storages, which the reader took for bytes."""
+        if self._big_endian and untyped.device.type != "meta" and untyped._cdata not in self._ordered:
+            self._ordered.add(untyped._cdata)
+            untyped.byteswap(dtype)
 
 
 def read_zip(archive, pickle_module, options):
@@ -212,8 +231,9 @@ def read_zip(archive, pickle_module, options):
             storages[key] = _typed(cls, archive.storage(cls.__name__, key, location, numel))
         return storages[key]
 
+    later = _AtOnce(archive.has("byteorder") and archive.record("byteorder") == b"big")
     data = io.BytesIO(archive.record("data.pkl"))
-    return _unpickler(pickle_module)(data, load_storage, _at_once, **options).load()
+    return _unpickler(pickle_module)(data, load_storage, 4, later, **options).load()
 
 
 def read_tar(tensors, data, pickle_module, options):
@@ -225,7 +245,7 @@ def read_tar(tensors, data, pickle_module, options):
         except (KeyError, ValueError):
             raise pickle.UnpicklingError(f"no tensor of the file has the key {key!r}") from None
 
-    return _unpickler(pickle_module)(io.BytesIO(data), load_tensor, _at_once, **options).load()
+    return _unpickler(pickle_module)(io.BytesIO(data), load_tensor, 0, _AtOnce(), **options).load()
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -255,7 +275,7 @@ class _StreamStorages:
         self._restore = restore
         self._roots = {}
 
-    def __call__(self, cls, key, location, numel, view=None):
+    def __call__(self, cls, key, location, numel, view):
         if key not in self._roots:
             size = 1 if cls is _C.UntypedStorage else cls.dtype.itemsize
             placed = self._restore(_C.UntypedStorage(numel * size), location)
@@ -264,10 +284,11 @@ class _StreamStorages:
         if view is None:
             return root
         size, memory = self._roots[key][2], _bytes_of(root)
-        part = _C._storage_part(memory, view[1] * size, view[2] * size)
+        _, start, length = view
+        part = _C._storage_part(memory, start * size, length * size)
         if cls is not _C.UntypedStorage:
             part = _typed(cls, part)
-            part._root, part._start = memory, view[1]  # tensors lie in the whole storage
+            part._root, part._start = memory, start  # tensors lie in the whole storage
         return part
 
     def fill(self, file, keys):
@@ -302,7 +323,7 @@ def read_stream(file, restore, pickle_module, options):
     _check_head(file)
     storages = _StreamStorages(restore)
     waiting = []
-    obj = _unpickler(pickle_module)(file, storages, waiting.append, **options).load()
+    obj = _unpickler(pickle_module)(file, storages, 5, waiting.append, **options).load()
     storages.fill(file, _plain(file))
     for function in waiting:
         function()
