@@ -35,7 +35,7 @@ static PyObject *archive_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     rl_status status;
     Py_BEGIN_ALLOW_THREADS status = rl_zip_begin(c->reader);
     Py_END_ALLOW_THREADS if (status) return rl_loader_raise(c);
-    if (mapped && rl_loader_map(c) < 0) return NULL;
+    if (mapped && rl_loader_map(c, false) < 0) return NULL;
     return rl_give(&self);
 }
 

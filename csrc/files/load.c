@@ -260,7 +260,10 @@ static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject
     return rl_give(&keys);
 }
 
-static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), bool mapped) {
+/* what `mapped` says: by the size, or not at all, or the file itself, or a copy of it */
+enum { MAP_DEFAULT = -1, MAP_NOT, MAP_FILE, MAP_COPY };
+
+static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), int mapped) {
     rl_reader *r = c->reader;
     rl_status status;
     Py_BEGIN_ALLOW_THREADS status = read(r);
@@ -274,7 +277,7 @@ static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), bool mapp
                 "True), please torch.save your checkpoint with this option in order to use mmap.");
             return rl_loader_raise(c);
         }
-        if (rl_loader_map(c) < 0) return NULL;
+        if (rl_loader_map(c, mapped == MAP_COPY) < 0) return NULL;
     }
     RL_OWNED PyObject *root = loader_replay(c);
     return root ? Py_BuildValue("(OL)", root, (long long)r->end) : NULL;
@@ -289,7 +292,7 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     long long start, size;
     int mapped;
     loader c = {0};
-    if (!PyArg_ParseTuple(args, "OLLsspO!OO:_load", &source, &start, &size, &c.file, &c.headline, &mapped,
+    if (!PyArg_ParseTuple(args, "OLLssiO!OO:_load", &source, &start, &size, &c.file, &c.headline, &mapped,
                           &PyDict_Type, &allowed, &c.place, &c.hook))
         return NULL;
     if (c.place == Py_None) c.place = NULL;
@@ -309,9 +312,14 @@ static PyObject *loader_load(PyObject *self, PyObject *args) {
     return result;
 }
 
-PyDoc_STRVAR(safetensors_doc,
-             "_load_safetensors(source, start, size, file, mapped, refusal)\n\n"
-             "Reads a file of the safetensors package; answers (tensors by name, metadata or None).");
+PyDoc_STRVAR(
+    safetensors_doc,
+    "_load_safetensors(source, start, size, file, mapped, refusal)\n\n"
+    "Reads a file of the safetensors package; answers (tensors by name, metadata or None). Mapped: 1, 0, "
+    "or -1 for files of 64 MB and more.");
+
+/* Nobody can take away the bytes of what is read, and smaller files are read in some milliseconds. */
+enum { MAP_FROM = 64 << 20 };
 
 static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
     (void)self;
@@ -319,12 +327,14 @@ static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
     long long start, size;
     int mapped;
     loader c = {.headline = ""};
-    if (!PyArg_ParseTuple(args, "OLLspO:_load_safetensors", &source, &start, &size, &c.file, &mapped,
+    if (!PyArg_ParseTuple(args, "OLLsiO:_load_safetensors", &source, &start, &size, &c.file, &mapped,
                           &c.refusal))
         return NULL;
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
-    if (mapped && PyLong_Check(source) && rl_loader_map(&c) < 0) PyErr_Clear(); /* it is read, then */
-    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, false);
+    if (mapped == MAP_DEFAULT) mapped = c.reader->size >= MAP_FROM ? MAP_FILE : MAP_NOT;
+    if (mapped && PyLong_Check(source) && rl_loader_map(&c, mapped == MAP_COPY) < 0)
+        PyErr_Clear(); /* it is read, then */
+    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, MAP_NOT);
     PyObject *metadata = loaded && c.reader->metadata ? loader_object(&c, c.reader->metadata) : Py_None;
     PyObject *result = loaded && metadata ? PyTuple_Pack(2, PyTuple_GET_ITEM(loaded, 0), metadata) : NULL;
     rl_loader_close(&c);

@@ -33,7 +33,7 @@ PyObject *rl_loader_raise(loader *c) {
 }
 
 /* ---- mmap=True ---- */
-/* One private mapping, shared by every storage that lies in it. */
+/* One private mapping of the file, or memory with a copy of it, shared by every storage that lies in it. */
 struct file_map {
     uint8_t *base;
     size_t n;
@@ -47,7 +47,17 @@ static void map_drop(void *owner) {
     rl_free(m);
 }
 
-int rl_loader_map(loader *c) {
+/* Fills the mapping with the file's bytes; -1: an exception. */
+static int map_copy(loader *c, file_map *m) {
+    rl_status status;
+    Py_BEGIN_ALLOW_THREADS status = rl_source_read(c->reader, 0, m->base, (int64_t)m->n);
+    Py_END_ALLOW_THREADS if (!status) return 0;
+    map_drop(m);
+    rl_loader_raise(c);
+    return -1;
+}
+
+int rl_loader_map(loader *c, bool copied) {
     rl_reader *r = c->reader;
     if (r->start) { /* the mapping begins with the file */
         PyErr_SetString(PyExc_ValueError, "only whole files can be mapped");
@@ -60,13 +70,15 @@ int rl_loader_map(loader *c) {
         return -1;
     }
     *m = (file_map){.n = (size_t)r->size, .users = 1};
-    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, MAP_PRIVATE, r->fd, 0);
+    const int flags = copied ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE;
+    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, flags, copied ? -1 : r->fd, 0);
     if (m->base == MAP_FAILED) {
         rl_free(m);
         PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
                      (long long)r->size, c->file, strerror(errno), errno);
         return -1;
     }
+    if (copied && map_copy(c, m) < 0) return -1;
     c->map = m;
     return 0;
 }

@@ -37,6 +37,8 @@ _FOREIGN = (
 )
 _ADVICE = "Nothing of the file was executed."  # what the reader's errors go on with, for callers of load()
 _MOST_HEADER = 100_000_000  # bytes of a safetensors header
+_MAP_FROM = 64 << 20  # smaller files are copied: nobody can take their bytes away
+_READ, _MAP, _COPY = range(3)  # what files/load.c knows
 
 
 def _format_of(path, head, size):
@@ -78,7 +80,8 @@ class Report:
     asks : list of str
         Classes and functions that the file names and that are not data. None of them was imported or called.
     tensors : dict of str to Tensor
-        By their paths, keys joined by dots. They lie on the CPU; a mapped file must not be truncated.
+        By their paths, keys joined by dots. They lie on the CPU. Files of 64 MB or more are mapped, and must
+        not be truncated while they live.
     values : dict of str to object
         Numbers, texts and short lists by their paths.
     versions : dict
@@ -98,6 +101,7 @@ class Report:
         self.content: Any = None
         self.metadata: dict[str, str] = {}
         self.locations: list[str] = []
+        mode = _READ if not mapped else _MAP if self.size >= _MAP_FROM else _COPY
         name = os.fsdecode(self.path).encode("utf-8", "replace").decode()
         with open(path, "rb") as file:
             head = file.read(512)
@@ -106,10 +110,10 @@ class Report:
             if self.format == "safetensors":
                 with open(path, "rb", buffering=0) as file:
                     where = (file.fileno(), 0, self.size, name)
-                    self.content, metadata = safe.read(where, None, mapped)
+                    self.content, metadata = _C._load_safetensors(*where, mode, safe.SafetensorError)
                 self.metadata = metadata or {}
             elif self.format:
-                self._open(name, mapped and self.format == "zip")
+                self._open(name, mode if self.format == "zip" else _READ)
             else:
                 self.error = _what_else(head)
         except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, TypeError) as error:
@@ -127,7 +131,7 @@ class Report:
         }
         self.versions: dict[str, dict[str, int]] = contents.versions(self.content)
 
-    def _open(self, name, mapped):
+    def _open(self, name, mode):
         cpu, locations = _C.device("cpu"), set()
 
         def place(location):
@@ -138,7 +142,7 @@ class Report:
             where = (file.fileno(), 0, self.size, name)
             self.asks = _C._names_asked(*where)
             allowed = {name: contents.stand_in(name) for name in self.asks}
-            self.content, _ = _C._load(*where, "", mapped, allowed, place, None)
+            self.content, _ = _C._load(*where, "", mode, allowed, place, None)
         self.locations = sorted(locations - {"cpu"})
 
     def _free_name(self, name):

@@ -42,7 +42,7 @@ def _read_path(filename, device, backend):
         status = os.fstat(file.fileno())
         plain = stat.S_ISREG(status.st_mode)
         place = (file.fileno(), 0, status.st_size, name) if plain else (file.read(), 0, 0, name)
-        return safe.read(place, device, backend == "mmap")
+        return safe.read(place, device, None if backend == "mmap" else False)
 
 
 def load_file(
@@ -60,8 +60,9 @@ def load_file(
     device : str, int or torch.device, default: "cpu"
         Where the tensors go.
     backend : {"mmap", "pread"}, default: "mmap"
-        "mmap" maps the file privately: nothing is read before it is used, tensors may be written to, and the
-        file stays as it is. It must not be truncated while they live. "pread" reads the file at once.
+        "mmap" maps a file of 64 MB or more privately: nothing is read before it is used, tensors may be
+        written to, and the file stays as it is. While they live no other program may truncate it, which ends
+        the process, or write to it, which changes them. Smaller files are read at once; with "pread" all are.
 
     Raises
     ------
@@ -316,7 +317,7 @@ class safe_open:
     Parameters
     ----------
     filename : str or os.PathLike
-        The file. It is mapped; only tensors that are looked at are read.
+        The file. One of 64 MB or more is mapped: only tensors that are looked at are read.
     framework : str
         "pt" (or "torch").
     device : str, int or torch.device, default: "cpu"

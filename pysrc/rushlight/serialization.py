@@ -188,8 +188,10 @@ def load(
         **can run any code**: only for files that you trust. PyTorch's classes become rushlight's.
     mmap : bool, optional
         Map the file into memory instead of reading it; only for paths. Pages are read when they are used,
-        changes stay in this process, checksums are not compared, and the file must not be truncated while the
-        tensors live. Files of safetensors are mapped unless it is False.
+        changes stay in this process, and checksums are not compared. While the tensors live the file must
+        stay: what another program writes into it may appear in them, and if it becomes shorter, using them
+        ends the process (SIGBUS). Replacing it by another file, as ``torch.save`` does, is harmless. By
+        default files are read, and those of safetensors mapped if they have 64 MB or more.
     **pickle_load_args
         Options of ``pickle.Unpickler``, for ``weights_only=False``.
 

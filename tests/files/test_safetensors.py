@@ -207,6 +207,56 @@ def test_a_file_is_replaced_while_its_tensors_live(tmp_path):
     assert tensors["a"][999] == 999 and torch.load(path)["a"][999] == 1998
 
 
+CUT = """
+import os, sys
+import rushlight as torch
+from rushlight.inspect import inspect
+from rushlight.safetensors import load_file, safe_open
+path = sys.argv[1]
+torch.save({"a": torch.arange(100_000)}, path)
+kept = [torch.load(path)["a"], inspect(path).tensors["a"]]
+if path.endswith(".safetensors"):
+    kept += [load_file(path)["a"], safe_open(path, framework="pt").get_tensor("a")]
+os.truncate(path, 0)
+print([tensor.equal(torch.arange(100_000)) for tensor in kept])
+"""
+
+
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pth"])
+def test_a_file_may_be_cut_after_it_was_read(name, tmp_path):
+    run = [sys.executable, "-c", CUT, str(tmp_path / name)]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in ("[True, True, True, True]\n", "[True, True]\n")
+
+
+def is_mapped(path):
+    with open("/proc/self/maps") as file:
+        return str(path) in file.read()
+
+
+@pytest.mark.parametrize("more, large", [(-1, False), (0, True)])
+def test_large_files_are_mapped_and_all_that_should_be(more, large, tmp_path):
+    path = tmp_path / "x.safetensors"
+    size = (64 << 20) + more - 8 - 100
+    header = ("{" + kit.entry(dtype='"U8"', shape=f"[{size}]", offsets=f"[0,{size}]") + "}").ljust(100)
+    with open(path, "wb") as file:
+        file.write(kit.file(header))
+        file.truncate((64 << 20) + more)  # a hole
+    for load_it, expected in (
+        (lambda: torch.load(path), large),
+        (lambda: load_file(path), large),
+        (lambda: inspect(path), large),
+        (lambda: torch.load(path, mmap=True), True),
+        (lambda: torch.load(path, mmap=False), False),
+        (lambda: load_file(path, backend="pread"), False),
+    ):
+        held = load_it()
+        assert is_mapped(path) == expected
+        del held
+        assert not is_mapped(path)
+
+
 def test_a_mapping_reads_only_what_is_looked_at(tmp_path):
     path, size = tmp_path / "x.safetensors", 4 << 30
     header = "{" + kit.entry(dtype='"U8"', shape=f"[{size}]", offsets=f"[0,{size}]") + "}"

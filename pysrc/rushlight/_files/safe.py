@@ -59,11 +59,12 @@ def _device(map_location):
 def read(place, map_location=None, mmap=None):
     """Return the tensors by name, in the order of their bytes, and the metadata or None.
 
-    `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately unless
-    `mmap` is False, or the file system has no mappings.
+    `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately if `mmap`
+    is True, or is None and the file has 64 MB or more; where the file system has no mappings it is read.
     """
     device = _device(map_location)
-    tensors, metadata = _C._load_safetensors(*place, mmap is not False, SafetensorError)
+    mapped = -1 if mmap is None else int(bool(mmap))
+    tensors, metadata = _C._load_safetensors(*place, mapped, SafetensorError)
     if device.type != "cpu":
         tensors = {key: tensor.to(device) for key, tensor in tensors.items()}
     return tensors, metadata
