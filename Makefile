@@ -122,7 +122,7 @@ tsan: $(VENV)/.tsan
 	$(TSAN) $(REAL) -m pytest --capture=sys -m 'threads and not races' $(TSAN_TESTS)
 
 # the reader of checkpoints over seeds and mutants of them, under the sanitizers; MUTANTS=n, about 5000 a second
-FUZZED = $(wildcard csrc/unpickle/*.c) $(patsubst %,csrc/core/%.c,crc32 memory dtype error view)
+FUZZED = $(wildcard csrc/unpickle/*.c) $(patsubst %,csrc/core/%.c,crc32 fence memory dtype error view)
 FUZZ_FLAGS = -std=gnu11 -g -O1 -Icsrc -fsanitize=address,undefined -fno-sanitize-recover=undefined
 MUTANTS ?= 100000
 fuzz-files: $(VENV)/.installed

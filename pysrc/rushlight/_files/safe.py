@@ -59,8 +59,8 @@ def _device(map_location):
 def read(place, map_location=None, mmap=None):
     """Return the tensors by name, in the order of their bytes, and the metadata or None.
 
-    `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately if `mmap`
-    is True, or is None and the file has 64 MB or more; where the file system has no mappings it is read.
+    `place` is (descriptor or bytes, start, size, name for messages). A descriptor is mapped privately if
+    `mmap` is True, or is None and the file has 64 MB or more; where there are no mappings it is read.
     """
     device = _device(map_location)
     mapped = -1 if mmap is None else int(bool(mmap))
