@@ -127,8 +127,8 @@ int rl_lapack_load(const rl_bound *b); /* SciPy's LAPACK, once a call is large e
 
 /* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);
-int rl_refuse_expanded(void); /* always -1, with PyTorch's text */
-int rl_refuse_overlap(void);  /* the same */
+int rl_refuse_expanded(void);                           /* always -1, with PyTorch's text */
+int rl_refuse_overlap(void);                            /* the same */
 int rl_tensor_copy_any(rl_tensor *to, rl_tensor *from); /* elements of `to` may share memory */
 
 /* call/dispatcher.c */

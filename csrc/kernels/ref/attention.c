@@ -6,7 +6,7 @@
 typedef struct {
     rl_attention a;
     const rl_view *out, *lse, *grad_out, *made[3]; /* grad_out: of the results; NULL: forward */
-    rl_rooms rooms; /* of each thread, whose parts begin at ... */
+    rl_rooms rooms;                                /* of each thread, whose parts begin at ... */
     int64_t query, row, grad, weights, slopes, sum, by_keys, by_values;
 } job;
 
@@ -18,9 +18,8 @@ typedef struct {
 
 static work work_of(const job *s, int thread) {
     char *room = rl_room(&s->rooms, thread);
-    return (work){(double *)(room + s->query),   (double *)(room + s->row),
-                  (double *)(room + s->grad),    (double *)(room + s->weights),
-                  (double *)(room + s->slopes),  (double *)(room + s->sum),
+    return (work){(double *)(room + s->query),   (double *)(room + s->row),      (double *)(room + s->grad),
+                  (double *)(room + s->weights), (double *)(room + s->slopes),   (double *)(room + s->sum),
                   (double *)(room + s->by_keys), (double *)(room + s->by_values)};
 }
 
@@ -178,6 +177,6 @@ RL_KERNEL(ref_attention_back) {
              .made = {k->out[0], k->out[1], k->out[2]}};
     const rl_attention *a = &s.a;
     if (a->batches == 0) return RL_OK;
-    return run(k, s, a->batches,
-               (double)a->rows * (double)a->keys * (double)(a->width + a->wide + 8) * 3, backward);
+    return run(k, s, a->batches, (double)a->rows * (double)a->keys * (double)(a->width + a->wide + 8) * 3,
+               backward);
 }

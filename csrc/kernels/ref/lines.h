@@ -23,7 +23,7 @@ struct rl_line_job {
     bool floats, descending, ignores_nan;
     int64_t n, keep, place; /* elements of a line, of the output's; which one is asked for */
     const int64_t *step;    /* byte steps along the operands */
-    rl_rooms rooms; /* a line for each thread, whose parts begin at ... */
+    rl_rooms rooms;         /* a line for each thread, whose parts begin at ... */
     int64_t values, other, order, places;
     void (*run)(const rl_line_job *job, rl_line *l, char *const *p);
 };

@@ -19,7 +19,7 @@ struct margin_job {
     double margin, share; /* share: what a slope is times */
     rl_rooms rooms;       /* of each thread a sample, whose parts begin at ... */
     int64_t x_at, slope_at, each_at, target_at;
-    double *loss;         /* of each sample; or NULL: slopes are wanted */
+    double *loss; /* of each sample; or NULL: slopes are wanted */
     char *to;
     int outside;
 };

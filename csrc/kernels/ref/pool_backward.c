@@ -8,7 +8,7 @@ typedef struct {
     int64_t out[3], step[2][3], places, volume; /* elements of a plane of the output, of the input */
     char *to;
     rl_rooms rooms; /* a plane for each thread */
-    int64_t bad;  /* an index out of range */
+    int64_t bad;    /* an index out of range */
     int seen;
 } spread_job;
 

@@ -23,7 +23,7 @@ struct rl_product {
     const rl_view *bias;  /* or NULL */
     bool bias_by_row;     /* number (batch % bias_groups) * rows + row, else col */
     int64_t bias_groups;
-    char *out; /* contiguous */
+    char *out;      /* contiguous */
     rl_rooms rooms; /* of each thread a panel of a, one of b and their sums, at ... */
     int64_t a, b, sums;
 };

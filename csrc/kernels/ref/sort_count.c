@@ -57,8 +57,7 @@ RL_KERNEL(ref_sort_rows) {
         else
             rl_row_ints(x->dtype, from, x->strides[1] * item, m, (int64_t *)elements + row * m);
     }
-    rl_row_put_ints(RL_I64, rl_data(out, RL_WRITE), out->strides[0] * 8, n,
-                    rows_sorted(&r, order, other, n));
+    rl_row_put_ints(RL_I64, rl_data(out, RL_WRITE), out->strides[0] * 8, n, rows_sorted(&r, order, other, n));
     return RL_OK;
 }
 
