@@ -18,8 +18,7 @@ static int dtype_category(int dtype) {
  *   written tensor          stride 0                refused, unless the row says SHARES
  *                           windows of as_strided   written in some order
  *   it beside an input      the same elements       fine, unless the row says MOVES
- *   (both are dense)        some, or moved ones     refused, unless the row says READS_FIRST, of no first
- * input
+ *   (both are dense)        some, or moved ones     refused, unless the row says READS_FIRST (not self)
  *   ... one has gaps                                staged: inputs_overlap()
  *
  * With out= inputs count where the operator also works in place or keeps to its places: PLACES, SHAPE(same)

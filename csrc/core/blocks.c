@@ -154,29 +154,21 @@ static bool from_pages(size_t size) {
     return CACHED && size >= PAGES_FROM && !rl_fence_mode;
 }
 
-/* Where a fence is to stand in front of the data, the head is a block of its own:
- *
- *     │ data │ 64 bytes, unused │ head ──► the block         fence │ data                              */
-enum { LINK = 64 };
-void *rl_block_data_apart(void *block) {
-    return *(void **)((char *)block - LINK);
-}
-
-static block *take_apart(size_t size, int head) {
-    char *link = rl_alloc(RL_COUNT(LINK, 2 + head / LINK), 1); /* room for the links of a block */
-    const rl_count bytes = {(int64_t)size - head};
+static block *take_apart(size_t size, int header) {
+    char *link = rl_alloc(RL_COUNT(RL_BLOCK_LINK, 2 + header / RL_BLOCK_LINK), 1); /* room for the links of a block */
+    const rl_count bytes = {(int64_t)size - header};
     void *data = link ? rl_alloc(bytes, 1) : NULL;
     if (!data) {
         rl_free(link);
         return NULL;
     }
     *(void **)link = data;
-    return (block *)(link + LINK);
+    return (block *)(link + RL_BLOCK_LINK);
 }
 
-static block *system_take(size_t size, int head) {
+static block *system_take(size_t size, rl_block_use use) {
     rl_count bytes = {(int64_t)size};
-    if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) return take_apart(size, head);
+    if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) return take_apart(size, rl_block_header(use));
     return from_pages(size) ? rl_alloc_pages(bytes) : rl_alloc(bytes, 1);
 }
 
@@ -188,8 +180,9 @@ static size_t system_give(block *list) {
         if (from_pages(list->size)) {
             rl_free_pages(list, list->size);
         } else if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) {
-            rl_free(rl_block_data_apart(list));
-            rl_free((char *)list - LINK);
+            char *link = (char *)list - RL_BLOCK_LINK;
+            rl_free(*(void **)link);
+            rl_free(link);
         } else {
             rl_free(list);
         }
@@ -199,11 +192,11 @@ static size_t system_give(block *list) {
 }
 
 /* What is kept may be what is missing. */
-static __attribute__((noinline)) block *fresh_block(size_t size, int head, rl_block_use use) {
+static __attribute__((noinline)) block *fresh_block(size_t size, rl_block_use use) {
     bool asked_to_fail = rl_alloc_armed();
-    block *b = system_take(size, head);
+    block *b = system_take(size, use);
     if (!b && !asked_to_fail && rl_blocks_empty() > 0) {
-        b = system_take(size, head);
+        b = system_take(size, use);
         if (b) rl_error_clear();
     }
     if (b) return b;
@@ -214,8 +207,7 @@ static __attribute__((noinline)) block *fresh_block(size_t size, int head, rl_bl
     return NULL;
 }
 
-void *rl_block_take(rl_count data, int head, rl_block_use use) {
-    const rl_count bytes = rl_count_plus(data, head);
+void *rl_block_take_whole(rl_count bytes, rl_block_use use) {
     if (RL_UNLIKELY(bytes.n < 0)) return rl_alloc(bytes, 1); /* which says so */
     size_t size = (size_t)bytes.n;
     int c = CLASS_NONE;
@@ -229,7 +221,7 @@ void *rl_block_take(rl_count data, int head, rl_block_use use) {
     cache.in_use += size;
     cache.used[use]++;
     unlock();
-    if (RL_UNLIKELY(!b) && !(b = fresh_block(size, head, use))) return NULL;
+    if (RL_UNLIKELY(!b) && !(b = fresh_block(size, use))) return NULL;
     b->size = size;
     b->size_class = (uint8_t)c;
     b->use = (uint8_t)use;

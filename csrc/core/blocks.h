@@ -6,14 +6,25 @@
 enum { RL_BLOCK_HEAD = 16 }; /* the first bytes of a block are the cache's own; its user begins behind them */
 typedef enum { RL_BLOCK_STORAGE, RL_BLOCK_SCRATCH, RL_BLOCK_USES } rl_block_use;
 
-/* A block with a head of the caller's, a multiple of 64 bytes, and at least so many bytes of data; both are
- * 64-byte aligned and uninitialised; NULL and RL_MEMORY pending. Any thread, with or without the GIL. */
-void *rl_block_take(rl_count bytes, int head, rl_block_use use);
-void *rl_block_data_apart(void *block);
-/* The data of a block that was taken with this head: behind it, unless a fence stands in between. */
-static inline void *rl_block_data(void *block, int head) {
-    if (RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT)) return rl_block_data_apart(block);
-    return (char *)block + head;
+/* A block has a header of its user's, then data; both are 64-byte aligned and uninitialised. */
+enum { RL_STORAGE_HEADER = 192, RL_SCRATCH_HEADER = 64 };
+static inline int rl_block_header(rl_block_use use) {
+    return use == RL_BLOCK_STORAGE ? RL_STORAGE_HEADER : RL_SCRATCH_HEADER;
+}
+
+/* At least so many bytes, the header among them; NULL and RL_MEMORY pending. Any thread, with or without the
+ * GIL. */
+void *rl_block_take_whole(rl_count bytes, rl_block_use use);
+static inline void *rl_block_take(rl_count data, rl_block_use use) {
+    return rl_block_take_whole(rl_count_plus(data, rl_block_header(use)), use);
+}
+/* The data of a block: behind its header, unless a fence is to stand in front of it. Then the header is an
+ * allocation of its own, and a pointer to the data lies RL_BLOCK_LINK bytes in front of it. */
+enum { RL_BLOCK_LINK = 64 };
+static inline void *rl_block_data(void *block, rl_block_use use) {
+    char *header = block;
+    return RL_UNLIKELY(rl_fence_mode == RL_FENCE_FRONT) ? *(void **)(header - RL_BLOCK_LINK)
+                                                        : header + rl_block_header(use);
 }
 void rl_block_give(void *block);
 /* What is written behind the first `used` bytes of a large block is needed no more: its pages go back to the

@@ -9,10 +9,15 @@
 
 /* Note [Fences]
  *
- *   RUSHLIGHT_FENCE=1   ┌ pages of a block ──────────────┐┌ fence ┐     a block ends at most 63 bytes before
- * its │ filled │ block        │ filled ││ no    │     fence, since it begins at a multiple of 64;
- *                       └────────┴──────────────┴────────┘└ access┘     what is filled is looked at when it
- * is freed RUSHLIGHT_FENCE=2   ┌ fence ┐┌ block     │ filled ──────────────┐
+ *   RUSHLIGHT_FENCE=1     ┌ pages of a block ──────────┐┌───────────┐
+ *                         │ slack │ block      │ slack ││ no access │
+ *                         └───────┴────────────┴───────┘└───────────┘
+ *   RUSHLIGHT_FENCE=2     ┌───────────┐┌ pages of a block ──────────┐
+ *                         │ no access ││ block      │ slack         │
+ *                         └───────────┘└────────────┴───────────────┘
+ *
+ * A block begins at a multiple of 64 bytes, so that at most 63 bytes of slack lie between its end and the
+ * page without access. Slack is filled with a pattern, which is checked when the block is freed.
  *
  * A block is filled as well, so that nothing relies on zeros. Its address is never used again: freed blocks
  * stay without access, and who still uses one faults. Addresses come from one reservation, which takes no

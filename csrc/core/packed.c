@@ -28,7 +28,7 @@ struct rl_packed {
     int users;   /* calls that read it: none frees it under them */
 };
 
-enum { MAX_PACKED = 8, HEAD = 64 }; /* HEAD: of a block, so that weights are aligned as scratch is */
+enum { MAX_PACKED = 8 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists of published packed weights */
 
 static void fork_hold(void) {
@@ -86,7 +86,7 @@ void *rl_packed_find(rl_call *k, const rl_view *v, uint64_t key) {
     if (p && p->writes != writes_of(s)) p = NULL;
     if (p) packed_use(k, p);
     pthread_mutex_unlock(&lock);
-    return p ? rl_block_data(p->block, HEAD) : NULL;
+    return p ? rl_block_data(p->block, RL_BLOCK_SCRATCH) : NULL;
 }
 
 void rl_packed_free(rl_packed *p) {
@@ -104,7 +104,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     if (k->device != RL_CPU) return NULL;
     if ((writes & RL_WRITERS) || is_exported(v->storage) || !packed_of_view(&of, v)) return NULL;
     rl_packed *p = rl_alloc(RL_COUNT(1), sizeof *p);
-    char *block = p ? rl_block_take(rl_count_times(n, itemsize), HEAD, RL_BLOCK_SCRATCH) : NULL;
+    char *block = p ? rl_block_take(rl_count_times(n, itemsize), RL_BLOCK_SCRATCH) : NULL;
     if (!block) { /* packing is only a help: the call goes on in scratch */
         rl_error_clear();
         rl_free(p);
@@ -112,7 +112,7 @@ void *rl_packed_new(rl_call *k, const rl_view *v, uint64_t key, rl_count n, size
     }
     *p = (rl_packed){.next = k->packing_, .key = key, .writes = writes, .of = of, .block = block};
     k->packing_ = p;
-    return rl_block_data(block, HEAD);
+    return rl_block_data(block, RL_BLOCK_SCRATCH);
 }
 
 /* Takes stale ones that nobody reads out of the list and counts the others, lock held. */

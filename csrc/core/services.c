@@ -94,8 +94,7 @@ typedef struct scratch {
     struct scratch *next;
     const watched_rooms *rooms; /* the data of this block, which says what is looked at in the end; or NULL */
 } scratch;
-enum { SCRATCH_HEADER = 64 };
-_Static_assert(sizeof(scratch) <= SCRATCH_HEADER, "the head of a block of scratch");
+_Static_assert(sizeof(scratch) <= RL_SCRATCH_HEADER, "the head of a block of scratch");
 
 /* On another device the block here only says what to give back there. */
 typedef struct {
@@ -104,10 +103,10 @@ typedef struct {
     int index;
     void *mem;
 } device_scratch;
-_Static_assert(sizeof(device_scratch) <= SCRATCH_HEADER, "the head of a block of scratch");
+_Static_assert(sizeof(device_scratch) <= RL_SCRATCH_HEADER, "the head of a block of scratch");
 
 static scratch *scratch_block(rl_call *k, rl_count bytes) {
-    scratch *block = rl_block_take(bytes, SCRATCH_HEADER, RL_BLOCK_SCRATCH);
+    scratch *block = rl_block_take(bytes, RL_BLOCK_SCRATCH);
     if (!block) return NULL;
     block->rooms = NULL;
     block->next = k->scratch_;
@@ -118,7 +117,7 @@ static scratch *scratch_block(rl_call *k, rl_count bytes) {
 static void *scratch_on_device(rl_call *k, rl_count n, size_t itemsize) {
     const rl_device_driver *driver = rl_device_driver_get(k->device);
     rl_count bytes = rl_count_times(n, itemsize);
-    device_scratch *s = rl_block_take(RL_COUNT(0), SCRATCH_HEADER, RL_BLOCK_SCRATCH);
+    device_scratch *s = rl_block_take(RL_COUNT(0), RL_BLOCK_SCRATCH);
     if (!s) return NULL;
     /* more than an address can have: the driver says that it is too much */
     void *mem = driver->alloc(k->device_index, bytes.n ? (size_t)bytes.n : 1, k->stream);
@@ -138,7 +137,7 @@ static void *scratch_on_device(rl_call *k, rl_count n, size_t itemsize) {
 static void *call_scratch(rl_call *k, rl_count n, size_t itemsize) {
     if (RL_UNLIKELY(k->device != RL_CPU)) return scratch_on_device(k, n, itemsize);
     scratch *block = scratch_block(k, rl_count_times(n, itemsize));
-    return block ? rl_block_data(block, SCRATCH_HEADER) : NULL;
+    return block ? rl_block_data(block, RL_BLOCK_SCRATCH) : NULL;
 }
 
 /* ---- rooms whose parts have ends: by fences, or in checked builds by bytes that nobody may change ---- */
@@ -184,7 +183,7 @@ static char *rooms_watched(rl_call *k, const rl_layout *l, int64_t n) {
     scratch *block = base || rl_fence_mode ? scratch_block(k, RL_COUNT(sizeof(watched_rooms))) : NULL;
     if (!block) return NULL;
     if (rl_fence_mode && !(base = rl_fence_rooms(l, n))) return call_scratch(k, bytes, 1); /* none are left */
-    watched_rooms *r = rl_block_data(block, SCRATCH_HEADER);
+    watched_rooms *r = rl_block_data(block, RL_BLOCK_SCRATCH);
     *r = (watched_rooms){base, n, *l};
     block->rooms = r;
     if (!rl_fence_mode) rooms_guard(r);
