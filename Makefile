@@ -36,7 +36,8 @@ define install
 	@grep -h '^ *rushlight: ' build/install.log | sed 's/^ *//' || true
 endef
 
-.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean fuzz-difference choosers
+.PHONY: demo full test bench instructions instructions-record parity asan fence gc tsan fuzz fuzz-files fuzz-ops fuzz-long ref isa no-onednn scipy werror ulp stubs types site coverage names where lint format clean
+.PHONY: fuzz-difference fuzz-fail fuzz-threads mutate-sizes choosers
 
 demo: $(VENV)/.installed $(VENV)/.demo
 	$(RUN) examples/demo.py
@@ -69,10 +70,17 @@ choosers: $(VENV)/.cov
 asan: $(VENV)/.asan
 	$(ASAN) PYTHONPATH=$(VENV)/asan $(PYTEST)
 
-# every block of memory before a page that nobody may touch, or FENCE=2: behind one
+# every block of memory before a page that nobody may touch, or FENCE=2: behind one; the suite, and random calls
+# with all kernels and with the reference kernels, compared
 FENCE ?= 1
 fence: $(VENV)/.installed
 	RUSHLIGHT_FENCE=$(FENCE) $(PYTEST)
+	RUSHLIGHT_FENCE=$(FENCE) $(MAKE) fuzz-difference
+
+# each size that kernels ask for is made too small in turn, and random calls between fences must notice
+EVERY_SIZE ?= 30
+mutate-sizes: $(VENV)/.installed
+	$(RUN) tools/mutate_sizes.py --every $(EVERY_SIZE)
 
 # the CUDA kernels on simulated devices, every access checked: by rules of ours, or by the sanitizers; what is
 # generated from samples is compared with the CPU's reference kernels
@@ -117,6 +125,13 @@ fuzz-ops: $(VENV)/.asan
 fuzz-difference: $(VENV)/.installed
 	$(RUN) tests/fuzz/fuzz_ops.py --difference --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
 
+# random calls of which an allocation fails; random calls in four threads at once, under the thread sanitizer
+fuzz-fail: $(VENV)/.asan
+	$(ASAN) PYTHONPATH=$(VENV)/asan $(RUN) tests/fuzz/fuzz_ops.py --fail 40 --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
+
+fuzz-threads: $(VENV)/.tsan
+	$(TSAN) $(REAL) tests/fuzz/fuzz_ops.py --threads 4 --calls $(CALLS) --seed $(SEED) --jobs $(JOBS)
+
 # thread sanitizer, over the tests of threads; in one process, whose end tells what was found
 tsan: $(VENV)/.tsan
 	$(TSAN) $(REAL) -m pytest --capture=sys -m 'threads and not races' $(TSAN_TESTS)
@@ -145,7 +160,10 @@ full: $(VENV)/.installed $(VENV)/.asan
 	$(MAKE) asan ref isa no-onednn cuda-sim-asan
 	$(MAKE) fuzz-files MUTANTS=2000000
 	$(MAKE) fuzz-ops CALLS=300000 SEED=1
-	$(MAKE) fuzz-difference CALLS=1000000 SEED=1
+	$(MAKE) fence FENCE=2 CALLS=30000
+	$(MAKE) fence CALLS=1000000 SEED=1
+	$(MAKE) fuzz-fail fuzz-threads CALLS=100000 SEED=1
+	$(MAKE) mutate-sizes choosers
 	$(ASAN) RUSHLIGHT_GC_EVERY=1 PYTHONPATH=$(VENV)/asan $(RUN) -m pytest -n $(JOBS) \
 		$(filter-out %/test_callbacks.py tests/parity/%,$(wildcard tests/*/test_*.py))
 

@@ -152,6 +152,19 @@ def differ(kit, text, name):
     return None, True
 
 
+def comparer(seed):
+    """A function of the number of a call: what differs between both ways, or None."""
+    import fuzz_kit
+
+    entries = table(fuzz_calls.table())
+
+    def compare(number):
+        program = Program(entries, seed, number)
+        return differ(fuzz_kit, program.text(), program.id)[0]
+
+    return compare
+
+
 def plain(error):
     return re.sub(r"0x[\da-f]+", "0x", error)
 
