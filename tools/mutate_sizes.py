@@ -12,10 +12,12 @@ import argparse
 import ctypes
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,6 +41,7 @@ ANSWER = """/* Which size is too small, and which were asked for. */
 int rl_too_small, rl_reached[4096];
 """
 LIMIT = 60  # seconds that the calls of a size may take
+ROOM = 1 << 30  # bytes that calls may take beside what the process starts with
 MOST = 25  # calls for a size
 
 
@@ -160,6 +163,9 @@ def main():
     if not given.built:
         build()
     calls, by_size = Calls(given.seed), {}
+    warnings.simplefilter("ignore")
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM,) * 2)
     for number in range(given.calls):
         for size in calls.reaches(number):
             kept = by_size.setdefault(size, [])
