@@ -155,7 +155,8 @@ static bool from_pages(size_t size) {
 }
 
 static block *take_apart(size_t size, int header) {
-    char *link = rl_alloc(RL_COUNT(RL_BLOCK_LINK, 2 + header / RL_BLOCK_LINK), 1); /* room for the links of a block */
+    /* room for the links of a block */
+    char *link = rl_alloc(RL_COUNT(RL_BLOCK_LINK, 2 + header / RL_BLOCK_LINK), 1);
     const rl_count bytes = {(int64_t)size - header};
     void *data = link ? rl_alloc(bytes, 1) : NULL;
     if (!data) {

@@ -19,7 +19,8 @@ _Static_assert(sizeof(home) <= RL_STORAGE_HEADER, "the bytes follow the header i
 static rl_storage *storage_block(int64_t nbytes) {
     home *h = rl_block_take(RL_COUNT(nbytes), RL_BLOCK_STORAGE);
     if (!h) return NULL;
-    enum { HALF = 64 }; /* gcc clears up to 64 bytes by vector stores, more by `rep stos`, which starts slowly */
+    /* gcc clears up to 64 bytes by vector stores, more by `rep stos`, which starts slowly */
+    enum { HALF = 64 };
     memset(&h->s, 0, HALF);
     memset((char *)&h->s + HALF, 0, sizeof h->s - HALF);
     h->s.mem_ = rl_block_data(h, RL_BLOCK_STORAGE);

@@ -43,7 +43,7 @@ def application(environ, start_response):
 
 
 def ends(group, seconds=60):
-    """Whether a process group ends; orphans count until the system has collected them, which takes a moment."""
+    """Whether a process group ends; orphans count until the system has collected them."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
