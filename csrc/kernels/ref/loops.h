@@ -44,15 +44,6 @@ static inline double rl_vector_at(const rl_view *v, int64_t i) {
     return rl_row_double(v->dtype, (const char *)rl_const_data(v) + i * stride);
 }
 
-/* ---- memory: n items for each of so many threads, from rl_room(to, thread) on ---- */
-static inline bool rl_thread_rooms(rl_call *k, int64_t threads, rl_count n, int64_t itemsize, rl_rooms *to) {
-    rl_layout l = rl_layout_begin(k);
-    const int64_t at = rl_layout_add(&l, n, itemsize);
-    if (!k->svc->rooms(k, &l, threads, to)) return false;
-    to->base += at;
-    return true;
-}
-
 /* ---- copying (kernels/ref/create_copy.c) ---- */
 rl_strip rl_strip_copy(int64_t itemsize);
 typedef struct {
