@@ -12,7 +12,6 @@ import argparse
 import ctypes
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -124,6 +123,7 @@ class Calls:
     def __init__(self, seed):
         sys.path[:0] = [str(PACKAGE), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests"), str(ROOT / "tools")]
         import fuzz_difference
+        import fuzz_ops
 
         from rushlight import _C
 
@@ -131,6 +131,7 @@ class Calls:
         self.too_small = ctypes.c_int.in_dll(library, "rl_too_small")
         self.reached = (ctypes.c_int * 4096).in_dll(library, "rl_reached")
         self.compare = fuzz_difference.comparer(seed)
+        fuzz_ops.limit_memory(ROOM)
 
     def reaches(self, number):
         """The sizes that a call asks for."""
@@ -145,10 +146,13 @@ class Calls:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             signal.alarm(LIMIT)
             self.too_small.value = size
-            os._exit(1 if any(self.compare(number) for number in numbers) else 0)
+            try:
+                os._exit(1 if any(self.compare(number) for number in numbers) else 0)
+            finally:
+                os._exit(2)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        known = {0: "", 1: "another result", -signal.SIGABRT: "found when freed", -signal.SIGSEGV: "a fault"}
-        return known.get(status, f"exit status {status}")
+        known = {1: "another result", -signal.SIGABRT: "found when freed", -signal.SIGSEGV: "a fault"}
+        return known.get(status, "")
 
 
 def main():
@@ -164,8 +168,6 @@ def main():
         build()
     calls, by_size = Calls(given.seed), {}
     warnings.simplefilter("ignore")
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + ROOM,) * 2)
     for number in range(given.calls):
         for size in calls.reaches(number):
             kept = by_size.setdefault(size, [])

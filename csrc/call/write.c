@@ -25,7 +25,7 @@ static int dtype_category(int dtype) {
  * and SHAPE(broadcast). The others read all before they write, in PyTorch as here. */
 typedef enum { APART, SAME, PARTIAL, UNKNOWN } overlap;
 
-/* the same elements in the same order; dimensions with one element say nothing */
+/* the same places in the same order, in elements; dimensions with one element say nothing */
 static bool same_places(const rl_view *a, const rl_view *b) {
     int i = 0, j = 0;
     for (;; i++, j++) {
@@ -39,7 +39,7 @@ static bool same_places(const rl_view *a, const rl_view *b) {
 static RL_APART overlap overlap_of(const rl_view *a, const rl_view *b) {
     if (!a->numel || !b->numel) return APART;
     const int64_t size_a = rl_itemsize(a->dtype), size_b = rl_itemsize(b->dtype);
-    const bool alike = a->dtype == b->dtype && a->offset == b->offset && same_places(a, b);
+    const bool alike = size_a == size_b && a->offset == b->offset && same_places(a, b);
     if (a == b) return SAME;
     if (!rl_is_dense(a) || !rl_is_dense(b)) return UNKNOWN;
     if (alike) return SAME;
@@ -135,7 +135,8 @@ static bool inputs_overlap(const rl_bound *b, const rl_view *self) {
             if (s->u.ts[j] && s->u.ts[j]->storage == self->storage) return true;
         if (s->tag != RL_TENSOR || rl_slot_tensor(s)->storage != self->storage) continue;
         const rl_view *v = s->u.t;
-        if ((b->schema->op->traits & RL_MOVES) || v->offset != self->offset || v->ndim != self->ndim ||
+        if ((b->schema->op->traits & RL_MOVES) || rl_itemsize(v->dtype) != rl_itemsize(self->dtype) ||
+            v->offset != self->offset || v->ndim != self->ndim ||
             memcmp(v->shape, self->shape, v->ndim * sizeof *v->shape) != 0 ||
             memcmp(v->strides, self->strides, v->ndim * sizeof *v->strides) != 0)
             return true;

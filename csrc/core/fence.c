@@ -17,12 +17,12 @@
  *                         └───────────┘└────────────┴───────────────┘
  *
  * A block begins at a multiple of 64 bytes, so that at most 63 bytes of slack lie between its end and the
- * page without access. Slack is filled with a pattern, which is checked when the block is freed.
+ * page without access (with 2, what is left of its last page lies behind it). Slack is filled with a pattern,
+ * which is checked when the block is freed.
  *
  * A block is filled as well, so that nothing relies on zeros. Its address is never used again: freed blocks
  * stay without access, and who still uses one faults. Addresses come from one reservation, which takes no
- * memory; when it is used up, or more blocks live than the system has mappings for, the rest gets plain
- * memory. */
+ * memory; when it is used up, or the system has no more mappings, the rest gets plain memory. */
 int rl_fence_mode = RL_FENCE_OFF;
 
 enum { FILL_SLACK = 0xb7, FILL_FRESH = 0xa5, MOST_LIVE = 24000, BUCKETS = 1 << 14 };
@@ -150,7 +150,8 @@ static char *addresses_take(size_t bytes) {
 void *rl_fence_alloc(size_t bytes) {
     void *plain;
     char *start = bytes < SIZE_MAX / 2 ? addresses_take(pages_of(bytes)) : NULL;
-    if (start) return block_open(start, bytes);
+    char *block = start ? block_open(start, bytes) : NULL;
+    if (block) return block;
     return posix_memalign(&plain, 64, bytes ? bytes : 1) ? NULL : plain;
 }
 
@@ -180,19 +181,26 @@ int64_t rl_fence_part(rl_layout *l, rl_count bytes) {
     return at;
 }
 
+static char *part_of(char *base, const rl_layout *l, int64_t i) {
+    return base + i / l->n_parts * l->size.n + l->at[i % l->n_parts];
+}
+
+static void parts_free(char *base, const rl_layout *l, int64_t n) {
+    for (int64_t i = 0; i < n; i++) rl_fence_free(part_of(base, l, i));
+}
+
 char *rl_fence_rooms(const rl_layout *l, int64_t n) {
     const rl_count bytes = rl_count_times(l->size, n);
     char *base = bytes.n < 0 ? NULL : addresses_take((size_t)bytes.n);
-    if (!base) return NULL;
-    for (int64_t i = 0; i < n; i++)
-        for (int part = 0; part < l->n_parts; part++) {
-            char *start = base + i * l->size.n + l->at[part] - slack_of((size_t)l->bytes[part]);
-            if (!block_open(start, (size_t)l->bytes[part])) return NULL; /* what is open stays so */
-        }
+    for (int64_t i = 0; base && i < n * l->n_parts; i++) {
+        const size_t size = (size_t)l->bytes[i % l->n_parts];
+        if (block_open(part_of(base, l, i) - slack_of(size), size)) continue;
+        parts_free(base, l, i);
+        return NULL;
+    }
     return base;
 }
 
 void rl_fence_rooms_free(char *base, const rl_layout *l, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        for (int part = 0; part < l->n_parts; part++) rl_fence_free(base + i * l->size.n + l->at[part]);
+    parts_free(base, l, n * l->n_parts);
 }

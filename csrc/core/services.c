@@ -176,7 +176,8 @@ static void rooms_look(const watched_rooms *r) {
         }
 }
 
-/* What is looked at in the end stands before the memory in the list of the call, which ends front to back. */
+/* The block that says what to check comes before the memory in the list of the call, which is freed front to
+ * back. */
 static char *rooms_watched(rl_call *k, const rl_layout *l, int64_t n) {
     const rl_count bytes = rl_count_times(l->size, n);
     char *base = rl_fence_mode ? NULL : call_scratch(k, bytes, 1);

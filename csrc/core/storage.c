@@ -21,6 +21,7 @@ static rl_storage *storage_block(int64_t nbytes) {
     if (!h) return NULL;
     /* gcc clears up to 64 bytes by vector stores, more by `rep stos`, which starts slowly */
     enum { HALF = 64 };
+    _Static_assert(sizeof h->s > HALF, "two parts");
     memset(&h->s, 0, HALF);
     memset((char *)&h->s + HALF, 0, sizeof h->s - HALF);
     h->s.mem_ = rl_block_data(h, RL_BLOCK_STORAGE);

@@ -23,7 +23,7 @@ PyObject *rl_loader_raise(loader *c); /* the reader's error with the file's name
 /* A file descriptor as int, or an object with a buffer. An opened loader must be closed. */
 int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size);
 void rl_loader_close(loader *c);
-/* Maps the file privately; or copies it, which is no faster than reading, but asks for no checksums. */
+/* Maps the file privately; or copies it, as fast as reading does, without comparing checksums. */
 int rl_loader_map(loader *c, bool copied);
 rl_storage *rl_loader_mapped(loader *c, const rl_stored *s); /* where it lies in the mapping */
 

@@ -190,8 +190,9 @@ def load(
         Map the file into memory instead of reading it; only for paths. Pages are read when they are used,
         changes stay in this process, and checksums are not compared. While the tensors live the file must
         stay: what another program writes into it may appear in them, and if it becomes shorter, using them
-        ends the process (SIGBUS). Replacing it by another file, as ``torch.save`` does, is harmless. By
-        default files are read, and those of safetensors mapped if they have 64 MB or more.
+        ends the process (SIGBUS). Replacing it by a new file, as ``save(obj, path)`` does, is harmless;
+        writing into it, as PyTorch's ``torch.save`` does, is not. By default files are read, and those of
+        safetensors mapped if they have 64 MB or more.
     **pickle_load_args
         Options of ``pickle.Unpickler``, for ``weights_only=False``.
 

@@ -40,6 +40,14 @@ CAPS += ":max_allocation_size_mb=400:soft_rss_limit_mb=2500"
 ROOM = 1 << 30  # bytes that a child may take beside what it starts with
 
 
+def limit_memory(room):
+    """No more than `room` bytes beside what the process has; what fences reserved counts when it is used."""
+    pages = Path("/proc/self/statm").read_text().split()
+    for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+        size = int(used) * resource.getpagesize() + room
+        resource.setrlimit(limit, (size, size))
+
+
 # ---- the child ----
 class Child:
     def __init__(self, options):
@@ -171,9 +179,7 @@ def child(options):
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     if not ASAN:
         faulthandler.enable()
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + ROOM
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        limit_memory(ROOM)
     with open(options.ring, "r+b") as file:
         ring = mmap.mmap(file.fileno(), 0)
 
@@ -350,7 +356,9 @@ def replay(options):
     seed, first, *last = options.replay
     options.seed = seed
     work = Child(options)
-    faulthandler.enable() if not ASAN else None
+    if not ASAN:
+        faulthandler.enable()
+        limit_memory(ROOM)
     faulthandler.dump_traceback_later(options.limit, exit=True)
     for number, name, text in work.calls_of(first, (last[0] if last else first) + 1):
         print(f"---- {number}: {name}\n{text}", flush=True)

@@ -167,6 +167,21 @@ SHARED = {
     "repeated beside it": "x=b[:9].view(3,3);y=b[:3].expand(3,3)",
     "beside it": "x=b[:9].view(3,3);y=b[9:18].view(3,3)",
 }
+RETYPED = {
+    "x=b[:9].view(3,3);y=x.view(t.int32)": [
+        "copy_(y)",
+        "add_(y)",
+        "mul_(y)",
+        "addcmul_(y,y)",
+        "lerp_(y*1.,.5)",
+    ],
+    "x=b[:9].view(3,3);y=b[3:12].view(t.int32).view(3,3)": ["copy_(y)", "add_(y)"],
+    "x=b[:8].view(t.int64);y=b[:8].view(t.float64)": ["copy_(y)", "eq_(y)", "masked_fill_(y>0,1)"],
+    "x=b[:8].view(t.int64);y=b[:4]": ["copy_(y)", "eq_(y)"],
+    "x=b.view(t.uint8)*0+1;y=x.view(t.bool)": ["masked_fill_(y,7)", "logical_and_(y)", "__setitem__(y,3)"],
+    "x=b.view(t.uint8)*0+1;y=x.view(t.int8)": ["copy_(y)", "bitwise_xor_(y)", "logical_and_(y)"],
+    "x=b.view(t.int32);y=x.view(t.float32)": ["copy_(y)", "mul_(2,)", "__setitem__(slice(None),y)"],
+}
 DTYPES = {"f": "t.linspace(.1,.9,24)", "i": "t.arange(24)%3", "b": "t.arange(24)%3>0"}
 
 METHODS = [("f", UNARY, ALONE), ("i", UNARY_INTEGERS, ALONE)]
@@ -238,3 +253,12 @@ def test_what_is_refused_and_written_is_as_in_pytorch(how):
             assert ours[1] == pytest.approx(theirs[1], rel=1e-4, nan_ok=True), code
     assert not wrong
     assert refused or how == "beside it"
+
+
+@pytest.mark.parametrize("setup", RETYPED)
+def test_views_of_another_dtype_are_the_same_elements_if_their_size_is(setup):
+    for code in RETYPED[setup]:
+        theirs, ours = outcome(torch, "f", f"x.{code}", setup), outcome(rushlight, "f", f"x.{code}", setup)
+        assert [text.split("\n")[0] for text in ours[0]] == [text.split("\n")[0] for text in theirs[0]], code
+        if not theirs[0]:
+            assert ours[1] == pytest.approx(theirs[1], rel=1e-6, nan_ok=True), code

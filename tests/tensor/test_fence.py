@@ -67,6 +67,18 @@ def test_more_tensors_than_the_system_has_mappings():
     assert (done.returncode, done.stdout) == (0, "210000\n"), done.stderr
 
 
+def test_freed_blocks_leave_mappings_that_are_not_joined():
+    code = (
+        "import random, rushlight as torch; random.seed(0); a = []\n"
+        "for _ in range(6):\n"
+        "    while len(a) < 23900: a.append(torch.ones(3))\n"
+        "    a = random.sample(a, len(a) // 2)\n"
+        "print(sum(map(len, a)), torch.eye(40).inverse().sum().item())"
+    )
+    done = run(code, "1")
+    assert (done.returncode, done.stdout) == (0, "35850 40.0\n"), done.stderr
+
+
 def test_memory_for_fences_may_be_limited():
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**29, 2**29)); import rushlight as torch;"
