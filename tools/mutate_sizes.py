@@ -2,10 +2,10 @@
 
 A tree of its own is built once, in which every RL_COUNT and every rounding of a count in csrc/kernels asks
 whether it is the one that is to be too small: by one in its first factor (a row, a copy), or without its
-rounding (lanes). Random calls (tests/fuzz) run with all sizes as they are, which tells the calls that reach
-a size. Then for each size a child process makes it too small and runs its calls between fences: it has to
-end by a fault, by what a fence finds, or with another result. A size that nobody misses is larger than
-needed, or not tested. A table of all is printed.
+rounding (lanes). Random calls (tests/fuzz) and the cases of tests/ops/test_choosers.py run with all sizes as
+they are, which tells the calls that reach a size. Then for each size a child process makes it too small and
+runs its calls between fences: it has to end by a fault, by what a fence finds, or with another result. A size
+that nobody misses is larger than needed, or not tested. A table of all is printed.
 """
 
 import argparse
@@ -41,7 +41,9 @@ int rl_too_small, rl_reached[4096];
 """
 LIMIT = 60  # seconds that the calls of a size may take
 ROOM = 1 << 30  # bytes that calls may take beside what the process starts with
-MOST = 25  # calls for a size
+MOST = 40  # calls for a size
+PATH = ("tests/fuzz", "tests/ops", "tests", "tools")
+THREADS = ((1, ""), (2, "apart"), (3, "last"))  # the threads of a chooser's case, and how gradients lie
 
 
 # ---- what to change ----
@@ -118,28 +120,41 @@ def build():
 
 # ---- the calls ----
 class Calls:
-    """Random calls, compared with the reference kernels, in a package whose sizes can be made too small."""
+    """Calls whose results are checked, in a package whose sizes can be made too small.
+
+    A number is a random call, compared with the reference kernels; a name is a case of the choosers' tests.
+    """
 
     def __init__(self, seed):
-        sys.path[:0] = [str(PACKAGE), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests"), str(ROOT / "tools")]
+        sys.path[:0] = [str(PACKAGE), *(str(ROOT / name) for name in PATH)]
         import fuzz_difference
         import fuzz_ops
+        import test_choosers
 
         from rushlight import _C
 
         library = ctypes.CDLL(_C.__file__)
         self.too_small = ctypes.c_int.in_dll(library, "rl_too_small")
         self.reached = (ctypes.c_int * 4096).in_dll(library, "rl_reached")
-        self.compare = fuzz_difference.comparer(seed)
+        self.compare, self.choosers = fuzz_difference.comparer(seed), test_choosers
         fuzz_ops.limit_memory(ROOM)
 
-    def reaches(self, number):
+    def is_wrong(self, call):
+        if isinstance(call, int):
+            return self.compare(call)
+        try:
+            self.choosers.compare(call, THREADS)
+        except Exception as error:
+            return error
+        return None
+
+    def reaches(self, call):
         """The sizes that a call asks for."""
         ctypes.memset(self.reached, 0, ctypes.sizeof(self.reached))
-        self.compare(number)
+        self.is_wrong(call)
         return [i for i, hit in enumerate(self.reached) if hit]
 
-    def misses(self, size, numbers):
+    def misses(self, size, calls):
         """Whether the calls notice that a size is too small, in a child; how."""
         child = os.fork()
         if not child:
@@ -147,7 +162,7 @@ class Calls:
             signal.alarm(LIMIT)
             self.too_small.value = size
             try:
-                os._exit(1 if any(self.compare(number) for number in numbers) else 0)
+                os._exit(1 if any(self.is_wrong(call) for call in calls) else 0)
             finally:
                 os._exit(2)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -168,12 +183,12 @@ def main():
         build()
     calls, by_size = Calls(given.seed), {}
     warnings.simplefilter("ignore")
-    for number in range(given.calls):
-        for size in calls.reaches(number):
+    for at, call in enumerate([*calls.choosers.CASES, *range(given.calls)]):
+        for size in calls.reaches(call):
             kept = by_size.setdefault(size, [])
-            kept.append(number)
+            kept.append(call)
             if len(kept) > MOST:  # the later ones are as good as the first
-                kept.pop(number % len(kept))
+                kept.pop(at % len(kept))
     survivors = []
     print("| size | too small |\n| --- | --- |", flush=True)
     for size, (path, line, text) in list(enumerate(places(), 1))[:: given.every]:

@@ -41,11 +41,9 @@ ROOM = 1 << 30  # bytes that a child may take beside what it starts with
 
 
 def limit_memory(room):
-    """No more than `room` bytes beside what the process has; what fences reserved counts when it is used."""
-    pages = Path("/proc/self/statm").read_text().split()
-    for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
-        size = int(used) * resource.getpagesize() + room
-        resource.setrlimit(limit, (size, size))
+    """At most `room` writable bytes beside what the process has. Fences reserve addresses without access."""
+    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (used + room, used + room))
 
 
 # ---- the child ----
