@@ -55,10 +55,11 @@ typedef struct {
     int64_t first;                   /* number of the first such row */
     int64_t pitch, shift_y, shift_x; /* columns of the padded gradient; the largest shift by a tap */
     int64_t chunk, chunks;
-    int64_t room_step, second; /* elements of scratch of a thread; where its second part begins */
+    rl_rooms rooms;
+    int64_t first_at, second_at; /* parts of a room: the gradient; the other side */
     depth_phase *phase;
     int32_t *shift;
-    char *room, *weight, *sums, *out;
+    char *weight, *sums, *out;
 } depth_job;
 
 static const depth_kit *kit_of(const rl_call *k, int inner) {
@@ -112,7 +113,7 @@ static void input_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const depth_job *j = ctx;
     const rl_conv *c = j->p.c;
     const int64_t width = j->kit->width, size = j->p.size, last = (c->pt + c->h - 1) / c->sh;
-    char *g = j->room + thread * j->room_step * size, *sums = g + j->second * size;
+    char *room = rl_room(&j->rooms, thread), *g = room + j->first_at, *sums = room + j->second_at;
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i / j->bands % j->blocks, image = i / j->bands / j->blocks;
         const int64_t i0 = j->first + i % j->bands * j->band, rows = simd_min(j->band, last + 1 - i0);
@@ -133,9 +134,10 @@ static void input_items(void *ctx, int64_t begin, int64_t end, int thread) {
 static bool phases_make(rl_call *k, depth_job *j) {
     const rl_conv *c = j->p.c;
     const int64_t phases = c->sh * c->sw;
-    int32_t *tap = k->svc->scratch(k, RL_COUNT(2, c->depth), sizeof *tap), *shift = tap + c->depth;
+    int32_t *tap = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *tap);
+    int32_t *shift = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *shift);
     j->phase = k->svc->scratch(k, RL_COUNT(phases), sizeof *j->phase);
-    if (!tap || !j->phase) return false;
+    if (!tap || !shift || !j->phase) return false;
     for (int64_t p = 0; p < phases; p++) {
         j->phase[p] = (depth_phase){.tap = tap, .shift = shift};
         for (int64_t t = 0; t < c->depth; t++) {
@@ -171,12 +173,12 @@ static bool depth_begin(rl_call *k, const rl_conv *c, depth_job *j) {
     return true;
 }
 
-static bool depth_room(rl_call *k, depth_job *j, rl_count first, rl_count second, int64_t threads) {
-    j->second = first.n;
-    rl_count room = rl_count_plus(first, second.n);
-    j->room_step = room.n;
-    j->room = k->svc->scratch(k, rl_count_times(room, threads), j->p.size);
-    return j->room != NULL;
+/* a thread's room; counts of elements */
+static rl_layout depth_layout(const rl_call *k, depth_job *j, rl_count first, rl_count second) {
+    rl_layout l = rl_layout_begin(k);
+    j->first_at = rl_layout_add(&l, first, j->p.size);
+    j->second_at = rl_layout_add(&l, second, j->p.size);
+    return l;
 }
 
 RL_CHOOSER
@@ -194,10 +196,11 @@ bool rl_conv_input_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_statu
     const bool one = rl_is_serial(k, 1, RL_GEMM_NS * 16 * rl_conv_work(c));
     j.grad = rl_conv_planes_of(k, rl_in(k, 0), spatial), j.to = rl_conv_planes_of(k, k->out[0], spatial);
     j.out = rl_data(k->out[0], RL_WRITE);
+    const rl_layout l = depth_layout(k, &j, RL_COUNT(j.band + j.shift_y, j.pitch, width),
+                                     RL_COUNT(j.band, c->sh, c->w, width));
     *status = RL_FAIL;
     if (!j.grad.at || !phases_make(k, &j) || !input_weights(k, &j) ||
-        !depth_room(k, &j, RL_COUNT(j.band + j.shift_y, j.pitch, width), RL_COUNT(j.band, c->sh, c->w, width),
-                    one ? 1 : k->threads))
+        !k->svc->rooms(k, &l, one ? 1 : k->threads, &j.rooms))
         return true;
     *status = RL_OK;
     const double item = 0.4 * (double)j.band * line;
@@ -211,7 +214,7 @@ static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const depth_job *j = ctx;
     const rl_conv *c = j->p.c;
     const int64_t width = j->kit->width, size = j->p.size, item = j->p.in.from_item;
-    char *g = j->room + thread * j->room_step * size, *x = g + j->second * size;
+    char *room = rl_room(&j->rooms, thread), *g = room + j->first_at, *x = room + j->second_at;
     for (int64_t i = begin; i < end; i++) {
         const int64_t lane = i % j->blocks * width, lanes = simd_min(width, c->groups - lane);
         const int64_t first = i / j->blocks * j->chunk, last = simd_min(c->n, first + j->chunk);
@@ -265,10 +268,10 @@ bool rl_conv_weight_depth(rl_call *k, const rl_conv *c, int64_t spatial, rl_stat
     j.out = rl_data(k->out[0], RL_WRITE);
     j.shift = k->svc->scratch(k, RL_COUNT(c->depth), sizeof *j.shift);
     j.sums = k->svc->scratch(k, RL_COUNT(j.chunks, j.blocks, c->depth, width), j.p.size);
+    const rl_layout l = depth_layout(k, &j, RL_COUNT(j.band, c->ow, width), RL_COUNT(seen, j.p.wide, width));
     *status = RL_FAIL;
     if (!j.grad.at || !j.in.at || !j.shift || !j.sums ||
-        !depth_room(k, &j, RL_COUNT(j.band, c->ow, width), RL_COUNT(seen, j.p.wide, width),
-                    one ? 1 : k->threads))
+        !k->svc->rooms(k, &l, one ? 1 : k->threads, &j.rooms))
         return true;
     *status = RL_OK;
     for (int64_t t = 0; t < c->depth; t++)
