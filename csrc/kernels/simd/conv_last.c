@@ -21,14 +21,15 @@ typedef struct {
     const rl_gemm_kit *kit;
     rl_last_input in;
     const char *from, *weights, *bias;
-    char *out, *room;
+    char *out;
     simd_mover back;
-    int64_t images;              /* of this round */
-    int64_t run, runs, depth;    /* numbers that a row of the kernel sees, such rows, all */
-    int64_t line, lines;         /* places that are equally far apart, such lines of an image */
-    int64_t tile, part, parts;   /* places of a tile; panels of a part of the outputs */
-    int64_t step;                /* of a copied tile, from place to place */
-    int64_t sums, room_step;     /* where sums begin in a thread's room; bytes of it */
+    int64_t images;            /* of this round */
+    int64_t run, runs, depth;  /* numbers that a row of the kernel sees, such rows, all */
+    int64_t line, lines;       /* places that are equally far apart, such lines of an image */
+    int64_t tile, part, parts; /* places of a tile; panels of a part of the outputs */
+    int64_t step;              /* of a copied tile, from place to place */
+    rl_rooms rooms;
+    int64_t copy, sums;          /* parts of a room: a copied tile, its sums */
     bool avx512, copies, direct; /* tiles are copied; sums go straight to the output */
 } last_job;
 
@@ -120,7 +121,7 @@ static void tile_fill(const last_job *j, char *to, const int64_t *starts, int64_
 
 /* places [first, first + count) of all images or of a line, which begin at starts[], by panels [p0, p1) */
 static void tile_product(const last_job *j, const int64_t *starts, int64_t count, int64_t p0, int64_t p1,
-                         char *room, char *sums, int64_t sums_step) {
+                         char *copy, char *sums, int64_t sums_step) {
     const rl_patches *p = j->p;
     const int64_t nr = j->kit->nr, size = j->in.size, mr = j->kit->mr;
     const int64_t whole = j->copies ? j->depth : j->run, pieces = simd_ceil_div(whole, DEPTH);
@@ -130,8 +131,8 @@ static void tile_product(const last_job *j, const int64_t *starts, int64_t count
         depth = simd_min(kb, left);
         rl_panel panel = {.rows = count, .k = depth, .a_col = 1, .add = k0 > 0, .b_step = nr};
         if (j->copies) {
-            tile_fill(j, room, starts, count, k0, depth);
-            panel.a = room, panel.a_row = j->step;
+            tile_fill(j, copy, starts, count, k0, depth);
+            panel.a = copy, panel.a_row = j->step;
         } else {
             panel.a = j->from + (starts[0] + run_start(j, k0 / j->run) + k0 % j->run) * size;
             panel.a_row = p->stride[2] * j->in.pixel;
@@ -156,7 +157,7 @@ static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const int64_t nr = j->kit->nr, size = j->in.size, item = j->back.to_item;
     const int64_t panels = simd_ceil_div(p->outputs, nr);
     const int64_t each = simd_ceil_div(j->line, j->tile); /* tiles of a line */
-    char *room = j->room + thread * j->room_step, *sums = room + j->sums;
+    char *room = rl_room(&j->rooms, thread), *copy = room + j->copy, *sums = room + j->sums;
     for (int64_t i = begin; i < end; i++) {
         const int64_t line = i / j->parts / each, at = i / j->parts % each * j->tile;
         const int64_t first = line * j->line + at, count = simd_min(j->tile, j->line - at);
@@ -166,10 +167,10 @@ static void last_items(void *ctx, int64_t begin, int64_t end, int thread) {
         place_starts(j, first, j->copies ? count : 1, starts);
         char *to = j->out + (first * p->outputs + p0 * nr) * item;
         if (j->direct) {
-            tile_product(j, starts, count, p0, p1, room, to, p->outputs);
+            tile_product(j, starts, count, p0, p1, copy, to, p->outputs);
             continue;
         }
-        tile_product(j, starts, count, p0, p1, room, sums, wide);
+        tile_product(j, starts, count, p0, p1, copy, sums, wide);
         for (int64_t a = 0; a < count; a++)
             simd_move(&j->back, to + a * p->outputs * item, item, sums + a * wide * size, size, wide);
     }
@@ -200,6 +201,15 @@ static void last_cut(last_job *j, int64_t threads) {
     j->parts = simd_ceil_div(panels, j->part);
 }
 
+/* a thread's room; `step` leaves room for whole vectors of the last run */
+static rl_layout last_layout(const rl_call *k, last_job *j) {
+    rl_layout l = rl_layout_begin(k);
+    j->step = simd_min(DEPTH, simd_ceil_div(j->depth, LANES) * LANES) + LANES;
+    j->copy = rl_layout_add(&l, j->copies ? RL_COUNT(TILE, j->step) : RL_COUNT(0), j->in.size);
+    j->sums = rl_layout_add(&l, j->direct ? RL_COUNT(0) : RL_COUNT(TILE, j->part, j->kit->nr), j->in.size);
+    return l;
+}
+
 static rl_status last_run(rl_call *k, last_job *j) {
     const rl_patches *p = j->p;
     const double work = RL_GEMM_NS * rl_patch_work(p) * j->in.size / 4;
@@ -209,14 +219,12 @@ static rl_status last_run(rl_call *k, last_job *j) {
     if (!last_weights(k, j)) return RL_FAIL;
     j->back = simd_mover_between(k, p->out->dtype, j->in.inner);
     j->direct = p->out->dtype == j->in.inner;
-    j->step = simd_min(DEPTH, simd_ceil_div(j->depth, LANES) * LANES) + LANES;
-    j->sums = j->copies ? TILE * j->step * j->in.size : 0;
-    j->room_step = j->sums + (j->direct ? 0 : TILE * j->part * j->kit->nr * j->in.size);
-    j->room = k->svc->scratch(k, RL_COUNT(j->room_step, threads), 1);
+    const rl_layout l = last_layout(k, j);
+    if (!k->svc->rooms(k, &l, threads, &j->rooms)) return RL_FAIL;
     char *prepared = NULL;
     if (j->in.copies)
         prepared = k->svc->scratch(k, rl_count_plus(RL_COUNT(round, j->in.image, j->in.size), SLACK), 1);
-    if (!j->room || (j->in.copies && !prepared)) return RL_FAIL;
+    if (j->in.copies && !prepared) return RL_FAIL;
     const int64_t answer = p->out->numel / p->images * j->back.to_item;
     for (int64_t first = 0; first < p->images; first += round) {
         j->images = simd_min(round, p->images - first);
