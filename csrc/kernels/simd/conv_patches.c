@@ -11,18 +11,19 @@ enum { SUMS_MOST = 1 << 17 }; /* of a part of the output channels */
 typedef struct {
     const rl_patch_plan *plan;
     const char *in; /* prepared, of this round */
-    char *out, *room;
+    char *out;
     simd_mover back;
     rl_patch_cut cut;
-    int64_t images, part, parts;    /* of this round; output channels of a part */
-    int64_t lines, sums, room_step; /* where these begin in a thread's room; bytes of a room */
-    bool direct;                    /* sums go straight to the output */
+    int64_t images, part, parts; /* of this round; output channels of a part */
+    rl_rooms rooms;
+    int64_t seen, line, sums; /* parts of a room: patches of a tile, a woven row, sums */
+    bool direct;              /* sums go straight to the output */
 } patch_job;
 
 /* ---- the product of a tile ---- */
 /* sums of a part of the output channels by the tile, for one phase; `group` is (image, group) of the tile */
 static void tile_product(const patch_job *j, const rl_patch_tile *t, const rl_patch_phase *phase,
-                         int64_t group, int64_t o0, int64_t rows, char *room, char *sums, int64_t sums_step) {
+                         int64_t group, int64_t o0, int64_t rows, char *seen, char *sums, int64_t sums_step) {
     const rl_patch_plan *plan = j->plan;
     const rl_patches *p = plan->p;
     const int64_t depth = p->channels * phase->taps, size = plan->size, nr = plan->kit->nr;
@@ -34,11 +35,11 @@ static void tile_product(const patch_job *j, const rl_patch_tile *t, const rl_pa
     do {
         rl_panel panel = {.rows = rows, .k = simd_min(kb, depth - k0), .packed_a = true, .add = k0 > 0};
         const bool loose = rows <= LOOSE_ROWS && phase->taps == 1 && t->runs == 1;
-        const char *from = room;
+        const char *from = seen;
         if (loose)
             from = in + (k0 * plan->channel + plan->tap[phase->first].offset) * size + t->run[0].from * 4;
         else if (panel.k)
-            rl_patch_fill(plan, t, phase, in, k0, panel.k, room, j->cut.tile);
+            rl_patch_fill(plan, t, phase, in, k0, panel.k, seen, j->cut.tile);
         panel.a = weights + k0 * plan->kit->mr * size, panel.a_strip = plan->kit->mr * depth;
         panel.row_bias = bias;
         panel.b_step = loose ? plan->channel : j->cut.tile, panel.c_step = sums_step;
@@ -105,7 +106,7 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_patch_plan *plan = j->plan;
     const rl_patches *p = plan->p;
     const int64_t phases = plan->weave[0] * plan->weave[1], ways = plan->weave[2], size = plan->size;
-    char *room = j->room + thread * j->room_step;
+    char *room = rl_room(&j->rooms, thread), *seen = room + j->seen, *line = room + j->line;
     rl_patch_tile t;
     for (int64_t i = begin; i < end; i++) {
         const int64_t part = i % j->parts, phase = i / j->parts % phases, o0 = part * j->part;
@@ -117,11 +118,10 @@ static void patch_items(void *ctx, int64_t begin, int64_t end, int thread) {
             sums =
                 j->out + (((t.image * p->groups + group) * p->outputs + o0) * j->cut.places + t.first) * size;
         for (int64_t w = 0; w < ways; w++)
-            tile_product(j, &t, &plan->phase[phase * ways + w], group, o0, rows, room,
+            tile_product(j, &t, &plan->phase[phase * ways + w], group, o0, rows, seen,
                          sums + w * rows * j->cut.tile * size, j->direct ? j->cut.places : j->cut.tile);
         if (!j->direct)
-            tile_put(j, &t, phase / plan->weave[1], phase % plan->weave[1], group, o0, rows, sums,
-                     room + j->lines);
+            tile_put(j, &t, phase / plan->weave[1], phase % plan->weave[1], group, o0, rows, sums, line);
     }
 }
 
@@ -141,6 +141,17 @@ static void parts_cut(patch_job *j, int64_t threads) {
     j->parts = simd_ceil_div(plan->p->outputs, j->part);
 }
 
+/* a thread's room */
+static rl_layout patch_layout(const rl_call *k, patch_job *j) {
+    const rl_patch_plan *plan = j->plan;
+    const int64_t ways = plan->weave[2], tile = j->cut.tile, rows = simd_min(j->part, plan->p->outputs);
+    rl_layout l = rl_layout_begin(k);
+    j->seen = rl_layout_add(&l, RL_COUNT(RL_GEMM_KB, tile), plan->size);
+    j->line = rl_layout_add(&l, RL_COUNT(ways, tile), plan->size);
+    j->sums = rl_layout_add(&l, j->direct ? RL_COUNT(0) : RL_COUNT(ways, rows, tile), plan->size);
+    return l;
+}
+
 rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
     rl_patch_plan plan;
     rl_status made = rl_patch_plan_make(k, p, &plan);
@@ -153,13 +164,11 @@ rl_status rl_patches_run(rl_call *k, const rl_patches *p) {
     j.direct =
         !j.cut.spans && p->out->dtype == plan.inner && plan.weave[0] * plan.weave[1] * plan.weave[2] == 1;
     parts_cut(&j, threads);
-    const int64_t ways = plan.weave[2], tile = j.cut.tile * plan.size;
-    j.lines = RL_GEMM_KB * tile, j.sums = j.lines + ways * tile;
-    j.room_step = j.sums + (j.direct ? 0 : ways * simd_min(j.part, p->outputs) * tile);
-    j.room = k->svc->scratch(k, RL_COUNT(j.room_step, threads), 1);
+    const rl_layout l = patch_layout(k, &j);
+    if (!k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     char *prepared = NULL;
     if (plan.copies) prepared = k->svc->scratch(k, RL_COUNT(round, plan.image, plan.size), 1);
-    if (!j.room || (plan.copies && !prepared)) return RL_FAIL;
+    if (plan.copies && !prepared) return RL_FAIL;
     const int64_t answer = p->groups * p->outputs * p->places[0] * p->places[1] * p->places[2];
     for (int64_t first = 0; first < p->images; first += round) {
         j.images = simd_min(round, p->images - first);

@@ -14,7 +14,8 @@ typedef struct {
     const rl_patch_plan *plan;
     rl_patch_cut cut;
     const char *in, *gradient; /* of this round */
-    char *panels, *sums, *room, *out;
+    char *panels, *sums, *out;
+    rl_rooms rooms;
     simd_mover from, back;
     int64_t images, depth, rows, blocks; /* of this round; rows of sums, those of an item, items of a group */
     int64_t panels_all, panel, wide;     /* of a group; numbers of a panel, of a row of sums */
@@ -42,7 +43,7 @@ static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_patch_plan *plan = j->plan;
     const rl_patches *p = plan->p;
     const int64_t nr = plan->kit->nr, size = plan->size, tiles = rl_patch_tiles(&j->cut, j->images);
-    char *room = j->room + thread * j->rows * j->cut.tile * size;
+    char *room = rl_room(&j->rooms, thread);
     rl_patch_tile t;
     for (int64_t i = begin; i < end; i++) {
         const int64_t group = i / j->blocks, row = i % j->blocks * j->rows;
@@ -95,8 +96,9 @@ static bool weight_room(rl_call *k, weight_job *j, int64_t threads) {
     j->panels = k->svc->scratch(
         k, rl_count_times(rl_count_times(rl_count_times(panel, p->groups), j->panels_all), size), 1);
     j->sums = k->svc->scratch(k, sums, 1);
-    j->room = k->svc->scratch(k, RL_COUNT(j->rows, j->cut.tile, size, threads), 1);
-    if (!j->panels || !j->sums || !j->room) return false;
+    if (!j->panels || !j->sums ||
+        !rl_thread_rooms(k, threads, RL_COUNT(j->rows, j->cut.tile), size, &j->rooms))
+        return false;
     memset(j->sums, 0, (size_t)sums.n);
     return true;
 }
