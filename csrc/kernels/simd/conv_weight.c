@@ -45,14 +45,16 @@ enum { CHUNKS = 8, ONE_CHUNK = 1 << 20 }; /* multiply-adds below which one will 
 typedef struct {
     const rl_conv *c;
     const float *in, *grad;
-    float *sums, *room;
+    float *sums;
     const int64_t *tap;
     bool copies, spreads; /* x is prepared; the gradient is */
     bool wide;
     int64_t pitch, height, channel; /* of prepared x: row, rows of a plane, all planes of a channel */
     int64_t rows, images;           /* output rows and images of a run */
     int64_t chunk, splits, split;   /* images of a chunk; parts of the output channels, channels of one */
-    int64_t in_room, room_step, outputs; /* numbers; all output channels */
+    int64_t outputs;                /* all output channels */
+    rl_rooms rooms;
+    int64_t in_at, grad_at; /* parts of a room: prepared x, the gradient */
 } weight_job;
 
 /* x of `images` images from `image` on, group `group`, for output rows from y on */
@@ -91,21 +93,22 @@ static void prepare_grad(const weight_job *j, float *to, int64_t image, int64_t 
 }
 
 /* output channels [o0, o1), all of one group, over some images and rows */
-static void weight_part(const weight_job *j, float *room, float *sums, int64_t image, int64_t images,
+static void weight_part(const weight_job *j, char *room, float *sums, int64_t image, int64_t images,
                         int64_t y, int64_t o0, int64_t o1) {
     const rl_conv *c = j->c;
+    float *x = (float *)(room + j->in_at), *grad = (float *)(room + j->grad_at);
     int64_t rows = simd_min(j->rows, c->oh - y), group = o0 / c->oc;
     weight_run r = {.images = images, .length = (rows - 1) * j->pitch + c->ow};
     if (j->copies) {
-        prepare_in(j, room, image, images, group, y);
-        r.in = room, r.in_image = c->ic * j->channel;
+        prepare_in(j, x, image, images, group, y);
+        r.in = x, r.in_image = c->ic * j->channel;
     } else {
         r.in = j->in + (image * c->groups + group) * c->ic * c->h * c->w + y * c->w;
         r.in_image = c->groups * c->ic * c->h * c->w;
     }
     if (j->spreads) {
-        prepare_grad(j, room + j->in_room, image, images, o0, o1 - o0, y, rows);
-        r.grad = room + j->in_room;
+        prepare_grad(j, grad, image, images, o0, o1 - o0, y, rows);
+        r.grad = grad;
         r.grad_plane = j->rows * j->pitch, r.grad_image = (o1 - o0) * r.grad_plane;
     } else {
         r.grad = j->grad + (image * j->outputs + o0) * c->oh * c->ow + y * c->ow;
@@ -118,7 +121,7 @@ static void weight_part(const weight_job *j, float *room, float *sums, int64_t i
 static void weight_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const weight_job *j = ctx;
     const rl_conv *c = j->c;
-    float *room = j->room + thread * j->room_step;
+    char *room = rl_room(&j->rooms, thread);
     for (int64_t i = begin; i < end; i++) {
         int64_t first = i / j->splits * j->chunk, last = simd_min(c->n, first + j->chunk);
         int64_t o0 = i % j->splits * j->split, o1 = simd_min(j->outputs, o0 + j->split);
@@ -149,7 +152,7 @@ static void total_part(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* how x lies, and how much of it makes a run */
-static void weight_layout(weight_job *j) {
+static void weight_runs(weight_job *j) {
     const rl_conv *c = j->c;
     int64_t more = (c->kh - 1) * c->dh / c->sh;
     j->copies = c->pt || c->pl || c->sh > 1 || c->sw > 1 || (c->oh - 1) + (c->kh - 1) * c->dh >= c->h ||
@@ -181,6 +184,18 @@ static int64_t weight_chunks(weight_job *j, int64_t threads) {
     j->split = simd_min(j->split, j->outputs);
     j->splits = simd_ceil_div(j->outputs, j->split);
     return chunks;
+}
+
+/* a thread's room */
+static rl_layout weight_layout(const rl_call *k, weight_job *j) {
+    const rl_conv *c = j->c;
+    const int64_t outs = simd_min(c->oc, j->split);
+    rl_layout l = rl_layout_begin(k);
+    const rl_count in = RL_COUNT(j->images, c->ic, c->sh, c->sw, j->height, j->pitch);
+    j->in_at = rl_layout_add(&l, j->copies ? in : RL_COUNT(0), sizeof(float));
+    const rl_count grad = RL_COUNT(j->images, outs, j->rows, j->pitch);
+    j->grad_at = rl_layout_add(&l, j->spreads ? grad : RL_COUNT(0), sizeof(float));
+    return l;
 }
 
 static const int64_t *weight_taps(rl_call *k, const weight_job *j) {
@@ -216,18 +231,15 @@ RL_KERNEL(simd_conv_weight) {
     }
     int64_t threads = rl_is_serial(k, 1, RL_GEMM_NS * rl_conv_work(&c)) ? 1 : k->threads;
     weight_job j = {.c = &c, .wide = k->svc->isa & RL_ISA_AVX512, .outputs = c.groups * c.oc};
-    weight_layout(&j);
+    weight_runs(&j);
     int64_t chunks = weight_chunks(&j, threads), floats = j.outputs * c.depth;
-    rl_count room = j.copies ? RL_COUNT(j.images, c.ic, c.sh, c.sw, j.height, j.pitch) : RL_COUNT(0);
-    j.in_room = room.n;
-    if (j.spreads) room = rl_count_plus(room, RL_COUNT(j.images, simd_min(c.oc, j.split), j.rows, j.pitch).n);
-    j.room_step = room.n;
-    j.room = rl_gemm_scratch(k, rl_count_times(room, threads));
+    const rl_layout l = weight_layout(k, &j);
+    if (!k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     j.in = rl_plain_input(k, in), j.grad = rl_plain_input(k, grad);
     j.tap = weight_taps(k, &j);
     float *to = rl_data(out, RL_WRITE);
     j.sums = chunks == 1 ? to : rl_gemm_scratch(k, RL_COUNT(chunks, floats));
-    if (!j.room || !j.in || !j.grad || !j.tap || !j.sums) return RL_FAIL;
+    if (!j.in || !j.grad || !j.tap || !j.sums) return RL_FAIL;
     double items = (double)(chunks * j.splits);
     k->svc->parallel(k, chunks * j.splits, threads == 1 ? 0 : RL_GEMM_NS * rl_conv_work(&c) / items,
                      weight_items, &j);
