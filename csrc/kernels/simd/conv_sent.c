@@ -54,11 +54,12 @@ typedef struct {
     int64_t chunk, chunks, round; /* images of an item; items of the batch, of a round */
     int64_t first;                /* item of this round */
     bool trims;                   /* borders are told apart */
-    int64_t strip_step, panel_step, sum_room;
+    int64_t strip_step, panel_step;
+    rl_rooms sums; /* of each thread */
     sent_phase *phase;
     int64_t phases;
     int32_t *places, *steps; /* where sums lie; where a strip's channels do */
-    char *strip, *panel, *sums, *result;
+    char *strip, *panel, *result;
 } sent_job;
 
 static int64_t chunk_images(const sent_job *j, int64_t chunk) {
@@ -190,7 +191,7 @@ static void sum_items(void *ctx, int64_t begin, int64_t end, int thread) {
     const sent_job *j = ctx;
     const int64_t nr = j->p.kit->nr, size = j->p.size, groups = j->p.c->groups;
     const int64_t plane = j->p.high * j->p.wide;
-    char *sums = j->sums + thread * j->sum_room * size;
+    char *sums = rl_room(&j->sums, thread);
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i % j->p.blocks, at = i / j->p.blocks, group = at % groups;
         const int64_t chunk = j->first + at / groups, images = chunk_images(j, chunk);
@@ -243,7 +244,7 @@ static bool sent_chunks(sent_job *j) {
     if (j->trims) j->chunk = simd_min(c->n, simd_max(j->chunk, SMALL));
     if ((double)j->chunk * (double)padded * (double)nr > INT32_MAX) return false;
     j->chunks = simd_ceil_div(c->n, j->chunk);
-    j->panel_step = j->channels * nr, j->sum_room = j->chunk * padded * nr;
+    j->panel_step = j->channels * nr;
     return true;
 }
 
@@ -303,10 +304,10 @@ static bool phases_make(rl_call *k, sent_job *j) {
     const sent_line *row = lines_make(k, j, 0, &rows), *column = lines_make(k, j, 1, &columns);
     if (!row || !column) return false;
     j->phases = rows * columns;
-    int32_t *tap = k->svc->scratch(k, RL_COUNT(2, j->trims ? j->phases : 1, taps), sizeof *tap);
-    int32_t *shift = tap + (j->trims ? j->phases : 1) * taps;
+    const rl_count all = RL_COUNT(j->trims ? j->phases : 1, taps);
+    int32_t *tap = k->svc->scratch(k, all, sizeof *tap), *shift = k->svc->scratch(k, all, sizeof *shift);
     j->phase = k->svc->scratch(k, RL_COUNT(j->phases), sizeof *j->phase);
-    if (!tap || !j->phase) return false;
+    if (!tap || !shift || !j->phase) return false;
     for (int64_t p = 0; p < j->phases; p++) {
         const sent_line *y = row + p / columns, *x = column + p % columns;
         sent_phase *f = j->phase + p;
@@ -387,8 +388,8 @@ bool rl_conv_sent(rl_call *k, const rl_conv *c, int64_t spatial, bool forward, r
         !panels_make(k, &j, w))
         return true;
     j.strip = k->svc->scratch(k, RL_COUNT(j.round, c->groups, j.strip_step), j.p.size);
-    j.sums = k->svc->scratch(k, RL_COUNT(one ? 1 : k->threads, j.sum_room), j.p.size);
-    if (!j.strip || !j.sums) return true;
+    const rl_count sums = RL_COUNT(j.chunk, j.p.high, j.p.wide, j.p.kit->nr);
+    if (!j.strip || !rl_thread_rooms(k, one ? 1 : k->threads, sums, j.p.size, &j.sums)) return true;
     sent_run(k, &j, one);
     *status = RL_OK;
     return true;
