@@ -54,16 +54,20 @@ bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest) {
     return true;
 }
 
+/* parts [first, end) */
+static rl_layout parts_layout(const rl_call *k, attention_job *j, const rl_count *parts, int first, int end) {
+    rl_layout l = rl_layout_begin(k);
+    for (int i = first; i < end; i++) j->part[i] = rl_layout_add(&l, parts[i], j->size);
+    return l;
+}
+
 rl_status rl_attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n) {
-    rl_count all = {0};
-    for (int i = 0; i < n; i++) {
-        j->part[i] = all.n;
-        const rl_count bytes = rl_count_round_up(rl_count_times(parts[i], j->size), 64);
-        all = bytes.n < 0 ? bytes : rl_count_plus(all, bytes.n);
+    for (int room = 0; room * RL_MAX_PARTS < n; room++) {
+        const int first = room * RL_MAX_PARTS, end = first + RL_MAX_PARTS < n ? first + RL_MAX_PARTS : n;
+        const rl_layout l = parts_layout(k, j, parts, first, end);
+        if (!k->svc->rooms(k, &l, k->threads, &j->rooms[room])) return RL_FAIL;
     }
-    j->room_step = all.n;
-    j->room = k->svc->scratch(k, rl_count_times(all, k->threads), 1);
-    return j->room ? RL_OK : RL_FAIL;
+    return RL_OK;
 }
 
 /* ---- matrices ---- */

@@ -46,7 +46,8 @@ typedef struct {
     void (*add)(void *to, const void *from, int64_t n);
 } attention_kit;
 
-enum { ATTENTION_BLOCK = 96, ATTENTION_PARTS = 16, ATTENTION_PAD = 16 };
+enum { ATTENTION_BLOCK = 96, ATTENTION_PAD = 16, ATTENTION_ROOMS = 2 };
+enum { ATTENTION_PARTS = ATTENTION_ROOMS * RL_MAX_PARTS };
 typedef struct {
     rl_attention a;
     const attention_kit *kit;
@@ -55,16 +56,16 @@ typedef struct {
     int64_t size, item; /* bytes of an element that is computed with, and of an argument's */
     int64_t block;      /* keys of a block */
     int64_t chunk, chunks;
-    char *room;
-    int64_t room_step, part[ATTENTION_PARTS];
+    rl_rooms rooms[ATTENTION_ROOMS]; /* of each thread; part i lies in room i / RL_MAX_PARTS, from */
+    int64_t part[ATTENTION_PARTS];   /* part[i] on */
 } attention_job;
 
 /* What every kernel begins with; false where it does not suit. */
 bool rl_attention_begin(const rl_call *k, attention_job *j, int at, int rest);
-/* A thread's room has n parts of so many elements. */
+/* Each thread gets n parts of so many elements. */
 rl_status rl_attention_rooms(rl_call *k, attention_job *j, const rl_count *parts, int n);
 static inline char *attention_part(const attention_job *j, int thread, int which) {
-    return j->room + thread * j->room_step + j->part[which];
+    return rl_room(&j->rooms[which / RL_MAX_PARTS], thread) + j->part[which];
 }
 
 /* a matrix whose rows are dense, as elements that are computed with */

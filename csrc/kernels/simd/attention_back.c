@@ -16,7 +16,8 @@ enum {
     KEY_ROWS,
     QUERIES,
     GRADS,
-    ROWS,
+    GRAD_ROW,
+    OUT_ROW,
     PARTS
 };
 static const double SLOPE_NS = 1.2; /* a weight that is found again, and its gradient */
@@ -33,12 +34,13 @@ static void rows_begin(const back_job *f, int64_t batch, int thread) {
     const attention_job *j = &f->j;
     const int64_t size = j->size, n = j->a.rows, wide = j->a.wide, stride = f->lse->strides[f->lse->ndim - 1];
     const int64_t item = rl_itemsize(f->lse->dtype);
-    char *mean = attention_part(j, thread, MEAN), *rows = attention_part(j, thread, ROWS);
+    char *mean = attention_part(j, thread, MEAN), *grad_row = attention_part(j, thread, GRAD_ROW);
+    char *out_row = attention_part(j, thread, OUT_ROW);
     const char *lse = rl_attention_at(&j->a, f->lse, 1, batch, RL_READ);
     simd_move(&f->lse_in, attention_part(j, thread, LSE), size, lse, stride * item, n);
     for (int64_t i = 0; i < n; i++) {
-        const attention_matrix g = rl_attention_load(j, f->grad, batch, i, i + 1, rows);
-        const attention_matrix o = rl_attention_load(j, f->out, batch, i, i + 1, rows + wide * size);
+        const attention_matrix g = rl_attention_load(j, f->grad, batch, i, i + 1, grad_row);
+        const attention_matrix o = rl_attention_load(j, f->out, batch, i, i + 1, out_row);
         const double sum = j->kit->dot(g.at, o.at, wide);
         if (size == 4)
             ((float *)mean)[i] = (float)sum;
@@ -201,7 +203,8 @@ RL_KERNEL(simd_attention_back) {
         [KEY_ROWS] = RL_COUNT(rl_attention_moves(j, a->key), j->block, a->width),
         [QUERIES] = RL_COUNT(rl_attention_moves(j, a->query), rows, a->width),
         [GRADS] = RL_COUNT(rl_attention_moves(j, f.grad), rows, a->wide),
-        [ROWS] = RL_COUNT(2, a->wide),
+        [GRAD_ROW] = RL_COUNT(a->wide),
+        [OUT_ROW] = RL_COUNT(a->wide),
     };
     if (rl_attention_rooms(k, j, parts, PARTS) != RL_OK) return RL_FAIL;
     if (j->chunks > 1 || rl_attention_moves(j, k->out[0])) {
