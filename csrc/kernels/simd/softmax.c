@@ -18,9 +18,11 @@ typedef struct {
     const float *a, *b; /* b: of gradients */
     float *to;
     int64_t n, inner, tiles;
-    simd_strip halves[3]; /* Note [Strips]: a, b and the result */
-    int64_t some;         /* rows of a strip */
-    float *room;          /* three strips for each thread */
+    bool back;                   /* halves: there is a b */
+    simd_strip halves[3];        /* Note [Strips]: a, b and the result */
+    int64_t some;                /* rows of a strip */
+    rl_rooms rooms;              /* of each thread, whose strips begin at ... */
+    int64_t a_at, b_at, made_at; /* ... */
 } softmax_job;
 enum { STRIP = 1024 }; /* numbers of a strip, at least */
 /* Numbers of a row, and rows of a column, whose sum is float; those are joined in double, or with the
@@ -61,8 +63,9 @@ static void rows_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static void strips_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const softmax_job *j = ctx;
-    const int64_t strip = j->some * j->n;
-    float *a = j->room + 3 * thread * strip, *b = j->b ? a + strip : NULL, *to = a + 2 * strip;
+    char *room = rl_room(&j->rooms, thread);
+    float *a = (float *)(room + j->a_at), *b = j->back ? (float *)(room + j->b_at) : NULL;
+    float *to = (float *)(room + j->made_at);
     for (int64_t i = begin; i < end; i += j->some) {
         const int64_t rows = simd_min(j->some, end - i), n = rows * j->n;
         simd_strip_read(&j->halves[0], a, i * j->n, n);
@@ -73,15 +76,24 @@ static void strips_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static rl_layout strips_layout(const rl_call *k, softmax_job *j) {
+    const rl_count strip = RL_COUNT(j->some, j->n);
+    rl_layout l = rl_layout_begin(k);
+    j->a_at = rl_layout_add(&l, strip, sizeof(float));
+    j->b_at = rl_layout_add(&l, strip, sizeof(float));
+    j->made_at = rl_layout_add(&l, strip, sizeof(float));
+    return l;
+}
+
 /* rows of halves, strip by strip */
 static rl_status strips_run(rl_call *k, softmax_job *j, const rl_view *a, const rl_view *b, int64_t rows) {
     j->some = simd_ceil_div(STRIP, j->n);
-    j->room = k->svc->scratch(k, RL_COUNT(k->threads, 3, j->some, j->n), sizeof *j->room);
-    if (!j->room) return RL_FAIL;
+    j->back = b != NULL;
+    const rl_layout l = strips_layout(k, j);
+    if (!k->svc->rooms(k, &l, k->threads, &j->rooms)) return RL_FAIL;
     j->halves[0] = simd_strip_begin(k, a, RL_READ);
     if (b) j->halves[1] = simd_strip_begin(k, b, RL_READ);
     j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
-    j->b = b ? j->room : NULL;
     k->svc->parallel(k, rows, NUMBER_NS * (double)j->n, strips_chunk, j);
     return RL_OK;
 }
