@@ -73,11 +73,21 @@ static bool resize_suits(const rl_call *k, const rl_view *x) {
            (x->dtype == RL_F32 || x->dtype == RL_F16 || x->dtype == RL_BF16 || bytes);
 }
 
+enum { LANES = 16 };
+static rl_layout rows_layout(const rl_call *k, resize_job *job) {
+    rl_layout l = rl_layout_begin(k);
+    /* loads run over the end of the sums */
+    job->room_in = (job->row_in + 3 * LANES) / LANES * LANES;
+    job->sums = rl_layout_add(&l, RL_COUNT(job->room_in), sizeof(float));
+    job->other = rl_layout_add(&l, RL_COUNT(job->row_in), sizeof(float));
+    job->made = rl_layout_add(&l, RL_COUNT(job->row_out), sizeof(float));
+    return l;
+}
+
 /* planes of rows of places with `inner` elements each, of argument 0 at `from` */
 static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     const rl_view *x = k->arg[0].u.t, *out = k->out[0];
     const bool wide = k->svc->isa & RL_ISA_AVX512;
-    enum { LANES = 16 };
     resize_job job = {.inner = inner, .from = from, .to = rl_data(out, RL_WRITE)};
     if (rl_resize_taps(k, job.taps) != RL_OK) return RL_FAIL;
     const rl_taps *t = job.taps;
@@ -91,12 +101,8 @@ static rl_status resize_run(rl_call *k, const void *from, int64_t inner) {
     job.from_item = rl_itemsize(x->dtype);
     job.row_in = t[2].in * inner;
     job.row_out = t[2].out * inner;
-    /* loads run over a row's end */
-    job.room_in = (job.row_in + 3 * LANES) / LANES * LANES;
-    job.room_out = (job.row_out + LANES) / LANES * LANES;
-    const rl_count room = rl_count_plus(RL_COUNT(2, job.room_in), job.room_out);
-    job.room = k->svc->scratch(k, rl_count_times(room, simd_max(1, k->threads)), sizeof *job.room);
-    if (!job.room) return RL_FAIL;
+    const rl_layout l = rows_layout(k, &job);
+    if (!k->svc->rooms(k, &l, simd_max(1, k->threads), &job.rooms)) return RL_FAIL;
     const double ns = 0.04 * ((double)job.row_in * (double)(t[0].most * t[1].most) +
                               3 * (double)job.row_out * (double)t[2].most);
     k->svc->parallel(k, out->numel / job.row_out, 20 + (job.moves ? 3 : 1) * ns,

@@ -29,9 +29,10 @@ typedef struct {
     bool copies;        /* places with channels, each of them one of the input */
     const char *from;
     char *to;
-    int64_t inner;                        /* elements of one place that lie side by side: channels, or one */
-    int64_t row_in, row_out;              /* elements of a row */
-    int64_t from_item, room_in, room_out; /* floats for each thread: three rows */
-    float *room;
+    int64_t inner;              /* elements of one place that lie side by side: channels, or one */
+    int64_t row_in, row_out;    /* elements of a row */
+    int64_t from_item, room_in; /* room_in: floats of `sums`, with what is read behind them */
+    rl_rooms rooms;             /* of each thread, whose rows begin at ... */
+    int64_t sums, other, made;  /* ... */
 } resize_job;
 #endif

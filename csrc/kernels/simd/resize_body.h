@@ -136,8 +136,9 @@ V_TARGET static void V_NAME(resize_rows)(void *ctx, int64_t begin, int64_t end, 
     const int64_t high = job->taps[1].out, deep = job->taps[0].out;
     const int64_t plane = job->taps[0].in * job->taps[1].in * job->row_in * job->from_item;
     const int64_t bytes = job->row_out * job->from_item;
-    float *sums = job->room + thread * (2 * job->room_in + job->room_out), *other = sums + job->room_in;
-    float *made = other + job->room_in;
+    char *room = rl_room(&job->rooms, thread);
+    float *sums = (float *)(room + job->sums), *other = (float *)(room + job->other);
+    float *made = (float *)(room + job->made);
     for (int64_t i = simd_min(job->row_in, job->room_in); i < job->room_in; i++) sums[i] = 0;
     for (int64_t row = begin; row < end; row++) {
         char *to = job->to + row * bytes;
