@@ -283,7 +283,7 @@ static rl_status short_lines_back(rl_call *k, const group_job *j, const rl_view 
         rl_norm_back_statistics(k, mean, scale, &rows) != RL_OK || rl_norm_back_run(k, &rows) != RL_OK)
         return RL_FAIL;
     for (int out = 1; out <= 2; out++) {
-        const double *from = rows.parts + (out - 1) * all;
+        const double *from = rows.parts[out - 1];
         for (int64_t c = 0; c < j->channels; c++) {
             double sum = 0;
             for (int64_t i = 0; i < j->elements; i++) sum += *from++;

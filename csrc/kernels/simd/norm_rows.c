@@ -24,6 +24,24 @@ rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows) {
     return RL_OK;
 }
 
+static rl_layout rows_layout(const rl_call *k, rl_norm_rows *j) {
+    rl_layout l = rl_layout_begin(k);
+    j->read_at = rl_layout_add(&l, RL_COUNT(j->n), sizeof(float));
+    j->made_at = rl_layout_add(&l, RL_COUNT(j->n), sizeof(float));
+    return l;
+}
+
+static rl_status rows_strips(rl_call *k, rl_norm_rows *j, const rl_view *x) {
+    const rl_layout l = rows_layout(k, j);
+    j->strips = true;
+    j->in = simd_strip_begin(k, x, RL_READ), j->made = simd_strip_begin(k, k->out[0], RL_WRITE);
+    return k->svc->rooms(k, &l, k->threads, &j->rooms) ? RL_OK : RL_FAIL;
+}
+static rl_status rows_floats(rl_call *k, rl_norm_rows *j, const rl_view *x) {
+    j->x = simd_floats_of(k, x);
+    return j->x ? RL_OK : RL_FAIL;
+}
+
 /* what the operators over the last dims share; RL_UNSUPPORTED where the reference does it */
 RL_CHOOSER
 static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias, rl_norm_rows *j) {
@@ -35,13 +53,9 @@ static rl_status rows_run(rl_call *k, const rl_view *weight, const rl_view *bias
     j->n = j->period = 1;
     for (int d = x->ndim - (int)k->attr[0]; d < x->ndim; d++) j->n *= x->shape[d];
     const bool strips = simd_is_strip(x) && simd_is_strip(k->out[0]);
-    if (strips) {
-        j->in = simd_strip_begin(k, x, RL_READ), j->made = simd_strip_begin(k, k->out[0], RL_WRITE);
-        j->room = k->svc->scratch(k, RL_COUNT(k->threads, 2, j->n), sizeof *j->room);
-    } else {
-        j->x = simd_floats_of(k, x);
-    }
-    if ((!j->x && !j->room) || simd_results_begin(k, strips, made) != RL_OK) return RL_FAIL;
+    if ((strips ? rows_strips(k, j, x) : rows_floats(k, j, x)) != RL_OK ||
+        simd_results_begin(k, strips, made) != RL_OK)
+        return RL_FAIL;
     if ((weight || bias) && !(j->weight = rl_norm_vector(k, weight, j->n, 1))) return RL_FAIL;
     if (bias && !(j->bias = simd_floats_of(k, bias))) return RL_FAIL;
     if (!strips) j->to = made[0];

@@ -8,9 +8,11 @@ typedef struct {
     float *to, *mean, *scale;       /* mean, scale (1 / deviation): one a row, or NULL */
     int64_t n, period;
     double eps;
-    bool around_zero;    /* rms_norm: no mean, no bias */
-    simd_strip in, made; /* Note [Strips]: x and to, where those are halves */
-    float *room;         /* two rows for each thread then, else NULL */
+    bool around_zero;         /* rms_norm: no mean, no bias */
+    bool strips;              /* x and to are halves: Note [Strips] */
+    simd_strip in, made;      /* ... */
+    rl_rooms rooms;           /* of each thread then, whose rows begin at ... */
+    int64_t read_at, made_at; /* ... */
 } rl_norm_rows;
 /* RL_UNSUPPORTED without AVX2 */
 rl_status rl_norm_rows_run(rl_call *k, rl_norm_rows *j, int64_t rows);
@@ -23,10 +25,12 @@ typedef struct {
     bool find, around_zero;
     int64_t rows, n, period, block; /* block: how many rows, a multiple of period */
     double eps;
-    double *parts;        /* by weight and by bias, of each block; at the end the sums of all in the first */
-    float *room;          /* the same of a stretch, for each thread */
-    simd_strip halves[3]; /* Note [Strips]: grad, x and to, where those are halves */
-    float *rows_room;     /* a row of each for each thread then, else NULL */
+    double *parts[2];     /* by weight and by bias, of each block; at the end the sums of all in the first */
+    bool strips;          /* grad, x and to are halves: Note [Strips] */
+    simd_strip halves[3]; /* ... */
+    rl_rooms rooms;       /* of each thread, whose parts begin at ... */
+    int64_t sums_at[2];   /* ... by weight and by bias, of a stretch; */
+    int64_t rows_at[3];   /* ... a row of each of the halves */
 } rl_norm_back;
 /* what the call gives as mean and 1 / deviation; without them they are found */
 rl_status rl_norm_back_statistics(rl_call *k, const rl_view *mean, const rl_view *scale, rl_norm_back *j);

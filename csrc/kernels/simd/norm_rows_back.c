@@ -43,6 +43,13 @@ rl_status rl_norm_back_statistics(rl_call *k, const rl_view *mean, const rl_view
     return j->mean && j->scale ? RL_OK : RL_FAIL;
 }
 
+static rl_layout back_layout(const rl_call *k, rl_norm_back *j, int64_t all) {
+    rl_layout l = rl_layout_begin(k);
+    for (int i = 0; i < 2; i++) j->sums_at[i] = rl_layout_add(&l, RL_COUNT(all), sizeof(float));
+    for (int i = 0; j->strips && i < 3; i++) j->rows_at[i] = rl_layout_add(&l, RL_COUNT(j->n), sizeof(float));
+    return l;
+}
+
 rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
     bool wide = k->svc->isa & RL_ISA_AVX512, columns = j->n > LONG_ROW && j->period == 1;
     double ns = ROW_NS + 2 * NORM_NS * (double)j->n;
@@ -50,20 +57,21 @@ rl_status rl_norm_back_run(rl_call *k, rl_norm_back *j) {
     int64_t block = simd_max(simd_max(simd_ceil_div(BLOCK, all), simd_ceil_div(samples, BLOCKS)), BLOCK_ROWS);
     int64_t blocks = columns ? 1 : simd_ceil_div(samples, block);
     j->block = block * j->period;
-    j->parts = k->svc->scratch(k, RL_COUNT(blocks, 2, all), sizeof *j->parts);
-    if (!j->parts) return RL_FAIL;
+    for (int i = 0; i < 2; i++)
+        if (!(j->parts[i] = k->svc->scratch(k, RL_COUNT(blocks, all), sizeof(double)))) return RL_FAIL;
     if (columns) {
         k->svc->parallel(k, j->rows, ns, wide ? back_rows_avx512 : back_rows_avx2, j);
         k->svc->parallel(k, simd_ceil_div(j->n, COLUMNS), NORM_NS * COLUMNS * (double)j->rows,
                          wide ? back_columns_avx512 : back_columns_avx2, j);
         return RL_OK;
     }
-    j->room = k->svc->scratch(k, RL_COUNT(k->threads, 2, all), sizeof *j->room);
-    if (!j->room) return RL_FAIL;
+    const rl_layout l = back_layout(k, j, all);
+    if (!k->svc->rooms(k, &l, k->threads, &j->rooms)) return RL_FAIL;
     k->svc->parallel(k, blocks, ns * (double)simd_min(j->block, j->rows),
                      wide ? back_blocks_avx512 : back_blocks_avx2, j);
-    for (int64_t b = 1; b < blocks; b++)
-        for (int64_t i = 0; i < 2 * all; i++) j->parts[i] += j->parts[b * 2 * all + i];
+    for (int h = 0; h < 2; h++)
+        for (int64_t b = 1; b < blocks; b++)
+            for (int64_t i = 0; i < all; i++) j->parts[h][i] += j->parts[h][b * all + i];
     return RL_OK;
 }
 
@@ -72,10 +80,10 @@ static rl_status rows_floats(rl_call *k, rl_norm_back *j, const rl_view *grad, c
     return j->grad && j->x ? RL_OK : RL_FAIL;
 }
 static rl_status rows_strips(rl_call *k, rl_norm_back *j, const rl_view *grad, const rl_view *x) {
+    j->strips = true;
     j->halves[0] = simd_strip_begin(k, grad, RL_READ), j->halves[1] = simd_strip_begin(k, x, RL_READ);
     j->halves[2] = simd_strip_begin(k, k->out[0], RL_WRITE);
-    j->rows_room = k->svc->scratch(k, RL_COUNT(k->threads, 3, j->n), sizeof *j->rows_room);
-    return j->rows_room ? RL_OK : RL_FAIL;
+    return RL_OK;
 }
 
 RL_CHOOSER
@@ -97,7 +105,7 @@ static rl_status rows_back(rl_call *k, rl_norm_back j, const rl_view *weight, co
     if (!strips) j.to = made[0];
     if (rl_norm_back_run(k, &j) != RL_OK) return RL_FAIL;
     for (int i = 1; i < k->n_out; i++)
-        for (int64_t c = 0; c < j.n; c++) made[i][c] = (float)j.parts[(i - 1) * j.n + c];
+        for (int64_t c = 0; c < j.n; c++) made[i][c] = (float)j.parts[i - 1][c];
     return simd_results_end(k, strips, made);
 }
 

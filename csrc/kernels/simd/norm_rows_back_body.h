@@ -46,15 +46,15 @@ V_INLINE void V_NAME(back_row)(const norm_row r, int64_t n, float center, float 
 }
 
 /* the gradient by the input of row i; its share of the others to by_weight and by_bias, unless NULL; room: of
- * a thread, for halves, else NULL */
-V_INLINE void V_NAME(back_input)(const rl_norm_back *j, int64_t i, float *room, const float *weight,
+ * a thread: rows of grad, x and to, for halves, else NULL */
+V_INLINE void V_NAME(back_input)(const rl_norm_back *j, int64_t i, float *const *room, const float *weight,
                                  float *by_weight, float *by_bias) {
     const int64_t n = j->n;
-    const float *grad = room ? room : j->grad + i * n, *x = room ? room + n : j->x + i * n;
-    float *to = room ? room + 2 * n : j->to + i * n;
+    const float *grad = room ? room[0] : j->grad + i * n, *x = room ? room[1] : j->x + i * n;
+    float *to = room ? room[2] : j->to + i * n;
     const double part = 1 / (double)n;
     double dots[2] = {0, 0};
-    for (int h = 0; room && h < 2; h++) simd_strip_read(&j->halves[h], room + h * n, i * n, n);
+    for (int h = 0; room && h < 2; h++) simd_strip_read(&j->halves[h], room[h], i * n, n);
     if (j->find) {
         norm_moments m = {0, 0};
         if (j->around_zero)
@@ -83,26 +83,32 @@ V_INLINE void V_NAME(stretch_end)(double *to, float *sums, int64_t n, bool first
 }
 
 /* the rows from i to stop, which begin with the first weights */
-V_INLINE void V_NAME(back_stretch)(const rl_norm_back *j, int64_t i, int64_t stop, float *room, float *sums) {
+V_INLINE void V_NAME(back_stretch)(const rl_norm_back *j, int64_t i, int64_t stop, float *const *room,
+                                   float *const sums[2]) {
     const int64_t n = j->n, all = n * j->period;
     for (int64_t at = 0; i < stop; i++, at = at + n == all ? 0 : at + n) {
         if (j->around_zero)
-            V_NAME(back_input)(j, i, room, j->weight + at, sums + at, NULL);
+            V_NAME(back_input)(j, i, room, j->weight + at, sums[0] + at, NULL);
         else
-            V_NAME(back_input)(j, i, room, j->weight + at, sums + at, sums + all + at);
+            V_NAME(back_input)(j, i, room, j->weight + at, sums[0] + at, sums[1] + at);
     }
 }
 
 V_TARGET static void V_NAME(back_blocks)(void *ctx, int64_t begin, int64_t end, int thread) {
     const rl_norm_back *j = ctx;
     const int64_t all = j->n * j->period;
-    float *sums = j->room + thread * 2 * all, *room = j->rows_room ? j->rows_room + thread * 3 * j->n : NULL;
-    for (int64_t i = 0; i < 2 * all; i++) sums[i] = 0;
+    char *room = rl_room(&j->rooms, thread);
+    float *const sums[2] = {(float *)(room + j->sums_at[0]), (float *)(room + j->sums_at[1])};
+    float *const rows[3] = {(float *)(room + j->rows_at[0]), (float *)(room + j->rows_at[1]),
+                            (float *)(room + j->rows_at[2])};
+    for (int64_t i = 0; i < all; i++) sums[0][i] = sums[1][i] = 0;
     for (int64_t block = begin; block < end; block++) {
         int64_t first = block * j->block, last = simd_min(j->rows, first + j->block);
         for (int64_t i = first; i < last; i += STRETCH * j->period) {
-            V_NAME(back_stretch)(j, i, simd_min(last, i + STRETCH * j->period), room, sums);
-            V_NAME(stretch_end)(j->parts + block * 2 * all, sums, 2 * all, i == first);
+            V_NAME(back_stretch)(j, i, simd_min(last, i + STRETCH * j->period), j->strips ? rows : NULL,
+                                 sums);
+            for (int h = 0; h < 2; h++)
+                V_NAME(stretch_end)(j->parts[h] + block * all, sums[h], all, i == first);
         }
     }
 }
@@ -120,15 +126,14 @@ V_TARGET static void V_NAME(back_columns)(void *ctx, int64_t begin, int64_t end,
     for (int64_t column = begin * COLUMNS; column < simd_min(end * COLUMNS, j->n); column += COLUMNS) {
         int64_t n = simd_min(COLUMNS, j->n - column);
         float sums[2 * COLUMNS] = {0};
-        double *to = j->parts + column;
         for (int64_t begun = 0; begun < j->rows; begun += STRETCH) {
             for (int64_t i = begun; i < simd_min(j->rows, begun + STRETCH); i++) {
                 const norm_row r = {
                     j->grad + i * j->n + column, j->x + i * j->n + column, NULL, NULL, sums, sums + COLUMNS};
                 V_NAME(back_row)(r, n, j->mean[i], j->scale[i], 0, 0);
             }
-            V_NAME(stretch_end)(to, sums, n, begun == 0);
-            V_NAME(stretch_end)(to + j->n, sums + COLUMNS, n, begun == 0);
+            V_NAME(stretch_end)(j->parts[0] + column, sums, n, begun == 0);
+            V_NAME(stretch_end)(j->parts[1] + column, sums + COLUMNS, n, begun == 0);
         }
     }
 }

@@ -28,12 +28,14 @@ V_TARGET static void V_NAME(norm_rows)(void *ctx, int64_t begin, int64_t end, in
     const rl_norm_rows *j = ctx;
     const int64_t n = j->n;
     const double part = 1 / (double)n;
-    float *room = j->room ? j->room + 2 * thread * n : NULL;
+    char *room = j->strips ? rl_room(&j->rooms, thread) : NULL;
+    float *read = room ? (float *)(room + j->read_at) : NULL;
+    float *made = room ? (float *)(room + j->made_at) : NULL;
     for (int64_t i = begin, at = begin % j->period; i < end; i++, at = at + 1 == j->period ? 0 : at + 1) {
-        const float *x = room ? room : j->x + i * n, *w = j->weight ? j->weight + at * n : NULL;
-        float *to = room ? room + n : j->to + i * n;
+        const float *x = room ? read : j->x + i * n, *w = j->weight ? j->weight + at * n : NULL;
+        float *to = room ? made : j->to + i * n;
         norm_moments m = {0, 0};
-        if (room) simd_strip_read(&j->in, room, i * n, n);
+        if (room) simd_strip_read(&j->in, read, i * n, n);
         if (j->around_zero)
             m.squares = V_NAME(squares)(x, n);
         else
