@@ -31,7 +31,7 @@ typedef struct {
     int64_t row, width, per_row, tiles; /* outputs of a row, of a tile; tiles */
     int64_t pieces, piece;
     double number;
-    fold_cell *parts; /* of pieces: planes a and b of a tile */
+    fold_cell *parts[2]; /* of pieces: planes a and b of a tile */
 } reduce_job;
 
 /* one tile of one thread */
@@ -194,13 +194,13 @@ static void reduce_part(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t unit = begin; unit < end; unit++) {
         int64_t tile = unit / job->pieces, from = unit % job->pieces * job->piece;
         int width = tile_fold(job, tile, from, simd_min(from + job->piece, job->reduced.numel), &s);
-        if (!job->parts) {
+        if (job->pieces == 1) {
             tile_put(job, tile, &s, width);
             continue;
         }
-        fold_cell *to = job->parts + unit * 2 * job->width;
-        __builtin_memcpy(to, s.a, (size_t)width * sizeof *to);
-        __builtin_memcpy(to + job->width, s.b, (size_t)width * sizeof *to);
+        const int64_t at = unit * job->width;
+        __builtin_memcpy(job->parts[0] + at, s.a, (size_t)width * sizeof *s.a);
+        __builtin_memcpy(job->parts[1] + at, s.b, (size_t)width * sizeof *s.b);
     }
 }
 
@@ -212,9 +212,9 @@ static void reduce_joined(const reduce_job *job) {
         int width = tile_seek(job, tile, p);
         state_start(job, &s, width);
         for (int64_t i = 0; i < job->pieces; i++) {
-            const fold_cell *from = job->parts + (tile * job->pieces + i) * 2 * job->width;
-            __builtin_memcpy(later.a, from, (size_t)width * sizeof *from);
-            __builtin_memcpy(later.b, from + job->width, (size_t)width * sizeof *from);
+            const int64_t at = (tile * job->pieces + i) * job->width;
+            __builtin_memcpy(later.a, job->parts[0] + at, (size_t)width * sizeof *later.a);
+            __builtin_memcpy(later.b, job->parts[1] + at, (size_t)width * sizeof *later.b);
             later.count = simd_min(job->piece, job->reduced.numel - i * job->piece);
             job->kind->join(&s, &later, width);
             s.count += later.count;
@@ -298,7 +298,7 @@ RL_CHOOSER
 rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     const rl_view *x = rl_in(k, 0);
     reduce_job job;
-    job.how = how, job.number = number, job.outputs = k->n_out, job.parts = NULL;
+    job.how = how, job.number = number, job.outputs = k->n_out;
     if (!(k->svc->isa & RL_ISA_AVX2) || x->numel == 0 || x->numel > MOST || !reduce_code(k, &job, x->dtype))
         return RL_UNSUPPORTED;
     job.kind = how->truth || !rl_is_float(x->dtype) ? &how->ints : &how->floats;
@@ -306,13 +306,14 @@ rl_status simd_reduce(rl_call *k, const fold_reduction *how, double number) {
     reduce_walks(k, &job);
     reduce_plan(&job);
     if (!job.load) job.load = load_as_is(job.item);
-    if (job.pieces > 1 &&
-        !(job.parts = k->svc->scratch(k, RL_COUNT(job.tiles, job.pieces, 2, job.width), sizeof *job.parts)))
-        return RL_FAIL;
+    for (int i = 0; job.pieces > 1 && i < 2; i++) {
+        job.parts[i] = k->svc->scratch(k, RL_COUNT(job.tiles, job.pieces, job.width), sizeof(fold_cell));
+        if (!job.parts[i]) return RL_FAIL;
+    }
     double ns = how->ns * (double)simd_min(job.piece, job.reduced.numel) * (double)job.width;
     if (!job.direct) ns *= 4;
     k->svc->parallel(k, job.tiles * job.pieces, ns + STRIP_NS, reduce_part, &job);
-    if (job.parts) reduce_joined(&job);
+    if (job.pieces > 1) reduce_joined(&job);
     return RL_OK;
 }
 #endif
