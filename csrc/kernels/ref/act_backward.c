@@ -14,10 +14,8 @@ PLAIN_BACK(hardswish_backward, (b <= -3 ? 0 : b >= 3 ? a : a * (b / 3 + (C)0.5))
 /* numbers: alpha * scale * input_scale, input_scale, scale */
 BACK_KERNEL(elu_backward, rl_num(k, 2) * rl_num(k, 3), rl_num(k, 4), rl_num(k, 3),
             (b > 0 ? a * D(2) : a * D(1) * D(0) * exp(b * D(1))))
-BACK_KERNEL(softplus_backward, rl_num(k, 2), rl_num(k, 3), 0, ({
-                const C z = exp(b * D(0));
-                b *D(0) > D(1) ? a : a * z / (z + 1);
-            }))
+/* beta, threshold; finite where e^(beta x) is not */
+BACK_KERNEL(softplus_backward, rl_num(k, 2), rl_num(k, 3), 0, (b * D(0) > D(1) ? a : a * LOGISTIC(b * D(0))))
 PLAIN_BACK(silu_backward, ({
                const C s = LOGISTIC(b);
                a * s * (1 + b * (1 - s));
