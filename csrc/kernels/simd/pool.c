@@ -32,12 +32,20 @@ rl_status simd_pool_read(rl_call *k, pool_job *j, const rl_view *input, const rl
     return RL_OK;
 }
 
+static rl_layout pool_layout(const rl_call *k, pool_job *j) {
+    rl_layout l = rl_layout_begin(k);
+    j->line_at = rl_layout_add(&l, RL_COUNT(j->line), (int64_t)j->item);
+    j->woven_at = rl_layout_add(&l, RL_COUNT(j->woven), (int64_t)j->item);
+    return l;
+}
+
 rl_status simd_pool_begin(rl_call *k, pool_job *j, const rl_view *from, const rl_view *to) {
+    const rl_layout l = pool_layout(k, j);
+    if ((j->line || j->woven) && !k->svc->rooms(k, &l, simd_max(1, k->threads), &j->rooms)) return RL_FAIL;
     j->in = simd_block_of(k, from, j->computes);
     j->out =
         to->dtype == j->computes ? rl_data(to, RL_WRITE) : k->svc->scratch(k, RL_COUNT(to->numel), j->item);
-    j->room = k->svc->scratch(k, RL_COUNT(j->line, simd_max(1, k->threads)), j->item);
-    return j->in && j->out && j->room ? RL_OK : RL_FAIL;
+    return j->in && j->out ? RL_OK : RL_FAIL;
 }
 rl_status simd_pool_end(rl_call *k, pool_job *j, const rl_view *to) {
     if (to->dtype != j->computes) simd_block_put(k, to, j->out, j->computes);

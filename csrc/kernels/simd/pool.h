@@ -17,12 +17,14 @@ typedef struct {
     int computes;                                 /* RL_F32 or RL_F64 */
     size_t item;                                  /* bytes of a number */
     const char *in;                               /* the input; backward: the gradient */
-    char *out, *room;                             /* room: of the threads */
-    int64_t line;                                 /* elements of a thread's room */
+    char *out;
+    rl_rooms rooms;            /* of each thread: a line, and where gradients woven together stand */
+    int64_t line, woven;       /* elements of these, */
+    int64_t line_at, woven_at; /*   and where they lie */
 } pool_job;
 /* Reads a call whose input and output are these. RL_UNSUPPORTED where the kernels do not serve. */
 rl_status simd_pool_read(rl_call *k, pool_job *j, const rl_view *input, const rl_view *output, bool adaptive);
-/* Sets in, out and room: the first a copy where it does not lie side by side. The end puts halves where they
+/* Sets in, out and rooms: the first a copy where it does not lie side by side. The end puts halves where they
  * belong. */
 rl_status simd_pool_begin(rl_call *k, pool_job *j, const rl_view *from, const rl_view *to);
 rl_status simd_pool_end(rl_call *k, pool_job *j, const rl_view *to);

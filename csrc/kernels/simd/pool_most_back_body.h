@@ -74,7 +74,7 @@ V_TARGET static void V_NAME(most_planes_back)(void *ctx, int64_t begin, int64_t 
     const places_job *s = &m->places;
     const pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
-    V_ELEMENT *lines = (V_ELEMENT *)j->room + thread * j->line;
+    V_ELEMENT *lines = (V_ELEMENT *)(rl_room(&j->rooms, thread) + j->line_at);
     for (int64_t i = 0; i < j->line; i++) lines[i] = -(V_ELEMENT)__builtin_inff();
     for (int64_t i = begin; i < end; i++) {
         const V_ELEMENT *in = (const V_ELEMENT *)j->in + i * g->volume;

@@ -23,7 +23,7 @@ V_TARGET static void V_NAME(places_rows)(void *ctx, int64_t begin, int64_t end, 
     const places_job *s = ctx;
     const pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
-    V_ELEMENT *lines = (V_ELEMENT *)j->room + thread * j->line,
+    V_ELEMENT *lines = (V_ELEMENT *)(rl_room(&j->rooms, thread) + j->line_at),
               *out = (V_ELEMENT *)j->out + begin * g->out[2];
     int64_t *at = s->indices + begin * g->out[2], y = begin % g->out[1], z = begin / g->out[1] % g->out[0];
     const V_ELEMENT *in = (const V_ELEMENT *)j->in + begin / g->out[1] / g->out[0] * g->volume;

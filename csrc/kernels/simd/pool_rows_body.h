@@ -119,7 +119,8 @@ V_INLINE void V_NAME(rows_wide)(const rows_job *r, const V_ELEMENT *in, const rl
 V_INLINE void V_NAME(rows_items)(const rows_job *r, int64_t begin, int64_t end, int thread, bool max) {
     const pool_job *j = &r->job;
     const rl_pool_plan *g = &j->plan;
-    V_ELEMENT *line = (V_ELEMENT *)j->room + thread * j->line, *out = (V_ELEMENT *)j->out + begin * g->out[2];
+    V_ELEMENT *line = (V_ELEMENT *)(rl_room(&j->rooms, thread) + j->line_at),
+              *out = (V_ELEMENT *)j->out + begin * g->out[2];
     int64_t y = begin % g->out[1], z = begin / g->out[1] % g->out[0];
     const V_ELEMENT *in = (const V_ELEMENT *)j->in + begin / g->out[1] / g->out[0] * g->volume;
     for (int64_t i = 0; i < j->line && r->way < ROWS_WIDE; i++)

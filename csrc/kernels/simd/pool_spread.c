@@ -13,7 +13,7 @@ typedef struct {
     spread_way way;
     pool_seen *seen[3]; /* by an input: the outputs */
     void *counts[3];
-    int64_t left, woven; /* of a thread's room: zeros in front of the line, where woven rows stand */
+    int64_t left; /* elements of a thread's line in front of output 0: zeros */
     const int32_t *table;
     int64_t table_row, rounds;
 } spread_job;
@@ -66,8 +66,8 @@ static bool way_choose(rl_call *k, spread_job *s) {
                                         : SPREAD_EACH;
     s->left = steps ? simd_max(1, j->kernel[2]) : 1;
     int64_t ends = simd_max(g->out[2], g->size[2] + (steps ? j->pad[2] : 0)) + POOL_SLACK;
-    s->woven = s->left + ends;
-    j->line = s->woven + (s->way == SPREAD_TWO ? g->size[2] + j->pad[2] + 2 * POOL_SLACK : 0);
+    j->line = s->left + ends;
+    j->woven = s->way == SPREAD_TWO ? g->size[2] + j->pad[2] + 2 * POOL_SLACK : 0;
     return s->way != SPREAD_TABLE || table_make(k, s);
 }
 

@@ -80,12 +80,12 @@ V_INLINE void V_NAME(spread_each)(const spread_job *s, const V_ELEMENT *line, V_
 }
 
 V_INLINE void V_NAME(spread_row)(const spread_job *s, const V_ELEMENT *grad, const pool_seen *d,
-                                 const pool_seen *h, V_ELEMENT *line, V_ELEMENT *out) {
+                                 const pool_seen *h, V_ELEMENT *line, V_ELEMENT *woven, V_ELEMENT *out) {
     V_NAME(spread_columns)(s, grad, d, h, line);
     if (s->way == SPREAD_FILL)
         V_NAME(spread_fill)(out, s->job.plan.size[2], line[s->left]);
     else if (s->way == SPREAD_TWO)
-        V_NAME(spread_twos)(s, line, line + s->woven, out);
+        V_NAME(spread_twos)(s, line, woven, out);
     else if (s->way == SPREAD_EACH)
         V_NAME(spread_each)(s, line, out);
     else
@@ -96,18 +96,20 @@ V_TARGET static void V_NAME(spread_items)(void *ctx, int64_t begin, int64_t end,
     const spread_job *s = ctx;
     const pool_job *j = &s->job;
     const rl_pool_plan *g = &j->plan;
-    V_ELEMENT *line = (V_ELEMENT *)j->room + thread * j->line;
+    V_ELEMENT *line = (V_ELEMENT *)(rl_room(&j->rooms, thread) + j->line_at);
+    V_ELEMENT *woven = (V_ELEMENT *)(rl_room(&j->rooms, thread) + j->woven_at);
     V_ELEMENT *out = (V_ELEMENT *)j->out + begin * g->size[2];
     int64_t y = begin % g->size[1], z = begin / g->size[1] % g->size[0];
     const V_ELEMENT *grad = (const V_ELEMENT *)j->in + begin / g->size[1] / g->size[0] * g->places;
     for (int64_t i = 0; i < j->line; i++) line[i] = 0;
+    for (int64_t i = 0; i < j->woven; i++) woven[i] = 0;
     const pool_seen *old[2] = {0};
     for (int64_t i = begin; i < end; i++, out += g->size[2]) {
         const pool_seen *d = &s->seen[0][z], *h = &s->seen[1][y];
         if (old[0] == d && old[1] && old[1]->first == h->first && old[1]->last == h->last)
             __builtin_memcpy(out, out - g->size[2], (size_t)g->size[2] * sizeof *out);
         else
-            V_NAME(spread_row)(s, grad, d, h, line, out);
+            V_NAME(spread_row)(s, grad, d, h, line, woven, out);
         old[0] = d, old[1] = h;
         if (++y == g->size[1]) y = 0, z++;
         if (z == g->size[0]) z = 0, old[0] = NULL, grad += g->places;
