@@ -55,8 +55,7 @@ static rl_status forward(rl_call *k, rl_distances d) {
     if (!run) return RL_UNSUPPORTED;
     if (d.result->numel == 0) return RL_OK;
     s.chunks = simd_ceil_div(d.rows, DISTANCE_CHUNK), s.panels = simd_ceil_div(d.others, columns);
-    s.room = k->svc->scratch(k, RL_COUNT(k->threads, DISTANCE_DEPTH, columns), item);
-    if (!s.room) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(DISTANCE_DEPTH, columns), item, &s.rooms)) return RL_FAIL;
     const double one = (double)(d.width + 4) * (d.order == RL_P_POWER ? 1 : 0.04);
     k->svc->parallel(k, d.batches * s.chunks * s.panels,
                      one * (double)(simd_min(d.rows, DISTANCE_CHUNK) * columns), run, &s);

@@ -15,7 +15,7 @@ enum { DISTANCE_ROWS = 4, DISTANCE_DEPTH = 512, DISTANCE_CHUNK = 256 };
 
 typedef struct {
     rl_distances d;
-    void *room; /* a panel for each thread */
+    rl_rooms rooms; /* a panel for each thread */
     int64_t chunks, panels;
 } distance_job;
 #endif

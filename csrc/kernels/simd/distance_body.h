@@ -117,7 +117,7 @@ V_NAME(distance_task)(const rl_order order, const distance_job *s, int64_t task,
 #define TASKS(order)                                                                                         \
     V_TARGET static void V_NAME(distance_tasks_##order)(void *ctx, int64_t begin, int64_t end, int thread) { \
         const distance_job *s = ctx;                                                                         \
-        V_ELEMENT *panel = (V_ELEMENT *)s->room + (int64_t)thread * DISTANCE_DEPTH * NR;                     \
+        V_ELEMENT *panel = (V_ELEMENT *)rl_room(&s->rooms, thread);                                          \
         for (int64_t task = begin; task < end; task++) V_NAME(distance_task)(order, s, task, panel);         \
     }
 TASKS(RL_P_COUNT)
