@@ -166,8 +166,9 @@ enum { LONG_K = 8192, BLOCK_K = 4096, BLOCKS_MOST = 64, SMALL_C = 65536 };
 typedef struct {
     rl_gemm_plan plans[2]; /* of a block of `depth` of k, and of what is left of k for the last one */
     int64_t depth, blocks;
-    rl_gemm_data at; /* of the first block, in the order of the whole problem; its sums are C */
-    int64_t a_step, b_step, c_step; /* bytes from a block to the next */
+    rl_gemm_data at;        /* of the first block, in the order of the whole problem */
+    int64_t a_step, b_step; /* bytes from a block to the next */
+    rl_rooms sums;          /* of each block */
     rl_rooms rooms;
     rl_gemm_parts parts;
 } long_job;
@@ -188,15 +189,19 @@ static void long_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
         const rl_gemm_plan *plan = &j->plans[i == j->blocks - 1];
         const char *a = (const char *)j->at.a + i * j->a_step, *b = (const char *)j->at.b + i * j->b_step;
         const rl_gemm_data at = {
-            .a = plan->swapped ? b : a, .b = plan->swapped ? a : b, .c = (char *)j->at.c + i * j->c_step};
+            .a = plan->swapped ? b : a, .b = plan->swapped ? a : b, .c = rl_room(&j->sums, i)};
         rl_gemm_alone(plan, &at, rl_room(&j->rooms, thread), j->parts);
     }
 }
 
+/* all into the first one */
 #define ADD_BLOCKS(name, T)                                                                                  \
-    static void name(T *to, int64_t n, int64_t blocks) {                                                     \
-        for (int64_t b = 1; b < blocks; b++)                                                                 \
-            for (int64_t i = 0; i < n; i++) to[i] += to[b * n + i];                                          \
+    static void name(const rl_rooms *sums, int64_t n, int64_t blocks) {                                      \
+        T *to = (T *)rl_room(sums, 0);                                                                       \
+        for (int64_t b = 1; b < blocks; b++) {                                                               \
+            const T *from = (const T *)rl_room(sums, b);                                                     \
+            for (int64_t i = 0; i < n; i++) to[i] += from[i];                                                \
+        }                                                                                                    \
     }
 ADD_BLOCKS(add_floats, float)
 ADD_BLOCKS(add_doubles, double)
@@ -204,15 +209,12 @@ ADD_BLOCKS(add_doubles, double)
 RL_CHOOSER
 static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_data *at) {
     const rl_gemm *g = &plan->g;
-    const size_t size = (size_t)plan->size;
     long_job j = {.depth = simd_max(BLOCK_K, simd_ceil_div(g->k, BLOCKS_MOST)), .at = *at};
     j.blocks = simd_ceil_div(g->k, j.depth);
     const rl_gemm block = long_block(plan, j.depth), last = long_block(plan, g->k - (j.blocks - 1) * j.depth);
     if (!rl_gemm_plan_make(k, &block, &j.plans[0]) || !rl_gemm_plan_make(k, &last, &j.plans[1]))
         return RL_UNSUPPORTED;
-    char *sums = k->svc->scratch(k, RL_COUNT(j.blocks, g->m, g->n), size);
-    if (!sums) return RL_FAIL;
-    j.at.c = sums, j.c_step = g->m * g->n * plan->size;
+    if (!rl_thread_rooms(k, j.blocks, RL_COUNT(g->m, g->n), plan->size, &j.sums)) return RL_FAIL;
     j.a_step = j.depth * g->a_col * plan->in.from_item, j.b_step = j.depth * g->b_row * plan->in.from_item;
     const double ns = RL_GEMM_NS * (double)(g->m * g->n) * (double)j.depth;
     const int64_t threads = rl_is_serial(k, j.blocks, ns) ? 1 : k->threads;
@@ -220,11 +222,8 @@ static rl_status long_run(rl_call *k, const rl_gemm_plan *plan, const rl_gemm_da
     j.parts = rl_gemm_alone_layout(&l, j.plans, 2);
     if (l.size.n && !k->svc->rooms(k, &l, threads, &j.rooms)) return RL_FAIL;
     k->svc->parallel(k, j.blocks, threads == 1 ? 0 : ns, long_blocks, &j);
-    if (plan->size == 4)
-        add_floats((float *)sums, g->m * g->n, j.blocks);
-    else
-        add_doubles((double *)sums, g->m * g->n, j.blocks);
-    rl_gemm_finish(plan, at, sums, g->n, 0, g->m, 0, g->n);
+    (plan->size == 4 ? add_floats : add_doubles)(&j.sums, g->m * g->n, j.blocks);
+    rl_gemm_finish(plan, at, rl_room(&j.sums, 0), g->n, 0, g->m, 0, g->n);
     return RL_OK;
 }
 
