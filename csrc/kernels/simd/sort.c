@@ -27,7 +27,7 @@ static simd_line simd_tile_line(const simd_sort_job *job, simd_tile *tile, simd_
                                 int64_t end, int thread) {
     const rl_walk *w = &job->along.lines;
     const int64_t n = job->along.n, item = rl_itemsize(job->order.dtype), inner = w->size[w->ndim - 1];
-    char *to = job->tiles + (int64_t)thread * SIMD_SORT_TILE * n * item;
+    char *to = rl_room(&job->tiles, thread);
     if (line >= tile->end) {
         tile->begin = line;
         tile->end = simd_min(end, line + simd_min(SIMD_SORT_TILE, inner - line % inner));
@@ -44,8 +44,27 @@ static void tiles_begin(rl_call *k, simd_sort_job *job) {
     const int64_t item = rl_itemsize(rl_tensor_arg(k, 0)->dtype);
     const bool apart = w->ndim && w->stride[a->in][w->ndim - 1] == item && a->step[a->in] != item;
     if (apart && w->size[w->ndim - 1] > 1 && a->n < SIMD_SORT_LONG)
-        job->tiles = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_SORT_TILE, a->n),
-                                     rl_itemsize(rl_tensor_arg(k, 0)->dtype));
+        rl_thread_rooms(k, k->threads, RL_COUNT(SIMD_SORT_TILE, a->n), item, &job->tiles);
+}
+
+/* ---- memory of items ---- */
+static rl_layout pairs_layout(const rl_call *k, simd_pairs *p, int64_t n, int64_t item) {
+    rl_layout l = rl_layout_begin(k);
+    p->a = rl_layout_add(&l, RL_COUNT(n), item);
+    p->b = rl_layout_add(&l, RL_COUNT(n), item);
+    return l;
+}
+/* twice n items, in so many rooms */
+static bool pairs_begin(rl_call *k, int64_t rooms, int64_t n, int64_t item, simd_pairs *to) {
+    const rl_layout l = pairs_layout(k, to, n, item);
+    return k->svc->rooms(k, &l, rooms, &to->rooms);
+}
+
+/* How many blocks of a line are worth sifting at once: none, or some with more than job->keep elements each.
+ */
+static int64_t sift_count(const simd_sort_job *job) {
+    const int64_t blocks = simd_min(64, job->along.n / simd_max(SIMD_SORT_LONG, 16 * job->keep));
+    return blocks < 2 ? 0 : blocks;
 }
 
 /* ---- both widths ---- */
@@ -79,8 +98,9 @@ static rl_status run(rl_call *k, simd_sort_kind kind, bool descending, int64_t p
     job.places = kind >= SIMD_KTH && k->n_out == 1 ? -1 : k->n_out - 1;
     job.sifted =
         kind == SIMD_TOPK && n > (job.keep > SIMD_TOPK_FEW ? 3 * job.keep + 2 * SIMD_SORT_CHUNK : job.keep);
-    job.counts = k->svc->scratch(k, RL_COUNT(k->threads, SIMD_DIGITS), sizeof *job.counts);
-    if (!job.counts || simd_order_begin(k, &job.order, descending, !job.sifted) != RL_OK) return RL_FAIL;
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(SIMD_DIGITS), sizeof(uint32_t), &job.counts) ||
+        simd_order_begin(k, &job.order, descending, !job.sifted) != RL_OK)
+        return RL_FAIL;
     tiles_begin(k, &job);
     return job.order.wide ? lines_wide(&job) : lines_narrow(&job);
 }

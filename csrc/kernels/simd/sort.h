@@ -53,6 +53,10 @@ void simd_store_narrow(const simd_order *o, const simd_narrow *items, int64_t n,
 void simd_store_wide(const simd_order *o, const simd_wide *items, int64_t n, simd_line x, char *to,
                      int64_t step);
 
+typedef struct {
+    rl_rooms rooms; /* each with two arrays of items, */
+    int64_t a, b;   /*   which lie there */
+} simd_pairs;
 typedef enum { SIMD_SORT, SIMD_TOPK, SIMD_KTH, SIMD_MEDIAN, SIMD_NANMEDIAN, SIMD_MODE } simd_sort_kind;
 typedef struct {
     simd_sort_kind kind;
@@ -63,9 +67,10 @@ typedef struct {
     rl_call *k;
     rl_along along;
     simd_order order;
-    int64_t room;     /* items in each of two arrays of a thread */
-    char *memory;     /* these, of each thread */
-    char *tiles;      /* SIMD_SORT_TILE lines of each thread, NULL: lines are read where they lie */
-    uint32_t *counts; /* SIMD_DIGITS of each thread */
+    int64_t blocks;     /* of a line that all threads sift together; 0: none is */
+    simd_pairs threads; /* of each thread, or one for all of them, */
+    simd_pairs sifts;   /*   and of each block */
+    rl_rooms tiles;     /* SIMD_SORT_TILE lines of each thread, NULL: lines are read where they lie */
+    rl_rooms counts;    /* SIMD_DIGITS of each thread */
 } simd_sort_job;
 #endif

@@ -77,41 +77,44 @@ typedef struct {
     ITEM *to;
     int64_t n, block;
     int shift, width;
-    uint32_t *counts; /* of each block */
+    rl_rooms counts; /* SIMD_DIGITS of each block */
 } I_NAME(pass);
 
 static void I_NAME(count)(void *ctx, int64_t begin, int64_t end, int thread) {
     const I_NAME(pass) *p = ctx;
     const uint32_t mask = (1u << p->width) - 1;
+    const int shift = p->shift;
     (void)thread;
     for (int64_t b = begin; b < end; b++) {
-        uint32_t *counts = p->counts + b * SIMD_DIGITS;
+        uint32_t *counts = (uint32_t *)rl_room(&p->counts, b);
         memset(counts, 0, sizeof *counts << p->width);
         for (int64_t i = b * p->block, last = simd_min(p->n, i + p->block); i < last; i++)
-            counts[DIGIT(p->from[i], p->shift) & mask]++;
+            counts[DIGIT(p->from[i], shift) & mask]++;
     }
 }
 
 static void I_NAME(spread)(void *ctx, int64_t begin, int64_t end, int thread) {
     const I_NAME(pass) *p = ctx;
     const uint32_t mask = (1u << p->width) - 1;
+    const int shift = p->shift;
     (void)thread;
     for (int64_t b = begin; b < end; b++) {
-        uint32_t *places = p->counts + b * SIMD_DIGITS;
+        uint32_t *places = (uint32_t *)rl_room(&p->counts, b);
         for (int64_t i = b * p->block, last = simd_min(p->n, i + p->block); i < last; i++) {
             const ITEM item = p->from[i];
-            p->to[places[DIGIT(item, p->shift) & mask]++] = item;
+            p->to[places[DIGIT(item, shift) & mask]++] = item;
         }
     }
 }
 
 /* Counts become places; false: all have the same digit. */
 static bool I_NAME(places)(const I_NAME(pass) * p, int64_t blocks) {
+    rl_rooms counts = p->counts; /* of digit d */
     uint32_t at = 0;
-    for (int d = 0; d < 1 << p->width; d++) {
+    for (int d = 0; d < 1 << p->width; d++, counts.base += sizeof(uint32_t)) {
         const uint32_t before = at;
         for (int64_t b = 0; b < blocks; b++) {
-            uint32_t *count = &p->counts[b * SIMD_DIGITS + d], own = *count;
+            uint32_t *count = (uint32_t *)rl_room(&counts, b), own = *count;
             *count = at;
             at += own;
         }
@@ -135,9 +138,10 @@ static ITEM *I_NAME(sort)(const simd_sort_job *job, rl_call *team, ITEM *a, ITEM
     const int bits = job->order.bits, most = n < SIMD_SORT_WIDER ? 8 : SIMD_DIGIT_BITS;
     const int passes = simd_max(1, (bits + most - 1) / most), width = (bits + passes - 1) / passes;
     const int64_t blocks = team && n > SIMD_SORT_LONG ? team->threads : 1;
+    const rl_rooms rooms = blocks > 1 ? job->counts : (rl_rooms){(char *)counts, 0};
     for (int shift = 0; shift < bits; shift += width) {
         I_NAME(pass)
-        p = {a, b, n, simd_ceil_div(n, blocks), shift, (int)simd_min(width, bits - shift), counts};
+        p = {a, b, n, simd_ceil_div(n, blocks), shift, (int)simd_min(width, bits - shift), rooms};
         I_NAME(each_block)(team, blocks, n, &p, I_NAME(count));
         if (!I_NAME(places)(&p, blocks)) continue;
         I_NAME(each_block)(team, blocks, n, &p, I_NAME(spread));
@@ -156,7 +160,7 @@ static ITEM I_NAME(select)(const simd_sort_job *job, ITEM *a, ITEM *b, int64_t n
     for (int shift = job->order.bits; shift > 0 && n > k - done && n >= SIMD_SORT_FEW;) {
         const int width = (int)simd_min(shift, n < SIMD_SORT_WIDER ? 8 : SIMD_DIGIT_BITS);
         shift -= width;
-        I_NAME(pass) p = {from, NULL, n, n, shift, width, counts};
+        I_NAME(pass) p = {from, NULL, n, n, shift, width, {(char *)counts, 0}};
         I_NAME(count)(&p, 0, 1, 0);
         const uint32_t mask = (1u << width) - 1;
         uint32_t wanted = 0;

@@ -134,12 +134,12 @@ WIDTH(wide, WIDE, uint64_t)
 
 /* ---- which keys a call has ---- */
 typedef struct {
-    const rl_walk *w;
-    int64_t (*found)[2]; /* smallest and largest, of each thread */
-} range_job;
-typedef struct {
     int64_t least, most;
 } range;
+typedef struct {
+    const rl_walk *w;
+    rl_rooms found; /* a range of each thread */
+} range_job;
 #define RANGE_STRIP(T)                                                                                       \
     static void range_##T(char *const *p, const int64_t *step, int64_t n, const void *ctx) {                 \
         range *r = (range *)ctx;                                                                             \
@@ -154,9 +154,7 @@ RANGE_STRIP(int64_t)
 #define RANGE_PART(T)                                                                                        \
     static void range_part_##T(void *ctx, int64_t begin, int64_t end, int thread) {                          \
         const range_job *j = ctx;                                                                            \
-        range r = {j->found[thread][0], j->found[thread][1]};                                                \
-        rl_walk_range(j->w, begin, end, range_##T, &r);                                                      \
-        j->found[thread][0] = r.least, j->found[thread][1] = r.most;                                         \
+        rl_walk_range(j->w, begin, end, range_##T, rl_room(&j->found, thread));                              \
     }
 RANGE_PART(int32_t)
 RANGE_PART(int64_t)
@@ -165,17 +163,18 @@ RANGE_PART(int64_t)
 static rl_status range_of(rl_call *k, range *all) {
     const rl_view *x = k->arg[0].u.t;
     rl_walk w;
-    range_job j = {&w, k->svc->scratch(k, RL_COUNT(k->threads), sizeof *j.found)};
-    if (!j.found) return RL_FAIL;
-    for (int t = 0; t < k->threads; t++) j.found[t][0] = INT64_MAX, j.found[t][1] = INT64_MIN;
+    range_job j = {.w = &w};
+    if (!rl_thread_rooms(k, k->threads, RL_COUNT(1), sizeof(range), &j.found)) return RL_FAIL;
+    *all = (range){INT64_MAX, INT64_MIN};
+    for (int t = 0; t < k->threads; t++) *(range *)rl_room(&j.found, t) = *all;
     rl_walk_begin(&w, x, RL_READ);
     rl_walk_sort(&w, 0);
     rl_walk_merge(&w);
     k->svc->parallel(k, w.numel, 1, x->dtype == RL_I32 ? range_part_int32_t : range_part_int64_t, &j);
-    *all = (range){INT64_MAX, INT64_MIN};
     for (int t = 0; t < k->threads; t++) {
-        if (j.found[t][0] < all->least) all->least = j.found[t][0];
-        if (j.found[t][1] > all->most) all->most = j.found[t][1];
+        const range *r = (const range *)rl_room(&j.found, t);
+        if (r->least < all->least) all->least = r->least;
+        if (r->most > all->most) all->most = r->most;
     }
     return RL_OK;
 }

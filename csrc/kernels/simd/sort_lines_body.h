@@ -73,13 +73,13 @@ static void I_NAME(sift_few)(const simd_sort_job *job, simd_line x, int64_t begi
  * `spare` has. */
 #undef SIFT_ROOM
 #define SIFT_ROOM(keep) (2 * (keep) + 2 * SIMD_SORT_CHUNK)
-static int64_t I_NAME(sift)(const simd_sort_job *job, simd_line x, int64_t begin, int64_t end, ITEM *kept,
-                            ITEM *spare, uint32_t *counts) {
+static void I_NAME(sift)(const simd_sort_job *job, simd_line x, int64_t begin, int64_t end, ITEM *kept,
+                         ITEM *spare, uint32_t *counts) {
     KEY keys[SIMD_SORT_CHUNK];
     const int64_t keep = job->keep, first = simd_min(keep, end - begin);
     if (keep <= SIMD_TOPK_FEW) {
         I_NAME(sift_few)(job, x, begin, end, kept);
-        return first;
+        return;
     }
     I_NAME(simd_load)(&job->order, x, begin, first, kept);
     int64_t m = first;
@@ -95,41 +95,31 @@ static int64_t I_NAME(sift)(const simd_sort_job *job, simd_line x, int64_t begin
         if (m > keep) limit = (KEY)(I_NAME(select)(job, kept, spare, m, keep, counts) >> PLACE_BITS);
         m = simd_min(keep, m);
     }
-    return m;
 }
 
 typedef struct {
     const simd_sort_job *job;
     simd_line x;
-    ITEM *memory;
-    int64_t block, room;
-    int64_t *found; /* of each block */
+    ITEM *to;
+    int64_t block; /* elements */
 } I_NAME(sifting);
 
 static void I_NAME(sift_part)(void *ctx, int64_t begin, int64_t end, int thread) {
     const I_NAME(sifting) *s = ctx;
+    const simd_sort_job *job = s->job;
     for (int64_t b = begin; b < end; b++) {
-        ITEM *kept = s->memory + 2 * b * s->room;
-        const int64_t first = b * s->block, last = simd_min(s->job->along.n, first + s->block);
-        s->found[b] = I_NAME(sift)(s->job, s->x, first, last, kept, kept + s->room,
-                                   s->job->counts + (int64_t)thread * SIMD_DIGITS);
+        char *room = rl_room(&job->sifts.rooms, b);
+        ITEM *kept = (ITEM *)(room + job->sifts.a), *spare = (ITEM *)(room + job->sifts.b);
+        const int64_t first = b * s->block, last = simd_min(job->along.n, first + s->block);
+        I_NAME(sift)(job, s->x, first, last, kept, spare, (uint32_t *)rl_room(&job->counts, thread));
+        memcpy(s->to + b * job->keep, kept, (size_t)job->keep * sizeof(ITEM));
     }
 }
 
-/* by blocks of the line; NULL: no memory, or no use */
-static ITEM *I_NAME(sift_blocks)(const simd_sort_job *job, rl_call *team, simd_line x, int64_t *n) {
-    const int64_t keep = job->keep, room = SIFT_ROOM(keep), length = job->along.n;
-    const int64_t blocks = simd_min(64, length / simd_max(SIMD_SORT_LONG, 16 * keep));
-    if (blocks < 2) return NULL;
-    ITEM *memory = team->svc->scratch(team, RL_COUNT(blocks, 2, room), sizeof(ITEM));
-    int64_t *found = team->svc->scratch(team, RL_COUNT(blocks), sizeof *found);
-    if (!memory || !found) return NULL;
-    I_NAME(sifting) s = {job, x, memory, simd_ceil_div(length, blocks), room, found};
-    team->svc->parallel(team, blocks, (double)s.block, I_NAME(sift_part), &s);
-    *n = 0;
-    for (int64_t b = 0; b < blocks; *n += found[b++])
-        memmove(memory + *n, memory + 2 * b * room, (size_t)found[b] * sizeof(ITEM));
-    return memory;
+/* the smallest of each block, one block's after the other's */
+static void I_NAME(sift_blocks)(const simd_sort_job *job, rl_call *team, simd_line x, ITEM *to) {
+    I_NAME(sifting) s = {job, x, to, simd_ceil_div(job->along.n, job->blocks)};
+    team->svc->parallel(team, job->blocks, (double)s.block, I_NAME(sift_part), &s);
 }
 
 /* ---- lines ---- */
@@ -169,12 +159,11 @@ static ITEM I_NAME(chosen)(const simd_sort_job *job, rl_call *team, ITEM *a, ITE
 /* The items that are answered, job->keep of them. */
 static ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, simd_line x, ITEM *a, ITEM *b,
                             uint32_t *counts) {
-    int64_t n = job->along.n;
+    const int64_t n = job->along.n;
     if (job->sifted) {
-        ITEM *kept = team ? I_NAME(sift_blocks)(job, team, x, &n) : NULL;
-        if (kept) {
-            I_NAME(select)(job, kept, kept + n, n, job->keep, counts);
-            a = kept, b = kept + n;
+        if (job->blocks) {
+            I_NAME(sift_blocks)(job, team, x, a);
+            I_NAME(select)(job, a, b, job->blocks * job->keep, job->keep, counts);
         } else {
             I_NAME(sift)(job, x, 0, n, a, b, counts);
             if (job->keep <= SIMD_TOPK_FEW) return a;
@@ -191,9 +180,10 @@ static ITEM *I_NAME(answer)(const simd_sort_job *job, rl_call *team, simd_line x
 }
 
 static void I_NAME(line)(const simd_sort_job *job, rl_call *team, simd_line x, char *const *p, int thread) {
-    ITEM *a = (ITEM *)job->memory + 2 * (int64_t)thread * job->room;
-    uint32_t *counts = job->counts + (int64_t)thread * SIMD_DIGITS;
-    I_NAME(span) s = {job, I_NAME(answer)(job, team, x, a, a + job->room, counts), x, p, job->keep};
+    char *room = rl_room(&job->threads.rooms, thread);
+    ITEM *a = (ITEM *)(room + job->threads.a), *b = (ITEM *)(room + job->threads.b);
+    uint32_t *counts = (uint32_t *)rl_room(&job->counts, thread);
+    I_NAME(span) s = {job, I_NAME(answer)(job, team, x, a, b, counts), x, p, job->keep};
     I_NAME(each_part)(team, &s, I_NAME(store_part));
 }
 
@@ -205,7 +195,7 @@ static void I_NAME(lines_part)(void *ctx, int64_t begin, int64_t end, int thread
         char *p[RL_WALK_OPS];
         rl_along_at(a, i, p);
         simd_line x = {p[a->in], a->step[a->in]};
-        if (job->tiles) x = simd_tile_line(job, &tile, x, i, end, thread);
+        if (job->tiles.base) x = simd_tile_line(job, &tile, x, i, end, thread);
         I_NAME(line)(job, NULL, x, p, thread);
     }
 }
@@ -213,10 +203,11 @@ static void I_NAME(lines_part)(void *ctx, int64_t begin, int64_t end, int thread
 static rl_status I_NAME(lines)(simd_sort_job *job) {
     const int64_t n = job->along.n, lines = job->along.lines.numel;
     const bool alone = lines < job->k->threads && n >= SIMD_SORT_LONG; /* all threads for each line */
-    const int64_t teams = alone ? 1 : job->k->threads;
-    job->room = job->sifted ? SIFT_ROOM(job->keep) : n;
-    job->memory = job->k->svc->scratch(job->k, RL_COUNT(teams, 2, job->room), sizeof(ITEM));
-    if (!job->memory) return RL_FAIL;
+    const int64_t teams = alone ? 1 : job->k->threads, room = SIFT_ROOM(job->keep);
+    job->blocks = alone && job->sifted ? sift_count(job) : 0;
+    const int64_t items = job->blocks ? job->blocks * job->keep : job->sifted ? room : n;
+    if (!pairs_begin(job->k, teams, items, sizeof(ITEM), &job->threads)) return RL_FAIL;
+    if (job->blocks && !pairs_begin(job->k, job->blocks, room, sizeof(ITEM), &job->sifts)) return RL_FAIL;
     if (!alone) job->k->svc->parallel(job->k, lines, 10 * (double)n, I_NAME(lines_part), job);
     for (int64_t i = 0; alone && i < lines; i++) {
         char *p[RL_WALK_OPS];
