@@ -22,8 +22,7 @@ template <class C> static __device__ C logistic(C x) {
     return 1 / (1 + exp(-x));
 }
 template <class C> static __device__ C softplus_slope(C x, C beta, C threshold) {
-    const C z = exp(x * beta);
-    return x * beta > threshold ? (C)1 : z / (z + 1);
+    return x * beta > threshold ? (C)1 : logistic(x * beta);
 }
 template <class C> static __device__ C silu_slope(C x) {
     const C s = logistic(x);
