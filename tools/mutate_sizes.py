@@ -173,6 +173,7 @@ class Calls:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--every", type=int, default=1, help="every nth size")
+    parser.add_argument("--only", default="", help="sizes in files of this name")
     parser.add_argument("--calls", type=int, default=20000, help="random calls that are tried")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--built", action="store_true", help="by the run before, from the same sources")
@@ -187,16 +188,17 @@ def main():
         for size in calls.reaches(call):
             kept = by_size.setdefault(size, [])
             kept.append(call)
-            if len(kept) > MOST:  # the later ones are as good as the first
-                kept.pop(at % len(kept))
+            if len(kept) > MOST and isinstance(kept[old := at % len(kept)], int):
+                kept.pop(old)  # the later ones are as good as the first
     survivors = []
     print("| size | too small |\n| --- | --- |", flush=True)
-    for size, (path, line, text) in list(enumerate(places(), 1))[:: given.every]:
+    asked = [(size, place) for size, place in enumerate(places(), 1) if given.only in ("", place[0].name)]
+    for size, (path, line, text) in asked[:: given.every]:
         said = calls.misses(size, by_size.get(size, []))
         missing = "**nobody notices**" if size in by_size else "**no call asks for it**"
         print(f"| `{path.name}:{line}` `{text}` | {said or missing} |", flush=True)
         survivors += [f"{path.name}:{line}"] if not said else []
-    total = len(places()[:: given.every])
+    total = len(asked[:: given.every])
     print(f"{total - len(survivors)} of {total} noticed")
     sys.exit(f"not noticed: {', '.join(survivors)}" if survivors else 0)
 

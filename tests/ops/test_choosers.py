@@ -783,6 +783,8 @@ case("threshold: stretched", lambda x: F.threshold(x, 0.1, 0.2), "9,20/fe")
 case("pow: whole", lambda x: x**2, "9,20/i", grad=False)
 case("vector_norm: by default", torch.linalg.vector_norm, "9,20")
 case("distance: large, memory", lambda x, y: torch.cdist(x, y, 1.0), "70,300", "90,300")
+for _depth in ("511", "512", "513/d", "1025"):
+    case(f"distance: {_depth} deep", lambda x, y: torch.cdist(x, y, 1.0), f"5,{_depth}", f"40,{_depth}")
 case("conv: planes of many places", conv(padding=(0, 5), dilation=(1, 3)), "1,1,3,300", "1,1,3,7")
 case("conv: last, no places", conv(), "0,20,9,10/fl", "24,20,3,3/fl", "24")
 case("conv: last, halves of one channel", conv(), "2,1,9,10/hl", "24,1,3,3/h", "24/h")
