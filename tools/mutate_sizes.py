@@ -149,9 +149,10 @@ class Calls:
         return None
 
     def reaches(self, call):
-        """The sizes that a call asks for."""
+        """The sizes that a call asks for; none if it is wrong anyhow, since it would notice nothing."""
         ctypes.memset(self.reached, 0, ctypes.sizeof(self.reached))
-        self.is_wrong(call)
+        if self.is_wrong(call):
+            return []
         return [i for i, hit in enumerate(self.reached) if hit]
 
     def misses(self, size, calls):

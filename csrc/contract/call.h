@@ -118,7 +118,7 @@ static inline rl_layout rl_layout_begin(const rl_call *k) {
     l.n_parts = 0;
     return l;
 }
-/* Scratch memory of n items for each of so many threads, from rl_room(to, thread) on. */
+/* Scratch memory of n items for each of so many threads (or blocks), from rl_room(to, thread) on. */
 static inline bool rl_thread_rooms(rl_call *k, int64_t threads, rl_count n, int64_t itemsize, rl_rooms *to) {
     rl_layout l = rl_layout_begin(k);
     const int64_t at = rl_layout_add(&l, n, itemsize);

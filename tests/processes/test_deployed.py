@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.kits.threads import FORKS_WITH_THREADS
 
-from kits.process import SOURCE
+from kits.process import SANITIZED, SOURCE
 
 MODEL = """
 import os, sys, threading
@@ -28,7 +28,6 @@ def answer(net, size=64):
         return net(torch.rand(1, 3, size, size))
 """
 TESTS = os.path.dirname(os.path.dirname(__file__))
-SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 
 
 def run(code, prepare=None, **environment):

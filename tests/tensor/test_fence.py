@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kits.process import SOURCE
+from kits.process import SANITIZED, SOURCE
 
 TOUCH = "import ctypes, sys, rushlight as torch; a = torch.zeros(20); p = a.data_ptr() + int(sys.argv[1])\n"
 PROGRAM = """
@@ -23,9 +23,6 @@ for _ in range(3):
     step.step()
 print(loss.item().hex(), torch.bmm(torch.rand(4, 33, 1), torch.rand(4, 1, 2)).sum().item().hex())
 """
-
-
-SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 
 
 def run(code, fence, *arguments):

@@ -60,8 +60,7 @@ static bool pairs_begin(rl_call *k, int64_t rooms, int64_t n, int64_t item, simd
     return k->svc->rooms(k, &l, rooms, &to->rooms);
 }
 
-/* How many blocks of a line are worth sifting at once: none, or some with more than job->keep elements each.
- */
+/* How many blocks of a line are worth sifting at once, each longer than job->keep; 0: none. */
 static int64_t sift_count(const simd_sort_job *job) {
     const int64_t blocks = simd_min(64, job->along.n / simd_max(SIMD_SORT_LONG, 16 * job->keep));
     return blocks < 2 ? 0 : blocks;
