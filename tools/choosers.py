@@ -1,8 +1,8 @@
 """Which branches of the kernels' choosers the tests take, by gcov: make choosers.
 
 A chooser is a function of csrc/kernels behind the word RL_CHOOSER: it refuses a call, or plans how it is
-computed. The tests of choosers and of every operator run once for each instruction set, with oneDNN and
-without; a branch that any of them takes is taken. RL_UNREACHED("reason") above a statement names branches
+computed. The tests of the operators run once for each instruction set, with oneDNN and without; a branch that
+any of them takes is taken. RL_UNREACHED("reason") above a statement names branches
 that no test can take. The others are listed, and fail.
 
     python tools/choosers.py --library build/cov/lib... [--python .venv/bin/python] [--report] [TESTS ...]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "csrc" / "kernels"
 MARK, UNREACHED = "RL_CHOOSER", re.compile(r'RL_UNREACHED\("([^"]*)"\)')
 NAME = re.compile(r"RL_KERNEL\((\w+)\)|(\w+)\)?\(")
-TESTS = ["tests/ops/test_choosers.py", "tests/ops/test_ops.py"]
+TESTS = ["tests/ops"]
 RUNS = [{"RUSHLIGHT_ISA": isa, "RUSHLIGHT_ONEDNN": "1"} for isa in ("", "avx2", "none")]
 RUNS.append({"RUSHLIGHT_ISA": "", "RUSHLIGHT_ONEDNN": "0"})
 
@@ -59,14 +59,20 @@ def notes(objects):
 
 
 def take(python, library, tests):
-    for run in RUNS:
-        words = " ".join(f"{name}={value}" for name, value in run.items() if value)
-        print(f"rushlight: {words}", flush=True)
-        environment = os.environ | run | {"PYTHONPATH": str(library.resolve())}
+    """Runs the tests once for each of RUNS, as many at a time as there are cores."""
+
+    def run(variables):
+        words = " ".join(f"{name}={value}" for name, value in variables.items() if value)
+        environment = os.environ | variables | {"PYTHONPATH": str(library.resolve())}
         environment = {name: value for name, value in environment.items() if value}
-        command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-x", *tests]
-        if subprocess.run(command, cwd=ROOT, env=environment).returncode:
-            sys.exit(f"the tests fail with {words}")
+        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", *tests]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        print(f"rushlight: {words}\n{done.stdout[-3000 if done.returncode else -100 :]}", flush=True)
+        return f"the tests fail with {words}" if done.returncode else None
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        if failed := list(filter(None, pool.map(run, RUNS))):
+            sys.exit("\n".join(failed))
 
 
 def branches(note):
