@@ -40,10 +40,10 @@ def recorded(model: nn.Module, *names: str) -> Iterator[dict[str, Tensor]]:
 
 def load_digits() -> tuple[Tensor, Tensor]:
     """Images (N, 3, 32, 32) from 0 to 1 and their labels (N,)."""
-    digits = np.load(DATA / "digits.npz")
-    images = torch.from_numpy(digits["images"].astype(np.float32) / 16).unsqueeze(1)
-    images = F.interpolate(images, size=(32, 32), mode="bilinear").expand(-1, 3, -1, -1)
-    return images, torch.from_numpy(digits["labels"].astype(np.int64))
+    with np.load(DATA / "digits.npz") as digits:
+        images = torch.from_numpy(digits["images"].astype(np.float32) / 16).unsqueeze(1)
+        labels = torch.from_numpy(digits["labels"].astype(np.int64))
+    return F.interpolate(images, size=(32, 32), mode="bilinear").expand(-1, 3, -1, -1), labels
 
 
 def main() -> None:

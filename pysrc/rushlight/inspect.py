@@ -261,9 +261,9 @@ def inspect(path: str | os.PathLike[str]) -> Report:
     --------
     >>> import tempfile
     >>> from rushlight.inspect import inspect
-    >>> path = tempfile.NamedTemporaryFile(suffix=".pth").name
-    >>> torch.save({"weight": torch.ones(2, 3), "epoch": 7}, path)
-    >>> report = inspect(path)
+    >>> with tempfile.NamedTemporaryFile(suffix=".pth") as file:
+    ...     torch.save({"weight": torch.ones(2, 3), "epoch": 7}, file.name)
+    ...     report = inspect(file.name)
     >>> report.format, report.values, report.tensors["weight"].shape
     ('zip', {'epoch': 7}, torch.Size([2, 3]))
     """

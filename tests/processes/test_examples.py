@@ -51,17 +51,17 @@ def asked(address, request):
         with urllib.request.urlopen(address, data=data, timeout=30) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error)
+        with error:
+            return error.code, json.load(error)
 
 
 def test_web_service_answers_and_refuses(service):
-    digits = np.load(DIGITS)
-    images = digits["images"][:32].reshape(32, 64).tolist()
+    with np.load(DIGITS) as digits:
+        images = digits["images"][:32].reshape(32, 64).tolist()
+        labels = digits["labels"][:32].tolist()
     status, found = asked(service, {"images": images})
     assert status == 200
-    right = [
-        each["digit"] == label for each, label in zip(found, digits["labels"][:32].tolist(), strict=True)
-    ]
+    right = [each["digit"] == label for each, label in zip(found, labels, strict=True)]
     assert sum(right) >= 30
     assert asked(service, {"image": images[0]}) == (200, found[0])
     for wrong in (b"{", {}, [], {"image": [1, 2]}, {"images": []}, {"images": 3}, {"image": ["x"] * 64}):

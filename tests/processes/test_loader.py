@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
@@ -17,6 +18,15 @@ from rushlight.utils import data
 from rushlight.utils.data._utils import channel
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process", "ignore:This DataLoader will create")
+
+
+@pytest.fixture(autouse=True)
+def _forked():
+    """What workers run is often local to a test; Python's default method is another one from 3.14 on."""
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("fork", force=True)
+    yield
+    multiprocessing.set_start_method(before, force=True)
 
 
 class Made(data.Dataset):
@@ -337,7 +347,8 @@ def test_forked_child_leaves_the_workers_alone():
 
 
 RUNNING = """
-import os, signal, sys, time
+import multiprocessing, os, signal, sys, time
+multiprocessing.set_start_method("fork")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run in the background
 from rushlight.utils.data import DataLoader
 class Slow:
