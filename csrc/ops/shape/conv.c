@@ -1,6 +1,6 @@
 /* Shape rules of convolutions of one to three dimensions, and of transposed ones. They leave an rl_window. */
-#include "contract/window.h"
 #include "shape.h"
+#include "contract/window.h"
 #include <stdio.h>
 
 /* "5 x 4 x 3" */
@@ -75,7 +75,8 @@ static rl_status conv_dtypes(const rl_call *k) {
     return RL_OK;
 }
 
-rl_status rl_conv_pads(const int64_t *pads, int n) {
+/* none negative, none too large */
+static rl_status conv_pads(const int64_t *pads, int n) {
     for (int i = 0; i < n; i++) {
         if (pads[i] < 0) return rl_error_set(RL_RUNTIME, "negative padding is not supported");
         if (pads[i] > INT64_MAX / 2)
@@ -113,7 +114,7 @@ static rl_status conv_padding(rl_call *k, int n) {
     if (pad->tag != RL_TEXT) {
         if (conv_read(k, 4, a->before, n, 0) != RL_OK || conv_read(k, 4, a->after, n, 0) != RL_OK)
             return RL_FAIL;
-        return rl_conv_pads(a->before + 3 - n, n);
+        return conv_pads(a->before + 3 - n, n);
     }
     bool same = strcmp(pad->u.s, "same") == 0;
     if (!same && strcmp(pad->u.s, "valid") != 0)
@@ -197,7 +198,8 @@ static rl_status conv_shape(rl_call *k, int n) {
     return rl_out_dims(k, 0, shape, x->ndim);
 }
 
-rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out) {
+/* The checks, window and output dims of a convolution in n dimensions whose other arguments k has. */
+static rl_status conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out) {
     static const char *const names[] = {"", "conv1d", "conv2d", "conv3d"};
     rl_call forward = *k;
     forward.name = names[n];
@@ -293,7 +295,7 @@ static rl_status transposed_shape(rl_call *k, int n) {
         return RL_FAIL;
     a->groups = k->arg[6].u.i;
     a->spatial = n;
-    if (rl_conv_pads(a->before + 3 - n, n) != RL_OK) return RL_FAIL;
+    if (conv_pads(a->before + 3 - n, n) != RL_OK) return RL_FAIL;
     for (int i = 0; i < 3; i++) {
         if (a->after[i] < 0) return rl_error_set(RL_RUNTIME, "negative output_padding is not supported");
     }
@@ -314,4 +316,53 @@ RL_SHAPE(conv_transpose2d) {
 }
 RL_SHAPE(conv_transpose3d) {
     return transposed_shape(k, 3);
+}
+
+/* ---- gradients of convolutions ----
+ * They leave what the forward's rule leaves. */
+static rl_status conv_back(rl_call *k, const rl_view *x, const rl_view *w, const rl_view *answer, int n) {
+    rl_view expected = {.dtype = x->dtype};
+    if (conv_expected(k, x, w, n, &expected) != RL_OK) return RL_FAIL;
+    if (!rl_dims_same(&expected, k->arg[0].u.t)) return rl_gradient_differs(k, &expected);
+    return rl_out_dims(k, 0, answer->shape, answer->ndim);
+}
+
+static rl_status conv_input(rl_call *k, int n) {
+    rl_view x;
+    if (rl_sizes_read(k, 2, &x) != RL_OK) return RL_FAIL;
+    return conv_back(k, &x, k->arg[1].u.t, &x, n);
+}
+static rl_status conv_weight(rl_call *k, int n) {
+    rl_view w;
+    if (rl_sizes_read(k, 2, &w) != RL_OK) return RL_FAIL;
+    return conv_back(k, k->arg[1].u.t, &w, &w, n);
+}
+
+RL_SHAPE(conv1d_input) {
+    return conv_input(k, 1);
+}
+RL_SHAPE(conv2d_input) {
+    return conv_input(k, 2);
+}
+RL_SHAPE(conv3d_input) {
+    return conv_input(k, 3);
+}
+RL_SHAPE(conv1d_weight) {
+    return conv_weight(k, 1);
+}
+RL_SHAPE(conv2d_weight) {
+    return conv_weight(k, 2);
+}
+RL_SHAPE(conv3d_weight) {
+    return conv_weight(k, 3);
+}
+
+RL_SHAPE(conv_bias) {
+    const rl_view *grad = k->arg[0].u.t;
+    int64_t n = k->arg[1].u.i;
+    if (n < 1 || n > 3 || (grad->ndim != n + 1 && grad->ndim != n + 2))
+        return rl_error_set(RL_RUNTIME, "conv_bias: expected a gradient of %lld or %lld dimensions, got %d",
+                            (long long)n + 1, (long long)n + 2, grad->ndim);
+    rl_window_made(k)->spatial = n;
+    return rl_out_dims(k, 0, grad->shape + grad->ndim - n - 1, 1);
 }

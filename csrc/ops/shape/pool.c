@@ -1,6 +1,6 @@
 /* Shape rules of pooling over one to three dimensions. They leave an rl_window. */
-#include "contract/window.h"
 #include "shape.h"
+#include "contract/window.h"
 #include <stdio.h>
 
 static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
@@ -11,7 +11,8 @@ static rl_status pool_outputs(rl_call *k, const int64_t *shape) {
 }
 
 /* ---- the texts of each family ---- */
-rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n) {
+/* Shape rules that say it in PyTorch's words of a pooling operator: an int[n] argument called `what`. */
+static rl_status pool_list(const rl_call *k, int arg, const char *what, int n) {
     static const char *const counts[] = {"", "", "two", "three"};
     const rl_slot *s = &k->arg[arg];
     if (s->tag != RL_INTS || s->n == 1 || s->n == n) return RL_OK;
@@ -145,9 +146,9 @@ static rl_status pool_padding(const rl_call *k, int n, int at) {
 /* ---- the windows ---- */
 static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
     bool own = rl_ints_of(k, 2).n > 0;
-    if (rl_pool_list(k, 1, "kernel_size", n) != RL_OK || rl_pool_list(k, 2, "stride", n) != RL_OK ||
-        rl_pool_list(k, 3, "padding", n) != RL_OK ||
-        (dilation_arg && rl_pool_list(k, dilation_arg, "dilation", n) != RL_OK))
+    if (pool_list(k, 1, "kernel_size", n) != RL_OK || pool_list(k, 2, "stride", n) != RL_OK ||
+        pool_list(k, 3, "padding", n) != RL_OK ||
+        (dilation_arg && pool_list(k, dilation_arg, "dilation", n) != RL_OK))
         return RL_FAIL;
     rl_window *a = rl_window_made(k);
     for (int j = 0; j < 3; j++) a->kernel[j] = a->stride[j] = a->dilation[j] = 1, a->before[j] = 0;
@@ -179,8 +180,9 @@ static rl_status pool_read(rl_call *k, int n, int dilation_arg) {
     /* the last window must start inside the input or its left padding */                                    \
     if (ceil_mode && (places - 1) * stride >= (T)size + pad) places--;
 
-int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
-                       bool ceil_mode) {
+/* how many windows fit, below 1: none */
+static int64_t pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
+                           bool ceil_mode) {
     if (RL_LIKELY(size < INT64_MAX / 4)) {
         POOL_PLACES(int64_t)
         return places;
@@ -189,14 +191,16 @@ int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride
     return places > INT64_MAX ? INT64_MAX : (int64_t)places;
 }
 
-int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation) {
+/* The part of a kernel that can reach elements: kernels of max pooling walk no further, however large it is.
+ */
+static int64_t pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation) {
     int64_t reach = size > INT64_MAX - pad ? kernel : (size + pad - 1) / dilation + 1;
     return reach > 0 && reach < kernel ? reach : kernel;
 }
 
 static int64_t pool_places_at(const rl_call *k, int at, int64_t size, bool ceil_mode) {
     const rl_window *a = rl_window_of(k);
-    return rl_pool_places(size, a->before[at], a->kernel[at], a->stride[at], a->dilation[at], ceil_mode);
+    return pool_places(size, a->before[at], a->kernel[at], a->stride[at], a->dilation[at], ceil_mode);
 }
 
 /* "2x5x5": channels and sizes */
@@ -221,7 +225,8 @@ static rl_status pool_smaller(const rl_call *k) {
         (long long)kernel[1], (long long)kernel[2]);
 }
 
-rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
+/* Pooling in n dimensions: checks, window and output dims; dilation_arg 0: none. */
+static rl_status pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
     const rl_view *x = k->arg[0].u.t;
     int64_t shape[5];
     char have[RL_DIMS_TEXT], made[RL_DIMS_TEXT];
@@ -254,43 +259,44 @@ rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode) {
                             times_text(have, x->shape + lead - 1, n + 1, n == 1),
                             times_text(made, shape + lead - 1, n + 1, n == 1));
     for (int i = 3 - n; max && i < 3; i++)
-        a->kernel[i] = rl_pool_reach(a->kernel[i], x->shape[x->ndim - 3 + i], a->before[i], a->dilation[i]);
+        a->kernel[i] = pool_reach(a->kernel[i], x->shape[x->ndim - 3 + i], a->before[i], a->dilation[i]);
     return pool_outputs(k, shape);
 }
 
 RL_SHAPE(max_pool1d) {
-    return rl_pool_shape(k, 1, 4, k->arg[5].u.i != 0);
+    return pool_shape(k, 1, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool1d_indices) {
-    return rl_pool_shape(k, 1, 4, k->arg[5].u.i != 0);
+    return pool_shape(k, 1, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool2d) {
-    return rl_pool_shape(k, 2, 4, k->arg[5].u.i != 0);
+    return pool_shape(k, 2, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool2d_indices) {
-    return rl_pool_shape(k, 2, 4, k->arg[5].u.i != 0);
+    return pool_shape(k, 2, 4, k->arg[5].u.i != 0);
 }
 RL_SHAPE(max_pool3d) {
-    return rl_pool_shape(k, 3, 4, k->arg[5].u.i != 0);
+    return pool_shape(k, 3, 4, k->arg[5].u.i != 0);
 }
 
-rl_status rl_pool_means(rl_call *k, int n) {
+/* the same of avg_pool */
+static rl_status pool_means(rl_call *k, int n) {
     rl_window *a = rl_window_made(k);
     bool divides = n > 1 && k->arg[6].tag != RL_NONE;
     a->count_padding = k->arg[5].u.i;
     a->divisor = divides ? k->arg[6].u.i : 0;
     if (divides && a->divisor == 0) return rl_error_set(RL_RUNTIME, "divisor must be not zero");
-    return rl_pool_shape(k, n, 0, k->arg[4].u.i != 0);
+    return pool_shape(k, n, 0, k->arg[4].u.i != 0);
 }
 
 RL_SHAPE(avg_pool1d) {
-    return rl_pool_means(k, 1);
+    return pool_means(k, 1);
 }
 RL_SHAPE(avg_pool2d) {
-    return rl_pool_means(k, 2);
+    return pool_means(k, 2);
 }
 RL_SHAPE(avg_pool3d) {
-    return rl_pool_means(k, 3);
+    return pool_means(k, 3);
 }
 
 /* ---- adaptive: output_size says how many windows ---- */
@@ -366,3 +372,258 @@ RL_SHAPE(adaptive_max_pool2d) {
 RL_SHAPE(adaptive_max_pool3d) {
     return adaptive_shape(k, 3);
 }
+
+/* ---- way back from max pooling ---- */
+/* the n numbers of an argument; one alone stands for all only where it is no list */
+static rl_status exactly(const rl_call *k, int arg, int n, const char *what, int64_t *to) {
+    const rl_slot *s = &k->arg[arg];
+    if (s->tag == RL_INTS && s->n != n)
+        return rl_error_set(RL_RUNTIME, "There should be exactly %s in %s, but got%s %d elements.",
+                            n == 2 ? "two elements (height, width)" : "three elements (depth, height, width)",
+                            what, strcmp(what, "output_size") == 0 ? "" : ":", s->n);
+    return rl_ints_read(k, arg, n, to);
+}
+
+static rl_status unpool_steps(const rl_call *k, int n) {
+    int64_t stride[3], padding[3];
+    if (exactly(k, 3, n, "stride", stride) != RL_OK || exactly(k, 4, n, "padding", padding) != RL_OK)
+        return RL_FAIL;
+    for (int i = 0; i < n; i++)
+        if (stride[i] <= 0)
+            return rl_error_set(RL_RUNTIME,
+                                "strides should be greater than zero, but got stride: [%lld, %lld, %lld]",
+                                (long long)stride[0], (long long)stride[1], (long long)stride[2]);
+    return RL_OK;
+}
+
+static rl_status unpool_input(const rl_call *k, int n) {
+    const rl_view *x = k->arg[0].u.t, *indices = k->arg[1].u.t;
+    char text[RL_DIMS_TEXT], other[RL_DIMS_TEXT];
+    if (x->ndim != n + 1 && x->ndim != n + 2)
+        return rl_error_set(RL_RUNTIME,
+                            "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with "
+                            "%d dimensions.",
+                            n, n + 1, n + 2, x->ndim);
+    if (!rl_dims_same(x, indices))
+        return rl_error_set(RL_RUNTIME,
+                            "Expected shape of indices to be same as that of the input tensor (%s) but got "
+                            "indices tensor with shape: %s",
+                            rl_dims_text(text, x->shape, x->ndim),
+                            rl_dims_text(other, indices->shape, indices->ndim));
+    for (int d = 1; d < x->ndim; d++)
+        if (x->shape[d] == 0)
+            return rl_error_set(
+                RL_RUNTIME,
+                "max_unpooling%dd_forward_out_cpu(): Expected input to have non-zero size for "
+                "non-batch dimensions, but got %s with dimension %d being empty.",
+                n, rl_dims_text(text, x->shape, x->ndim), d);
+    return RL_OK;
+}
+
+static rl_status unpool(rl_call *k, int n) {
+    const rl_view *x = k->arg[0].u.t, *indices = k->arg[1].u.t;
+    int64_t shape[5], size[3];
+    if (indices->dtype != RL_I64)
+        return rl_error_set(RL_RUNTIME, "elements in indices should be type int64%s%s",
+                            n == 2 ? " but got: " : "", n == 2 ? rl_dtype_title(indices->dtype) : "");
+    if (n == 2 && exactly(k, 2, n, "output_size", size) != RL_OK) return RL_FAIL;
+    if (n == 3 && x->ndim != n + 1 && x->ndim != n + 2) return unpool_input(k, n);
+    if (n == 3 && (exactly(k, 2, n, "output_size", size) != RL_OK || unpool_steps(k, n) != RL_OK))
+        return RL_FAIL;
+    if (unpool_input(k, n) != RL_OK) return RL_FAIL;
+    for (int i = 0; i < n; i++) {
+        char text[RL_DIMS_TEXT], *last;
+        if (size[i] >= 0) continue;
+        rl_dims_text(text, size, n);
+        last = text + strlen(text) - 1;
+        *last = '\0';
+        return rl_error_set(RL_RUNTIME,
+                            "max_unpooling%dd(): output_size must contain non-negative spatial dimensions, "
+                            "but got output_size=(%s)",
+                            n, text + 1);
+    }
+    int lead = x->ndim - n;
+    for (int d = 0; d < x->ndim; d++) shape[d] = d < lead ? x->shape[d] : size[d - lead];
+    rl_window_made(k)->spatial = n;
+    return rl_out_dims(k, 0, shape, x->ndim);
+}
+
+RL_SHAPE(max_unpool2d) {
+    return unpool(k, 2);
+}
+RL_SHAPE(max_unpool3d) {
+    return unpool(k, 3);
+}
+
+/* ---- fractional max pooling ----
+ * They leave kernel and spatial of an rl_window. */
+static rl_status fractional_list(const rl_call *k, int arg, int n, const char *what, int64_t *to) {
+    const rl_slot *s = &k->arg[arg];
+    if (s->tag == RL_INTS && s->n != n)
+        return rl_error_set(RL_RUNTIME,
+                            "fractional_max_pool%dd: %s must either be a single Int or tuple of %sInts", n,
+                            what, n == 3 ? "three " : "");
+    return rl_ints_read(k, arg, n, to);
+}
+
+/* every window must find a place; one below 0 is empty */
+static rl_status fractional_fits(const rl_view *x, int n, int64_t *kernel, const int64_t *size) {
+    static const char *const axes[] = {"time", "height", "width"};
+    for (int i = 0; i < n; i++) {
+        const char *axis = axes[3 - n + i];
+        int64_t have = x->shape[x->ndim - n + i];
+        __int128 needs = (__int128)size[i] + kernel[i] - 1;
+        bool fits = n == 3 ? needs < have : needs <= have; /* as PyTorch */
+        if (!fits)
+            return rl_error_set(
+                RL_RUNTIME, "fractional_max_pool%dd%s(): pool %s %lld too large relative to input %s %lld", n,
+                n == 3 ? "_out" : "", axis, (long long)kernel[i], axis, (long long)have);
+        if (kernel[i] < 0) kernel[i] = 0;
+    }
+    return RL_OK;
+}
+
+static rl_status fractional_samples(const rl_view *x, const rl_view *samples, int n) {
+    int lead = x->ndim - n;
+    if (samples->dtype != x->dtype)
+        return rl_error_set(RL_RUNTIME, "Expect _random_samples to have the same dtype as input");
+    if (samples->ndim != 3)
+        return rl_error_set(RL_RUNTIME, "Expect _random_samples to have 3 dimensions, got %d", samples->ndim);
+    if (samples->shape[0] < (lead == 2 ? x->shape[0] : 1))
+        return rl_error_set(RL_RUNTIME, "Expect _random_samples.size(0) no less then input batch size.");
+    if (samples->shape[1] != x->shape[lead - 1])
+        return rl_error_set(RL_RUNTIME, "Expect _random_samples.size(1) equals to input channel size.");
+    if (samples->shape[2] != n)
+        return rl_error_set(RL_RUNTIME, "Expect _random_samples.size(2) equals to %d; got %lld.", n,
+                            (long long)samples->shape[2]);
+    return RL_OK;
+}
+
+static rl_status fractional(rl_call *k, int n) {
+    const rl_view *x = k->arg[0].u.t;
+    int64_t shape[5], size[3];
+    int64_t *kernel = rl_window_made(k)->kernel + 3 - n;
+    char text[RL_DIMS_TEXT];
+    int lead = x->ndim - n;
+    if (fractional_list(k, 1, n, "kernel_size", kernel) != RL_OK ||
+        fractional_list(k, 2, n, "output_size", size) != RL_OK)
+        return RL_FAIL;
+    if (lead != 1 && lead != 2)
+        return rl_error_set(RL_RUNTIME, "fractional_max_pool%dd%s(): Expected %dD or %dD tensor, but got: %s",
+                            n, n == 3 ? "_out" : "", n + 1, n + 2, rl_dims_text(text, x->shape, x->ndim));
+    for (int d = lead - 1; d < x->ndim; d++)
+        if (x->shape[d] == 0)
+            return rl_error_set(
+                RL_RUNTIME,
+                "fractional_max_pool%dd%s(): Expected input to have non-zero size for non-batch "
+                "dimensions, but got%s with dimension %d being empty.",
+                n, n == 3 ? "_out" : "", rl_dims_text(text, x->shape, x->ndim), d);
+    if (fractional_fits(x, n, kernel, size) != RL_OK || fractional_samples(x, k->arg[3].u.t, n) != RL_OK)
+        return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) shape[d] = d < lead ? x->shape[d] : size[d - lead];
+    rl_window_made(k)->spatial = n;
+    k->out[1]->dtype = RL_I64;
+    return rl_out_dims(k, 0, shape, x->ndim) == RL_OK ? rl_out_dims(k, 1, shape, x->ndim) : RL_FAIL;
+}
+
+RL_SHAPE(fractional_max_pool2d) {
+    return fractional(k, 2);
+}
+RL_SHAPE(fractional_max_pool3d) {
+    return fractional(k, 3);
+}
+
+static rl_status adaptive_max_back(rl_call *k, int n, int at);
+
+static rl_status fractional_back(rl_call *k, int n) {
+    int64_t ignored[3];
+    if (fractional_list(k, 2, n, "kernel_size", ignored) != RL_OK ||
+        fractional_list(k, 3, n, "output_size", ignored) != RL_OK)
+        return RL_FAIL;
+    return adaptive_max_back(k, n, 4);
+}
+RL_SHAPE(fractional_max_pool2d_backward) {
+    return fractional_back(k, 2);
+}
+RL_SHAPE(fractional_max_pool3d_backward) {
+    return fractional_back(k, 3);
+}
+
+/* ---- gradients of pooling ----
+ * They leave what the forward's rule leaves. */
+static rl_status indices_like_gradient(const rl_call *k, const rl_view *indices) {
+    if (indices->dtype != RL_I64)
+        return rl_error_set(RL_RUNTIME, "%s: expected indices of dtype int64, but got %s", k->name,
+                            rl_dtype_name(indices->dtype));
+    if (rl_dims_same(indices, k->arg[0].u.t)) return RL_OK;
+    return rl_error_set(RL_RUNTIME, "%s: expected grad_output and indices to have the same sizes", k->name);
+}
+
+static rl_status max_pool_back(rl_call *k, int n) {
+    static const char *const names[] = {"", "max_pool1d", "max_pool2d", "max_pool3d"};
+    rl_view expected;
+    rl_call forward = rl_call_forward(k, names[n], &expected);
+    if (pool_shape(&forward, n, 4, forward.arg[5].u.i != 0) != RL_OK) return RL_FAIL;
+    memcpy(k->attr, forward.attr, sizeof k->attr);
+    return rl_gradient_as_input(k, &expected);
+}
+
+static rl_status max_pool_indices_back(rl_call *k, int n) {
+    if (indices_like_gradient(k, k->arg[7].u.t) != RL_OK) return RL_FAIL;
+    return max_pool_back(k, n);
+}
+
+/* of the window only `spatial` */
+static rl_status adaptive_back(rl_call *k, int n) {
+    const rl_view *grad = k->arg[0].u.t, *x = k->arg[1].u.t;
+    char text[RL_DIMS_TEXT];
+    bool fits = (x->ndim == n + 1 || x->ndim == n + 2) && grad->ndim == x->ndim;
+    for (int d = 0; fits && d < x->ndim - n; d++) fits = grad->shape[d] == x->shape[d];
+    for (int d = x->ndim - n; fits && d < x->ndim; d++) fits = x->shape[d] > 0 || grad->shape[d] == 0;
+    if (!fits)
+        return rl_error_set(RL_RUNTIME, "%s(): grad_output does not fit an input with sizes %s", k->name,
+                            rl_dims_text(text, x->shape, x->ndim));
+    rl_window_made(k)->spatial = n;
+    return rl_gradient_as_input(k, grad);
+}
+
+/* Gradients in n dimensions go where argument `at` says. */
+static rl_status adaptive_max_back(rl_call *k, int n, int at) {
+    if (indices_like_gradient(k, k->arg[at].u.t) != RL_OK) return RL_FAIL;
+    return adaptive_back(k, n);
+}
+
+#define POOL_BACK(n)                                                                                         \
+    RL_SHAPE(max_pool##n##d_backward) {                                                                      \
+        return max_pool_back(k, n);                                                                          \
+    }                                                                                                        \
+    RL_SHAPE(max_pool##n##d_indices_backward) {                                                              \
+        return max_pool_indices_back(k, n);                                                                  \
+    }                                                                                                        \
+    RL_SHAPE(adaptive_max_pool##n##d_backward) {                                                             \
+        return adaptive_max_back(k, n, 2);                                                                   \
+    }
+POOL_BACK(1)
+POOL_BACK(2)
+POOL_BACK(3)
+
+/* ---- means ---- */
+static rl_status avg_pool_back(rl_call *k, int n) {
+    static const char *const names[] = {"", "avg_pool1d", "avg_pool2d", "avg_pool3d"};
+    rl_view expected;
+    rl_call forward = rl_call_forward(k, names[n], &expected);
+    if (pool_means(&forward, n) != RL_OK) return RL_FAIL;
+    memcpy(k->attr, forward.attr, sizeof k->attr);
+    return rl_gradient_as_input(k, &expected);
+}
+
+#define AVG_BACK(n)                                                                                          \
+    RL_SHAPE(avg_pool##n##d_backward) {                                                                      \
+        return avg_pool_back(k, n);                                                                          \
+    }                                                                                                        \
+    RL_SHAPE(adaptive_avg_pool##n##d_backward) {                                                             \
+        return adaptive_back(k, n);                                                                          \
+    }
+AVG_BACK(1)
+AVG_BACK(2)
+AVG_BACK(3)

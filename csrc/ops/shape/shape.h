@@ -70,26 +70,5 @@ rl_status shape_select(rl_call *k);
 rl_status shape_slice(rl_call *k);
 rl_status shape_diagonal(rl_call *k);
 rl_status shape_as_strided(rl_call *k);
-/* how far an offset moves by `count` strides */
-rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride);
 int64_t rl_diagonal_length(int64_t rows, int64_t cols, int64_t offset);
-/* Shape rules that say it in PyTorch's words of a pooling operator: an int[n] argument called `what`. */
-rl_status rl_pool_list(const rl_call *k, int arg, const char *what, int n);
-/* The checks, window and output dims of a convolution in n dimensions whose other arguments k has. */
-rl_status rl_conv_expected(rl_call *k, const rl_view *x, const rl_view *w, int n, rl_view *out);
-rl_status rl_conv_pads(const int64_t *pads, int n); /* none negative, none too large */
-/* The part of a kernel that can reach elements: kernels of max pooling walk no further, however large it is.
- */
-int64_t rl_pool_reach(int64_t kernel, int64_t size, int64_t pad, int64_t dilation);
-/* how many windows fit, below 1: none */
-int64_t rl_pool_places(int64_t size, int64_t pad, int64_t kernel, int64_t stride, int64_t dilation,
-                       bool ceil_mode);
-/* Pooling in n dimensions: checks, window and output dims; dilation_arg 0: none. */
-rl_status rl_pool_shape(rl_call *k, int n, int dilation_arg, bool ceil_mode);
-rl_status rl_pool_means(rl_call *k, int n); /* the same of avg_pool */
-/* Gradients in n dimensions go where argument `at` says. */
-rl_status rl_adaptive_max_back(rl_call *k, int n, int at);
-/* For kernels that go along one dim: refuses, with PyTorch's text, what is neither absent, a vector nor one
- * element. */
-rl_status rl_one_dim(const rl_view *v);
 #endif

@@ -1,5 +1,6 @@
 /* Rules of views: they write dims, strides and offset of out[0], which shares argument 0's storage. */
 #include "shape.h"
+#include <stdio.h>
 
 /* out[0] starts as a copy of the input's view with room for ndim dims */
 static rl_status view_begin(rl_call *k, int ndim) {
@@ -17,7 +18,7 @@ static rl_status view_end(rl_call *k) {
 }
 
 /* the offset moves by `count` strides; without elements a stride may be anything */
-rl_status rl_view_move(rl_view *v, int64_t count, int64_t stride) {
+static rl_status view_move(rl_view *v, int64_t count, int64_t stride) {
     int64_t by;
     if (__builtin_mul_overflow(count, stride, &by) || __builtin_add_overflow(v->offset, by, &v->offset))
         return rl_error_set(RL_RUNTIME, "storage offset calculation overflowed");
@@ -258,7 +259,7 @@ RL_SHAPE(select) {
     if (view_begin(k, x->ndim - 1) != RL_OK) return RL_FAIL;
     for (int d = 0, n = 0; d < x->ndim; d++)
         if (d != dim) view_same(k->out[0], n++, x, d);
-    if (rl_view_move(k->out[0], index, x->strides[dim]) != RL_OK) return RL_FAIL;
+    if (view_move(k->out[0], index, x->strides[dim]) != RL_OK) return RL_FAIL;
     return view_end(k);
 }
 
@@ -267,7 +268,7 @@ static rl_status view_range(rl_call *k, int64_t dim, int64_t start, int64_t leng
     if (view_begin(k, x->ndim) != RL_OK) return RL_FAIL;
     rl_view *v = k->out[0];
     for (int d = 0; d < x->ndim; d++) view_same(v, d, x, d);
-    if (rl_view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
+    if (view_move(v, start, x->strides[dim]) != RL_OK) return RL_FAIL;
     v->shape[dim] = length;
     v->strides[dim] = rl_stride_scaled(x->strides[dim], step);
     return view_end(k);
@@ -378,9 +379,90 @@ RL_SHAPE(diagonal) {
         return rl_error_set(RL_RUNTIME, "Stride calculation overflowed");
     v->offset = x->offset;
     if (v->shape[n] &&
-        rl_view_move(v, offset >= 0 ? offset : -offset, x->strides[offset >= 0 ? two : one]) != RL_OK)
+        view_move(v, offset >= 0 ? offset : -offset, x->strides[offset >= 0 ? two : one]) != RL_OK)
         return RL_FAIL;
     v->numel = rl_dims_numel(v->shape, v->ndim);
     if (v->numel < 0) return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
     return RL_OK;
+}
+
+/* ---- view(dtype) ----
+ * the same bytes, counted in other elements. */
+/* what view(dtype) asks of sizes, strides and the offset where elements get another size */
+static rl_status bytes_refused(const rl_view *x, int dtype, const char *what, int64_t ratio, int64_t got) {
+    return rl_error_set(
+        RL_RUNTIME,
+        "self.%s must be divisible by %lld to view %s as %s (different element sizes), but got %lld", what,
+        (long long)ratio, rl_dtype_title(x->dtype), rl_dtype_title(dtype), (long long)got);
+}
+
+/* ratio 0: elements become smaller */
+static rl_status bytes_check(const rl_view *x, int dtype, int64_t ratio) {
+    const char *from = rl_dtype_title(x->dtype), *to = rl_dtype_title(dtype);
+    int last = x->ndim - 1;
+    char text[32];
+    if (last < 0)
+        return rl_error_set(RL_RUNTIME, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
+                            from, to);
+    if (ratio && x->shape[last] % ratio) return bytes_refused(x, dtype, "size(-1)", ratio, x->shape[last]);
+    if (ratio && x->offset % ratio) return bytes_refused(x, dtype, "storage_offset()", ratio, x->offset);
+    if (x->strides[last] != 1)
+        return rl_error_set(
+            RL_RUNTIME, "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got %lld",
+            from, to, (long long)x->strides[last]);
+    for (int i = 0; ratio && i < last; i++)
+        if (x->strides[i] % ratio) {
+            snprintf(text, sizeof text, "stride(%d)", i);
+            return bytes_refused(x, dtype, text, ratio, x->strides[i]);
+        }
+    return RL_OK;
+}
+
+RL_SHAPE(view_dtype) {
+    const rl_view *x = k->arg[0].u.t;
+    rl_view *v = k->out[0];
+    int dtype = (int)k->arg[1].u.i, last = x->ndim - 1;
+    int64_t had = rl_itemsize(x->dtype), wanted = rl_itemsize(dtype), grow = had / wanted,
+            shrink = wanted / had;
+    if (had != wanted && bytes_check(x, dtype, shrink) != RL_OK) return RL_FAIL;
+    if (rl_view_dims(v, x->ndim) != RL_OK) return RL_FAIL;
+    v->offset = x->offset;
+    v->dtype = (uint8_t)dtype;
+    for (int i = 0; i <= last; i++) {
+        v->shape[i] = x->shape[i];
+        v->strides[i] = x->strides[i];
+        if (i < last || had == wanted)
+            v->strides[i] = grow ? rl_stride_scaled(x->strides[i], grow) : x->strides[i] / shrink;
+    }
+    if (grow > 1 && (__builtin_mul_overflow(v->offset, grow, &v->offset) ||
+                     __builtin_mul_overflow(v->shape[last], grow, &v->shape[last])))
+        return rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow");
+    if (shrink > 1) v->offset /= shrink, v->shape[last] /= shrink;
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    return v->numel < 0 ? rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow") : RL_OK;
+}
+
+/* ---- sliding slices ---- */
+/* (.., n, ..) becomes (.., (n - size) / step + 1, .., size); a number counts as a vector of one */
+RL_SHAPE(unfold) {
+    const rl_view *x = k->arg[0].u.t;
+    rl_view *v = k->out[0];
+    int64_t dim = k->arg[1].u.i, size = k->arg[2].u.i, step = k->arg[3].u.i;
+    if (rl_dim_wrap(&dim, x->ndim) != RL_OK) return RL_FAIL;
+    int64_t whole = x->ndim ? x->shape[dim] : 1, stride = x->ndim ? x->strides[dim] : 1;
+    if (size < 0) return rl_error_set(RL_RUNTIME, "size is %lld but must be >= 0", (long long)size);
+    if (size > whole)
+        return rl_error_set(RL_RUNTIME, "maximum size for tensor at dimension %lld is %lld but size is %lld",
+                            (long long)dim, (long long)whole, (long long)size);
+    if (step <= 0) return rl_error_set(RL_RUNTIME, "step is %lld but must be > 0", (long long)step);
+    if (rl_view_dims(v, x->ndim + 1) != RL_OK) return RL_FAIL;
+    for (int d = 0; d < x->ndim; d++) {
+        v->shape[d] = d == dim ? (whole - size) / step + 1 : x->shape[d];
+        v->strides[d] = d == dim ? rl_stride_scaled(stride, step) : x->strides[d];
+    }
+    v->shape[x->ndim] = size;
+    v->strides[x->ndim] = stride;
+    v->offset = x->offset;
+    v->numel = rl_dims_numel(v->shape, v->ndim);
+    return v->numel < 0 ? rl_error_set(RL_RUNTIME, "numel: integer multiplication overflow") : RL_OK;
 }
