@@ -11,7 +11,7 @@
  *   OP_NTH(nth, op, ...)    ... the nth
  *   OPS(results, n, op, ...)   ... n of them
  *   IN_PLACE(op, x, ...)    op_(x, ...)
- *   NUM INT TRUTH INTS WORD DTYPE NONE      numbers, lists, texts as values
+ *   NUM INT TRUTH INTS TENSORS WORD DTYPE NONE      numbers, lists, texts as values
  *   NDIM(x), SIZE(x, d), NUMEL(x), SHAPE(x, room)   of a tensor; 0 and an empty list after a failure
  *   KIND(x)                 its dtype, or -1
  *
@@ -41,6 +41,13 @@ void *rl_values_room(rl_values *g, int64_t n, size_t size); /* n things; NULL: i
 V rl_values_raise(rl_values *g, PyObject *type, const char *format, ...);
 
 int rl_value_list(V v, int64_t *room, int most); /* a list or a single number as a list; how many */
+/* the numbers of a list, or the single one; NULL: neither */
+static inline const int64_t *rl_value_numbers(const V *v) {
+    return v->tag == RL_INTS ? v->u.ints : v->tag == RL_INT ? &v->u.i : NULL;
+}
+static inline int rl_value_length(V v) {
+    return v.tag == RL_INTS ? v.n : v.tag == RL_INT;
+}
 V rl_value_shape(V v, int64_t room[RL_MAX_DIMS]);
 /* The tensor that a value is; of any other, as after a failure, one without elements and memory. */
 extern const rl_view rl_value_nothing;
@@ -79,6 +86,9 @@ static inline V rl_value_truth(bool b) {
 static inline V rl_value_ints(int64_t *ints, int n) {
     return (V){.tag = RL_INTS, .n = n, .u.ints = ints};
 }
+static inline V rl_value_tensors(rl_view **tensors, int n) {
+    return (V){.tag = RL_TENSORS, .n = n, .u.ts = tensors};
+}
 static inline V rl_value_word(const char *text) {
     return (V){.tag = RL_TEXT, .u.s = text};
 }
@@ -97,6 +107,7 @@ static inline double rl_number(V v) {
 #define INT(i)                   rl_value_int(i)
 #define TRUTH(b)                 rl_value_truth(b)
 #define INTS(p, n)               rl_value_ints(p, n)
+#define TENSORS(room, n)         rl_value_tensors(room, n)
 #define WORD(s)                  rl_value_word(s)
 #define DTYPE(d)                 rl_value_dtype(d)
 #define NONE                     ((V){.tag = RL_NONE})

@@ -8,7 +8,8 @@ V rl_composed_tuple(rl_values *g, int op, const V *args, int n) {
     return g->failed ? NONE : (V){.tag = RL_OBJECT, .u.o = tuple};
 }
 
-V rl_composed_list(rl_values *g, V list) {
+/* a tuple of them */
+static V composed_list(rl_values *g, V list) {
     if (g->failed) return NONE;
     PyObject *tuple = PyTuple_New(list.n);
     for (int i = 0; tuple && i < list.n; i++)
@@ -20,7 +21,7 @@ V rl_composed_list(rl_values *g, V list) {
 V rl_composed_results(rl_values *g, const V *results, int n) {
     rl_view *room[RL_MAX_OUT];
     for (int i = 0; i < n && !g->failed; i++) room[i] = results[i].u.t;
-    return rl_composed_list(g, TENSORS(room, n));
+    return composed_list(g, TENSORS(room, n));
 }
 
 V rl_composed_each(rl_values *g, V list, rl_each make, int64_t number) {
@@ -47,7 +48,7 @@ PyObject *rl_composed(rl_bound *b, rl_making make) {
     rl_values g = {.what = b->schema->op->name};
     PyObject *result = NULL;
     V made = make(&g, b);
-    if (made.tag == RL_TENSORS) made = rl_composed_list(&g, made);
+    if (made.tag == RL_TENSORS) made = composed_list(&g, made);
     if (!g.failed && made.tag != RL_TENSOR && made.tag != RL_OBJECT)
         rl_values_raise(&g, PyExc_SystemError, "%s answered nothing", g.what);
     if (!g.failed)

@@ -5,7 +5,6 @@
  * }
  *   X(i)              argument i as it came; GIVEN(i): is it something else than None?
  *   NTH(list, i)      a tensor of a Tensor[] argument, which has list.n of them
- *   TENSORS(room, n)  rl_view *room[n] as a list, which may be returned, too
  *   TUPLE(op, ...)    an operator's tuple, as it is; PART(tuple, i): one of its tensors
  *   RESULTS(a, b)     several results; EACH(list, make, number): a list of make(g, x, number) of each x
  *   RAISE(type, format, ...)   fails */
@@ -17,7 +16,6 @@
 typedef V (*rl_making)(rl_values *g, rl_bound *b);
 PyObject *rl_composed(rl_bound *b, rl_making make);
 V rl_composed_tuple(rl_values *g, int op, const V *args, int n);
-V rl_composed_list(rl_values *g, V list); /* a tuple of them */
 V rl_composed_results(rl_values *g, const V *results, int n);
 typedef V (*rl_each)(rl_values *g, V x, int64_t number);
 #define COMPOSED(id)                                                                                         \
@@ -28,11 +26,10 @@ typedef V (*rl_each)(rl_values *g, V x, int64_t number);
     }                                                                                                        \
     static V made_##id(rl_values *g __attribute__((unused)), rl_bound *b __attribute__((unused)))
 
-#define X(i)             (b->k.arg[i])
-#define GIVEN(i)         (b->k.arg[i].tag != RL_NONE)
-#define NTH(list, i)     ((V){.tag = RL_TENSOR, .u.t = (list).u.ts[i]})
-#define TENSORS(room, m) ((V){.tag = RL_TENSORS, .n = (m), .u.ts = (room)})
-#define TUPLE(op, ...)   rl_composed_tuple(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
+#define X(i)           (b->k.arg[i])
+#define GIVEN(i)       (b->k.arg[i].tag != RL_NONE)
+#define NTH(list, i)   ((V){.tag = RL_TENSOR, .u.t = (list).u.ts[i]})
+#define TUPLE(op, ...) rl_composed_tuple(VALUES, RL_OP_##op, RL_VALUE_LIST(__VA_ARGS__))
 #define PART(tuple, i)                                                                                       \
     ((V){.tag = RL_TENSOR, .u.t = &((rl_tensor *)PyTuple_GET_ITEM((PyObject *)(tuple).u.o, i))->v})
 #define DEVICE_OF(x)                                                                                         \

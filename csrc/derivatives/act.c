@@ -1,5 +1,5 @@
 /* Derivatives of activations, and the derivatives of those. */
-#include "common.h"
+#include "formula.h"
 
 /* ---- the operators of forward ---- */
 FORMULA(relu) {

@@ -1,5 +1,5 @@
 /* Derivatives of limits: nothing gets through where they are. */
-#include "common.h"
+#include "formula.h"
 
 FORMULA(clamp) {
     TO(0, OP(clamp_backward, G, X(0), MAYBE(1), MAYBE(2)));

@@ -1,5 +1,5 @@
 /* What formulas of several families share. */
-#include "common.h"
+#include "formula.h"
 
 FORMULA(same) {
     TO(0, G);

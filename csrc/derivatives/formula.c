@@ -122,7 +122,7 @@ V rl_vjp_list(rl_vjp *g, int arg, rl_view *room[RL_MAX_DIMS]) {
         if (FAILED) return NONE;
         room[j] = one.u.t;
     }
-    return (V){.tag = RL_TENSORS, .n = n, .u.ts = room};
+    return TENSORS(room, n);
 }
 
 V rl_vjp_out(rl_vjp *g, int result) {

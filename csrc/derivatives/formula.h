@@ -14,9 +14,11 @@
  * that are wanted. So a value that only one gradient needs is read inside of its TO. */
 #ifndef RL_DERIVATIVES_FORMULA_H
 #define RL_DERIVATIVES_FORMULA_H
+#include "formula.h"
 #include "autograd/autograd.h"
-#define VALUES (&g->v)
 #include "call/values.h"
+
+#define VALUES (&g->v)
 
 typedef struct {
     rl_node *node;
@@ -66,4 +68,32 @@ int64_t rl_vjp_int(rl_vjp *g, int arg);
     do {                                                                                                     \
         if (rl_vjp_wants(g, arg)) rl_vjp_pass(g, arg, value);                                                \
     } while (0)
+
+/* ---- what formulas of several families share: derivatives/common.c ---- */
+static inline int64_t rl_dim_wrapped(int64_t d, int64_t n) {
+    return d < 0 ? d + n : d;
+}
+
+/* The operator of this node once more, with G in the place of its first argument: it is linear in that. */
+V rl_vjp_again(rl_vjp *g);
+/* G in equal parts to the elements of argument 0 that are result 0, one of them all. */
+V rl_vjp_shared(rl_vjp *g);
+V rl_vjp_both(rl_vjp *g); /* G times the gradient that came into the operator */
+/* Passes G on to the diagonal that lies in argument 0 (derivatives/view.c). */
+void rl_vjp_diagonal(rl_vjp *g, int64_t shift, int64_t dim1, int64_t dim2);
+
+/* ---- what a reduction took together: derivatives/reduce.c ---- */
+/* What a reduction of argument 0 took together: dims as a mask and as a list, and how many elements. */
+typedef struct {
+    uint64_t mask;
+    int64_t dims[RL_MAX_DIMS];
+    int n;
+    double count;
+    bool kept;
+} rl_span;
+
+rl_span rl_span_of(rl_vjp *g, int dim_arg, bool kept);
+/* a reduced tensor with its lost dims as 1 */
+V rl_span_restored(rl_vjp *g, const rl_span *s, V x);
+V rl_span_dims(const rl_span *s);
 #endif

@@ -1,5 +1,5 @@
 /* Derivatives of functions of one operand, with products in PyTorch's order. */
-#include "common.h"
+#include "formula.h"
 #include <math.h>
 
 static V square(rl_vjp *g, V x) {

@@ -1,5 +1,4 @@
 /* Derivatives of order: each element goes where it stood. */
-#include "common.h"
 #include "formula.h"
 
 static void put_back(rl_vjp *g, int dim_arg, V where) {

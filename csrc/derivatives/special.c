@@ -1,5 +1,5 @@
 /* Derivatives of special functions: https://docs.pytorch.org/docs/2.13/special.html */
-#include "common.h"
+#include "formula.h"
 #include <math.h>
 
 static V not_implemented(rl_vjp *g, const char *what) {

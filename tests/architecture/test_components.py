@@ -236,7 +236,9 @@ def values_are_asked(path, text):
 
 
 def formulas_ask(path, text):
-    """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there."""
+    """What a node kept is read through X, MAYBE, OUT and the like, which refuse what is not there; but not in
+    functions of a node, which are no formulas."""
+    text = re.sub(r"^static [^;{}#]*\brl_node \*node\b[^;{}]*\)\s*\{\n.*?^\}", "", text, flags=re.M | re.S)
     formulas = component(path) == "derivatives" and re.search(r"^\s*FORMULA\(", text, flags=re.M)
     if formulas and (found := re.search(r"(?:\.|->)u\.\w+|\bnode->(?:arg|saved|edge)\b", code(text))):
         yield f"{path} looks into a slot by itself: {found[0]}"

@@ -1,5 +1,4 @@
-/* Derivatives of losses that work element by element. Reductions: 0 none, 1 mean, 2 sum. A gradient operator
- * is linear in its first argument, and so a part of its own formula. */
+/* Derivatives of losses. */
 #include "formula.h"
 #include <math.h>
 
@@ -153,4 +152,15 @@ FORMULA(binary_cross_entropy_with_logits_backward) {
     }
     if (!rl_vjp_wants(g, 2)) return;
     TO(2, GIVEN(4) ? OP(mul, each, OP(sub, OP(mul, PLUS(X(4), -1), s), X(4))) : OP(neg, each));
+}
+
+/* ---- losses with a margin ---- */
+/* (input, target, p, margin, weight, reduction) */
+FORMULA(multi_margin_loss) {
+    TO(0, OP(multi_margin_loss_backward, G, X(0), X(1), X(2), X(3), MAYBE(4), X(5)));
+}
+
+/* (input, target, reduction) */
+FORMULA(multilabel_margin_loss) {
+    TO(0, OP(multilabel_margin_loss_backward, G, X(0), X(1), X(2)));
 }
