@@ -1,10 +1,5 @@
 /* Calling a module: no hooks means four dict sizes, then straight into forward. */
-#include "docs.h"
-#include "global_hooks.h"
-#include "hooks.h"
-#include "methods.h"
-#include "slots.h"
-#include "state.h"
+#include "internal.h"
 
 /* `self.name` as a truth value, when it is not the usual dict in the usual place */
 static int call_truth(PyObject *m, PyObject *name) {

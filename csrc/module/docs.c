@@ -1,5 +1,5 @@
 /* What help() says of Module and of its methods that are written in C. */
-#include "docs.h"
+#include "internal.h"
 
 const char rl_module_doc[] =
     "Base class of all layers and models.\n\n"

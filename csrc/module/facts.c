@@ -1,6 +1,7 @@
-/* Note [Facts]: what is known of Module and its subclasses. */
-#include "facts.h"
+/* What is known of a module: Note [Facts] of its type, its __dict__, names that are looked up. */
+#include "internal.h"
 
+/* ---- types ---- */
 PyTypeObject *rl_module_type;
 static PyObject *facts_original[RL_M_COUNT]; /* Module's own descriptors, owned */
 static PyObject *facts_call, *facts_getattribute, *facts_class;
@@ -87,4 +88,86 @@ void rl_module_facts_init(PyTypeObject *type, const rl_module_slots *slots) {
     facts_class = _PyType_Lookup(&PyBaseObject_Type, rl_name.__class__);
     python_call = type->tp_call;
     python_getattro = type->tp_getattro;
+}
+
+/* ---- the __dict__ of a module ---- */
+PyObject *rl_state_get(PyObject *m, PyObject *name) {
+    PyObject *dict = rl_module_dict(m);
+    if (dict) {
+        PyObject *value = PyDict_GetItemWithError(dict, name);
+        if (value) return Py_NewRef(value);
+        if (PyErr_Occurred()) return NULL;
+    }
+    return PyObject_GetAttr(m, name);
+}
+
+/* name in m._non_persistent_buffers_set */
+int rl_state_is_fleeting(PyObject *m, PyObject *name) {
+    RL_OWNED PyObject *fleeting = rl_state_get(m, rl_name._non_persistent_buffers_set);
+    if (fleeting == NULL) return -1;
+    if (PySet_CheckExact(fleeting) && PySet_GET_SIZE(fleeting) == 0) return 0;
+    return PySequence_Contains(fleeting, name);
+}
+
+/* ---- what __init__ and __setstate__ put into it ---- */
+/* dict[name] = value, which is consumed, also when it is NULL because it could not be made */
+static int state_put_steal(PyObject *dict, PyObject *name, PyObject *value) {
+    RL_OWNED PyObject *owned = value;
+    return owned ? PyDict_SetItem(dict, name, owned) : -1;
+}
+
+int rl_state_fill(PyObject *dict) { /* in torch's order, which __dict__ shows */
+    PyObject *const hooks_before[] = {rl_name._backward_pre_hooks, rl_name._backward_hooks};
+    PyObject *const hooks_after[] = {rl_name._forward_hooks,
+                                     rl_name._forward_hooks_with_kwargs,
+                                     rl_name._forward_hooks_always_called,
+                                     rl_name._forward_pre_hooks,
+                                     rl_name._forward_pre_hooks_with_kwargs,
+                                     rl_name._state_dict_hooks,
+                                     rl_name._state_dict_pre_hooks,
+                                     rl_name._load_state_dict_pre_hooks,
+                                     rl_name._load_state_dict_post_hooks};
+    if (PyDict_SetItem(dict, rl_name.training, Py_True) < 0 ||
+        state_put_steal(dict, rl_name._parameters, PyDict_New()) < 0 ||
+        state_put_steal(dict, rl_name._buffers, PyDict_New()) < 0 ||
+        state_put_steal(dict, rl_name._non_persistent_buffers_set, PySet_New(NULL)) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof hooks_before / sizeof *hooks_before; i++)
+        if (state_put_steal(dict, hooks_before[i], PyODict_New()) < 0) return -1;
+    if (PyDict_SetItem(dict, rl_name._is_full_backward_hook, Py_None) < 0) return -1;
+    for (size_t i = 0; i < sizeof hooks_after / sizeof *hooks_after; i++)
+        if (state_put_steal(dict, hooks_after[i], PyODict_New()) < 0) return -1;
+    return state_put_steal(dict, rl_name._modules, PyDict_New());
+}
+
+int rl_state_back_fill(PyObject *m, PyObject *dict) {
+    PyObject *const hooks[] = {rl_name._forward_pre_hooks,          rl_name._forward_pre_hooks_with_kwargs,
+                               rl_name._forward_hooks_with_kwargs,  rl_name._forward_hooks_always_called,
+                               rl_name._state_dict_hooks,           rl_name._state_dict_pre_hooks,
+                               rl_name._load_state_dict_pre_hooks,  rl_name._load_state_dict_post_hooks,
+                               rl_name._non_persistent_buffers_set, rl_name._is_full_backward_hook,
+                               rl_name._backward_pre_hooks};
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        int has = PyDict_Contains(dict, hooks[i]);
+        if (has < 0) return -1;
+        if (has) continue;
+        RL_OWNED PyObject *fresh = hooks[i] == rl_name._non_persistent_buffers_set ? PySet_New(NULL)
+                                   : hooks[i] == rl_name._is_full_backward_hook    ? Py_NewRef(Py_None)
+                                                                                   : PyODict_New();
+        if (fresh == NULL || PyObject_SetAttr(m, hooks[i], fresh) < 0) return -1;
+    }
+    return 0;
+}
+
+/* ---- the interned names ---- */
+rl_module_names rl_name;
+
+int rl_module_names_init(void) {
+#define X(name)                                                                                              \
+    if ((rl_name.name = PyUnicode_InternFromString(#name)) == NULL) return -1;
+    RL_MODULE_NAMES(X)
+    RL_MODULE_METHODS(X)
+#undef X
+    rl_name.empty = PyUnicode_InternFromString("");
+    return rl_name.empty ? 0 : -1;
 }

@@ -5,11 +5,7 @@
  *
  * Each stage runs over a snapshot: a hook may remove itself or others. Backward hooks are Python's affair
  * (rushlight.nn.modules._backward_hooks): arguments and result pass through it around the other stages. */
-#include "hooks.h"
-#include "global_hooks.h"
-#include "helpers.h"
-#include "map.h"
-#include "state.h"
+#include "internal.h"
 
 typedef struct {
     PyObject *m;
@@ -286,4 +282,76 @@ PyObject *rl_module_call_hooked(PyObject *m, const rl_forward *f, PyObject *args
     Py_XDECREF(c.called);
     Py_XDECREF(c.backward);
     return c.result;
+}
+
+/* ---- finding a module's forward and calling it ---- */
+int rl_forward_get(PyObject *m, rl_forward *f) {
+    PyObject *forward = rl_module_facts_get(Py_TYPE(m))->forward;
+    *f = (rl_forward){0};
+    if (RL_LIKELY(forward != NULL)) {
+        PyObject *dict = rl_module_dict(m),
+                 *own = dict ? PyDict_GetItemWithError(dict, rl_name.forward) : NULL;
+        if (own == NULL && PyErr_Occurred()) return -1;
+        f->unbound = own == NULL;
+        f->callable = Py_NewRef(own ? own : forward);
+        return 0;
+    }
+    f->callable = PyObject_GetAttr(m, rl_name.forward); /* property, static, partial, __getattribute__ ... */
+    return f->callable ? 0 : -1;
+}
+
+#define FORWARD_STACK 8
+PyObject *rl_forward_call(const rl_forward *f, PyObject *m, PyObject *args, PyObject *kwargs) {
+    if (!f->unbound) return PyObject_Call(f->callable, args, kwargs);
+    PyObject *small[FORWARD_STACK + 2], **stack = small;
+    size_t n = (size_t)PyTuple_GET_SIZE(args);
+    if (n > FORWARD_STACK && (stack = PyMem_New(PyObject *, n + 2)) == NULL) return PyErr_NoMemory();
+    stack[1] = m;
+    for (size_t i = 0; i < n; i++) stack[i + 2] = PyTuple_GET_ITEM(args, i);
+    PyObject *result =
+        PyObject_VectorcallDict(f->callable, stack + 1, (n + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                kwargs && PyDict_GET_SIZE(kwargs) ? kwargs : NULL);
+    if (stack != small) PyMem_Free(stack);
+    return result;
+}
+
+/* ---- the dicts of global hooks, shared with rushlight.nn.modules.module ---- */
+struct rl_module_hooks rl_module_hooks;
+
+static PyObject *hooks_use(PyObject *module, PyObject *args) {
+    static const struct {
+        const char *name;
+        PyObject **slot;
+    } known[] = {
+#define X(name) {"_global_" #name, &rl_module_hooks.name},
+        RL_GLOBAL_HOOKS(X)
+#undef X
+    };
+    PyObject *name, *hooks;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "UO:_use_global_hooks", &name, &hooks)) return NULL;
+    if (!PyDict_Check(hooks))
+        return PyErr_Format(PyExc_TypeError, "%U must be a dict, not %s", name, Py_TYPE(hooks)->tp_name);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, known[i].name)) continue;
+        Py_SETREF(*known[i].slot, Py_NewRef(hooks));
+        Py_RETURN_NONE;
+    }
+    return PyErr_Format(PyExc_KeyError, "%U", name);
+}
+
+static PyMethodDef hooks_functions[] = {
+    {"_use_global_hooks", hooks_use, METH_VARARGS,
+     "_use_global_hooks(name, hooks)\n--\n\nTakes the dict from now on; nn.modules.module tells it."},
+    {NULL, NULL, 0, NULL}};
+
+/* _C._global_forward_hooks ... : the dicts that rushlight.nn.modules.module starts with */
+int rl_module_hooks_init(PyObject *m) {
+#define X(name)                                                                                              \
+    if ((rl_module_hooks.name = PyODict_New()) == NULL ||                                                    \
+        PyModule_AddObjectRef(m, "_global_" #name, rl_module_hooks.name) < 0)                                \
+        return -1;
+    RL_GLOBAL_HOOKS(X)
+#undef X
+    return PyModule_AddFunctions(m, hooks_functions);
 }

@@ -1,13 +1,87 @@
-/* The Module type: __init__, pickling, and the type itself, put together from what the other files bring. */
-#include "args.h"
-#include "docs.h"
-#include "global_hooks.h"
-#include "map.h"
-#include "methods.h"
+/* The Module type: __init__, pickling, methods that Python shows as functions, put together from what the
+ * other files bring. */
+#include "internal.h"
 #include "module.h"
-#include "slots.h"
-#include "state.h"
+#include <structmember.h>
 
+typedef struct {
+    PyObject_HEAD vectorcallfunc enter, call;
+    PyObject *descr;
+} module_method;
+static PyTypeObject *method_type;
+
+static PyObject *method_enter(PyObject *self, PyObject *const *args, size_t nargs, PyObject *kwnames) {
+    module_method *method = (module_method *)self;
+    return method->call(method->descr, args, nargs, kwnames);
+}
+
+static PyObject *method_bind(PyObject *self, PyObject *o, PyObject *type) {
+    (void)type;
+    return o == NULL || Py_IsNone(o) ? Py_NewRef(self) : PyMethod_New(self, o);
+}
+
+/* Name, signature and the rest are the descriptor's. */
+static PyObject *method_getattro(PyObject *self, PyObject *name) {
+    PyObject *value = PyObject_GetAttr(((module_method *)self)->descr, name);
+    if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+    PyErr_Clear();
+    return PyObject_GenericGetAttr(self, name);
+}
+
+/* inspect asks past method_getattro. */
+static PyObject *method_get_doc(PyObject *self, void *unused) {
+    (void)unused;
+    return PyObject_GetAttrString(((module_method *)self)->descr, "__doc__");
+}
+
+static PyObject *method_repr(PyObject *self) {
+    RL_OWNED PyObject *name = PyObject_GetAttr(self, rl_name.__qualname__);
+    return name ? PyUnicode_FromFormat("<function %U at %p>", name, self) : NULL;
+}
+
+static void method_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    Py_CLEAR(((module_method *)self)->descr);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* A method of `type` that Python shows as a function. */
+static PyObject *module_method_new(PyTypeObject *type, PyMethodDef *def) {
+    RL_OWNED PyObject *descr = PyDescr_NewMethod(type, def);
+    RL_OWNED PyObject *self = descr ? method_type->tp_alloc(method_type, 0) : NULL;
+    if (self == NULL) return NULL;
+    module_method *method = (module_method *)self;
+    method->enter = method_enter;
+    method->call = PyVectorcall_Function(descr);
+    method->descr = rl_give(&descr);
+    return rl_give(&self);
+}
+
+static int module_method_init(void) {
+    static PyMemberDef members[] = {
+        {"__vectorcalloffset__", T_PYSSIZET, offsetof(module_method, enter), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL}};
+    static PyGetSetDef getset[] = {{"__doc__", method_get_doc, NULL, NULL, NULL},
+                                   {NULL, NULL, NULL, NULL, NULL}};
+    static PyType_Slot slots[] = {{Py_tp_call, PyVectorcall_Call},
+                                  {Py_tp_descr_get, method_bind},
+                                  {Py_tp_getattro, method_getattro},
+                                  {Py_tp_repr, method_repr},
+                                  {Py_tp_dealloc, method_dealloc},
+                                  {Py_tp_members, members},
+                                  {Py_tp_getset, getset},
+                                  {0, NULL}};
+    static PyType_Spec spec = {"rushlight._C._ModuleMethod", sizeof(module_method), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                                   Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE |
+                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               slots};
+    method_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return method_type ? 0 : -1;
+}
+
+/* ---- the type ---- */
 /* ---- __init__ and pickling ---- */
 static int init_refuse_arguments(PyObject *m, Py_ssize_t nargs, PyObject *kwnames) {
     RL_OWNED PyObject *name = PyType_GetName(Py_TYPE(m));
@@ -97,7 +171,7 @@ static PyMethodDef type_methods[] = {
 static int type_add_methods(PyTypeObject *type, PyMethodDef *methods) {
     for (PyMethodDef *d = methods; d->ml_name; d++) {
         int special = strncmp(d->ml_name, "__", 2) == 0;
-        RL_OWNED PyObject *method = special ? PyDescr_NewMethod(type, d) : rl_module_method_new(type, d);
+        RL_OWNED PyObject *method = special ? PyDescr_NewMethod(type, d) : module_method_new(type, d);
         if (method == NULL || PyObject_SetAttrString((PyObject *)type, d->ml_name, method) < 0) return -1;
     }
     return 0;
@@ -134,7 +208,7 @@ static PyTypeObject *type_new(void) {
 int rl_module_init(PyObject *m) {
     static const rl_module_slots slots = {rl_module_call, rl_module_getattro, rl_module_getattro_user};
     if (rl_module_names_init() < 0 || rl_module_hooks_init(m) < 0 || rl_module_iter_init(m) < 0 ||
-        rl_module_method_init() < 0)
+        module_method_init() < 0)
         return -1;
     PyTypeObject *type = type_new();
     if (type == NULL) return -1;
