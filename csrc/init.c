@@ -22,7 +22,6 @@
 #include "core/generator.h"
 #include "core/services.h"
 #include "core/storage.h"
-#include "core/weak.h"
 
 static PyObject *debug_live(PyObject *m, PyObject *unused) {
     (void)m, (void)unused;

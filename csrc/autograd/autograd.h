@@ -22,8 +22,7 @@ typedef struct {
     int n_targets;
     bool keep_graph, create_graph, accumulate;
 } rl_backward;
-int rl_backward_run(rl_backward *run); /* autograd/nested.c */
-int rl_backward_run_here(rl_backward *run);
+int rl_backward_run(rl_backward *run);     /* autograd/engine.c */
 int64_t rl_backward_id(void);              /* of the innermost run of this thread; -1: none */
 bool rl_backward_reaches_all(void);        /* false while it looks for the gradients of some tensors alone */
 int rl_backward_runs(const rl_node *node); /* does that run come to this node? */
@@ -58,17 +57,15 @@ int rl_hooks_prehooks(rl_node *node, PyObject **grads);
 int rl_hooks_accumulated(rl_tensor *leaf);
 int rl_hooks_after(rl_node *node, PyObject **results, PyObject *const *grads);
 
-/* ---- autograd/profiled.c: nodes that a profiler records ---- */
-rl_mark rl_profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads); /* or NULL */
+/* ---- autograd/engine.c: nodes that a profiler records ---- */
 rl_mark rl_profiled_function(PyObject *cls); /* a Function's forward */
-int rl_profiled_apply(rl_node *node, PyObject **grads, PyObject **results);
 
 /* ---- autograd/accumulate.c ---- */
 PyObject *rl_grad_zeros(const rl_meta *like);
 int rl_grad_add(PyObject **sum,
                 PyObject *grad_steal); /* *sum += grad, in place when nobody else can see it */
 
-/* ---- autograd/function.c, autograd/function_ctx.c: autograd.Function ---- */
+/* ---- autograd/function.c, autograd/function.c: autograd.Function ---- */
 /* A Function's node is the ctx of its forward and backward. It is made before forward runs, so meta and saved
  * come later and lie in a block of their own:
  *   node │ edge[] │ rl_function │ is_tensor[n_args]          block: meta[] │ saved[] │ shapes │
@@ -83,11 +80,6 @@ typedef struct {
 } rl_function;
 extern PyTypeObject *rl_function_type;
 extern const rl_node_kind rl_function_kind;
-rl_function *rl_function_of(const rl_node *node);
-rl_node *rl_function_new(PyTypeObject *type, int n_edge, int n_args);
-/* Makes the block for these results and n_saved tensors. */
-int rl_function_results(rl_node *node, PyObject *const *results, int n, int n_saved);
-int rl_function_type_init(PyObject *m, PyMethodDef *methods); /* methods: apply */
 int rl_function_init(PyObject *m);
 
 int rl_grad_leaf_init(void);

@@ -8,7 +8,44 @@
  * backward through graphs that share nodes. */
 #include "autograd.h"
 #include <string.h>
+#include <pthread.h>
 
+/* ---- nodes as a profiler records them ----
+ * The node with its hooks and what it hands on, and in it the formula alone. */
+static rl_mark profiled_begin(const rl_node *node, rl_event_kind kind, PyObject *const *grads) {
+    rl_slot inputs[RL_MAX_OUT];
+    if (!rl_profile_here()) return (rl_mark){0};
+    const int n = grads && node->n_out <= RL_MAX_OUT ? node->n_out : 0;
+    for (int i = 0; i < n; i++)
+        inputs[i] = grads[i] ? (rl_slot){.tag = RL_TENSOR, .u.t = &((rl_tensor *)grads[i])->v}
+                             : (rl_slot){.tag = RL_NONE};
+    const rl_event_begin what = {.kind = kind,
+                                 .prefix = rl_node_prefix(node),
+                                 .name = rl_node_name(node),
+                                 .borrowed = !node->name,
+                                 .sequence = (int64_t)node->sequence,
+                                 .inputs = inputs,
+                                 .n_inputs = n};
+    return rl_profile_begin(&what);
+}
+
+rl_mark rl_profiled_function(PyObject *cls) {
+    if (!rl_profile_here()) return (rl_mark){0};
+    const rl_event_begin what = {.kind = RL_EVENT_FUNCTION,
+                                 .name = ((PyTypeObject *)cls)->tp_name,
+                                 .borrowed = true,
+                                 .sequence = rl_here.grad ? (int64_t)rl_node_sequence : -1};
+    return rl_profile_begin(&what);
+}
+
+static int profiled_apply(rl_node *node, PyObject **grads, PyObject **results) {
+    const rl_mark mark = profiled_begin(node, RL_EVENT_NODE, grads);
+    const int failed = node->kind->apply(node, grads, results);
+    rl_profile_end(mark);
+    return failed;
+}
+
+/* ---- the engine ---- */
 typedef struct {
     rl_node *node;
     PyObject *grad, **grads; /* owned; `grads` when the node has several results */
@@ -263,7 +300,7 @@ static EITHER_WAY int apply(task *t, rl_node *node, PyObject **grads, PyObject *
             unwanted[e] = node->edge[e].to && !t->states[state_find(t, node->edge[e].to)].needed;
     }
     rl_node_unwanted = unwanted;
-    int failed = profiled ? rl_profiled_apply(node, grads, results) : node->kind->apply(node, grads, results);
+    int failed = profiled ? profiled_apply(node, grads, results) : node->kind->apply(node, grads, results);
     rl_node_unwanted = outer;
     if (!failed && node->extras && node->extras->after) failed = rl_hooks_after(node, results, grads);
     for (int e = 0; !failed && e < node->n_edge; e++) {
@@ -334,7 +371,7 @@ static EITHER_WAY int run_state(task *t, int at, bool profiled) {
 }
 
 static RL_APART int run_profiled(task *t, int at) {
-    const rl_mark mark = rl_profiled_begin(t->states[at].node, RL_EVENT_EVALUATE, NULL);
+    const rl_mark mark = profiled_begin(t->states[at].node, RL_EVENT_EVALUATE, NULL);
     const int failed = run_state(t, at, true);
     rl_profile_end(mark);
     return failed;
@@ -380,7 +417,7 @@ int rl_backward_runs(const rl_node *node) {
     return at >= 0 && (!running->run->n_targets || running->states[at].needed);
 }
 
-int rl_backward_run_here(rl_backward *run) {
+static int backward_run_here(rl_backward *run) {
     static int64_t ids;
     task t, *outer = running;
     rl_node *outer_node = rl_node_running;
@@ -396,5 +433,85 @@ int rl_backward_run_here(rl_backward *run) {
     rl_node_running = outer_node;
     task_end(&t);
     for (int i = 0; i < run->n_roots; i++) Py_DECREF((PyObject *)run->roots[i].to);
+    return failed;
+}
+
+/* ---- backward within backward ----
+ * A hook may run backward, whose hooks may run backward ... However deep that goes, the stack must last: each
+ * MOST_NESTED runs the next one gets a thread of its own, for which this one waits. */
+enum { MOST_NESTED = 48 };
+static _Thread_local int nested;
+
+/* what a thread needs to go on as the one that waits */
+typedef struct {
+    rl_backward *run;
+    PyInterpreterState *interpreter;
+    PyObject *saved_hooks, *type, *error, *trace; /* the last three: how it failed */
+    rl_node *running;
+    uint64_t sequence, profile;
+    int grad, inference, device, failed;
+    rl_autocast autocast;
+} deep_run;
+
+static void deep_modes(const deep_run *d) {
+    rl_here.grad = d->grad;
+    rl_here.inference = d->inference;
+    rl_here.device = d->device;
+    rl_here.profile = d->profile;
+    rl_autocast_become(&d->autocast);
+    rl_saved_hooks = Py_XNewRef(d->saved_hooks); /* setting others hands this one out */
+    rl_node_running = d->running;
+    rl_node_sequence = d->sequence;
+}
+
+static void *deep_main(void *of) {
+    deep_run *d = of;
+    PyThreadState *thread = PyThreadState_New(d->interpreter);
+    if (!thread) return NULL;
+    PyEval_AcquireThread(thread);
+    deep_modes(d);
+    d->failed = rl_backward_run(d->run);
+    d->sequence = rl_node_sequence;
+    d->autocast = rl_here.autocast;
+    rl_autocast_become(&(rl_autocast){0});
+    PyErr_Fetch(&d->type, &d->error, &d->trace);
+    Py_CLEAR(rl_saved_hooks);
+    PyThreadState_Clear(thread);
+    PyThreadState_DeleteCurrent();
+    return NULL;
+}
+
+static int run_deep(rl_backward *run) {
+    enum { NO_THREAD = 1 };
+    deep_run d = {.run = run,
+                  .interpreter = PyInterpreterState_Get(),
+                  .saved_hooks = rl_saved_hooks,
+                  .running = rl_node_running,
+                  .sequence = rl_node_sequence,
+                  .grad = rl_here.grad,
+                  .inference = rl_here.inference,
+                  .device = rl_here.device,
+                  .profile = rl_here.profile,
+                  .autocast = rl_here.autocast,
+                  .failed = NO_THREAD};
+    pthread_t id;
+    PyThreadState *thread = PyEval_SaveThread();
+    if (pthread_create(&id, NULL, deep_main, &d) == 0) pthread_join(id, NULL);
+    PyEval_RestoreThread(thread);
+    rl_node_sequence = d.sequence;
+    rl_autocast_become(&d.autocast);
+    if (d.failed == NO_THREAD) {
+        PyErr_SetString(PyExc_RecursionError, "backward is nested too deeply: no thread could be started");
+        return -1;
+    }
+    if (d.failed) PyErr_Restore(d.type, d.error, d.trace);
+    return d.failed;
+}
+
+int rl_backward_run(rl_backward *run) {
+    if (RL_UNLIKELY(nested == MOST_NESTED)) return run_deep(run);
+    nested++;
+    int failed = backward_run_here(run);
+    nested--;
     return failed;
 }

@@ -31,7 +31,7 @@ int rl_argument_refuse(const char *function, const char *name, const char *wante
 int rl_argument_truth(const char *function, const char *name, PyObject *value);
 int rl_argument_dtype(const char *function, PyObject *value);
 
-/* bindings/foreign.c */
+/* bindings/storage.c */
 static inline bool rl_is_aligned(const void *p, int64_t item) {
     return (uintptr_t)p % (uintptr_t)(item > 8 ? 8 : item) == 0;
 }
@@ -43,7 +43,7 @@ extern PyMethodDef rl_tensor_methods[];
 Py_ssize_t rl_tensor_length(PyObject *self);
 Py_hash_t rl_tensor_hash(PyObject *self);
 int rl_attr_init(PyObject *m);
-int rl_autocast_init(PyObject *m); /* bindings/autocast.c */
+int rl_autocast_init(PyObject *m); /* bindings/settings.c */
 
 /* bindings/number.c */
 #define X(slot, op) PyObject *rl_number_##slot(PyObject *a, PyObject *b);
@@ -67,24 +67,23 @@ int rl_tensor_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
 
 /* bindings/create.c */
 PyObject *rl_tensor_construct(PyTypeObject *type, PyObject *args, PyObject *kwargs);
-PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* bindings/from_data.c; dtype -1: inferred */
-PyObject *rl_tensor_as(rl_tensor *t, int dtype);          /* a copy in another dtype */
+PyObject *rl_tensor_from_data(PyObject *data, int dtype); /* bindings/create.c; dtype -1: inferred */
 
-/* bindings/scalar.c */
+/* bindings/number.c */
 PyObject *rl_tensor_tolist(PyObject *self, PyObject *unused);
 int rl_tensor_bool(PyObject *self);
 PyObject *rl_tensor_int(PyObject *self);
 PyObject *rl_tensor_float(PyObject *self);
 PyObject *rl_tensor_index(PyObject *self);
 int rl_infer_init(PyObject *m);       /* bindings/infer.c */
-int rl_promote_init(PyObject *m);     /* bindings/promote.c */
+int rl_promote_init(PyObject *m);     /* bindings/infer.c */
 int rl_overridable_init(PyObject *m); /* bindings/overridable.c */
 int rl_dlpack_init(PyObject *m);      /* bindings/dlpack.c */
 int rl_pinned_init(PyObject *m);      /* bindings/pinned.c */
 PyObject *rl_tensor_pin(PyObject *t); /* a copy in pinned memory; itself where it is there; owned */
 rl_tensor *rl_tensor_new_pinned(const rl_device_driver *driver, const rl_view *v); /* like v; not filled */
-int rl_memory_init(PyObject *m);                                                   /* bindings/memory.c */
-int rl_foreign_init(PyObject *m);                                                  /* bindings/foreign.c */
-int rl_shared_init(PyObject *m);                                                   /* bindings/shared.c */
-int rl_parameter_init(PyObject *m); /* bindings/parameter.c: after rl_tensor_init */
+int rl_memory_init(PyObject *m);                                                   /* bindings/methods.c */
+int rl_foreign_init(PyObject *m);                                                  /* bindings/storage.c */
+int rl_shared_init(PyObject *m);                                                   /* bindings/storage.c */
+int rl_parameter_init(PyObject *m); /* bindings/tensor_type.c: after rl_tensor_init */
 #endif

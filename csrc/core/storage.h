@@ -25,4 +25,11 @@ size_t rl_storage_room(const rl_storage *s); /* the bytes that are there: tensor
  */
 void rl_storage_move_steal(rl_storage *s, void *mem, void (*free)(void *), void *owner);
 void rl_storage_weak_drop(uintptr_t weak); /* gives a weak reference back */
+
+/* ---- weak references to storages ----
+ * they tell whether it lives, and keep nothing of it but the head. */
+/* A weak reference is a number, that of the storage's address, so that a wrong one is only not found. */
+uintptr_t rl_weak_new(rl_storage *s);    /* 0 with an error pending */
+rl_storage *rl_weak_get(uintptr_t weak); /* the storage, owned; NULL when it is dead */
+void rl_weak_guard_fork(void);
 #endif

@@ -14,8 +14,6 @@ void rl_threads_parallel(rl_call *k, int64_t n, double ns, void (*body)(void *, 
 bool rl_threads_flush_denormal(bool on); /* numbers below the normal ones are 0; false: not here */
 int64_t rl_threads_region(void);         /* nanoseconds of work that are worth a second thread, now */
 
-/* core/cpu_count.c */
-int rl_cpu_count_here(void); /* how many threads a kernel takes unless somebody says otherwise */
 /* The same from OMP_NUM_THREADS (or NULL), the CPUs of the machine and of this process, and a root of files.
  */
 int rl_cpu_count(const char *omp, int online, int allowed, const char *root);

@@ -1,5 +1,5 @@
 /* A checkpoint opened record by record, for the pickles that Python itself reads (weights_only=False). */
-#include "loader.h"
+#include "internal.h"
 #include "object/storage.h"
 
 typedef struct {

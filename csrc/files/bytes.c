@@ -1,5 +1,5 @@
 /* Whole storages: their bytes between devices, and what Python asks of a tensor's storage. */
-#include "bytes.h"
+#include "internal.h"
 #include "object/storage.h"
 #include "core/storage.h"
 

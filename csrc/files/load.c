@@ -1,7 +1,430 @@
-/* Replays what the reader of checkpoints wrote down and makes the Python objects, in a loop. */
-#include "loader.h"
+/* Loading a file: replays what the reader of checkpoints wrote down and makes the Python objects, in a loop.
+ */
+#include "internal.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/storage.h"
+#include "object/storage.h"
+#include "core/device.h"
+#include "core/view.h"
+#include "ops/table.h"
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
+static PyObject *unpickling_error; /* pickle.UnpicklingError; imported with the first file */
+
+PyObject *rl_loader_raise(loader *c) {
+    rl_reader *r = c->reader;
+    if (PyErr_Occurred()) return NULL;
+    switch (r->error) {
+    case RL_READER_MEMORY: return PyErr_NoMemory();
+    case RL_READER_PICKLE:
+        return PyErr_Format(
+            unpickling_error,
+            "%s%s\n\nNothing of the file was executed. (file %s, %s)\n\nCheck the documentation of "
+            "torch.load to learn more about types accepted by default with weights_only "
+            "https://pytorch.org/docs/stable/generated/torch.load.html.",
+            c->headline, r->text, c->file, r->record);
+    case RL_READER_EOF:
+        return PyErr_Format(PyExc_EOFError,
+                            "%s. The file is shorter than it was when saved; copy or download it "
+                            "again. (file %s)",
+                            r->text, c->file);
+    case RL_READER_VALUE: return PyErr_Format(PyExc_ValueError, "%s (file %s)", r->text, c->file);
+    default:
+        return PyErr_Format(c->refusal ? c->refusal : PyExc_RuntimeError, "%s (file %s)", r->text, c->file);
+    }
+}
+
+/* ---- mmap=True ---- */
+/* One private mapping of the file, or memory with a copy of it, shared by every storage that lies in it. */
+struct file_map {
+    uint8_t *base;
+    size_t n;
+    int32_t users;
+};
+
+static void map_drop(void *owner) {
+    file_map *m = owner;
+    if (__atomic_sub_fetch(&m->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    munmap(m->base, m->n);
+    rl_free(m);
+}
+
+/* Fills the mapping with the file's bytes; -1: an exception. */
+static int map_copy(loader *c, file_map *m) {
+    rl_status status;
+    Py_BEGIN_ALLOW_THREADS status = rl_source_read(c->reader, 0, m->base, (int64_t)m->n);
+    Py_END_ALLOW_THREADS if (!status) return 0;
+    map_drop(m);
+    rl_loader_raise(c);
+    return -1;
+}
+
+int rl_loader_map(loader *c, bool copied) {
+    rl_reader *r = c->reader;
+    if (r->start) { /* the mapping begins with the file */
+        PyErr_SetString(PyExc_ValueError, "only whole files can be mapped");
+        return -1;
+    }
+    file_map *m = rl_alloc(RL_COUNT(1), sizeof *m);
+    if (!m) {
+        rl_error_clear();
+        PyErr_NoMemory();
+        return -1;
+    }
+    *m = (file_map){.n = (size_t)r->size, .users = 1};
+    const int flags = copied ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_PRIVATE;
+    m->base = mmap(NULL, m->n, PROT_READ | PROT_WRITE, flags, copied ? -1 : r->fd, 0);
+    if (m->base == MAP_FAILED) {
+        rl_free(m);
+        PyErr_Format(PyExc_RuntimeError, "unable to mmap %lld bytes from file <%s>: %s (%d)",
+                     (long long)r->size, c->file, strerror(errno), errno);
+        return -1;
+    }
+    if (copied && map_copy(c, m) < 0) return -1;
+    c->map = m;
+    return 0;
+}
+
+static void loader_unmap(loader *c) {
+    if (c->map) map_drop(c->map);
+    c->map = NULL;
+}
+
+/* where it lies in the mapping */
+static rl_storage *loader_mapped(loader *c, const rl_stored *s) {
+    uint8_t *at = c->map->base + s->bytes.at;
+    __atomic_add_fetch(&c->map->users, 1, __ATOMIC_RELAXED);
+    rl_storage *made = rl_storage_borrow(at, (size_t)s->nbytes, map_drop, c->map);
+    if (made) rl_stored_normalise(c->reader, s, at);
+    return made;
+}
+
+static rl_status loader_inflate(rl_reader *r, const rl_record *from, void *to);
+
+/* ---- opening and closing ---- */
+int rl_loader_open(loader *c, PyObject *source, int64_t start, int64_t size) {
+    static const uint8_t none;
+    int fd = -1;
+    if (!unpickling_error) {
+        RL_OWNED PyObject *pickle = PyImport_ImportModule("_pickle");
+        unpickling_error = pickle ? PyObject_GetAttrString(pickle, "UnpicklingError") : NULL;
+        if (!unpickling_error) return -1;
+    }
+    if (PyLong_Check(source)) {
+        long number = PyLong_AsLong(source);
+        if (number == -1 && PyErr_Occurred()) return -1;
+        if (number < 0 || number > INT32_MAX) {
+            PyErr_SetString(PyExc_ValueError, "negative file descriptor");
+            return -1;
+        }
+        fd = (int)number;
+    } else {
+        if (PyObject_GetBuffer(source, &c->bytes, PyBUF_SIMPLE) < 0) return -1;
+        start = 0, size = c->bytes.len;
+    }
+    const uint8_t *data = fd >= 0 ? NULL : c->bytes.buf ? c->bytes.buf : &none;
+    c->places = PyDict_New();
+    c->reader = c->places ? rl_reader_new(data, fd, start, size < 0 ? 0 : size) : NULL;
+    if (c->reader) {
+        c->reader->inflate = loader_inflate;
+        return 0;
+    }
+    rl_error_clear();
+    PyErr_NoMemory();
+    rl_loader_close(c);
+    return -1;
+}
+
+void rl_loader_close(loader *c) {
+    rl_reader *r = c->reader;
+    for (int64_t i = 0; r && i < r->n_steps; i++) {
+        if (r->steps[i].kind == RL_STEP_MAKE) Py_CLEAR(r->steps[i].item->made);
+    }
+    if (r) Py_CLEAR(r->nothing.made);
+    for (int64_t i = 0; r && i < r->storages_room; i++) {
+        if (r->storages[i]) rl_storage_drop(r->storages[i]->made);
+    }
+    loader_unmap(c);
+    rl_reader_free(r);
+    c->reader = NULL;
+    Py_CLEAR(c->places);
+    if (c->bytes.obj) PyBuffer_Release(&c->bytes);
+}
+
+/* ---- compressed records, unpacked by Python's own zlib module piece by piece ---- */
+enum { PIECE = 256 << 10 };
+
+typedef struct {
+    PyObject *unpacker; /* zlib.decompressobj(-15) */
+    uint8_t *to;
+    int64_t done, size;
+} inflation;
+
+/* One call of decompress(bytes, most); copies what came out. Answers what is left of `bytes`, owned. */
+static PyObject *inflate_piece(inflation *f, PyObject *bytes) {
+    int64_t most = f->size - f->done + 1; /* a byte too many must show */
+    if (most > PIECE) most = PIECE;
+    RL_OWNED PyObject *out = PyObject_CallMethod(f->unpacker, "decompress", "OL", bytes, (long long)most);
+    if (!out) return NULL;
+    Py_ssize_t n = PyBytes_GET_SIZE(out);
+    if (n > f->size - f->done) return PyErr_Format(PyExc_ValueError, "it is longer than it says");
+    if (n) memcpy(f->to + f->done, PyBytes_AS_STRING(out), (size_t)n);
+    f->done += n;
+    return PyObject_GetAttrString(f->unpacker, "unconsumed_tail");
+}
+
+static int inflate_chunk(rl_reader *r, inflation *f, int64_t at, int64_t n) {
+    RL_OWNED PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+    if (!bytes || rl_source_read(r, at, PyBytes_AS_STRING(bytes), n)) return -1;
+    int64_t before;
+    do { /* what was taken in may still become many pieces */
+        before = f->done;
+        Py_ssize_t had = PyBytes_GET_SIZE(bytes);
+        Py_SETREF(bytes, inflate_piece(f, bytes));
+        if (!bytes) return -1;
+        if (f->done == before && PyBytes_GET_SIZE(bytes) == had) break; /* nothing moves any more */
+    } while (PyBytes_GET_SIZE(bytes) || f->done > before);
+    return 0;
+}
+
+static int inflate_all(rl_reader *r, const rl_record *from, void *to) {
+    RL_OWNED PyObject *zlib = PyImport_ImportModule("zlib");
+    RL_OWNED PyObject *unpacker = zlib ? PyObject_CallMethod(zlib, "decompressobj", "i", -15) : NULL;
+    inflation f = {unpacker, to, 0, from->size};
+    if (!unpacker) return -1;
+    for (int64_t done = 0; done < from->packed; done += PIECE) {
+        int64_t n = from->packed - done < PIECE ? from->packed - done : PIECE;
+        if (inflate_chunk(r, &f, from->at + done, n) < 0) return -1;
+    }
+    RL_OWNED PyObject *ended = PyObject_GetAttrString(unpacker, "eof");
+    RL_OWNED PyObject *unused = ended ? PyObject_GetAttrString(unpacker, "unused_data") : NULL;
+    if (!unused) return -1;
+    if (ended == Py_True && f.done == f.size && PyBytes_GET_SIZE(unused) == 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "it ends too early or too late");
+    return -1;
+}
+
+/* rl_reader.inflate, with or without the GIL */
+static rl_status loader_inflate(rl_reader *r, const rl_record *from, void *to) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (inflate_all(r, from, to) < 0 && !r->error) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        RL_OWNED PyObject *text = value ? PyObject_Str(value) : NULL;
+        const char *why = text ? PyUnicode_AsUTF8(text) : NULL;
+        bool memory = type && PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
+        rl_reader_fail(r, memory ? RL_READER_MEMORY : RL_READER_RUNTIME,
+                       "a compressed record in %s is damaged: %.200s. Copy or download the file again.",
+                       r->record, why ? why : "it cannot be unpacked");
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+    }
+    PyErr_Clear();
+    PyGILState_Release(gil);
+    return r->error ? RL_FAIL : RL_OK;
+}
+
+/* ---- the memory side of loading ----
+ * storages filled from a file, tensors on them. */
+/* Most of the time of reading megabytes goes into making fresh pages: ask for large ones. */
+static void storage_want_huge_pages(void *at, size_t n) {
+    enum { PAGE = 4096, WORTH = 4 << 20 };
+    uintptr_t begin = ((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1),
+              end = ((uintptr_t)at + n) & ~(uintptr_t)(PAGE - 1);
+    if (n >= WORTH) (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE); /* a wish, no more */
+}
+
+/* also without the GIL: nobody else knows the storage yet */
+static rl_status storage_fill(rl_reader *reader, rl_stored *s, rl_storage *made) {
+    RL_RAW;
+    void *to = rl_storage_bytes(made, RL_FRESH);
+    storage_want_huge_pages(to, (size_t)s->nbytes);
+    return rl_stored_fill(reader, s, to);
+}
+
+static rl_storage *storage_read(loader *c, rl_stored *s) {
+    rl_storage *made = rl_storage_new(RL_COUNT(s->nbytes), 1);
+    if (!made) return NULL;
+    rl_status status;
+    if (s->nbytes > 65536) {
+        Py_BEGIN_ALLOW_THREADS status = storage_fill(c->reader, s, made);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = storage_fill(c->reader, s, made);
+    }
+    if (!status) return made;
+    rl_storage_drop(made);
+    return NULL;
+}
+
+static PyObject *storage_location(rl_stored *s) {
+    return PyUnicode_DecodeUTF8(s->location.at, (Py_ssize_t)s->location.n, "replace");
+}
+
+/* map_location as a function: it gets the storage on the CPU and answers a storage, or None for the default.
+ * 1: *made is what it answered; 0: None; -1: an exception. */
+static int storage_ask(loader *c, PyObject *location, rl_storage **made) {
+    RL_OWNED PyObject *object = rl_untyped_storage_new(*made);
+    RL_OWNED PyObject *answer = object ? PyObject_CallFunctionObjArgs(c->hook, object, location, NULL) : NULL;
+    if (!answer) return -1;
+    if (answer == Py_None) return 0;
+    if (answer == object) return 1;
+    if (Py_TYPE(answer) != rl_untyped_storage_type) {
+        PyErr_Format(PyExc_TypeError, "map_location must return a storage or None, not %.100s (file %s)",
+                     Py_TYPE(answer)->tp_name, c->file);
+        return -1;
+    }
+    RL_OWNED PyObject *key = PyObject_GetAttrString(answer, "_cdata");
+    rl_storage *its = key ? PyLong_AsVoidPtr(key) : NULL;
+    if (!its) return -1;
+    if (its->nbytes != (*made)->nbytes) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "map_location returned a storage of %zu bytes instead of %zu (file %s)", its->nbytes,
+                     (*made)->nbytes, c->file);
+        return -1;
+    }
+    rl_storage_keep(its);
+    rl_storage_drop(*made);
+    *made = its;
+    return 1;
+}
+
+/* The device for a location, asked once for each. */
+static int storage_place(loader *c, PyObject *location, int *device, int *index) {
+    *device = RL_CPU, *index = 0;
+    if (!c->place) return 0;
+    PyObject *answer = PyDict_GetItemWithError(c->places, location);
+    if (!answer) {
+        if (PyErr_Occurred()) return -1;
+        RL_OWNED PyObject *fresh = PyObject_CallOneArg(c->place, location);
+        if (!fresh || PyDict_SetItem(c->places, location, fresh) < 0) return -1;
+        answer = fresh; /* the dict keeps it */
+    }
+    return rl_device_parse(answer, device, index);
+}
+
+static rl_storage *storage_move(rl_storage *made, int device, int index) {
+    rl_storage *there = rl_storage_on(device, index, RL_COUNT(made->nbytes), 1);
+    const rl_device_driver *driver = rl_device_driver_get(device);
+    if (there && made->nbytes && device != RL_META && !rl_bytes_copy(there, made, driver)) {
+        rl_storage_drop(there);
+        there = NULL;
+    }
+    rl_storage_drop(made);
+    return there;
+}
+
+rl_storage *rl_loader_storage(loader *c, rl_stored *s) {
+    if (s->made) return s->made;
+    RL_OWNED PyObject *location = storage_location(s);
+    if (!location) return NULL;
+    int device, index, kept = 0;
+    if (!c->hook && storage_place(c, location, &device, &index) < 0) return NULL;
+    if (!c->hook && device == RL_META) { /* whatever the file holds is not read */
+        rl_storage *hollow = rl_storage_on(RL_META, 0, RL_COUNT(s->nbytes), 1);
+        return hollow ? s->made = hollow : (void *)rl_raise(NULL);
+    }
+    bool mapped = c->map && s->nbytes && !s->bytes.deflated && !c->reader->big_endian &&
+                  (s->used < 0 || s->bytes.at % rl_itemsize(s->used) == 0);
+    rl_storage *made = mapped ? loader_mapped(c, s) : storage_read(c, s);
+    if (!made) {
+        if (c->reader->error) return (void *)rl_loader_raise(c);
+        return (void *)rl_raise(NULL);
+    }
+    if (c->hook) {
+        kept = storage_ask(c, location, &made);
+        if (kept < 0 || (!kept && storage_place(c, location, &device, &index) < 0)) {
+            rl_storage_drop(made);
+            return NULL;
+        }
+    }
+    if (!kept && device != RL_CPU) {
+        made = storage_move(made, device, rl_device_index(device, index));
+        if (!made) return (void *)rl_raise(NULL);
+    }
+    return s->made = made;
+}
+
+static PyObject *loader_storage_object(loader *c, rl_stored *s) {
+    rl_storage *made = rl_loader_storage(c, s->root ? s->root : s);
+    if (made && s->root && !s->made) {
+        s->made = rl_storage_part(made, (size_t)s->root_offset, (size_t)s->nbytes);
+        if (!s->made) return rl_raise(NULL);
+    }
+    if (s->root) made = made ? s->made : NULL;
+    RL_OWNED PyObject *bytes = made ? rl_untyped_storage_new(made) : NULL;
+    if (!bytes || s->dtype < 0) return rl_give(&bytes);
+    RL_OWNED PyObject *module = PyImport_ImportModule("rushlight.storage");
+    RL_OWNED PyObject *dtype = module ? rl_dtype_object(s->dtype) : NULL;
+    return dtype ? PyObject_CallMethod(module, "_typed", "OO", bytes, dtype) : NULL;
+}
+
+/* Nothing here reads values lazily: a tensor with the conj or neg bit becomes one with those values. */
+static PyObject *tensor_resolve(PyObject *lazy, bool conj, bool neg) {
+    const rl_view *t = &((rl_tensor *)lazy)->v;
+    if (!(RL_SET_COMPLEX >> t->dtype & 1)) return neg ? rl_op_unary(RL_OP_neg, lazy) : Py_NewRef(lazy);
+    RL_OWNED PyObject *made = (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    if (!made || rl_tensor_copy((rl_tensor *)made, (rl_tensor *)lazy) < 0) return NULL;
+    rl_view *v = &((rl_tensor *)made)->v;
+    /* signs are single bits: that of the real part for neg, that of the imaginary one for either, not both */
+    int64_t half = rl_itemsize(v->dtype) / 2;
+    RL_RAW;
+    uint8_t *p = rl_data(v, RL_FRESH);
+    for (int64_t i = 0; i < v->numel; i++, p += 2 * half) {
+        if (neg) p[half - 1] ^= 0x80;
+        if (neg != conj) p[2 * half - 1] ^= 0x80;
+    }
+    return rl_give(&made);
+}
+
+static PyObject *tensor_on(rl_storage *storage, const rl_stored_tensor *t) {
+    RL_OWNED PyObject *object = (PyObject *)rl_tensor_alloc(rl_tensor_type, t->ndim);
+    if (!object) return NULL;
+    rl_view *v = &((rl_tensor *)object)->v;
+    for (int i = 0; i < t->ndim; i++) v->shape[i] = t->shape[i], v->strides[i] = t->strides[i];
+    v->numel = rl_dims_numel(t->shape, t->ndim);
+    v->offset = t->offset;
+    v->dtype = (uint8_t)t->dtype;
+    v->device = storage->device, v->device_index = storage->device_index;
+    v->storage = rl_storage_keep(storage);
+    rl_tensor_reveal((rl_tensor *)object);
+    if ((t->conj || t->neg) && storage->device != RL_META)
+        Py_SETREF(object, tensor_resolve(object, t->conj, t->neg));
+    if (!object || (t->requires_grad && rl_tensor_set_requires_grad((rl_tensor *)object, 1) < 0)) return NULL;
+    return rl_give(&object);
+}
+
+PyObject *rl_loader_tensor(loader *c, const rl_item *item) {
+    const rl_stored_tensor *t = item->u.tensor;
+    if (!t->storage && !t->meta) return (PyObject *)rl_tensor_new(t->dtype, RL_CPU, 0, t->shape, t->ndim);
+    rl_storage *storage =
+        t->meta ? rl_storage_on(RL_META, 0, RL_COUNT(t->nbytes), 1) : rl_loader_storage(c, t->storage);
+    if (!storage) return t->meta ? rl_raise(NULL) : NULL;
+    PyObject *made = tensor_on(storage, t);
+    if (t->meta) rl_storage_drop(storage);
+    return made;
+}
+
+static PyObject *storage_resolve(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *lazy;
+    int conj, neg;
+    if (!PyArg_ParseTuple(args, "O!pp:_resolve_bits", rl_tensor_type, &lazy, &conj, &neg)) return NULL;
+    if (((rl_tensor *)lazy)->v.device == RL_CPU) return tensor_resolve(lazy, conj, neg);
+    return PyErr_Format(PyExc_RuntimeError, "lazy conjugates of another device cannot be read");
+}
+
+PyMethodDef rl_loader_storage_methods[] = {
+    {"_resolve_bits", storage_resolve, METH_VARARGS,
+     PyDoc_STR("_resolve_bits(tensor, conj, neg)\n--\n\nThe values that a file's lazy bits stand for.")},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ---- objects ---- */
 static PyObject *loader_bad(loader *c, const char *why) {
     if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_ValueError)) return NULL;
     PyErr_Clear();
@@ -149,7 +572,7 @@ static PyObject *value_new(loader *c, const rl_item *i) {
     case RL_ITEM_USER: return Py_NewRef(c->user[i->code]);
     case RL_ITEM_CALL:
     case RL_ITEM_NEW: return value_new_user(c, i);
-    case RL_ITEM_STORAGE: return rl_loader_storage_object(c, i->u.storage);
+    case RL_ITEM_STORAGE: return loader_storage_object(c, i->u.storage);
     case RL_ITEM_TENSOR: {
         RL_OWNED PyObject *t = rl_loader_tensor(c, i);
         if (!t || value_set_attributes(c, t, i->state) < 0) return NULL;
@@ -261,7 +684,7 @@ static PyObject *loader_allowed(PyObject *allowed, const char ***names, PyObject
 }
 
 /* what `mapped` says: by the size, or not at all, or the file itself, or a copy of it */
-enum { MAP_DEFAULT = -1, MAP_NOT, MAP_FILE, MAP_COPY };
+enum { MAPPED_BY_SIZE = -1, MAPPED_NOT, MAPPED_FILE, MAPPED_COPY };
 
 static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), int mapped) {
     rl_reader *r = c->reader;
@@ -277,7 +700,7 @@ static PyObject *loader_run(loader *c, rl_status (*read)(rl_reader *), int mappe
                 "True), please torch.save your checkpoint with this option in order to use mmap.");
             return rl_loader_raise(c);
         }
-        if (rl_loader_map(c, mapped == MAP_COPY) < 0) return NULL;
+        if (rl_loader_map(c, mapped == MAPPED_COPY) < 0) return NULL;
     }
     RL_OWNED PyObject *root = loader_replay(c);
     return root ? Py_BuildValue("(OL)", root, (long long)r->end) : NULL;
@@ -331,10 +754,10 @@ static PyObject *loader_safetensors(PyObject *self, PyObject *args) {
                           &c.refusal))
         return NULL;
     if (rl_loader_open(&c, source, start, size) < 0) return NULL;
-    if (mapped == MAP_DEFAULT) mapped = c.reader->size >= MAP_FROM ? MAP_FILE : MAP_NOT;
-    if (mapped && PyLong_Check(source) && rl_loader_map(&c, mapped == MAP_COPY) < 0)
+    if (mapped == MAPPED_BY_SIZE) mapped = c.reader->size >= MAP_FROM ? MAPPED_FILE : MAPPED_NOT;
+    if (mapped && PyLong_Check(source) && rl_loader_map(&c, mapped == MAPPED_COPY) < 0)
         PyErr_Clear(); /* it is read, then */
-    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, MAP_NOT);
+    RL_OWNED PyObject *loaded = loader_run(&c, rl_safetensors_read, MAPPED_NOT);
     PyObject *metadata = loaded && c.reader->metadata ? loader_object(&c, c.reader->metadata) : Py_None;
     PyObject *result = loaded && metadata ? PyTuple_Pack(2, PyTuple_GET_ITEM(loaded, 0), metadata) : NULL;
     rl_loader_close(&c);

@@ -3,7 +3,7 @@
  *   local header │ name │ "FB" + padding │ data │ crc and sizes │ next record ... │ directory │ ends
  *
  * Small things gather in `text`; the data of storages goes from their memory straight to the target. */
-#include "writer.h"
+#include "internal.h"
 #include "core/crc32.h"
 #include <errno.h>
 #include <string.h>

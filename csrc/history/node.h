@@ -93,11 +93,9 @@ rl_node *rl_node_alloc(PyTypeObject *type, const rl_node_kind *kind, const char 
                        const rl_node_plan *plan, int64_t **words);
 extern PyMethodDef rl_node_methods[];
 extern PyGetSetDef rl_node_getset[];
-PyObject *rl_node_getattro(PyObject *self, PyObject *name);
 void rl_node_dealloc(PyObject *self); /* the slots of every subtype made in C */
 int rl_node_traverse(PyObject *self, visitproc visit, void *arg);
 int rl_node_clear(PyObject *self);
-PyObject *rl_node_call(PyObject *self, PyObject *args, PyObject *kwargs);
 const char *rl_node_name(const rl_node *node); /* "MulBackward0" */
 const char *
 rl_node_prefix(const rl_node *node);           /* "torch::autograd::" of what PyTorch wrote by hand, or "" */
@@ -122,9 +120,8 @@ PyObject *rl_hooks_add(PyObject **hooks, PyObject *hook);
 int rl_hooks_move(rl_tensor *t, rl_node *to, int nr);
 int rl_hooks_attach(rl_node *node, int nr, PyObject *hooks); /* runs them on result nr's gradient */
 
-/* ---- history/tensor_hooks.c ---- */
+/* ---- history/hooks.c ---- */
 int rl_hooks_init(void);
-int rl_hooks_retain(rl_tensor *t, rl_node *node, int nr); /* history/hooks.c: retain_grad() */
 
 /* ---- history/record.c, history/view.c, history/saved.c ---- */
 extern const rl_node_kind *rl_formula_kind; /* set by derivatives: the formulas */
@@ -156,7 +153,7 @@ static inline bool rl_history_wanted(const rl_operator *op, uint32_t needs) {
 rl_node *rl_history_node(const rl_recorded *call, rl_tensor *const *out, int n_out, PyObject *original);
 bool rl_history_saves_self(const rl_operator *op, const rl_slot *args);
 
-/* ---- history/multi_output_view.c: split, chunk, unbind ---- */
+/* ---- history/view.c: split, chunk, unbind ---- */
 enum { RL_PIECES_CAT, RL_PIECES_STACK, RL_PIECES_KINDS }; /* how the gradients are joined again */
 extern const rl_node_kind *rl_pieces_kinds[RL_PIECES_KINDS];
 /* A tuple of views of `whole`, made unrecorded (stolen, NULL passes through), as the results of one node. */

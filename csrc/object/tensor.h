@@ -121,7 +121,7 @@ int rl_tensor_copy(rl_tensor *to, rl_tensor *from); /* to.copy_(from): casts and
 rl_generator *rl_generator_default(int device, int index); /* of a device that is in use */
 int rl_generator_parse(PyObject *o, rl_generator **g);     /* 1, or 0 when o is no generator */
 
-/* ---- object/driver.c ---- */
+/* ---- object/device.c ---- */
 int rl_device_find(int device);            /* 1 when its extension is loaded, 0 without, -1 raised */
 int rl_device_need(int device, int index); /* loads the device's extension; -1 and PyTorch's text without */
 

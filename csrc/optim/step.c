@@ -1,7 +1,7 @@
 /* One step of one group of parameters by one operator over lists, if nothing about it is out of the ordinary.
  */
-#include "step.h"
-
+#include "optim.h"
+#include "call/call.h"
 #include "object/raw.h"
 
 enum { STEP_DONE = 1, STEP_UNUSUAL = 0, STEP_FAILED = -1 };
@@ -327,10 +327,34 @@ static PyMethodDef step_functions[] = {
      "_optimizer_operator(name)\n--\n\nThe number of the operator of a step."},
     {NULL, NULL, 0, NULL}};
 
-int rl_step_init(PyObject *m) {
+static int step_init(PyObject *m) {
 #define X(name)                                                                                              \
     if (!(key.name = PyUnicode_InternFromString(#name))) return -1;
     KEYS(X)
 #undef X
     return PyModule_AddFunctions(m, step_functions);
+}
+
+/* ---- what optimizers call ----
+ * the steps that run over a whole group, and what all of them share. */
+/* _zero_grads(params): every .grad becomes None */
+static PyObject *optim_zero_grads(PyObject *m, PyObject *params) {
+    (void)m;
+    if (!PyList_Check(params)) {
+        PyErr_SetString(PyExc_TypeError, "_zero_grads(list of tensors)");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); i++) {
+        PyObject *p = PyList_GET_ITEM(params, i);
+        if (rl_tensor_check(p)) Py_CLEAR(((rl_tensor *)p)->grad);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef optim_functions[] = {
+    {"_zero_grads", optim_zero_grads, METH_O, "_zero_grads(params)\n--\n\nEvery .grad becomes None."},
+    {NULL, NULL, 0, NULL}};
+
+int rl_optim_init(PyObject *m) {
+    return step_init(m) < 0 ? -1 : PyModule_AddFunctions(m, optim_functions);
 }

@@ -1,6 +1,5 @@
 /* The neutral tree: items, the steps that make them, and which of them the root reaches. */
-#include "items.h"
-#include "source.h"
+#include "internal.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include <string.h>

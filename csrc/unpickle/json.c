@@ -1,6 +1,5 @@
 /* A cursor over JSON. What it refuses, readers that follow the standard refuse, too. */
-#include "json.h"
-#include "source.h"
+#include "internal.h"
 #include <string.h>
 
 rl_status rl_json_fail(rl_json *j, const char *why) {

@@ -1,8 +1,5 @@
 /* Which reader takes the bytes: zip, tar, safetensors, or the stream from before them. */
-#include "formats.h"
-#include "pickle.h"
-#include "source.h"
-#include "storage.h"
+#include "internal.h"
 #include <string.h>
 
 static rl_status read_zip(rl_reader *r) {

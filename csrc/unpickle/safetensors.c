@@ -8,11 +8,7 @@
  * Refused is what that package refuses: a long header, gaps, overlaps, sizes that do not follow from dtype
  * and shape. So are white space in front of the header and names that come twice, where that package takes
  * the last; readers that took another would see other tensors. */
-#include "items.h"
-#include "json.h"
-#include "source.h"
-#include "storage.h"
-#include "tensor.h"
+#include "internal.h"
 #include "core/memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The bytes of a checkpoint, the arena that holds its tree, and the first error met. */
-#include "source.h"
+#include "internal.h"
 #include "core/crc32.h"
 #include "core/error.h"
 #include "core/memory.h"

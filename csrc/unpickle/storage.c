@@ -1,8 +1,5 @@
 /* Storages: what persistent ids may say, and how bytes come in. */
-#include "storage.h"
-#include "items.h"
-#include "source.h"
-#include "symbols.h"
+#include "internal.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,7 +1,5 @@
 /* The names that a checkpoint may use: an exact table, never an import. */
-#include "symbols.h"
-#include "items.h"
-#include "source.h"
+#include "internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Checkpoint files: bytes become a neutral tree here. No Python object is made, nothing is executed.
  *
  *            ┌► zip.c ────► data.pkl ─┐
- *   read.c ──┼► tar.c ────► members ──┼─► pickle.c ──┬► items + steps ──► files/load.c ──► objects
- *            ├► legacy.c ─► stream ───┘              │  (symbols.c, rules.c, tensor.c, storage.c judge)
+ *   read.c ──┼► legacy.c ────► members ──┼─► pickle.c ──┬► items + steps ──► files/load.c ──► objects
+ *            ├► legacy.c ─► stream ───┘              │  (symbols.c, pickle.c, tensor.c, storage.c judge)
  *            └► safetensors.c ─► json.c ─────────────┘
  *
  * A pickle is a program. The machine runs it over rl_items and writes down, in the same order, the few
@@ -210,7 +210,7 @@ int rl_zip_find(rl_reader *r, rl_text name, rl_record *to);
 /* A record whole, with a NUL behind it; NULL with *size -1 when it is absent. */
 char *rl_zip_whole(rl_reader *r, const char *name, int64_t most, int64_t *size);
 
-/* ---- tar.c ---- */
+/* ---- legacy.c ---- */
 rl_status rl_tar_begin(rl_reader *r, rl_input *pickle);      /* all tensors; where the pickle lies */
 rl_item *rl_tar_next(rl_reader *r, int64_t i, int64_t *key); /* a tensor, until NULL */
 

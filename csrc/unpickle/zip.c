@@ -1,5 +1,5 @@
 /* The zip container, as far as checkpoints use it: records under one prefix, stored or deflated. */
-#include "source.h"
+#include "internal.h"
 #include <stdlib.h>
 #include <string.h>
 

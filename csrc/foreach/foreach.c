@@ -4,9 +4,161 @@
  * that operator's order. Rows of one name are tried in their order: a 0-dim tensor is a Tensor before it is a
  * number. */
 #include "foreach.h"
-#include "walk.h"
+#include "call/call.h"
+#include <math.h>
 #include <string.h>
 
+/* ---- along the lists of a call, one tensor after the other, through the dispatcher ---- */
+/* Brings the arguments of a call into the order of the operator that is run for each tensor; -1: raised. */
+typedef int (*rl_foreach_prepare)(rl_bound *b);
+
+/* ---- the lists fit each other ---- */
+/* how many tensors there are; -1: raised */
+static int32_t common_length(const rl_bound *b) {
+    int32_t n = -1;
+    for (int i = 0; i < b->k.n_arg; i++) {
+        const rl_slot *s = &b->k.arg[i];
+        if (s->tag != RL_TENSORS) continue;
+        if (n < 0) n = s->n;
+        if (n == 0) {
+            PyErr_SetString(PyExc_RuntimeError, "Tensor list must have at least one tensor.");
+            return -1;
+        }
+        if (s->n != n) {
+            PyErr_Format(PyExc_RuntimeError,
+                         "Tensor lists must have the same number of tensors, got %d and %d", (int)n,
+                         (int)s->n);
+            return -1;
+        }
+    }
+    for (int i = 0; i < b->k.n_arg; i++) {
+        if (b->k.arg[i].tag != RL_OBJECT || b->k.arg[i].n == n) continue;
+        PyErr_SetString(PyExc_RuntimeError, "Tensor list must have same number of elements as scalar list.");
+        return -1;
+    }
+    return n;
+}
+
+/* ---- along them ---- */
+static int number(PyObject *o, rl_slot *at) {
+    const int rc = rl_scalar_slot(o, at);
+    if (rc == 0) PyErr_SetString(PyExc_TypeError, "scalars must be numbers");
+    return rc == 1 ? 0 : -1;
+}
+
+/* what stands at place i of an argument: 0, or -1 raised */
+static int element(const rl_slot *s, int32_t i, rl_slot *at) {
+    if (s->tag == RL_TENSORS)
+        *at = (rl_slot){.tag = RL_TENSOR, .u.t = s->u.ts[i]};
+    else if (s->tag == RL_OBJECT)
+        return number(PyTuple_GET_ITEM((PyObject *)s->u.o, i), at);
+    else
+        *at = *s;
+    return 0;
+}
+
+static PyObject *run_at(const rl_bound *b, int op, bool inplace, int32_t i) {
+    rl_slot args[RL_MAX_ARGS];
+    for (int j = 0; j < b->k.n_arg; j++)
+        if (element(&b->k.arg[j], i, &args[j]) < 0) return NULL;
+    return inplace ? rl_op_run_inplace(op, args, b->k.n_arg) : rl_op_run(op, args, b->k.n_arg);
+}
+
+/* op(the i-th tensors and numbers of the lists among the arguments, the others as they are) for each i: a
+ * tuple of the results, or, in place, None */
+static PyObject *foreach_walk(rl_bound *b, int op, bool inplace) {
+    const int32_t n = common_length(b);
+    RL_OWNED PyObject *results = n < 0 ? NULL : inplace ? Py_NewRef(Py_None) : PyTuple_New(n);
+    for (int32_t i = 0; results && i < n; i++) {
+        PyObject *made = run_at(b, op, inplace, i);
+        if (!made) return NULL;
+        if (inplace)
+            Py_DECREF(made);
+        else
+            PyTuple_SET_ITEM(results, i, made);
+    }
+    return rl_give(&results);
+}
+
+/* ---- arguments that are not what the operator takes ---- */
+/* the second argument is a tensor of one element */
+static int foreach_scalar(rl_bound *b) {
+    const rl_view *v = b->k.arg[1].u.t;
+    if (v->ndim == 0) return 0;
+    PyErr_Format(PyExc_RuntimeError,
+                 "scalar tensor expected to be 0 dim but it has %d dimensions and %lld elements.", v->ndim,
+                 (long long)v->numel);
+    return -1;
+}
+
+/* the fourth one holds a number for each tensor */
+static int foreach_packed(rl_bound *b) {
+    const rl_view *v = b->k.arg[3].u.t;
+    const int n = b->k.arg[0].n;
+    if (v->ndim != 1) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "Expected packed scalar Tensor to be of dimension 1. Got %d instead.", v->ndim);
+        return -1;
+    }
+    if (v->shape[0] != n) {
+        PyErr_Format(PyExc_RuntimeError,
+                     "Expected length of scalars to match input of length %d but got %lld "
+                     "instead.",
+                     n, (long long)v->shape[0]);
+        return -1;
+    }
+    RL_OWNED PyObject *list = PyObject_CallMethod((PyObject *)RL_TENSOR_OF(v), "tolist", NULL);
+    PyObject *numbers = list ? PySequence_Tuple(list) : NULL;
+    if (rl_bound_keep_steal(b, numbers) < 0) return -1;
+    b->k.arg[3] = (rl_slot){.tag = RL_OBJECT, .n = (int32_t)PyTuple_GET_SIZE(numbers), .u.o = numbers};
+    return 0;
+}
+
+static int foreach_zero(rl_bound *b) {
+    b->k.arg[b->k.n_arg++] = (rl_slot){.tag = RL_INT, .u.i = 0};
+    return 0;
+}
+
+/* -1 and the text, when a tensor of the list has no elements */
+static int refuse_empty(const rl_bound *b, const char *text) {
+    for (int32_t i = 0; i < b->k.arg[0].n; i++) {
+        if (b->k.arg[0].u.ts[i]->numel) continue;
+        PyErr_SetString(PyExc_RuntimeError, text);
+        return -1;
+    }
+    return 0;
+}
+
+/* (input, ord, dtype) to (input, ord, dim, keepdim, dtype) */
+static int foreach_powsum(rl_bound *b) {
+    b->k.arg[4] = b->k.arg[2];
+    b->k.arg[2] = b->k.arg[3] = (rl_slot){.tag = RL_NONE};
+    b->k.n_arg = 5;
+    return 0;
+}
+
+static int foreach_norm(rl_bound *b) {
+    const rl_slot order = b->k.arg[1];
+    if (order.tag == RL_FLOAT && order.u.d == INFINITY &&
+        refuse_empty(b, "_foreach_norm cannot compute the infinity norm on an empty tensor because the "
+                        "operation does not have an identity") < 0)
+        return -1;
+    return foreach_powsum(b);
+}
+
+static int foreach_max(rl_bound *b) {
+    return refuse_empty(b,
+                        "_foreach_max cannot compute the maximum of an empty tensor; max over zero elements "
+                        "is undefined.");
+}
+
+static int foreach_mm(rl_bound *b) {
+    if (b->k.arg[0].n == b->k.arg[1].n) return 0;
+    PyErr_SetString(PyExc_RuntimeError, "_foreach_mm: self and mat2 must have the same number of tensors");
+    return -1;
+}
+
+/* ---- the functions ---- */
 #define UNARY(X)                                                                                             \
     X(abs)                                                                                                   \
     X(acos)                                                                                                  \
@@ -71,7 +223,7 @@
     {"_foreach_" #name "_(" arguments ") -> ()", RL_OP_##op, prepare},
 #define EACH(...)                NEW(__VA_ARGS__) INPLACE(__VA_ARGS__)
 #define EACH_UNARY(name)         EACH(name, name, LIST, NULL)
-#define EACH_TENSOR(name, alpha) EACH(name, name, LIST ", Tensor other" alpha, rl_foreach_scalar)
+#define EACH_TENSOR(name, alpha) EACH(name, name, LIST ", Tensor other" alpha, foreach_scalar)
 #define EACH_NUMBER(name, op)                                                                                \
     EACH(name, op, LIST ", Scalar scalar", NULL) EACH(name, op, LIST ", Scalar[] scalars", NULL)
 #define EACH_OTHER(name, op, alpha)      EACH(name, op, LIST ", Tensor[] other" alpha, NULL)
@@ -79,7 +231,7 @@
 #define TWO                              LIST ", Tensor[] tensor1, Tensor[] tensor2, "
 #define EACH_POINT(name)                                                                                     \
     EACH(name, name, TWO "Scalar[] scalars", NULL)                                                           \
-    EACH(name, name, TWO "Tensor scalars", rl_foreach_packed)                                                \
+    EACH(name, name, TWO "Tensor scalars", foreach_packed)                                                   \
     EACH(name, name, TWO "Scalar value=1", NULL)
 #define ALPHA ", *, Scalar alpha=1"
 
@@ -107,13 +259,13 @@ static const struct {
     EACH(pow, pow, LIST ", Scalar exponent", NULL)
     EACH(pow, pow, LIST ", Scalar[] exponent", NULL)
     EACH(pow, pow, LIST ", Tensor[] exponent", NULL)
-    NEW(norm, linalg_vector_norm, LIST ", Scalar ord=2, ScalarType? dtype=None", rl_foreach_norm)
-    NEW(powsum, linalg_powsum, LIST ", Scalar ord=2, ScalarType? dtype=None", rl_foreach_powsum)
-    NEW(max, max, LIST, rl_foreach_max)
-    NEW(mm, mm, LIST ", Tensor[] mat2", rl_foreach_mm)
+    NEW(norm, linalg_vector_norm, LIST ", Scalar ord=2, ScalarType? dtype=None", foreach_norm)
+    NEW(powsum, linalg_powsum, LIST ", Scalar ord=2, ScalarType? dtype=None", foreach_powsum)
+    NEW(max, max, LIST, foreach_max)
+    NEW(mm, mm, LIST ", Tensor[] mat2", foreach_mm)
     NEW(clone, clone, LIST ", *, MemoryFormat? memory_format=None", NULL)
     INPLACE(copy, copy_, LIST ", Tensor[] src, bool non_blocking=False", NULL)
-    INPLACE(zero, fill_, LIST, rl_foreach_zero)
+    INPLACE(zero, fill_, LIST, foreach_zero)
     /* clang-format on */
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -146,7 +298,7 @@ static PyObject *run(rl_bound *b, const rl_given *g) {
     const bool inplace = !b->schema->answers_list;
     if (b->overridden || (rl_override_modes && rl_override_mode())) return overridden(b->k.name, g);
     if (rows[row].prepare && rows[row].prepare(b) < 0) return NULL;
-    RL_OWNED PyObject *results = rl_foreach_walk(b, rows[row].op, inplace);
+    RL_OWNED PyObject *results = foreach_walk(b, rows[row].op, inplace);
     return results && inplace ? given_list(g) : rl_give(&results);
 }
 

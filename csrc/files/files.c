@@ -1,8 +1,6 @@
 /* What this component adds to rushlight._C. */
 #include "files.h"
-#include "bytes.h"
-#include "loader.h"
-#include "writer.h"
+#include "internal.h"
 
 int rl_files_init(PyObject *m) {
     PyMethodDef *const functions[] = {rl_loader_methods, rl_loader_storage_methods, rl_bytes_methods,
