@@ -3,7 +3,6 @@
 #include "kernels/lapack/load.h"
 #include "bindings/bindings.h"
 #include "call/call.h"
-#include "call/hold.h"
 #include "call/override.h"
 #include "composite/composite.h"
 #include "derivatives/derivatives.h"
@@ -273,7 +272,6 @@ static int fill_module(PyObject *m) {
     rl_services_vendor(dnnl_open);
     rl_dispatch_init();
     rl_fallback_init();
-    rl_indices_init();
     if (rl_schema_init() != RL_OK) return rl_raise("rushlight") ? 0 : -1;
     rl_composite_init();
     rl_derivatives_init();

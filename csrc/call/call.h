@@ -2,6 +2,7 @@
 #ifndef RL_CALL_CALL_H
 #define RL_CALL_CALL_H
 #include "override.h"
+#include "call.h"
 #include "core/device.h"
 #include "ops/schema.h"
 
@@ -107,7 +108,7 @@ PyObject *rl_scalar_element(const char *p, int dtype); /* the element at p; runs
 rl_tensor *rl_scalar_readable(rl_tensor *t); /* itself, or a copy that rl_scalar_element can read; owned */
 PyObject *rl_tensor_item(PyObject *self, PyObject *unused);
 
-/* call/look.c */
+/* call/call.c */
 void rl_call_look(rl_bound *b);
 
 /* call/prepare.c */
@@ -116,7 +117,7 @@ rl_tensor *rl_cast_view(rl_view *v, int dtype); /* a copy of the tensor that v i
  * Python, and numbers that stand for tensors. From then on the look is good until the kernels end. */
 int rl_call_prepare(rl_bound *b);
 int rl_call_device(rl_bound *b);              /* says where it runs */
-int rl_call_devices_agree(const rl_bound *b); /* call/agree.c; always 0 where all are the CPU's */
+int rl_call_devices_agree(const rl_bound *b); /* call/devices.c; always 0 where all are the CPU's */
 
 /* call/run.c: after a look */
 /* May others see the memory that the call writes? Then it brackets its writes: Note [Writes]. */
@@ -125,7 +126,7 @@ rl_status rl_run_kernels(rl_bound *b, rl_results results);
 int rl_heavy_load(void);               /* oneDNN and the threads, once; -1 when Python raised */
 int rl_lapack_load(const rl_bound *b); /* SciPy's LAPACK, once a call is large enough for it */
 
-/* call/messages.c: as rl_raise, with the operator, shapes and dtypes as a note */
+/* call/call.c: as rl_raise, with the operator, shapes and dtypes as a note */
 PyObject *rl_raise_call(const rl_bound *b);
 int rl_refuse_expanded(void);                           /* always -1, with PyTorch's text */
 int rl_refuse_overlap(void);                            /* the same */
@@ -162,13 +163,26 @@ void rl_autocast_become(const rl_autocast *state);
 int rl_autocast_clear(void); /* forgets the casts that this thread keeps */
 /* call/devices.c; stage: 1 when a copy between devices needs a dense tensor for its target */
 int rl_device_stage(rl_bound *b);
-/* Makes indices integers of the device; -1: raised. It calls operators, so call/indices.c tells it to the
- * dispatcher. */
-extern int (*rl_device_indices)(rl_bound *b);
-void rl_indices_init(void);
-/* call/agree.c */
-int rl_device_mixed(int found, int expected);     /* of the meta device; -1 and PyTorch's text */
 int rl_device_refuse(const rl_bound *b, int arg); /* ... argument `arg` lies elsewhere */
 int rl_device_as_out(rl_bound *b); /* a factory takes the dtype and device of out=; -1: raised, they differ */
 int rl_device_out(const rl_view *made, const rl_view *out); /* may out= take what was made? */
+
+/* ---- what a call does beside its kernel where that runs without the GIL, or on a device ---- */
+/* call/run.c: Note [Snapshot] */
+enum { RL_HOLD_ROOM = 8 }; /* what all operators but those on lists need */
+typedef struct {
+    rl_view **place; /* in the call */
+    rl_view *original, copy;
+} rl_held_view;
+typedef struct {
+    int n;
+    rl_held_view *views, room[RL_HOLD_ROOM];
+} rl_hold;
+rl_status rl_hold_take(rl_hold *h, rl_call *k, bool results); /* with its results, once they have memory */
+void rl_hold_end(rl_hold *h);
+
+/* call/fallback.c */
+/* Runs the call on the CPU; an error may be raised or pending. NULL where nobody asked for that. */
+extern rl_status (*rl_fallback_run)(const rl_operator *op, rl_call *k);
+void rl_fallback_init(void); /* reads RUSHLIGHT_CUDA_FALLBACK */
 #endif

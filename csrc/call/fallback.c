@@ -1,5 +1,5 @@
 /* Operators that a device has no kernel for, on the CPU: RUSHLIGHT_CUDA_FALLBACK=1. */
-#include "hold.h"
+#include "call.h"
 #include "core/error.h"
 #include "core/services.h"
 #include "core/storage.h"

@@ -1,5 +1,5 @@
 /* Calls that answer with new tensors: results of kernels, and views. */
-#include "hold.h"
+#include "call.h"
 #include "history/node.h"
 #include "core/device.h"
 #include "core/dtype.h"

@@ -14,7 +14,7 @@ static bool is_mask(const rl_view *v) {
     return v->dtype == RL_BOOL || v->dtype == RL_U8;
 }
 
-/* Masks of a device have become places before (call/indices.c), but those that do not fit. */
+/* Masks of a device have become places before (call/dispatcher.c), but those that do not fit. */
 static int64_t mask_count(const rl_view *mask) {
     if (mask->device != RL_CPU) return 0;
     const uint8_t *truth = rl_const_data(mask);
